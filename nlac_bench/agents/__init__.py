@@ -1,0 +1,1 @@
+"""Who plays: floors, the oracle, prompted agents, NLAC."""

@@ -1,0 +1,1 @@
+"""What is played: text environments. Knows nothing of models, agents or training."""

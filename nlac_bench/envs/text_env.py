@@ -1,0 +1,308 @@
+"""TextEnv: the contract of every text environment in the suite."""
+
+import asyncio
+import copy
+import threading
+from abc import abstractmethod
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
+
+import gymnasium
+import numpy as np
+from gymnasium.error import ResetNeeded
+
+from nlac_bench.envs.datasets import DataSource
+from nlac_bench.envs.spaces import UnicodeText
+from nlac_bench.errors import UnknownIdError
+from nlac_bench.types import Message, Usage
+
+ActionKind: TypeAlias = Literal["message", "tool", "invalid"]
+EndReason: TypeAlias = Literal[
+    "success", "failure", "max_steps", "user_stop", "agent_stop", "context_overflow"
+]
+
+MAX_ACTION_CHARS = 100_000
+"""Longer actions are a counted invalid step: no real turn comes near, and parsing stays bounded."""
+MAX_OBSERVATION_CHARS = 10_000_000
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one action did, as a subclass reports it to ``TextEnv.step``.
+
+    ``end_reason`` is None while the episode goes on; ``success`` and ``reward_parts`` count only at its end.
+    """
+
+    observation: str
+    reward: float = 0.0
+    end_reason: EndReason | None = None
+    success: bool = False
+    reward_parts: dict[str, float] = field(default_factory=dict)
+    action_kind: ActionKind = "message"
+    tool_name: str | None = None
+    tool_error: str | None = None
+    usage: dict[str, Usage] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+class TextEnv(gymnasium.Env[str, str]):
+    """A Gymnasium environment whose observations and actions are text.
+
+    The observation is the newest message, the action the agent's raw text. A subclass sets ``name``,
+    ``env_version`` and ``max_steps``, hands its tasks to ``__init__`` and implements ``_begin``,
+    ``_respond`` and ``oracle_action``; seeding, counting, limits, ``info`` and forking are done here.
+
+    Everything that changes during an episode lives in ``self._state``, an object with a ``copy()`` that
+    shares nothing mutable with the original; everything else is read-only after construction. That makes
+    ``fork()`` cheap and exact.
+
+    Ends: a task's own limit is part of the task, so reaching ``max_steps`` gives ``terminated=True`` with
+    ``end_reason="max_steps"``. This class never sets ``truncated``: that is for administrative cuts
+    (token, context, time budget), which the rollout driver makes.
+
+    Args:
+        task_ids: the playable tasks of this split, in a fixed order.
+        split: which part of the data is played.
+        source: where the data came from, its hash included.
+        render_mode: ``"ansi"`` makes ``render()`` return the conversation so far.
+
+    Raises:
+        UnknownIdError: ``reset`` with a ``task_id`` that this split does not have.
+        EnvInfraError: a simulator, oracle or grader could not be reached; never scored.
+        gymnasium.error.ResetNeeded: ``step`` before ``reset`` or after the end.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"]}  # type: ignore[misc]
+    name: ClassVar[str]
+    """CLI name, such as ``tau_retail``."""
+    env_version: ClassVar[str] = "0"
+    """Changes whenever the same actions could earn something else."""
+    max_steps: int
+    """The task's own limit, counted here."""
+    remote: bool = False
+    """Whether ``_begin`` or ``_respond`` really wait (for a model server): set per instance."""
+
+    def __init__(
+        self,
+        *,
+        task_ids: Sequence[str],
+        split: str,
+        source: DataSource,
+        render_mode: str | None = None,
+    ) -> None:
+        if render_mode not in (None, "ansi"):
+            raise ValueError(f"render_mode must be None or 'ansi', got {render_mode!r}")
+        self.observation_space = UnicodeText(MAX_OBSERVATION_CHARS)
+        # Wider than MAX_ACTION_CHARS: an over-long action is answered by the environment, as a counted
+        # step with a message, and not refused by a space check.
+        self.action_space = UnicodeText(100_000_000)
+        self.render_mode = render_mode
+        self.split = split
+        self.source = source
+        self.task_ids = tuple(task_ids)
+        self._task_index = {task_id: i for i, task_id in enumerate(self.task_ids)}
+        self._state: Any = None
+        self._conversation: list[Message] = []
+        self._steps = 0
+        self._ended = True
+
+    # --- what a subclass implements -------------------------------------------------------------
+
+    @abstractmethod
+    async def _begin(self, task_id: str) -> str:
+        """Set ``self._state`` for a new episode of ``task_id`` and return the first observation.
+
+        Randomness comes from ``self.np_random`` only.
+        """
+
+    @abstractmethod
+    async def _respond(self, action: str) -> Outcome:
+        """Apply one action, which has at most ``MAX_ACTION_CHARS`` and no lone surrogates."""
+
+    @abstractmethod
+    def oracle_action(self) -> str:
+        """The action that a player who knows the answer takes now. The only way to the gold answer."""
+
+    @abstractmethod
+    def random_action(self, rng: np.random.Generator) -> str:
+        """A random well-formed action, drawn with ``rng`` (never with the environment's own generator)."""
+
+    def constant_actions(self) -> Sequence[str]:
+        """Actions worth trying as a constant policy, without knowledge of any task's answer.
+
+        The floor agent ``constant`` plays each on the training split and keeps the best.
+        """
+        return ()
+
+    def policy(self) -> str:
+        """The rules that the agent is told, or an empty string."""
+        return ""
+
+    def tools(self) -> Sequence[dict[str, Any]]:
+        """Schemas of the tools that the agent may call, in OpenAI's function format."""
+        return ()
+
+    # --- Gymnasium ------------------------------------------------------------------------------
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Start an episode. ``options={"task_id": …}`` picks the task, else it is drawn by ``np_random``."""
+        return self._run(self.areset(seed=seed, options=options))
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Take one action; ``astep`` run to its end."""
+        return self._run(self.astep(action))
+
+    async def areset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """``reset`` for callers that already run an event loop."""
+        super().reset(seed=seed)
+        unknown = set(options or {}) - {"task_id"}
+        if unknown:
+            raise ValueError(
+                f"unknown reset options {sorted(unknown)}; this environment takes 'task_id'"
+            )
+        task_id = (options or {}).get("task_id")
+        if task_id is None:
+            task_id = self.task_ids[int(self.np_random.integers(len(self.task_ids)))]
+        elif task_id not in self._task_index:
+            raise UnknownIdError(
+                f"{self.name} has no task {task_id!r} in split {self.split!r} of its {self.source.kind} data; "
+                f"it has {len(self.task_ids)}, from {self.task_ids[0]!r} to {self.task_ids[-1]!r}"
+            )
+        self._steps, self._ended = 0, True  # a failed start leaves nothing to step
+        observation = await self._begin(task_id)
+        self.task_id = task_id
+        self._ended = False
+        self._conversation = [{"role": "user", "content": observation}]
+        policy = self.policy()
+        system: list[Message] = [{"role": "system", "content": policy}] if policy else []
+        info: dict[str, Any] = {
+            "task_id": task_id,
+            "split": self.split,
+            "messages": [*system, {"role": "user", "content": observation}],
+            "tools": list(self.tools()),
+            "policy": policy,
+            "env_version": self.env_version,
+            "data_source": self.source.kind,
+            "data_sha256": self.source.sha256,
+        }
+        return observation, info
+
+    async def astep(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """``step`` for callers that already run an event loop (the rollout driver).
+
+        When it raises ``EnvInfraError`` the episode cannot go on and must be played again.
+        """
+        if self._ended:
+            raise ResetNeeded(
+                f"{self.name}: call reset() first, the episode has not begun or is over"
+            )
+        self._steps += 1
+        problem = _unusable(action)
+        if problem is None:
+            outcome = await self._respond(action)
+        else:
+            outcome = self._invalid(problem)
+        if outcome.end_reason is None and self._steps >= self.max_steps:
+            outcome = self._out_of_steps(outcome)
+        self._ended = outcome.end_reason is not None
+        self._conversation += [
+            {"role": "assistant", "content": action if problem is None else f"[{problem}]"},
+            {"role": "user", "content": outcome.observation},
+        ]
+        info: dict[str, Any] = {
+            "action_kind": outcome.action_kind,
+            "tool_name": outcome.tool_name,
+            "tool_error": outcome.tool_error,
+            "usage": {
+                role: {"calls": u.calls, "prompt_tokens": u.prompt_tokens,
+                       "completion_tokens": u.completion_tokens, "cost": u.cost, "seconds": u.seconds}
+                for role, u in outcome.usage.items()
+            },
+            **outcome.extra,
+        }  # fmt: skip
+        if self._ended:
+            info["success"] = outcome.success
+            info["reward_parts"] = outcome.reward_parts
+            info["end_reason"] = outcome.end_reason
+        return outcome.observation, float(outcome.reward), self._ended, False, info
+
+    def render(self) -> str | None:  # type: ignore[override]
+        """The conversation so far as text, in render mode ``ansi``."""
+        if self.render_mode is None:
+            return None
+        return "\n".join(f"[{m['role']}] {m['content']}" for m in self._conversation)
+
+    # --- beyond Gymnasium -----------------------------------------------------------------------
+
+    def fork(self) -> Self:
+        """An independent copy in the middle of the episode: same state, steps and random stream.
+
+        Read-only data is shared, so a fork costs what the episode's own state costs.
+        """
+        twin = copy.copy(self)
+        twin._state = None if self._state is None else self._state.copy()
+        twin._conversation = list(self._conversation)
+        twin._np_random = copy.deepcopy(self._np_random)
+        return twin
+
+    def _invalid(self, problem: str) -> Outcome:
+        """The outcome of a malformed action: a counted step and a message that teaches."""
+        return Outcome(observation=problem, action_kind="invalid")
+
+    def _out_of_steps(self, outcome: Outcome) -> Outcome:
+        """``outcome`` of the last allowed step, turned into the end by the task's own limit."""
+        outcome.end_reason = "max_steps"
+        return outcome
+
+    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        if self.remote:
+            return asyncio.run_coroutine_threadsafe(coroutine, background_loop()).result()
+        return run_without_waiting(coroutine)
+
+
+def _unusable(action: Any) -> str | None:
+    """Why ``action`` cannot be played at all, or None."""
+    if not isinstance(action, str):
+        return f"Invalid action: it must be a string, not {type(action).__name__}."
+    if len(action) > MAX_ACTION_CHARS:
+        return f"Invalid action: {len(action):,} characters; at most {MAX_ACTION_CHARS:,} are read."
+    if not action.isascii():
+        try:
+            action.encode("utf-8")
+        except UnicodeEncodeError:
+            return "Invalid action: it holds lone surrogates, which are not valid Unicode text."
+    return None
+
+
+def run_without_waiting(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never really waits, without the cost of an event loop."""
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]
+    coroutine.close()
+    raise RuntimeError("the environment waited for something but does not set `remote = True`")
+
+
+_loop: asyncio.AbstractEventLoop | None = None
+_loop_lock = threading.Lock()
+
+
+def background_loop() -> asyncio.AbstractEventLoop:
+    """The process's event loop for synchronous calls to remote simulators, in a thread of its own.
+
+    One loop for all of them, because HTTP connection pools belong to the loop that opened them.
+    """
+    global _loop  # noqa: PLW0603
+    with _loop_lock:
+        if _loop is None or _loop.is_closed():
+            _loop = asyncio.new_event_loop()
+            threading.Thread(target=_loop.run_forever, name="nlac-bench-env", daemon=True).start()
+        return _loop

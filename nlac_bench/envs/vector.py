@@ -1,0 +1,121 @@
+"""A vector environment for text: rows step at once, observations come as a tuple of strings."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from nlac_bench.envs.text_env import TextEnv, background_loop, run_without_waiting
+
+
+class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], np.ndarray]):
+    """``num_envs`` copies of a text environment, stepped together.
+
+    Rows with remote simulators wait at the same time, so a step takes as long as its slowest row. It is
+    the barrier that Gymnasium's contract asks for; the rollout driver has none.
+
+    Autoreset mode is ``NEXT_STEP``: the step after a row's last one ignores its action, resets the row
+    and returns its first observation with reward 0.
+
+    Args:
+        num_envs: number of rows.
+        kwargs: passed to each row's environment.
+
+    Raises:
+        ValueError: when ``num_envs`` is not positive, or a batch of another length is passed.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
+        "render_modes": ["ansi"],
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
+    env_class: ClassVar[Callable[..., TextEnv]]
+
+    def __init__(self, num_envs: int = 1, **kwargs: Any) -> None:
+        if num_envs < 1:
+            raise ValueError(f"num_envs must be at least 1, got {num_envs}")
+        self.num_envs = num_envs
+        self.envs = [type(self).env_class(**kwargs) for _ in range(num_envs)]
+        self.render_mode = self.envs[0].render_mode
+        self.single_observation_space = self.envs[0].observation_space
+        self.single_action_space = self.envs[0].action_space
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._ended = np.zeros(num_envs, dtype=np.bool_)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[tuple[str, ...], dict[str, Any]]:
+        """Reset all rows; row i gets ``seed + i`` or ``seed[i]``."""
+        if seed is None or isinstance(seed, (int, np.integer)):
+            seeds = [None if seed is None else int(seed) + i for i in range(self.num_envs)]
+        else:
+            seeds = list(seed)
+            self._check_length("seeds", seeds)
+        results = self._gather(
+            [e.areset(seed=s, options=options) for e, s in zip(self.envs, seeds, strict=True)]
+        )
+        self._ended[:] = False
+        infos: dict[str, Any] = {}
+        for row, (_, info) in enumerate(results):
+            infos = self._add_info(infos, info, row)
+        return tuple(observation for observation, _ in results), infos
+
+    def step(
+        self, actions: Sequence[str]
+    ) -> tuple[tuple[str, ...], np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Step all rows at once; a row that ended with the last step is reset instead."""
+        self._check_length("actions", actions)
+        results = self._gather([
+            _reset_row(env) if ended else env.astep(action)
+            for env, ended, action in zip(self.envs, self._ended, actions, strict=True)
+        ])  # fmt: skip
+        observations, rewards, terminated, truncated, row_infos = zip(*results, strict=True)
+        infos: dict[str, Any] = {}
+        for row, info in enumerate(row_infos):
+            infos = self._add_info(infos, info, row)
+        terminations, truncations = np.array(terminated), np.array(truncated)
+        self._ended = terminations | truncations
+        return observations, np.array(rewards, dtype=np.float64), terminations, truncations, infos
+
+    def render(self) -> tuple[str | None, ...]:
+        """Each row's conversation so far."""
+        return tuple(env.render() for env in self.envs)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close every row."""
+        for env in self.envs:
+            env.close()
+
+    def _check_length(self, what: str, values: Sequence[Any]) -> None:
+        if isinstance(values, str) or len(values) != self.num_envs:
+            raise ValueError(f"expected {self.num_envs} {what}, one a row, got {values!r:.200}")
+
+    def _gather(self, coroutines: list[Any]) -> list[Any]:
+        if not any(env.remote for env in self.envs):
+            return [run_without_waiting(coroutine) for coroutine in coroutines]
+
+        async def together() -> list[Any]:
+            return await asyncio.gather(*coroutines)
+
+        return asyncio.run_coroutine_threadsafe(together(), background_loop()).result()
+
+
+async def _reset_row(env: TextEnv) -> tuple[str, float, bool, bool, dict[str, Any]]:
+    observation, info = await env.areset()
+    return observation, 0.0, False, False, info
+
+
+def vectorized(env_class: type[TextEnv]) -> type[TextVectorEnv]:
+    """The vector environment class of ``env_class``, for ``vector_entry_point``."""
+    return type(
+        f"{env_class.__name__}Vector",
+        (TextVectorEnv,),
+        {"env_class": env_class, "__module__": env_class.__module__},
+    )

@@ -1,0 +1,1 @@
+"""What came of it: runs on disk, statistics, comparisons, reports."""

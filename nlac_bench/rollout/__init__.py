@@ -1,0 +1,1 @@
+"""How episodes are played: engines, the driver, record and replay."""
