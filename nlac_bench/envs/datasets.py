@@ -90,9 +90,7 @@ def dataset_spec(name: str) -> DatasetSpec:
     try:
         return DATASETS[name]
     except KeyError:
-        raise UnknownIdError(
-            f"unknown data set {name!r}; there are {', '.join(sorted(DATASETS))}"
-        ) from None
+        raise UnknownIdError(f"unknown data set {name!r}; there are {', '.join(sorted(DATASETS))}") from None
 
 
 def cache_root() -> Path:
@@ -202,9 +200,7 @@ def open_dataset(name: str, data: str | os.PathLike[str], files: Sequence[str]) 
     spec = dataset_spec(name)
     folder = official_folder(name) if data == "official" else Path(data)
     if not folder.is_dir():
-        raise DataError(
-            f"data={str(data)!r} is neither 'embedded' nor 'official' nor an existing folder"
-        )
+        raise DataError(f"data={str(data)!r} is neither 'embedded' nor 'official' nor an existing folder")
     missing = [file for file in files if not (folder / file).is_file()]
     if missing:
         raise DataError(f"{folder} lacks {', '.join(missing)} of data set {name!r}")
@@ -219,9 +215,7 @@ def read_bytes(path: Path) -> bytes:
     """
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
-            raise DataError(
-                f"{path} is larger than {MAX_FILE_BYTES:,} bytes; that is not this data"
-            )
+            raise DataError(f"{path} is larger than {MAX_FILE_BYTES:,} bytes; that is not this data")
         return path.read_bytes()
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error

@@ -7,7 +7,9 @@ from gymnasium.spaces import Space
 
 # What `sample` draws from: short, printable, with white space, marks, several scripts and one
 # character beyond the basic plane, so that a consumer that only survives ASCII is found early.
-_SAMPLE_ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 \n\t.,:;!?'\"()[]{}<>#$\\/_-+*=~éßΩя中🙂"
+_SAMPLE_ALPHABET = (
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 \n\t.,:;!?'\"()[]{}<>#$\\/_-+*=~éßΩя中🙂"
+)
 _SAMPLE_LENGTH = 64
 
 

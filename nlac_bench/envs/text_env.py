@@ -164,9 +164,7 @@ class TextEnv(gymnasium.Env[str, str]):
         super().reset(seed=seed)
         unknown = set(options or {}) - {"task_id"}
         if unknown:
-            raise ValueError(
-                f"unknown reset options {sorted(unknown)}; this environment takes 'task_id'"
-            )
+            raise ValueError(f"unknown reset options {sorted(unknown)}; this environment takes 'task_id'")
         task_id = (options or {}).get("task_id")
         if task_id is None:
             task_id = self.task_ids[int(self.np_random.integers(len(self.task_ids)))]
@@ -200,9 +198,7 @@ class TextEnv(gymnasium.Env[str, str]):
         When it raises ``EnvInfraError`` the episode cannot go on and must be played again.
         """
         if self._ended:
-            raise ResetNeeded(
-                f"{self.name}: call reset() first, the episode has not begun or is over"
-            )
+            raise ResetNeeded(f"{self.name}: call reset() first, the episode has not begun or is over")
         self._steps += 1
         problem = _unusable(action)
         if problem is None:
