@@ -1,0 +1,261 @@
+"""A τ-bench domain as plain data: tables, policy text, tool schemas and tasks, read from a data folder.
+
+The folder's format is described in docs/data.md: ``retail/*.json`` and ``airline/*.json``, each table an
+object by id, each task list an array of ``{annotator, user_id, instruction, actions, outputs}``.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from nlac_bench.envs.datasets import DataSource, open_dataset
+from nlac_bench.errors import DataError, UnknownIdError
+
+DomainName: TypeAlias = Literal["retail", "airline"]
+Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
+"""Table name → row id → row (nested dicts and lists as JSON gives them). Shared by all episodes: read only."""
+
+TABLES: Mapping[str, tuple[str, ...]] = {
+    "retail": ("orders", "products", "users"),
+    "airline": ("flights", "reservations", "users"),
+}
+SPLITS: Mapping[str, tuple[str, ...]] = {"retail": ("train", "dev", "test"), "airline": ("test",)}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool by name, with its arguments."""
+
+    name: str
+    kwargs: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a user wants and how it is judged.
+
+    ``actions`` are the gold calls, ``outputs`` the strings that the user must be told. ``index`` is the place
+    in the split. ``level`` and ``intent`` are set by generated tasks only. Neither gold calls nor outputs may
+    reach the agent.
+    """
+
+    task_id: str
+    index: int
+    user_id: str
+    instruction: str
+    actions: tuple[ToolCall, ...]
+    outputs: tuple[str, ...]
+    annotator: str | None = None
+    level: str | None = None
+    intent: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Everything an episode reads and none may write."""
+
+    name: DomainName
+    tables: Tables
+    policy: str
+    tools: tuple[dict[str, Any], ...]
+    """Tool schemas as OpenAI-compatible servers take them."""
+    tasks: Mapping[str, tuple[Task, ...]]
+    """Split → tasks in file order."""
+    source: DataSource
+
+    def task(self, split: str, index: int) -> Task:
+        """The task at ``index`` of ``split``.
+
+        Raises:
+            UnknownIdError: when there is no such split or index.
+        """
+        if split not in self.tasks:
+            raise UnknownIdError(f"{self.name} has no split {split!r}; there are {', '.join(self.tasks)}")
+        tasks = self.tasks[split]
+        if not 0 <= index < len(tasks):
+            raise UnknownIdError(f"{self.name}/{split} has no task {index}; there are 0 to {len(tasks) - 1}")
+        return tasks[index]
+
+
+_loaded: dict[tuple[str, str | None, str], Domain] = {}
+
+
+def load_official(name: str, data: str | os.PathLike[str] = "official") -> Domain:
+    """The domain ``name`` from ``data``: ``"official"`` or a folder in the same format.
+
+    Read once a process for the same files, so that all environments share one read-only database.
+
+    Raises:
+        DataError: a file is missing, altered (official), truncated, or lacks what the tools read.
+        UnknownIdError: ``name`` is neither ``retail`` nor ``airline``.
+    """
+    if name not in TABLES:
+        raise UnknownIdError(f"unknown τ-bench domain {name!r}; there are airline and retail")
+    domain: DomainName = "retail" if name == "retail" else "airline"
+    tables = {table: f"{name}/{table}.json" for table in TABLES[name]}
+    splits = {split: f"{name}/tasks_{split}.json" for split in SPLITS[name]}
+    policy, tools = f"{name}/wiki.md", f"{name}/tools.json"
+    dataset = open_dataset("tau", data, (*tables.values(), *splits.values(), policy, tools))
+    source = dataset.source
+    key = name, source.path, source.sha256
+    if key not in _loaded:
+
+        def read(file: str, shape: Any) -> Any:
+            content = dataset.json(file)
+            _check(content, shape, f"{dataset.folder / file}")
+            return content
+
+        _loaded[key] = Domain(
+            name=domain,
+            tables={table: read(file, _ROWS[name][table]) for table, file in tables.items()},
+            policy=dataset.text(policy),
+            tools=tuple(read(tools, _TOOLS)),
+            tasks={s: tasks_from_json(name, s, read(file, _TASKS)) for s, file in splits.items()},
+            source=source,
+        )
+    return _loaded[key]
+
+
+def tasks_from_json(name: str, split: str, rows: list[dict[str, Any]]) -> tuple[Task, ...]:
+    """Tasks with ids such as ``retail/test/12`` from the rows of a task file."""
+    return tuple(
+        Task(
+            task_id=f"{name}/{split}/{index}",
+            index=index,
+            user_id=row["user_id"],
+            instruction=row["instruction"],
+            actions=tuple(ToolCall(call["name"], call["kwargs"]) for call in row["actions"]),
+            outputs=tuple(row["outputs"]),
+            annotator=row.get("annotator"),
+        )
+        for index, row in enumerate(rows)
+    )
+
+
+def check_tables(name: str, tables: Tables) -> None:
+    """Check that ``tables`` hold what the tools of domain ``name`` read.
+
+    Raises:
+        DataError: naming the place and what is wrong with it.
+    """
+    for table, shape in _ROWS[name].items():
+        if table not in tables:
+            raise DataError(f"{name} lacks the table {table!r}; it needs {', '.join(TABLES[name])}")
+        _check(tables[table], shape, f"{name}.{table}")
+
+
+# Shapes: a type; a dict of required keys; [shape] a list of it; _Each(shape) an object whose values have it;
+# a function that raises ValueError. Keys beyond those named are kept and shown, but no tool reads them.
+
+
+@dataclass(frozen=True, slots=True)
+class _Each:
+    shape: Any
+
+
+def _number(value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("a number")
+
+
+def _check(value: Any, shape: Any, place: str) -> None:
+    if isinstance(shape, type):
+        if not isinstance(value, shape):
+            raise DataError(_wrong(place, shape.__name__, value))
+    elif isinstance(shape, list):
+        _check(value, list, place)
+        for index, item in enumerate(value):
+            _check(item, shape[0], f"{place}[{index}]")
+    elif isinstance(shape, _Each):
+        _check(value, dict, place)
+        for key, item in value.items():
+            _check(item, shape.shape, f"{place}[{key!r}]")
+    elif isinstance(shape, dict):
+        _check(value, dict, place)
+        for key, item in shape.items():
+            if key not in value:
+                raise DataError(
+                    f"{place} lacks the key {key!r}; it has {', '.join(map(repr, value)) or 'none'}"
+                )
+            _check(value[key], item, f"{place}[{key!r}]")
+    else:
+        _by_function(value, shape, place)
+
+
+def _by_function(value: Any, shape: Callable[[Any], None], place: str) -> None:
+    try:
+        shape(value)
+    except ValueError as error:
+        raise DataError(_wrong(place, str(error), value)) from None
+
+
+def _wrong(place: str, wanted: str, value: object) -> str:
+    return f"{place} should be {wanted}, but is {type(value).__name__} {repr(value)[:80]}"
+
+
+def _flight_day(value: Any) -> None:
+    if not isinstance(value, dict) or not isinstance(value.get("status"), str):
+        raise ValueError("an object with a 'status'")
+    if value["status"] == "available":
+        for key in ("available_seats", "prices"):
+            cabins = value.get(key)
+            if not isinstance(cabins, dict) or not {"basic_economy", "economy", "business"} <= cabins.keys():
+                raise ValueError(f"an available flight with {key!r} for basic_economy, economy and business")
+            for number in cabins.values():
+                _number(number)
+
+
+_NAME = {"first_name": str, "last_name": str}
+_USER = {"name": _NAME, "address": {"zip": str}, "email": str, "payment_methods": _Each({"source": str})}
+_ITEM = {"name": str, "product_id": str, "item_id": str, "price": _number, "options": dict}
+_ROWS: Mapping[str, Mapping[str, Any]] = {
+    "retail": {
+        "orders": _Each(
+            {
+                "user_id": str,
+                "status": str,
+                "items": [_ITEM],
+                "payment_history": [{"transaction_type": str, "amount": _number, "payment_method_id": str}],
+            }
+        ),
+        "products": _Each(
+            {"name": str, "variants": _Each({"available": bool, "price": _number, "options": dict})}
+        ),
+        "users": _Each(_USER),
+    },
+    "airline": {
+        "flights": _Each(
+            {
+                "flight_number": str,
+                "origin": str,
+                "destination": str,
+                "scheduled_departure_time_est": str,
+                "scheduled_arrival_time_est": str,
+                "dates": _Each(_flight_day),
+            }
+        ),
+        "reservations": _Each(
+            {
+                "reservation_id": str,
+                "user_id": str,
+                "cabin": str,
+                "flights": [{"flight_number": str, "date": str, "price": _number}],
+                "passengers": list,
+                "payment_history": [{"payment_id": str, "amount": _number}],
+                "total_baggages": _number,
+                "nonfree_baggages": _number,
+            }
+        ),
+        "users": _Each({**_USER, "reservations": [str]}),
+    },
+}
+_TASKS = [
+    {
+        "user_id": str,
+        "instruction": str,
+        "actions": [{"name": str, "kwargs": dict}],
+        "outputs": [str],
+    }
+]
+_TOOLS = [{"type": str, "function": {"name": str, "description": str, "parameters": {"properties": dict}}}]
