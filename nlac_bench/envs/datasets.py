@@ -152,7 +152,7 @@ class Dataset:
             )
         if altered:
             warnings.warn(
-                f"{self.folder}: {', '.join(altered)} differ from the official files; results are marked 'custom'",
+                f"{self.folder}: {', '.join(altered)} differ from the official files; results say 'custom'",
                 stacklevel=2,
             )
         listing = "".join(f"{self._files[name][1]}  {name}\n" for name in sorted(self.names))

@@ -1,25 +1,141 @@
 """Names of environments: the built-in ids, plug-ins, and environment strings ``Name@{json}``."""
 
+import importlib.metadata
+import json
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
 import gymnasium
+from gymnasium.error import Error as GymnasiumError
+
+from nlac_bench.errors import UnknownIdError
 
 BUILTIN = {
     "math500_hard": ("nlac_bench/Math500Hard-v0", "nlac_bench.envs.math500_hard:Math500HardEnv"),
-    "twenty_questions": ("nlac_bench/TwentyQuestions-v0", "nlac_bench.envs.twenty_questions:TwentyQuestionsEnv"),
+    "twenty_questions": (
+        "nlac_bench/TwentyQuestions-v0",
+        "nlac_bench.envs.twenty_questions:TwentyQuestionsEnv",
+    ),
     "tau_retail": ("nlac_bench/TauRetail-v0", "nlac_bench.envs.tau:TauRetailEnv"),
     "tau_airline": ("nlac_bench/TauAirline-v0", "nlac_bench.envs.tau:TauAirlineEnv"),
-}  # fmt: skip
+}
 """CLI name → (Gymnasium id, entry point)."""
+
+PLUGIN_GROUP = "nlac_bench.envs"
+
+
+@dataclass(frozen=True)
+class EnvEntry:
+    """An environment that can be made by name."""
+
+    name: str
+    env_id: str | None
+    """Its Gymnasium id; None for a plug-in, which is made directly."""
+    origin: str
+    make: Callable[..., gymnasium.Env[str, str]]
 
 
 def register_builtin() -> None:
     """Register the four environments with Gymnasium; imports none of them."""
     for env_id, entry_point in BUILTIN.values():
-        if env_id in gymnasium.registry:
-            continue
-        gymnasium.register(
-            env_id,
-            entry_point=entry_point,
-            vector_entry_point=f"{entry_point.split(':')[0]}:{entry_point.split(':')[1]}Vector",
-            # The spaces take any text and the environments answer bad input themselves.
-            disable_env_checker=True,
+        if env_id not in gymnasium.registry:
+            gymnasium.register(
+                env_id,
+                entry_point=entry_point,
+                vector_entry_point=f"{entry_point}Vector",
+                # Environments answer bad actions themselves, as counted steps with a message; the passive
+                # checker would raise before they can.
+                disable_env_checker=True,
+            )
+
+
+def make(text: str, **kwargs: Any) -> gymnasium.Env[str, str]:
+    """Make the environment that ``text`` names.
+
+    Args:
+        text: a CLI name (``tau_retail``), a Gymnasium id (``nlac_bench/TauRetail-v0``,
+            ``my_pkg:MyEnv-v0``), a plug-in's name, or one of these with constructor arguments in JSON:
+            ``tau_retail@{"split": "train"}``. The short name of a built-in id (``TauRetail``) works too.
+        kwargs: constructor arguments; they win over those in ``text``.
+
+    Raises:
+        UnknownIdError: when nothing has that name.
+        ValueError: when the JSON after ``@`` is not an object.
+    """
+    name, config = parse(text)
+    return find(name).make(**{**config, **kwargs})
+
+
+def parse(text: str) -> tuple[str, dict[str, Any]]:
+    """Split an environment string ``Name@{json}`` into name and constructor arguments."""
+    name, at, config = text.partition("@")
+    if not at:
+        return name, {}
+    try:
+        kwargs = json.loads(config)
+    except ValueError as error:
+        raise ValueError(f"environment string {text!r}: what follows '@' is not JSON ({error})") from None
+    if not isinstance(kwargs, dict):
+        raise ValueError(
+            f'environment string {text!r}: what follows \'@\' must be an object, such as {{"split": "train"}}'
         )
+    return name, kwargs
+
+
+def find(name: str) -> EnvEntry:
+    """The environment called ``name`` (without ``@{json}``).
+
+    Raises:
+        UnknownIdError: when nothing has that name; the message lists what there is.
+    """
+    for cli_name, (env_id, _) in BUILTIN.items():
+        if name in (cli_name, env_id, env_id.split("/")[1].rsplit("-v", 1)[0]):
+            return EnvEntry(cli_name, env_id, "built-in", _gymnasium_maker(env_id))
+    plugins = {entry.name: entry for entry in iter_plugins(only=name)}
+    if name in plugins:
+        return plugins[name]
+    try:
+        spec = gymnasium.spec(name)  # imports the module of "my_pkg:MyEnv-v0"
+    except (GymnasiumError, ImportError) as error:
+        known = sorted({*BUILTIN, *(p.name for p in importlib.metadata.entry_points(group=PLUGIN_GROUP))})
+        raise UnknownIdError(
+            f"no environment is called {name!r} ({error}); there are {', '.join(known)}, any Gymnasium id with "
+            "text observations and actions ('my_pkg:MyEnv-v0'), and these with '@{json arguments}'"
+        ) from None
+    return EnvEntry(spec.id, spec.id, "gymnasium", _gymnasium_maker(name))
+
+
+def iter_plugins(only: str | None = None) -> Iterator[EnvEntry]:
+    """Environments of installed packages' entry points in group ``nlac_bench.envs``.
+
+    The entry point's name is the environment's name and its value an environment class (or a function
+    that makes one). One that cannot be imported is warned about and left out.
+    """
+    for point in importlib.metadata.entry_points(group=PLUGIN_GROUP):
+        if only is not None and point.name != only:
+            continue
+        try:
+            factory = point.load()
+        except Exception as error:  # whatever a stranger's module raises on import
+            warnings.warn(
+                f"environment plug-in {point.name!r} ({point.value}) cannot be loaded and is left out: "
+                f"{type(error).__name__}: {error}",
+                stacklevel=2,
+            )
+            continue
+        if not callable(factory):
+            warnings.warn(
+                f"environment plug-in {point.name!r} ({point.value}) is not callable and is left out",
+                stacklevel=2,
+            )
+            continue
+        yield EnvEntry(point.name, None, f"plug-in {point.value}", factory)
+
+
+def _gymnasium_maker(env_id: str) -> Callable[..., gymnasium.Env[str, str]]:
+    def make_it(**kwargs: Any) -> gymnasium.Env[str, str]:
+        return gymnasium.make(env_id, **kwargs)
+
+    return make_it

@@ -2,10 +2,12 @@
 
 import asyncio
 import copy
+import os
 import threading
 from abc import abstractmethod
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
 import gymnasium
@@ -66,7 +68,7 @@ class TextEnv(gymnasium.Env[str, str]):
     Args:
         task_ids: the playable tasks of this split, in a fixed order.
         split: which part of the data is played.
-        source: where the data came from, its hash included.
+        source: where the data came from, its hash included; by default ``custom``, with the task ids' hash.
         render_mode: ``"ansi"`` makes ``render()`` return the conversation so far.
 
     Raises:
@@ -89,10 +91,12 @@ class TextEnv(gymnasium.Env[str, str]):
         self,
         *,
         task_ids: Sequence[str],
-        split: str,
-        source: DataSource,
+        split: str = "test",
+        source: DataSource | None = None,
         render_mode: str | None = None,
     ) -> None:
+        if not task_ids:
+            raise ValueError(f"{type(self).__name__}: no task is left to play in split {split!r}")
         if render_mode not in (None, "ansi"):
             raise ValueError(f"render_mode must be None or 'ansi', got {render_mode!r}")
         self.observation_space = UnicodeText(MAX_OBSERVATION_CHARS)
@@ -101,8 +105,8 @@ class TextEnv(gymnasium.Env[str, str]):
         self.action_space = UnicodeText(100_000_000)
         self.render_mode = render_mode
         self.split = split
-        self.source = source
         self.task_ids = tuple(task_ids)
+        self.source = source or DataSource("custom", sha256("\n".join(self.task_ids).encode()).hexdigest())
         self._task_index = {task_id: i for i, task_id in enumerate(self.task_ids)}
         self._state: Any = None
         self._conversation: list[Message] = []
@@ -126,9 +130,13 @@ class TextEnv(gymnasium.Env[str, str]):
     def oracle_action(self) -> str:
         """The action that a player who knows the answer takes now. The only way to the gold answer."""
 
-    @abstractmethod
     def random_action(self, rng: np.random.Generator) -> str:
-        """A random well-formed action, drawn with ``rng`` (never with the environment's own generator)."""
+        """A random well-formed action, drawn with ``rng`` (never with the environment's own generator).
+
+        By default one of ``constant_actions()``; override it where more can be said.
+        """
+        candidates = self.constant_actions() or ("yes", "no")
+        return candidates[int(rng.integers(len(candidates)))]
 
     def constant_actions(self) -> Sequence[str]:
         """Actions worth trying as a constant policy, without knowledge of any task's answer.
@@ -150,7 +158,7 @@ class TextEnv(gymnasium.Env[str, str]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """Start an episode. ``options={"task_id": …}`` picks the task, else it is drawn by ``np_random``."""
+        """Start an episode of ``options["task_id"]``, else of a task that ``np_random`` draws."""
         return self._run(self.areset(seed=seed, options=options))
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -170,8 +178,8 @@ class TextEnv(gymnasium.Env[str, str]):
             task_id = self.task_ids[int(self.np_random.integers(len(self.task_ids)))]
         elif task_id not in self._task_index:
             raise UnknownIdError(
-                f"{self.name} has no task {task_id!r} in split {self.split!r} of its {self.source.kind} data; "
-                f"it has {len(self.task_ids)}, from {self.task_ids[0]!r} to {self.task_ids[-1]!r}"
+                f"{self.name} has no task {task_id!r} in split {self.split!r} of its {self.source.kind} "
+                f"data; it has {len(self.task_ids)}, from {self.task_ids[0]!r} to {self.task_ids[-1]!r}"
             )
         self._steps, self._ended = 0, True  # a failed start leaves nothing to step
         observation = await self._begin(task_id)
@@ -229,7 +237,7 @@ class TextEnv(gymnasium.Env[str, str]):
             info["end_reason"] = outcome.end_reason
         return outcome.observation, float(outcome.reward), self._ended, False, info
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """The conversation so far as text, in render mode ``ansi``."""
         if self.render_mode is None:
             return None
@@ -282,13 +290,23 @@ def run_without_waiting(coroutine: Coroutine[Any, Any, T]) -> T:
     try:
         coroutine.send(None)
     except StopIteration as stop:
-        return stop.value  # type: ignore[no-any-return]
+        return stop.value
     coroutine.close()
     raise RuntimeError("the environment waited for something but does not set `remote = True`")
 
 
 _loop: asyncio.AbstractEventLoop | None = None
 _loop_lock = threading.Lock()
+
+
+def _forget_loop() -> None:
+    global _loop, _loop_lock
+    _loop, _loop_lock = None, threading.Lock()
+
+
+# A forked child (AsyncVectorEnv's worker) inherits the loop object but not the thread that runs it.
+if hasattr(os, "register_at_fork"):  # not on Windows, which never forks
+    os.register_at_fork(after_in_child=_forget_loop)
 
 
 def background_loop() -> asyncio.AbstractEventLoop:

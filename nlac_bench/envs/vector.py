@@ -84,7 +84,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], np.ndarray]):
         self._ended = terminations | truncations
         return observations, np.array(rewards, dtype=np.float64), terminations, truncations, infos
 
-    def render(self) -> tuple[str | None, ...]:
+    def render(self) -> tuple[str | None, ...]:  # type: ignore[override]
         """Each row's conversation so far."""
         return tuple(env.render() for env in self.envs)
 

@@ -1,0 +1,64 @@
+"""The command ``nlac-bench``: parses, calls, prints. Everything it does can be done from Python too."""
+
+import sys
+from typing import Annotated
+
+import typer
+from gymnasium.error import Error as GymnasiumError
+
+from nlac_bench.cli import data, envs, floors, grade
+from nlac_bench.cli.output import fail
+from nlac_bench.errors import NlacBenchError
+
+app = typer.Typer(
+    name="nlac-bench",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="""Text environments and an honest benchmark harness for LLM agents.
+
+    [bold]Look around[/bold]
+      nlac-bench envs list                          what can be played
+      nlac-bench envs show tau_retail               one environment: rules, spaces, data
+      nlac-bench play twenty_questions              play it yourself
+      nlac-bench play tau_retail --agent oracle     watch it being solved
+
+    [bold]Measure[/bold]
+      nlac-bench floors                             what policies without a model earn
+      nlac-bench envs check my_pkg:MyEnv-v0         put your own environment through the contract
+      nlac-bench grade answers.jsonl                grade mathematical answers
+      nlac-bench data verify tau                    are the data what they should be?""",
+)
+app.add_typer(envs.app, name="envs")
+app.add_typer(data.app, name="data")
+app.command("play")(envs.play)
+app.command("floors")(floors.floors)
+app.command("grade")(grade.grade)
+
+
+def _version(show: bool) -> None:
+    if show:
+        from nlac_bench import __version__
+
+        print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Entry point. Errors that name a value and a fix are printed as such, without a traceback."""
+    try:
+        app()
+    except (NlacBenchError, GymnasiumError, ValueError) as error:
+        sys.exit(fail(error))
+    except BrokenPipeError:  # `nlac-bench … | head`
+        sys.stderr.close()
+        sys.exit(141)

@@ -1,0 +1,228 @@
+"""``nlac-bench envs`` and ``play``: what can be played, its contract, and playing it."""
+
+import inspect
+import json
+import sys
+import warnings
+from typing import Annotated, Any
+
+import gymnasium
+import typer
+from rich.markup import escape
+from rich.panel import Panel
+
+from nlac_bench.cli.output import JsonFlag, console, errors, print_json, table
+from nlac_bench.envs import registry
+from nlac_bench.envs.text_env import TextEnv
+
+app = typer.Typer(
+    no_args_is_help=True, help="Environments: list them, show one, check one against the contract."
+)
+EnvName = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID",
+        help="tau_retail, a Gymnasium id (my_pkg:MyEnv-v0), a plug-in, or one with arguments: "
+        """'tau_retail@{"split": "train"}'""",
+    ),
+]
+
+
+def _describe(entry: registry.EnvEntry) -> dict[str, Any]:
+    env = entry.make().unwrapped
+    description: dict[str, Any] = {
+        "name": entry.name,
+        "id": entry.env_id,
+        "origin": entry.origin,
+        "summary": (inspect.getdoc(type(env)) or "").split("\n", 1)[0],
+    }
+    if isinstance(env, TextEnv):
+        description |= {
+            "version": env.env_version,
+            "split": env.split,
+            "tasks": len(env.task_ids),
+            "max_steps": env.max_steps,
+            "data_source": env.source.kind,
+            "data_sha256": env.source.sha256,
+        }
+    return description
+
+
+@app.command("list")
+def list_(as_json: JsonFlag = False) -> None:
+    """List the environments: built in, and from installed plug-ins."""
+    entries = [registry.find(name) for name in registry.BUILTIN] + list(registry.iter_plugins())
+    rows = []
+    for entry in entries:
+        try:
+            rows.append(_describe(entry))
+        except Exception as error:  # a plug-in that cannot be made must not hide the others
+            if entry.origin == "built-in":
+                raise
+            warnings.warn(f"environment {entry.name!r} cannot be made: {error}", stacklevel=2)
+    if as_json:
+        print_json({"environments": rows})
+        return
+    columns = ["name", "id", "tasks", "max_steps", "data_source", "summary"]
+    console.print(table("environments", columns, [[row.get(c) for c in columns] for row in rows]))
+
+
+@app.command()
+def show(name: EnvName, as_json: JsonFlag = False) -> None:
+    """Show one environment: its rules, arguments, data, tools and a first observation."""
+    env = registry.make(name)
+    raw = env.unwrapped
+    observation, info = env.reset(seed=0)
+    signature = inspect.signature(type(raw).__init__)
+    arguments = {
+        p.name: None if p.default is p.empty else _plain(p.default)
+        for p in list(signature.parameters.values())[1:]
+        if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
+    }
+    entry = registry.find(registry.parse(name)[0])
+    described = {
+        "name": entry.name,
+        "id": entry.env_id,
+        "origin": entry.origin,
+        "doc": inspect.getdoc(type(raw)) or "",
+        "arguments": arguments,
+        "observation_space": repr(raw.observation_space),
+        "action_space": repr(raw.action_space),
+        "tasks": len(raw.task_ids) if isinstance(raw, TextEnv) else None,
+        "tools": [tool.get("function", tool).get("name") for tool in info.get("tools", ())],
+        "policy": info.get("policy", ""),
+        "data_source": info.get("data_source"),
+        "data_sha256": info.get("data_sha256"),
+        "observation": observation,
+    }
+    if as_json:
+        print_json(described)
+        return
+    console.print(
+        f"[bold]{escape(str(described['name']))}[/bold]  {escape(str(described['id']))}", soft_wrap=True
+    )
+    console.print(described["doc"], markup=False)
+    rows = [
+        [key, described[key]]
+        for key in ("origin", "observation_space", "action_space", "tasks", "data_source", "data_sha256")
+    ]
+    console.print(table("", ["", "value"], rows))
+    console.print(table("arguments", ["name", "default"], [[k, json.dumps(v)] for k, v in arguments.items()]))
+    if described["tools"]:
+        console.print("tools: " + ", ".join(described["tools"]), markup=False)
+    if described["policy"]:
+        console.print(Panel(escape(described["policy"]), title="what the agent is told"))
+    console.print(
+        Panel(escape(observation), title=f"first observation, task {escape(str(info.get('task_id')))}")
+    )
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, (str, int, float, bool, type(None))) else repr(value)
+
+
+@app.command()
+def check(name: EnvName, as_json: JsonFlag = False) -> None:
+    """Put an environment through the conformance suite; exit status 0 only when all of it holds.
+
+    Examples:
+
+      nlac-bench envs check tau_retail
+
+      nlac-bench envs check my_pkg:MyEnv-v0
+    """
+    from nlac_bench.envs import conformance
+
+    entry_name, config = registry.parse(name)
+    entry = registry.find(entry_name)
+
+    def make_env(**kwargs: Any) -> gymnasium.Env[str, str]:
+        return entry.make(**{**config, **kwargs})
+
+    results = conformance.check(make_env, env_id=entry.env_id, kwargs=config)
+    ok = all(result.passed is not False for result in results)
+    if as_json:
+        rows = [{"name": r.name, "passed": r.passed, "detail": r.detail} for r in results]
+        print_json({"env": name, "ok": ok, "checks": rows})
+    else:
+        words = {True: "ok", False: "FAILED", None: "not applicable"}
+        console.print(
+            table(
+                f"conformance of {name}",
+                ["check", "result", "detail"],
+                [[r.name, words[r.passed], r.detail] for r in results],
+            )
+        )
+    raise typer.Exit(0 if ok else 1)
+
+
+def play(
+    name: EnvName,
+    agent: Annotated[
+        str, typer.Option(help="'you', or watch: oracle, random, silent, constant, transfer.")
+    ] = "you",
+    task: Annotated[str | None, typer.Option(help="Task id; default: drawn by --seed.")] = None,
+    seed: Annotated[
+        int, typer.Option(help="Seeds the draw of the task and the environment's own randomness.")
+    ] = 0,
+) -> None:
+    """Play an environment in the terminal, or watch an agent play.
+
+    Examples:
+
+      nlac-bench play twenty_questions
+
+      nlac-bench play tau_retail --agent oracle --seed 3
+
+      nlac-bench play 'twenty_questions@{"level": "easy"}'
+    """
+    env = registry.make(name)
+    raw = env.unwrapped
+    if agent != "you" and not isinstance(raw, TextEnv):
+        raise ValueError(
+            f"--agent {agent} needs one of this suite's TextEnvs; {name} is a plain Gymnasium environment: play it yourself"
+        )
+    observation, info = env.reset(seed=seed, options={"task_id": task} if task else None)
+    if info.get("policy"):
+        console.print(Panel(escape(info["policy"]), title="what the agent is told"))
+    if info.get("tools"):
+        names = ", ".join(tool["function"]["name"] for tool in info["tools"])
+        console.print(f"tools: {escape(names)}", soft_wrap=True)
+    actor = None if agent == "you" else _actor(agent, name, raw, seed)
+    total, ended = 0.0, False
+    while not ended:
+        console.print(f"[cyan]{escape(observation)}[/cyan]", soft_wrap=True)
+        action = _typed() if actor is None else _acted(actor, observation, info)
+        observation, reward, terminated, truncated, info = env.step(action)
+        total += float(reward)
+        ended = terminated or truncated
+    console.print(f"[cyan]{escape(observation)}[/cyan]", soft_wrap=True)
+    verdict = {True: "[bold green]success[/bold green]", False: "[bold red]no success[/bold red]"}
+    console.print(
+        f"{verdict.get(info.get('success'), 'over')} ({info.get('end_reason', 'ended')}), return {total:g}"
+    )  # type: ignore[arg-type]
+
+
+def _actor(agent: str, name: str, env: TextEnv, seed: int) -> Any:
+    from nlac_bench.agents.floors import floor_agent
+
+    def train_env() -> Any:
+        return registry.make(name, split="train").unwrapped
+
+    return floor_agent(agent, train_env).begin(env, seed)
+
+
+def _acted(actor: Any, observation: str, info: dict[str, Any]) -> str:
+    from nlac_bench.envs.text_env import run_without_waiting
+
+    text: str = run_without_waiting(actor.act(observation, info)).text
+    console.print(f"[yellow]> {escape(text)}[/yellow]", soft_wrap=True)
+    return text
+
+
+def _typed() -> str:
+    try:
+        return console.input("[yellow]> [/yellow]") if sys.stdin.isatty() else input()
+    except (EOFError, KeyboardInterrupt):
+        errors.print("\nstopped; the episode is not scored")
+        raise typer.Exit(130) from None

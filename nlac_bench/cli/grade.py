@@ -1,0 +1,42 @@
+"""``nlac-bench grade``: mathematical answers against their gold answers."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nlac_bench.cli.output import JsonFlag, console, print_json, table
+
+
+def grade(
+    file: Annotated[Path, typer.Argument(help="JSON lines with 'gold' and 'pred'; other fields are kept.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Where the graded rows go; default: FILE with the ending .graded.jsonl."),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(help="Seconds a case may take before it counts as ungraded.")
+    ] = 3.0,
+    workers: Annotated[int, typer.Option(help="Worker processes.", min=1)] = 1,
+    as_json: JsonFlag = False,
+) -> None:
+    """Grade mathematical answers: true, false, or null (ungraded) with the reason.
+
+    Where rows have 'expected' (true or false), the grader itself is measured: accuracy, false positives
+    and negatives, an ungraded case counting as false.
+
+    Example:
+
+      nlac-bench grade answers.jsonl --out graded.jsonl
+    """
+    from nlac_bench.envs.math500_hard.grade_file import grade_file
+
+    out = out or file.with_suffix(".graded.jsonl")
+    summary = grade_file(file, out, workers=workers, timeout_s=timeout)
+    if as_json:
+        print_json({**summary, "out": str(out)})
+        return
+    rows = [[key, round(value, 4) if isinstance(value, float) else value] for key, value in summary.items()]
+    console.print(table(f"{file} → {out}", ["", "figure"], rows))
+    sys.stdout.flush()

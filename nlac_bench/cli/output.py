@@ -1,0 +1,38 @@
+"""Printing for people (rich) and for programs (``--json``: exactly one JSON object)."""
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+console = Console(highlight=False)
+errors = Console(stderr=True, highlight=False)
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")]
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """Print ``value`` as one JSON object on one line."""
+    json.dump(value, sys.stdout, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write("\n")
+
+
+def table(title: str, columns: list[str], rows: list[list[Any]]) -> Table:
+    """A table of plain text; figures are aligned right."""
+    result = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    for i, column in enumerate(columns):
+        numeric = bool(rows) and all(isinstance(row[i], (int, float)) or row[i] is None for row in rows)
+        result.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        result.add_row(*("–" if cell is None else escape(str(cell)) for cell in row))
+    return result
+
+
+def fail(error: BaseException) -> int:
+    """Print an error that speaks for itself; returns the exit status."""
+    errors.print(f"[bold red]error:[/bold red] {escape(str(error))}", soft_wrap=True)
+    return 1

@@ -1,0 +1,214 @@
+"""``nlac-bench data fetch``: public data into the cache; hashes checked, resumable, all or nothing."""
+
+import hashlib
+import http.client
+import json
+import shutil
+import tarfile
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from nlac_bench.envs import pinned
+from nlac_bench.envs.datasets import MAX_FILE_BYTES, DatasetSpec, cache_root, dataset_spec, read_bytes
+from nlac_bench.errors import DataError
+
+TIMEOUT_S = 60.0
+_CHUNK = 2**16
+
+Progress = Callable[[str, int, int | None], None]
+"""Called with (file name, bytes so far, bytes in all or None)."""
+
+TAU_ARCHIVE = f"https://github.com/sierra-research/tau-bench/archive/{pinned.TAU_COMMIT}.tar.gz"
+MATH500_URL = (
+    "https://media.githubusercontent.com/media/openai/prm800k/"
+    "7ecc794703b2877f63226f2477a49b34f9b25163/prm800k/math_splits/test.jsonl"
+)
+
+
+def fetch(name: str, origin: str | None = None, progress: Progress = lambda *_: None) -> Path:
+    """Put the data set ``name`` into the cache and return its folder there.
+
+    Files are gathered and checked in a folder beside the target, which is then moved into place, so a
+    broken fetch leaves the earlier state and is taken up again by the next call.
+
+    Args:
+        name: ``math``, ``tau`` or ``twenty_questions``.
+        origin: a folder or an http(s) address that holds the files (for τ-bench also a checkout of its
+            repository, or ``installed``); None for the public source, where one can be pinned.
+        progress: told of every chunk.
+
+    Raises:
+        DataError: naming each file that is missing, cannot be had or has another hash.
+        UnknownIdError: when there is no such data set.
+    """
+    spec = dataset_spec(name)
+    target = cache_root() / spec.folder
+    staging = target.with_name(f".{spec.folder}.partial")
+    try:
+        staging.mkdir(parents=True, exist_ok=True)
+        required = _gather(spec, origin, staging, progress)
+        _check_all(spec, staging, required)
+        _move_into_place(staging, target)
+    except OSError as error:
+        raise DataError(f"cannot write data set {name!r} to {target}: {error.strerror or error}") from error
+    return target
+
+
+def verify(name: str, folder: Path) -> list[dict[str, str | bool | None]]:
+    """Each file of the data set with the hash it should have and the one it has (None: missing)."""
+    rows: list[dict[str, str | bool | None]] = []
+    for file, expected in dataset_spec(name).files.items():
+        path = folder / file
+        found = hashlib.sha256(read_bytes(path)).hexdigest() if path.is_file() else None
+        rows.append({"file": file, "expected": expected, "found": found, "ok": found == expected})
+    return rows
+
+
+def _gather(spec: DatasetSpec, origin: str | None, staging: Path, progress: Progress) -> Mapping[str, str]:
+    """Fill ``staging``; returns the files (with hashes) that must then be in it."""
+    if origin is None:
+        if spec.name == "tau":
+            _unpack(_download(TAU_ARCHIVE, staging / "archive.tar.gz", progress), staging / "upstream")
+            _convert_tau(staging / "upstream", staging)
+            return spec.files
+        if spec.name == "math":
+            _math500_from_upstream(_download(MATH500_URL, staging / "upstream.jsonl", progress), staging)
+            return {"math500.jsonl": spec.files["math500.jsonl"]}
+        raise DataError(
+            f"data set {spec.name!r} has no public address whose content can be pinned; pass --from with a "
+            f"folder or address that holds {', '.join(spec.files)}"
+        )
+    if origin == "installed":
+        if spec.name != "tau":
+            raise DataError(f"--from installed is for data set 'tau', not {spec.name!r}")
+        from nlac_bench.envs.tau.upstream import find_installed
+
+        _convert_tau(find_installed(), staging)
+        return spec.files
+    if origin.startswith(("http://", "https://")):
+        for file in spec.files:
+            destination = staging / file
+            if not _has(destination, spec.files[file]):
+                destination.parent.mkdir(parents=True, exist_ok=True)
+                _download(f"{origin.rstrip('/')}/{file}", destination, progress)
+        return spec.files
+    folder = Path(origin)
+    if not folder.is_dir():
+        raise DataError(f"--from {origin!r} is neither a folder nor an http(s) address")
+    if spec.name == "tau" and not (folder / "retail" / "tasks_test.json").is_file():
+        if next(folder.glob("**/envs/retail/tasks_test.py"), None):
+            _convert_tau(folder, staging)
+            return spec.files
+    for file in spec.files:
+        if (folder / file).is_file() and not _has(staging / file, spec.files[file]):
+            (staging / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(folder / file, staging / file)
+    return spec.files
+
+
+def _has(path: Path, sha256: str) -> bool:
+    return path.is_file() and hashlib.sha256(read_bytes(path)).hexdigest() == sha256
+
+
+def _check_all(spec: DatasetSpec, staging: Path, required: Mapping[str, str]) -> None:
+    problems = []
+    for file, expected in required.items():
+        path = staging / file
+        if not path.is_file():
+            problems.append(f"{file} is missing at the source")
+        elif not _has(path, expected):
+            found = hashlib.sha256(read_bytes(path)).hexdigest()
+            path.unlink()  # a file with the wrong content must not be taken up by the next try
+            problems.append(f"{file} has sha256 {found}, expected {expected}")
+    if problems:
+        raise DataError(f"data set {spec.name!r} was not installed: " + "; ".join(problems))
+
+
+def _move_into_place(staging: Path, target: Path) -> None:
+    for leftover in ("upstream", "archive.tar.gz", "upstream.jsonl"):
+        path = staging / leftover
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    replaced = target.with_name(f".{target.name}.replaced")
+    shutil.rmtree(replaced, ignore_errors=True)
+    if target.exists():
+        target.rename(replaced)
+    staging.rename(target)
+    shutil.rmtree(replaced, ignore_errors=True)
+
+
+def _download(url: str, destination: Path, progress: Progress) -> Path:
+    """Fetch ``url``; a partial file from an earlier try is continued where the server can."""
+    partial = destination.with_name(destination.name + ".part")
+    have = partial.stat().st_size if partial.exists() else 0
+    request = urllib.request.Request(url, headers={"User-Agent": "nlac-bench"})
+    if have:
+        request.add_header("Range", f"bytes={have}-")
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as reply:
+            resumed = reply.status == 206
+            done = have if resumed else 0
+            length = reply.headers.get("Content-Length")
+            total = done + int(length) if length and length.isdigit() else None
+            with partial.open("ab" if resumed else "wb") as stream:
+                while chunk := reply.read(_CHUNK):
+                    done += len(chunk)
+                    if done > MAX_FILE_BYTES:
+                        raise DataError(f"{url} sends more than {MAX_FILE_BYTES:,} bytes; stopped")
+                    stream.write(chunk)
+                    progress(destination.name, done, total)
+    except urllib.error.HTTPError as error:
+        if error.code == 416:  # the partial file was already whole, or longer than the file: begin anew
+            partial.unlink()
+            return _download(url, destination, progress)
+        raise DataError(f"{url} cannot be had: HTTP {error.code} {error.reason}") from error
+    except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        raise DataError(
+            f"{url} cannot be had: {reason}; run the same command again to continue, or bring the files "
+            "yourself with --from FOLDER"
+        ) from error
+    if total is not None and done != total:
+        raise DataError(f"{url} broke off after {done:,} of {total:,} bytes; run the same command again")
+    partial.replace(destination)
+    return destination
+
+
+def _unpack(archive: Path, folder: Path) -> None:
+    """Unpack the plain files of a tar archive; the "data" filter refuses paths that leave ``folder``."""
+    try:
+        with tarfile.open(archive) as tar:
+            if sum(member.size for member in tar.getmembers()) > MAX_FILE_BYTES:
+                raise DataError(f"{archive} unpacks to more than {MAX_FILE_BYTES:,} bytes")
+            tar.extractall(folder, filter="data")
+    except (tarfile.TarError, EOFError, OSError) as error:
+        archive.unlink(missing_ok=True)
+        raise DataError(f"the archive from {TAU_ARCHIVE} cannot be unpacked: {error}") from error
+
+
+def _convert_tau(source: Path, staging: Path) -> None:
+    from nlac_bench.envs.tau.upstream import convert_upstream
+
+    convert_upstream(source, staging)
+
+
+def _math500_from_upstream(path: Path, staging: Path) -> None:
+    """PRM800K's test.jsonl without its solutions, in the column order that the pinned hash is of."""
+    raw = read_bytes(path)
+    found = hashlib.sha256(raw).hexdigest()
+    if found != pinned.MATH500_UPSTREAM:
+        path.unlink()
+        raise DataError(f"{MATH500_URL} has sha256 {found}, expected {pinned.MATH500_UPSTREAM}")
+    (staging / "math500.jsonl").write_bytes(drop_solutions(raw))
+
+
+def drop_solutions(raw: bytes) -> bytes:
+    """Rows of MATH-500 with the columns that the environment reads."""
+    columns = ("unique_id", "problem", "answer", "subject", "level")
+    rows = (json.loads(line) for line in raw.splitlines() if line.strip())
+    lines = (json.dumps({c: row[c] for c in columns}, ensure_ascii=False) for row in rows)
+    return ("\n".join(lines) + "\n").encode()
