@@ -1,5 +1,6 @@
 """Names of environments: the built-in ids, plug-ins, and environment strings ``Name@{json}``."""
 
+import importlib
 import importlib.metadata
 import json
 import warnings
@@ -96,15 +97,20 @@ def find(name: str) -> EnvEntry:
     plugins = {entry.name: entry for entry in iter_plugins(only=name)}
     if name in plugins:
         return plugins[name]
+    module, _, env_id = name.rpartition(":")
     try:
-        spec = gymnasium.spec(name)  # imports the module of "my_pkg:MyEnv-v0"
+        if module:
+            importlib.import_module(module)  # which registers its ids, as in "my_pkg:MyEnv-v0"
+        spec = gymnasium.spec(env_id)
     except (GymnasiumError, ImportError) as error:
-        known = sorted({*BUILTIN, *(p.name for p in importlib.metadata.entry_points(group=PLUGIN_GROUP))})
+        plugged = (point.name for point in importlib.metadata.entry_points(group=PLUGIN_GROUP))
+        known = ", ".join(sorted({*BUILTIN, *plugged}))
         raise UnknownIdError(
-            f"no environment is called {name!r} ({error}); there are {', '.join(known)}, any Gymnasium id with "
-            "text observations and actions ('my_pkg:MyEnv-v0'), and these with '@{json arguments}'"
+            f"no environment is called {name!r} ({error}); there are {known}, "
+            "any Gymnasium id with text observations and actions ('my_pkg:MyEnv-v0'), and these with "
+            "'@{json arguments}'"
         ) from None
-    return EnvEntry(spec.id, spec.id, "gymnasium", _gymnasium_maker(name))
+    return EnvEntry(spec.id, spec.id, "gymnasium", _gymnasium_maker(spec.id))
 
 
 def iter_plugins(only: str | None = None) -> Iterator[EnvEntry]:

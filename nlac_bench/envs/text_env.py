@@ -77,7 +77,7 @@ class TextEnv(gymnasium.Env[str, str]):
         gymnasium.error.ResetNeeded: ``step`` before ``reset`` or after the end.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"]}  # type: ignore[misc]
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}  # type: ignore[misc]
     name: ClassVar[str]
     """CLI name, such as ``tau_retail``."""
     env_version: ClassVar[str] = "0"

@@ -1,0 +1,30 @@
+"""A new environment in a few lines; then: nlac-bench envs check examples.register_env:CountDown-v0"""
+
+import gymnasium
+
+from nlac_bench.envs import Outcome, TextEnv, vectorized
+
+
+class CountDown(TextEnv):
+    """Say the number below the one you hear, until you have said 1."""
+
+    name, max_steps = "count_down", 5
+
+    def __init__(self, split: str = "test", render_mode: str | None = None) -> None:
+        super().__init__(task_ids=("2", "3", "4"), split=split, render_mode=render_mode)
+
+    async def _begin(self, task_id: str) -> str:
+        self._state = [int(task_id)]  # all that changes in an episode: anything with a copy()
+        return task_id
+
+    async def _respond(self, action: str) -> Outcome:
+        right, self._state[0] = action.strip() == self.oracle_action(), self._state[0] - 1
+        end = "failure" if not right else "success" if self._state[0] == 1 else None
+        return Outcome(action, float(end == "success"), end_reason=end, success=end == "success")
+
+    def oracle_action(self) -> str:
+        return str(self._state[0] - 1)
+
+
+CountDownVector = vectorized(CountDown)
+gymnasium.register("CountDown-v0", CountDown, vector_entry_point=CountDownVector)
