@@ -1,9 +1,10 @@
 """The action grammar of the τ environments: what an agent's raw text means. The only parser of it.
 
-1. *Private reasoning.* Everything up to the last ``</think>`` is dropped, so that no thought reaches the user.
+1. *Private reasoning.* Everything up to the last ``</think>`` is dropped, so no thought reaches the user;
+   text that opens ``<think>`` and never closes it is ``Invalid``. A text that begins with ``{`` has none.
 2. *A call* is a JSON object ``{"name": <string>, "arguments": <object>}``; other keys are ignored. It counts
 
-   - as the whole text (after white space), or followed by anything: the rest is ignored;
+   - at the start of the text; whatever follows it is ignored;
    - after ``Action:``, ReAct's marker, at the start of a line or in it;
    - at the start of a fenced code block, or between ``<tool_call>`` and ``</tool_call>``.
 
@@ -65,12 +66,17 @@ _FENCE = re.compile(r"```[A-Za-z_]*[ \t\r\n]*")
 _TOOL_CALL = re.compile(r"<tool_call>\s*")
 _OPENS_CALL = re.compile(r'(?:\[\s*)?\{\s*["\'](?:name|arguments)["\']')
 _OPENS_OBJECT = re.compile(r"(?:\[\s*)?\{")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _REACT = re.compile(r"\*{0,2}(?:Thought|Action):")
 
 
 def parse_action(text: str) -> ParsedAction:
     """What ``text`` means: a message to the user, a tool call, or neither with the reason."""
-    text = drop_reasoning(text)
+    text = text.strip()
+    if not _OPENS_OBJECT.match(text):  # a call may quote the tag in an argument
+        if text.startswith("<think>") and "</think>" not in text:
+            return _invalid("the reasoning opened by <think> is never closed by </think>.")
+        text = drop_reasoning(text)
     start = _call_start(text)
     if start is not None:
         return _parse_call(text, start)
@@ -87,7 +93,7 @@ def render_call(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def render_message(content: str) -> str:
-    """The action text of a message: the message itself, or a ``respond`` call where that would be read otherwise."""
+    """The action text of a message: itself, or a ``respond`` call where it would be read otherwise."""
     if parse_action(content) == Message(content):
         return content
     return render_call(RESPOND, {"content": content})
@@ -102,7 +108,7 @@ def drop_reasoning(text: str) -> str:
 
 
 def _call_start(text: str) -> int | None:
-    """Where the JSON of the first call begins in ``text``, which has no outer white space; None without a call."""
+    """Where the JSON of the first call in the stripped ``text`` begins, or None."""
     if _OPENS_OBJECT.match(text):
         return 0
     starts = []
@@ -172,8 +178,8 @@ def _unfit(value: Any) -> str | None:
         below: list[Any] = []
         for item in layer:
             if isinstance(item, str):
-                if not item.isascii() and any("\ud800" <= char <= "\udfff" for char in item):
-                    return "a string holds a lone surrogate (\\ud800 to \\udfff), which is not valid Unicode text."
+                if not item.isascii() and _SURROGATE.search(item):
+                    return "a string holds a lone surrogate (\\ud800 to \\udfff): not valid Unicode."
             elif isinstance(item, dict):
                 below += item.keys()
                 below += item.values()

@@ -1,0 +1,21 @@
+"""Whom the agent talks to: users played by a model, by a script, by a record, by a person, or by nobody."""
+
+from nlac_bench.envs.tau.users.base import GREETING, STOP, User, UserKind
+from nlac_bench.envs.tau.users.models import LLMUser, ReactUser, ReflectionUser, VerifyUser
+from nlac_bench.envs.tau.users.offline import OPENING, HumanUser, NoUser, ReplayUser, load_conversations
+
+__all__ = [
+    "GREETING",
+    "OPENING",
+    "STOP",
+    "HumanUser",
+    "LLMUser",
+    "NoUser",
+    "ReactUser",
+    "ReflectionUser",
+    "ReplayUser",
+    "User",
+    "UserKind",
+    "VerifyUser",
+    "load_conversations",
+]

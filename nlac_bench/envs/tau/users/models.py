@@ -1,0 +1,156 @@
+"""Users played by a model: the original's four strategies, reached through a ``ChatFn``.
+
+``llm`` writes the next message; ``react`` thinks first; ``verify`` has each message judged and tries again;
+``reflection`` has a rejected message explained and rewritten once. Rules as in τ-bench, prompts our own. One
+thing differs on purpose: the original's ``react`` leaks the thought to the agent.
+"""
+
+import copy
+from functools import cache
+from pathlib import Path
+from typing import ClassVar, Self
+
+import numpy as np
+
+from nlac_bench.envs.tau.actions import drop_reasoning
+from nlac_bench.envs.tau.domain import Task
+from nlac_bench.envs.tau.users.base import GREETING, MAX_REPLY_CHARS, STOP, UserKind
+from nlac_bench.errors import EnvInfraError
+from nlac_bench.types import ChatFn, Message, Messages, Role, Usage
+
+MAX_TRIES = 3
+_PROMPTS = Path(__file__).parent / "prompts"
+
+
+def prompt(name: str, **values: str) -> str:
+    """The text file ``prompts/{name}.txt`` with its fields filled in."""
+    return _template(name).format(**values)
+
+
+@cache
+def _template(name: str) -> str:
+    return (_PROMPTS / f"{name}.txt").read_text(encoding="utf-8").strip()
+
+
+class LLMUser:
+    """A model that is told the instruction and the rules and writes one message at a time.
+
+    Args:
+        chat: how to reach the model.
+    """
+
+    kind: ClassVar[UserKind] = "llm"
+    prompt_name: ClassVar[str] = "user"
+
+    def __init__(self, chat: ChatFn) -> None:
+        self._chat = chat
+        self._messages: list[Message] = []
+        self.usage: dict[str, Usage] = {}
+
+    async def begin(self, task: Task, rng: np.random.Generator) -> str:
+        """The opening message; a model's own sampling is not seeded by ``rng``."""
+        self._messages = [
+            {"role": "system", "content": prompt(self.prompt_name, instruction=task.instruction)}
+        ]
+        return await self.reply(GREETING)
+
+    async def reply(self, message: str) -> str:
+        """What the model says to ``message``, at most ``MAX_REPLY_CHARS`` long."""
+        self._messages.append({"role": "user", "content": message})
+        text = await self._compose(self._messages)
+        self._messages.append({"role": "assistant", "content": text})
+        return text
+
+    def copy(self) -> Self:
+        """An independent user in the same state."""
+        twin = copy.copy(self)
+        twin._messages, twin.usage = list(self._messages), dict(self.usage)
+        return twin
+
+    async def _compose(self, messages: list[Message]) -> str:
+        return await self._ask(messages, "user")
+
+    async def _ask(self, messages: Messages, role: Role) -> str:
+        try:
+            # A copy: whoever keeps what was asked must not see it grow.
+            answer = await self._chat(list(messages), role)
+        except EnvInfraError:
+            raise
+        except Exception as error:  # whatever a client library raises: none of it is the agent's doing
+            raise EnvInfraError(
+                f"the {role} model of user {self.kind!r} failed: {type(error).__name__}: {error}"
+            ) from error
+        self.usage[role] = self.usage.get(role, Usage()) + answer.usage
+        if answer.text.lstrip().startswith("<think>") and "</think>" not in answer.text:
+            raise EnvInfraError(
+                f"the {role} model of user {self.kind!r} was cut off in its reasoning; let it write more tokens"
+            )
+        return clean_reply(answer.text)
+
+
+class ReactUser(LLMUser):
+    """Thinks before each message; the agent sees the message alone."""
+
+    kind: ClassVar[UserKind] = "react"
+    prompt_name: ClassVar[str] = "react"
+
+    async def _compose(self, messages: list[Message]) -> str:
+        text = ""
+        for _ in range(MAX_TRIES):
+            text = await self._ask(messages, "user")
+            _, marker, said = text.rpartition("User Response:")
+            if marker:
+                return said.strip()
+            if not text.lstrip("*# ").startswith("Thought"):
+                return text
+        raise EnvInfraError(
+            f"the model of user 'react' wrote a thought without 'User Response:' {MAX_TRIES} times "
+            f"(last: {text[:200]!r}); use a stronger model or user='llm'"
+        )
+
+
+class VerifyUser(LLMUser):
+    """Has each message judged, and takes the first of three that passes, else the third."""
+
+    kind: ClassVar[UserKind] = "verify"
+
+    async def _compose(self, messages: list[Message]) -> str:
+        text = ""
+        for _ in range(MAX_TRIES):
+            text = await self._ask(messages, "user")
+            if await self._accepts(messages, text):
+                break
+        return text
+
+    async def _accepts(self, messages: Messages, text: str) -> bool:
+        question = prompt("judge", transcript=transcript(messages), reply=text)
+        return "true" in (await self._ask([{"role": "user", "content": question}], "judge")).lower()
+
+
+class ReflectionUser(VerifyUser):
+    """Has a rejected message explained and tries once more; if that is rejected too, the first one stands."""
+
+    kind: ClassVar[UserKind] = "reflection"
+
+    async def _compose(self, messages: list[Message]) -> str:
+        first = await self._ask(messages, "user")
+        if await self._accepts(messages, first):
+            return first
+        question = prompt("reflect", transcript=transcript(messages), reply=first)
+        reflection = await self._ask([{"role": "user", "content": question}], "judge")
+        hint = prompt("retry", reply=first, reflection=reflection)
+        second = await self._ask([*messages, {"role": "user", "content": hint}], "user")
+        return second if await self._accepts(messages, second) else first
+
+
+def transcript(messages: Messages) -> str:
+    """A conversation as a judge reads it. The user model's ``assistant`` is the customer."""
+    speakers = {"system": "What the customer was told", "user": "Agent", "assistant": "Customer"}
+    return "\n".join(f"{speakers[m['role']]}: {m['content']}" for m in messages)
+
+
+def clean_reply(text: str) -> str:
+    """A model's raw text as a message: reasoning dropped, valid Unicode, bounded; a cut keeps ``STOP``."""
+    text = drop_reasoning(text.encode("utf-8", "replace").decode("utf-8"))
+    kept = text[:MAX_REPLY_CHARS]
+    return kept + STOP if STOP in text and STOP not in kept else kept

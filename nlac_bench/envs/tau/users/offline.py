@@ -1,0 +1,163 @@
+"""Users without a model: nobody, a person at the terminal, and a recorded user."""
+
+import asyncio
+import copy
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+
+from nlac_bench.envs.tau.domain import Task
+from nlac_bench.envs.tau.users.base import STOP, UserKind
+from nlac_bench.errors import DataError, EnvInfraError
+from nlac_bench.types import Usage
+
+OPENING = "Hello, I need some help, please."
+"""All that user ``none`` ever says before it hangs up."""
+
+
+class NoUser:
+    """Says a fixed line and hangs up at the first message.
+
+    It takes the place of a model where none is at hand, for players that do not listen: floors and the
+    oracle. Scores of any other agent against it mean nothing.
+    """
+
+    kind: ClassVar[UserKind] = "none"
+
+    def __init__(self) -> None:
+        self.usage: dict[str, Usage] = {}
+
+    async def begin(self, task: Task, rng: np.random.Generator) -> str:
+        """The fixed line."""
+        return OPENING
+
+    async def reply(self, message: str) -> str:
+        """The stop token."""
+        return STOP
+
+    def copy(self) -> Self:
+        """An independent user."""
+        return copy.deepcopy(self)
+
+
+class HumanUser:
+    """A person at the terminal, who is shown the instruction and then the agent's messages.
+
+    Args:
+        ask: shows a text and returns the line typed; ``input`` by default.
+    """
+
+    kind: ClassVar[UserKind] = "human"
+
+    def __init__(self, ask: Callable[[str], str] = input) -> None:
+        self._ask = ask
+        self.usage: dict[str, Usage] = {}
+
+    async def begin(self, task: Task, rng: np.random.Generator) -> str:
+        """The person's opening message."""
+        return await self._line(
+            f"You are the customer. {task.instruction}\nType one line at a time; {STOP} ends.\n\n> "
+        )
+
+    async def reply(self, message: str) -> str:
+        """The person's answer to ``message``."""
+        return await self._line(f"Agent: {message}\n> ")
+
+    def copy(self) -> Self:
+        """The same person: nothing is kept here."""
+        return copy.copy(self)
+
+    async def _line(self, shown: str) -> str:
+        try:
+            return await asyncio.to_thread(self._ask, shown)
+        except EOFError as error:
+            raise EnvInfraError("standard input ended in the middle of the conversation") from error
+
+
+Conversation: TypeAlias = Mapping[str, Any]
+"""``{"task_id", "first", "turns": [[the agent's message, the user's reply], …]}``."""
+
+
+class ReplayUser:
+    """Says what a recorded user said to the same messages, and fails loudly on any other.
+
+    Args:
+        conversations: what ``TauEnv.conversation()`` returned; several of one task are told apart by what
+            the agent says, and of two that are alike so far the earlier one counts.
+    """
+
+    kind: ClassVar[UserKind] = "replay"
+
+    def __init__(self, conversations: Iterable[Conversation]) -> None:
+        self._by_task: dict[str, list[Conversation]] = {}
+        for conversation in conversations:
+            self._by_task.setdefault(conversation["task_id"], []).append(conversation)
+        self._candidates: list[Conversation] = []
+        self._turn = 0
+        self._task_id = ""
+        self.usage: dict[str, Usage] = {}
+
+    async def begin(self, task: Task, rng: np.random.Generator) -> str:
+        """The recorded opening message of ``task``."""
+        self._task_id, self._turn = task.task_id, 0
+        recorded = self._by_task.get(task.task_id, [])
+        if not recorded:
+            raise EnvInfraError(f"no conversation of task {task.task_id!r} was recorded")
+        first = str(recorded[0]["first"])
+        self._candidates = [c for c in recorded if c["first"] == first]
+        return first
+
+    async def reply(self, message: str) -> str:
+        """The recorded reply to ``message`` at this point of the conversation."""
+        alike = [c for c in self._candidates if self._said(c) == message]
+        if not alike:
+            raise EnvInfraError(
+                f"task {self._task_id!r}: no recorded conversation has the agent say {message[:200]!r} "
+                f"as message {self._turn + 1}"
+            )
+        self._candidates = alike
+        self._turn += 1
+        return str(alike[0]["turns"][self._turn - 1][1])
+
+    def copy(self) -> Self:
+        """An independent user at the same point; the record is shared and never written."""
+        return copy.copy(self)
+
+    def _said(self, conversation: Conversation) -> str | None:
+        turns = conversation["turns"]
+        return turns[self._turn][0] if self._turn < len(turns) else None
+
+
+def load_conversations(path: Path) -> list[Conversation]:
+    """Recorded conversations from a file of JSON lines.
+
+    Raises:
+        DataError: the file is missing or a line is not a conversation; says which.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: recorded conversations cannot be read ({error})") from error
+    conversations = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            good = (
+                isinstance(row["task_id"], str)
+                and isinstance(row["first"], str)
+                and all(isinstance(said, str) and isinstance(heard, str) for said, heard in row["turns"])
+            )
+        except (ValueError, KeyError, TypeError, RecursionError):
+            good = False
+        if not good:
+            raise DataError(
+                f"{path}, line {number}: not a recorded conversation, which is an object with 'task_id', 'first' "
+                "and 'turns', a list of pairs [agent's message, user's reply]"
+            )
+        conversations.append(row)
+    return conversations
