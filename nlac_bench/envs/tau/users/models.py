@@ -83,7 +83,7 @@ class LLMUser:
         self.usage[role] = self.usage.get(role, Usage()) + answer.usage
         if answer.text.lstrip().startswith("<think>") and "</think>" not in answer.text:
             raise EnvInfraError(
-                f"the {role} model of user {self.kind!r} was cut off in its reasoning; let it write more tokens"
+                f"the {role} model of user {self.kind!r} was cut off while it reasoned; let it write more"
             )
         return clean_reply(answer.text)
 

@@ -156,7 +156,7 @@ def load_conversations(path: Path) -> list[Conversation]:
             good = False
         if not good:
             raise DataError(
-                f"{path}, line {number}: not a recorded conversation, which is an object with 'task_id', 'first' "
+                f"{path}, line {number}: not a recorded conversation: an object with 'task_id', 'first' "
                 "and 'turns', a list of pairs [agent's message, user's reply]"
             )
         conversations.append(row)
