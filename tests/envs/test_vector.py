@@ -1,0 +1,94 @@
+"""TextVectorEnv: rows at once, a tuple of strings, autoreset at the next step."""
+
+import time
+
+import numpy as np
+import pytest
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
+
+from tests.envs.count_down import CountDown, CountDownVector
+
+
+def test_rows_equal_single_environments() -> None:
+    vector = CountDownVector(num_envs=3)
+    observations, infos = vector.reset(seed=7)
+    singles = [CountDown() for _ in range(3)]
+    firsts = [env.reset(seed=7 + i) for i, env in enumerate(singles)]
+    assert observations == tuple(first for first, _ in firsts)
+    assert list(infos["task_id"]) == [info["task_id"] for _, info in firsts]
+    actions = [str(int(o) - 1) for o in observations]
+    stepped = vector.step(actions)
+    for row, (env, action) in enumerate(zip(singles, actions, strict=True)):
+        observation, reward, terminated, truncated, _ = env.step(action)
+        assert stepped[0][row] == observation
+        assert (stepped[1][row], stepped[2][row], stepped[3][row]) == (reward, terminated, truncated)
+
+
+def test_same_episodes_as_gymnasiums_sync_vector() -> None:
+    ours, theirs = CountDownVector(num_envs=2), SyncVectorEnv([CountDown] * 2)
+    assert ours.reset(seed=3)[0] == theirs.reset(seed=3)[0]
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        actions = tuple(rng.choice(["1", "2", "3", "?"]) for _ in range(2))
+        a, b = ours.step(actions), theirs.step(actions)
+        assert a[0] == b[0]
+        for i in (1, 2, 3):
+            assert np.array_equal(a[i], b[i])
+
+
+def test_next_step_autoreset_is_stated_and_done() -> None:
+    vector = CountDownVector(num_envs=2)
+    assert vector.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+    vector.reset(seed=0, options={"task_id": "2"})
+    _, rewards, terminated, _, infos = vector.step(["1", "?"])
+    assert rewards.tolist() == [1.0, 0.0] and terminated.tolist() == [True, False]
+    assert infos["success"][0] and infos["_success"].tolist() == [True, False]
+    observations, rewards, terminated, _, infos = vector.step(["ignored", "1"])
+    assert observations[0] in {"2", "3", "4"} and rewards.tolist() == [0.0, 1.0]
+    assert terminated.tolist() == [False, True] and infos["_task_id"].tolist() == [True, False]
+
+
+def test_remote_rows_wait_together() -> None:
+    vector = CountDownVector(num_envs=20, wait=0.05)
+    vector.reset(seed=0)
+    start = time.perf_counter()
+    vector.step(["?"] * 20)
+    together = time.perf_counter() - start
+    single = CountDown(wait=0.05)
+    single.reset(seed=0)
+    start = time.perf_counter()
+    single.step("?")
+    one = time.perf_counter() - start
+    assert together < 10 * one, "20 rows must not take 20 waits"
+
+
+def test_seeds_by_list_and_wrong_lengths() -> None:
+    vector = CountDownVector(num_envs=2)
+    assert vector.reset(seed=[5, 5])[0][0] == vector.reset(seed=[5, 5])[0][1]
+    with pytest.raises(ValueError, match="2 actions"):
+        vector.step(["1"])
+    with pytest.raises(ValueError, match="2 actions"):
+        vector.step("12")
+    with pytest.raises(ValueError, match="num_envs"):
+        CountDownVector(num_envs=0)
+
+
+def test_async_vector_env_without_shared_memory() -> None:
+    vector = AsyncVectorEnv([CountDown, CountDown], shared_memory=False)
+    try:
+        first, _ = vector.reset(seed=1, options={"task_id": "3"})
+        assert first == ("3", "3")
+        observations, *_ = vector.step(("2", "nonsense"))
+        assert observations[0].startswith("2 ") and observations[1] == "Again."
+    finally:
+        vector.close()
+
+
+def test_remote_environment_in_forked_workers() -> None:
+    single = CountDown(wait=0.001)
+    single.reset(seed=0)  # the parent's loop thread is running before the fork
+    vector = AsyncVectorEnv([lambda: CountDown(wait=0.001)] * 2, shared_memory=False, context="fork")
+    try:
+        assert vector.reset(seed=1, options={"task_id": "2"})[0] == ("2", "2")
+    finally:
+        vector.close()
