@@ -97,10 +97,11 @@ def _gather(spec: DatasetSpec, origin: str | None, staging: Path, progress: Prog
     folder = Path(origin)
     if not folder.is_dir():
         raise DataError(f"--from {origin!r} is neither a folder nor an http(s) address")
-    if spec.name == "tau" and not (folder / "retail" / "tasks_test.json").is_file():
-        if next(folder.glob("**/envs/retail/tasks_test.py"), None):
-            _convert_tau(folder, staging)
-            return spec.files
+    if spec.name == "tau" and any(
+        folder.glob("**/envs/retail/tasks_test.py")
+    ):  # a checkout of its repository
+        _convert_tau(folder, staging)
+        return spec.files
     for file in spec.files:
         if (folder / file).is_file() and not _has(staging / file, spec.files[file]):
             (staging / file).parent.mkdir(parents=True, exist_ok=True)

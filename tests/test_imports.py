@@ -1,0 +1,61 @@
+"""The house: imports point one way, and importing the package stays light."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "nlac_bench"
+LAYERS = ["envs", "rollout", "train", "agents", "baselines", "tiny", "eval", "cli"]
+SEEN_BY_ALL = {"types", "errors"}
+LEVEL = {name: i for i, name in enumerate(LAYERS)} | {"baselines": LAYERS.index("agents")}
+
+
+def imported_rooms(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            modules = [node.module or ""]
+            if node.module == "nlac_bench":
+                modules = [f"nlac_bench.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for module in modules:
+            parts = module.split(".")
+            if parts[0] == "nlac_bench" and len(parts) > 1:
+                yield parts[1]
+
+
+@pytest.mark.parametrize("room", LAYERS)
+def test_imports_point_one_way(room: str) -> None:
+    for path in (PACKAGE / room).rglob("*.py"):
+        for imported in imported_rooms(path):
+            if imported in SEEN_BY_ALL or imported.startswith("__"):
+                continue
+            assert imported in LEVEL, f"{path} imports nlac_bench.{imported}, which is no room"
+            assert LEVEL[imported] <= LEVEL[room], f"{path}: {room} must not import {imported}"
+
+
+def test_records_and_errors_import_nothing_of_ours() -> None:
+    for name in SEEN_BY_ALL:
+        assert not set(imported_rooms(PACKAGE / f"{name}.py"))
+
+
+def test_import_registers_ids_and_loads_nothing_heavy() -> None:
+    code = """
+import sys, nlac_bench, gymnasium
+ids = sorted(k for k in gymnasium.registry if k.startswith("nlac_bench/"))
+heavy = sorted({m.split(".")[0] for m in sys.modules} & {
+    "torch", "transformers", "sympy", "litellm", "openai", "math_verify", "typer", "rich", "vllm", "asyncio"})
+print(ids, heavy)
+"""
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == (
+        "['nlac_bench/Math500Hard-v0', 'nlac_bench/TauAirline-v0', 'nlac_bench/TauRetail-v0', "
+        "'nlac_bench/TwentyQuestions-v0'] []"
+    )
