@@ -1,0 +1,287 @@
+"""The driver: plays many episodes at once on one event loop, with budgets, and never scores a fault."""
+
+import asyncio
+import contextlib
+import signal
+import time
+import traceback
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import gymnasium
+
+from nlac_bench.agents.base import Agent
+from nlac_bench.errors import EnvInfraError, NlacBenchError
+from nlac_bench.rollout.limits import Limits, Spent
+from nlac_bench.rollout.replay import episode_scope
+from nlac_bench.rollout.stepping import Stepper, stepper
+from nlac_bench.types import Episode, Turn, Usage
+
+_HEAVY = ("messages", "tools", "policy", "usage")
+"""What ``info`` holds beside facts about the episode; the same for every episode of a task, or booked."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeSpec:
+    """One planned episode. ``task_id`` is None for environments without named tasks."""
+
+    env: str
+    task_id: str | None
+    trial: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An episode that came to no result: nothing is known about the agent, so it is owed again.
+
+    ``kind`` is ``infra`` (the world around the task failed) or ``crash`` (an unexpected exception in an
+    environment or agent: a bug, with its ``traceback``). ``usage`` was spent all the same.
+    """
+
+    spec: EpisodeSpec
+    kind: Literal["infra", "crash"]
+    error: str
+    message: str
+    turns: int
+    usage: dict[str, Usage] = field(default_factory=dict)
+    seconds: float = 0.0
+    traceback: str = ""
+
+
+class Driver:
+    """Plays episodes of one agent in one environment, ``concurrency`` at a time.
+
+    An episode is a coroutine, not a thread; at most ``concurrency`` results wait to be consumed, then
+    playing pauses (back-pressure). Environments are made as needed, at most ``concurrency``, and reused.
+
+    An episode that reaches one of its own ``limits`` or overflows the context is cut: an ``Episode`` with
+    ``truncated=True``, ``success=False`` and ``end_reason`` ``turn_limit``, ``token_limit``, ``cost_limit``,
+    ``time_limit`` or ``context_overflow``. When the *run's* limits are reached, unfinished episodes are
+    dropped and owed instead: which ones those are depends on their length and on other episodes'
+    spending, so their results would be a biased sample.
+
+    Args:
+        agent: who plays.
+        make_env: makes one environment; called from the event loop's thread.
+        limits: of each episode.
+        run_limits: of all episodes that this driver plays together.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        make_env: Callable[[], gymnasium.Env[str, str]],
+        *,
+        concurrency: int = 64,
+        limits: Limits | None = None,
+        run_limits: Limits | None = None,
+    ) -> None:
+        if concurrency < 1:
+            raise ValueError(f"concurrency must be at least 1, got {concurrency!r}")
+        self.agent = agent
+        self.concurrency = concurrency
+        self.limits = limits if limits is not None else Limits()
+        self.run_limits = run_limits if run_limits is not None else Limits()
+        self.spent = Spent()
+        self.stopped: str | None = None
+        """Why playing stopped early: ``interrupted`` or the run limit that was reached."""
+        self.owed: list[EpisodeSpec] = []
+        """Of the latest ``run``: planned, and neither ended nor failed."""
+        self._make_env = make_env
+        self._free: list[Stepper] = []
+        self._playing: set[asyncio.Task[None]] = set()
+
+    def stop(self, reason: str = "interrupted") -> None:
+        """Begin no further episode; those that are being played go on to their end."""
+        self.stopped = self.stopped or reason
+
+    def abort(self, reason: str = "interrupted") -> None:
+        """``stop``, and drop the episodes that are being played; they are owed."""
+        self.stop(reason)
+        playing, self._playing = self._playing, set()
+        for task in playing:  # each once, also when two limits are reached: a second one would look foreign
+            task.cancel()
+
+    async def run(self, specs: Sequence[EpisodeSpec]) -> AsyncIterator[Episode | Failure]:
+        """Play ``specs`` and yield each result as it ends, in that order.
+
+        Leaving the iteration early drops what is being played (use ``contextlib.aclosing``).
+
+        Raises:
+            NlacBenchError: a fault that no other episode would be spared (bad data, a replay without the
+                call): everything stops.
+        """
+        pending, self.owed = deque(specs), []
+        results: asyncio.Queue[Episode | Failure | BaseException | None] = asyncio.Queue(self.concurrency)
+
+        async def work() -> None:
+            task = asyncio.current_task()
+            assert task is not None
+            while pending and self.stopped is None:
+                spec = pending.popleft()
+                self._playing.add(task)
+                try:
+                    result = await self._play(spec)
+                except asyncio.CancelledError:
+                    if self.stopped is None or task.cancelling() > 1:
+                        raise
+                    self.owed.append(spec)
+                    return
+                except NlacBenchError as error:
+                    error.add_note(f"while playing {spec}")
+                    self.owed.append(spec)
+                    self.stop(type(error).__name__)
+                    await results.put(error)
+                    return
+                finally:
+                    self._playing.discard(task)  # a result that waits to be consumed is not dropped
+                reached = self.spent.exceeded(self.run_limits)
+                if reached is not None:
+                    self.abort(f"run_{reached}")
+                await results.put(result)
+
+        async def work_all() -> None:
+            await asyncio.gather(*workers)
+            await results.put(None)
+
+        workers = [asyncio.create_task(work()) for _ in range(min(self.concurrency, len(pending)))]
+        whole = asyncio.create_task(work_all())
+        alarm = self._time_alarm()
+        try:
+            while (result := await results.get()) is not None:
+                if isinstance(result, BaseException):
+                    raise result
+                yield result
+            await whole
+        finally:
+            if alarm is not None:
+                alarm.cancel()
+            for task in (whole, *workers):
+                task.cancel()
+            await asyncio.gather(whole, *workers, return_exceptions=True)
+            self.owed += pending
+
+    async def _play(self, spec: EpisodeSpec) -> Episode | Failure:
+        """One episode, first observation to end; whatever happens in it becomes a record."""
+        began = time.perf_counter()
+        episode = Episode(spec.env, spec.task_id or "", spec.trial, spec.seed, first_observation="")
+        kind: Literal["infra", "crash"] = "infra"
+        trace = ""
+        player = None
+        try:
+            async with asyncio.timeout(self.limits.seconds) as clock:
+                with episode_scope(f"{spec.task_id}#{spec.trial}"):
+                    player = self._free.pop() if self._free else stepper(self._make_env())
+                    await self._play_turns(spec, player, episode)
+            self._free.append(player)
+            return _timed(episode, began)
+        except EnvInfraError as error:
+            if player is not None:
+                self._free.append(player)
+            fault: Exception = error
+        except NlacBenchError:
+            raise
+        except TimeoutError as error:
+            if clock.expired():
+                _cut(episode, "time_limit")
+                return _timed(episode, began)
+            fault, kind, trace = error, "crash", traceback.format_exc()[-8000:]
+        except Exception as error:
+            fault, kind, trace = error, "crash", traceback.format_exc()[-8000:]
+        return Failure(
+            spec, kind, type(fault).__name__, str(fault)[:2000], len(episode.turns), episode.usage,
+            time.perf_counter() - began, trace,
+        )  # fmt: skip
+
+    async def _play_turns(self, spec: EpisodeSpec, player: Stepper, episode: Episode) -> None:
+        observation, info = await player.reset(spec.seed, spec.task_id)
+        episode.first_observation = observation
+        if not episode.task_id:
+            episode.task_id = str(info.get("task_id", spec.seed))
+        episode.info = {key: value for key, value in info.items() if key not in _HEAVY}
+        actor = self.agent.begin(player.unwrapped, spec.seed)
+        total = Usage()
+        while True:
+            await asyncio.sleep(0)  # models and environments that never wait must not starve the others
+            turn = await actor.act(observation, info)
+            total = total + turn.usage
+            self.spent.turns += 1
+            self.spent.add(episode, turn.role, turn.usage)
+            episode.turns.append(turn)
+            if turn.finish == "context_overflow":
+                _cut(episode, "context_overflow")
+                return
+            observation, reward, terminated, truncated, info = await player.step(turn.text)
+            turn.observation, turn.reward = observation, float(reward)
+            for role, counts in info.get("usage", {}).items():
+                usage = Usage(**counts)
+                total = total + usage
+                self.spent.add(episode, role, usage)
+            if terminated or truncated:
+                _end(episode, turn, info, terminated, truncated)
+                return
+            turn.info.update((key, value) for key, value in info.items() if key not in _HEAVY)
+            reached = self.spent.exceeded(self.run_limits)
+            if reached is not None:
+                self.abort(f"run_{reached}")
+                continue  # the cancellation arrives at the next await
+            reached = self.limits.exceeded(len(episode.turns), total)
+            if reached is not None:
+                _cut(episode, reached)
+                return
+
+    def _time_alarm(self) -> asyncio.TimerHandle | None:
+        """Stops the run when its time is up, also while every episode waits for a model."""
+        if self.run_limits.seconds is None:
+            return None
+        left = self.spent.started + self.run_limits.seconds - time.monotonic()
+        return asyncio.get_running_loop().call_later(max(0.0, left), self.abort, "run_time_limit")
+
+
+def _end(episode: Episode, turn: Turn, info: dict[str, Any], terminated: bool, truncated: bool) -> None:
+    episode.terminated, episode.truncated = terminated, truncated
+    success = info.get("success")
+    episode.success = None if success is None else bool(success)
+    episode.end_reason = str(info.get("end_reason") or ("terminated" if terminated else "truncated"))
+    last = {key: value for key, value in info.items() if key not in (*_HEAVY, "success", "end_reason")}
+    turn.info.update(last)
+    if "reward_parts" in last:
+        episode.info["reward_parts"] = last["reward_parts"]
+
+
+def _cut(episode: Episode, reason: str) -> None:
+    episode.truncated, episode.success, episode.end_reason = True, False, reason
+
+
+def _timed(episode: Episode, began: float) -> Episode:
+    episode.seconds = time.perf_counter() - began
+    return episode
+
+
+@contextlib.contextmanager
+def graceful_interrupt(driver: Driver, grace: float = 30.0) -> Iterator[None]:
+    """In the running event loop's thread, Ctrl-C (or SIGTERM) ends ``driver`` without losing results.
+
+    The first begins no further episode and gives the running ones ``grace`` seconds; the second, or the
+    end of that time, drops them. Dropped and never begun episodes are in ``driver.owed``.
+    """
+    loop = asyncio.get_running_loop()
+
+    def on_signal() -> None:
+        if driver.stopped is None:
+            driver.stop()
+            loop.call_later(grace, driver.abort)
+        else:
+            driver.abort()
+
+    signals = (signal.SIGINT, signal.SIGTERM)
+    for each in signals:
+        loop.add_signal_handler(each, on_signal)
+    try:
+        yield
+    finally:
+        for each in signals:
+            loop.remove_signal_handler(each)

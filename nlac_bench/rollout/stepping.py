@@ -1,0 +1,90 @@
+"""How the driver steps an environment: awaited where it can be, called where it cannot."""
+
+import asyncio
+import concurrent.futures
+import contextvars
+import functools
+from typing import Any, Protocol, TypeAlias
+
+import gymnasium
+from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker
+
+from nlac_bench.envs.text_env import TextEnv
+
+StepResult: TypeAlias = tuple[str, float, bool, bool, dict[str, Any]]
+
+_TRANSPARENT = (OrderEnforcing, PassiveEnvChecker)
+"""What ``gymnasium.make`` adds by itself; a wrapper of the user's own must not be bypassed."""
+_BLOCKING_STEPS = 32
+"""Threads for wrapped environments that wait for a model inside a synchronous ``step``."""
+
+
+class Stepper(Protocol):
+    """One environment under the driver."""
+
+    unwrapped: Any
+
+    async def reset(self, seed: int, task_id: str | None) -> tuple[str, dict[str, Any]]:
+        """Begin an episode."""
+
+    async def step(self, action: str) -> StepResult:
+        """Take an action."""
+
+
+class _AsyncStepper:
+    """A TextEnv, awaited: 1,000 of them wait for their simulators on one thread."""
+
+    def __init__(self, env: TextEnv) -> None:
+        self.unwrapped = env
+        self.step = env.astep
+
+    async def reset(self, seed: int, task_id: str | None) -> tuple[str, dict[str, Any]]:
+        return await self.unwrapped.areset(
+            seed=seed, options=None if task_id is None else {"task_id": task_id}
+        )
+
+
+class _SyncStepper:
+    """Any other Gymnasium environment, called in the event loop's thread: it is expected to be fast."""
+
+    def __init__(self, env: gymnasium.Env[str, str]) -> None:
+        self.env = env
+        self.unwrapped = env.unwrapped
+
+    async def reset(self, seed: int, task_id: str | None) -> tuple[str, dict[str, Any]]:
+        return await self._call(
+            functools.partial(
+                self.env.reset, seed=seed, options=None if task_id is None else {"task_id": task_id}
+            )
+        )
+
+    async def step(self, action: str) -> StepResult:
+        return await self._call(functools.partial(self.env.step, action))
+
+    async def _call(self, function: Any) -> Any:
+        return function()
+
+
+class _ThreadStepper(_SyncStepper):
+    """A wrapped TextEnv that waits for a model: its synchronous step would stop every other episode."""
+
+    async def _call(self, function: Any) -> Any:
+        context = contextvars.copy_context()  # which episode this is, for recorded calls
+        return await asyncio.get_running_loop().run_in_executor(_executor(), context.run, function)
+
+
+@functools.cache
+def _executor() -> concurrent.futures.ThreadPoolExecutor:
+    return concurrent.futures.ThreadPoolExecutor(_BLOCKING_STEPS, thread_name_prefix="nlac-bench-step")
+
+
+def stepper(env: gymnasium.Env[str, str]) -> Stepper:
+    """The fastest way to step ``env`` that keeps its wrappers' effects."""
+    inner: Any = env
+    while isinstance(inner, _TRANSPARENT):
+        inner = inner.env
+    if isinstance(inner, TextEnv):
+        return _AsyncStepper(inner)
+    if getattr(env.unwrapped, "remote", False):
+        return _ThreadStepper(env)
+    return _SyncStepper(env)
