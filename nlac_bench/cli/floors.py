@@ -1,0 +1,106 @@
+"""``nlac-bench floors``: what policies without a model earn, and the oracle's ceiling."""
+
+import asyncio
+import time
+from contextlib import aclosing
+from typing import Annotated, Any
+
+import typer
+
+from nlac_bench.agents.floors import floor_agent
+from nlac_bench.cli.output import JsonFlag, console, errors, print_json, table
+from nlac_bench.envs import registry
+from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
+from nlac_bench.rollout.engine import derive_seed
+
+AGENTS = ("oracle", "constant", "random", "silent")
+
+
+def floors(
+    env: Annotated[
+        list[str] | None, typer.Option(help="Environment, repeatable; default: the four built-in ones.")
+    ] = None,
+    agent: Annotated[
+        list[str] | None, typer.Option(help="Agent, repeatable; default: oracle and floors.")
+    ] = None,
+    episodes: Annotated[
+        int, typer.Option(help="Tasks per environment and agent, from the first; 0: all.")
+    ] = 100,
+    seed: Annotated[int, typer.Option(help="Base seed of the episodes.")] = 0,
+    as_json: JsonFlag = False,
+) -> None:
+    """Play environments with the oracle and with policies that know nothing; print what they earn.
+
+    The constant policy's action is the best one on the training split. τ-bench's known floor, handing
+    over at once, is agent 'transfer'.
+
+    Examples:
+
+      nlac-bench floors
+
+      nlac-bench floors --env 'tau_airline@{"data": "official"}' --agent transfer --episodes 0
+    """
+    rows: list[dict[str, Any]] = []
+    for name in env or list(registry.BUILTIN):
+        chosen = agent or [*AGENTS, *(["transfer"] if "tau" in name else [])]
+        for agent_name in chosen:
+            rows.append(_play(name, agent_name, episodes, seed))
+            if not as_json:
+                errors.print(
+                    f"[dim]{name}: {agent_name} played {rows[-1]['scored']} episodes[/dim]", soft_wrap=True
+                )
+    if as_json:
+        print_json({"rows": rows})
+        return
+    shown = [
+        "env",
+        "agent",
+        "success",
+        "mean_reward",
+        "planned",
+        "scored",
+        "infra_errors",
+        "steps",
+        "episodes_per_s",
+    ]
+    cells = [[round(r[c], 3) if isinstance(r[c], float) else r[c] for c in shown] for r in rows]
+    console.print(table("floors and ceiling", shown, cells))
+    for row in rows:
+        if row["action"] is not None:
+            console.print(
+                f"{row['env']}: constant action {row['action'][:120]!r}", markup=False, soft_wrap=True
+            )
+
+
+def _play(name: str, agent_name: str, episodes: int, seed: int) -> dict[str, Any]:
+    env = registry.make(name).unwrapped
+    if not isinstance(env, TextEnv):
+        raise ValueError(f"{name} is a plain Gymnasium environment; floors need one of this suite's TextEnvs")
+    agent = floor_agent(agent_name, lambda: registry.make(name, split="train").unwrapped)
+    tasks = env.task_ids[: episodes or None]
+    specs = [EpisodeSpec(name, task, 0, derive_seed(seed, task, 0)) for task in tasks]
+    driver = Driver(agent, lambda: registry.make(name), concurrency=1)
+
+    async def play_all() -> list[Any]:
+        async with aclosing(driver.run(specs)) as results:
+            return [result async for result in results]
+
+    began = time.perf_counter()
+    results = asyncio.run(play_all())
+    seconds = time.perf_counter() - began
+    scored = [result for result in results if not isinstance(result, Failure)]
+    return {
+        "env": name,
+        "agent": agent_name,
+        "action": getattr(agent, "action", None) if agent_name == "constant" else None,
+        "data_source": env.source.kind,
+        "success": sum(bool(e.success) for e in scored) / len(scored) if scored else None,
+        "mean_reward": sum(e.total_reward for e in scored) / len(scored) if scored else None,
+        "planned": len(specs),
+        "scored": len(scored),
+        "infra_errors": len(results) - len(scored),
+        "failed_tasks": [e.task_id for e in scored if not e.success] if agent_name == "oracle" else [],
+        "steps": sum(len(e.turns) for e in scored) / len(scored) if scored else None,
+        "episodes_per_s": len(results) / seconds,
+    }
