@@ -1,0 +1,44 @@
+"""The embedded τ domains: a shop and an airline of this project's own, made when first asked for."""
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+
+from nlac_bench.envs.datasets import DataSource
+from nlac_bench.envs.tau.domain import Domain, DomainName, Tables, Task
+from nlac_bench.envs.tau.embedded.retail_tables import make_retail_tables
+from nlac_bench.envs.tau.embedded.retail_tasks import make_retail_tasks
+from nlac_bench.errors import UnknownIdError
+
+__all__ = ["load_embedded"]
+
+
+@cache
+def load_embedded(name: str) -> Domain:
+    """The embedded domain ``retail`` or ``airline``, with splits ``train`` and ``test``.
+
+    The same on every machine and Python version; its source carries the sha256 of its canonical JSON. Splits
+    share no user, order or reservation. Made once a process.
+
+    Raises:
+        UnknownIdError: ``name`` is neither ``retail`` nor ``airline``.
+    """
+    if name == "retail":
+        made = make_retail_tables()
+        return _domain("retail", made.tables, make_retail_tasks(made))
+    raise UnknownIdError(f"unknown τ-bench domain {name!r}; there are airline and retail")
+
+
+def _domain(name: DomainName, tables: Tables, tasks: dict[str, tuple[Task, ...]]) -> Domain:
+    here = Path(__file__).parent
+    policy = (here / f"{name}_policy.md").read_text(encoding="utf-8")
+    tools = json.loads((here / f"{name}_tools.json").read_text(encoding="utf-8"))
+    rows = [
+        [task.task_id, task.user_id, task.instruction, list(task.outputs),
+         [[call.name, call.kwargs] for call in task.actions]]
+        for split in tasks.values() for task in split
+    ]  # fmt: skip
+    canonical = json.dumps([tables, rows, policy, tools], sort_keys=True, separators=(",", ":"))
+    source = DataSource("embedded", hashlib.sha256(canonical.encode()).hexdigest())
+    return Domain(name, tables, policy, tuple(tools), tasks, source)

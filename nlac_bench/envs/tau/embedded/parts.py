@@ -1,0 +1,109 @@
+"""A task is made of parts: a goal as the user sees it, and what has to come of it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nlac_bench.envs.tau import scripted_phrases as say
+from nlac_bench.envs.tau.domain import Task, ToolCall
+from nlac_bench.envs.tau.embedded.draws import Draws
+from nlac_bench.envs.tau.scripted_intent import Goal, Payment, Script
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A goal, the calls that meet it, and what the user must be told."""
+
+    goal: Goal
+    calls: tuple[ToolCall, ...] = ()
+    outputs: tuple[str, ...] = ()
+
+
+def call(name: str, **kwargs: Any) -> ToolCall:
+    """A gold call."""
+    return ToolCall(name, kwargs)
+
+
+def payment(draws: Draws, level: str, method: Mapping[str, Any], original: bool = False) -> Payment:
+    """A payment method as the user of a task of ``level`` names it: by id on easy, else in words."""
+    source, last_four = method["source"], method.get("last_four")
+    words = {
+        "paypal": "my PayPal account",
+        "gift_card": "my gift card",
+        "certificate": "my travel certificate",
+        "credit_card": f"my {str(method.get('brand', '')).capitalize()} card ending in {last_four}",
+    }[source]
+    if level == "easy" or draws.chance(0.3):
+        words = method["id"]
+    return Payment(method["id"], source, words, last_four, original)
+
+
+def make_task(
+    draws: Draws,
+    place: tuple[str, str, str],
+    *,
+    index: int,
+    number: int,
+    user_id: str,
+    script: Script,
+    parts: Sequence[Part],
+) -> Task:
+    """The task at ``index`` of its split and ``number`` of its level; ``place``: domain, split, level."""
+    domain, split, level = place
+    return Task(
+        task_id=f"{domain}/{split}/{level}/{number:03d}",
+        index=index,
+        user_id=user_id,
+        instruction=instruction(script, draws.pick),
+        actions=tuple(gold for part in parts for gold in part.calls),
+        outputs=tuple(output for part in parts for output in part.outputs),
+        level=level,
+        intent={"kinds": [goal.kind for goal in script.goals], "script": script},
+    )
+
+
+def instruction(script: Script, pick: say.Pick) -> str:
+    """The task in words, addressed to whoever plays the user."""
+    person = script.person
+    name = f"{person.first_name} {person.last_name}"
+    if person.user_id:
+        known = f"your user id is {person.user_id}"
+    elif person.email:
+        known = f"your email is {person.email}"
+    else:
+        known = f"your zip code is {person.zip}; you do not have your email at hand"
+    lines = [pick((f"You are {name}, and {known}.", f"Your name is {name} and {known}."))]
+    starts: tuple[str, ...] = ("You want to", "You contact support to", "You would like to")
+    for goal in script.goals:
+        lines.append(f"{pick(starts)} {say.second_person(_told(goal, pick))}.")
+        starts = ("Then you want to", "After that you would like to", "Next, you want to")
+    lines.append(
+        {
+            "all": pick(("You say all of that at once.", "You come straight to the point.")),
+            "request": "You give details when you are asked.",
+            "bare": "You are brief and say no more than you are asked.",
+        }[script.opening]
+    )
+    return " ".join(lines)
+
+
+def _told(goal: Goal, pick: say.Pick) -> str:
+    text = say.request(goal, pick, full=True)
+    if goal.change:
+        change = say.request(goal.change, pick, full=True)
+        text += f"; but when the agent asks you to confirm, you change your mind and want to {change}"
+    if goal.fallback:
+        text += f"; if that is refused, you want to {say.request(goal.fallback, pick, full=True)}"
+    elif goal.forbidden:
+        text += "; if that is refused, you accept it"
+    return text
+
+
+def weighted(draws: Draws, table: Sequence[tuple[Callable[..., Any], int]]) -> Callable[..., Any]:
+    """One of the builders, with probability in proportion to its weight."""
+    at = draws.below(sum(weight for _, weight in table))
+    for builder, weight in table:
+        at -= weight
+        if at < 0:
+            return builder
+    raise AssertionError("weights are positive")

@@ -1,0 +1,386 @@
+"""Goals of the embedded shop: each builder draws one that the tables allow, with its gold, or gives None."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from nlac_bench.envs.tau.domain import ToolCall
+from nlac_bench.envs.tau.embedded.draws import Draws
+from nlac_bench.envs.tau.embedded.parts import Part, call, payment
+from nlac_bench.envs.tau.embedded.retail_tables import address, money
+from nlac_bench.envs.tau.scripted_intent import Goal, Item, Payment
+from nlac_bench.envs.tau.scripted_phrases import MISTAKE, NOT_NEEDED
+
+AMOUNT = r"\d\.\d\d|\$ ?\d|\b\d+ (dollars|usd)"
+COUNT = r"\b(\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten)\b"
+
+
+@dataclass(slots=True)
+class Shopper:
+    """The user of one task, and what its earlier parts have used up."""
+
+    draws: Draws
+    level: str
+    user_id: str
+    tables: Mapping[str, Mapping[str, Any]]
+    strangers: tuple[str, ...] = ()
+    """Users of the same group, whose orders this user has no business with."""
+    used: set[str] = field(default_factory=set)
+    """Orders that an earlier part has changed: a second change could contradict it."""
+    spent: set[str] = field(default_factory=set)
+    """Gift cards that an earlier part has drawn on."""
+
+    @property
+    def user(self) -> Mapping[str, Any]:
+        """The user's row."""
+        row: Mapping[str, Any] = self.tables["users"][self.user_id]
+        return row
+
+    def orders(self, *statuses: str) -> list[Mapping[str, Any]]:
+        """The user's unused orders with one of ``statuses``."""
+        rows = [self.tables["orders"][order] for order in self.user["orders"]]
+        return [row for row in rows if row["status"] in statuses and row["order_id"] not in self.used]
+
+    def take(self, *statuses: str) -> Mapping[str, Any] | None:
+        """One such order, which later parts then leave alone; None if there is none."""
+        orders = self.orders(*statuses)
+        if not orders:
+            return None
+        order = self.draws.pick(orders)
+        self.used.add(order["order_id"])
+        return order
+
+    def named(self, order: Mapping[str, Any]) -> dict[str, Any]:
+        """The order as the user speaks of it: by its id, or on higher levels by something that it holds."""
+        if self.level == "easy" or self.draws.chance(0.6):
+            return {"record": order["order_id"]}
+        others = [self.tables["orders"][o] for o in self.user["orders"] if o != order["order_id"]]
+        elsewhere = {item["name"] for other in others for item in other["items"]}
+        own = [item["name"] for item in order["items"] if item["name"] not in elsewhere]
+        if not own:
+            return {"record": order["order_id"]}
+        return {"hint": f"my order with the {self.draws.pick(own)}"}
+
+    def original(self, order: Mapping[str, Any]) -> str:
+        """The payment method of an order."""
+        return str(order["payment_history"][0]["payment_method_id"])
+
+    def paying(self, method: str, order: Mapping[str, Any]) -> Payment:
+        """A payment method in the user's words."""
+        row = self.user["payment_methods"][method]
+        return payment(self.draws, self.level, row, method == self.original(order))
+
+    def balance(self, method: str) -> float | None:
+        """What a gift card still holds; None for other methods, which take any amount."""
+        if method in self.spent:
+            return 0
+        balance: float | None = self.user["payment_methods"][method].get("balance")
+        return balance
+
+
+def cancel(shopper: Shopper) -> Part | None:
+    """A pending order, with one of the two reasons."""
+    order = shopper.take("pending")
+    if order is None:
+        return None
+    reason = shopper.draws.pick((NOT_NEEDED, MISTAKE))
+    goal = Goal("cancel", **shopper.named(order), reason=reason)
+    return Part(goal, (call("cancel_pending_order", order_id=order["order_id"], reason=reason),))
+
+
+def give_back(shopper: Shopper) -> Part | None:
+    """Some items of a delivered order, refunded to the original method or a gift card."""
+    order = shopper.take("delivered")
+    if order is None:
+        return None
+    rows = shopper.draws.some(order["items"], shopper.draws.between(1, min(3, len(order["items"]))))
+    allowed = [
+        m for m, row in shopper.user["payment_methods"].items()
+        if m == shopper.original(order) or row["source"] == "gift_card"
+    ]  # fmt: skip
+    method = shopper.draws.pick(allowed)
+    goal = Goal(
+        "return",
+        **shopper.named(order),
+        items=tuple(Item(row["name"]) for row in rows),
+        payment=shopper.paying(method, order),
+    )
+    return Part(goal, (return_call(order, rows, method),))
+
+
+def return_call(order: Mapping[str, Any], rows: list[Mapping[str, Any]], method: str) -> ToolCall:
+    """The call that returns ``rows`` of ``order``."""
+    return call(
+        "return_delivered_order_items",
+        order_id=order["order_id"],
+        item_ids=[row["item_id"] for row in rows],
+        payment_method_id=method,
+    )
+
+
+def exchange(shopper: Shopper) -> Part | None:
+    """Items of a delivered order for other variants."""
+    return _swap(shopper, "delivered", "exchange", "exchange_delivered_order_items")
+
+
+def modify_items(shopper: Shopper) -> Part | None:
+    """Items of a pending order for other variants."""
+    return _swap(shopper, "pending", "modify_items", "modify_pending_order_items")
+
+
+def _swap(shopper: Shopper, status: str, kind: Any, tool: str) -> Part | None:
+    order = shopper.take(status)
+    if order is None:
+        return None
+    most = 1 if shopper.level == "easy" else 2
+    rows = shopper.draws.some(order["items"], shopper.draws.between(1, min(most, len(order["items"]))))
+    things, new_ids, difference = [], [], 0.0
+    for row in rows:
+        variants = shopper.tables["products"][row["product_id"]]["variants"].values()
+        others = [v for v in variants if v["available"] and v["item_id"] != row["item_id"]]
+        if not others:
+            return None
+        new = shopper.draws.pick(others)
+        changed = {key: value for key, value in new["options"].items() if row["options"][key] != value}
+        things.append(Item(row["name"], row["options"], changed))
+        new_ids.append(new["item_id"])
+        difference += new["price"] - row["price"]
+    methods = []
+    for method in shopper.user["payment_methods"]:
+        balance = shopper.balance(method)
+        if balance is None or balance >= money(difference):
+            methods.append(method)
+    if not methods:
+        return None
+    method = shopper.draws.pick(methods)
+    if shopper.user["payment_methods"][method]["source"] == "gift_card":
+        shopper.spent.add(method)
+    goal = Goal(kind, **shopper.named(order), items=tuple(things), payment=shopper.paying(method, order))
+    ids = [row["item_id"] for row in rows]
+    swap = call(
+        tool, order_id=order["order_id"], item_ids=ids, new_item_ids=new_ids, payment_method_id=method
+    )
+    return Part(goal, (swap,))
+
+
+def order_address(shopper: Shopper) -> Part | None:
+    """Another shipping address for a pending order."""
+    order = shopper.take("pending")
+    if order is None:
+        return None
+    place = address(shopper.draws)
+    goal = Goal("order_address", **shopper.named(order), address=place)
+    return Part(goal, (call("modify_pending_order_address", order_id=order["order_id"], **place),))
+
+
+def user_address(shopper: Shopper) -> Part | None:
+    """Another default address."""
+    place = address(shopper.draws)
+    goal = Goal("user_address", address=place)
+    return Part(goal, (call("modify_user_address", user_id=shopper.user_id, **place),))
+
+
+def order_payment(shopper: Shopper) -> Part | None:
+    """Another payment method for a pending order."""
+    order = shopper.take("pending")
+    if order is None:
+        return None
+    total = order["payment_history"][0]["amount"]
+    methods = []
+    for method in shopper.user["payment_methods"]:
+        balance = shopper.balance(method)
+        if method != shopper.original(order) and (balance is None or balance >= total):
+            methods.append(method)
+    if not methods:
+        return None
+    method = shopper.draws.pick(methods)
+    shopper.spent.update((method, shopper.original(order)))
+    goal = Goal("order_payment", **shopper.named(order), payment=shopper.paying(method, order))
+    return Part(
+        goal,
+        (call("modify_pending_order_payment", order_id=order["order_id"], payment_method_id=method),),
+    )
+
+
+def ask_total(shopper: Shopper) -> Part | None:
+    """What an order cost."""
+    orders = [o for o in shopper.orders("pending", "delivered", "processed") if _plain(_total(o))]
+    if not orders:
+        return None
+    order = shopper.draws.pick(orders)
+    named = shopper.named(order)
+    what = f"order {order['order_id']}" if "record" in named else named["hint"]
+    question = shopper.draws.pick((f"how much I paid for {what} in total", f"the total of {what}"))
+    return Part(Goal("ask", **named, question=question, answer=AMOUNT), (), (str(_total(order)),))
+
+
+def ask_price(shopper: Shopper) -> Part | None:
+    """What one item of an order cost."""
+    pairs = [
+        (order, row)
+        for order in shopper.orders("pending", "delivered", "processed")
+        for row in order["items"]
+        if _plain(row["price"])
+    ]
+    if not pairs:
+        return None
+    order, row = shopper.draws.pick(pairs)
+    question = f"what the {row['name']} in order {order['order_id']} cost"
+    goal = Goal("ask", record=order["order_id"], question=question, answer=AMOUNT)
+    return Part(goal, (), (str(row["price"]),))
+
+
+def ask_tracking(shopper: Shopper) -> Part | None:
+    """The tracking number of a shipped order."""
+    orders = shopper.orders("delivered", "processed")
+    if not orders:
+        return None
+    order = shopper.draws.pick(orders)
+    question = f"the tracking number of order {order['order_id']}"
+    goal = Goal("ask", record=order["order_id"], question=question, answer=r"\d{6,}")
+    return Part(goal, (), (order["fulfillments"][0]["tracking_id"][0],))
+
+
+def ask_balance(shopper: Shopper) -> Part | None:
+    """What is left on the gift card, before anything else happens to it."""
+    cards = [m for m in shopper.user["payment_methods"].values() if m["source"] == "gift_card"]
+    if not cards or shopper.used:
+        return None
+    question = shopper.draws.pick(("the balance of my gift card", "how much is left on my gift card"))
+    return Part(
+        Goal("ask", question=question, answer=AMOUNT + r"|\b\d{2,3}\b"), (), (str(cards[0]["balance"]),)
+    )
+
+
+def ask_variants(shopper: Shopper) -> Part | None:
+    """How many variants of a product can be bought."""
+    product = shopper.draws.pick(list(shopper.tables["products"].values()))
+    count = sum(variant["available"] for variant in product["variants"].values())
+    question = f"how many variants of the {product['name']} are available right now"
+    return Part(Goal("ask", question=question, answer=COUNT), (), (str(count),))
+
+
+def ask_spent(shopper: Shopper) -> Part | None:
+    """What all orders cost together; changes nothing and needs every order."""
+    orders = [shopper.tables["orders"][order] for order in shopper.user["orders"]]
+    total = money(sum(_total(order) for order in orders))
+    if shopper.used or not _plain(total):
+        return None
+    question = "what all my orders cost together, the cancelled ones included"
+    return Part(Goal("ask", question=question, answer=AMOUNT), (), (str(total),))
+
+
+def refused_cancel(shopper: Shopper) -> Part | None:
+    """Cancelling what has been shipped; on higher levels the user then returns something instead."""
+    order = shopper.take("delivered", "processed") if shopper.level != "easy" else shopper.take("delivered")
+    if order is None:
+        return None
+    goal = Goal("cancel", record=order["order_id"], reason=NOT_NEEDED, forbidden=True)
+    if shopper.level == "easy" or order["status"] != "delivered":
+        return _then_ask(shopper, goal, order)
+    method = shopper.original(order)
+    row = shopper.draws.pick(order["items"])
+    back = Goal(
+        "return", record=order["order_id"], items=(Item(row["name"]),), payment=shopper.paying(method, order)
+    )
+    return Part(replace(goal, fallback=back), (return_call(order, [row], method),))
+
+
+def refused_return(shopper: Shopper) -> Part | None:
+    """A refund to a method that is neither the original nor a gift card; the original will do."""
+    order = shopper.take("delivered")
+    if order is None:
+        return None
+    wrong = [
+        m for m, row in shopper.user["payment_methods"].items()
+        if m != shopper.original(order) and row["source"] != "gift_card"
+    ]  # fmt: skip
+    if not wrong:
+        return None
+    rows = shopper.draws.some(order["items"], 1)
+    thing = (Item(rows[0]["name"]),)
+    method = shopper.original(order)
+    back = Goal("return", record=order["order_id"], items=thing, payment=shopper.paying(method, order))
+    other = shopper.paying(shopper.draws.pick(wrong), order)
+    return Part(
+        replace(back, payment=other, forbidden=True, fallback=back), (return_call(order, rows, method),)
+    )
+
+
+def refused_stranger(shopper: Shopper) -> Part | None:
+    """Cancelling somebody else's order."""
+    orders = [
+        order for stranger in shopper.strangers if stranger != shopper.user_id
+        for order in shopper.tables["users"][stranger]["orders"]
+        if shopper.tables["orders"][order]["status"] == "pending"
+    ]  # fmt: skip
+    own = shopper.orders("pending", "delivered")
+    if not orders or not own:
+        return None
+    record = shopper.draws.pick(orders)
+    goal = Goal("cancel", record=record, reason=NOT_NEEDED, forbidden=True)
+    return _then_ask(shopper, goal, shopper.draws.pick(own))
+
+
+def _then_ask(shopper: Shopper, goal: Goal, order: Mapping[str, Any]) -> Part:
+    """Refused, and mostly followed by a question, so that doing nothing earns nothing."""
+    total = _total(order)
+    if not _plain(total) or shopper.draws.chance(0.2):
+        return Part(goal)
+    question = f"what order {order['order_id']} cost in total"
+    ask = Goal("ask", record=order["order_id"], question=question, answer=AMOUNT)
+    return Part(replace(goal, fallback=ask), (), (str(total),))
+
+
+def keep_one(shopper: Shopper) -> Part | None:
+    """Two items to be returned, of which the user keeps one after all when asked to confirm."""
+    orders = [order for order in shopper.orders("delivered") if len(order["items"]) >= 2]
+    if not orders:
+        return None
+    order = shopper.draws.pick(orders)
+    shopper.used.add(order["order_id"])
+    rows = shopper.draws.some(order["items"], 2)
+    method = shopper.original(order)
+    both = Goal(
+        "return",
+        **shopper.named(order),
+        items=tuple(Item(row["name"]) for row in rows),
+        payment=shopper.paying(method, order),
+    )
+    one = replace(both, items=both.items[:1])
+    return Part(replace(both, change=one), (return_call(order, rows[:1], method),))
+
+
+def cancel_instead(shopper: Shopper) -> Part | None:
+    """A new address for a pending order, which the user rather cancels when asked to confirm."""
+    order = shopper.take("pending")
+    if order is None:
+        return None
+    named = shopper.named(order)
+    end = Goal("cancel", **named, reason=NOT_NEEDED)
+    goal = Goal("order_address", **named, address=address(shopper.draws), change=end)
+    return Part(goal, (call("cancel_pending_order", order_id=order["order_id"], reason=NOT_NEEDED),))
+
+
+def beyond_tools(shopper: Shopper) -> Part | None:
+    """Something that only a human agent can do. Ends the conversation, so it comes last."""
+    wish = shopper.draws.pick(
+        (
+            "have a pending order wrapped as a present",
+            "get a printed invoice by post",
+            "report that a courier was rude to me",
+            "become a seller in the shop",
+        )
+    )
+    goal = Goal("other", question=wish, forbidden=True)
+    return Part(goal, (call("transfer_to_human_agents", summary=f"The customer wants to {wish}."),))
+
+
+def _total(order: Mapping[str, Any]) -> float:
+    total: float = order["payment_history"][0]["amount"]
+    return total
+
+
+def _plain(amount: float) -> bool:
+    """Whether the amount is written with two decimals in every style, so that it can be looked for."""
+    return len(str(amount).partition(".")[2]) == 2
