@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from nlac_bench.cli.output import JsonFlag, console, errors, print_json, table
+from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, table
 from nlac_bench.envs import fetch as fetching
 from nlac_bench.envs.datasets import DATASETS, official_folder
 from nlac_bench.errors import DataError
@@ -140,7 +140,7 @@ def verify(
         counts = [(what, c["matched"], c["total"]) for what, c in result.items() if isinstance(c, dict)]
         console.print(table("τ-bench replay", ["what", "matched", "total"], [list(row) for row in counts]))
         for difference in result.get("differences", []):
-            console.print(difference, markup=False, soft_wrap=True)
+            console.print(escape(str(difference)), soft_wrap=True)
     raise typer.Exit(0 if report.ok else 1)
 
 
@@ -150,9 +150,8 @@ def _verify_hashes(name: str, folder: Path, as_json: bool) -> None:
     if as_json:
         print_json({"name": name, "folder": str(folder), "ok": ok, "files": rows})
     else:
-        verdict = {None: "missing"}
         lines = [
-            [r["file"], "ok" if r["ok"] else verdict.get(r["found"], f"altered: {r['found']}")]  # type: ignore[call-overload]
+            [r["file"], "ok" if r["ok"] else f"altered: {r['found']}" if r["found"] else "missing"]
             for r in rows
         ]
         console.print(table(f"{name} in {folder}", ["file", "sha256"], lines))

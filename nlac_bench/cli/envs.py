@@ -8,10 +8,9 @@ from typing import Annotated, Any
 
 import gymnasium
 import typer
-from rich.markup import escape
 from rich.panel import Panel
 
-from nlac_bench.cli.output import JsonFlag, console, errors, print_json, table
+from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, table
 from nlac_bench.envs import registry
 from nlac_bench.envs.text_env import TextEnv
 
@@ -101,7 +100,7 @@ def show(name: EnvName, as_json: JsonFlag = False) -> None:
     console.print(
         f"[bold]{escape(str(described['name']))}[/bold]  {escape(str(described['id']))}", soft_wrap=True
     )
-    console.print(described["doc"], markup=False)
+    console.print(escape(described["doc"]))
     rows = [
         [key, described[key]]
         for key in ("origin", "observation_space", "action_space", "tasks", "data_source", "data_sha256")
@@ -109,7 +108,7 @@ def show(name: EnvName, as_json: JsonFlag = False) -> None:
     console.print(table("", ["", "value"], rows))
     console.print(table("arguments", ["name", "default"], [[k, json.dumps(v)] for k, v in arguments.items()]))
     if described["tools"]:
-        console.print("tools: " + ", ".join(described["tools"]), markup=False)
+        console.print(escape("tools: " + ", ".join(described["tools"])))
     if described["policy"]:
         console.print(Panel(escape(described["policy"]), title="what the agent is told"))
     console.print(
@@ -176,19 +175,14 @@ def play(
 
       nlac-bench play 'twenty_questions@{"level": "easy"}'
     """
-    env = registry.make(name)
-    raw = env.unwrapped
-    if agent != "you" and not isinstance(raw, TextEnv):
-        raise ValueError(
-            f"--agent {agent} needs one of this suite's TextEnvs; {name} is a plain Gymnasium environment: play it yourself"
-        )
+    env = registry.make(name) if agent == "you" else registry.make_text_env(name)
     observation, info = env.reset(seed=seed, options={"task_id": task} if task else None)
     if info.get("policy"):
         console.print(Panel(escape(info["policy"]), title="what the agent is told"))
     if info.get("tools"):
         names = ", ".join(tool["function"]["name"] for tool in info["tools"])
         console.print(f"tools: {escape(names)}", soft_wrap=True)
-    actor = None if agent == "you" else _actor(agent, name, raw, seed)
+    actor = None if agent == "you" else _actor(agent, name, env, seed)
     total, ended = 0.0, False
     while not ended:
         console.print(f"[cyan]{escape(observation)}[/cyan]", soft_wrap=True)
@@ -197,19 +191,15 @@ def play(
         total += float(reward)
         ended = terminated or truncated
     console.print(f"[cyan]{escape(observation)}[/cyan]", soft_wrap=True)
-    verdict = {True: "[bold green]success[/bold green]", False: "[bold red]no success[/bold red]"}
-    console.print(
-        f"{verdict.get(info.get('success'), 'over')} ({info.get('end_reason', 'ended')}), return {total:g}"
-    )  # type: ignore[arg-type]
+    verdict = "[bold green]success[/bold green]" if info.get("success") else "[bold red]no success[/bold red]"
+    reason = info.get("end_reason") or ("terminated" if terminated else "truncated")
+    console.print(f"{verdict if 'success' in info else 'over'} ({reason}), return {total:g}")
 
 
-def _actor(agent: str, name: str, env: TextEnv, seed: int) -> Any:
+def _actor(agent: str, name: str, env: Any, seed: int) -> Any:
     from nlac_bench.agents.floors import floor_agent
 
-    def train_env() -> Any:
-        return registry.make(name, split="train").unwrapped
-
-    return floor_agent(agent, train_env).begin(env, seed)
+    return floor_agent(agent, lambda: registry.make_text_env(name, split="train")).begin(env, seed)
 
 
 def _acted(actor: Any, observation: str, info: dict[str, Any]) -> str:

@@ -8,9 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from nlac_bench.agents.floors import floor_agent
-from nlac_bench.cli.output import JsonFlag, console, errors, print_json, table
+from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, table
 from nlac_bench.envs import registry
-from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.engine import derive_seed
 
@@ -68,16 +67,12 @@ def floors(
     console.print(table("floors and ceiling", shown, cells))
     for row in rows:
         if row["action"] is not None:
-            console.print(
-                f"{row['env']}: constant action {row['action'][:120]!r}", markup=False, soft_wrap=True
-            )
+            console.print(escape(f"{row['env']}: constant action {row['action'][:120]!r}"), soft_wrap=True)
 
 
 def _play(name: str, agent_name: str, episodes: int, seed: int) -> dict[str, Any]:
-    env = registry.make(name).unwrapped
-    if not isinstance(env, TextEnv):
-        raise ValueError(f"{name} is a plain Gymnasium environment; floors need one of this suite's TextEnvs")
-    agent = floor_agent(agent_name, lambda: registry.make(name, split="train").unwrapped)
+    env = registry.make_text_env(name)
+    agent = floor_agent(agent_name, lambda: registry.make_text_env(name, split="train"))
     tasks = env.task_ids[: episodes or None]
     specs = [EpisodeSpec(name, task, 0, derive_seed(seed, task, 0)) for task in tasks]
     driver = Driver(agent, lambda: registry.make(name), concurrency=1)

@@ -1,18 +1,27 @@
 """Printing for people (rich) and for programs (``--json``: exactly one JSON object)."""
 
 import json
+import re
 import sys
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
+from rich.markup import escape as escape_markup
 from rich.table import Table
 
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")]
+
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def escape(text: str) -> str:
+    """Somebody else's text, fit for a terminal: no markup and no control sequences are obeyed."""
+    return escape_markup(_CONTROL.sub(lambda match: f"\\x{ord(match.group()):02x}", text))
 
 
 def print_json(value: dict[str, Any]) -> None:

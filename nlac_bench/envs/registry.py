@@ -6,12 +6,15 @@ import json
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 from gymnasium.error import Error as GymnasiumError
 
 from nlac_bench.errors import UnknownIdError
+
+if TYPE_CHECKING:
+    from nlac_bench.envs.text_env import TextEnv
 
 BUILTIN = {
     "math500_hard": ("nlac_bench/Math500Hard-v0", "nlac_bench.envs.math500_hard:Math500HardEnv"),
@@ -67,6 +70,20 @@ def make(text: str, **kwargs: Any) -> gymnasium.Env[str, str]:
     """
     name, config = parse(text)
     return find(name).make(**{**config, **kwargs})
+
+
+def make_text_env(text: str, **kwargs: Any) -> "TextEnv":
+    """``make``, unwrapped, for what plain Gymnasium environments do not have: oracle, floors, forks.
+
+    Raises:
+        ValueError: when ``text`` names a plain Gymnasium environment.
+    """
+    from nlac_bench.envs.text_env import TextEnv
+
+    env = make(text, **kwargs).unwrapped
+    if not isinstance(env, TextEnv):
+        raise ValueError(f"{text} is a plain Gymnasium environment; this needs one of the suite's TextEnvs")
+    return env
 
 
 def parse(text: str) -> tuple[str, dict[str, Any]]:
