@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 import gymnasium
 
-from nlac_bench.agents.base import Agent
 from nlac_bench.errors import EnvInfraError, NlacBenchError
+from nlac_bench.rollout.actor import Agent
 from nlac_bench.rollout.limits import Limits, Spent
 from nlac_bench.rollout.replay import episode_scope
 from nlac_bench.rollout.stepping import Stepper, stepper

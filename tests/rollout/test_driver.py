@@ -1,0 +1,273 @@
+"""The driver: every planned episode ends once, budgets cut, faults are typed, nothing is a silent 0."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import Any
+
+import gymnasium
+import pytest
+
+from nlac_bench.errors import EnvInfraError, NlacBenchError
+from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure, graceful_interrupt
+from nlac_bench.rollout.limits import Limits
+from nlac_bench.types import ChatReply, Episode, Messages, Role, Turn, Usage
+from tests.rollout.stubs import CallAgent, Guess
+
+ORACLE = CallAgent(lambda _n, env, _o: env.oracle_action())
+WRONG = CallAgent(lambda _n, _env, _o: "no idea")
+
+
+def plan(count: int) -> list[EpisodeSpec]:
+    return [EpisodeSpec("guess", str(i % 16), i // 16, i) for i in range(count)]
+
+
+async def collect(driver: Driver, specs: list[EpisodeSpec]) -> list[Episode | Failure]:
+    return [result async for result in driver.run(specs)]
+
+
+def play(driver: Driver, specs: list[EpisodeSpec]) -> list[Episode | Failure]:
+    return asyncio.run(collect(driver, specs))
+
+
+def key(result: Episode | Failure) -> tuple[str | None, int]:
+    where = result.spec if isinstance(result, Failure) else result
+    return where.task_id, where.trial
+
+
+def test_every_planned_episode_ends_exactly_once() -> None:
+    specs = plan(100)
+    results = play(Driver(ORACLE, Guess, concurrency=7), specs)
+    assert sorted(map(key, results)) == sorted((s.task_id, s.trial) for s in specs)
+    for episode in results:
+        assert isinstance(episode, Episode)
+        assert episode.success and episode.terminated and not episode.truncated
+        assert (episode.end_reason, episode.total_reward, len(episode.turns)) == ("success", 1.0, 1)
+        assert episode.turns[0].observation == "Yes."
+        assert episode.usage["policy"].calls == 1
+
+
+def test_the_tasks_own_limit_terminates_and_is_not_a_cut() -> None:
+    (episode,) = play(Driver(WRONG, Guess), plan(1))
+    assert isinstance(episode, Episode)
+    assert episode.terminated and not episode.truncated
+    assert (episode.success, episode.end_reason, len(episode.turns)) == (False, "max_steps", 8)
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason", "turns"),
+    [
+        (Limits(turns=3), "turn_limit", 3),
+        (Limits(tokens=20), "token_limit", 3),  # "no idea" counts 7
+        (Limits(cost=0.05), "cost_limit", 5),
+    ],
+)
+def test_limits_of_an_episode_truncate_it(limits: Limits, reason: str, turns: int) -> None:
+    (episode,) = play(Driver(WRONG, Guess, limits=limits), plan(1))
+    assert isinstance(episode, Episode)
+    assert episode.truncated and not episode.terminated
+    assert (episode.success, episode.end_reason, len(episode.turns)) == (False, reason, turns)
+
+
+def test_a_slow_episode_is_cut_by_the_clock_and_the_others_go_on() -> None:
+    async def slow_at_zero(env: Guess) -> str:
+        if env.task_id == "0":
+            await asyncio.sleep(60)
+        return env.oracle_action()
+
+    agent = CallAgent(lambda _n, env, _o: slow_at_zero(env))
+    results = play(Driver(agent, Guess, concurrency=2, limits=Limits(seconds=0.2)), plan(4))
+    by_task = {r.task_id: r for r in results if isinstance(r, Episode)}
+    assert by_task["0"].truncated and by_task["0"].end_reason == "time_limit"
+    assert all(by_task[t].success for t in "123")
+
+
+def test_users_tokens_count_against_the_limit_and_by_role() -> None:
+    async def chat(messages: Messages, role: Role) -> ChatReply:
+        return ChatReply("No.", Usage(calls=1, completion_tokens=50, cost=0.5))
+
+    driver = Driver(WRONG, lambda: Guess(chat=chat), limits=Limits(tokens=100))
+    (episode,) = play(driver, plan(1))
+    assert isinstance(episode, Episode)
+    assert episode.end_reason == "token_limit" and len(episode.turns) == 2
+    assert episode.usage["user"] == Usage(calls=2, completion_tokens=100, cost=1.0)
+    assert driver.spent.total.completion_tokens == 114
+
+
+def test_context_overflow_is_an_end_reason() -> None:
+    agent = CallAgent(lambda n, _e, _o: Turn("half a wo", finish="context_overflow") if n == 2 else "x")
+    (episode,) = play(Driver(agent, Guess), plan(1))
+    assert isinstance(episode, Episode)
+    assert episode.truncated and episode.end_reason == "context_overflow" and len(episode.turns) == 3
+
+
+@pytest.mark.parametrize("concurrency", [1, 5])
+def test_run_limits_stop_the_run_and_the_rest_is_owed(concurrency: int) -> None:
+    specs = plan(50)
+    driver = Driver(ORACLE, Guess, concurrency=concurrency, run_limits=Limits(cost=0.2))
+    results = play(driver, specs)
+    assert driver.stopped == "run_cost_limit"
+    assert 20 <= len(results) <= 20 + concurrency
+    assert sorted([*map(key, results), *((s.task_id, s.trial) for s in driver.owed)]) == sorted(
+        (s.task_id, s.trial) for s in specs
+    )
+
+
+def test_run_time_is_up_while_everything_waits() -> None:
+    agent = CallAgent(lambda _n, _e, _o: asyncio.sleep(60, "never"))
+    driver = Driver(agent, Guess, concurrency=3, run_limits=Limits(seconds=0.2))
+    began = time.perf_counter()
+    assert play(driver, plan(5)) == []
+    assert time.perf_counter() - began < 5
+    assert driver.stopped == "run_time_limit" and len(driver.owed) == 5
+
+
+def test_infrastructure_errors_are_typed_and_keep_what_was_spent() -> None:
+    async def chat(messages: Messages, role: Role) -> ChatReply:
+        if messages[-1]["content"].startswith("3 "):
+            raise EnvInfraError("the user's server is down")
+        return ChatReply("Yes.")
+
+    results = play(Driver(ORACLE, lambda: Guess(chat=chat)), plan(16))
+    (failure,) = [r for r in results if isinstance(r, Failure)]
+    assert (failure.spec.task_id, failure.kind, failure.error) == ("3", "infra", "EnvInfraError")
+    assert failure.usage["policy"].calls == 1 and "down" in failure.message
+    assert sum(isinstance(r, Episode) and bool(r.success) for r in results) == 15
+
+
+def test_a_bug_in_one_episode_is_recorded_and_spares_the_rest() -> None:
+    def agent(_n: int, env: Any, _o: str) -> str:
+        return str({}["missing"]) if env.task_id == "5" else env.oracle_action()
+
+    results = play(Driver(CallAgent(agent), Guess), plan(16))
+    (failure,) = [r for r in results if isinstance(r, Failure)]
+    assert failure.kind == "crash" and failure.error == "KeyError" and "test_driver.py" in failure.traceback
+    assert len(results) == 16
+
+
+def test_errors_that_no_episode_would_be_spared_stop_the_run() -> None:
+    def agent(_n: int, env: Any, _o: str) -> str:
+        if env.task_id == "5":
+            raise NlacBenchError("the data folder is gone")
+        return str(env.oracle_action())
+
+    driver = Driver(CallAgent(agent), Guess, concurrency=1)
+    with pytest.raises(NlacBenchError, match="gone") as caught:
+        play(driver, plan(16))
+    assert "task_id='5'" in caught.value.__notes__[0]
+    assert len(driver.owed) == 11
+
+
+def test_results_that_nobody_takes_pause_the_playing() -> None:
+    begun = 0
+
+    def agent(_n: int, env: Any, _o: str) -> str:
+        nonlocal begun
+        begun += 1
+        return str(env.oracle_action())
+
+    async def scenario() -> None:
+        async with aclosing(Driver(CallAgent(agent), Guess, concurrency=4).run(plan(200))) as results:
+            await anext(results)
+            for _ in range(500):
+                await asyncio.sleep(0)
+            assert begun <= 1 + 2 * 4 + 1  # taken, waiting in the queue and before it
+
+    asyncio.run(scenario())
+
+
+def test_leaving_early_leaves_no_task_behind() -> None:
+    async def scenario() -> int:
+        driver = Driver(CallAgent(lambda _n, _e, _o: asyncio.sleep(0.001, "x")), Guess, concurrency=4)
+        async with aclosing(driver.run(plan(50))) as results:
+            await anext(results)
+        return len(asyncio.all_tasks())
+
+    assert asyncio.run(scenario()) == 1
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+def test_ctrl_c_loses_nothing(presses: int) -> None:
+    specs = plan(60)
+
+    async def scenario() -> tuple[Driver, list[Episode | Failure]]:
+        agent = CallAgent(lambda _n, env, _o: asyncio.sleep(0.3, env.oracle_action()))
+        driver = Driver(agent, Guess, concurrency=10)
+        loop = asyncio.get_running_loop()
+        for number in range(presses):
+            loop.call_later(0.4 + 0.01 * number, os.kill, os.getpid(), signal.SIGINT)
+        with graceful_interrupt(driver):
+            return driver, await collect(driver, specs)
+
+    driver, results = asyncio.run(scenario())
+    assert driver.stopped == "interrupted"
+    assert len(results) == (20 if presses == 1 else 10)  # the second wave ends, or is dropped
+    assert len(driver.owed) == 60 - len(results)
+    assert not {key(r) for r in results} & {(s.task_id, s.trial) for s in driver.owed}
+
+
+def test_the_grace_of_an_interrupt_ends() -> None:
+    async def scenario() -> tuple[Driver, list[Episode | Failure]]:
+        driver = Driver(CallAgent(lambda _n, _e, _o: asyncio.sleep(60, "x")), Guess, concurrency=3)
+        asyncio.get_running_loop().call_later(0.1, os.kill, os.getpid(), signal.SIGTERM)
+        with graceful_interrupt(driver, grace=0.2):
+            return driver, await collect(driver, plan(5))
+
+    driver, results = asyncio.run(scenario())
+    assert results == [] and len(driver.owed) == 5
+
+
+class Plain(gymnasium.Env[str, str]):
+    """A Gymnasium environment that knows nothing of this package."""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict]:
+        super().reset(seed=seed)
+        assert options is None
+        self.left = int(self.np_random.integers(1, 4))
+        return "go", {}
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        self.left -= 1
+        return "on", 0.5, self.left == 0, False, {}
+
+
+class Doubled(gymnasium.RewardWrapper[str, str]):
+    def reward(self, reward: Any) -> float:
+        return 2.0 * float(reward)
+
+
+def wrapped_remote() -> gymnasium.Env[str, str]:
+    async def chat(messages: Messages, role: Role) -> ChatReply:
+        await asyncio.sleep(0.2)
+        return ChatReply("Yes.")
+
+    return Doubled(Guess(chat=chat))
+
+
+def test_plain_gymnasium_environments_are_played_too() -> None:
+    results = play(Driver(WRONG, Plain), [EpisodeSpec("plain", None, 0, seed) for seed in range(5)])
+    assert sorted(r.task_id for r in results if isinstance(r, Episode)) == list("01234")
+    for episode in results:
+        assert isinstance(episode, Episode)
+        assert episode.terminated and episode.end_reason == "terminated" and episode.success is None
+        assert episode.total_reward == 0.5 * len(episode.turns)
+
+
+@pytest.mark.parametrize(
+    ("make", "reward"), [(lambda: Doubled(Guess()), 2.0), (wrapped_remote, 2.0), (Guess, 1.0)]
+)
+def test_a_users_wrapper_keeps_its_effect(make: Callable[[], Any], reward: float) -> None:
+    began = time.perf_counter()
+    results = play(Driver(ORACLE, make, concurrency=16), plan(16))
+    assert [r.total_reward for r in results if isinstance(r, Episode)] == [reward] * 16
+    assert time.perf_counter() - began < 2  # waiting happens at the same time
+
+
+def test_limits_refuse_nonsense() -> None:
+    with pytest.raises(ValueError, match="'turns' must be positive"):
+        Limits(turns=0)
+    with pytest.raises(ValueError, match="concurrency"):
+        Driver(ORACLE, Guess, concurrency=0)

@@ -1,0 +1,98 @@
+"""Recorded model calls replay exactly, under any concurrency, and nothing is ever made up."""
+
+import asyncio
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+from nlac_bench.errors import DataError
+from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
+from nlac_bench.rollout.replay import ReplayError, recording, replaying
+from nlac_bench.types import ChatFn, ChatReply, Episode, Messages, Role, Usage
+from tests.rollout.stubs import CallAgent, Guess
+
+SAMPLING = {"model": "m", "temperature": 1.0}
+STUBBORN = CallAgent(lambda n, env, _o: "7" if n < 3 else env.oracle_action())
+"""Says the same thing three times, so that calls repeat within an episode and between trials."""
+
+
+def numbered_user() -> ChatFn:
+    """A model that never says the same thing twice, as a sampled one would not."""
+    numbers = itertools.count()
+
+    async def chat(messages: Messages, role: Role) -> ChatReply:
+        number = next(numbers)
+        await asyncio.sleep(0.001 * (number % 5))
+        return ChatReply(f"reply {number}", Usage(calls=1, completion_tokens=3, cost=0.25))
+
+    return chat
+
+
+def play(chat: ChatFn, concurrency: int, trials: int = 3) -> dict[tuple[str, int], Episode]:
+    specs = [EpisodeSpec("guess", str(t), trial, 0) for trial in range(trials) for t in range(8)]
+
+    async def run() -> list[Episode | Failure]:
+        driver = Driver(STUBBORN, lambda: Guess(chat=chat), concurrency=concurrency)
+        return [result async for result in driver.run(specs)]
+
+    results = [r for r in asyncio.run(run()) if isinstance(r, Episode)]
+    assert len(results) == len(specs)
+    return {(r.task_id, r.trial): r for r in results}
+
+
+def heard(episodes: dict[tuple[str, int], Episode]) -> dict[tuple[str, int], list[str]]:
+    return {key: [turn.observation for turn in e.turns] for key, e in episodes.items()}
+
+
+@pytest.mark.parametrize("concurrency", [1, 24])
+def test_a_replay_gives_every_episode_its_own_replies(tmp_path: Path, concurrency: int) -> None:
+    path = tmp_path / "calls.jsonl"
+    recorded = play(recording(numbered_user(), path, SAMPLING), concurrency=8)
+    replayed = play(replaying(path, SAMPLING), concurrency=concurrency)
+    assert heard(replayed) == heard(recorded)
+    assert [e.usage["user"].cost for e in replayed.values()] == [
+        0.25 * len(e.turns) for e in replayed.values()
+    ]
+
+
+def test_a_call_that_was_not_recorded_stops_the_run(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    play(recording(numbered_user(), path, SAMPLING), concurrency=8, trials=1)
+    with pytest.raises(ReplayError, match=r"role 'user', episode '\d#1'"):
+        play(replaying(path, SAMPLING), concurrency=1, trials=2)
+    with pytest.raises(ReplayError, match="temperature"):
+        play(replaying(path, {"model": "m", "temperature": 0.5}), concurrency=1, trials=1)
+
+
+def test_a_torn_last_line_is_dropped_and_recorded_again(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    recorded = play(recording(numbered_user(), path, SAMPLING), concurrency=1, trials=1)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-20])
+    with pytest.raises(ReplayError):
+        play(replaying(path, SAMPLING), concurrency=1, trials=1)
+    again = play(recording(numbered_user(), path, SAMPLING), concurrency=1, trials=1)
+    assert heard(play(replaying(path, SAMPLING), concurrency=4, trials=1)) == heard(again) == heard(recorded)
+    assert all(json.loads(line) for line in path.read_text().splitlines())
+
+
+def test_an_episode_played_again_overrides_its_broken_start(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    user = numbered_user()
+    play(recording(user, path, SAMPLING), concurrency=1, trials=1)
+    second = play(recording(user, path, SAMPLING), concurrency=1, trials=1)
+    assert heard(play(replaying(path, SAMPLING), concurrency=1, trials=1)) == heard(second)
+
+
+@pytest.mark.parametrize("content", ["not json\n{}\n", '{"format": 9}\n\n', "[1]\n[2]\n"])
+def test_a_file_that_is_no_recording_is_refused(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "calls.jsonl"
+    path.write_text(content)
+    with pytest.raises(DataError, match="line 1"):
+        replaying(path, SAMPLING)
+    with pytest.raises(DataError, match="line 1"):
+        recording(numbered_user(), path, SAMPLING)
+    with pytest.raises(DataError, match="cannot read"):
+        replaying(tmp_path / "absent", SAMPLING)
