@@ -1,0 +1,1 @@
+"""How weights change: losses, the learner, checkpoints, weight sync."""

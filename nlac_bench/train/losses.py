@@ -1,0 +1,235 @@
+"""Losses, advantages and targets as pure functions of tensors; no function knows an algorithm's name.
+
+Axes: B rows, T tokens, V vocabulary, N transitions. A mask is 1.0 on tokens that the policy itself sampled
+(or on distillation targets) and 0.0 on prompts, observations and padding; what stands on masked positions
+never reaches a result. Losses come per token and are reduced by ``aggregate`` with *global* denominators:
+a mean per rank, averaged over ranks, weighs a token by how full its rank happens to be.
+"""
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import torch
+from torch import Tensor
+
+Aggregation: TypeAlias = Literal["token_mean", "sequence_mean_token_sum", "sequence_mean_token_mean"]
+Total: TypeAlias = Callable[[Tensor], Tensor]
+"""Sums a tensor over all ranks (all-reduce); the identity in one process."""
+
+
+def _alone(local_sum: Tensor) -> Tensor:
+    return local_sum
+
+
+def selective_log_softmax(logits_BTV: Tensor, ids_BT: Tensor) -> Tensor:
+    """Log-probabilities of ``ids_BT`` under ``logits_BTV``, ``[B, T]`` in float32 (or float64).
+
+    Row by row, so that the float32 copy of the logits is ``[T, V]`` and not ``[B, T, V]``.
+    """
+    rows = []
+    for logits_TV, ids_T in zip(logits_BTV, ids_BT, strict=True):
+        wide_TV = logits_TV if logits_TV.dtype == torch.float64 else logits_TV.float()
+        rows.append(wide_TV.gather(-1, ids_T[:, None])[:, 0] - wide_TV.logsumexp(-1))
+    return torch.stack(rows)
+
+
+def entropy(logits_BTV: Tensor) -> Tensor:
+    """Entropy of each next-token distribution in nats, ``[B, T]``."""
+    logprobs_BTV = logits_BTV.log_softmax(-1)
+    return -(logprobs_BTV.exp() * logprobs_BTV).sum(-1)
+
+
+# --- advantages -----------------------------------------------------------------------------------
+
+
+def gae(
+    rewards_BT: Tensor,
+    values_BT: Tensor,
+    mask_BT: Tensor,
+    *,
+    gamma: float,
+    lam: float,
+    bootstrap_B: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Generalized advantage estimation over the policy's own tokens (Schulman et al. 2016, eq. 16).
+
+    One row is one episode. Observation tokens between two turns are no time steps: the step after a
+    turn's last token is the next turn's first, and neither reward, value nor discount is counted between.
+
+    Args:
+        rewards_BT: 0 wherever ``mask_BT`` is 0; an outcome reward sits on the last action token.
+        values_BT: the critic's value of the state in which each token was sampled.
+        bootstrap_B: value of the state after each row's last token: the critic's for rows that an
+            administrative cut ended, 0 (the default) for terminated ones.
+
+    Returns:
+        ``advantages_BT`` and ``returns_BT`` (advantage + value), both 0 where the mask is 0.
+
+    Raises:
+        ValueError: a reward sits on a masked token, where it would be lost.
+    """
+    if torch.any((rewards_BT != 0) & (mask_BT == 0)):
+        raise ValueError(
+            "a reward sits on a token that the policy did not sample; move it to the last one it did"
+        )
+    next_value_B = torch.zeros_like(values_BT[:, 0]) if bootstrap_B is None else bootstrap_B
+    advantage_B = torch.zeros_like(next_value_B)
+    columns = []
+    for t in reversed(range(rewards_BT.shape[1])):
+        own_B = mask_BT[:, t] != 0
+        delta_B = rewards_BT[:, t] + gamma * next_value_B - values_BT[:, t]
+        advantage_B = torch.where(own_B, delta_B + gamma * lam * advantage_B, advantage_B)
+        next_value_B = torch.where(own_B, values_BT[:, t], next_value_B)
+        columns.append(torch.where(own_B, advantage_B, torch.zeros_like(advantage_B)))
+    advantages_BT = torch.stack(columns[::-1], dim=1)
+    returns_BT = torch.where(mask_BT != 0, advantages_BT + values_BT, torch.zeros_like(values_BT))
+    return advantages_BT, returns_BT
+
+
+def whiten(x_BT: Tensor, mask_BT: Tensor, total: Total = _alone, eps: float = 1e-8) -> Tensor:
+    """``x_BT`` with mean 0 and variance 1 over the mask of *all* ranks; 0 where the mask is 0."""
+    mask_BT = mask_BT.to(x_BT.dtype)
+    kept_BT = torch.where(mask_BT != 0, x_BT, torch.zeros_like(x_BT))
+    count = total(mask_BT.sum()).clamp(min=1)
+    mean = total((kept_BT * mask_BT).sum()) / count
+    # Two passes: the difference of large sums loses the variance of nearly equal advantages.
+    variance = total((((kept_BT - mean) ** 2) * mask_BT).sum()) / count
+    return (kept_BT - mean) * torch.rsqrt(variance + eps) * mask_BT
+
+
+def group_advantages(rewards_N: Tensor, groups_N: Tensor, *, eps: float = 1e-6, scale: bool = True) -> Tensor:
+    """GRPO's advantages: reward minus its group's mean, over its group's standard deviation.
+
+    Shao et al. 2024, section 4.1.2; the deviation is the sample's (n - 1), as public trainers have it.
+    A group of one, or one whose rewards are all equal, carries no comparison: its advantage is 0. (A
+    singleton that keeps its raw reward, as in some trainers, is pushed up for every success.)
+
+    Args:
+        rewards_N: one return an episode.
+        groups_N: which prompt each episode belongs to, any integers.
+        scale: False leaves out the division (Liu et al. 2025).
+    """
+    _, index_N, counts_G = groups_N.unique(return_inverse=True, return_counts=True)
+    zeros_G = torch.zeros(len(counts_G), dtype=rewards_N.dtype, device=rewards_N.device)
+    mean_G = zeros_G.index_add(0, index_N, rewards_N) / counts_G
+    centred_N = rewards_N - mean_G[index_N]
+    largest_G = zeros_G.scatter_reduce(0, index_N, rewards_N, "amax", include_self=False)
+    smallest_G = zeros_G.scatter_reduce(0, index_N, rewards_N, "amin", include_self=False)
+    informative_N = (largest_G > smallest_G)[index_N]  # rounding must not turn equal rewards into advantages
+    if scale:
+        squares_G = zeros_G.index_add(0, index_N, centred_N**2)
+        std_G = (squares_G / (counts_G - 1).clamp(min=1)).sqrt()
+        centred_N = centred_N / (std_G[index_N] + eps)
+    return torch.where(informative_N, centred_N, torch.zeros_like(centred_N))
+
+
+# --- losses per token -----------------------------------------------------------------------------
+
+
+def ppo_policy_loss(
+    logprobs_BT: Tensor,
+    old_logprobs_BT: Tensor,
+    advantages_BT: Tensor,
+    *,
+    clip_low: float = 0.2,
+    clip_high: float = 0.2,
+) -> Tensor:
+    """PPO's clipped surrogate as a loss per token (Schulman et al. 2017, eq. 7), ``[B, T]``.
+
+    The log-ratio is bounded at ±20 before the exponential: one broken log-probability must not turn the
+    whole step into an infinity.
+    """
+    ratio_BT = (logprobs_BT - old_logprobs_BT).clamp(-20, 20).exp()
+    clipped_BT = ratio_BT.clamp(1 - clip_low, 1 + clip_high)
+    return -torch.minimum(ratio_BT * advantages_BT, clipped_BT * advantages_BT)
+
+
+def value_loss(values_BT: Tensor, old_values_BT: Tensor, returns_BT: Tensor, *, clip: float) -> Tensor:
+    """Half the squared error, clipped around the old values as in PPO's reference code, ``[B, T]``."""
+    near_BT = old_values_BT + (values_BT - old_values_BT).clamp(-clip, clip)
+    return 0.5 * torch.maximum((values_BT - returns_BT) ** 2, (near_BT - returns_BT) ** 2)
+
+
+def kl_estimate(logprobs_BT: Tensor, ref_logprobs_BT: Tensor, kind: Literal["k1", "k2", "k3"]) -> Tensor:
+    """Per-token estimates of KL(π ‖ π_ref) from samples of π (Schulman 2020, "Approximating KL"), ``[B, T]``.
+
+    As a *loss* only k2 has the gradient of the reverse KL on policy: k1's is zero in expectation and k3's
+    is that of the forward KL. k1 belongs into the reward. Off policy use ``full_kl``.
+    """
+    log_ratio_BT = ref_logprobs_BT - logprobs_BT
+    match kind:
+        case "k1":
+            return -log_ratio_BT
+        case "k2":
+            return 0.5 * log_ratio_BT**2
+        case "k3":
+            return log_ratio_BT.exp() - 1 - log_ratio_BT
+    raise ValueError(f"kind must be k1, k2 or k3, got {kind!r}")
+
+
+def full_kl(logits_BTV: Tensor, ref_logits_BTV: Tensor) -> Tensor:
+    """KL(π ‖ π_ref) of each next-token distribution, over the whole vocabulary, in nats, ``[B, T]``.
+
+    Exact on any state, so it may be used on tokens that another policy sampled.
+    """
+    logprobs_BTV, ref_BTV = logits_BTV.log_softmax(-1), ref_logits_BTV.log_softmax(-1)
+    return (logprobs_BTV.exp() * (logprobs_BTV - ref_BTV)).sum(-1)
+
+
+# --- soft actor-critic at the turn level ----------------------------------------------------------
+
+
+def sac_target(
+    rewards_N: Tensor,
+    terminated_N: Tensor,
+    next_q1_N: Tensor,
+    next_q2_N: Tensor,
+    next_logprobs_N: Tensor,
+    *,
+    gamma: float,
+    alpha: float,
+) -> Tensor:
+    """y = r + γ (1 − terminated) [min(Q̄₁, Q̄₂)(s′, a′) − α log π(a′ | s′)] (Haarnoja et al. 2018), ``[N]``.
+
+    ``next_logprobs_N`` are sums over an action's tokens; they grow with its length, so with whole turns
+    as actions α = 0 is a sensible choice. No gradient flows through the target. An administrative cut is
+    not a termination and bootstraps.
+    """
+    soft_N = torch.minimum(next_q1_N, next_q2_N) - alpha * next_logprobs_N
+    return (rewards_N + gamma * (1 - terminated_N.to(soft_N.dtype)) * soft_N).detach()
+
+
+def twin_q_loss(q1_N: Tensor, q2_N: Tensor, target_N: Tensor) -> Tensor:
+    """Half the squared errors of both heads, ``[N]``."""
+    return 0.5 * ((q1_N - target_N) ** 2 + (q2_N - target_N) ** 2)
+
+
+# --- reduction ------------------------------------------------------------------------------------
+
+
+def denominator(mask_BT: Tensor, mode: Aggregation, total: Total = _alone) -> Tensor:
+    """What ``aggregate`` divides by: tokens, or sequences with at least one token, over *all* ranks and
+    micro-batches; at least 1. Compute it once per optimizer step from the whole batch.
+    """
+    mask_BT = mask_BT != 0
+    count = mask_BT.sum() if mode == "token_mean" else mask_BT.any(-1).sum()
+    return total(count).clamp(min=1)
+
+
+def aggregate(loss_BT: Tensor, mask_BT: Tensor, mode: Aggregation, denominator: Tensor | float) -> Tensor:
+    """This shard's part of the batch loss; the parts of all shards *sum* to the loss of the whole batch.
+
+    ``token_mean`` weighs every token alike, ``sequence_mean_token_mean`` every sequence (long ones get
+    less gradient a token), ``sequence_mean_token_sum`` every sequence by its length (a sequence's
+    log-probability as it is).
+
+    Masked positions are replaced before the sum, so that an infinity or NaN there cannot leak.
+    """
+    kept_BT = mask_BT != 0
+    loss_BT = torch.where(kept_BT, loss_BT, torch.zeros_like(loss_BT)) * mask_BT
+    match mode:
+        case "token_mean" | "sequence_mean_token_sum":
+            return loss_BT.sum() / denominator
+        case "sequence_mean_token_mean":
+            return (loss_BT.sum(-1) / kept_BT.sum(-1).clamp(min=1)).sum() / denominator
+    raise ValueError(f"unknown aggregation {mode!r}")
