@@ -19,7 +19,9 @@ class Actor(Protocol):
 class Agent(Protocol):
     """A policy. Stateless between episodes, so that any number run at the same time."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """As the CLI and the boards call it."""
 
     def begin(self, env: TextEnv, seed: int) -> Actor:
         """An actor for the episode that ``env`` (unwrapped) has begun; ``seed`` is its own randomness."""

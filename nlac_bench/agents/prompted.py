@@ -1,0 +1,113 @@
+"""Prompted agents that act in text: ``react`` thinks before each action, ``act`` does not.
+
+ReAct is Yao et al. 2023 (arXiv 2210.03629). The system prompt holds the environment's policy, its tools
+and the form of an action. Where there are tools the environment reads the model's raw text; where there
+are none it hears what follows ``Action:``, for a thought is not meant for it.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from nlac_bench.agents import prompts
+from nlac_bench.agents.base import Actor
+from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.rollout.engine import Engine, Sample, SampleRequest, Sampling, Slot, derive_seed
+from nlac_bench.types import Message, Turn
+
+_ACTION = re.compile(r"(?:^|\s)\*{0,2}Action:\*{0,2}\s*")
+
+
+@dataclass(frozen=True)
+class PromptedAgent:
+    """A language model that is told how to act, once, in words."""
+
+    name: Literal["react", "act"]
+    engine: Engine
+    sampling: Sampling = field(default_factory=Sampling)
+    slot: Slot = "policy"
+
+    def begin(self, env: TextEnv, seed: int) -> Actor:
+        """An actor with a conversation of its own."""
+        return _TextActor(self, Conversation(self.engine, self.sampling, self.slot, seed))
+
+    def prompt_hashes(self) -> dict[str, str]:
+        """sha256 of each prompt file that this agent may use."""
+        files = (f"{self.name}_tools", f"{self.name}_plain", "tool_result")
+        return {name: prompts.sha256(name) for name in files}
+
+
+class Conversation:
+    """One episode's chat with a model; keeps the tokens that were sampled, as they were sampled."""
+
+    def __init__(self, engine: Engine, sampling: Sampling, slot: Slot, seed: int) -> None:
+        self.messages: list[Message] = []
+        self._engine, self._sampling, self._slot, self._seed = engine, sampling, slot, seed
+        self._turn = 0
+        self._prefix_ids: list[int] | None = None
+
+    async def ask(self, tools: tuple[Mapping[str, Any], ...] = ()) -> Sample:
+        """Sample the next assistant message; the caller appends it to ``messages`` as it was meant."""
+        request = SampleRequest(
+            messages=tuple(self.messages),
+            role="policy",
+            slot=self._slot,
+            sampling=self._sampling,
+            seed=derive_seed(self._seed, self._turn),
+            tools=tools,
+            prefix_ids=self._prefix_ids,
+        )
+        (sample,) = await self._engine.sample(request)
+        self._turn += 1
+        known = sample.prompt_ids is not None and sample.ids is not None
+        self._prefix_ids = [*sample.prompt_ids, *sample.ids] if known else None  # type: ignore[misc]
+        return sample
+
+
+def as_turn(sample: Sample, text: str) -> Turn:
+    """The turn in which ``sample`` was drawn and ``text`` is played; other words are kept in ``info``."""
+    return Turn(
+        text=text,
+        prompt_ids=sample.prompt_ids,
+        output_ids=sample.ids,
+        logprobs=sample.logprobs,
+        finish=sample.finish,
+        weight_version=sample.weight_version,
+        usage=sample.usage,
+        info={} if text == sample.text else {"full_text": sample.text},
+    )
+
+
+class _TextActor:
+    def __init__(self, agent: PromptedAgent, conversation: Conversation) -> None:
+        self._style = agent.name
+        self._chat = conversation
+        self._has_tools = False
+
+    async def act(self, observation: str, info: dict[str, Any]) -> Turn:
+        messages = self._chat.messages
+        if not messages:
+            messages.append({"role": "system", "content": self._system(info)})
+        elif info.get("action_kind") in ("tool", "invalid"):
+            observation = prompts.fill("tool_result", observation=observation)
+        messages.append({"role": "user", "content": observation})
+        sample = await self._chat.ask()
+        messages.append({"role": "assistant", "content": sample.text})
+        return as_turn(sample, sample.text if self._has_tools else spoken(sample.text))
+
+    def _system(self, info: dict[str, Any]) -> str:
+        policy, tools = str(info.get("policy", "")), info.get("tools", ())
+        self._has_tools = bool(tools)
+        if not tools:
+            return prompts.fill(f"{self._style}_plain", policy=policy)
+        listed = "\n".join(json.dumps(tool.get("function", tool), ensure_ascii=False) for tool in tools)
+        return prompts.fill(f"{self._style}_tools", policy=policy, tools=listed)
+
+
+def spoken(text: str) -> str:
+    """What follows the last ``Action:`` of ``text``, or all of it; thoughts in ``<think>`` are left out."""
+    text = text[text.rfind("</think>") + len("</think>") :] if "</think>" in text else text
+    markers = list(_ACTION.finditer(text))
+    return (text[markers[-1].end() :] if markers else text).strip()

@@ -1,0 +1,105 @@
+"""Names of agents: the built-in ones and those of entry-point group ``nlac_bench.agents``."""
+
+import importlib.metadata
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+from nlac_bench.agents.base import Agent
+from nlac_bench.agents.floors import floor_agent
+from nlac_bench.agents.prompted import PromptedAgent
+from nlac_bench.agents.tool_calling import ToolCallingAgent
+from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.errors import NlacBenchError, UnknownIdError
+from nlac_bench.rollout.engine import Engine, Sampling
+
+PLUGIN_GROUP = "nlac_bench.agents"
+FLOORS = ("silent", "random", "constant", "transfer", "oracle")
+PROMPTED = ("react", "act", "tool_calling")
+
+
+@dataclass(frozen=True)
+class AgentContext:
+    """What an agent may be made from."""
+
+    engine: Engine | None = None
+    sampling: Sampling = field(default_factory=Sampling)
+    make_train_env: Callable[[], TextEnv] | None = None
+    """Makes the environment's training split; the floor ``constant`` is searched for on it."""
+
+    def required_engine(self, name: str) -> Engine:
+        """The engine.
+
+        Raises:
+            NlacBenchError: when there is none.
+        """
+        if self.engine is None:
+            raise NlacBenchError(f"agent {name!r} needs a model: give --model, or --base-url of a server")
+        return self.engine
+
+
+AgentFactory = Callable[[AgentContext], Agent]
+
+
+def make(name: str, context: AgentContext) -> Agent:
+    """The agent called ``name``.
+
+    Raises:
+        UnknownIdError: when nothing has that name; the message lists what there is.
+        NlacBenchError: when it needs what ``context`` lacks.
+    """
+    if name in FLOORS:
+        return _floor(name, context)
+    if name in ("react", "act"):
+        style = cast(Literal["react", "act"], name)
+        return PromptedAgent(style, context.required_engine(name), context.sampling)
+    if name == "tool_calling":
+        return ToolCallingAgent(context.required_engine(name), context.sampling)
+    for plugin, factory in iter_plugins(only=name):
+        if plugin == name:
+            return factory(context)
+    plugged = {point.name for point in importlib.metadata.entry_points(group=PLUGIN_GROUP)}
+    known = ", ".join([*FLOORS, *PROMPTED, *sorted(plugged)])
+    raise UnknownIdError(f"no agent is called {name!r}; there are {known}")
+
+
+def iter_plugins(only: str | None = None) -> Iterator[tuple[str, AgentFactory]]:
+    """Installed agents: an entry point's value is a callable from ``AgentContext`` to an agent.
+
+    One that cannot be imported is warned about and left out.
+    """
+    for point in importlib.metadata.entry_points(group=PLUGIN_GROUP):
+        if only is not None and point.name != only:
+            continue
+        try:
+            factory: Any = point.load()
+        except Exception as error:  # whatever a stranger's module raises on import
+            warnings.warn(
+                f"agent plug-in {point.name!r} ({point.value}) cannot be loaded and is left out: "
+                f"{type(error).__name__}: {error}",
+                stacklevel=2,
+            )
+            continue
+        if not callable(factory):
+            warnings.warn(
+                f"agent plug-in {point.name!r} ({point.value}) is not callable and is left out", stacklevel=2
+            )
+            continue
+        yield point.name, factory
+
+
+def prompt_hashes(agent: Agent) -> dict[str, str]:
+    """Hashes of the prompts that ``agent`` uses, for a run's manifest; empty for agents without prompts."""
+    hashes = getattr(agent, "prompt_hashes", None)
+    return dict(hashes()) if callable(hashes) else {}
+
+
+def _floor(name: str, context: AgentContext) -> Agent:
+    def make_train_env() -> TextEnv:
+        if context.make_train_env is None:
+            raise NlacBenchError(f"agent {name!r} needs the training split of its environment")
+        return context.make_train_env()
+
+    agent: Agent = floor_agent(name, make_train_env)
+    return agent

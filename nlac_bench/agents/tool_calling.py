@@ -1,0 +1,67 @@
+"""The agent ``tool_calling``: the model calls functions natively, as its server or chat template offers."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from nlac_bench.agents import prompts
+from nlac_bench.agents.base import Actor
+from nlac_bench.agents.prompted import Conversation, as_turn
+from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.rollout.engine import Engine, Sampling, Slot
+from nlac_bench.types import Turn
+
+
+@dataclass(frozen=True)
+class ToolCallingAgent:
+    """A language model that is handed the environment's tools as functions.
+
+    Of several calls in one turn the first is made, as in τ-bench. The call goes to the environment as
+    the JSON action ``{"name": …, "arguments": …}`` with the arguments as the model wrote them.
+    """
+
+    engine: Engine
+    sampling: Sampling = field(default_factory=Sampling)
+    slot: Slot = "policy"
+    name: str = "tool_calling"
+
+    def begin(self, env: TextEnv, seed: int) -> Actor:
+        """An actor with a conversation of its own."""
+        return _ToolActor(Conversation(self.engine, self.sampling, self.slot, seed))
+
+    def prompt_hashes(self) -> dict[str, str]:
+        """sha256 of the prompt file."""
+        return {"tool_calling": prompts.sha256("tool_calling")}
+
+
+class _ToolActor:
+    def __init__(self, conversation: Conversation) -> None:
+        self._chat = conversation
+        self._tools: tuple[dict[str, Any], ...] = ()
+        self._open_call: str | None = None
+
+    async def act(self, observation: str, info: dict[str, Any]) -> Turn:
+        messages = self._chat.messages
+        if not messages:
+            self._tools = tuple(info.get("tools", ()))
+            system = prompts.fill("tool_calling", policy=str(info.get("policy", "")))
+            messages.append({"role": "system", "content": system})
+        if self._open_call is None:
+            messages.append({"role": "user", "content": observation})
+        else:
+            messages.append({"role": "tool", "tool_call_id": self._open_call, "content": observation})
+        sample = await self._chat.ask(self._tools)
+        if not sample.tool_calls:
+            self._open_call = None
+            messages.append({"role": "assistant", "content": sample.text})
+            return as_turn(sample, sample.text)
+        call = sample.tool_calls[0]
+        self._open_call = call.id or f"call_{len(messages)}"
+        arguments = call.arguments.strip() or "{}"
+        function = {"name": call.name, "arguments": arguments}
+        messages.append({
+            "role": "assistant",
+            "content": sample.text,
+            "tool_calls": [{"id": self._open_call, "type": "function", "function": function}],
+        })  # fmt: skip
+        return as_turn(sample, f'{{"name": {json.dumps(call.name)}, "arguments": {arguments}}}')
