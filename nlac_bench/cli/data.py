@@ -128,7 +128,7 @@ def verify(
 
         report = verify_expected(folder, expected)
     elif against == "installed":
-        from nlac_bench.envs.tau.upstream import verify_against_installed
+        from nlac_bench.envs.tau.against import verify_against_installed
 
         report = verify_against_installed(folder)
     else:
