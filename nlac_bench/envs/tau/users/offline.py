@@ -150,6 +150,7 @@ def load_conversations(path: Path) -> list[Conversation]:
             good = (
                 isinstance(row["task_id"], str)
                 and isinstance(row["first"], str)
+                and isinstance(row["turns"], list)
                 and all(isinstance(said, str) and isinstance(heard, str) for said, heard in row["turns"])
             )
         except (ValueError, KeyError, TypeError, RecursionError):
