@@ -7,14 +7,16 @@ object by id, each task list an array of ``{annotator, user_id, instruction, act
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from nlac_bench.envs.datasets import DataSource, open_dataset
+from nlac_bench.envs.tau.database import Database
 from nlac_bench.errors import DataError, UnknownIdError
 
 DomainName: TypeAlias = Literal["retail", "airline"]
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
-"""Table name → row id → row (nested dicts and lists as JSON gives them). Shared by all episodes: read only."""
+"""Table name → row id → row (nested dicts and lists as JSON gives them); shared, so read only."""
 
 TABLES: Mapping[str, tuple[str, ...]] = {
     "retail": ("orders", "products", "users"),
@@ -51,9 +53,9 @@ class Task:
     intent: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Domain:
-    """Everything an episode reads and none may write."""
+    """Everything an episode reads and none may write. Compared by identity."""
 
     name: DomainName
     tables: Tables
@@ -63,6 +65,14 @@ class Domain:
     tasks: Mapping[str, tuple[Task, ...]]
     """Split → tasks in file order."""
     source: DataSource
+
+    @cached_property
+    def _pristine(self) -> Database:
+        return Database(self.tables)
+
+    def new_database(self) -> Database:
+        """The database as an episode finds it. Copies nothing: all of them share ``tables``."""
+        return self._pristine.fork()
 
     def task(self, split: str, index: int) -> Task:
         """The task at ``index`` of ``split``.

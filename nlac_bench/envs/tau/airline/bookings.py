@@ -1,0 +1,217 @@
+"""Airline tools that change reservations and users.
+
+The order of checks and of changes is that of the original: it decides which error is shown, and what stays
+changed when a later step fails. Sums are plain loops, because ``sum`` rounds differently from Python 3.12 on.
+"""
+
+import json
+from typing import Any
+
+from nlac_bench.envs.tau.common import found
+from nlac_bench.envs.tau.database import Database
+
+NEW_RESERVATIONS = ("HATHAT", "HATHAU", "HATHAV")
+NEW_CERTIFICATES = ("certificate_3221322", "certificate_3221323", "certificate_3221324")
+NOW = "2024-05-15T15:00:00"
+
+
+def book_reservation(
+    db: Database,
+    user_id: Any,
+    origin: Any,
+    destination: Any,
+    flight_type: Any,
+    cabin: Any,
+    flights: Any,
+    passengers: Any,
+    payment_methods: Any,
+    total_baggages: Any,
+    nonfree_baggages: Any,
+    insurance: Any,
+) -> str:
+    """Book flights: seats are checked but never taken, gift cards are debited, certificates used up whole."""
+    user = db.get("users", user_id)
+    if user is None:
+        return "Error: user not found"
+    reservation_id = next((i for i in NEW_RESERVATIONS[:2] if db.get("reservations", i) is None), "HATHAV")
+    reservation = {
+        "reservation_id": reservation_id,
+        "user_id": user_id,
+        "origin": origin,
+        "destination": destination,
+        "flight_type": flight_type,
+        "cabin": cabin,
+        "flights": flights,
+        "passengers": passengers,
+        "payment_history": payment_methods,
+        "created_at": NOW,
+        "total_baggages": total_baggages,
+        "nonfree_baggages": nonfree_baggages,
+        "insurance": insurance,
+    }
+    total: Any = 0
+    for segment in flights:
+        offer = _offer(db, segment, cabin, passengers)
+        if isinstance(offer, str):
+            return offer
+        total += segment["price"] * len(passengers)
+    if insurance == "yes":
+        total += 30 * len(passengers)
+    total += 50 * nonfree_baggages
+    for payment in payment_methods:
+        payment_id, amount = payment["payment_id"], payment["amount"]
+        if payment_id not in user["payment_methods"]:
+            return f"Error: payment method {payment_id} not found"
+        method = user["payment_methods"][payment_id]
+        if method["source"] in ("gift_card", "certificate") and method["amount"] < amount:
+            return f"Error: not enough balance in payment method {payment_id}"
+    paid: Any = 0
+    for payment in payment_methods:
+        paid = paid + payment["amount"]
+    if paid != total:
+        return f"Error: payment amount does not add up, total price is {total}, but paid {paid}"
+    user = db.edit("users", user_id)
+    for payment in payment_methods:
+        payment_id = payment["payment_id"]
+        method = user["payment_methods"][payment_id]
+        if method["source"] == "gift_card":
+            method["amount"] -= payment["amount"]
+        elif method["source"] == "certificate":
+            del user["payment_methods"][payment_id]
+    db.put("reservations", reservation_id, reservation)
+    user["reservations"].append(reservation_id)
+    return json.dumps(reservation)
+
+
+def cancel_reservation(db: Database, reservation_id: Any) -> str:
+    """Cancel and note the refunds; no balance is credited."""
+    if db.get("reservations", reservation_id) is None:
+        return "Error: reservation not found"
+    reservation = db.edit("reservations", reservation_id)
+    refunds = []
+    for payment in reservation["payment_history"]:
+        refunds.append({"payment_id": payment["payment_id"], "amount": -payment["amount"]})
+    reservation["payment_history"].extend(refunds)
+    reservation["status"] = "cancelled"
+    return json.dumps(reservation)
+
+
+def send_certificate(db: Database, user_id: Any, amount: Any) -> str | None:
+    """Give a user a certificate; None, which stops the original, when all three ids are in use."""
+    user = db.get("users", user_id)
+    if user is None:
+        return "Error: user not found"
+    for certificate_id in NEW_CERTIFICATES:
+        if certificate_id not in user["payment_methods"]:
+            db.edit("users", user_id)["payment_methods"][certificate_id] = {
+                "source": "certificate",
+                "amount": amount,
+                "id": certificate_id,
+            }
+            return f"Certificate {certificate_id} added to user {user_id} with amount {amount}."
+    return None
+
+
+def update_reservation_baggages(
+    db: Database, reservation_id: Any, total_baggages: Any, nonfree_baggages: Any, payment_id: Any
+) -> str:
+    """Set the bag counts and charge for added non-free bags; nothing is paid back for fewer."""
+    reservation = db.get("reservations", reservation_id)
+    if reservation is None:
+        return "Error: reservation not found"
+    price = 50 * max(0, nonfree_baggages - reservation["nonfree_baggages"])
+    error = _charge(db, reservation_id, payment_id, price)
+    if error is not None:
+        return error
+    reservation = db.edit("reservations", reservation_id)
+    reservation["total_baggages"] = total_baggages
+    reservation["nonfree_baggages"] = nonfree_baggages
+    return json.dumps(reservation)
+
+
+def update_reservation_flights(
+    db: Database, reservation_id: Any, cabin: Any, flights: Any, payment_id: Any
+) -> str:
+    """Replace the flights and settle the difference; the stored cabin stays, as in the original."""
+    reservation = db.get("reservations", reservation_id)
+    if reservation is None:
+        return "Error: reservation not found"
+    total: Any = 0
+    for segment in flights:
+        kept = [
+            old
+            for old in reservation["flights"]
+            if old["flight_number"] == segment["flight_number"]
+            and old["date"] == segment["date"]
+            and cabin == reservation["cabin"]
+        ]
+        if kept:
+            total += kept[0]["price"] * len(reservation["passengers"])
+            segment["price"] = kept[0]["price"]
+            segment["origin"] = kept[0]["origin"]
+            segment["destination"] = kept[0]["destination"]
+            continue
+        offer = _offer(db, segment, cabin, reservation["passengers"])
+        if isinstance(offer, str):
+            return offer
+        total += segment["price"] * len(reservation["passengers"])
+    old_total: Any = 0
+    for old in reservation["flights"]:
+        old_total = old_total + old["price"]
+    error = _charge(db, reservation_id, payment_id, total - old_total * len(reservation["passengers"]))
+    if error is not None:
+        return error
+    reservation = db.edit("reservations", reservation_id)
+    reservation["flights"] = flights
+    return json.dumps(reservation)
+
+
+def update_reservation_passengers(db: Database, reservation_id: Any, passengers: Any) -> str:
+    """Replace the passengers by as many others."""
+    reservation = db.get("reservations", reservation_id)
+    if reservation is None:
+        return "Error: reservation not found"
+    if len(passengers) != len(reservation["passengers"]):
+        return "Error: number of passengers does not match"
+    reservation = db.edit("reservations", reservation_id)
+    reservation["passengers"] = passengers
+    return json.dumps(reservation)
+
+
+def _offer(db: Database, segment: Any, cabin: Any, passengers: Any) -> str | None:
+    """Write price, origin and destination into ``segment``, or return why it cannot be had."""
+    number, date = segment["flight_number"], segment["date"]
+    flight = db.get("flights", number)
+    if flight is None:
+        return f"Error: flight {number} not found"
+    if date not in flight["dates"]:
+        return f"Error: flight {number} not found on date {date}"
+    day = flight["dates"][date]
+    if day["status"] != "available":
+        return f"Error: flight {number} not available on date {date}"
+    if day["available_seats"][cabin] < len(passengers):
+        return f"Error: not enough seats on flight {number}"
+    segment["price"] = day["prices"][cabin]
+    segment["origin"] = flight["origin"]
+    segment["destination"] = flight["destination"]
+    return None
+
+
+def _charge(db: Database, reservation_id: str, payment_id: Any, amount: Any) -> str | None:
+    """Take ``amount`` from a payment method (or give it back, if negative), or return why not."""
+    reservation = found(db.get("reservations", reservation_id))
+    user_id = reservation["user_id"]
+    methods = found(db.get("users", user_id))["payment_methods"]
+    if payment_id not in methods:
+        return "Error: payment method not found"
+    method = methods[payment_id]
+    if method["source"] == "certificate":
+        return "Error: certificate cannot be used to update reservation"
+    if method["source"] == "gift_card" and method["amount"] < amount:
+        return "Error: gift card balance is not enough"
+    if method["source"] == "gift_card":
+        db.edit("users", user_id)["payment_methods"][payment_id]["amount"] -= amount
+    if amount != 0:
+        history = db.edit("reservations", reservation_id)["payment_history"]
+        history.append({"payment_id": payment_id, "amount": amount})
+    return None

@@ -1,0 +1,92 @@
+"""Airline tools that only read."""
+
+import json
+from typing import Any
+
+from nlac_bench.envs.tau.database import Database, Row
+
+AIRPORTS = {
+    "SFO": "San Francisco",
+    "JFK": "New York",
+    "LAX": "Los Angeles",
+    "ORD": "Chicago",
+    "DFW": "Dallas",
+    "DEN": "Denver",
+    "SEA": "Seattle",
+    "ATL": "Atlanta",
+    "MIA": "Miami",
+    "BOS": "Boston",
+    "PHX": "Phoenix",
+    "IAH": "Houston",
+    "LAS": "Las Vegas",
+    "MCO": "Orlando",
+    "EWR": "Newark",
+    "CLT": "Charlotte",
+    "MSP": "Minneapolis",
+    "DTW": "Detroit",
+    "PHL": "Philadelphia",
+    "LGA": "LaGuardia",
+}
+
+
+def get_reservation_details(db: Database, reservation_id: Any) -> str:
+    """The reservation as JSON; the error speaks of a user, as in the original."""
+    return _shown(db.get("reservations", reservation_id))
+
+
+def get_user_details(db: Database, user_id: Any) -> str:
+    """The user as JSON."""
+    return _shown(db.get("users", user_id))
+
+
+def list_all_airports(db: Database) -> str:
+    """Airport codes and cities, the same for every database."""
+    return json.dumps(AIRPORTS)
+
+
+def search_direct_flight(db: Database, origin: Any, destination: Any, date: Any) -> str:
+    """Flights that are available on that day, in file order."""
+    flights = []
+    for _, flight in db.rows("flights"):
+        if flight["origin"] == origin and flight["destination"] == destination and _available(flight, date):
+            flights.append(_on_day(flight, date))
+    return json.dumps(flights)
+
+
+def search_onestop_flight(db: Database, origin: Any, destination: Any, date: Any) -> str:
+    """Pairs of flights that meet at a stop.
+
+    As in the original, the day after an overnight leg is written without padding, times are compared as
+    strings, and the second leg shows seats and prices of the first day.
+    """
+    pairs = []
+    for _, first in db.rows("flights"):
+        if first["origin"] != origin:
+            continue
+        for _, second in db.rows("flights"):
+            if second["destination"] != destination or first["destination"] != second["origin"]:
+                continue
+            arrival = first["scheduled_arrival_time_est"]
+            second_date = f"2024-05-{int(date[-2:]) + 1}" if "+1" in arrival else date
+            if arrival > second["scheduled_departure_time_est"]:
+                continue
+            if _available(first, date) and _available(second, second_date):
+                pairs.append(
+                    [
+                        {**_on_day(first, date), "date": date},
+                        {**_on_day(second, date), "date": second_date},
+                    ]
+                )
+    return json.dumps(pairs)
+
+
+def _available(flight: Row, date: Any) -> bool:
+    return date in flight["dates"] and flight["dates"][date]["status"] == "available"
+
+
+def _on_day(flight: Row, date: Any) -> Row:
+    return {**{key: value for key, value in flight.items() if key != "dates"}, **flight["dates"][date]}
+
+
+def _shown(row: Row | None) -> str:
+    return "Error: user not found" if row is None else json.dumps(row)

@@ -1,0 +1,41 @@
+"""Tools that both domains have, and small steps that several tools share."""
+
+from typing import Any
+
+from nlac_bench.envs.tau.arithmetic import ALLOWED, CalculationError
+from nlac_bench.envs.tau.arithmetic import calculate as value_of
+from nlac_bench.envs.tau.database import Database, Row
+
+
+def calculate(db: Database, expression: Any) -> str:
+    """The value of an arithmetic expression, rounded to two places."""
+    for character in expression:
+        if character not in ALLOWED:
+            return "Error: invalid characters in expression"
+    if not isinstance(expression, str):
+        return "Error: eval() arg 1 must be a string, bytes or code object"
+    try:
+        return value_of(expression)
+    except CalculationError as error:
+        return f"Error: {error}"
+
+
+def think(db: Database, thought: Any) -> str:
+    """Nothing but room for a thought."""
+    return ""
+
+
+def transfer_to_human_agents(db: Database, summary: Any) -> str:
+    """Hand over to a person; ends the episode."""
+    return "Transfer successful"
+
+
+def found(row: Row | None) -> Row:
+    """A row that another row refers to, and that must exist.
+
+    Raises:
+        KeyError: it does not.
+    """
+    if row is None:
+        raise KeyError("the row that this row refers to is missing")
+    return row

@@ -1,0 +1,154 @@
+"""An episode's database: shared read-only tables under a private overlay of the rows it has touched.
+
+A reset or a fork copies no row. A row is copied when it is first edited, so an episode costs what it changes.
+"""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any
+
+from nlac_bench.errors import NlacBenchError
+
+Row = dict[str, Any]
+_Key = tuple[str, str]
+
+
+class Database:
+    """Tables of JSON rows by id, copied on write.
+
+    ``tables`` (table name → row id → row) is never written to and may be shared by any number of databases.
+    Rows that come from :meth:`get` and :meth:`rows` are for reading; only those from :meth:`edit` may change.
+    """
+
+    __slots__ = ("_base", "_owned", "_rows")
+
+    def __init__(self, tables: Any) -> None:
+        self._base = _Base(tables)
+        self._rows: dict[_Key, Row] = {}
+        self._owned: set[_Key] = set()
+
+    def fork(self) -> "Database":
+        """An independent database in the same state. Costs one reference a touched row, until a side writes."""
+        twin = Database.__new__(Database)
+        twin._base = self._base
+        twin._rows = self._rows.copy()
+        twin._owned = set()
+        self._owned = set()  # the rows are shared from here on, so this side has to copy them too
+        return twin
+
+    def get(self, table: str, row_id: Any) -> Row | None:
+        """The row, to be read only, or None.
+
+        Raises:
+            TypeError: ``row_id`` is unhashable.
+        """
+        row = self._rows.get((table, row_id))
+        return self._base.tables[table].get(row_id) if row is None else row
+
+    def rows(self, table: str) -> Iterator[tuple[str, Row]]:
+        """Ids and rows in file order, new rows last, to be read only."""
+        base = self._base.tables[table]
+        for row_id, row in base.items():
+            yield row_id, self._rows.get((table, row_id), row)
+        for (owner, row_id), row in self._rows.items():
+            if owner == table and row_id not in base:
+                yield row_id, row
+
+    def edit(self, table: str, row_id: str) -> Row:
+        """The row as a private copy, to be changed in place.
+
+        Raises:
+            KeyError: there is no such row.
+        """
+        key = table, row_id
+        if key not in self._owned:
+            row = self._rows.get(key)
+            self._rows[key] = copied(self._base.tables[table][row_id] if row is None else row)
+            self._owned.add(key)
+        return self._rows[key]
+
+    def put(self, table: str, row_id: str, row: Row) -> Row:
+        """Insert or overwrite a row; returns the stored copy."""
+        key = table, row_id
+        self._rows[key] = copied(row)
+        self._owned.add(key)
+        return self._rows[key]
+
+    def same_as(self, other: "Database") -> bool:
+        """Whether both would have the same :meth:`hash`, at the cost of the touched rows only.
+
+        Raises:
+            NlacBenchError: the two do not share their tables, so that an overlay says nothing.
+        """
+        if self._base is not other._base:
+            raise NlacBenchError("only databases that come from the same one by fork() can be compared")
+        for key in self._rows.keys() | other._rows.keys():
+            mine, theirs = self._rows.get(key), other._rows.get(key)
+            if mine is not theirs and self._canonical(key, mine) != self._canonical(key, theirs):
+                return False
+        return True
+
+    def hash(self) -> str:
+        """sha256 (hex) of the whole content, equal to that of τ-bench: of ``str()`` of nested sorted tuples."""
+        tables = []
+        for table in sorted(self._base.tables):
+            ids = {row_id for owner, row_id in self._rows if owner == table}
+            ids.update(self._base.tables[table])
+            rows = [
+                f"({row_id!r}, {self._canonical((table, row_id), self._rows.get((table, row_id)))})"
+                for row_id in sorted(ids)
+            ]
+            tables.append(f"({table!r}, {_tuple(rows)})")
+        return sha256(_tuple(tables).encode()).hexdigest()
+
+    def _canonical(self, key: _Key, row: Row | None) -> str | None:
+        return self._base.canonical(key) if row is None else canonical(row)
+
+
+class _Base:
+    """Shared tables, and the canonical text of those rows that were asked for."""
+
+    __slots__ = ("_texts", "tables")
+
+    def __init__(self, tables: Any) -> None:
+        self.tables = tables
+        self._texts: dict[_Key, str] = {}
+
+    def canonical(self, key: _Key) -> str | None:
+        text = self._texts.get(key)
+        if text is None:
+            row = self.tables[key[0]].get(key[1])
+            if row is None:
+                return None
+            text = self._texts[key] = canonical(row)
+        return text
+
+
+def canonical(value: Any) -> str:
+    """The text that τ-bench hashes: ``str()`` of a JSON value with objects as sorted tuples of pairs.
+
+    Two values have the same text exactly if they have the same hash: 250, 250.0 and "250" differ, so do
+    1 and True, 0.0 and -0.0; NaN equals NaN; an empty object equals an empty list.
+    """
+    return repr(_as_tuples(value))
+
+
+def copied(value: Any) -> Any:
+    """A deep copy of a JSON value (many times faster than ``copy.deepcopy``)."""
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [copied(item) for item in value]
+    return value
+
+
+def _as_tuples(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple([(key, _as_tuples(value[key])) for key in sorted(value)])
+    if isinstance(value, list):
+        return tuple([_as_tuples(item) for item in value])
+    return value
+
+
+def _tuple(texts: list[str]) -> str:
+    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"

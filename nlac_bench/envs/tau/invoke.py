@@ -1,0 +1,138 @@
+"""Running a tool: argument binding and errors in the words of CPython 3.11, whatever Python runs them.
+
+The observations of τ-bench contain what Python says about a wrong argument, so these words are part of the
+benchmark. Binding is done here from the tool's signature; messages that differ between versions are put back.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from nlac_bench.envs.tau.database import Database, copied
+
+MAX_DEPTH = 200
+"""Arguments nested deeper are refused, so that no later walk over the database can exhaust the stack."""
+
+TRANSFER = "transfer_to_human_agents"
+"""The tool that ends an episode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a call gave. ``error`` is True where the tool failed or does not exist.
+
+    ``raises`` names the exception that leaves the step of the original there and kills its episode; here the
+    episode lives and ``observation`` is a readable message.
+    """
+
+    observation: str
+    done: bool = False
+    error: bool = False
+    raises: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool and the names by which Python's messages call it."""
+
+    run: Callable[..., str | None]
+    label: str
+    module: str
+    parameters: tuple[str, ...]
+
+
+Tools: TypeAlias = Mapping[str, Tool]
+
+
+def toolset(domain: str, functions: Sequence[Callable[..., str | None]]) -> Tools:
+    """The tools of a domain from functions whose first parameter is the database."""
+    return {
+        function.__name__: Tool(
+            run=function,
+            label="".join(word.capitalize() for word in function.__name__.split("_")) + ".invoke()",
+            module=f"tau_bench.envs.{domain}.tools.{function.__name__}",
+            parameters=tuple(inspect.signature(function).parameters)[1:],
+        )
+        for function in functions
+    }
+
+
+def invoke(tools: Tools, db: Database, name: str, kwargs: Mapping[str, Any]) -> Result:
+    """Call the tool ``name`` on ``db``. Never raises for anything that ``name`` and ``kwargs`` hold.
+
+    What a failing tool changed before it failed stays changed. A call of ``transfer_to_human_agents`` ends the
+    episode whatever its arguments.
+    """
+    tool = tools.get(name)
+    if tool is None:
+        return _encodable(Result(f"Unknown action {name}", error=True))
+    done = name == TRANSFER
+    try:
+        _bind(tool, kwargs)
+        observation = tool.run(db, **copied(dict(kwargs)))  # tools write into their arguments and store them
+    except Exception as error:
+        return _encodable(Result(f"Error: {python_311_words(error)}", done=done, error=True))
+    if observation is None:
+        return Result(f"Error: {name} gave no result", done=done, error=True, raises="ValidationError")
+    return _encodable(Result(observation, done=done, error=observation.startswith("Error: ")))
+
+
+def python_311_words(error: BaseException) -> str:
+    """``str(error)`` as CPython 3.11 words it."""
+    text = str(error)
+    if isinstance(error, TypeError):
+        for pattern, words in _REWORDED:
+            text = pattern.sub(words, text)
+    return text
+
+
+# 3.14 says more than 3.11 did.
+_REWORDED = (
+    (re.compile(r"^cannot use '.*' as a (?:dict key|set element) \((unhashable type: '.*')\)$", re.S), r"\1"),
+    (re.compile(r"^(argument of type '.*' is not) a container or iterable$", re.S), r"\1 iterable"),
+)
+
+
+def _bind(tool: Tool, kwargs: Mapping[str, Any]) -> None:
+    """Raise what CPython 3.11 raises for ``invoke(data=…, **kwargs)``."""
+    if "data" in kwargs:
+        name = f"{tool.module}.{tool.label}"
+        raise TypeError(f"{name} got multiple values for keyword argument 'data'")
+    for name in kwargs:
+        if name not in tool.parameters:
+            raise TypeError(f"{tool.label} got an unexpected keyword argument '{name}'")
+    missing = [repr(name) for name in tool.parameters if name not in kwargs]
+    if missing:
+        listed = missing[0] if len(missing) == 1 else " and ".join((", ".join(missing[:-1]), missing[-1]))
+        if len(missing) > 2:
+            listed = f"{', '.join(missing[:-1])}, and {missing[-1]}"
+        s = "s" if len(missing) > 1 else ""
+        raise TypeError(f"{tool.label} missing {len(missing)} required positional argument{s}: {listed}")
+    if _deeper_than(list(kwargs.values()), MAX_DEPTH):
+        raise RecursionError("maximum recursion depth exceeded")
+
+
+def _deeper_than(value: Any, limit: int) -> bool:
+    level = [value]
+    for _ in range(limit + 1):
+        level = [
+            item
+            for parent in level
+            for item in (parent.values() if isinstance(parent, dict) else parent)
+            if isinstance(item, dict | list)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _encodable(result: Result) -> Result:
+    """A lone surrogate cannot be encoded: it stops the original, and is escaped here."""
+    try:
+        result.observation.encode()
+    except UnicodeEncodeError:
+        escaped = result.observation.encode(errors="backslashreplace").decode()
+        return Result(escaped, result.done, result.error, raises="ValidationError")
+    return result
