@@ -1,0 +1,186 @@
+"""An episode as one line of JSON, and back: plain data, no pickle, every float and every surrogate kept."""
+
+import json
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+from nlac_bench.errors import NlacBenchError
+from nlac_bench.types import Episode, Turn, Usage
+
+MAX_LINE_BYTES = 64 * 2**20
+"""Longest line written or read: forty turns of 128k-token prompts with ids stay below it."""
+
+_USAGE_FIELDS = tuple(f.name for f in fields(Usage))
+_TURN_FIELDS = tuple(f.name for f in fields(Turn))
+_EPISODE_FIELDS = tuple(f.name for f in fields(Episode))
+
+
+class EpisodeFormatError(NlacBenchError):
+    """An episode cannot be written as JSON, or a line is not an episode."""
+
+
+def dump_line(row: Mapping[str, Any]) -> str:
+    """``row`` as one line of ASCII JSON without its newline.
+
+    ASCII, because lone surrogates (models do emit them) are then kept as escapes, and because no byte of
+    it can be mistaken for a line end. Numbers that JSON lacks become the strings "NaN", "Infinity" and
+    "-Infinity"; numpy's scalars and arrays become plain ones.
+
+    Raises:
+        EpisodeFormatError: naming the place, for values that JSON cannot hold, or when it is too long.
+    """
+    try:
+        line = json.dumps(row, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):
+        # The common case needs no walk; this one names what is wrong or makes it plain.
+        line = json.dumps(_plain(row, "", 0), allow_nan=False, separators=(",", ":"))
+    if len(line) >= MAX_LINE_BYTES:
+        raise EpisodeFormatError(
+            f"a record of {len(line):,} bytes is too long (limit {MAX_LINE_BYTES:,}); put less into info"
+        )
+    return line
+
+
+def parse_line(line: bytes) -> dict[str, Any]:
+    """The JSON object on one line.
+
+    Raises:
+        ValueError: when it is not one (torn, damaged, too long or nested too deeply).
+    """
+    if len(line) > MAX_LINE_BYTES:
+        raise ValueError(f"line of {len(line):,} bytes, at most {MAX_LINE_BYTES:,}")
+    try:
+        row = json.loads(line)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if not isinstance(row, dict):
+        raise ValueError(f"a JSON object is expected, not {type(row).__name__}")
+    return row
+
+
+def episode_to_row(episode: Episode) -> dict[str, Any]:
+    """``episode`` as plain dicts and lists, every field of its turns included."""
+    row = {name: getattr(episode, name) for name in _EPISODE_FIELDS}
+    row["turns"] = [_turn_to_row(turn) for turn in episode.turns]
+    row["usage"] = {role: asdict(usage) for role, usage in episode.usage.items()}
+    return row
+
+
+def _turn_to_row(turn: Turn) -> dict[str, Any]:
+    row = {name: getattr(turn, name) for name in _TURN_FIELDS}
+    row["usage"] = asdict(turn.usage)
+    return row
+
+
+def episode_from_row(row: Mapping[str, Any]) -> Episode:
+    """The episode that ``episode_to_row`` wrote.
+
+    Raises:
+        EpisodeFormatError: naming the field that is missing, unknown or of the wrong type.
+    """
+    _known(row, _EPISODE_FIELDS, "episode")
+    try:
+        return Episode(
+            env=_is(row["env"], str, "env"),
+            task_id=_is(row["task_id"], str, "task_id"),
+            trial=_is(row["trial"], int, "trial"),
+            seed=_is(row["seed"], int, "seed"),
+            first_observation=_is(row["first_observation"], str, "first_observation"),
+            turns=[_turn_from_row(turn) for turn in _is(row["turns"], list, "turns")],
+            terminated=_is(row["terminated"], bool, "terminated"),
+            truncated=_is(row["truncated"], bool, "truncated"),
+            success=None if row["success"] is None else _is(row["success"], bool, "success"),
+            end_reason=_is(row["end_reason"], str, "end_reason"),
+            info=_is(row["info"], dict, "info"),
+            usage={role: _usage_from_row(u) for role, u in _is(row["usage"], dict, "usage").items()},
+            seconds=_number(row["seconds"], "seconds"),
+        )
+    except KeyError as error:
+        raise EpisodeFormatError(f"an episode lacks the field {error}") from None
+
+
+def _turn_from_row(row: Any) -> Turn:
+    _known(_is(row, dict, "turn"), _TURN_FIELDS, "turn")
+    logprobs = row.get("logprobs")
+    return Turn(
+        text=_is(row["text"], str, "turn.text"),
+        observation=_is(row["observation"], str, "turn.observation"),
+        reward=_number(row["reward"], "turn.reward"),
+        role=_is(row["role"], str, "turn.role"),
+        prompt_ids=_ids(row["prompt_ids"], "turn.prompt_ids"),
+        output_ids=_ids(row["output_ids"], "turn.output_ids"),
+        logprobs=None
+        if logprobs is None
+        else [_number(x, "logprob") for x in _is(logprobs, list, "logprobs")],
+        finish=_is(row["finish"], str, "turn.finish"),
+        weight_version=_is(row["weight_version"], int, "turn.weight_version"),
+        usage=_usage_from_row(row["usage"]),
+        info=_is(row["info"], dict, "turn.info"),
+    )
+
+
+def _usage_from_row(row: Any) -> Usage:
+    _known(_is(row, dict, "usage"), _USAGE_FIELDS, "usage")
+    return Usage(
+        calls=_is(row["calls"], int, "usage.calls"),
+        prompt_tokens=_is(row["prompt_tokens"], int, "usage.prompt_tokens"),
+        completion_tokens=_is(row["completion_tokens"], int, "usage.completion_tokens"),
+        cost=_number(row["cost"], "usage.cost"),
+        seconds=_number(row["seconds"], "usage.seconds"),
+    )
+
+
+def _known(row: Mapping[str, Any], names: Collection[str], what: str) -> None:
+    unknown = set(row) - set(names)
+    if unknown:
+        raise EpisodeFormatError(
+            f"{what} has unknown fields {sorted(unknown)}; was it written by a newer version?"
+        )
+
+
+def _is(value: Any, kind: type, name: str) -> Any:
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise EpisodeFormatError(f"{name} must be {kind.__name__}, got {str(value)[:80]!r}")
+    return value
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, str) and value in ("NaN", "Infinity", "-Infinity"):
+        return float(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise EpisodeFormatError(f"{name} must be a number, got {str(value)[:80]!r}")
+    return float(value)
+
+
+def _ids(value: Any, name: str) -> list[int] | None:
+    if value is None:
+        return None
+    for token in _is(value, list, name):
+        _is(token, int, name)
+    return value
+
+
+def _non_finite(value: float) -> str:
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _plain(value: Any, where: str, depth: int) -> Any:
+    """``value`` as JSON can hold it."""
+    if depth > 100:
+        raise EpisodeFormatError(f"{where[:80]} is nested more than 100 deep")
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else _non_finite(value)
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v, f"{where}.{k}", depth + 1) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(value)]
+    if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
+        return _plain(value.tolist(), where, depth + 1)
+    raise EpisodeFormatError(
+        f"{where.lstrip('.')} is a {type(value).__name__}, which JSON cannot hold; put plain numbers, "
+        "strings, lists and dicts into info"
+    )
