@@ -1,0 +1,142 @@
+"""Problems that this project writes and solves: families over MATH's seven subjects and five levels.
+
+A task identifier such as ``train/algebra/quadratic_roots/3/000123`` determines its problem completely:
+the split, the family, the level and a number seed the draws. Train and test are disjoint by construction
+(see ``family.py``), and no problem leaves here whose answer a second method does not confirm.
+"""
+
+import re
+from contextlib import suppress
+from functools import lru_cache
+
+from nlac_bench.envs.math500_hard.generator import (
+    algebra,
+    counting,
+    geometry,
+    intermediate_algebra,
+    number_theory,
+    prealgebra,
+    precalculus,
+)
+from nlac_bench.envs.math500_hard.generator.family import (
+    FAMILIES,
+    ClaimedError,
+    Draft,
+    Draw,
+    Family,
+    RedrawError,
+    Split,
+    side_of,
+)
+from nlac_bench.envs.math500_hard.generator.latex import show
+from nlac_bench.envs.math500_hard.problem import LEVELS, SUBJECTS, Problem
+from nlac_bench.errors import UnknownIdError
+
+__all__ = ["CONTENT_SHA256", "FAMILIES", "Draft", "Family", "draft", "generate", "side_of", "task_ids"]
+
+_MODULES = (prealgebra, algebra, intermediate_algebra, geometry, number_theory, counting, precalculus)
+
+CONTENT_SHA256 = ""
+"""sha256 over a sample of generated problems (the tests compute it): it names this data in every result."""
+
+SEED_STRIDE = 1_000_000
+"""Numbers of one seed's tasks: seed s owns s·10⁶ to (s+1)·10⁶ − 1 of each family and level."""
+
+_TASK_ID = re.compile(r"(train|test)/([a-z_]{1,40})/([a-z_]{1,40})/([1-5])/([0-9]{6,18})", re.ASCII)
+_MAX_DRAWS = 100_000
+_MAX_REPEATS = 40
+
+
+def task_ids(split: Split, levels: tuple[int, ...], count: int, seed: int = 0) -> list[str]:
+    """``count`` task identifiers, the subjects and levels in turn; no two of them are the same problem.
+
+    A family whose distinct problems run out (some have only a few hundred on a level) is left out from there.
+
+    Raises:
+        ValueError: when the levels do not hold that many.
+    """
+    return list(_task_ids(split, levels, count, seed))
+
+
+@lru_cache(maxsize=16)
+def _task_ids(split: Split, levels: tuple[int, ...], count: int, seed: int) -> tuple[str, ...]:
+    places = []  # subjects and levels in turn, so that the first few tasks are a mixture of them
+    rank: dict[tuple[str, int], int] = {}
+    for f in FAMILIES.values():
+        for level in levels:
+            if level in f.levels:
+                rank[f.subject, level] = rank.get((f.subject, level), -1) + 1
+                places.append((rank[f.subject, level], f, level))
+    ordered = [(f, level) for _, f, level in sorted(places, key=lambda place: (place[0], place[1].subject, place[2]))]
+    ids: list[str] = []
+    seen: set[tuple[str, tuple[object, ...]]] = set()
+    repeats = dict.fromkeys(ordered, 0)
+    for number in range(seed * SEED_STRIDE, (seed + 1) * SEED_STRIDE):
+        for family, level in list(repeats):
+            task_id = f"{split}/{family.subject}/{family.name}/{level}/{number:06d}"
+            key = family.name, _claim(task_id, family, level, split)
+            if key in seen:
+                repeats[family, level] += 1
+                if repeats[family, level] > _MAX_REPEATS:
+                    del repeats[family, level]
+                continue
+            repeats[family, level] = 0
+            seen.add(key)
+            ids.append(task_id)
+            if len(ids) == count:
+                return tuple(ids)
+        if not repeats:
+            break
+    raise ValueError(f"num_tasks must be at most {len(ids):,} for levels {levels} of split {split!r}, got {count:,}")
+
+
+def _claim(task_id: str, family: Family, level: int, split: Split) -> tuple[object, ...]:
+    """The canonical parameters of ``task_id``, without solving it."""
+    draw = Draw(family.name, split, seed=task_id, key_only=True)
+    for _ in range(_MAX_DRAWS):
+        with suppress(RedrawError):
+            try:
+                family.make(draw, level)
+            except ClaimedError:
+                assert draw.key is not None
+                return draw.key
+    raise RuntimeError(f"{task_id}: {_MAX_DRAWS:,} draws made no problem")
+
+
+def draft(task_id: str) -> tuple[Draft, tuple[object, ...], Family, int]:
+    """The problem of ``task_id`` as its family made it, its canonical parameters, its family and level.
+
+    Raises:
+        UnknownIdError: when no task can have that identifier.
+    """
+    match = _TASK_ID.fullmatch(task_id)
+    family = FAMILIES.get(match[3]) if match else None
+    if match is None or family is None or family.subject != match[2] or int(match[4]) not in family.levels:
+        raise UnknownIdError(
+            f"no generated problem has the task id {task_id!r}; ids look like train/algebra/linear_equation/1/000042"
+        )
+    split: Split = "train" if match[1] == "train" else "test"
+    level = int(match[4])
+    draw = Draw(family.name, split, seed=task_id)
+    for _ in range(_MAX_DRAWS):
+        try:
+            made = family.make(draw, level)
+        except RedrawError:
+            continue
+        assert draw.key is not None, f"{family.name} does not claim its parameters"
+        return made, draw.key, family, level
+    raise RuntimeError(f"{task_id}: {_MAX_DRAWS:,} draws made no problem")
+
+
+@lru_cache(maxsize=8192)
+def generate(task_id: str) -> Problem:
+    """The problem of ``task_id``.
+
+    Raises:
+        UnknownIdError: when no task can have that identifier.
+        RuntimeError: when the second method contradicts the answer (a mistake in the family).
+    """
+    made, key, family, level = draft(task_id)
+    if not made.check:
+        raise RuntimeError(f"{task_id}: the answer {show(made.value)} fails its check (parameters {key})")
+    return Problem(task_id, made.statement, show(made.value), SUBJECTS[family.subject], level, made.work)

@@ -1,0 +1,140 @@
+"""What a family of problems is, and the random choices that it makes.
+
+A family is a function ``(draw, level) -> Draft``. It chooses its parameters with ``draw``, names them
+with ``draw.claim(...)`` and returns the statement, the answer and the verdict of a second method.
+
+**Train and test are disjoint by construction.** ``claim`` takes the canonical parameters: whatever tells
+one problem of the family from another, in a form that does not depend on phrasing, level or the order of
+interchangeable parts. A hash of family and parameters puts every problem on one side, for ever; a draw
+that lands on the other side is thrown away and drawn again.
+"""
+
+import hashlib
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, TypeVar
+
+from nlac_bench.envs.math500_hard.generator.latex import Value
+
+Split: TypeAlias = Literal["train", "test"]
+T = TypeVar("T")
+
+TEST_SHARE = 64
+"""Of 256: the share of each family's problems that are test problems."""
+
+
+class RedrawError(Exception):
+    """These parameters make no problem of the wanted split and level: draw others."""
+
+
+class ClaimedError(Exception):
+    """Raised by ``claim`` instead of going on, where only the canonical parameters are asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A problem as its family makes it.
+
+    ``check`` is the verdict of a second method that does not use the way ``value`` was found: putting the
+    answer back into the statement, counting the cases one by one, or another formula.
+    """
+
+    statement: str
+    value: Value
+    work: str
+    check: bool
+
+
+FamilyFn: TypeAlias = Callable[["Draw", int], Draft]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A family: its function, its name, its subject (folder name in MATH) and the levels it offers."""
+
+    name: str
+    subject: str
+    levels: tuple[int, ...]
+    make: FamilyFn
+
+
+FAMILIES: dict[str, Family] = {}
+"""Every family by name, in the order of definition; filled by importing the subject modules."""
+
+
+def family(subject: str, *levels: int) -> Callable[[FamilyFn], FamilyFn]:
+    """Register the decorated function as a family of ``subject``."""
+
+    def register(make: FamilyFn) -> FamilyFn:
+        FAMILIES[make.__name__] = Family(make.__name__, subject, levels, make)
+        return make
+
+    return register
+
+
+def side_of(family_name: str, key: tuple[object, ...]) -> Split:
+    """The split that owns the problem of ``family_name`` with the canonical parameters ``key``."""
+    digest = hashlib.sha256(f"{family_name}{key!r}".encode()).digest()
+    return "test" if digest[0] < TEST_SHARE else "train"
+
+
+class Draw:
+    """The random choices of one problem, the same on every Python version and machine.
+
+    Only ``getrandbits`` of the Mersenne Twister is used: the derived methods of ``random.Random`` may
+    change between Python versions, and a task identifier must mean the same problem for ever.
+    """
+
+    def __init__(self, family_name: str, split: Split, seed: str, *, key_only: bool = False) -> None:
+        self._family = family_name
+        self._split = split
+        self._key_only = key_only
+        self._bits = random.Random(int.from_bytes(hashlib.sha256(seed.encode()).digest())).getrandbits
+        self.key: tuple[object, ...] | None = None
+
+    def claim(self, *key: object) -> None:
+        """Name the canonical parameters: once in a draft, after every ``need``.
+
+        Raises:
+            RedrawError: when they belong to the other split.
+        """
+        assert self.key is None, f"{self._family} claims twice"
+        if side_of(self._family, key) != self._split:
+            raise RedrawError
+        self.key = key
+        if self._key_only:
+            raise ClaimedError
+
+    def need(self, condition: bool) -> None:
+        """Go on only with parameters that meet ``condition``.
+
+        Raises:
+            RedrawError: when they do not.
+        """
+        assert self.key is None, f"{self._family} sets a condition after its claim"
+        if not condition:
+            raise RedrawError
+
+    def integer(self, low: int, high: int) -> int:
+        """A whole number from ``low`` to ``high``, both included."""
+        return low + self._bits(64) % (high - low + 1)
+
+    def nonzero(self, low: int, high: int) -> int:
+        """A whole number from ``low`` to ``high``, but not 0."""
+        while (value := self.integer(low, high)) == 0:
+            pass
+        return value
+
+    def choice(self, options: Sequence[T]) -> T:
+        """One of ``options``."""
+        return options[self._bits(64) % len(options)]
+
+    def several(self, options: Sequence[T], count: int) -> list[T]:
+        """``count`` different positions of ``options``, in random order."""
+        pool = list(options)
+        return [pool.pop(self._bits(64) % len(pool)) for _ in range(count)]
+
+    def phrase(self, *phrasings: str) -> str:
+        """One of several wordings of the same problem."""
+        return self.choice(phrasings)
