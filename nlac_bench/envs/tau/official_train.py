@@ -74,7 +74,8 @@ def script_of(instruction: str, vocabulary: Vocabulary | None = None) -> Script:
     openings: tuple[Literal["all"], Literal["request"]] = ("all", "request")
     # talkative people say at once what taciturn ones are asked for; the instruction itself decides
     reserved = any(trait in (head["traits"] or "") for trait in ("shy", "insecure", "dependent", "busy"))
-    return Script(person, tuple(goals), openings[reserved], vocabulary or {})
+    # an episode has 30 steps, too few to be asked for every detail of many requests
+    return Script(person, tuple(goals), openings[reserved and len(goals) <= 2], vocabulary or {})
 
 
 def vocabulary_of(domain: Domain) -> Vocabulary:

@@ -1,0 +1,376 @@
+"""Whether what an agent proposes or reports is what the user wants, slot by slot.
+
+Only what the agent's words say is compared with what the user knows; nothing is compared with gold calls.
+A slot that is not mentioned is no objection.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from nlac_bench.envs.tau.scripted_intent import Goal, Item, Payment, Person, Script
+
+REASONS: Mapping[str, re.Pattern[str]] = {
+    name: re.compile(pattern)
+    for name, pattern in (
+        ("ordered by mistake", r"\bmistake|\baccident|\berror\b|\bunintention"),
+        ("no longer needed", r"\bno longer (need|want|requir)|\b(not|n't) (need|want)[^.]{0,20}(any ?more|any longer)?|\bunneeded"),
+        ("health", r"\bhealth|\bsick|\bill(ness)?\b|\bmedical"),
+        ("weather", r"\bweather|\bstorm|\bsnow"),
+        ("change of plans", r"\bchange of plan|\bplans? (have |has )?changed|\bchanged? (my|your|the|of) plan"),
+        ("airline", r"\bairline (has )?cancel|\bcancel\w* by the airline|\bflight was cancel"),
+    )
+}  # fmt: skip
+
+ACTIONS: Mapping[str, re.Pattern[str]] = {
+    name: re.compile(pattern)
+    for name, pattern in (
+        ("cancel", r"\bcancel|\bcall(ed|ing)? off|\bvoid"),
+        ("return", r"\breturn(?! (flight|trip|leg|date|journey))|\bsen[dt](ing)? (it |them )?back|\bgive back"),
+        ("exchange", r"\bexchang|\bswap|\breplac|\btrade"),
+        ("modify", r"\bmodif|\bchang|\bupdat|\bswitch|\bedit|\badjust|\bamend|\bmov(e|ed|ing)\b|\bset\b"),
+        ("address", r"\baddress|\b(ship|deliver|sent|send)\w* to\b"),
+        ("payment", r"\bpa(y|id|yment|ying)\b|\bcharg"),
+        ("book", r"\bbook(ed|ing)?\b(?! (id|number|code|ref))|\breserve\b|\bpurchas"),
+        ("flights", r"\bflights?\b|\bitinerary|\brebook"),
+        ("cabin", r"\bcabin|\bclass\b|\bupgrad|\bdowngrad|\beconomy|\bbusiness"),
+        ("bags", r"\bbags?\b|\bbaggages?\b|\bluggage|\bsuitcase"),
+        ("passengers", r"\bpassenger|\btravell?er|\bname\b"),
+        ("compensation", r"\bcertificate|\bcompensat|\bvoucher"),
+    )
+}  # fmt: skip
+
+FITTING: Mapping[str, tuple[str, ...]] = {
+    "cancel": ("cancel",),
+    "return": ("return",),
+    "exchange": ("exchange", "modify"),
+    "modify_items": ("modify", "exchange"),
+    "order_address": ("address",),
+    "user_address": ("address",),
+    "order_payment": ("payment",),
+    "book": ("book",),
+    "change_flights": ("flights", "modify"),
+    "change_cabin": ("cabin",),
+    "add_bags": ("bags",),
+    "change_passengers": ("passengers",),
+    "compensation": ("compensation",),
+    "other": (),
+    "ask": (),
+}
+"""Words that may name what a goal of that kind wants."""
+_DECISIVE = ("cancel", "return", "exchange", "modify", "book", "compensation")
+
+_RETAIL_ID = re.compile(r"#? ?w ?(\d{5,})\b")
+_FLIGHT_ID = re.compile(r"\b(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{6}\b")
+_PAYMENT_ID = re.compile(r"\b(?:credit_card|gift_card|paypal|certificate)_\d+")
+_LAST_FOUR = re.compile(r"\b(?:ending|ends|last four|last 4)(?: digits)?(?: in| with| are|:)? ?\**(\d{4})\b")
+_ITEM_ID = re.compile(r"\b\d{10}\b")
+_GOODS = re.compile(
+    r"\b(?:return|exchang|swap|replac|chang|modif)\w*(?: of)? (?:the|your|a|an|one) (?!items?\b|products?\b|order|following)[a-z]"
+)
+_ZIP = re.compile(r"(?<![\d_#w-])\d{5}\b(?!-)")
+_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
+_FLIGHT_NUMBER = re.compile(r"\b[a-z]{2,3}\d{3}\b")
+_SOURCES: Mapping[str, re.Pattern[str]] = {
+    "paypal": re.compile(r"\bpay ?pal\b"),
+    "gift_card": re.compile(r"\bgift ?cards?\b|\bgift_card"),
+    "credit_card": re.compile(r"\bcredit ?cards?\b|\bcredit_card|\bvisa\b|\bmaster ?card\b"),
+    "certificate": re.compile(r"\bcertificates?\b"),
+}
+_CABIN = {
+    "basic_economy": re.compile(r"\bbasic[ _-]economy\b"),
+    "economy": re.compile(r"(?<!basic )(?<!basic_)(?<!basic-)\beconomy\b"),
+    "business": re.compile(r"\bbusiness\b"),
+}
+_CARDINALS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+def objections(text: str, goal: Goal, script: Script, current: int) -> list[str]:
+    """Topics on which ``text`` (normalised) contradicts ``goal``; empty when nothing in it is wrong.
+
+    ``current`` is the goal's place in ``script``: what belongs to the user's other goals is known to them.
+    """
+    wrong = []
+    others = [other for i, other in enumerate(script.goals) if i != current]
+    checks: tuple[tuple[str, Callable[[], bool]], ...] = (
+        ("kind", lambda: _wrong_kind(text, goal)),
+        ("record", lambda: _wrong_record(text, goal, others)),
+        ("reason", lambda: _wrong_reason(text, goal)),
+        ("items", lambda: _wrong_items(text, goal, script, others)),
+        ("options", lambda: _wrong_options(text, goal, script)),
+        ("payment", lambda: _wrong_payment(text, goal)),
+        ("address", lambda: _wrong_address(text, goal)),
+        ("cabin", lambda: _wrong_cabin(text, goal)),
+        ("flights", lambda: _wrong_flights(text, goal)),
+        ("bags", lambda: _wrong_bags(text, goal)),
+        ("passengers", lambda: _wrong_passengers(text, goal, script.person)),
+        ("insurance", lambda: _wrong_insurance(text, goal)),
+    )
+    for topic, check in checks:
+        if check():
+            wrong.append(topic)
+    return wrong
+
+
+def fits(text: str, goal: Goal) -> bool:
+    """Whether ``text`` names the goal's kind of action."""
+    return any(ACTIONS[action].search(text) for action in FITTING[goal.kind])
+
+
+def names_action(text: str) -> bool:
+    """Whether ``text`` names anything that changes the database."""
+    return any(ACTIONS[action].search(text) for action in (*_DECISIVE, "address", "cabin", "bags"))
+
+
+def mentions(text: str, product: str) -> bool:
+    """Whether ``text`` names ``product``, if only by its head word."""
+    name = product.lower()
+    return bool(_name(name).search(text) or _name(name.split()[-1]).search(text))
+
+
+def hides_items(text: str, goal: Goal) -> bool:
+    """Whether ``text`` is about particular goods without naming any of the goal's."""
+    if not goal.items or any(mentions(text, thing.product) for thing in goal.items):
+        return False
+    return bool(_ITEM_ID.search(text) or _GOODS.search(text))
+
+
+def known_slots(text: str, goal: Goal) -> bool:
+    """Whether ``text`` states at least one of the goal's own values, so that a bare yes is safe."""
+    spots: list[str] = [goal.record or "", goal.reason or "", goal.cabin or ""]
+    spots += [thing.product.split()[-1] for thing in goal.items]
+    spots += [leg.number for leg in goal.legs] + [person.last_name for person in goal.passengers]
+    if goal.address:
+        spots.append(goal.address["address1"])
+    if goal.payment:
+        spots += [goal.payment.id, goal.payment.source.replace("_", " ")]
+    return any(spot and spot.lower() in text for spot in spots)
+
+
+def _wrong_kind(text: str, goal: Goal) -> bool:
+    if goal.kind == "other":
+        return False
+    if goal.kind == "ask":
+        return any(ACTIONS[action].search(text) for action in ("cancel", "return", "exchange", "modify"))
+    if goal.kind == "order_address" and re.search(r"\b(default|profile|account) address", text):
+        return "order" not in text
+    if goal.kind == "user_address" and _RETAIL_ID.search(text):
+        return not re.search(r"\b(default|profile|account|your address|user)\b", text)
+    return not fits(text, goal) and any(ACTIONS[action].search(text) for action in _DECISIVE)
+
+
+def _wrong_record(text: str, goal: Goal, others: Sequence[Goal]) -> bool:
+    if goal.record is None:
+        return False
+    if goal.record.startswith("#"):
+        found = {f"#w{digits}" for digits in _RETAIL_ID.findall(text)}
+    else:
+        codes = _PAYMENT_ID.sub(" ", text)
+        found = {code for code in _FLIGHT_ID.findall(codes) if not _FLIGHT_NUMBER.fullmatch(code)}
+    return bool(found - {goal.record.lower()} - {other.record.lower() for other in others if other.record})or (
+        bool(found) and goal.record.lower() not in found
+    )
+
+
+def _wrong_reason(text: str, goal: Goal) -> bool:
+    if goal.kind != "cancel" or not goal.reason:
+        return False
+    said = {name for name, pattern in REASONS.items() if pattern.search(text)}
+    own = {name for name, pattern in REASONS.items() if name == goal.reason or pattern.search(goal.reason.lower())}
+    return bool(said) and bool(own) and not said & own
+
+
+def _wrong_items(text: str, goal: Goal, script: Script, others: Sequence[Goal]) -> bool:
+    if not goal.items:
+        return False
+    text = text.replace(goal.hint.lower(), " ") if goal.hint else text
+    own = [thing.product for thing in goal.items]
+    named = [product for product in own if mentions(text, product)]
+    values = {value.lower() for thing in goal.items for value in (*thing.options.values(), *_wanted(thing))}
+    foreign = {
+        product
+        for product in script.vocabulary
+        if product not in own and product.lower() not in values and _name(product.lower()).search(text)
+    }
+    if foreign - {thing.product for other in others for thing in other.items}:
+        return True
+    if (named or foreign) and len(set(named)) < len(set(own)):
+        return True
+    return goal.kind == "return" and len(set(_ITEM_ID.findall(text))) > len(own)
+
+
+def _wrong_options(text: str, goal: Goal, script: Script) -> bool:
+    for thing, segment in _segments(text, goal.items):
+        if thing.wanted is None:
+            continue
+        for name in (thing.product, *(key for key in thing.options if "/" in key)):
+            segment = segment.replace(name.lower(), " ")  # "bath towel" and "bagged/bagless" hold values
+        target = _target(segment)
+        known = script.vocabulary.get(thing.product, {})
+        for key, old in thing.options.items():
+            new = thing.wanted.get(key, old)
+            alien = [
+                value for value in known.get(key, ())
+                if value not in (new, old) and _value(value, key).search(segment)
+            ]  # fmt: skip
+            if alien and not _value(new, key).search(target):
+                return True
+            if new != old and _value(old, key).search(target) and not _value(new, key).search(target):
+                return True
+            if new == old and alien:
+                return True
+        for key, new in thing.wanted.items():
+            if key in thing.options:
+                continue
+            alien = [v for v in known.get(key, ()) if v != new and _value(v, key).search(target)]
+            if alien and not _value(new, key).search(target):
+                return True
+    return False
+
+
+def _wrong_payment(text: str, goal: Goal) -> bool:
+    paid = goal.payment
+    if paid is None:
+        return False
+    if goal.kind == "order_payment":
+        text = _after_to(text)
+    ids = set(_PAYMENT_ID.findall(text))
+    if ids:
+        return paid.id not in ids or (len(ids) > 1 and goal.kind not in ("order_payment", "book"))
+    fours = set(_LAST_FOUR.findall(text))
+    if fours and paid.source == "credit_card" and paid.last_four:
+        return paid.last_four not in fours
+    said = {source for source, pattern in _SOURCES.items() if pattern.search(text)}
+    if said:
+        return paid.source not in said or (len(said) > 1 and goal.kind == "return")
+    return _elsewhere(text, paid)
+
+
+def _elsewhere(text: str, paid: Payment) -> bool:
+    return not paid.original and bool(re.search(r"\boriginal (payment|method|form|card)", text))
+
+
+def _wrong_address(text: str, goal: Goal) -> bool:
+    if not goal.address:
+        return False
+    place = {key: value.lower() for key, value in goal.address.items()}
+    flat = re.sub(r"[,.\n]+ ?", " ", text)
+    zips = set(_ZIP.findall(flat))
+    street = re.sub(r"[,.]", "", place["address1"])
+    number, _, name = street.partition(" ")
+    if street in flat:
+        if zips and place["zip"] not in zips:
+            return True
+        unit = re.search(r"\b(?:apt|unit|suite|apartment|#) ?\.? ?(\d+)\b(?!\d)", flat)
+        if unit and unit[1] not in place["address2"].split():
+            return True
+        return bool(zips) and place["city"] not in flat
+    if zips:
+        return True
+    return bool(re.search(rf"\b\d+ {re.escape(name)}", flat)) or bool(re.search(rf"\b{number} [a-z]+ (street|road|lane)", flat))
+
+
+def _wrong_cabin(text: str, goal: Goal) -> bool:
+    if goal.cabin is None:
+        return False
+    text = _after_to(text) if goal.kind == "change_cabin" else text
+    said = {cabin for cabin, pattern in _CABIN.items() if pattern.search(text)}
+    return bool(said) and goal.cabin not in said
+
+
+def _wrong_flights(text: str, goal: Goal) -> bool:
+    if not goal.legs:
+        return False
+    target = _after_to(text) if goal.kind == "change_flights" else text
+    numbers = set(_FLIGHT_NUMBER.findall(target))
+    wanted = {leg.number.lower() for leg in goal.legs}
+    if numbers and not wanted <= numbers:
+        return True
+    if goal.kind == "book" and numbers - wanted:
+        return True
+    dates = set(_DATE.findall(target)) - {person.dob for person in goal.passengers}
+    return bool(dates) and not {leg.date for leg in goal.legs} <= dates
+
+
+def _wrong_bags(text: str, goal: Goal) -> bool:
+    if goal.bags is None:
+        return False
+    said = set()
+    for count in re.findall(r"\b(\d|no|zero|one|two|three|four|five|six|seven|eight|nine) (?:[a-z-]+ ){0,2}?(?:bag|luggage|suitcase)", text):
+        said.add(0 if count == "no" else _CARDINALS.index(count) if count in _CARDINALS else int(count))
+    for count in re.findall(r"\b(?:bags?|baggages?|luggage)(?: in all| in total)?: ?(\d)\b", text):
+        said.add(int(count))
+    return bool(said) and goal.bags not in said
+
+
+def _wrong_passengers(text: str, goal: Goal, person: Person) -> bool:
+    if not goal.passengers:
+        return False
+    births = set(_DATE.findall(text)) - {leg.date for leg in goal.legs}
+    births = {date for date in births if date < "2020"}
+    named = [p for p in goal.passengers if p.last_name.lower() in text and p.first_name.lower() in text]
+    if births - {p.dob for p in goal.passengers}:
+        return True
+    if named and len(named) < len(goal.passengers):
+        return True
+    return bool(births) and not named
+
+
+def _wrong_insurance(text: str, goal: Goal) -> bool:
+    if goal.insurance is None or "insurance" not in text:
+        return False
+    without = bool(re.search(r"\b(no|without|not|decline\w*|n't)\b[^.\n]{0,25}insurance|insurance\b[: ]*(no|none|not|declined)\b", text))
+    return without == (goal.insurance == "yes")
+
+
+def _segments(text: str, things: Sequence[Item]) -> Iterable[tuple[Item, str]]:
+    """For each thing the stretch of ``text`` from its name to the next thing's name."""
+    spots = []
+    for thing in things:
+        name = thing.product.lower()
+        found = _name(name).search(text) or _name(name.split()[-1]).search(text)
+        if found:
+            spots.append((found.start(), thing))
+    spots.sort(key=lambda spot: spot[0])
+    for place, (start, thing) in enumerate(spots):
+        # what precedes the only name may describe it: "the red, 2-slot toaster"
+        begin = 0 if len(spots) == 1 else start
+        end = spots[place + 1][0] if place + 1 < len(spots) else len(text)
+        yield thing, text[begin:end]
+
+
+_TO = re.compile(r"(?:\b(?:to|for|into|with|become|new(?: item| variant| one)?|instead)\b:?|->|=>|>)")
+_INSTEAD = re.compile(r"\b(?:to|with|using|by|on|onto|new)\b|->|=>|>")
+
+
+def _target(segment: str) -> str:
+    """What comes after the first word that leads from the old to the new."""
+    found = _TO.search(segment)
+    return segment[found.end() :] if found else segment
+
+
+def _after_to(text: str) -> str:
+    """``text`` without what is said to be left: ``from A to B`` is read as B."""
+    text = re.sub(r"\bfrom\b[^.\n]*?\b(?=to\b)", " ", text)
+    return re.sub(r"\b(instead of|rather than|currently|current|original|old|previous)\b[^.,;\n]*", " ", text)
+
+
+@lru_cache(maxsize=4096)
+def _name(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{re.escape(name)}(?:e?s)?\b")
+
+
+def _wanted(thing: Item) -> Iterable[str]:
+    return (thing.wanted or {}).values()
+
+
+@lru_cache(maxsize=4096)
+def _value(value: str, key: str) -> re.Pattern[str]:
+    """An option value as a whole word; bare letters and figures count only beside their option's name."""
+    plain = re.escape(value.lower()).replace(r"\-", "[- ]?").replace(r"\ ", "[- ]?")
+    word = re.escape(key.lower().split()[-1])
+    if value in ("yes", "no", "none"):
+        return re.compile(rf"\b{word}(?: is| to)?:? ?\"?{plain}\b")
+    if len(value) <= 2 and value.isalpha():
+        return re.compile(rf"\b{word}(?: is| to)?:? ?\"?{plain}\b|(?<![\w'-]){plain}(?![\w'-])")
+    return re.compile(rf"(?<![\w.-]){plain}(?![\w-])")

@@ -1,0 +1,351 @@
+"""A rule-based shop agent that follows the policy and understands the user by language alone.
+
+It proves that tasks can be played through the user's replies: it authenticates, looks things up, asks for what
+is missing, refuses what policy forbids, asks for confirmation, acts and reports. It never sees task or script.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+STOP = "###STOP###"
+ID = re.compile(r"#W\d+")
+METHOD = re.compile(r"(?:credit_card|gift_card|paypal)_\d+")
+HINT = re.compile(r"my order with the ([A-Z][A-Za-z-]*(?: [A-Z][A-Za-z-]*)*)")
+NAME = r"[A-Z][A-Za-z-]*(?: [A-Z][A-Za-z-]*)*"
+ITEM = re.compile(rf"the ({NAME})(?: \(([^)]*)\))?")
+SWAP = re.compile(
+    rf"the ({NAME})(?: \(([^)]*)\))? (?:to|for) (?:one with (.*?)|(the very same variant again))"
+    r"(?= and the [A-Z]|, the [A-Z]|, from |, in |; |, settling|\.(?:\s|$))"
+)
+ADDRESS = re.compile(
+    r"(?:to|is) (\d+ [^,]+), (?:((?:Apt|Unit|Suite) \d+), )?([A-Z][A-Za-z .]+), ([A-Z]{2}) (\d{5}), ([A-Za-z]+)"
+)
+
+
+class Over(Exception):
+    """The user has left."""
+
+
+@dataclass
+class RetailAgent:
+    """``say`` returns the user's reply, ``call`` a tool's observation."""
+
+    say: Callable[[str], str]
+    call: Callable[..., str]
+    steps: int = 0
+    user_id: str = ""
+    user: dict[str, Any] = field(default_factory=dict)
+    heard: str = ""
+
+    def play(self, first: str) -> None:
+        """Serve the user until they leave."""
+        self.heard = first
+        try:
+            self._authenticate()
+            while True:
+                self._serve()
+        except Over:
+            return
+
+    def tell(self, text: str) -> str:
+        """Say something; the reply becomes what was last heard."""
+        self.heard = self.say(text)
+        if STOP in self.heard:
+            raise Over
+        return self.heard
+
+    def read(self, name: str, **kwargs: Any) -> Any:
+        """A tool's observation, parsed where it is JSON."""
+        observation = self.call(name, **kwargs)
+        try:
+            return json.loads(observation)
+        except ValueError:
+            return observation
+
+    def _authenticate(self) -> None:
+        request = self.heard
+        while not self.user_id:
+            email = re.search(r"[\w.]+@[\w.]+\w", self.heard)
+            named = re.search(r"(?:I am|[Mm]y name is) (\w+) (\w+)(?:,| and my) zip code (?:is )?(\d{5})", self.heard)
+            if email:
+                self.user_id = self.call("find_user_id_by_email", email=email[0])
+            elif named:
+                self.user_id = self.call(
+                    "find_user_id_by_name_zip", first_name=named[1], last_name=named[2], zip=named[3]
+                )
+            else:
+                self.tell("May I have your email address, or your full name and zip code?")
+        self.user = self.read("get_user_details", user_id=self.user_id)
+        if request is not self.heard:
+            self.heard = request  # what the user wanted before giving their identity
+
+    def _serve(self) -> None:
+        text = self.heard
+        kind = self._kind(text)
+        if kind is None:
+            self.tell("What would you like me to do?")
+        else:
+            getattr(self, f"_{kind}")(text)
+
+    @staticmethod
+    def _kind(text: str) -> str | None:
+        for kind, pattern in (
+            ("other", r"as a present|invoice by post|courier|seller"),
+            ("ask", r"\b(know|find out) "),
+            ("user_address", r"default address|address in my profile"),
+            ("order_address", r"shipping address of|sent elsewhere"),
+            ("order_payment", r"payment method of|pay for .* differently"),
+            ("swap", r"\b(exchange|swap|switch) the|\bchange the [A-Z]"),
+            ("cancel", r"\b(cancel|call off) (order|my)|cancelled"),
+            ("return", r"\b(return|send back) the"),
+        ):
+            if re.search(pattern, text):
+                return kind
+        return None
+
+    # --- slots ----------------------------------------------------------------------------------
+
+    def _order(self, text: str) -> dict[str, Any] | None:
+        for _ in range(3):
+            found, hint = ID.search(text), HINT.search(text)
+            if found:
+                order = self.read("get_order_details", order_id=found[0])
+                return order if isinstance(order, dict) else None
+            if hint:
+                for order_id in self.user["orders"]:
+                    order = self.read("get_order_details", order_id=order_id)
+                    if any(item["name"] == hint[1] for item in order["items"]):
+                        return dict(order)
+                return None
+            text = self.tell("What is the order id?")
+        return None
+
+    def _method(self, text: str, question: str) -> str:
+        for _ in range(3):
+            text = text.split("; but")[0]
+            found = METHOD.search(text)
+            if found:
+                return found[0]
+            for method in self.user["payment_methods"].values():
+                words = {"paypal": "PayPal", "gift_card": "gift card"}.get(method["source"], method.get("last_four"))
+                if words and words in text:
+                    return str(method["id"])
+            text = self.tell(question)
+        return ""
+
+    def _can_pay(self, method: str, amount: float) -> bool:
+        if method.startswith("gift_card"):  # an earlier request may have changed its balance
+            self.user = self.read("get_user_details", user_id=self.user_id)
+        row = self.user["payment_methods"].get(method)
+        return row is not None and ("balance" not in row or row["balance"] >= amount)
+
+    def _confirmed(self, proposal: str) -> bool:
+        reply = self.tell(f"{proposal} Do you confirm (yes/no)?")
+        return reply.startswith("Yes")
+
+    def _act(self, report: str, name: str, **kwargs: Any) -> None:
+        observation = self.call(name, **kwargs)
+        if observation.startswith("Error"):
+            self.refuse(f"I am unable to do that: {observation[7:]}.")
+        else:
+            self.tell(f"{report} Is there anything else I can help you with?")
+
+    def refuse(self, why: str) -> None:
+        """Say no."""
+        self.tell(f"I am sorry, but {why}")
+
+    # --- requests -------------------------------------------------------------------------------
+
+    def _other(self, text: str) -> None:
+        self.call("transfer_to_human_agents", summary=text)
+        raise Over
+
+    def _cancel(self, text: str) -> None:
+        order = self._order(text)
+        if order is None or order["user_id"] != self.user_id:
+            return self.refuse("I cannot help with an order that is not yours.")
+        if order["status"] != "pending":
+            return self.refuse(f"this order is {order['status']}, so it cannot be cancelled.")
+        for _ in range(2):
+            if re.search(r"need|mistake", text.replace("Please help me, I need", "")):
+                break
+            text = self.tell("What is the reason for the cancellation: no longer needed, or ordered by mistake?")
+        reason = "ordered by mistake" if "mistake" in text else "no longer needed"
+        order_id = order["order_id"]
+        if self._confirmed(f"I will cancel order {order_id} with the reason '{reason}'."):
+            self._act(
+                f"Order {order_id} has been cancelled.", "cancel_pending_order", order_id=order_id, reason=reason
+            )
+        return None
+
+    def _return(self, text: str) -> None:
+        order = self._order(text)
+        if order is None or order["user_id"] != self.user_id:
+            return self.refuse("I cannot help with an order that is not yours.")
+        if order["status"] != "delivered":
+            return self.refuse(f"this order is {order['status']}, so it cannot be returned.")
+        named = re.search(r"(?:return|send back) (.*?) from (?:order|my)", text)
+        rows = self._rows(order, ITEM.findall(named[1]) if named else [])
+        method = self._method(text[named.end() :] if named else text, "Which payment method should get the refund?")
+        original = order["payment_history"][0]["payment_method_id"]
+        if method != original and not method.startswith("gift_card"):
+            return self.refuse("a refund can only go to the original payment method or a gift card.")
+        names = " and ".join(f"the {row['name']}" for row in rows)
+        if self._confirmed(f"I will return {names} from order {order['order_id']}, with the refund to {method}."):
+            self._act(
+                f"The return of {names} has been requested.",
+                "return_delivered_order_items",
+                order_id=order["order_id"],
+                item_ids=[row["item_id"] for row in rows],
+                payment_method_id=method,
+            )
+        return None
+
+    def _swap(self, text: str) -> None:
+        order = self._order(text)
+        if order is None or order["user_id"] != self.user_id:
+            return self.refuse("I cannot help with an order that is not yours.")
+        pending = order["status"] == "pending"
+        if not pending and order["status"] != "delivered":
+            return self.refuse(f"this order is {order['status']}, so its items cannot be changed.")
+        swaps = SWAP.findall(text)
+        if not swaps:
+            swaps = SWAP.findall(self.tell("Which items, and which options would you like instead?"))
+        rows = self._rows(order, [(name, old) for name, old, _, _ in swaps])
+        new = [self._variant(row, wanted) for row, (_, _, wanted, _) in zip(rows, swaps, strict=True)]
+        rest = text[text.rfind(swaps[-1][2]) :] if swaps and swaps[-1][2] in text else text
+        method = self._method(rest, "Which payment method is for the price difference?")
+        difference = sum(variant["price"] for variant in new) - sum(row["price"] for row in rows)
+        if not self._can_pay(method, round(difference, 2)):
+            return self.refuse("the balance of that gift card is not enough, so I cannot do this.")
+        parts = [
+            f"the {row['name']} ({_values(row)}) to the {row['name']} ({_values(variant)})"
+            for row, variant in zip(rows, new, strict=True)
+        ]
+        verb = "change" if pending else "exchange"
+        if self._confirmed(f"In order {order['order_id']} I will {verb} {'; '.join(parts)}, using {method}."):
+            self._act(
+                f"The items have been {verb}d.",
+                "modify_pending_order_items" if pending else "exchange_delivered_order_items",
+                order_id=order["order_id"],
+                item_ids=[row["item_id"] for row in rows],
+                new_item_ids=[variant["item_id"] for variant in new],
+                payment_method_id=method,
+            )
+        return None
+
+    def _order_address(self, text: str) -> None:
+        order = self._order(text)
+        if order is None or order["status"] != "pending":
+            return self.refuse("only pending orders can be changed.")
+        place = self._place(text)
+        line = ", ".join(value for value in place.values() if value)
+        if self._confirmed(f"I will change the shipping address of order {order['order_id']} to {line}."):
+            self._act(
+                "The address has been changed.",
+                "modify_pending_order_address",
+                order_id=order["order_id"],
+                **place,
+            )
+        return None
+
+    def _user_address(self, text: str) -> None:
+        place = self._place(text)
+        line = ", ".join(value for value in place.values() if value)
+        if self._confirmed(f"I will change your default address to {line}."):
+            self._act("Your address has been updated.", "modify_user_address", user_id=self.user_id, **place)
+
+    def _order_payment(self, text: str) -> None:
+        order = self._order(text)
+        if order is None or order["status"] != "pending":
+            return self.refuse("only pending orders can be changed.")
+        method = self._method(text, "Which payment method would you like to use?")
+        first = order["payment_history"][0]
+        if method == first["payment_method_id"] or not self._can_pay(method, first["amount"]):
+            return self.refuse("I cannot use that payment method for this order.")
+        if self._confirmed(f"I will change the payment method of order {order['order_id']} to {method}."):
+            self._act(
+                "The payment method has been changed.",
+                "modify_pending_order_payment",
+                order_id=order["order_id"],
+                payment_method_id=method,
+            )
+        return None
+
+    def _ask(self, text: str) -> None:
+        if "balance" in text or "left on my gift card" in text:
+            cards = [row for row in self.user["payment_methods"].values() if row["source"] == "gift_card"]
+            answer = f"Your gift card has a balance of ${cards[0]['balance']}."
+        elif "variants" in text:
+            product = re.search(r"variants of the (.*?) are", text)
+            answer = self._count(product[1] if product else "")
+        elif "all my orders" in text:
+            orders = [self.read("get_order_details", order_id=order) for order in self.user["orders"]]
+            answer = f"That is ${round(sum(o['payment_history'][0]['amount'] for o in orders), 2)} in total."
+        else:
+            order = self._order(text)
+            assert order is not None
+            item = re.search(r"what the (.*?) in order", text)
+            if "tracking" in text:
+                answer = f"The tracking number is {order['fulfillments'][0]['tracking_id'][0]}."
+            elif item:
+                row = next(row for row in order["items"] if row["name"] == item[1])
+                answer = f"The {item[1]} cost ${row['price']}."
+            else:
+                answer = f"The total was ${order['payment_history'][0]['amount']}."
+        self.tell(f"{answer} Is there anything else?")
+
+    def _count(self, product: str) -> str:
+        products = self.read("list_all_product_types")
+        variants = self.read("get_product_details", product_id=products[product])["variants"].values()
+        return f"There are {sum(variant['available'] for variant in variants)} variants available."
+
+    # --- reading the database -------------------------------------------------------------------
+
+    @staticmethod
+    def _rows(order: Mapping[str, Any], named: list[tuple[str, str]]) -> list[dict[str, Any]]:
+        left, rows = list(order["items"]), []
+        for name, options in named:
+            fitting = [row for row in left if row["name"] == name and _matches(row["options"], options)]
+            if fitting:
+                rows.append(fitting[0])
+                left.remove(fitting[0])
+        return rows
+
+    def _variant(self, row: Mapping[str, Any], wanted: str) -> dict[str, Any]:
+        variants = self.read("get_product_details", product_id=row["product_id"])["variants"]
+        options = dict(row["options"])
+        for key in options:
+            values = sorted({variant["options"][key] for variant in variants.values()}, key=len, reverse=True)
+            for value in values:
+                if _says(wanted, key, value):
+                    options[key] = value
+                    break
+        return next(dict(variant) for variant in variants.values() if variant["options"] == options)
+
+    def _place(self, text: str) -> dict[str, str]:
+        found = ADDRESS.search(text) or ADDRESS.search(self.tell("What is the new address?"))
+        assert found is not None, self.heard
+        street, unit, city, state, code, country = found.groups()
+        return {
+            "address1": street, "address2": unit or "", "city": city, "state": state, "country": country,
+            "zip": code,
+        }  # fmt: skip
+
+
+def _values(row: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in row["options"].items())
+
+
+def _says(text: str, key: str, value: str) -> bool:
+    parts = text.split(", ")
+    return f"{key} {value}" in parts or value in parts
+
+
+def _matches(options: Mapping[str, str], said: str) -> bool:
+    return not said or all(
+        f"{key} {value}" in said.split(", ") or value in said.split(", ") for key, value in options.items()
+    )
