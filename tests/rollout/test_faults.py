@@ -1,0 +1,120 @@
+"""Faults of a model server at a rate of 20 %: every planned episode is scored as without them, or typed."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from nlac_bench.agents.registry import AgentContext, make
+from nlac_bench.rollout.backoff import Retries
+from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
+from nlac_bench.rollout.engine import EngineError, SampleRequest, chat_fn
+from nlac_bench.rollout.openai import OpenAIEngine
+from nlac_bench.types import Episode
+from tests.rollout.fault_server import FAULTS, FaultServer, completion
+from tests.rollout.stubs import Guess
+
+SPECS = [EpisodeSpec("guess", str(task), trial, trial) for trial in range(2) for task in range(16)]
+
+
+def answer(path: str, body: dict[str, Any]) -> dict[str, Any]:
+    """The policy counts up from 0, a guess a turn; the user repeats what it was told."""
+    messages = body["messages"]
+    if messages[0]["role"] == "system":
+        return completion(str(len(messages) // 2 - 1))
+    return completion(messages[-1]["content"])
+
+
+def play(server: FaultServer, retries: Retries, timeout: float = 5.0) -> list[Episode | Failure]:
+    async def run() -> list[Episode | Failure]:
+        async with server.running():
+            engine = OpenAIEngine("stub", base_url=server.url, timeout=timeout, retries=retries, concurrency=16)
+            user = chat_fn(engine)
+            agent = make("act", AgentContext(engine=engine))
+            driver = Driver(agent, lambda: Guess(chat=user), concurrency=48)
+            return [result async for result in driver.run(SPECS)]
+
+    return asyncio.run(run())
+
+
+def check(results: list[Episode | Failure]) -> int:
+    """Every planned episode once; each score is that of a faultless run. Returns how many are scored."""
+    ended = [
+        (r.spec.task_id, r.spec.trial) if isinstance(r, Failure) else (r.task_id, r.trial) for r in results
+    ]
+    assert sorted(ended) == sorted((s.task_id, s.trial) for s in SPECS)
+    scored = 0
+    for result in results:
+        if isinstance(result, Failure):
+            assert (result.kind, result.error) == ("infra", "EngineError"), result
+            continue
+        scored += 1
+        assert result.terminated and not result.truncated
+        assert result.success is (int(result.task_id) < 8), (result.task_id, result.end_reason)
+        assert len(result.turns) == min(int(result.task_id) + 1, 8)
+        assert result.usage["policy"].calls == result.usage["user"].calls == len(result.turns)
+    return scored
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_at_20_percent(fault: str) -> None:
+    server = FaultServer(answer, [fault], rate=0.2)
+    retries = Retries(attempts=9, first=0.01, longest=0.1)
+    scored = check(play(server, retries, timeout=0.5 if fault == "timeout" else 10.0))
+    assert server.served[fault] > 50
+    assert scored == len(SPECS)  # nine failures in a row: 400 calls · 0.2^9 = 0.0002 expected
+
+
+def test_all_faults_with_few_retries_leave_typed_failures_and_no_silent_zero() -> None:
+    server = FaultServer(answer, FAULTS, rate=0.2)
+    results = play(server, Retries(attempts=2, first=0.01, longest=0.02), timeout=0.5)
+    scored = check(results)
+    assert 0 < scored < len(SPECS)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        ("429", "rate_limit"),
+        ("500", "server"),
+        ("timeout", "timeout"),
+        ("broken_json", "bad_reply"),
+        ("drop", "connection"),
+        ("truncated", "connection"),
+        ("empty_choices", "bad_reply"),
+    ],
+)
+def test_spent_retries_say_how_it_failed(fault: str, kind: str) -> None:
+    async def run() -> FaultServer:
+        async with FaultServer(answer, [fault], rate=1.0).running() as server:
+            engine = OpenAIEngine(
+                "stub", base_url=server.url, timeout=0.1, retries=Retries(attempts=3, first=0.01)
+            )
+            with pytest.raises(EngineError, match="failed 3 times") as caught:
+                await engine.sample(SampleRequest(messages=[{"role": "user", "content": "hi"}]))
+            assert (caught.value.kind, caught.value.attempts) == (kind, 3)
+            return server
+
+    assert asyncio.run(run()).served[fault] == 3
+
+
+def test_nobody_listens() -> None:
+    async def run() -> None:
+        engine = OpenAIEngine(
+            "stub", base_url="http://127.0.0.1:9/v1", timeout=1, retries=Retries(attempts=2, first=0.01)
+        )
+        with pytest.raises(EngineError, match="connection to 127") as caught:
+            await engine.sample(SampleRequest(messages=[{"role": "user", "content": "hi"}]))
+        assert caught.value.kind == "connection"
+
+    asyncio.run(run())
+
+
+def test_waits_grow_are_jittered_and_respect_the_server() -> None:
+    retries = Retries(first=1.0, longest=8.0)
+    for failures, planned in [(1, 1.0), (2, 2.0), (3, 4.0), (4, 8.0), (9, 8.0)]:
+        waits = [retries.wait(failures, None) for _ in range(200)]
+        assert planned / 2 <= min(waits) < max(waits) <= planned
+    assert 20 < retries.wait(1, 20.0) <= 21
+    assert retries.wait(1, 1e9) <= 121
+    assert retries.wait(1, -5.0) <= 1
