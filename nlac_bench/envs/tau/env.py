@@ -1,0 +1,257 @@
+"""The τ environments: a customer service agent talks to a user and works on a database with tools."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from nlac_bench.envs.tau.actions import RESPOND, Call, Invalid, parse_action, render_call, render_message
+from nlac_bench.envs.tau.database import Database
+from nlac_bench.envs.tau.domain import DomainName, Task, ToolCall, load_official
+from nlac_bench.envs.tau.embedded import load_embedded
+from nlac_bench.envs.tau.invoke import TRANSFER, invoke
+from nlac_bench.envs.tau.reward import Grader
+from nlac_bench.envs.tau.sampling import gather, random_call
+from nlac_bench.envs.tau.selection import selected_tasks
+from nlac_bench.envs.tau.users.base import STOP, User, UserKind
+from nlac_bench.envs.tau.users.factory import REMOTE, default_user, make_user
+from nlac_bench.envs.text_env import EndReason, Outcome, TextEnv
+from nlac_bench.types import ChatFn
+
+HANDED_OVER = render_call(TRANSFER, {"summary": "handed over"})
+
+
+@dataclass(slots=True)
+class _State:
+    """Everything that changes in an episode."""
+
+    task: Task
+    db: Database
+    user: User
+    said: list[str] = field(default_factory=list)
+    heard: list[str] = field(default_factory=list)
+    gold_done: int = 0
+    """How many gold calls have been made in order; the oracle goes on from there."""
+
+    def copy(self) -> "_State":
+        return _State(
+            self.task, self.db.fork(), self.user.copy(), list(self.said), list(self.heard), self.gold_done
+        )
+
+
+class TauEnv(TextEnv):
+    """Serve one user under a policy, with tools that read and change a database.
+
+    **Action space.** Text: a tool call as JSON, ``{"name": …, "arguments": {…}}``, else a message to the
+    user. The grammar is that of ``nlac_bench.envs.tau.actions``.
+
+    **Observation space.** Text: a tool's result for a call, the user's reply for a message.
+
+    **Starting state.** The user's first message. ``info`` has the policy and the tool schemas.
+
+    **Reward.** 0 until the end, then 1 where the database equals what the gold actions make of it and every
+    required output was said to the user, else 0. ``reward="original"`` finds outputs as τ-bench does, where
+    "100" satisfies "10"; ``"strict"`` does not. Both are in ``info["reward_parts"]`` at each graded end, with
+    ``r_actions`` and ``r_outputs``.
+
+    **Episode end.** The user says ``###STOP###``; the agent calls ``transfer_to_human_agents``; or 30 steps
+    are over, which earns 0 without a look at the database, as in τ-bench. ``end_reason`` is ``success``
+    whenever the reward is 1, else what stopped the episode: ``user_stop``, ``agent_stop`` or ``max_steps``.
+
+    **Information.** As every ``TextEnv``, and at reset ``user``: the kind of user. A call has ``action_kind``
+    ``tool``, and ``tool_error`` is what a failing or unknown tool said. ``usage`` has the cost of a user's
+    model by role; that of the opening message comes with the first step.
+
+    **Users.** ``scripted`` is offline and knows its intent: for embedded tasks and the official retail
+    training split. ``llm``, ``react``, ``verify`` and ``reflection`` are τ-bench's strategies and take a
+    ``chat``. ``replay`` repeats recorded conversations, ``human`` asks at the terminal. ``none`` says a fixed
+    line and hangs up: where a task has no other user it lets floors and the oracle play, and ``floors_only``
+    says so; any other agent's score against it means nothing.
+
+    **Arguments.**
+
+    Args:
+        split: ``train`` or ``test``; official retail has ``dev`` too, official airline ``test`` only.
+        data: ``embedded`` (made by this project), ``official``, or a folder in the official format.
+        level: ``easy``, ``medium`` or ``hard`` plays only those embedded tasks.
+        user: the kind of user. By default ``scripted`` where there is one, else ``llm`` with a ``chat`` and
+            ``none`` without.
+        chat: reaches the model of users that have one.
+        reward: ``original`` or ``strict``.
+        tasks: the ids to play (or indices), or ``clean``: all but those whose gold answer is known to be
+            wrong.
+        replies: for ``replay``, a file of JSON lines, each what ``conversation()`` returned.
+        render_mode: ``ansi`` makes ``render()`` return the conversation.
+
+    Raises:
+        DataError: the data folder is missing something or was altered.
+        UnknownIdError: no such split, level or task.
+        ValueError: arguments that do not go together; the message says which and why.
+        EnvInfraError: on reset or step, when the user's model or record does not answer.
+
+    **Version history.** 0: first.
+    """
+
+    max_steps = 30
+    domain_name: ClassVar[DomainName]
+    floors_only: bool
+    """Whether the user is ``none``: a harness should refuse agents other than floors and the oracle."""
+
+    def __init__(
+        self,
+        *,
+        split: str = "test",
+        data: str | os.PathLike[str] = "embedded",
+        level: Literal["easy", "medium", "hard"] | None = None,
+        user: UserKind | None = None,
+        chat: ChatFn | None = None,
+        reward: Literal["original", "strict"] = "original",
+        tasks: Literal["clean"] | Sequence[str | int] | None = None,
+        replies: str | os.PathLike[str] | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        if reward not in ("original", "strict"):
+            raise ValueError(f"reward must be 'original' or 'strict', got {reward!r}")
+        self.reward = reward
+        name = self.domain_name
+        self._domain = load_embedded(name) if data == "embedded" else load_official(name, data)
+        self._tasks = {task.task_id: task for task in selected_tasks(self._domain, split, level, tasks)}
+        super().__init__(
+            task_ids=tuple(self._tasks), split=split, source=self._domain.source, render_mode=render_mode
+        )
+        self._grader = Grader(self._domain)
+        self.user_kind = user or default_user(self._domain, split, chat)
+        self._new_user = make_user(self.user_kind, self._domain, split, chat=chat, replies=replies)
+        self.floors_only = self.user_kind == "none"
+        self.remote = self.user_kind in REMOTE
+
+    def conversation(self) -> dict[str, Any]:
+        """What was said so far, as ``user="replay"`` reads it from a line of its file."""
+        state = self._state
+        first, *heard = state.heard
+        return {
+            "task_id": state.task.task_id,
+            "first": first,
+            "turns": [list(turn) for turn in zip(state.said, heard, strict=True)],
+        }
+
+    # --- playing --------------------------------------------------------------------------------
+
+    async def areset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """``reset``; ``info`` also names the kind of ``user``."""
+        observation, info = await super().areset(seed=seed, options=options)
+        return observation, {**info, "user": self.user_kind}
+
+    async def _begin(self, task_id: str) -> str:
+        task = self._tasks[task_id]
+        user = self._new_user.copy()
+        first = await user.begin(task, np.random.default_rng(self.np_random.integers(2**63)))
+        self._state = _State(task, self._grader.database(), user, heard=[first])
+        return first
+
+    async def _respond(self, action: str) -> Outcome:
+        parsed = parse_action(action)
+        if isinstance(parsed, Invalid):
+            return self._invalid(parsed.problem)
+        if isinstance(parsed, Call):
+            return self._call(parsed)
+        return await self._say(parsed.content)
+
+    async def _say(self, message: str) -> Outcome:
+        state = self._state
+        reply = await state.user.reply(message)
+        state.said.append(message)
+        state.heard.append(reply)
+        outcome = Outcome(reply)
+        outcome.usage, state.user.usage = state.user.usage, {}
+        if STOP in reply:
+            self._grade(outcome, "user_stop")
+        return outcome
+
+    def _call(self, call: Call) -> Outcome:
+        state = self._state
+        result = invoke(self._grader.tools, state.db, call.name, call.arguments)
+        gold = self._gold_calls()
+        if state.gold_done < len(gold):
+            due = gold[state.gold_done]
+            state.gold_done += (due.name, due.kwargs) == (call.name, call.arguments)
+        outcome = Outcome(result.observation, action_kind="tool", tool_name=call.name)
+        if result.error:
+            outcome.tool_error = result.observation
+        if result.done:
+            self._grade(outcome, "agent_stop")
+        return outcome
+
+    def _grade(self, outcome: Outcome, stopped_by: EndReason) -> None:
+        state = self._state
+        parts = self._grader.grade(state.task, state.db, state.said)
+        outcome.reward_parts = parts
+        outcome.reward = parts[self.reward]
+        outcome.success = outcome.reward == 1.0
+        outcome.end_reason = "success" if outcome.success else stopped_by
+
+    def _out_of_steps(self, outcome: Outcome) -> Outcome:
+        """The limit earns 0 without a check, as in the original, whose agents just stop there."""
+        outcome.reward_parts = {"original": 0.0, "strict": 0.0}
+        return super()._out_of_steps(outcome)
+
+    def policy(self) -> str:
+        """The domain's policy."""
+        return self._domain.policy
+
+    def tools(self) -> Sequence[dict[str, Any]]:
+        """The domain's tools."""
+        return self._domain.tools
+
+    # --- players without a model ----------------------------------------------------------------
+
+    def oracle_action(self) -> str:
+        """The next gold call, then one message with all required outputs, then a transfer if the user stays."""
+        state = self._state
+        gold = self._gold_calls()
+        if state.gold_done < len(gold):
+            call = gold[state.gold_done]
+            return render_call(call.name, call.kwargs)
+        closing = "\n".join(("That is all done.", *state.task.outputs))
+        hands_over = any(call.name == TRANSFER for call in state.task.actions)
+        if closing in state.said or (hands_over and not state.task.outputs):
+            return HANDED_OVER
+        return render_message(closing)
+
+    def _gold_calls(self) -> list[ToolCall]:
+        return [call for call in self._state.task.actions if call.name not in (TRANSFER, RESPOND)]
+
+    def random_action(self, rng: np.random.Generator) -> str:
+        """A call with arguments by schema and from what was seen, or now and then a message."""
+        if rng.random() < 0.15:
+            said = ("Could you tell me more?", "Do you want me to go ahead?", "Done. Anything else?", "No.")
+            return said[int(rng.integers(len(said)))]
+        pool = gather(m["content"] for m in self._conversation if m["role"] == "user")
+        return render_call(*random_call(rng, self._domain.tools, pool))
+
+    def constant_actions(self) -> Sequence[str]:
+        """Handing over, and messages that may end a conversation."""
+        return (
+            HANDED_OVER,
+            "",
+            "I am sorry, I cannot help you with that.",
+            "Yes.",
+            "That is done. Is there anything else?",
+            "Goodbye.",
+        )
+
+
+class TauRetailEnv(TauEnv):
+    __doc__ = TauEnv.__doc__
+    name = "tau_retail"
+    domain_name = "retail"
+
+
+class TauAirlineEnv(TauEnv):
+    __doc__ = TauEnv.__doc__
+    name = "tau_airline"
+    domain_name = "airline"

@@ -1,0 +1,73 @@
+"""Which tasks are played, and which official ones have a gold answer that is known to be wrong.
+
+``tasks="clean"`` leaves the latter out.
+
+Two sources, both facts about sierra-research/tau-bench 59a200c: gold writes that fail when they are run
+(found by replay, and held by a test), and tasks whose gold writes the authors changed in the corrected
+benchmark (τ³-bench, sierra-research/tau2-bench a2c0247). Gold look-ups that fail
+change nothing that is graded, so those tasks stay; so do the twins 93 and 95, which are the same task twice.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from nlac_bench.envs.tau.domain import Domain, Task
+from nlac_bench.errors import UnknownIdError
+
+FAILING_GOLD: Mapping[str, frozenset[int]] = {
+    "retail/test": frozenset({12, 13, 64, 106}),
+    "retail/train": frozenset(
+        {24, 27, 81, 148, 161, 214, 229, 252, 253, 288, 314, 349, 351, 369, 376, 427, 431, 441, 469}
+    ),
+}
+"""``domain/split`` → indices of tasks with a gold write that returns an error."""
+
+CORRECTED_GOLD: Mapping[str, frozenset[int]] = {
+    "retail/test": frozenset({12, 13, 18, 91, 99, 105, 108}),
+    "airline/test": frozenset({9, 10, 15, 16, 19, 23, 25, 26, 27, 31, 33, 34, 45, 46}),
+}
+"""``domain/split`` → indices of tasks whose gold writes differ from those of the corrected benchmark."""
+
+
+def is_clean(task: Task) -> bool:
+    """Whether nothing is known against the gold of an official task."""
+    part = task.task_id.rpartition("/")[0]
+    return task.index not in FAILING_GOLD.get(part, ()) and task.index not in CORRECTED_GOLD.get(part, ())
+
+
+def selected_tasks(
+    domain: Domain, split: str, level: str | None, tasks: str | Sequence[str | int] | None
+) -> Sequence[Task]:
+    """The tasks to play, in file order or in that of ``tasks``: None, ``"clean"``, or ids and indices.
+
+    Raises:
+        UnknownIdError: no such split, level or task.
+        ValueError: ``tasks`` is another string than ``"clean"``.
+    """
+    if split not in domain.tasks:
+        raise UnknownIdError(
+            f"{domain.source.kind} {domain.name} has no split {split!r}; it has {', '.join(domain.tasks)}"
+        )
+    found: Sequence[Task] = domain.tasks[split]
+    if level is not None:
+        levels = sorted({task.level for task in found if task.level})
+        if level not in levels:
+            raise UnknownIdError(
+                f"{domain.source.kind} {domain.name} has no level {level!r}; it has "
+                f"{', '.join(levels) or 'none'}"
+            )
+        found = [task for task in found if task.level == level]
+    if tasks is None:
+        return found
+    if tasks == "clean":
+        return found if domain.source.kind == "embedded" else [task for task in found if is_clean(task)]
+    if isinstance(tasks, str):
+        raise ValueError(f"tasks must be 'clean', a sequence of task ids or None, got {tasks!r}")
+    by_id: dict[str | int, Task] = {task.task_id: task for task in found}
+    by_id |= {task.index: task for task in found}
+    unknown = [task_id for task_id in tasks if task_id not in by_id]
+    if unknown:
+        raise UnknownIdError(
+            f"{domain.name} has no task {unknown[0]!r} in split {split!r} of its {domain.source.kind} data"
+            f"{f' at level {level}' if level else ''}; ids look like {found[0].task_id!r}"
+        )
+    return list({by_id[task_id].task_id: by_id[task_id] for task_id in tasks}.values())

@@ -1,0 +1,83 @@
+"""From the name of a kind of user to a user."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from nlac_bench.envs.tau.domain import Domain
+from nlac_bench.envs.tau.users.base import User, UserKind
+from nlac_bench.envs.tau.users.models import LLMUser, ReactUser, ReflectionUser, VerifyUser
+from nlac_bench.envs.tau.users.offline import HumanUser, NoUser, ReplayUser, load_conversations
+from nlac_bench.types import ChatFn
+
+MODEL_USERS: Mapping[str, Callable[[ChatFn], User]] = {
+    "llm": LLMUser,
+    "react": ReactUser,
+    "verify": VerifyUser,
+    "reflection": ReflectionUser,
+}
+REMOTE = frozenset({*MODEL_USERS, "human"})
+"""Kinds that are waited for."""
+
+
+def default_user(domain: Domain, split: str, chat: ChatFn | None) -> UserKind:
+    """``scripted`` where there is a script, else a model where there is one, else ``none``."""
+    if has_scripts(domain, split):
+        return "scripted"
+    return "none" if chat is None else "llm"
+
+
+def has_scripts(domain: Domain, split: str) -> bool:
+    """Whether the users of these tasks can be scripted without leaking the answer."""
+    return domain.source.kind == "embedded" or (domain.name, split) == ("retail", "train")
+
+
+def make_user(
+    kind: UserKind,
+    domain: Domain,
+    split: str,
+    *,
+    chat: ChatFn | None = None,
+    replies: str | os.PathLike[str] | None = None,
+) -> User:
+    """A user that has not begun; each episode takes a copy.
+
+    Args:
+        kind: which.
+        domain: the tasks' domain.
+        split: the tasks' split.
+        chat: reaches the model of ``llm``, ``react``, ``verify`` and ``reflection``.
+        replies: the file of recorded conversations of ``replay``.
+
+    Raises:
+        DataError: ``replies`` cannot be read.
+        ValueError: there is no such kind, it is not offered for these tasks, or it lacks what it needs.
+    """
+    if (kind == "replay") != (replies is not None):
+        raise ValueError(
+            f"user={kind!r} with replies={replies!r}: 'replay' takes a file of replies and nothing else does"
+        )
+    if kind in MODEL_USERS:
+        if chat is None:
+            raise ValueError(f"user={kind!r} is played by a model: pass chat=…, a function that reaches it")
+        return MODEL_USERS[kind](chat)
+    match kind:
+        case "scripted":
+            if not has_scripts(domain, split):
+                raise ValueError(
+                    f"user='scripted' is not offered for {domain.source.kind} {domain.name} tasks of split "
+                    f"{split!r}: their users act on conditions that only the gold actions spell out, so a "
+                    "script would leak the answer; pass user='llm' (or 'react', 'verify', 'reflection') "
+                    "with chat=…, or user='replay' with recorded replies"
+                )
+            from nlac_bench.envs.tau.scripted import ScriptedUser
+
+            return ScriptedUser(domain)
+        case "replay":
+            return ReplayUser(load_conversations(Path(replies or "")))
+        case "human":
+            return HumanUser()
+        case "none":
+            return NoUser()
+    kinds = ", ".join((*MODEL_USERS, "scripted", "replay", "human", "none"))
+    raise ValueError(f"unknown user {kind!r}; there are {kinds}")
