@@ -1,0 +1,137 @@
+"""Checkpoints: everything a run needs to go on bitwise, and export to a Hugging Face folder."""
+
+import json
+import math
+import os
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
+from torch.distributed.checkpoint.state_dict import get_optimizer_state_dict, set_optimizer_state_dict
+
+from nlac_bench.errors import DataError
+from nlac_bench.train.learner import Learner
+
+_LOOP_FILE = "loop_state.json"
+
+
+def save(learner: Learner, path: str | os.PathLike[str], loop_state: dict[str, Any]) -> None:
+    """Write a checkpoint: weights, optimizer, moving average, step, generators, and the loop's own state.
+
+    It is written beside ``path`` and moved there when whole, so a killed save leaves the earlier one.
+    All ranks call it together.
+
+    Args:
+        loop_state: JSON-able: what the training loop needs besides the learner (counters, the replay's
+            state, the best validation result).
+    """
+    path = Path(path)
+    partial = path.with_name(f".{path.name}.partial")
+    if dist.get_rank() == 0:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+    dist.barrier()
+    dcp.save(_tensors(learner), checkpoint_id=str(partial))
+    if dist.get_rank() == 0:
+        state = {"step": learner.step, "world_size": dist.get_world_size(), "loop": loop_state}
+        (partial / _LOOP_FILE).write_text(json.dumps(state, allow_nan=False), encoding="utf-8")
+        replaced = path.with_name(f".{path.name}.replaced")
+        shutil.rmtree(replaced, ignore_errors=True)
+        if path.exists():
+            path.rename(replaced)
+        partial.rename(path)
+        shutil.rmtree(replaced, ignore_errors=True)
+    dist.barrier()
+
+
+def load(learner: Learner, path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Put ``learner`` into the state that ``save`` wrote and return the loop's state.
+
+    Raises:
+        DataError: when the folder is no checkpoint, or one of another model, or of another world size
+            (its generators would not go on where they stopped).
+    """
+    path = Path(path)
+    try:
+        state = json.loads((path / _LOOP_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} is no checkpoint of this package: {error}") from error
+    if state["world_size"] != dist.get_world_size():
+        raise DataError(
+            f"{path} was written by {state['world_size']} processes and cannot go on exactly with "
+            f"{dist.get_world_size()}; start as many, or begin anew from its exported model"
+        )
+    tensors = _tensors(learner)
+    try:
+        dcp.load(tensors, checkpoint_id=str(path))
+    except (dcp.api.CheckpointException, RuntimeError, KeyError) as error:
+        raise DataError(f"{path} does not fit this model or configuration: {error}") from error
+    set_optimizer_state_dict(learner.model, learner.optimizer, optim_state_dict=tensors["optimizer"])
+    learner.step = state["step"]
+    _set_generators(tensors[f"generators_{dist.get_rank()}"])
+    return dict(state["loop"])
+
+
+def export(learner: Learner, folder: str | os.PathLike[str], tokenizer: Any = None) -> None:
+    """Write the policy as a Hugging Face folder (safetensors), as any engine loads it. All ranks call it."""
+    from safetensors.torch import save_file
+
+    tensors = {name: tensor.cpu().contiguous() for name, tensor in learner.named_tensors()}
+    if dist.get_rank() == 0:
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        base: Any = learner.model.causal_lm
+        base = base.get_base_model() if learner.config.lora is not None else base
+        save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+        base.config.save_pretrained(folder)
+        if base.can_generate():
+            base.generation_config.save_pretrained(folder)
+        if tokenizer is not None:
+            tokenizer.save_pretrained(folder)
+    dist.barrier()
+
+
+def _tensors(learner: Learner) -> dict[str, Any]:
+    # state_dict() of an FSDP module gives references to the shards, so loading fills them in place.
+    tensors: dict[str, Any] = {
+        "model": {name: p for name, p in learner.model.state_dict().items()},  # noqa: C416
+        "optimizer": get_optimizer_state_dict(learner.model, learner.optimizer),
+        f"generators_{dist.get_rank()}": _generators(),
+    }
+    if learner.ema is not None:
+        tensors["ema"] = {f"{i}_{dist.get_rank()}": shard for i, shard in enumerate(learner.ema)}
+    return tensors
+
+
+def _generators() -> dict[str, torch.Tensor]:
+    """States of Python's, NumPy's and torch's generators as tensors."""
+    _, words, gauss = random.getstate()
+    numpy_state: Any = np.random.get_state()
+    generators = {
+        "torch": torch.get_rng_state(),
+        "python": torch.tensor(words, dtype=torch.int64),
+        "python_gauss": torch.tensor([float("nan") if gauss is None else gauss], dtype=torch.float64),
+        "numpy": torch.from_numpy(numpy_state[1].astype(np.int64)),
+        "numpy_position": torch.tensor([numpy_state[2], numpy_state[3]], dtype=torch.int64),
+        "numpy_gauss": torch.tensor([numpy_state[4]], dtype=torch.float64),
+    }
+    if torch.cuda.is_available():
+        generators["cuda"] = torch.cuda.get_rng_state()
+    return generators
+
+
+def _set_generators(generators: dict[str, torch.Tensor]) -> None:
+    torch.set_rng_state(generators["torch"])
+    gauss = generators["python_gauss"].item()
+    words = tuple(generators["python"].tolist())
+    random.setstate((3, words, None if math.isnan(gauss) else gauss))
+    position, has_gauss = generators["numpy_position"].tolist()
+    key = generators["numpy"].numpy().astype(np.uint32)
+    np.random.set_state(("MT19937", key, position, has_gauss, generators["numpy_gauss"].item()))
+    if torch.cuda.is_available():
+        torch.cuda.set_rng_state(generators["cuda"])

@@ -1,0 +1,320 @@
+"""The learner: forward and backward over packed micro-batches, optimizer, moving average. One code for
+one process on a CPU and for torchrun on many GPUs."""
+
+import copy
+import math
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
+
+from nlac_bench.rollout.engine import Slot
+from nlac_bench.train import losses
+from nlac_bench.train.batch import TokenBatch, TokenSequence, one_a_row
+from nlac_bench.train.model import Forward, Head, Lora, PolicyModel, add_lora, load_causal_lm, mesh, shard
+
+Metrics: TypeAlias = dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerConfig:
+    """How weights change.
+
+    ``micro_rows`` is how many packed rows go through the model at once. ``warmup_steps`` rise linearly
+    from 0; then the rate is constant or falls by a cosine (or a line) to 0 at ``total_steps``.
+    """
+
+    lr: float = 1e-6
+    optimizer: Literal["adamw", "sgd"] = "adamw"
+    betas: tuple[float, float] = (0.9, 0.999)
+    weight_decay: float = 0.0
+    max_grad_norm: float = 1.0
+    warmup_steps: int = 0
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    total_steps: int | None = None
+    precision: Literal["fp32", "bf16"] = "bf16"
+    micro_rows: int = 4
+    activation_checkpointing: bool = False
+    heads: tuple[Head, ...] = ()
+    lora: Lora | None = None
+    ema: bool = False
+    reference: bool = False
+    deterministic: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.schedule != "constant" and self.total_steps is None:
+            raise ValueError(f"schedule {self.schedule!r} falls to 0 at total_steps, which is not set")
+        if self.lora is not None and self.ema:
+            raise ValueError("a moving average of adapters is not supported; use full training for ema=True")
+
+    def lr_at(self, step: int) -> float:
+        """The learning rate of optimizer step ``step`` (0-based)."""
+        if step < self.warmup_steps:
+            return self.lr * (step + 1) / self.warmup_steps
+        if self.schedule == "constant" or self.total_steps is None:
+            return self.lr
+        done = (step - self.warmup_steps) / max(1, self.total_steps - self.warmup_steps)
+        left = 1 - min(1.0, done)
+        return self.lr * (left if self.schedule == "linear" else 0.5 * (1 + math.cos(math.pi * (1 - left))))
+
+
+class Outputs:
+    """What a loss function may read: aligned with ``TokenBatch``, 0 where nothing was computed.
+
+    ``logprobs_BT[b, t]`` is of the token ``ids[b, t]``; it is computed where ``loss_mask`` is set.
+    """
+
+    def __init__(
+        self, forward: Forward, wanted_BT: Tensor, batch: TokenBatch, reference: Callable[[], Tensor]
+    ) -> None:
+        self._forward = forward
+        self._wanted_BT = wanted_BT
+        self._batch = batch
+        self._reference = reference
+
+    def _spread(self, values_M: Tensor) -> Tensor:
+        """Values at the wanted positions t - 1, put to their tokens t."""
+        spread_BT = torch.zeros(self._wanted_BT.shape, dtype=values_M.dtype, device=values_M.device)
+        spread_BT = spread_BT.masked_scatter(self._wanted_BT, values_M)
+        return torch.cat([torch.zeros_like(spread_BT[:, :1]), spread_BT[:, :-1]], dim=1)
+
+    @cached_property
+    def logprobs_BT(self) -> Tensor:
+        """Log-probabilities of the trained tokens at temperature 1."""
+        next_ids_BT = self._batch.ids.roll(-1, dims=1)
+        logits_MV, ids_M = self._forward.logits_MV, next_ids_BT[self._wanted_BT]
+        return self._spread(losses.selective_log_softmax(logits_MV[None], ids_M[None])[0])
+
+    @cached_property
+    def entropy_BT(self) -> Tensor:
+        """Entropy of the distributions that the trained tokens came from."""
+        return self._spread(losses.entropy(self._forward.logits_MV.float()))
+
+    @cached_property
+    def reference_kl_BT(self) -> Tensor:
+        """KL to the reference model over the whole vocabulary (exact on any policy's data)."""
+        return self._spread(losses.full_kl(self._forward.logits_MV.float(), self._reference().float()))
+
+    @cached_property
+    def values_BT(self) -> Tensor:
+        """The value of the state in which each token was sampled."""
+        value_BT = self._forward.heads_BT["value"]
+        return torch.cat([torch.zeros_like(value_BT[:, :1]), value_BT[:, :-1]], dim=1)
+
+    def q_BT(self, head: Head) -> Tensor:
+        """A Q head at each token itself; an action's value is the one at its last token."""
+        return self._forward.heads_BT[head]
+
+    @property
+    def anchor(self) -> Tensor:
+        """0, but attached to every output, so that a micro-batch without any loss still runs backward."""
+        heads = sum((head_BT.sum() for head_BT in self._forward.heads_BT.values()), torch.zeros(()))
+        return 0.0 * (self._forward.logits_MV.float().sum() + heads.to(self._forward.logits_MV.device))
+
+
+LossFn: TypeAlias = Callable[[Outputs, TokenBatch], tuple[Tensor, dict[str, Tensor]]]
+"""A micro-batch's *part* of the loss (the parts of all micro-batches and ranks sum to the whole), and
+metrics that are summed in the same way. Divide by global counts: see ``Learner.total``."""
+
+
+class Learner:
+    """Trains one causal LM, sharded over all ranks.
+
+    Args:
+        model: a Hugging Face folder or id, or a module.
+        config: how it is trained.
+    """
+
+    def __init__(self, model: Any, config: LearnerConfig) -> None:
+        self.config = config
+        self.step = 0
+        if config.deterministic:
+            torch.use_deterministic_algorithms(True)
+        seed_everything(config.seed)
+        self.mesh = mesh()
+        on_gpu = self.mesh.device_type == "cuda"
+        self.device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
+        causal_lm = model if isinstance(model, nn.Module) else load_causal_lm(model)
+        self.reference = self._frozen_copy(causal_lm) if config.reference else None
+        if config.lora is not None:
+            causal_lm = add_lora(causal_lm, config.lora)
+        self.model = PolicyModel(causal_lm, config.heads).to(self.device).train()
+        shard(self.model, self.mesh, config.precision, config.activation_checkpointing)
+        self.parameters = [p for p in self.model.parameters() if p.requires_grad]
+        self.optimizer: torch.optim.Optimizer = (
+            torch.optim.AdamW(
+                self.parameters, lr=config.lr, betas=config.betas, weight_decay=config.weight_decay
+            )
+            if config.optimizer == "adamw"
+            else torch.optim.SGD(self.parameters, lr=config.lr, weight_decay=config.weight_decay)
+        )
+        self.ema = [_local(p).detach().clone() for p in self.model.parameters()] if config.ema else None
+
+    # --- one optimizer step -------------------------------------------------------------------------
+
+    def total(self, local: Tensor) -> Tensor:
+        """Sum over all ranks; for global denominators."""
+        summed = local.detach().clone().to(self.device)
+        dist.all_reduce(summed, group=self.mesh.get_group())
+        return summed
+
+    def forward_backward(self, batch: TokenBatch, loss: LossFn) -> Metrics:
+        """Accumulate the gradient of ``loss`` over this rank's ``batch``, until ``optim_step``.
+
+        Returns:
+            The loss function's metrics and ``loss``, summed over micro-batches and ranks.
+        """
+        rows = self.config.micro_rows
+        busiest = torch.tensor(-(-len(batch) // rows), device=self.device)
+        dist.all_reduce(busiest, op=dist.ReduceOp.MAX, group=self.mesh.get_group())
+        sums: dict[str, Tensor] = {}
+        micro_batches = list(batch.micro_batches(rows, int(busiest)))
+        for i, micro in enumerate(micro_batches):
+            # Gradients are reduced once, with the last micro-batch; before that they stay on their rank.
+            self.model.set_requires_gradient_sync(i == len(micro_batches) - 1)  # type: ignore[operator]
+            outputs, on_device = self._forward(micro)
+            part, metrics = loss(outputs, on_device)
+            # FSDP averages over ranks, but the parts are to be summed.
+            ((part + outputs.anchor) * self.mesh.size()).backward()
+            for name, value in {"loss": part, **metrics}.items():
+                sums[name] = sums.get(name, torch.zeros((), device=self.device)) + value.detach()
+        names = sorted(sums)
+        values = self.total(torch.stack([sums[name].float() for name in names]))
+        return dict(zip(names, values.tolist(), strict=True))
+
+    def optim_step(self) -> Metrics:
+        """Clip, step and clear the gradients.
+
+        A gradient that is not finite changes nothing: the step is skipped and reported as ``skipped``.
+        """
+        norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.config.max_grad_norm)
+        whole = norm.full_tensor() if isinstance(norm, DTensor) else norm
+        lr = self.config.lr_at(self.step)
+        finite = bool(torch.isfinite(whole))
+        if finite:
+            for group in self.optimizer.param_groups:
+                group["lr"] = lr
+            self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.step += 1
+        return {"grad_norm": float(whole), "lr": lr, "skipped": float(not finite)}
+
+    @torch.no_grad()
+    def ema_update(self, tau: float) -> None:
+        """θ̄ ← (1 − τ) θ̄ + τ θ, in float32."""
+        if self.ema is None:
+            raise ValueError("this learner keeps no moving average; set ema=True in its LearnerConfig")
+        torch._foreach_lerp_(self.ema, [_local(p).detach() for p in self.model.parameters()], tau)
+
+    # --- without gradients --------------------------------------------------------------------------
+
+    @torch.no_grad()
+    def logprobs(self, batch: TokenBatch) -> Tensor:
+        """Log-probabilities of the tokens under ``loss_mask``, ``[B, T]``, on the CPU.
+
+        Computed in the same micro-batches as in training, so that a policy's ratio to them is exactly 1
+        as long as its weights have not changed.
+        """
+        return self._each_row(batch, lambda outputs: outputs.logprobs_BT)
+
+    @torch.no_grad()
+    def values(self, batch: TokenBatch) -> Tensor:
+        """The value head's output, ``[B, T]``, aligned as in training, on the CPU."""
+        return self._each_row(batch, lambda outputs: outputs.values_BT)
+
+    def _each_row(self, batch: TokenBatch, read: Callable[[Outputs], Tensor]) -> Tensor:
+        rows = self.config.micro_rows
+        busiest = torch.tensor(-(-len(batch) // rows), device=self.device)
+        dist.all_reduce(busiest, op=dist.ReduceOp.MAX, group=self.mesh.get_group())
+        parts = [read(self._forward(micro)[0]).cpu() for micro in batch.micro_batches(rows, int(busiest))]
+        return torch.cat(parts)[: len(batch)]
+
+    def text_logprobs(self, ids: Sequence[int], prompt_len: int) -> list[float]:
+        """Log-probabilities of ``ids[prompt_len:]``: what a synchronised engine must agree with."""
+        mask = [0.0] * prompt_len + [1.0] * (len(ids) - prompt_len)
+        return self.logprobs(one_a_row([TokenSequence(list(ids), mask)]))[0, prompt_len:].tolist()
+
+    def named_tensors(self, slot: Slot = "policy") -> Iterable[tuple[str, Tensor]]:
+        """Full parameters of the policy or its moving average, under their Hugging Face names, one at a time.
+
+        All ranks must iterate together: each tensor is gathered from its shards. Adapters are merged in.
+        """
+        if slot == "target" and self.ema is None:
+            raise ValueError("this learner keeps no moving average; set ema=True in its LearnerConfig")
+        parameters = dict(self.model.named_parameters())
+        averaged = dict(zip(parameters, self.ema or (), strict=False))
+        for name, parameter in parameters.items():
+            if not name.startswith("causal_lm.") or ".lora_" in name:
+                continue
+            full = _full(parameter if slot == "policy" else _like(parameter, averaged[name]))
+            if name.endswith(".base_layer.weight"):
+                full = full + self._adapter(name.removesuffix(".base_layer.weight"), parameters)
+            yield _plain_name(name), full
+
+    def _adapter(self, module_name: str, parameters: Mapping[str, Tensor]) -> Tensor:
+        """What a LoRA module adds to its weight. peft's own merge works on whole tensors, not on shards."""
+        a, b = (_full(parameters[f"{module_name}.lora_{x}.default.weight"]) for x in "AB")
+        module: Any = self.model.get_submodule(module_name)
+        return module.scaling["default"] * (b @ a)
+
+    def _frozen_copy(self, causal_lm: nn.Module) -> PolicyModel:
+        """The model as it is now, sharded and never trained: what a KL penalty refers to."""
+        reference = PolicyModel(copy.deepcopy(causal_lm)).to(self.device).eval().requires_grad_(False)
+        shard(reference, self.mesh, self.config.precision, checkpointing=False)
+        return reference
+
+    def _forward(self, micro: TokenBatch) -> tuple[Outputs, TokenBatch]:
+        micro = micro.to(self.device)
+        next_mask_BT = micro.loss_mask.roll(-1, dims=1)
+        next_mask_BT[:, -1] = 0
+        wanted_BT = next_mask_BT != 0
+        arguments = (micro.ids, micro.position_ids, micro.segment_ids, wanted_BT)
+        forward = self.model(*arguments)
+
+        def reference() -> Tensor:
+            if self.reference is None:
+                raise ValueError(
+                    "this learner keeps no reference model; set reference=True in its LearnerConfig"
+                )
+            with torch.no_grad():
+                return self.reference(*arguments).logits_MV
+
+        return Outputs(forward, wanted_BT, micro, reference), micro
+
+
+def seed_everything(seed: int) -> None:
+    """Seed Python's, NumPy's and torch's generators; a trainer's process is its own."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)
+
+
+def _plain_name(name: str) -> str:
+    name = name.removeprefix("causal_lm.").removeprefix("base_model.model.")
+    return name.replace(".base_layer.", ".")
+
+
+def _full(parameter: Tensor) -> Tensor:
+    parameter = parameter.detach()
+    return parameter.full_tensor() if isinstance(parameter, DTensor) else parameter
+
+
+def _like(parameter: Tensor, local: Tensor) -> Tensor:
+    """``local`` as a tensor that is sharded as ``parameter`` is."""
+    if not isinstance(parameter, DTensor):
+        return local
+    return DTensor.from_local(
+        local, parameter.device_mesh, parameter.placements, shape=parameter.shape, stride=parameter.stride()
+    )
+
+
+def _local(parameter: Tensor) -> Tensor:
+    return parameter.to_local() if isinstance(parameter, DTensor) else parameter

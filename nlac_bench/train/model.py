@@ -1,0 +1,146 @@
+"""The trained module: a Hugging Face causal LM, its value and Q heads, sharded block by block."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+
+Head: TypeAlias = Literal["value", "q1", "q2"]
+
+
+@dataclass(frozen=True, slots=True)
+class Lora:
+    """Low-rank adapters instead of full training (Hu et al. 2022); needs the package peft."""
+
+    rank: int = 16
+    alpha: int = 32
+    dropout: float = 0.0
+    target_modules: Sequence[str] | str = "all-linear"
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """What a forward pass gives at the M positions that were asked for, in row-major order.
+
+    ``hidden_BTH`` is None unless heads were asked for.
+    """
+
+    logits_MV: Tensor
+    heads_BT: dict[str, Tensor] = field(default_factory=dict)
+
+
+class PolicyModel(nn.Module):
+    """A causal LM with scalar heads on its last hidden states.
+
+    Logits are computed only where they are needed: in NLAC's batches most tokens are prompt, and a
+    logit row costs as much as a layer.
+    """
+
+    def __init__(self, causal_lm: nn.Module, heads: Sequence[Head] = ()) -> None:
+        super().__init__()
+        self.causal_lm = causal_lm
+        hidden = causal_lm.config.get_text_config().hidden_size  # type: ignore[union-attr, operator]
+        self.heads = nn.ModuleDict({name: nn.Linear(hidden, 1) for name in heads})
+        for head in self.heads.values():
+            nn.init.zeros_(head.weight)  # type: ignore[arg-type]  # values start at 0, not at noise
+            nn.init.zeros_(head.bias)  # type: ignore[arg-type]
+
+    def forward(
+        self, ids_BT: Tensor, position_ids_BT: Tensor, segment_ids_BT: Tensor, wanted_BT: Tensor
+    ) -> Forward:
+        """Logits where ``wanted_BT`` is true, and every head's scalar at every position."""
+        base: Any = self.causal_lm
+        hidden_BTH = base.get_decoder()(
+            input_ids=ids_BT,
+            position_ids=position_ids_BT,
+            attention_mask=_attention_mask(segment_ids_BT),
+            use_cache=False,
+        ).last_hidden_state
+        logits_MV = base.get_output_embeddings()(hidden_BTH[wanted_BT])
+        heads_BT = {name: head(hidden_BTH).sum(-1).float() for name, head in self.heads.items()}
+        return Forward(logits_MV, heads_BT)
+
+
+def _attention_mask(segment_ids_BT: Tensor) -> Tensor | None:
+    """Which positions attend to which, ``[B, 1, T, T]``; None (plain causal) where each row is one sequence."""
+    if bool((segment_ids_BT == 1).all()):
+        return None
+    length = segment_ids_BT.shape[1]
+    same_BTT = segment_ids_BT[:, :, None] == segment_ids_BT[:, None, :]
+    # Padding has segment 0 and attends to earlier padding and itself: an empty row of a softmax is NaN.
+    causal_TT = torch.ones(length, length, dtype=torch.bool, device=segment_ids_BT.device).tril()
+    return (same_BTT & causal_TT)[:, None]
+
+
+def load_causal_lm(path: str | os.PathLike[str]) -> nn.Module:
+    """A causal LM from a Hugging Face folder or id, in float32 (the master weights); never remote code."""
+    from transformers import AutoModelForCausalLM
+
+    model: nn.Module = AutoModelForCausalLM.from_pretrained(
+        path, dtype=torch.float32, attn_implementation="sdpa", trust_remote_code=False
+    )
+    return model
+
+
+def add_lora(causal_lm: nn.Module, lora: Lora) -> nn.Module:
+    """``causal_lm`` with trainable adapters and everything else frozen."""
+    from peft import LoraConfig, get_peft_model
+
+    targets = lora.target_modules
+    config = LoraConfig(
+        r=lora.rank,
+        lora_alpha=lora.alpha,
+        lora_dropout=lora.dropout,
+        target_modules=targets if isinstance(targets, str) else list(targets),
+        task_type="CAUSAL_LM",
+    )
+    return get_peft_model(causal_lm, config)
+
+
+def mesh() -> DeviceMesh:
+    """The mesh of all ranks; one process that was not started by torchrun is a mesh of one."""
+    cuda = torch.cuda.is_available()
+    if not dist.is_initialized():
+        backend = "cpu:gloo,cuda:nccl" if cuda else "gloo"
+        if "RANK" in os.environ:
+            dist.init_process_group(backend)
+        else:
+            dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
+        if cuda:
+            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    return init_device_mesh("cuda" if cuda else "cpu", (dist.get_world_size(),))
+
+
+def blocks(model: nn.Module) -> list[nn.Module]:
+    """The transformer blocks, by the class names that the architecture itself gives."""
+    names = set()
+    for module in model.modules():
+        names |= set(getattr(module, "_no_split_modules", None) or ())
+    return [module for module in model.modules() if type(module).__name__ in names]
+
+
+def shard(
+    model: PolicyModel, device_mesh: DeviceMesh, precision: Literal["fp32", "bf16"], checkpointing: bool
+) -> None:
+    """FSDP2 over every block, then the rest; the same code at every world size.
+
+    With ``bf16`` the blocks compute in bfloat16 over float32 master weights, and gradients are reduced
+    in float32: summing many small bf16 gradients over ranks loses them.
+    """
+    if checkpointing:
+        base: Any = model.causal_lm
+        base.gradient_checkpointing_enable({"use_reentrant": False})
+    policy = (
+        MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
+        if precision == "bf16"
+        else MixedPrecisionPolicy()
+    )
+    for block in blocks(model):
+        fully_shard(block, mesh=device_mesh, mp_policy=policy)
+    fully_shard(model, mesh=device_mesh, mp_policy=policy)
