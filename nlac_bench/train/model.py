@@ -68,7 +68,7 @@ class PolicyModel(nn.Module):
 
 
 def _attention_mask(segment_ids_BT: Tensor) -> Tensor | None:
-    """Which positions attend to which, ``[B, 1, T, T]``; None (plain causal) where each row is one sequence."""
+    """Which positions attend to which, ``[B, 1, T, T]``; None (plain causal) for one sequence a row."""
     if bool((segment_ids_BT == 1).all()):
         return None
     length = segment_ids_BT.shape[1]

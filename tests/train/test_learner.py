@@ -24,10 +24,8 @@ def gradients(learner: Learner) -> dict[str, Tensor]:
 
 def close(left: dict[str, Tensor], right: dict[str, Tensor], atol: float) -> None:
     assert left.keys() == right.keys()
-    for name in left:
-        torch.testing.assert_close(
-            left[name], right[name], rtol=0, atol=atol, msg=lambda m, n=name: f"{n}: {m}"
-        )
+    for name, tensor in left.items():
+        torch.testing.assert_close(tensor, right[name], rtol=0, atol=atol, msg=lambda m, n=name: f"{n}: {m}")
 
 
 def bare_loop(config: LearnerConfig, batch: TokenBatch) -> dict[str, Tensor]:
