@@ -28,7 +28,9 @@ def answer(path: str, body: dict[str, Any]) -> dict[str, Any]:
 def play(server: FaultServer, retries: Retries, timeout: float = 5.0) -> list[Episode | Failure]:
     async def run() -> list[Episode | Failure]:
         async with server.running():
-            engine = OpenAIEngine("stub", base_url=server.url, timeout=timeout, retries=retries, concurrency=16)
+            engine = OpenAIEngine(
+                "stub", base_url=server.url, timeout=timeout, retries=retries, concurrency=16
+            )
             user = chat_fn(engine)
             agent = make("act", AgentContext(engine=engine))
             driver = Driver(agent, lambda: Guess(chat=user), concurrency=48)

@@ -1,0 +1,313 @@
+"""OpenAIEngine: what is sent, what is read, what is never shown."""
+
+import asyncio
+import logging
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from nlac_bench.rollout.backoff import Retries
+from nlac_bench.rollout.engine import (
+    EngineError,
+    Sample,
+    SampleRequest,
+    Sampling,
+    SyncError,
+    ToolCall,
+    chat_fn,
+)
+from nlac_bench.rollout.openai import EngineSetupError, OpenAIEngine
+from nlac_bench.rollout.openai_reply import Price, room_left, says_overflow
+from nlac_bench.types import Usage
+from tests.rollout.fault_server import FaultServer, Reply, completion
+
+KEY = "sk-very-secret-0123456789"
+HELLO = SampleRequest(messages=[{"role": "user", "content": "hi"}])
+TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
+
+
+def ask(
+    answer: Callable[[str, dict[str, Any]], Reply], request: SampleRequest = HELLO, **options: Any
+) -> tuple[list[Sample], FaultServer]:
+    async def run() -> tuple[list[Sample], FaultServer]:
+        async with FaultServer(answer).running() as server:
+            engine = OpenAIEngine(
+                "m",
+                base_url=server.url,
+                retries=Retries(attempts=2, first=0.01),
+                **{"timeout": 20, **options},
+            )
+            return await engine.sample(request), server
+
+    return asyncio.run(run())
+
+
+def reply(**changes: Any) -> dict[str, Any]:
+    made = completion("hello")
+    made["choices"][0].update(changes)
+    return made
+
+
+def test_a_chat_request_carries_what_was_asked_for() -> None:
+    request = SampleRequest(
+        messages=HELLO.messages, seed=2**62 + 5, tools=[TOOL],
+        sampling=Sampling(temperature=0.5, top_p=0.9, max_tokens=7, stop=("\n",)),
+    )  # fmt: skip
+    (sample,), server = ask(lambda _p, _b: completion("hello"), request, api_key=KEY)
+    assert server.requests == [{
+        "model": "m", "messages": [{"role": "user", "content": "hi"}], "temperature": 0.5, "top_p": 0.9,
+        "max_tokens": 7, "stop": ["\n"], "seed": 5, "tools": [TOOL],
+    }]  # fmt: skip
+    assert server.headers[0]["authorization"] == f"Bearer {KEY}"
+    assert (sample.text, sample.finish, sample.ids, sample.logprobs) == ("hello", "stop", None, None)
+    assert sample.usage.prompt_tokens == 10 and sample.usage.completion_tokens == 5
+    assert sample.usage.calls == 1 and sample.usage.seconds > 0
+
+
+def test_keys_go_only_where_they_belong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.delenv("NLAC_BENCH_API_KEY", raising=False)
+    _, server = ask(lambda _p, _b: completion("x"))
+    assert KEY not in server.headers[0]["authorization"]
+    monkeypatch.setenv("NLAC_BENCH_API_KEY", "other-key")
+    _, server = ask(lambda _p, _b: completion("x"))
+    assert server.headers[0]["authorization"] == "Bearer other-key"
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(EngineSetupError, match="OPENAI_API_KEY"):
+        OpenAIEngine("m")
+    for wrong in ("localhost:8000", "ftp://x/v1", "http://"):
+        with pytest.raises(EngineSetupError, match="server address"):
+            OpenAIEngine("m", base_url=wrong)
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 429, 500])
+def test_a_key_is_in_no_error_log_or_representation(status: int, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    error = {"error": {"message": f"Incorrect API key provided: {KEY}", "code": None}}
+    with pytest.raises((EngineError, EngineSetupError)) as caught:
+        ask(lambda _p, _b: (status, error), api_key=KEY)
+    shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value.__dict__) + caplog.text
+    assert "Incorrect API key" in shown and KEY not in shown
+    engine = OpenAIEngine("m", base_url=f"http://user:{KEY}@host/v1", api_key=KEY)
+    assert KEY not in repr(engine) and "host" in repr(engine)
+
+
+def test_token_ids_and_logprobs_as_vllm_gives_them() -> None:
+    def answer(path: str, body: dict[str, Any]) -> dict[str, Any]:
+        assert body["return_token_ids"] is True and body["logprobs"] is True
+        content = [{"token": "he", "logprob": -0.5}, {"token": "llo", "logprob": -0.25}]
+        return {**reply(token_ids=[7, 8], logprobs={"content": content}), "prompt_token_ids": [1, 2, 3]}
+
+    (sample,), _ = ask(answer, token_data="ids")
+    assert (sample.prompt_ids, sample.ids, sample.logprobs) == ([1, 2, 3], [7, 8], [-0.5, -0.25])
+
+
+def test_prompt_ids_go_to_the_completions_endpoint() -> None:
+    def answer(path: str, body: dict[str, Any]) -> dict[str, Any]:
+        assert path == "/v1/completions" and body["prompt"] == [1, 2, 3] and "messages" not in body
+        made = reply(text="hello", logprobs={"token_logprobs": [-0.5], "tokens": ["hello"]})
+        del made["choices"][0]["message"]
+        return made
+
+    (sample,), _ = ask(answer, SampleRequest(prompt_ids=[1, 2, 3]), token_data="logprobs")
+    assert (sample.text, sample.logprobs, sample.prompt_ids) == ("hello", [-0.5], [1, 2, 3])
+
+
+def test_native_tool_calls() -> None:
+    calls = [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}]
+    (sample,), _ = ask(lambda _p, _b: completion(None, tool_calls=calls))
+    assert sample.tool_calls == (ToolCall("f", '{"x": 1}', "c1"),)
+    assert (sample.text, sample.finish) == ("", "tool_calls")
+
+
+def test_several_samples_also_from_a_server_that_ignores_n() -> None:
+    def one(path: str, body: dict[str, Any]) -> dict[str, Any]:
+        return completion(f"seed {body['seed']}")
+
+    samples, server = ask(one, SampleRequest(messages=HELLO.messages, n=3, seed=4))
+    assert [s.text for s in samples] == ["seed 4", "seed 5", "seed 6"]
+    assert sum((s.usage for s in samples), Usage()).calls == len(server.requests) == 3
+
+    def two(path: str, body: dict[str, Any]) -> dict[str, Any]:
+        made = completion("a")
+        return {**made, "choices": made["choices"] * body["n"]}
+
+    samples, server = ask(two, SampleRequest(messages=HELLO.messages, n=2), price=Price(1.0, 1000.0))
+    assert len(server.requests) == 1
+    total = sum((s.usage for s in samples), Usage())
+    assert (total.calls, total.prompt_tokens, total.completion_tokens) == (1, 10, 5)
+    assert total.cost == pytest.approx((10 * 1.0 + 5 * 1000.0) / 1e6)
+
+
+LIMIT = "This model's maximum context length is"
+OVERFLOWS = [
+    # (as worded by, message, room)
+    ("OpenAI", f"{LIMIT} 8192 tokens. However, you requested 9000 tokens (8500 in the messages, 500 in the "
+     "completion). Please reduce the length.", -308),
+    ("vLLM 0.6", f"{LIMIT} 256 tokens. However, you requested 542 tokens (30 in the messages, 512 in the "
+     "completion). Please reduce the length.", 226),
+    ("vLLM 0.10", f"'max_tokens' or 'max_completion_tokens' is too large: 512. {LIMIT} 256 tokens and your "
+     "request has 30 input tokens (512 > 256 - 30).", 226),
+    ("vLLM 0.12", f"{LIMIT} 256 tokens. However, your request has 300 input tokens. Please reduce the length "
+     "of the input messages.", -44),
+    ("llama.cpp", "the request exceeds the available context size (4096 tokens), try increasing it", None),
+    ("Anthropic", "prompt is too long: 210000 tokens > 200000 maximum", None),
+    ("SGLang", "The input (5000 tokens) is longer than the model's context length (4096 tokens).", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("_server", "message", "room"), OVERFLOWS)
+def test_overflow_messages_are_recognised(_server: str, message: str, room: int | None) -> None:
+    assert says_overflow(message)
+    assert room_left(message) == room
+
+
+def test_other_refusals_are_no_overflow() -> None:
+    assert not says_overflow("Invalid value for temperature")
+    assert not says_overflow("the context of this request is unclear")
+
+
+@pytest.mark.parametrize("code", [None, "context_length_exceeded"])
+def test_context_overflow_is_a_finish(code: str | None) -> None:
+    error = {"error": {"message": OVERFLOWS[0][1] if code is None else "too long", "code": code}}
+    samples, server = ask(lambda _p, _b: (400, error), SampleRequest(messages=HELLO.messages, n=2))
+    assert [s.finish for s in samples] == ["context_overflow"] * 2
+    assert len(server.requests) == 1  # no retry can help
+
+
+@pytest.mark.parametrize(("finish", "expected"), [("stop", "stop"), ("length", "context_overflow")])
+def test_what_fits_is_asked_for_when_only_the_answer_is_too_long(finish: str, expected: str) -> None:
+    def answer(path: str, body: dict[str, Any]) -> Reply:
+        if body["max_tokens"] > 226:
+            return 400, {"error": {"message": OVERFLOWS[2][1]}}
+        return reply(finish_reason=finish)
+
+    (sample,), server = ask(answer)
+    assert [r["max_tokens"] for r in server.requests] == [1024, 226]
+    assert (sample.text, sample.finish) == ("hello", expected)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"choices": "x"},
+        {"choices": [7]},
+        reply(message=None),
+        reply(finish_reason=None),
+        reply(finish_reason="abort"),  # a fragment must not pass as a natural end
+        reply(message={"content": 7}),
+        reply(message={"content": None, "tool_calls": [{"function": {"name": 3}}]}),
+        reply(message={"content": None, "tool_calls": 5}),
+        reply(finish_reason="tool_calls"),
+        reply(token_ids=[1, 2], logprobs={"content": [{"logprob": -1.0}]}),
+        [],
+        None,
+    ],
+)
+def test_replies_that_are_no_sample_are_faults(broken: Any) -> None:
+    with pytest.raises(EngineError, match="failed 2 times") as caught:
+        ask(lambda _p, _b: broken)
+    assert caught.value.kind == "bad_reply"
+
+
+def test_odd_but_usable_replies() -> None:
+    parts = reply(message={"content": [{"type": "text", "text": "he"}, {"type": "text", "text": "llo"}]})
+    assert ask(lambda _p, _b: parts)[0][0].text == "hello"
+    assert ask(lambda _p, _b: reply(message={"content": None, "refusal": "no"}))[0][0].text == "no"
+    silent = {**reply(message={"content": None}), "usage": {"prompt_tokens": "x", "cost": -1}}
+    (sample,), _ = ask(lambda _p, _b: silent)
+    assert sample.text == "" and sample.usage.prompt_tokens == 0 and sample.usage.cost == 0
+    assert ask(lambda _p, _b: {**reply(), "usage": {"cost": 0.5}})[0][0].usage.cost == 0.5
+    assert ask(lambda _p, _b: reply(finish_reason="end_turn"))[0][0].finish == "stop"
+
+
+def test_endless_replies_are_cut_off() -> None:
+    with pytest.raises(EngineError, match="over 10,000 bytes"):
+        ask(lambda _p, _b: completion("x" * 50_000), max_reply_bytes=10_000)
+    with pytest.raises(EngineError) as caught:
+        ask(lambda _p, _b: (500, {"error": {"message": "x" * 1_000_000}}))
+    assert len(str(caught.value)) < 1000
+
+
+def test_what_every_request_would_be_refused_for_stops_the_run() -> None:
+    for status in (401, 403, 404):
+        with pytest.raises(EngineSetupError, match=f"HTTP {status}.*--model 'm'"):
+            ask(lambda _p, _b, status=status: (status, {"error": {"message": "no"}}))
+    error = {"error": {"message": "pay", "code": "insufficient_quota"}}
+    with pytest.raises(EngineSetupError, match="no money"):
+        ask(lambda _p, _b: (429, error))
+
+
+def test_requests_in_flight_are_bounded() -> None:
+    async def run() -> FaultServer:
+        async with FaultServer(lambda _p, _b: completion("x")).running() as server:
+            engine = OpenAIEngine("m", base_url=server.url, concurrency=4)
+            await asyncio.gather(*(engine.sample(HELLO) for _ in range(40)))
+            return server
+
+    server = asyncio.run(run())
+    assert len(server.requests) == 40 and server.most_in_flight <= 4
+
+
+def test_one_engine_serves_several_event_loops() -> None:
+    async def run(engine: OpenAIEngine | None) -> OpenAIEngine:
+        async with FaultServer(lambda _p, _b: completion("x")).running() as server:
+            engine = engine or OpenAIEngine("m", base_url=server.url, concurrency=2)
+            if engine.base_url == server.url:
+                await asyncio.gather(*(engine.sample(HELLO) for _ in range(8)))
+        return engine
+
+    async def listen_again(engine: OpenAIEngine) -> None:
+        with pytest.raises(EngineError):  # that server is gone; the fault is an honest connection error
+            await engine.sample(HELLO)
+
+    engine = asyncio.run(run(None))
+    engine.retries = Retries(attempts=1)
+    asyncio.run(listen_again(engine))
+
+
+def test_logprobs_of_a_prompt_by_echo() -> None:
+    def answer(path: str, body: dict[str, Any]) -> dict[str, Any]:
+        assert body["echo"] is True and body["prompt"] == [5, 6, 7]
+        return reply(logprobs={"token_logprobs": [None, -1.0, -2.0, -3.0]})
+
+    async def run(answer: Callable[..., Any]) -> list[float]:
+        async with FaultServer(answer).running() as server:
+            return await OpenAIEngine("m", base_url=server.url).logprobs([5, 6, 7], prompt_len=1)
+
+    assert asyncio.run(run(answer)) == [-1.0, -2.0]
+    with pytest.raises(EngineError, match="echo"):
+        asyncio.run(run(lambda _p, _b: reply()))
+
+
+def test_weights_of_a_server_cannot_be_set() -> None:
+    with pytest.raises(SyncError, match="cannot be set"):
+        OpenAIEngine("m", base_url="http://h/v1").sync(None, 1)  # type: ignore[arg-type]
+
+
+def test_a_simulator_counts_usage_and_its_overflow_is_not_the_agents() -> None:
+    async def run(answer: Callable[..., Any], seed: int | None) -> tuple[Any, FaultServer]:
+        async with FaultServer(answer).running() as server:
+            engine = OpenAIEngine("m", base_url=server.url, price=Price(1e6, 0.0))
+            chat = chat_fn(engine, Sampling(temperature=0.3), seed=seed)
+            return [await chat([{"role": "user", "content": c}], "user") for c in ("a", "a", "b")], server
+
+    replies, server = asyncio.run(run(lambda _p, _b: completion("ok"), 1))
+    assert [(r.text, r.usage.cost) for r in replies] == [("ok", 10.0)] * 3
+    seeds = [r["seed"] for r in server.requests]
+    assert seeds[0] == seeds[1] != seeds[2]
+    _, server = asyncio.run(run(lambda _p, _b: completion("ok"), None))
+    assert "seed" not in server.requests[0]
+    with pytest.raises(EngineError, match="'user' role"):
+        asyncio.run(run(lambda _p, _b: (400, {"error": {"message": OVERFLOWS[0][1]}}), None))
+
+
+def test_requests_are_checked_when_made() -> None:
+    for wrong in ({}, {"messages": []}, {"messages": [{}], "prompt_ids": [1]}, {"prompt_ids": [1], "n": 0}):
+        with pytest.raises(ValueError, match=r"SampleRequest|n must"):
+            SampleRequest(**wrong)
+    for bad in ({"temperature": -1}, {"top_p": 0}, {"max_tokens": 0}, {"stop": "x"}, {"stop": ("",)}):
+        with pytest.raises(ValueError, match="must be"):
+            Sampling(**bad)
