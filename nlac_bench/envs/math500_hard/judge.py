@@ -1,0 +1,173 @@
+"""`check(gold, pred)`: the verdict of one case, without bounds on time or memory; `grader` adds those."""
+
+import re
+
+from nlac_bench.envs.math500_hard.answers import same
+from nlac_bench.envs.math500_hard.extract import boxed, extract, is_bare
+from nlac_bench.envs.math500_hard.nodes import Node, TooComplex, UnknownCommand, Unreadable, walk
+from nlac_bench.envs.math500_hard.normalize import MAX_ANSWER, normalize, words
+from nlac_bench.envs.math500_hard.parser import parse
+
+Verdict = tuple[bool | None, str]
+
+_DECIMAL = re.compile(r"([-+]?)(\d{1,3}(?:,\d{3})+|\d+|)(?:\.(\d+))?")
+_TIME = re.compile(r"(\d{1,2})(?::(\d{2}))?(?::(\d{2}))?([ap])m?")
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+_NUMERAL = re.compile(r"(-?[0-9A-Z]*[0-9][0-9A-Z]*)_\{?(\d{1,2})\}?")
+_WORDY = re.compile(r"[^\W\d_]{3,}")
+_CHOICE = re.compile(r"\(?([A-H])\)?[).:] \S.*|\(([A-H])\) ?\S.*")
+_OPERATORS = re.compile(r"[=<>+*/^_|\\]")
+# Constructs that the parser only recognises by their spelling; their value is math-verify's to find.
+_SYMBOLIC = ("int", "iint", "iiint", "oint", "lim", "sum", "prod", "cap", "setminus", "bigcup", "bigcap", "mod")
+_PROVEN = "equal"
+
+
+def quick(gold: str, pred: str) -> Verdict | None:
+    """The verdict where it is plain from the spelling: a box or a bare answer, identical or both numbers.
+
+    None where it takes more. Linear in the text and safe on any input.
+    """
+    if not gold.strip():
+        return None, "ungraded: the gold answer is empty"
+    if not pred.strip():
+        return False, "no answer"
+    answers = []
+    for text in (gold, pred):
+        answer = boxed(text) if "oxed" in text or "box" in text else None
+        if answer is None:
+            answer = text.strip()
+            if len(answer) > 200 or "box" in answer or not is_bare(answer):
+                return None
+        answers.append(normalize(answer) if len(answer) <= MAX_ANSWER else answer)
+    if not answers[0] or not answers[1]:
+        return None
+    if answers[0] == answers[1]:
+        return True, "identical"
+    numbers = [_plain_number(answer) for answer in answers]
+    if numbers[0] is None or numbers[1] is None:
+        return None
+    if numbers[0] == numbers[1]:
+        return True, "the same number"
+    return None if "," in answers[0] + answers[1] else (False, "different numbers")
+
+
+def _plain_number(text: str) -> tuple[str, str, str] | None:
+    """A decimal of any length as its sign, its whole part and its decimals."""
+    match = _DECIMAL.fullmatch(text)
+    if match and (match.group(2) or match.group(3)):
+        whole = match.group(2).replace(",", "").lstrip("0") or "0"
+        decimals = (match.group(3) or "").rstrip("0")
+        negative = match.group(1) == "-" and (whole, decimals) != ("0", "")
+        return ("-" if negative else "", whole, decimals)
+    return None
+
+
+def check(gold: str, pred: str) -> Verdict:
+    """Whether `pred` (a bare answer, or a whole solution) gives the answer `gold`.
+
+    Returns:
+        (True or False, why), or (None, why) where it cannot be told: the gold answer is empty, or the numbers
+        and nesting are beyond fixed limits. Time and memory are not bounded here.
+    """
+    verdict = quick(gold, pred)
+    if verdict is not None:
+        return verdict
+    if words(gold) == words(pred) and _is_words(gold) and _is_words(pred):
+        return True, "the same words"
+    gold, pred = extract(gold), extract(pred)
+    gold_text, pred_text = normalize(gold[: MAX_ANSWER + 1]), normalize(pred[: MAX_ANSWER + 1])
+    if not gold_text:
+        return None, "ungraded: the gold answer is empty"
+    if not pred_text:
+        return False, "no answer"
+    if len(gold) > MAX_ANSWER or len(pred) > MAX_ANSWER:
+        return (True, "identical") if gold == pred else (None, f"ungraded: an answer of over {MAX_ANSWER} characters")
+    if gold_text == pred_text:
+        return True, "identical"
+    if words(gold) == words(pred) and _is_words(gold) and _is_words(pred):
+        return True, "the same words"
+    return _compare(gold_text, pred_text)
+
+
+def _is_words(text: str) -> bool:
+    return bool(_WORDY.search(words(text))) and not _OPERATORS.search(words(text))
+
+
+def _compare(gold: str, pred: str) -> Verdict:
+    if (letter := _chosen(pred)) and gold.strip("()") in (letter, f"\\text{{{letter}}}", f"\\text{{({letter})}}"):
+        return True, "the letter chosen"
+    trees: list[Node | None] = []
+    unread = ""
+    for text in (gold, pred):
+        try:
+            trees.append(read(text))
+        except UnknownCommand as error:
+            trees.append(None)
+            unread = f" (not read: {error})"
+        except Unreadable as error:
+            return False, f"different (not read: {error})"
+        except TooComplex as error:
+            return None, f"ungraded: {error}"
+    gold_tree, pred_tree = trees
+    try:
+        if gold_tree is not None and pred_tree is not None:
+            if same(gold_tree, pred_tree) or _other_reading(gold, gold_tree, pred, pred_tree):
+                return True, _PROVEN
+            if not _is_symbolic(gold_tree) and not _is_symbolic(pred_tree):
+                return False, "different"
+    except TooComplex as error:
+        return None, f"ungraded: {error}"
+    except RecursionError:
+        return None, "ungraded: nested too deep"
+    from nlac_bench.envs.math500_hard import symbolic  # sympy, only where it is needed
+
+    if symbolic.equal(gold, pred):
+        return True, "equal by math-verify"
+    return False, f"different{unread}"
+
+
+def read(text: str) -> Node:
+    """The tree of a normalised answer; clock times and numerals with letters are read before arithmetic."""
+    squeezed = re.sub(r"\\(?:text|mbox|mathrm)|[\s{}.]|\\(?![a-zA-Z])", "", text).lower()
+    if match := _TIME.fullmatch(squeezed):
+        hours, minutes, seconds = (int(part or 0) for part in match.groups()[:3])
+        if hours <= 24:
+            hours = hours % 12 + (12 if match.group(4) == "p" else 0) if hours <= 12 else hours
+            return Node("time", value=(hours * 3600 + minutes * 60 + seconds, match.group(4)))
+    if match := _NUMERAL.fullmatch(re.sub(r"\\(?:text|mbox|mathrm)\s*\{([^{}]*)\}|\s", r"\1", text)):
+        return Node("numeral", value=(match.group(1), int(match.group(2))))
+    return parse(text)
+
+
+def _other_reading(gold: str, gold_tree: Node, pred: str, pred_tree: Node) -> bool:
+    """Readings of an ambiguous spelling: `101,202` as two numbers, `20:34` as a time of day."""
+    if pred_tree.op in ("list", "set") and gold_tree.op == "num" and "," in gold:
+        return same(parse(gold, thousands=False), pred_tree)
+    if gold_tree.op in ("list", "set") and pred_tree.op == "num" and "," in pred:
+        return same(gold_tree, parse(pred, thousands=False))
+    if "time" in (gold_tree.op, pred_tree.op) and "ratio" in (gold_tree.op, pred_tree.op):
+        times = [_clock(gold, gold_tree), _clock(pred, pred_tree)]
+        return times[0] is not None and times[1] is not None and same(*times)  # type: ignore[arg-type]
+    return False
+
+
+def _clock(text: str, tree: Node) -> Node | None:
+    if tree.op == "time":
+        return tree
+    match = _CLOCK.fullmatch(text.replace(" ", ""))
+    if match is None:
+        return None
+    hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return Node("time", value=(hours * 3600 + minutes * 60 + seconds, ""))
+
+
+def _chosen(text: str) -> str | None:
+    """The letter of `(C) 12`, an option that is given with its content."""
+    match = _CHOICE.fullmatch(re.sub(r"\\(?:text|textbf|mathrm|mbox)\s*|[{}]", "", text).strip())
+    return (match.group(1) or match.group(2)) if match else None
+
+
+def _is_symbolic(tree: Node) -> bool:
+    return any(
+        one.op == "opaque" and (one.value in _SYMBOLIC or one.value.startswith("determinant")) for one in walk(tree)
+    )

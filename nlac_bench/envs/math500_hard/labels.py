@@ -1,0 +1,111 @@
+"""What stands around a value and does not change it: units, per cent signs, degree signs, names before `=`."""
+
+from fractions import Fraction
+
+from nlac_bench.envs.math500_hard.nodes import Node, num, symbols
+from nlac_bench.envs.math500_hard.normalize import NUMBER_WORDS, words
+
+# Texts that change what is said, so they are never dropped as a label.
+_MEANINGFUL = frozenset(
+    "not no or and more less than least most mod base if when except never between unless only up down"
+    " undefined infinite infinitely none minus plus times over divided squared cubed".split()
+)
+_SCALES = {"hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
+_NOTHING = frozenset(("no solution", "no solutions", "no real solutions", "none", "empty set", "the empty set"))
+_REALS = frozenset(("all real numbers", "all reals", "all real x", "real numbers"))
+
+
+def plain(node: Node) -> Node:
+    """A text that names a value as that value: `four`, `no solution`, a set with a stray text."""
+    if node.op == "text":
+        said = words(node.value)
+        if said in NUMBER_WORDS:
+            return num(int(NUMBER_WORDS[said]))
+        if said in _NOTHING:
+            return Node("set")
+        if said in _REALS:
+            return Node("sym", value="mathbb sym:R()")
+    return node
+
+
+def split_unit(node: Node) -> tuple[Node, str] | None:
+    """A value and the text that goes with it, `40` and `feet`; None where a text says more than a unit."""
+    parts = _split(node)
+    if parts is None or parts[0] is None:
+        return None
+    value, labels = parts
+    said = {word for label in labels for word in words(label).split()}
+    if said & _MEANINGFUL:
+        return None
+    for word in said & _SCALES.keys():
+        value = Node("mul", (value, num(_SCALES[word])))
+    return value, " ".join(labels)
+
+
+def _split(node: Node) -> tuple[Node | None, list[str]] | None:
+    if node.op == "text":
+        return None, [node.value]
+    if node.op == "pow" and node.args[0].op == "text":
+        exponent = node.args[1].value if node.args[1].op == "num" else ""
+        return None, [f"{node.args[0].value}^{exponent}"]
+    if node.op in ("neg", "pct", "deg", "pm"):
+        inner = _split(node.args[0])
+        if inner is None or inner[0] is None:
+            return inner
+        return Node(node.op, (inner[0],), node.value), inner[1]
+    if node.op in ("mul", "div", "add"):
+        values: list[Node] = []
+        labels: list[str] = []
+        for index, arg in enumerate(node.args):
+            part = _split(arg)
+            if part is None:
+                return None
+            value, found = part
+            if node.op == "add" and found and index != len(node.args) - 1:
+                return None  # 5 feet + 6 inches
+            if value is None and (node.op == "add" or (node.op == "div" and index == 0)):
+                return (None, [*labels, *found]) if node.op == "div" else None
+            labels.extend(found)
+            if value is not None:
+                values.append(value)
+        if not values:
+            return None, labels
+        return values[0] if len(values) == 1 else Node(node.op, tuple(values), node.value), labels
+    return node, []
+
+
+def without(node: Node, mark: str) -> Node:
+    """The value without its `pct` or `deg`; inside functions, where a degree is part of the value, it stays."""
+    if node.op == mark:
+        return without(node.args[0], mark)
+    if node.op in ("add", "mul", "div", "neg", "pm"):
+        return Node(node.op, tuple(without(arg, mark) for arg in node.args), node.value, node.digits)
+    return node
+
+
+def has(node: Node, mark: str) -> bool:
+    """Whether the value carries a `pct` or `deg` outside functions."""
+    return node.op == mark or (
+        node.op in ("add", "mul", "div", "neg", "pm") and any(has(arg, mark) for arg in node.args)
+    )
+
+
+def is_name(node: Node) -> bool:
+    """Whether the left side of `=` only names what is on the right: `x`, `f(x)`, `\\angle ABC`, `(x, y)`, `A:B`."""
+    if node.op in ("sym", "text") or (node.op == "const" and node.value in ("e", "i")):
+        return True
+    if node.op == "opaque":
+        return node.value.startswith("call ") or (bool(node.args) and all(is_name(arg) for arg in node.args))
+    if node.op == "pow":  # the inverse f^{-1}(x)
+        return node.args[0].op == "sym" and node.args[0].value in ("f", "g", "h")
+    if node.op in ("mul", "div", "ratio", "tuple", "fn", "deg"):
+        return all(is_name(arg) for arg in node.args)
+    return False
+
+
+def is_constant(node: Node) -> bool:
+    return not symbols(node)
+
+
+def scaled(node: Node, factor: Fraction) -> Node:
+    return node if factor == 1 else Node("mul", (node, num(factor)))

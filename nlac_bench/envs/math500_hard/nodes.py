@@ -1,0 +1,90 @@
+"""The tree of a parsed answer, and the key by which equal trees are recognised."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+
+class Unreadable(Exception):
+    """The text is not mathematics that the parser knows; the message names the place."""
+
+
+class UnknownCommand(Unreadable):
+    """A LaTeX command that the parser does not know, though math-verify may."""
+
+
+class TooComplex(Exception):
+    """The text is beyond a fixed limit (nesting, size of numbers), so nothing is claimed about its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One node.
+
+    `op` is one of num, sym, const, text, add, mul, div, pow, root, neg, deg, pct, fact, pm, fn, opaque,
+    numeral, tuple, set, list, cases, matrix, union, ratio, time, rel. `value` depends on it: a Fraction
+    (num), a name (sym, const, fn, opaque), words (text), the brackets (tuple), (rows, columns) (matrix), the
+    operators between `args` (rel), the sign "+-" or "-+" (pm), (digits, base) (numeral), minutes (time).
+    """
+
+    op: str
+    args: tuple["Node", ...] = ()
+    value: Any = None
+    digits: int = field(default=0, compare=False)
+    """Significant digits of a literal with a decimal point, else 0."""
+
+
+def num(value: int | Fraction, digits: int = 0) -> Node:
+    return Node("num", value=Fraction(value), digits=digits)
+
+
+def literal(node: Node) -> Fraction | None:
+    """The value of a number with its sign, None for anything else."""
+    if node.op == "num":
+        return node.value
+    if node.op == "neg":
+        inner = literal(node.args[0])
+        return None if inner is None else -inner
+    return None
+
+
+def key(node: Node) -> str:
+    """A string that equal trees share, whatever the order of terms, factors and elements of a set."""
+    op = node.op
+    if op == "num":
+        # Hexadecimal: decimal conversion of long integers is quadratic and refused by CPython past 4,300 digits.
+        return f"{node.value.numerator:x}/{node.value.denominator:x}"
+    number = literal(node)
+    if number is not None:
+        return f"{number.numerator:x}/{number.denominator:x}"
+    if op == "div":
+        top, bottom = (literal(a) for a in node.args)
+        if top is not None and bottom:
+            return key(num(top / bottom))
+    if op in ("add", "mul"):
+        parts = [key(a) for a in _flat(node, op)]
+    else:
+        parts = [key(a) for a in node.args]
+    if op in ("add", "mul", "set", "union", "cases"):
+        parts.sort()
+    return f"{op}:{node.value}({','.join(parts)})"
+
+
+def _flat(node: Node, op: str) -> list[Node]:
+    found: list[Node] = []
+    for arg in node.args:
+        found.extend(_flat(arg, op) if arg.op == op else [arg])
+    return found
+
+
+def walk(node: Node) -> list[Node]:
+    """The node and everything below it."""
+    found = [node]
+    for one in found:
+        found.extend(one.args)
+    return found
+
+
+def symbols(node: Node) -> set[str]:
+    """Names of the free symbols, unknown functions and opaque parts included."""
+    return {str(one.value) for one in walk(node) if one.op in ("sym", "opaque")}

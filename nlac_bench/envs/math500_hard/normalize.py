@@ -1,0 +1,148 @@
+"""From what people type to one spelling: Unicode look-alikes, LaTeX spacing, thousands separators.
+
+Everything here is a linear pass over the text; nothing is evaluated. The result is still LaTeX, meant for
+`tokens.tokenize`, and two answers with the same result are the same answer.
+"""
+
+import re
+import unicodedata
+
+MAX_ANSWER = 10_000
+"""Characters of an answer that are read as mathematics; a longer one is only compared as a string."""
+
+_SYMBOLS = {
+    "°": r"^\circ ", "º": r"^\circ ", "∘": r"^\circ ", "√": r"\sqrt ", "∞": r"\infty ",
+    "×": r"\times ", "⋅": r"\cdot ", "·": r"\cdot ", "∙": r"\cdot ", "•": r"\cdot ", "∗": "*", "÷": r"\div ",
+    "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "‒": "-", "⁄": "/", "∕": "/", "±": r"\pm ", "∓": r"\mp ",
+    "≤": r"\le ", "⩽": r"\le ", "≥": r"\ge ", "⩾": r"\ge ", "≠": r"\ne ", "≈": r"\approx ", "≡": r"\equiv ",
+    "∪": r"\cup ", "∩": r"\cap ", "∈": r"\in ", "∉": r"\notin ", "∅": r"\emptyset ", "∖": r"\setminus ",
+    "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}", "ℚ": r"\mathbb{Q}", "ℂ": r"\mathbb{C}",
+    "∠": r"\angle ", "△": r"\triangle ", "⊥": r"\perp ", "∥": r"\parallel ", "→": r"\to ", "⇒": r"\Rightarrow ",
+    "∑": r"\sum ", "∏": r"\prod ", "∫": r"\int ", "⌊": r"\lfloor ", "⌋": r"\rfloor ", "⌈": r"\lceil ",
+    "⌉": r"\rceil ", "⟨": r"\langle ", "⟩": r"\rangle ", "′": "'", "’": "'", "‘": "'", "…": r"\ldots ",
+    "、": ",", "。": ".", "€": " ", "£": " ", "¥": " ", "₹": " ", "¢": r"\text{ cents}", "∣": "|", "∶": ":",
+    "ø": r"\emptyset ", "Ø": r"\emptyset ", "ϕ": r"\phi ", "ϵ": r"\epsilon ", "ı": r"\imath ", "∼": r"\sim ",
+}  # fmt: skip
+_GREEK = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho varsigma sigma"
+    " tau upsilon phi chi psi omega"
+).split()
+for _index, _name in enumerate(_GREEK):
+    _SYMBOLS[chr(0x3B1 + _index)] = f"\\{_name} "
+    _SYMBOLS[chr(0x391 + _index)] = f"\\{_name.capitalize()} "
+_SYMBOLS["µ"] = r"\mu "
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
+_SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉ₙ", "0123456789n")
+_SUPERSCRIPT_RUN = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+")
+_SUBSCRIPT_RUN = re.compile("[₀₁₂₃₄₅₆₇₈₉ₙ]+")
+_VULGAR_FRACTION = re.compile("[¼-¾⅐-⅞↉]")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+
+# "\boxed" written in a string literal without doubling its backslash arrives as "\x08oxed", "\frac" as "\x0crac".
+_LOST_ESCAPES = {"\x07": "\\a", "\x08": "\\b", "\x0b": "\\v", "\x0c": "\\f"}
+_LOST_ESCAPE = re.compile(r"[\x07\x08\x0b\x0c](?=[a-z])|\t(?=(?:ext|imes|frac|an|heta)\b)|\r(?=ight\b)")
+
+_DOUBLED_BACKSLASH = re.compile(r"\\\\(?=[a-zA-Z])")
+_NOISE = re.compile(
+    r"\\(?:left|right|middle|bigl|bigr|Bigl|Bigr|biggl|biggr|Biggl|Biggr|big|Big|bigg|Bigg|m?left|m?right)"
+    r"(?![a-zA-Z])\s*\.?"
+    r"|\\(?:displaystyle|textstyle|scriptstyle|limits|nolimits|hfill|noindent|hline|allowbreak|nonumber)(?![a-zA-Z])"
+    r"|\\(?:hspace|vspace|hskip|label|tag|color|textcolor)\*?\s*\{[^{}]*\}"
+    r"|\\phantom\s*(?:\{[^{}]*\}|[^\\{}\s])"
+)
+_PERCENT = re.compile(
+    r"\\?\s*\\(?:text|mbox|mathrm|textrm)\s*\{\s*(?:per\s?cent|percentage|pct|\\?%)(?:\s+points?)?[.\s]*\}"
+    r"|\\%|(?<![A-Za-z])(?:per\s?cent|percentage|pct)(?:\s+points?)?(?![A-Za-z])"
+)
+_DEGREES = re.compile(
+    r"\\(?:text|mbox|mathrm|textrm|operatorname)\s*\{\s*deg(?:ree)?s?[.\s]*\}|(?<![A-Za-z\\])deg(?:ree)?s?(?![A-Za-z])"
+    r"|\\degree(?![A-Za-z])|\^\s*\{?\s*\\text(?:normal|rm)?\s*\{\s*o\s*\}\s*\}?"
+)
+# Explicit grouping (\, {,} ,\! and thin spaces) joins digits wherever it stands; a plain space only in a run of
+# groups of three that nothing else touches.
+_GROUP_COMMA = re.compile(r"(?<=\d)(?:\s*\{\s*,\s*\}\s*|\s*,\s*\\!\s*|\s*\{\s*,\s*\\!\s*\}\s*)(?=\d{3}(?!\d))")
+_GROUP_THIN = re.compile(r"(?<=\d)\s*(?:(?<!\\)\\[,;:! ]|~)\s*(?=\d{3}(?!\d))")
+_GROUP_SPACE = re.compile(r"(?<![\w.,^_}/)\]\\] )(?<![\w.,^_}/)\]\\])\d{1,3}(?: \d{3})+(?![\w^_]| \d|\s*/|\s*\\frac)")
+_SPACING = re.compile(r"(?<!\\)\\[,;:> ]|~")
+_QUOTES = re.compile(r"[`\"“”]")
+_SPACES = re.compile(r"\s+")
+_FRACTIONS = re.compile(r"\\(?:d|t|c|s|x|nice)frac(?![a-z])|\\sfrac(?![a-z])")
+_BINOMIALS = re.compile(r"\\[dt]binom(?![a-z])")
+_REPEATING = re.compile(r"(?<![\d.])(\d{0,30})\.(\d{0,30})\\(?:overline|bar|dot)\s*(?:\{\s*(\d{1,30})\s*\}|(\d))")
+
+
+def _one_character(match: re.Match[str]) -> str:
+    character = match.group()
+    if character in _SYMBOLS:
+        return _SYMBOLS[character]
+    if unicodedata.category(character) in ("Cf", "Mn"):  # zero-width and combining marks show nothing of their own
+        return ""
+    plain = unicodedata.normalize("NFKC", character)
+    digits = [str(unicodedata.digit(c)) if unicodedata.category(c) == "Nd" else c for c in plain]
+    return "".join(_SYMBOLS.get(c, c) for c in digits)
+
+
+def to_ascii(text: str) -> str:
+    """`text` with mathematical Unicode as LaTeX; full-width and non-Latin digits become 0-9, letters stay."""
+    if text.isascii():
+        return text
+    text = _SUPERSCRIPT_RUN.sub(lambda m: "^{" + m.group().translate(_SUPERSCRIPTS) + "}", text)
+    text = _SUBSCRIPT_RUN.sub(lambda m: "_{" + m.group().translate(_SUBSCRIPTS) + "}", text)
+    text = _VULGAR_FRACTION.sub(
+        lambda m: "\\frac{{{}}}{{{}}}".format(*unicodedata.normalize("NFKC", m.group()).split("⁄")), text
+    )
+    return _NOT_ASCII.sub(_one_character, text)
+
+
+def repair_escapes(text: str) -> str:
+    """Backslashes that a string literal swallowed come back; other control characters become spaces."""
+    text = _LOST_ESCAPE.sub(lambda m: {"\t": "\\t", "\r": "\\r"}.get(m.group()) or _LOST_ESCAPES[m.group()], text)
+    return "".join(" " if c < " " and c not in "\n\t" else c for c in text) if not text.isprintable() else text
+
+
+def _repeating_decimal(match: re.Match[str]) -> str:
+    whole, fixed, cycle = match.group(1) or "0", match.group(2), match.group(3) or match.group(4)
+    denominator = 10 ** len(fixed) * (10 ** len(cycle) - 1)
+    numerator = int(whole + fixed + cycle) - int(whole + fixed)
+    return f"(({numerator})/({denominator}))"
+
+
+def normalize(text: str) -> str:
+    """One spelling of an answer: `\\dfrac12\\,` → `\\frac12`, `1,\\!234` → `1234`, `½` → `\\frac{1}{2}`."""
+    text = to_ascii(repair_escapes(text))
+    if "\\\\begin" in text.replace("\\\\\\begin", ""):
+        text = text.replace("\\\\", "\\")
+    elif "\\begin" not in text:
+        text = _DOUBLED_BACKSLASH.sub(r"\\", text)
+    text = _QUOTES.sub("", text)
+    text = _PERCENT.sub("%", text)
+    text = _DEGREES.sub(r"^\\circ ", text)
+    text = _NOISE.sub(" ", text)
+    text = _FRACTIONS.sub(r"\\frac", text)
+    text = _BINOMIALS.sub(r"\\binom", text)
+    text = _GROUP_COMMA.sub("", text)
+    text = _GROUP_THIN.sub("", text).replace("\\!", "")
+    text = text.replace("\\$", "\\dollar ").replace("$", " ")
+    text = _SPACES.sub(" ", _SPACING.sub(" ", text)).strip()
+    text = _GROUP_SPACE.sub(lambda m: m.group().replace(" ", ""), text)
+    text = _REPEATING.sub(_repeating_decimal, text)
+    return text.rstrip(" .,;:\\").lstrip(" ,;:")
+
+
+_WRAPPER = re.compile(r"\\(?:text|mbox|mathrm|textbf|textit|textrm|mathbf|emph|operatorname)\b\s*")
+_ARTICLE = re.compile(r"^(?:the|an?) (?=\S)")
+_WORD_NOISE = re.compile(r"[{}()\[\].!?*\\\"'“”]")
+NUMBER_WORDS = {
+    word: str(value)
+    for value, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+        " seventeen eighteen nineteen twenty".split()
+    )
+}
+
+
+def words(text: str) -> str:
+    """A text answer, ready to be compared: lower case, without wrappers, punctuation and articles."""
+    plain = _WORD_NOISE.sub("", _WRAPPER.sub(" ", text)).replace("-", " ").replace("~", " ")
+    plain = _SPACES.sub(" ", plain).strip(" ,;:").casefold()
+    return _ARTICLE.sub("", plain)

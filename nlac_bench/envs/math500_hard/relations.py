@@ -1,0 +1,212 @@
+"""Equations, inequalities and chains of them; inequalities in one variable as intervals and back."""
+
+from collections.abc import Callable, Sequence
+
+from nlac_bench.envs.math500_hard.compare import difference, equal_values, proportional
+from nlac_bench.envs.math500_hard.labels import is_constant, is_name
+from nlac_bench.envs.math500_hard.nodes import Node, key, symbols
+from nlac_bench.envs.math500_hard.values import Evaluator, Undefined
+
+Same = Callable[[Node, Node], bool]
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_ORDER = frozenset(("<", "<=", ">", ">="))
+_INFINITY = Node("const", value="oo")
+_MINUS_INFINITY = Node("neg", (_INFINITY,))
+
+
+def same(gold: Node, pred: Node, same_answer: Same) -> bool:
+    """Whether two answers agree of which at least one is a relation; `same_answer` compares what they relate."""
+    gold_readings, pred_readings = _readings(gold), _readings(pred)
+    if len(gold_readings) > 1 or len(pred_readings) > 1:
+        return any(same_answer(g, p) for g in gold_readings for p in pred_readings)
+    gold, pred = gold_readings[0], pred_readings[0]
+    if "rel" not in (gold.op, pred.op):
+        return same_answer(gold, pred)
+    if gold.op == "rel" and pred.op == "rel":
+        return _same_relations(gold, pred, same_answer)
+    if gold.op == "rel":
+        return _value_of(gold, pred, same_answer)
+    return _value_of(pred, gold, same_answer, gold_is_value=True)
+
+
+def _readings(node: Node) -> list[Node]:
+    """`x \\approx 0.67` can be read as either side; the arrow of a derivation leaves its last step."""
+    if node.op != "rel":
+        return [node]
+    if "=>" in node.value:
+        last = len(node.value) - 1 - node.value[::-1].index("=>")
+        return _readings(_part(node, last + 1, len(node.args)))
+    if "~" in node.value:
+        first = node.value.index("~")
+        sides = [_part(node, 0, first + 1), _part(node, first + 1, len(node.args))]
+        names = [is_name(side) for side in sides]
+        if names[0] and not names[1]:
+            return [sides[1]]
+        return sides if _close(*sides) else sides[:1]
+    return [node]
+
+
+def _part(node: Node, start: int, stop: int) -> Node:
+    args = node.args[start:stop]
+    return args[0] if len(args) == 1 else Node("rel", args, node.value[start : stop - 1])
+
+
+def _close(left: Node, right: Node) -> bool:
+    """Whether the sides of ≈ are within one per cent, so that either may stand for the answer."""
+    if left.op == "rel":
+        left = left.args[-1]
+    if right.op == "rel" or not (is_constant(left) and is_constant(right)):
+        return False
+    try:
+        evaluate = Evaluator(256, 0)
+        a, b = evaluate(left), evaluate(right)
+    except Undefined:
+        return True  # units on both sides, as in \$2/3 ≈ \$0.67
+    return bool(abs(a - b) <= abs(a) / 100)
+
+
+def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: bool = False) -> bool:
+    """A relation against something that is none: `x = 5` and 5, `x \\in S` and S, `x > 3` and (3, ∞)."""
+
+    def agrees(node: Node) -> bool:
+        return same_answer(value, node) if gold_is_value else same_answer(node, value)
+
+    if relation.value == ("in",):
+        return agrees(relation.args[1])
+    if set(relation.value) <= _ORDER:
+        span = interval(relation)
+        return span is not None and value.op in ("tuple", "union") and agrees(span)
+    if set(relation.value) != {"="}:
+        return False
+    first, last = relation.args[0], relation.args[-1]
+    if is_name(first) or is_constant(first):
+        return agrees(last) or (is_constant(first) and not is_name(first) and agrees(first))
+    if is_name(last):
+        return agrees(first)
+    return gold_is_value and agrees(first) and agrees(last)  # (x-1)(x+1) = x^2-1 for x^2-1
+
+
+def _same_relations(gold: Node, pred: Node, same_answer: Same) -> bool:
+    if set(gold.value) == {"="} and set(pred.value) == {"="}:
+        return _same_equations(_ends(gold), _ends(pred), same_answer)
+    if gold.value == pred.value and len(gold.value) == 1 and gold.value[0] not in (*_ORDER, "!="):
+        return all(same_answer(g, p) for g, p in zip(gold.args, pred.args, strict=True))
+    if same_conditions([gold], [pred]):
+        return True
+    spans = interval(gold), interval(pred)
+    if {gold.value, pred.value} & {("in",)}:
+        named, other = (gold, pred) if gold.value == ("in",) else (pred, gold)
+        span = interval(other)
+        return span is not None and named.args[0].op == "sym" and same_answer(named.args[1], span)
+    return spans[0] is not None and spans[1] is not None and _variable(gold) == _variable(pred) and same_answer(*spans)  # type: ignore[arg-type]
+
+
+def _ends(equation: Node) -> Node:
+    """The first and the last side of a chain `x = 2 + 3 = 5`, a name on the left where one side is a name."""
+    first, last = equation.args[0], equation.args[-1]
+    if is_name(last) and not is_name(first):
+        first, last = last, first
+    return Node("rel", (first, last), ("=",))
+
+
+def _same_equations(gold: Node, pred: Node, same_answer: Same) -> bool:
+    (gold_left, gold_right), (pred_left, pred_right) = gold.args, pred.args
+    if is_name(gold_left) and is_name(pred_left):
+        if key(gold_left) == key(pred_left):
+            return same_answer(gold_right, pred_right)
+        if "text" in (gold_left.op, pred_left.op):
+            return same_answer(gold_right, pred_right)
+    if same_answer(gold_left, pred_left) and same_answer(gold_right, pred_right):
+        return True
+    if any(side.op in ("tuple", "set", "matrix", "union") for side in (gold_right, pred_right)):
+        return False
+    return proportional(difference(gold_left, gold_right), difference(pred_left, pred_right), positive=False)
+
+
+def same_conditions(gold: Sequence[Node], pred: Sequence[Node]) -> bool:
+    """Whether two conjunctions of inequalities have the same links, however they are turned or scaled."""
+    gold_links, pred_links = _links(gold), _links(pred)
+    if gold_links is None or pred_links is None or len(gold_links) != len(pred_links):
+        return False
+    for expression, operator in gold_links:
+        match = next(
+            (
+                index
+                for index, (other, other_operator) in enumerate(pred_links)
+                if operator == other_operator and proportional(expression, other, positive=operator not in ("!=", "="))
+            ),
+            None,
+        )
+        if match is None:
+            return False
+        del pred_links[match]
+    return True
+
+
+def _links(relations: Sequence[Node]) -> list[tuple[Node, str]] | None:
+    """Each link as an expression that is > 0, >= 0, = 0 or != 0."""
+    links = []
+    for relation in relations:
+        for index, operator in enumerate(relation.value):
+            left, right = relation.args[index], relation.args[index + 1]
+            if operator in (">", ">=", "!=", "="):
+                links.append((difference(left, right), operator))
+            elif operator in ("<", "<="):
+                links.append((difference(right, left), _FLIPPED[operator]))
+            else:
+                return None
+    return links
+
+
+def _variable(relation: Node) -> set[str]:
+    return symbols(relation)
+
+
+def interval(node: Node) -> Node | None:
+    """`3 < x \\le 5` as `(3, 5]`, a point set as `[2, 2]`, the reals as `(-\\infty, \\infty)`; None for others."""
+    if node.op == "tuple" and len(node.args) == 2 and node.value in ("()", "[]", "(]", "[)"):
+        return node
+    if node.op == "set" and len(node.args) == 1:
+        return Node("tuple", (node.args[0], node.args[0]), "[]")
+    if node.op == "sym" and node.value == "mathbb sym:R()":
+        return Node("tuple", (_MINUS_INFINITY, _INFINITY), "()")
+    if node.op != "rel" or not set(node.value) <= _ORDER or len(node.value) > 2:
+        return None
+    args, operators = list(node.args), list(node.value)
+    if operators[0][0] == ">":
+        args, operators = args[::-1], [_FLIPPED[o] for o in operators[::-1]]
+    if any(o[0] != "<" for o in operators):
+        return None
+    if len(args) == 3:
+        low, middle, high = args
+    elif is_constant(args[0]):
+        (low, middle), high = args, _INFINITY
+        operators.append("<")
+    else:
+        (middle, high), low = args, _MINUS_INFINITY
+        operators.insert(0, "<")
+    if middle.op != "sym" or not (is_constant(low) and is_constant(high)):
+        return None
+    return Node("tuple", (low, high), ("[" if operators[0] == "<=" else "(") + ("]" if operators[1] == "<=" else ")"))
+
+
+def merged(intervals: Sequence[Node | None]) -> list[Node]:
+    """Intervals in order, those that touch or overlap as one; left as they are where an end is no number."""
+    found = [one for one in intervals if one is not None]
+    if not all(is_constant(one) for one in found):
+        return found
+    try:
+        evaluate = Evaluator(256, 0)
+        spans = [(evaluate(one.args[0]), evaluate(one.args[1]), one) for one in found]
+    except Undefined:
+        return found
+    spans.sort(key=lambda span: (span[0], span[2].value[0] == "("))
+    result = spans[:1]
+    for low, high, one in spans[1:]:
+        last_low, last_high, last = result[-1]
+        if low > last_high or (low == last_high and one.value[0] == "(" and last.value[1] == ")"):
+            result.append((low, high, one))
+        elif high > last_high or (high == last_high and one.value[1] == "]"):
+            joined = Node("tuple", (last.args[0], one.args[1]), last.value[0] + one.value[1])
+            result[-1] = (last_low, high, joined)
+    return [one for _, _, one in result]

@@ -1,0 +1,65 @@
+"""The last judge: math-verify, for what has to be computed symbolically (integrals, limits, set algebra).
+
+Only its LaTeX extraction is used: its expression extraction hands text to sympy's `parse_expr`, which evaluates
+Python. Its time-outs rest on signals, which work in no thread but the main one, so they are off; the worker
+process around this module is what bounds it.
+"""
+
+import logging
+from functools import cache
+from typing import Any
+
+MAX_LENGTH = 1_000
+MAX_NESTING = 20  # its grammar takes more than exponential time in nested parentheses
+_DIGITS = 60
+
+
+def equal(gold: str, pred: str) -> bool:
+    """Whether math-verify holds two normalised answers to be equal and no number says otherwise."""
+    if max(len(gold), len(pred)) > MAX_LENGTH or max(_nesting(gold), _nesting(pred)) > MAX_NESTING:
+        return False
+    gold_parsed, pred_parsed = _parse(gold), _parse(pred)
+    if gold_parsed is None or pred_parsed is None:
+        return False
+    verify = _math_verify().verify
+    agreed = verify(
+        gold_parsed, pred_parsed, float_rounding=10, numeric_precision=_DIGITS, strict=True, timeout_seconds=None
+    )
+    return bool(agreed) and not _refuted(gold_parsed, pred_parsed)
+
+
+def _nesting(text: str) -> int:
+    depth = deepest = 0
+    for character in text:
+        depth += (character in "({[") - (character in ")}]")
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _parse(text: str) -> Any:
+    library = _math_verify()
+    parsed = library.parse(
+        f"${text}$", [library.LatexExtractionConfig()], fallback_mode="no_fallback", parsing_timeout=None
+    )
+    return parsed[0] if parsed else None
+
+
+def _refuted(gold: Any, pred: Any) -> bool:
+    """Whether two numbers differ relatively: math-verify takes 1/2004! for 1/2006!, both being near 0."""
+    import sympy
+
+    if not (isinstance(gold, sympy.Expr) and isinstance(pred, sympy.Expr)) or gold.free_symbols | pred.free_symbols:
+        return False
+    a, b = sympy.N(gold.doit(), _DIGITS), sympy.N(pred.doit(), _DIGITS)
+    if not (a.is_number and b.is_number):
+        return False
+    return bool(abs(a - b) > abs(a) * sympy.Float(10) ** (20 - _DIGITS))
+
+
+@cache
+def _math_verify() -> Any:
+    import math_verify
+
+    # It warns on the first call that it bounds nothing by itself, which is intended.
+    logging.getLogger("math_verify").setLevel(logging.ERROR)
+    return math_verify

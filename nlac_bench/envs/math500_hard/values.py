@@ -1,0 +1,399 @@
+"""The value of an expression: exact where it is rational, else to as many digits as it takes, never by `eval`.
+
+Numbers are held to limits before they are computed, so that `9^{9^{9^9}}` costs nothing and says so.
+"""
+
+import hashlib
+import math
+import threading
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from nlac_bench.envs.math500_hard.nodes import Node, TooComplex, key, walk
+
+MAX_BITS = 64_000  # of an exact number
+MAX_MAGNITUDE = 2**40  # binary exponent of an approximate one
+MAX_TERMS = 2_000  # of a finite sum or product
+
+
+class Undefined(Exception):
+    """The expression has no value here: a division by zero, a text among the factors, an unknown construct."""
+
+
+# --- exact ------------------------------------------------------------------------------------------------------
+
+
+def rational(node: Node) -> Fraction | None:
+    """The exact value, None where it is not found to be rational within MAX_BITS.
+
+    Raises:
+        Undefined: division by zero.
+    """
+    op, args = node.op, node.args
+    if op == "num":
+        return node.value  # type: ignore[no-any-return]
+    if op == "numeral":
+        return numeral(*node.value)
+    if op not in _EXACT:
+        return None
+    values = []
+    for arg in args:
+        value = rational(arg)
+        if value is None:
+            return None
+        values.append(value)
+    return _EXACT[op](node, values)
+
+
+def numeral(digits: str, base: int) -> Fraction | None:
+    """The value of digits in a base, `12A_{11}` or `0.011_2`; None where a digit does not belong to it."""
+    whole, _, part = digits.strip("-").upper().partition(".")
+    if not 2 <= base <= 36 or not (whole + part).isalnum() or len(whole + part) > 1_000:
+        return None
+    try:
+        value = Fraction(int(whole + part, base), base ** len(part))
+    except ValueError:
+        return None
+    return -value if digits.startswith("-") else value
+
+
+def _bounded(value: Fraction) -> Fraction | None:
+    return value if value.numerator.bit_length() + value.denominator.bit_length() <= MAX_BITS else None
+
+
+def _sum(_: Node, values: list[Fraction]) -> Fraction | None:
+    return _bounded(sum(values, Fraction(0)))
+
+
+def _product(_: Node, values: list[Fraction]) -> Fraction | None:
+    result = Fraction(1)
+    for value in values:
+        bounded = _bounded(result * value)
+        if bounded is None:
+            return None
+        result = bounded
+    return result
+
+
+def _quotient(_: Node, values: list[Fraction]) -> Fraction | None:
+    if values[1] == 0:
+        raise Undefined("a division by zero")
+    return _bounded(values[0] / values[1])
+
+
+def _power(_: Node, values: list[Fraction]) -> Fraction | None:
+    base, exponent = values
+    if exponent.denominator != 1:
+        root = _root(_, [base, Fraction(exponent.denominator)])
+        return None if root is None or base < 0 else _power(_, [root, Fraction(exponent.numerator)])
+    if base == 0 and exponent < 0:
+        raise Undefined("a division by zero")
+    bits = base.numerator.bit_length() + base.denominator.bit_length()
+    if base not in (0, 1, -1) and bits * abs(exponent.numerator) > MAX_BITS:
+        return None
+    if base in (1, -1):  # (-1)^{10^{100}}
+        return base if exponent.numerator % 2 else Fraction(1)
+    return Fraction(base**exponent.numerator) if base else Fraction(exponent == 0)
+
+
+def _root(_: Node, values: list[Fraction]) -> Fraction | None:
+    radicand, index = values
+    if index.denominator != 1 or not 1 <= index <= 64 or (radicand < 0 and index % 2 == 0):
+        return None
+    parts = []
+    for whole in (abs(radicand.numerator), radicand.denominator):
+        part = _integer_root(whole, int(index))
+        if part ** int(index) != whole:
+            return None
+        parts.append(part)
+    return Fraction(parts[0] if radicand >= 0 else -parts[0], parts[1])
+
+
+def _integer_root(value: int, index: int) -> int:
+    if index == 2:
+        return math.isqrt(value)
+    low, high = 0, 1 << (value.bit_length() // index + 1)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if middle**index <= value else (low, middle - 1)
+    return low
+
+
+def _factorial(_: Node, values: list[Fraction]) -> Fraction | None:
+    n = values[0]
+    if n.denominator != 1 or n < 0 or n > 5_000:
+        return None
+    return Fraction(math.factorial(int(n)))
+
+
+def _function(node: Node, values: list[Fraction]) -> Fraction | None:
+    if node.value in ("abs", "norm"):
+        return abs(values[0])
+    if node.value in ("floor", "ceil"):
+        return Fraction(math.floor(values[0]) if node.value == "floor" else math.ceil(values[0]))
+    if node.value in ("max", "min") and values:
+        return max(values) if node.value == "max" else min(values)
+    if node.value in ("gcd", "lcm") and all(v.denominator == 1 for v in values):
+        return Fraction((math.gcd if node.value == "gcd" else math.lcm)(*(int(v) for v in values)))
+    if node.value == "binom" and all(v.denominator == 1 and 0 <= v <= 20_000 for v in values):
+        return Fraction(math.comb(int(values[0]), int(values[1])))
+    return None
+
+
+_EXACT = {
+    "add": _sum,
+    "mul": _product,
+    "div": _quotient,
+    "ratio": lambda node, values: _quotient(node, values) if len(values) == 2 else None,
+    "neg": lambda _, values: -values[0],
+    "pct": lambda _, values: values[0] / 100,
+    "pow": _power,
+    "root": _root,
+    "fact": _factorial,
+    "fn": _function,
+}
+
+# --- approximate ------------------------------------------------------------------------------------------------
+
+
+class Evaluator:
+    """Evaluates trees at one precision with free symbols at fixed points.
+
+    `lost` counts the bits that cancellation has cost, `scale` is the largest binary exponent met, and `dropped`
+    tells that a term was too small to show at this precision: together they bound the error.
+    """
+
+    def __init__(self, bits: int, point: int) -> None:
+        self.mp = _contexts().mp
+        self.bits, self.point = bits, point
+        self.mp.prec = bits
+        self.lost = self.scale = 0.0
+        self.dropped = False
+        self.bound: dict[str, Any] = {}
+
+    def __call__(self, node: Node) -> Any:
+        """The value of `node`, a real or complex mpmath number.
+
+        Raises:
+            Undefined: there is none.
+            TooComplex: it is out of range.
+        """
+        mp = self.mp
+        mp.prec = self.bits
+        try:
+            value = self._value(node)
+        except (ZeroDivisionError, ValueError, TypeError, NotImplementedError, mp.NoConvergence) as error:
+            raise Undefined(str(error) or type(error).__name__) from None
+        except (OverflowError, MemoryError) as error:
+            raise TooComplex(f"a number out of range ({error})") from None
+        if mp.isnan(value):
+            raise Undefined("not a number")
+        return value
+
+    def _value(self, node: Node) -> Any:
+        exact = rational(node)
+        if exact is not None:
+            return self.mp.mpf(exact.numerator) / exact.denominator
+        method = getattr(self, f"_{node.op}", None)
+        if method is None:
+            raise Undefined(f"a {node.op} has no value")
+        value = method(node)
+        if self.mp.isnormal(value):
+            size = self.mp.mag(value)
+            if abs(size) > MAX_MAGNITUDE:
+                raise TooComplex("a number out of range")
+            self.scale = max(self.scale, float(size))
+        return value
+
+    def _add(self, node: Node) -> Any:
+        terms = [self._value(arg) for arg in node.args]
+        total = self.mp.fsum(terms)
+        sizes = [self.mp.mag(t) for t in terms if self.mp.isnormal(t)]
+        largest = max(sizes, default=0)
+        self.dropped |= largest - min(sizes, default=0) > self.bits - 64
+        if not self.mp.isnormal(total):
+            self.lost += 0 if self.mp.isinf(total) else self.bits
+        elif (cost := largest - self.mp.mag(total)) > 0:
+            self.lost += float(cost)
+        return total
+
+    def _mul(self, node: Node) -> Any:
+        result = self.mp.mpf(1)
+        for arg in node.args:
+            result *= self._value(arg)
+        return result
+
+    def _div(self, node: Node) -> Any:
+        return self._value(node.args[0]) / self._value(node.args[1])
+
+    def _ratio(self, node: Node) -> Any:
+        if len(node.args) != 2:
+            raise Undefined("a ratio of more than two")
+        return self._div(node)
+
+    def _neg(self, node: Node) -> Any:
+        return -self._value(node.args[0])
+
+    def _pct(self, node: Node) -> Any:
+        return self._value(node.args[0]) / 100
+
+    def _deg(self, node: Node) -> Any:
+        return self._value(node.args[0]) * self.mp.pi / 180
+
+    def _const(self, node: Node) -> Any:
+        mp = self.mp
+        if node.value in self.bound:
+            return self.bound[node.value]
+        return {"pi": +mp.pi, "e": +mp.e, "i": mp.mpc(0, 1), "oo": mp.inf}[node.value]
+
+    def _sym(self, node: Node) -> Any:
+        if node.value in self.bound:
+            return self.bound[node.value]
+        return self._pick(node.value)
+
+    def _pick(self, name: str) -> Any:
+        """The value of a free symbol at this point: 0.5 to 2.5, and negative in every second coordinate or so."""
+        seed = hashlib.blake2b(f"{name}|{self.point}".encode(), digest_size=16).digest()
+        size = self.mp.mpf(int.from_bytes(seed, "big")) / 2**127 + self.mp.mpf(1) / 2
+        return -size if self.point % 2 and seed[0] & 1 else size
+
+    def _pow(self, node: Node) -> Any:
+        mp = self.mp
+        base, exponent = self._value(node.args[0]), self._value(node.args[1])
+        if not mp.isnormal(base) or not mp.isnormal(exponent):
+            return base**exponent
+        growth = abs(exponent) * max(1, abs(mp.mag(base)))
+        if growth > MAX_MAGNITUDE:
+            raise TooComplex("a power out of range")
+        self.lost += max(0.0, float(mp.log(growth, 2))) if growth > 1 else 0
+        if mp.im(base) == 0 and mp.re(base) < 0 and node.args[1].op == "div":
+            bottom = rational(node.args[1].args[1])
+            if bottom is not None and bottom.denominator == 1 and bottom % 2 == 1 and mp.im(exponent) == 0:
+                top = rational(node.args[1].args[0])
+                if top is not None and top.denominator == 1:  # (-8)^{1/3} is -2 where numbers are real
+                    return (-1 if top % 2 else 1) * (-base) ** exponent
+        return base**exponent
+
+    def _root(self, node: Node) -> Any:
+        radicand, index = self._value(node.args[0]), self._value(node.args[1])
+        if index == 2:
+            return self.mp.sqrt(radicand)
+        odd = self.mp.isint(index) and int(index) % 2 == 1
+        if odd and self.mp.im(radicand) == 0 and self.mp.re(radicand) < 0:
+            return -self.mp.root(-radicand, int(index)) if abs(index) < 10_000 else -((-radicand) ** (1 / index))
+        return radicand ** (1 / index)
+
+    def _fact(self, node: Node) -> Any:
+        argument = self._value(node.args[0])
+        if self.mp.mag(argument) > 34:
+            raise TooComplex("a factorial out of range")
+        return self.mp.gamma(argument + 1)
+
+    def _fn(self, node: Node) -> Any:
+        mp, name = self.mp, node.value
+        arguments = [self._value(arg) for arg in node.args]
+        for argument in arguments:
+            if mp.isnormal(argument):
+                self.lost += max(0.0, float(mp.mag(argument)))
+                if mp.mag(argument) > 10_000:
+                    raise TooComplex(f"the argument of {name}")
+        if name in ("abs", "norm"):
+            return abs(arguments[0])
+        if name in ("floor", "ceil"):
+            nearest = mp.nint(arguments[0])
+            if abs(arguments[0] - nearest) < mp.mpf(2) ** (-self.bits // 2):
+                return nearest
+            return mp.floor(arguments[0]) if name == "floor" else mp.ceil(arguments[0])
+        if name in ("log", "ln", "lg"):
+            base = 10 if name == "lg" else arguments[1] if len(arguments) > 1 else None
+            result = mp.log(arguments[0]) if base is None else mp.log(arguments[0]) / mp.log(base)
+            if mp.isnormal(result):
+                self.lost += max(0.0, -float(mp.mag(result)))
+            return result
+        if name == "exp":
+            if abs(arguments[0]) > MAX_MAGNITUDE:
+                raise TooComplex("a power out of range")
+            return mp.exp(arguments[0])
+        if name == "binom" and len(arguments) == 2:
+            if max(mp.mag(a) for a in arguments) > 34:
+                raise TooComplex("a binomial out of range")
+            return mp.binomial(*arguments)
+        if name in ("max", "min"):
+            return (max if name == "max" else min)(arguments)
+        if name in ("Re", "Im", "arg") and len(arguments) == 1:
+            return {"Re": mp.re, "Im": mp.im, "arg": mp.arg}[name](arguments[0])
+        known = _FUNCTIONS.get(name)
+        if known is None or len(arguments) != 1:
+            return self._unknown(name, arguments)
+        result = getattr(mp, known)(arguments[0])
+        if mp.isnormal(result) and mp.mag(result) < 0:
+            self.lost += -float(mp.mag(result))
+        return result
+
+    def _unknown(self, name: str, arguments: list[Any]) -> Any:
+        """An unknown function as some smooth function of its arguments, so that f(a + b) is f(b + a)."""
+        total = self._pick(f"function {name}")
+        for index, argument in enumerate(arguments):
+            if self.mp.isnormal(argument) and self.mp.mag(argument) > 1_000:
+                raise TooComplex(f"the argument of {name}")
+            total += self.mp.cos(argument * self._pick(f"{name} {index}") + index)
+        return total
+
+    def _opaque(self, node: Node) -> Any:
+        name = node.value
+        if name.startswith("call "):
+            return self._unknown(name, [self._value(arg) for arg in node.args])
+        if name in ("sum", "prod"):
+            value = self._series(node)
+            if value is not None:
+                return value
+        return self._pick(key(node))
+
+    def _series(self, node: Node) -> Any:
+        """A sum or product over a finite range of integers; None where the bounds are not two integers."""
+        lower, upper, body = node.args
+        if lower.op != "rel" or lower.value != ("=",) or lower.args[0].op not in ("sym", "const"):
+            return None
+        first, last = rational(lower.args[1]), rational(upper)
+        if first is None or last is None or first.denominator != 1 or last.denominator != 1:
+            return None
+        if last - first > MAX_TERMS:
+            raise TooComplex(f"a series of {last - first + 1} terms")
+        name = lower.args[0].value
+        outer = self.bound.get(name)
+        terms = []
+        for index in range(int(first), int(last) + 1):
+            self.bound[name] = self.mp.mpf(index)
+            terms.append(self._value(body))
+        if outer is None:
+            self.bound.pop(name, None)
+        else:
+            self.bound[name] = outer
+        return self.mp.fsum(terms) if node.value == "sum" else self.mp.fprod(terms)
+
+
+_FUNCTIONS: Mapping[str, str] = {
+    **{name: name for name in ("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth", "sign")},
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arccot": "acot", "arcsec": "asec", "arccsc": "acsc",
+    "sgn": "sign",
+}  # fmt: skip
+
+
+class _Contexts(threading.local):
+    """One mpmath context a thread: the precision is a setting of the context."""
+
+    def __init__(self) -> None:
+        from mpmath.ctx_mp import MPContext
+
+        self.mp = MPContext()
+
+
+@cache
+def _contexts() -> _Contexts:
+    return _Contexts()
+
+
+def has_imaginary(node: Node) -> bool:
+    return any(one.op == "const" and one.value == "i" for one in walk(node))
