@@ -10,13 +10,20 @@ from contextlib import suppress
 from functools import lru_cache
 
 from nlac_bench.envs.math500_hard.generator import (
-    algebra,
+    algebra_equations,
+    algebra_functions,
     counting,
-    geometry,
-    intermediate_algebra,
-    number_theory,
-    prealgebra,
-    precalculus,
+    geometry_circles,
+    geometry_polygons,
+    intermediate_polynomials,
+    intermediate_series,
+    number_congruences,
+    number_divisors,
+    prealgebra_arithmetic,
+    prealgebra_quantities,
+    precalculus_trigonometry,
+    precalculus_vectors,
+    probability,
 )
 from nlac_bench.envs.math500_hard.generator.family import (
     FAMILIES,
@@ -29,12 +36,28 @@ from nlac_bench.envs.math500_hard.generator.family import (
     side_of,
 )
 from nlac_bench.envs.math500_hard.generator.latex import show
-from nlac_bench.envs.math500_hard.problem import LEVELS, SUBJECTS, Problem
+from nlac_bench.envs.math500_hard.problem import SUBJECTS, Problem
 from nlac_bench.errors import UnknownIdError
 
 __all__ = ["CONTENT_SHA256", "FAMILIES", "Draft", "Family", "draft", "generate", "side_of", "task_ids"]
 
-_MODULES = (prealgebra, algebra, intermediate_algebra, geometry, number_theory, counting, precalculus)
+_MODULES = (
+    algebra_equations,
+    algebra_functions,
+    counting,
+    geometry_circles,
+    geometry_polygons,
+    intermediate_polynomials,
+    intermediate_series,
+    number_congruences,
+    number_divisors,
+    prealgebra_arithmetic,
+    prealgebra_quantities,
+    precalculus_trigonometry,
+    precalculus_vectors,
+    probability,
+)
+"""Importing them registers their families."""
 
 CONTENT_SHA256 = ""
 """sha256 over a sample of generated problems (the tests compute it): it names this data in every result."""
@@ -67,7 +90,9 @@ def _task_ids(split: Split, levels: tuple[int, ...], count: int, seed: int) -> t
             if level in f.levels:
                 rank[f.subject, level] = rank.get((f.subject, level), -1) + 1
                 places.append((rank[f.subject, level], f, level))
-    ordered = [(f, level) for _, f, level in sorted(places, key=lambda place: (place[0], place[1].subject, place[2]))]
+    ordered = [
+        (f, level) for _, f, level in sorted(places, key=lambda place: (place[0], place[1].subject, place[2]))
+    ]
     ids: list[str] = []
     seen: set[tuple[str, tuple[object, ...]]] = set()
     repeats = dict.fromkeys(ordered, 0)
@@ -87,7 +112,9 @@ def _task_ids(split: Split, levels: tuple[int, ...], count: int, seed: int) -> t
                 return tuple(ids)
         if not repeats:
             break
-    raise ValueError(f"num_tasks must be at most {len(ids):,} for levels {levels} of split {split!r}, got {count:,}")
+    raise ValueError(
+        f"num_tasks must be at most {len(ids):,} for levels {levels} of split {split!r}, got {count:,}"
+    )
 
 
 def _claim(task_id: str, family: Family, level: int, split: Split) -> tuple[object, ...]:
@@ -113,7 +140,8 @@ def draft(task_id: str) -> tuple[Draft, tuple[object, ...], Family, int]:
     family = FAMILIES.get(match[3]) if match else None
     if match is None or family is None or family.subject != match[2] or int(match[4]) not in family.levels:
         raise UnknownIdError(
-            f"no generated problem has the task id {task_id!r}; ids look like train/algebra/linear_equation/1/000042"
+            f"no generated problem has the task id {task_id!r}; ids look like "
+            "train/algebra/linear_equation/1/000042"
         )
     split: Split = "train" if match[1] == "train" else "test"
     level = int(match[4])

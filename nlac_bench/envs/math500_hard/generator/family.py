@@ -13,7 +13,10 @@ import hashlib
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal, TypeAlias, TypeVar
+
+import sympy
 
 from nlac_bench.envs.math500_hard.generator.latex import Value
 
@@ -77,6 +80,12 @@ def side_of(family_name: str, key: tuple[object, ...]) -> Split:
     """The split that owns the problem of ``family_name`` with the canonical parameters ``key``."""
     digest = hashlib.sha256(f"{family_name}{key!r}".encode()).digest()
     return "test" if digest[0] < TEST_SHARE else "train"
+
+
+def close(value: object, number: complex) -> bool:
+    """Whether the exact ``value`` is ``number``, a float that was computed in another way."""
+    exact = value if isinstance(value, int | Fraction) else complex(sympy.sympify(value).evalf(20))
+    return bool(abs(exact - number) <= 1e-9 * max(1.0, abs(number)))
 
 
 class Draw:
