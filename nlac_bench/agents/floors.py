@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from nlac_bench.agents.base import Actor
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import UnknownIdError
+from nlac_bench.rollout.agent import Actor
 from nlac_bench.types import Turn
 
 TRANSFER = '{"name": "transfer_to_human_agents", "arguments": {"summary": "handed over"}}'

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from nlac_bench.agents import prompts
-from nlac_bench.agents.base import Actor
 from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.rollout.agent import Actor
 from nlac_bench.rollout.engine import Engine, Sample, SampleRequest, Sampling, Slot, derive_seed
 from nlac_bench.types import Message, Turn
 

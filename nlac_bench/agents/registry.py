@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from nlac_bench.agents.base import Agent
 from nlac_bench.agents.floors import floor_agent
 from nlac_bench.agents.prompted import PromptedAgent
 from nlac_bench.agents.tool_calling import ToolCallingAgent
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import NlacBenchError, UnknownIdError
+from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.engine import Engine, Sampling
 
 PLUGIN_GROUP = "nlac_bench.agents"

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nlac_bench.agents import prompts
-from nlac_bench.agents.base import Actor
 from nlac_bench.agents.prompted import Conversation, as_turn
 from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.rollout.agent import Actor
 from nlac_bench.rollout.engine import Engine, Sampling, Slot
 from nlac_bench.types import Turn
 

@@ -1,0 +1,229 @@
+"""A benchmark run: from a configuration to a folder in which every planned episode is accounted for."""
+
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+from nlac_bench.agents import registry as agents
+from nlac_bench.agents.registry import AgentContext
+from nlac_bench.envs import registry as envs
+from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.eval.config import ConfigError, RunConfig
+from nlac_bench.eval.run_writer import RunWriter
+from nlac_bench.eval.seeds import Planned, plan_episodes
+from nlac_bench.rollout.agent import Agent
+from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure, graceful_interrupt
+from nlac_bench.rollout.engine import Engine, Sampling, chat_fn
+from nlac_bench.rollout.limits import Limits
+from nlac_bench.rollout.replay import recording, replaying
+from nlac_bench.types import ChatFn, Episode
+
+FLOORS = frozenset({*agents.FLOORS})
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run that can begin: everything is resolved and was checked before the first model call."""
+
+    config: RunConfig
+    agent: Agent
+    make_env: Callable[[], gymnasium.Env[str, str]]
+    conditions: dict[str, Any]
+    subject: dict[str, Any]
+    plan: tuple[Planned, ...]
+
+
+def prepare(config: RunConfig) -> Prepared:
+    """Resolve ``config``: make environment, agent and engines, choose the tasks, plan the episodes.
+
+    Raises:
+        NlacBenchError: whatever cannot be made, named.
+    """
+    make_env = _env_maker(config)
+    env = make_env()
+    raw = env.unwrapped
+    if getattr(raw, "floors_only", False) and config.agent not in FLOORS:
+        raise ConfigError(
+            f"{config.env} with these tasks needs a user that is played by a model: pass --user-model (and "
+            "--user-base-url), or --replay FILE; without one only floors and the oracle may play"
+        )
+    if not isinstance(raw, TextEnv) and config.agent in FLOORS:
+        raise ConfigError(
+            f"agent {config.agent!r} needs one of the suite's TextEnvs, which {config.env} is not"
+        )
+    sampling = Sampling(temperature=config.temperature, max_tokens=config.max_tokens)
+    context = AgentContext(
+        engine=policy_engine(config),
+        sampling=sampling,
+        make_train_env=lambda: envs.make_text_env(config.env, **{**_data(config), "split": "train"}),
+    )
+    agent = agents.make(config.agent, context)
+    return Prepared(
+        config=config,
+        agent=agent,
+        make_env=make_env,
+        conditions=_conditions(config, raw),
+        subject={
+            "agent": config.agent,
+            "model": config.model,
+            "engine": type(context.engine).__name__ if context.engine else None,
+            "prompts": agents.prompt_hashes(agent),
+            "temperature": config.temperature if context.engine else None,
+            "max_tokens": config.max_tokens if context.engine else None,
+        },
+        plan=plan_episodes(_task_ids(config, raw), config.trials, config.seed),
+    )
+
+
+async def play(
+    prepared: Prepared, writer: RunWriter, on_result: Callable[[Episode | Failure], None]
+) -> Driver:
+    """Play what ``writer`` still owes; every result is on disk before ``on_result`` hears of it.
+
+    Episodes that fail for a reason of infrastructure are played once more at the end; what fails again
+    stays owed. Ctrl-C lets running episodes finish and leaves the rest owed.
+    """
+    config = prepared.config
+    driver = Driver(
+        prepared.agent,
+        prepared.make_env,
+        concurrency=config.concurrency,
+        limits=Limits(turns=config.max_turns, seconds=config.max_seconds),
+        run_limits=Limits(cost=config.max_cost),
+    )
+    planned = {item.seed: item for item in writer.folder.plan}
+    named = isinstance(prepared.make_env().unwrapped, TextEnv)
+    with graceful_interrupt(driver):
+        for _ in range(2):
+            specs = [
+                EpisodeSpec(config.env, item.task_id if named else None, item.trial, item.seed)
+                for item in writer.owed()
+            ]
+            if not specs or driver.stopped:
+                break
+            async with aclosing(driver.run(specs)) as results:
+                async for result in results:
+                    if isinstance(result, Failure):
+                        writer.record_failure(planned[result.spec.seed], result)
+                    else:
+                        result.task_id = planned[result.seed].task_id
+                        writer.append(result)
+                    on_result(result)
+    return driver
+
+
+def policy_engine(config: RunConfig) -> Engine | None:
+    """The engine that plays the policy, or None where no model is named."""
+    if config.model is None and config.base_url is None:
+        return None
+    if config.model is None:
+        raise ConfigError("--base-url needs --model: the name of a model on that server")
+    return make_engine(config.model, config.base_url, config.engine, config.concurrency)
+
+
+def make_engine(model: str, base_url: str | None, kind: str, concurrency: int) -> Engine:
+    """An engine of ``kind`` for ``model``; see ``RunConfig.engine`` for what ``auto`` does."""
+    if kind == "auto":
+        local = "/" in model or Path(model).is_dir()
+        kind = "openai" if base_url or not local else "hf"
+    if kind == "openai":
+        from nlac_bench.rollout.openai import OpenAIEngine
+
+        return OpenAIEngine(model, base_url=base_url, token_data="none", concurrency=min(1000, concurrency))
+    if base_url:
+        raise ConfigError(f"engine {kind!r} runs the model here; --base-url is for engine 'openai'")
+    if kind == "hf":
+        from nlac_bench.rollout.hf import HFEngine
+
+        return HFEngine.from_pretrained(model)
+    from nlac_bench.rollout.vllm import VLLMEngine
+
+    return VLLMEngine(model)
+
+
+def _env_maker(config: RunConfig) -> Callable[[], gymnasium.Env[str, str]]:
+    kwargs = _data(config)
+    if config.user is not None:
+        kwargs["user"] = config.user
+    if config.tasks == "clean":
+        kwargs["tasks"] = "clean"
+    chat = _simulator(config)
+    if chat is not None:
+        kwargs["chat"] = chat
+    return lambda: _make(config.env, kwargs)
+
+
+def _make(env: str, kwargs: dict[str, Any]) -> gymnasium.Env[str, str]:
+    try:
+        return envs.make(env, **kwargs)
+    except TypeError as error:
+        raise ConfigError(
+            f"{env} cannot be made with {', '.join(kwargs) or 'no arguments'}: {error}"
+        ) from error
+
+
+def _data(config: RunConfig) -> dict[str, Any]:
+    return {name: value for name in ("split", "data") if (value := getattr(config, name)) is not None}
+
+
+def _simulator(config: RunConfig) -> ChatFn | None:
+    """The model behind the environment's user, oracle or judge; recorded or replayed as asked."""
+    sampling = {"model": config.user_model, "temperature": config.user_temperature}
+    if config.replay is not None:
+        return replaying(config.replay, sampling)
+    if config.user_model is None:
+        if config.record is not None:
+            raise ConfigError("--record has nothing to record: no --user-model is set")
+        return None
+    engine = make_engine(config.user_model, config.user_base_url, "auto", config.concurrency)
+    chat = chat_fn(engine, Sampling(temperature=config.user_temperature), seed=config.seed)
+    return chat if config.record is None else recording(chat, config.record, sampling)
+
+
+def _task_ids(config: RunConfig, env: Any) -> list[str]:
+    if not isinstance(env, TextEnv):
+        if config.tasks is not None:
+            raise ConfigError(
+                f"{config.env} is a plain Gymnasium environment and has no tasks to choose from"
+            )
+        return [f"episode-{i}" for i in range(config.limit or 100)]
+    ids = list(env.task_ids)
+    if config.tasks not in (None, "clean"):
+        chosen = [name.strip() for name in str(config.tasks).split(",") if name.strip()]
+        unknown = sorted(set(chosen) - set(ids))
+        if unknown:
+            raise ConfigError(
+                f"--tasks: {config.env} has no task {unknown[0]!r} in split {env.split!r}; the first are "
+                f"{', '.join(ids[:3])}"
+            )
+        ids = chosen
+    return ids[: config.limit]
+
+
+def _conditions(config: RunConfig, env: Any) -> dict[str, Any]:
+    """What is measured: equal in runs that can be compared."""
+    name, arguments = envs.parse(config.env)
+    conditions: dict[str, Any] = {
+        "env": envs.find(name).name,
+        "env_args": arguments,
+        "max_turns": config.max_turns,
+        "max_seconds": config.max_seconds,
+    }
+    if isinstance(env, TextEnv):
+        conditions |= {
+            "env_version": env.env_version,
+            "split": env.split,
+            "data_source": env.source.kind,
+            "data_sha256": env.source.sha256,
+        }
+    for attribute, label in (("reward", "reward"), ("user_kind", "user"), ("oracle_kind", "oracle")):
+        value = getattr(env, attribute, None)
+        if isinstance(value, str):
+            conditions[label] = value
+    if config.user_model is not None or config.replay is not None:
+        conditions["simulator"] = {"model": config.user_model, "temperature": config.user_temperature}
+    return conditions
