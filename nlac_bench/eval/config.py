@@ -1,4 +1,4 @@
-"""The configuration of a run: what `nlac-bench run` takes as flags, in a TOML file, or from an earlier run."""
+"""The configuration of a run: flags of `nlac-bench run`, a TOML file, or an earlier run's config.json."""
 
 import json
 import tomllib

@@ -6,7 +6,7 @@ import signal
 import time
 import traceback
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -105,7 +105,7 @@ class Driver:
         for task in playing:  # each once, also when two limits are reached: a second one would look foreign
             task.cancel()
 
-    async def run(self, specs: Sequence[EpisodeSpec]) -> AsyncIterator[Episode | Failure]:
+    async def run(self, specs: Sequence[EpisodeSpec]) -> AsyncGenerator[Episode | Failure, None]:
         """Play ``specs`` and yield each result as it ends, in that order.
 
         Leaving the iteration early drops what is being played (use ``contextlib.aclosing``).
