@@ -64,8 +64,25 @@ def episode_to_row(episode: Episode) -> dict[str, Any]:
     """``episode`` as plain dicts and lists, every field of its turns included."""
     row = {name: getattr(episode, name) for name in _EPISODE_FIELDS}
     row["turns"] = [_turn_to_row(turn) for turn in episode.turns]
-    row["usage"] = {role: asdict(usage) for role, usage in episode.usage.items()}
+    row["usage"] = usage_to_row(episode.usage)
     return row
+
+
+def usage_to_row(usage: Mapping[str, Usage]) -> dict[str, Any]:
+    """Costs by role as plain dicts."""
+    return {role: asdict(spent) for role, spent in usage.items()}
+
+
+def usage_from_row(row: Any) -> dict[str, Usage]:
+    """What ``usage_to_row`` wrote.
+
+    Raises:
+        EpisodeFormatError: naming the field that is wrong.
+    """
+    try:
+        return {role: _usage_from_row(spent) for role, spent in _is(row, dict, "usage").items()}
+    except KeyError as error:
+        raise EpisodeFormatError(f"usage lacks the field {error}") from None
 
 
 def _turn_to_row(turn: Turn) -> dict[str, Any]:
@@ -94,7 +111,7 @@ def episode_from_row(row: Mapping[str, Any]) -> Episode:
             success=None if row["success"] is None else _is(row["success"], bool, "success"),
             end_reason=_is(row["end_reason"], str, "end_reason"),
             info=_is(row["info"], dict, "info"),
-            usage={role: _usage_from_row(u) for role, u in _is(row["usage"], dict, "usage").items()},
+            usage=usage_from_row(row["usage"]),
             seconds=_number(row["seconds"], "seconds"),
         )
     except KeyError as error:

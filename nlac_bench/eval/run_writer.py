@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any, Self
 
 from nlac_bench.eval import manifest as manifests
-from nlac_bench.eval.episode_json import dump_line, episode_to_row
+from nlac_bench.eval.episode_json import dump_line, episode_to_row, usage_to_row
 from nlac_bench.eval.jsonl import Appender, FolderLock, RunFolderError, read_lines, write_atomically
 from nlac_bench.eval.rundir import FORMAT, RunFolder, row_key
 from nlac_bench.eval.secrets import redact, refuse_secrets, secret_values
 from nlac_bench.eval.seeds import Planned, first_duplicate
+from nlac_bench.rollout.driver import Failure
 from nlac_bench.types import Episode
 
-_MAX_ERROR_CHARS = 4_000
+_MAX_TEXT = 8_000
 
 
 class RunWriter:
@@ -166,15 +167,19 @@ class RunWriter:
             self._write("episodes.jsonl", line)
             self._done.add(key)
 
-    def record_error(self, item: Planned, error: BaseException, *, attempts: int = 1) -> None:
-        """Record that an episode could not be played; it stays owed and is never scored."""
+    def record_failure(self, item: Planned, failure: Failure) -> None:
+        """Record that an episode came to no result; it stays owed and is never scored."""
         row = {
             "task_id": item.task_id,
             "trial": item.trial,
             "seed": item.seed,
-            "error": type(error).__name__,
-            "message": str(error)[:_MAX_ERROR_CHARS],
-            "attempts": attempts,
+            "kind": failure.kind,
+            "error": failure.error,
+            "message": failure.message[:_MAX_TEXT],
+            "traceback": failure.traceback[-_MAX_TEXT:],
+            "turns": failure.turns,
+            "usage": usage_to_row(failure.usage),
+            "seconds": failure.seconds,
             "time": time.time(),
         }
         with self._guard:

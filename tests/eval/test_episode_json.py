@@ -124,7 +124,7 @@ def test_hostile_lines(line: bytes) -> None:
         ({"success": 1}, "success must be bool"),
         ({"turns": [{"text": 1}]}, "text must be str"),
         ({"extra": 1}, "unknown fields .'extra'.*newer version"),
-        ({"usage": {"policy": {"calls": 1}}}, "lacks the field 'prompt_tokens'"),
+        ({"usage": {"policy": {"calls": 1}}}, "usage lacks the field 'prompt_tokens'"),
         ({"seconds": "soon"}, "seconds must be a number"),
     ],
 )

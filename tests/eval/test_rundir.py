@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 from killed_run import CONDITIONS, PLAN, SUBJECT, play
 
-from nlac_bench.errors import EnvInfraError, NlacBenchError
+from nlac_bench.errors import NlacBenchError
+from nlac_bench.eval.episode_json import usage_from_row
 from nlac_bench.eval.jsonl import RunFolderError
 from nlac_bench.eval.run_writer import RunWriter
 from nlac_bench.eval.rundir import RunFolder
-from nlac_bench.types import Episode
+from nlac_bench.rollout.driver import EpisodeSpec, Failure
+from nlac_bench.types import Episode, Usage
 
 CHILD = Path(__file__).with_name("killed_run.py")
 
@@ -31,6 +33,11 @@ def create(path: Path, **changes: Any) -> RunWriter:
 
 def resume(path: Path, **changes: Any) -> RunWriter:
     return RunWriter.resume(path, **{"conditions": CONDITIONS, "subject": SUBJECT, "plan": PLAN, **changes})
+
+
+def fault(message: str, usage: dict[str, Usage] | None = None) -> Failure:
+    spec = EpisodeSpec("toy", "task-2", 0, 1)
+    return Failure(spec, "infra", "EnvInfraError", message, turns=1, usage=usage or {})
 
 
 def result(path: Path) -> list[Episode]:
@@ -263,14 +270,13 @@ def test_append_keeps_to_the_plan(tmp_path: Path) -> None:
             writer.append(episode)
         with pytest.raises(RunFolderError, match="with seed 1 was not planned"):
             writer.append(Episode("toy", PLAN[1].task_id, 0, 1, ""))
-        writer.record_error(PLAN[2], EnvInfraError("server down"), attempts=3)
+        writer.record_failure(PLAN[2], fault("server down", {"user": Usage(3, 10, 20)}))
         writer.log({"step": 1, "loss": float("nan")})
         assert len(writer.owed()) == 199
     run = RunFolder.open(tmp_path / "run")
     (error,) = run.errors()
-    assert (error["task_id"], error["error"], error["message"], error["attempts"]) == (
-        "task-2", "EnvInfraError", "server down", 3,
-    )  # fmt: skip
+    assert (error["task_id"], error["error"], error["message"]) == ("task-2", "EnvInfraError", "server down")
+    assert usage_from_row(error["usage"]) == {"user": Usage(3, 10, 20)}
     assert list(run.metrics()) == [{"step": 1, "loss": "NaN"}]
 
 
@@ -318,7 +324,7 @@ def test_keys_are_never_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(NlacBenchError, match=r"config\.base_url is a URL with a password"):
         create(tmp_path / "run", config={"base_url": f"https://me:{key}@example.com/v1"})
     with create(tmp_path / "run", config={"note": key, "max_tokens": 5, "base_url": "http://a/v1"}) as writer:
-        writer.record_error(PLAN[0], EnvInfraError(f"401: incorrect key {key}"))
+        writer.record_failure(PLAN[0], fault(f"401: incorrect key {key}"))
         writer.append(Episode("toy", PLAN[1].task_id, 0, PLAN[1].seed, f"you said {key}"))
     for path in (tmp_path / "run").rglob("*"):
         if path.is_file():
