@@ -30,12 +30,11 @@ class Over(Exception):
 
 
 @dataclass
-class RetailAgent:
+class TalkingAgent:
     """``say`` returns the user's reply, ``call`` a tool's observation."""
 
     say: Callable[[str], str]
     call: Callable[..., str]
-    steps: int = 0
     user_id: str = ""
     user: dict[str, Any] = field(default_factory=dict)
     heard: str = ""
@@ -44,11 +43,23 @@ class RetailAgent:
         """Serve the user until they leave."""
         self.heard = first
         try:
-            self._authenticate()
+            self.authenticate()
             while True:
-                self._serve()
+                kind = self.kind(self.heard)
+                if kind is None:
+                    self.tell("What would you like me to do?")
+                else:
+                    getattr(self, f"do_{kind}")(self.heard)
         except Over:
             return
+
+    def authenticate(self) -> None:
+        """Find out who the user is."""
+        raise NotImplementedError
+
+    def kind(self, text: str) -> str | None:
+        """What is asked for."""
+        raise NotImplementedError
 
     def tell(self, text: str) -> str:
         """Say something; the reply becomes what was last heard."""
@@ -65,7 +76,29 @@ class RetailAgent:
         except ValueError:
             return observation
 
-    def _authenticate(self) -> None:
+    def confirmed(self, proposal: str) -> bool:
+        """Whether the user says yes to ``proposal``."""
+        return self.tell(f"{proposal} Do you confirm (yes/no)?").startswith("Yes")
+
+    def act(self, report: str, name: str, **kwargs: Any) -> None:
+        """Call a tool and report."""
+        observation = self.call(name, **kwargs)
+        if observation.startswith("Error"):
+            self.refuse(f"I am unable to do that: {observation[7:]}.")
+        else:
+            self.tell(f"{report} Is there anything else I can help you with?")
+
+    def refuse(self, why: str) -> None:
+        """Say no."""
+        self.tell(f"I am sorry, but {why}")
+
+
+@dataclass
+class RetailAgent(TalkingAgent):
+    """Serves the user of a shop task."""
+
+    def authenticate(self) -> None:
+        """Look the user up by email, or by name and zip code."""
         request = self.heard
         while not self.user_id:
             email = re.search(r"[\w.]+@[\w.]+\w", self.heard)
@@ -82,16 +115,8 @@ class RetailAgent:
         if request is not self.heard:
             self.heard = request  # what the user wanted before giving their identity
 
-    def _serve(self) -> None:
-        text = self.heard
-        kind = self._kind(text)
-        if kind is None:
-            self.tell("What would you like me to do?")
-        else:
-            getattr(self, f"_{kind}")(text)
-
-    @staticmethod
-    def _kind(text: str) -> str | None:
+    def kind(self, text: str) -> str | None:
+        """What is asked for."""
         for kind, pattern in (
             ("other", r"as a present|invoice by post|courier|seller"),
             ("ask", r"\b(know|find out) "),
@@ -142,28 +167,15 @@ class RetailAgent:
         row = self.user["payment_methods"].get(method)
         return row is not None and ("balance" not in row or row["balance"] >= amount)
 
-    def _confirmed(self, proposal: str) -> bool:
-        reply = self.tell(f"{proposal} Do you confirm (yes/no)?")
-        return reply.startswith("Yes")
-
-    def _act(self, report: str, name: str, **kwargs: Any) -> None:
-        observation = self.call(name, **kwargs)
-        if observation.startswith("Error"):
-            self.refuse(f"I am unable to do that: {observation[7:]}.")
-        else:
-            self.tell(f"{report} Is there anything else I can help you with?")
-
-    def refuse(self, why: str) -> None:
-        """Say no."""
-        self.tell(f"I am sorry, but {why}")
-
     # --- requests -------------------------------------------------------------------------------
 
-    def _other(self, text: str) -> None:
+    def do_other(self, text: str) -> None:
+        """Hand over."""
         self.call("transfer_to_human_agents", summary=text)
         raise Over
 
-    def _cancel(self, text: str) -> None:
+    def do_cancel(self, text: str) -> None:
+        """Cancel a pending order."""
         order = self._order(text)
         if order is None or order["user_id"] != self.user_id:
             return self.refuse("I cannot help with an order that is not yours.")
@@ -175,13 +187,14 @@ class RetailAgent:
             text = self.tell("What is the reason for the cancellation: no longer needed, or ordered by mistake?")
         reason = "ordered by mistake" if "mistake" in text else "no longer needed"
         order_id = order["order_id"]
-        if self._confirmed(f"I will cancel order {order_id} with the reason '{reason}'."):
-            self._act(
+        if self.confirmed(f"I will cancel order {order_id} with the reason '{reason}'."):
+            self.act(
                 f"Order {order_id} has been cancelled.", "cancel_pending_order", order_id=order_id, reason=reason
             )
         return None
 
-    def _return(self, text: str) -> None:
+    def do_return(self, text: str) -> None:
+        """Return items of a delivered order."""
         order = self._order(text)
         if order is None or order["user_id"] != self.user_id:
             return self.refuse("I cannot help with an order that is not yours.")
@@ -194,8 +207,8 @@ class RetailAgent:
         if method != original and not method.startswith("gift_card"):
             return self.refuse("a refund can only go to the original payment method or a gift card.")
         names = " and ".join(f"the {row['name']}" for row in rows)
-        if self._confirmed(f"I will return {names} from order {order['order_id']}, with the refund to {method}."):
-            self._act(
+        if self.confirmed(f"I will return {names} from order {order['order_id']}, with the refund to {method}."):
+            self.act(
                 f"The return of {names} has been requested.",
                 "return_delivered_order_items",
                 order_id=order["order_id"],
@@ -204,7 +217,8 @@ class RetailAgent:
             )
         return None
 
-    def _swap(self, text: str) -> None:
+    def do_swap(self, text: str) -> None:
+        """Exchange items, or change those of a pending order."""
         order = self._order(text)
         if order is None or order["user_id"] != self.user_id:
             return self.refuse("I cannot help with an order that is not yours.")
@@ -226,8 +240,8 @@ class RetailAgent:
             for row, variant in zip(rows, new, strict=True)
         ]
         verb = "change" if pending else "exchange"
-        if self._confirmed(f"In order {order['order_id']} I will {verb} {'; '.join(parts)}, using {method}."):
-            self._act(
+        if self.confirmed(f"In order {order['order_id']} I will {verb} {'; '.join(parts)}, using {method}."):
+            self.act(
                 f"The items have been {verb}d.",
                 "modify_pending_order_items" if pending else "exchange_delivered_order_items",
                 order_id=order["order_id"],
@@ -237,14 +251,15 @@ class RetailAgent:
             )
         return None
 
-    def _order_address(self, text: str) -> None:
+    def do_order_address(self, text: str) -> None:
+        """Change an order's address."""
         order = self._order(text)
         if order is None or order["status"] != "pending":
             return self.refuse("only pending orders can be changed.")
         place = self._place(text)
         line = ", ".join(value for value in place.values() if value)
-        if self._confirmed(f"I will change the shipping address of order {order['order_id']} to {line}."):
-            self._act(
+        if self.confirmed(f"I will change the shipping address of order {order['order_id']} to {line}."):
+            self.act(
                 "The address has been changed.",
                 "modify_pending_order_address",
                 order_id=order["order_id"],
@@ -252,13 +267,15 @@ class RetailAgent:
             )
         return None
 
-    def _user_address(self, text: str) -> None:
+    def do_user_address(self, text: str) -> None:
+        """Change the default address."""
         place = self._place(text)
         line = ", ".join(value for value in place.values() if value)
-        if self._confirmed(f"I will change your default address to {line}."):
-            self._act("Your address has been updated.", "modify_user_address", user_id=self.user_id, **place)
+        if self.confirmed(f"I will change your default address to {line}."):
+            self.act("Your address has been updated.", "modify_user_address", user_id=self.user_id, **place)
 
-    def _order_payment(self, text: str) -> None:
+    def do_order_payment(self, text: str) -> None:
+        """Change how an order is paid."""
         order = self._order(text)
         if order is None or order["status"] != "pending":
             return self.refuse("only pending orders can be changed.")
@@ -266,8 +283,8 @@ class RetailAgent:
         first = order["payment_history"][0]
         if method == first["payment_method_id"] or not self._can_pay(method, first["amount"]):
             return self.refuse("I cannot use that payment method for this order.")
-        if self._confirmed(f"I will change the payment method of order {order['order_id']} to {method}."):
-            self._act(
+        if self.confirmed(f"I will change the payment method of order {order['order_id']} to {method}."):
+            self.act(
                 "The payment method has been changed.",
                 "modify_pending_order_payment",
                 order_id=order["order_id"],
@@ -275,7 +292,8 @@ class RetailAgent:
             )
         return None
 
-    def _ask(self, text: str) -> None:
+    def do_ask(self, text: str) -> None:
+        """Answer a question."""
         if "balance" in text or "left on my gift card" in text:
             cards = [row for row in self.user["payment_methods"].values() if row["source"] == "gift_card"]
             answer = f"Your gift card has a balance of ${cards[0]['balance']}."

@@ -43,9 +43,9 @@ def request(goal: Goal, pick: Pick, full: bool) -> str:
         case "book":
             return pick(("book a flight", "make a new booking")) + _route(goal) + details
         case "change_flights":
-            return pick((f"change the flights of {what}", f"move {what} to other flights")) + details
+            return pick((f"change the flights of {what}", f"rebook {what}")) + details
         case "change_cabin":
-            return pick((f"change the cabin of {what}", f"have another cabin class in {what}")) + details
+            return pick((f"change the cabin of {what}", f"switch the cabin class of {what}")) + details
         case "add_bags":
             return pick((f"add checked bags to {what}", f"bring more checked bags on {what}")) + details
         case "change_passengers":
@@ -144,18 +144,13 @@ def join(parts: Sequence[str]) -> str:
 
 def second_person(text: str) -> str:
     """``text`` in the first person, as one says it to the person: for instructions."""
-    for pattern, replacement in _SECOND_PERSON:
-        text = pattern.sub(replacement, text)
-    return text
+    return _FIRST_PERSON.sub(lambda found: _SECOND_PERSON[found[0]], text)
 
 
-_SECOND_PERSON = tuple(
-    (re.compile(pattern), replacement)
-    for pattern, replacement in (
-        (r"\bI am\b", "you are"), (r"\bI was\b", "you were"), (r"\bI\b", "you"), (r"\bmy\b", "your"),
-        (r"\bMy\b", "Your"), (r"\bmyself\b", "yourself"), (r"\bme\b", "you"), (r"\bmine\b", "yours"),
-    )
-)  # fmt: skip
+_SECOND_PERSON = {
+    "I am": "you are", "I was": "you were", "I": "you", "my": "your", "My": "Your", "me": "you",
+}  # fmt: skip
+_FIRST_PERSON = re.compile(r"\b(?:I am|I was|I|my|My|me)\b")
 
 
 def _route(goal: Goal) -> str:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from nlac_bench.envs.datasets import DataSource
 from nlac_bench.envs.tau.domain import Domain, DomainName, Tables, Task
+from nlac_bench.envs.tau.embedded.airline_tables import make_airline_tables
+from nlac_bench.envs.tau.embedded.airline_tasks import make_airline_tasks
 from nlac_bench.envs.tau.embedded.retail_tables import make_retail_tables
 from nlac_bench.envs.tau.embedded.retail_tasks import make_retail_tasks
 from nlac_bench.errors import UnknownIdError
@@ -25,8 +27,11 @@ def load_embedded(name: str) -> Domain:
         UnknownIdError: ``name`` is neither ``retail`` nor ``airline``.
     """
     if name == "retail":
-        made = make_retail_tables()
-        return _domain("retail", made.tables, make_retail_tasks(made))
+        shop = make_retail_tables()
+        return _domain("retail", shop.tables, make_retail_tasks(shop))
+    if name == "airline":
+        airline = make_airline_tables()
+        return _domain("airline", airline.tables, make_airline_tasks(airline))
     raise UnknownIdError(f"unknown τ-bench domain {name!r}; there are airline and retail")
 
 

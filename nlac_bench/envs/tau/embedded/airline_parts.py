@@ -1,0 +1,393 @@
+"""Goals of the embedded airline: each builder draws one that tables and policy allow, with its gold, or None."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from nlac_bench.envs.tau.domain import ToolCall
+from nlac_bench.envs.tau.embedded.airline_tables import CABINS, TODAY, AirlineTables, day, free_bags, traveller
+from nlac_bench.envs.tau.embedded.draws import Draws
+from nlac_bench.envs.tau.embedded.parts import Part, call, payment
+from nlac_bench.envs.tau.scripted_intent import Goal, Leg, Passenger, Payment
+from nlac_bench.envs.tau.scripted_phrases import CABINS as CABIN_WORDS
+
+AMOUNT = r"\$ ?\d{2,}|\b\d{2,}(\.\d+)? ?(dollars|usd)|\b\d{2,4}\b"
+PLANS = "my plans have changed"
+COVERED = ("I am ill", "the weather is bad")
+"""Reasons that insurance covers."""
+CANCELLED = "the airline cancelled one of its flights"
+
+
+@dataclass(slots=True)
+class Traveller:
+    """The user of one task, and what its earlier parts have used up."""
+
+    draws: Draws
+    level: str
+    user_id: str
+    made: AirlineTables
+    used: set[str] = field(default_factory=set)
+    """Reservations that an earlier part has changed: a second change could contradict it."""
+    spent: set[str] = field(default_factory=set)
+    """Payment methods whose balance an earlier part has changed."""
+    booked: bool = False
+
+    @property
+    def user(self) -> Mapping[str, Any]:
+        """The user's row."""
+        row: Mapping[str, Any] = self.made.tables["users"][self.user_id]
+        return row
+
+    def trips(self) -> list[Mapping[str, Any]]:
+        """The user's unused reservations."""
+        rows = [self.made.tables["reservations"][code] for code in self.user["reservations"]]
+        return [row for row in rows if row["reservation_id"] not in self.used]
+
+    def take(self, fits: Any) -> Mapping[str, Any] | None:
+        """An unused reservation for which ``fits`` holds, which later parts leave alone; None if there is none."""
+        fitting = [trip for trip in self.trips() if fits(trip)]
+        if not fitting:
+            return None
+        trip = self.draws.pick(fitting)
+        self.used.add(trip["reservation_id"])
+        return trip
+
+    def named(self, trip: Mapping[str, Any]) -> dict[str, Any]:
+        """The reservation as the user speaks of it: by its id, or on higher levels by its route."""
+        rows = [self.made.tables["reservations"][code] for code in self.user["reservations"]]
+        same = [r for r in rows if (r["origin"], r["destination"]) == (trip["origin"], trip["destination"])]
+        if self.level == "easy" or len(same) > 1 or self.draws.chance(0.6):
+            return {"record": trip["reservation_id"]}
+        return {"hint": f"my trip from {trip['origin']} to {trip['destination']}"}
+
+    def status(self, leg: Mapping[str, Any]) -> str:
+        """What has become of a flight."""
+        status: str = self.made.tables["flights"][leg["flight_number"]]["dates"][leg["date"]]["status"]
+        return status
+
+    def offer(self, number: str, date: str, cabin: str, seats: int) -> int | None:
+        """The price of a flight on a date, or None where it cannot be had."""
+        found = self.made.tables["flights"][number]["dates"].get(date, {})
+        if found.get("status") != "available" or found["available_seats"][cabin] < seats:
+            return None
+        price: int = found["prices"][cabin]
+        return price
+
+    def paying(self, amount: int) -> Payment | None:
+        """A credit card, or a gift card that holds ``amount``."""
+        methods = []
+        for row in self.user["payment_methods"].values():
+            card = row["source"] == "gift_card" and row["id"] not in self.spent and row["amount"] >= amount
+            if row["source"] == "credit_card" or card:
+                methods.append(row)
+        method = self.draws.pick(methods)
+        self.spent.add(method["id"])
+        return payment(self.draws, self.level, method)
+
+
+def whole(traveller_: Traveller, trip: Mapping[str, Any]) -> bool:
+    """Whether nothing of the trip has been flown."""
+    return all(leg["date"] > day(TODAY) for leg in trip["flights"])
+
+
+def cancellable(user: Traveller, trip: Mapping[str, Any]) -> str | None:
+    """The reason by which policy lets the trip be cancelled, or None."""
+    if not whole(user, trip):
+        return None
+    if any(user.status(leg) == "cancelled" for leg in trip["flights"]):
+        return CANCELLED
+    if trip["insurance"] == "yes" and trip["cabin"] != "business":
+        return user.draws.pick(COVERED)
+    if trip["cabin"] == "business" or trip["created_at"] > f"{day(TODAY - 1)}T15":
+        return PLANS
+    return None
+
+
+def cancel(user: Traveller) -> Part | None:
+    """A reservation that may be cancelled."""
+    trip = user.take(lambda row: cancellable(user, row))
+    if trip is None:
+        return None
+    goal = Goal("cancel", **user.named(trip), reason=cancellable(user, trip))
+    return Part(goal, (call("cancel_reservation", reservation_id=trip["reservation_id"]),))
+
+
+def refused_cancel(user: Traveller) -> Part | None:
+    """A reservation that may not be cancelled; mostly the user then asks something."""
+    trip = user.take(lambda row: whole(user, row) and cancellable(user, row) is None)
+    if trip is None:
+        return None
+    goal = Goal("cancel", record=trip["reservation_id"], reason=PLANS, forbidden=True)
+    return _then_ask(user, goal, trip)
+
+
+def flown(user: Traveller) -> Part | None:
+    """A trip that has begun: it is handed over. Ends the conversation, so it comes last."""
+    trip = user.take(lambda row: not whole(user, row))
+    if trip is None:
+        return None
+    goal = Goal("cancel", record=trip["reservation_id"], reason=PLANS, forbidden=True)
+    summary = f"The customer wants to cancel {trip['reservation_id']}, which is partly flown."
+    return Part(goal, (call("transfer_to_human_agents", summary=summary),))
+
+
+def change_flights(user: Traveller) -> Part | None:
+    """Other flights on the same route."""
+    trip = user.take(lambda row: row["cabin"] != "basic_economy" and whole(user, row))
+    if trip is None:
+        return None
+    moved = _moved(user, trip)
+    if moved is None:
+        return None
+    legs, difference = moved
+    paid = user.paying(difference)
+    if paid is None:
+        return None
+    goal = Goal("change_flights", **user.named(trip), legs=legs, payment=paid)
+    return Part(goal, (flights_call(trip, trip["cabin"], legs, paid),))
+
+
+def _moved(user: Traveller, trip: Mapping[str, Any]) -> tuple[tuple[Leg, ...], int] | None:
+    """A new itinerary in which the last flight is another one, and what it costs more."""
+    seats, cabin = len(trip["passengers"]), trip["cabin"]
+    *kept, last = trip["flights"]
+    earliest = int(kept[-1]["date"][-2:]) if kept else TODAY + 1
+    choices = []
+    for number in user.made.routes[last["origin"], last["destination"]]:
+        for place in range(max(earliest, TODAY) + 1, 31):
+            price = user.offer(number, day(place), cabin, seats)
+            if price is not None and (number, day(place)) != (last["flight_number"], last["date"]):
+                choices.append((number, day(place), price))
+    if not choices:
+        return None
+    number, date, price = user.draws.pick(choices)
+    legs = (*(Leg(leg["flight_number"], leg["date"]) for leg in kept), Leg(number, date))
+    return legs, (price - last["price"]) * seats
+
+
+def flights_call(trip: Mapping[str, Any], cabin: str, legs: tuple[Leg, ...], paid: Payment) -> ToolCall:
+    """The call that sets flights and cabin."""
+    return call(
+        "update_reservation_flights",
+        reservation_id=trip["reservation_id"],
+        cabin=cabin,
+        flights=[{"flight_number": leg.number, "date": leg.date} for leg in legs],
+        payment_id=paid.id,
+    )
+
+
+def refused_flights(user: Traveller) -> Part | None:
+    """Other flights in basic economy."""
+    trip = user.take(lambda row: row["cabin"] == "basic_economy" and whole(user, row))
+    if trip is None:
+        return None
+    moved = _moved(user, trip)
+    paid = user.paying(0)
+    if moved is None or paid is None:
+        return None
+    goal = Goal("change_flights", record=trip["reservation_id"], legs=moved[0], payment=paid, forbidden=True)
+    return _then_ask(user, goal, trip)
+
+
+def change_cabin(user: Traveller) -> Part | None:
+    """The same flights in another cabin."""
+    trip = user.take(lambda row: whole(user, row))
+    if trip is None:
+        return None
+    cabin = user.draws.pick([cabin for cabin in CABINS if cabin != trip["cabin"]])
+    swap = _cabin(user, trip, cabin)
+    if swap is None:
+        return None
+    paid, gold = swap
+    goal = Goal("change_cabin", **user.named(trip), cabin=cabin, payment=paid)
+    return Part(goal, (gold,))
+
+
+def _cabin(user: Traveller, trip: Mapping[str, Any], cabin: str) -> tuple[Payment, ToolCall] | None:
+    difference = 0
+    for leg in trip["flights"]:
+        price = user.offer(leg["flight_number"], leg["date"], cabin, len(trip["passengers"]))
+        if price is None:
+            return None
+        difference += (price - leg["price"]) * len(trip["passengers"])
+    paid = user.paying(difference)
+    if paid is None:
+        return None
+    legs = tuple(Leg(leg["flight_number"], leg["date"]) for leg in trip["flights"])
+    return paid, flights_call(trip, cabin, legs, paid)
+
+
+def other_cabin(user: Traveller) -> Part | None:
+    """A change of cabin, about which the user thinks better when asked to confirm."""
+    trip = user.take(lambda row: row["cabin"] == "basic_economy" and whole(user, row))
+    if trip is None:
+        return None
+    swap = _cabin(user, trip, "economy")
+    if swap is None:
+        return None
+    paid, gold = swap
+    goal = Goal("change_cabin", **user.named(trip), cabin="business", payment=paid)
+    return Part(replace(goal, change=replace(goal, cabin="economy")), (gold,))
+
+
+def add_bags(user: Traveller) -> Part | None:
+    """More checked bags."""
+    trip = user.take(lambda row: whole(user, row))
+    if trip is None:
+        return None
+    free = free_bags(user.user, trip["cabin"], len(trip["passengers"]))
+    bags = trip["total_baggages"] + user.draws.between(1, 2)
+    unpaid = max(0, bags - free)
+    paid = user.paying(50 * max(0, unpaid - trip["nonfree_baggages"]))
+    if paid is None:
+        return None
+    goal = Goal("add_bags", **user.named(trip), bags=bags, payment=paid)
+    gold = call(
+        "update_reservation_baggages",
+        reservation_id=trip["reservation_id"],
+        total_baggages=bags,
+        nonfree_baggages=unpaid,
+        payment_id=paid.id,
+    )
+    return Part(goal, (gold,))
+
+
+def change_passengers(user: Traveller) -> Part | None:
+    """Somebody else flies instead of the last passenger."""
+    trip = user.take(lambda row: whole(user, row))
+    if trip is None:
+        return None
+    people = [dict(person) for person in trip["passengers"]]
+    people[-1] = traveller(user.draws)
+    goal = Goal("change_passengers", **user.named(trip), passengers=tuple(Passenger(**p) for p in people))
+    gold = call("update_reservation_passengers", reservation_id=trip["reservation_id"], passengers=people)
+    return Part(goal, (gold,))
+
+
+def refused_passenger(user: Traveller) -> Part | None:
+    """One passenger fewer, which nobody can do."""
+    trip = user.take(lambda row: len(row["passengers"]) > 1 and whole(user, row))
+    if trip is None:
+        return None
+    people = tuple(Passenger(**person) for person in trip["passengers"][:-1])
+    goal = Goal("change_passengers", record=trip["reservation_id"], passengers=people, forbidden=True)
+    return _then_ask(user, goal, trip)
+
+
+def compensation(user: Traveller) -> Part | None:
+    """A certificate for a cancelled flight, to somebody who has a right to it."""
+    trip = user.take(lambda row: _cancelled(user, row) and _entitled(user, row))
+    if trip is None:
+        return None
+    goal = Goal("compensation", **user.named(trip), reason=CANCELLED)
+    amount = 100 * len(trip["passengers"])
+    return Part(goal, (call("send_certificate", user_id=user.user_id, amount=amount),))
+
+
+def refused_compensation(user: Traveller) -> Part | None:
+    """Compensation for somebody who has no right to it, or for a flight that was not cancelled."""
+    trip = user.take(lambda row: whole(user, row) and not (_cancelled(user, row) and _entitled(user, row)))
+    if trip is None:
+        return None
+    goal = Goal("compensation", record=trip["reservation_id"], reason=CANCELLED, forbidden=True)
+    return _then_ask(user, goal, trip)
+
+
+def _cancelled(user: Traveller, trip: Mapping[str, Any]) -> bool:
+    return any(user.status(leg) == "cancelled" for leg in trip["flights"])
+
+
+def _entitled(user: Traveller, trip: Mapping[str, Any]) -> bool:
+    return user.user["membership"] != "regular" or trip["insurance"] == "yes" or trip["cabin"] == "business"
+
+
+def book(user: Traveller) -> Part | None:
+    """A direct flight for the user, and on higher levels a saved passenger with them."""
+    if user.booked:
+        return None
+    draws = user.draws
+    origin, destination = draws.pick(list(user.made.routes))
+    number = draws.pick(user.made.routes[origin, destination])
+    date, cabin = day(draws.between(TODAY + 1, 30)), draws.pick(CABINS)
+    people = [{**user.user["name"], "dob": user.user["dob"]}]
+    if user.user["saved_passengers"] and draws.chance(0.4):
+        people.append(dict(user.user["saved_passengers"][0]))
+    price = user.offer(number, date, cabin, len(people))
+    if price is None:
+        return None
+    bags, insurance = draws.between(0, 3), draws.pick(("yes", "no", "no"))
+    unpaid = max(0, bags - free_bags(user.user, cabin, len(people)))
+    total = price * len(people) + 50 * unpaid + (30 * len(people) if insurance == "yes" else 0)
+    paid = user.paying(total)
+    if paid is None:
+        return None
+    user.booked = True
+    goal = Goal(
+        "book", origin=origin, destination=destination, trip="one_way", cabin=cabin, legs=(Leg(number, date),),
+        passengers=tuple(Passenger(**person) for person in people), bags=bags, insurance=insurance, payment=paid,
+    )  # fmt: skip
+    gold = call(
+        "book_reservation", user_id=user.user_id, origin=origin, destination=destination,
+        flight_type="one_way", cabin=cabin, flights=[{"flight_number": number, "date": date}],
+        passengers=people, payment_methods=[{"payment_id": paid.id, "amount": total}],
+        total_baggages=bags, nonfree_baggages=unpaid, insurance=insurance,
+    )  # fmt: skip
+    return Part(goal, (gold,))
+
+
+def ask_total(user: Traveller) -> Part | None:
+    """What a reservation cost."""
+    trips = user.trips()
+    if not trips:
+        return None
+    trip = user.draws.pick(trips)
+    named = user.named(trip)
+    what = f"reservation {trip['reservation_id']}" if "record" in named else named["hint"]
+    question = user.draws.pick((f"how much I paid for {what}", f"the total price of {what}"))
+    goal = Goal("ask", **named, question=question, answer=AMOUNT)
+    return Part(goal, (), (str(trip["payment_history"][0]["amount"]),))
+
+
+def ask_fare(user: Traveller) -> Part | None:
+    """What a flight costs."""
+    origin, destination = user.draws.pick(list(user.made.routes))
+    number = user.draws.pick(user.made.routes[origin, destination])
+    date, cabin = day(user.draws.between(TODAY + 1, 30)), user.draws.pick(CABINS)
+    price = user.offer(number, date, cabin, 1)
+    if price is None:
+        return None
+    words = CABIN_WORDS[cabin]
+    question = f"what flight {number} from {origin} to {destination} on {date} costs in {words}"
+    return Part(Goal("ask", question=question, answer=AMOUNT), (), (str(price),))
+
+
+def ask_balance(user: Traveller) -> Part | None:
+    """What is left on the gift card, before anything else happens to it."""
+    card = next(m for m in user.user["payment_methods"].values() if m["source"] == "gift_card")
+    if user.spent:
+        return None
+    question = user.draws.pick(("the balance of my gift card", "how much is left on my gift card"))
+    return Part(Goal("ask", question=question, answer=AMOUNT), (), (str(card["amount"]),))
+
+
+def beyond_tools(user: Traveller) -> Part | None:
+    """Something that only a human agent can do. Ends the conversation, so it comes last."""
+    wish = user.draws.pick(
+        (
+            "report a bag that got lost at the airport",
+            "book a seat for my dog in the hold",
+            "arrange a wheelchair at the gate",
+            "apply for a job as a pilot",
+        )
+    )
+    goal = Goal("other", question=wish, forbidden=True)
+    return Part(goal, (call("transfer_to_human_agents", summary=f"The customer wants to {wish}."),))
+
+
+def _then_ask(user: Traveller, goal: Goal, trip: Mapping[str, Any]) -> Part:
+    """Refused, and mostly followed by a question, so that doing nothing earns nothing."""
+    if user.draws.chance(0.2):
+        return Part(goal)
+    question = f"what I paid for reservation {trip['reservation_id']}"
+    ask = Goal("ask", record=trip["reservation_id"], question=question, answer=AMOUNT)
+    return Part(replace(goal, fallback=ask), (), (str(trip["payment_history"][0]["amount"]),))
