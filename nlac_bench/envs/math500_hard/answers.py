@@ -85,7 +85,9 @@ def _same_collections(gold: Node, pred: Node) -> bool:
     if _same_elements(gold_elements, pred_elements) or _same_elements(_solutions(gold), _solutions(pred)):
         return True
     different = {key(element): element for element in pred_elements}
-    if len(different) < len(pred_elements) and len({key(element) for element in gold_elements}) == len(gold_elements):
+    if len(different) < len(pred_elements) and len({key(element) for element in gold_elements}) == len(
+        gold_elements
+    ):
         return _same_elements(gold_elements, list(different.values()))  # a solution that is named twice
     if all(one.op == "rel" for one in (*gold_elements, *pred_elements)):
         return relations.same_conditions(gold_elements, pred_elements)
@@ -146,7 +148,9 @@ def _same_matrices(gold: Node, pred: Node) -> bool:
     if gold.op == "matrix" and pred.op == "matrix":
         return gold.value == pred.value and _same_in_order(gold.args, pred.args)
     matrix, other = (gold, pred) if gold.op == "matrix" else (pred, gold)
-    if matrix.op == "matrix" and other.op == "tuple" and other.value in ("()", "[]") and 1 in matrix.value:  # a vector
+    if (
+        matrix.op == "matrix" and other.op == "tuple" and other.value in ("()", "[]") and 1 in matrix.value
+    ):  # a vector
         return _same_in_order(gold.args, pred.args)
     matrices = [as_matrix(gold), as_matrix(pred)]  # a sum, a product or a multiple of matrices is worked out
     if matrices[0] is None or matrices[1] is None or matrices == [gold, pred]:

@@ -14,7 +14,9 @@ MAX_TAIL = 200_000
 MAX_PROSE = 20_000
 _MAX_BOXES = 20
 
-_TEMPLATE = re.compile(r"<\|(?:im_start|im_end|endoftext|eot_id|end_of_text|end|eom_id)\|>|</s>|<eos>|<end_of_turn>")
+_TEMPLATE = re.compile(
+    r"<\|(?:im_start|im_end|endoftext|eot_id|end_of_text|end|eom_id)\|>|</s>|<eos>|<end_of_turn>"
+)
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)(?![a-zA-Z])\s*")
 _BARE_BOX = re.compile(r"[-+]?[\d.,]+|\\?[A-Za-z]+")
 
@@ -25,11 +27,11 @@ def extract(text: str) -> str:
     found = boxed(text)
     if found is not None:
         return found
-    text = text[-MAX_PROSE:].strip()
-    inner = _only_math(text)
+    text = to_ascii(repair_escapes(text[-MAX_PROSE:])).strip()
+    inner = _only_math(_EMPHASIS.sub(r"\2", text))
     if is_bare(inner):
         return inner
-    return _from_prose(to_ascii(repair_escapes(text)).strip())
+    return _from_prose(text)
 
 
 def _last_message(text: str) -> str:
@@ -84,17 +86,23 @@ def _braced(text: str, start: int) -> str | None:
 # --- answers without a box -----------------------------------------------------------------------------------
 
 _DELIMITED = re.compile(
-    r"\$\$(?:[^$\\]|\\.)+\$\$|\$(?:[^$\\]|\\.)+\$|\\\[(?:[^\\]|\\[^\]])+\\\]|\\\((?:[^\\]|\\[^)])+\\\)", re.DOTALL
+    r"\$\$(?:[^$\\]|\\.)+\$\$|\$(?:[^$\\]|\\.)+\$|\\\[(?:[^\\]|\\[^\]])+\\\]|\\\((?:[^\\]|\\[^)])+\\\)",
+    re.DOTALL,
 )
 _JOIN = r"\s*(?:,?\s*and|,?\s*or|,|;)\s*"
 _SPANS = re.compile(rf"(?:{_DELIMITED.pattern})(?:{_JOIN}(?:{_DELIMITED.pattern}))*\s*(?:\\?%)?", re.DOTALL)
-_TEXT = re.compile(r"\\(?:text|mbox|mathrm|textbf|mathbf|operatorname|textit|boldsymbol|hbox|textnormal|begin|end)\s*\{[^{}]*\}")
+_TEXT = re.compile(
+    r"\\(?:text|mbox|mathrm|textbf|mathbf|operatorname|textit|boldsymbol|hbox|textnormal|begin|end)\s*\{[^{}]*\}"
+)
 _COMMAND = re.compile(r"\\[a-zA-Z]+")
 _WORDS = re.compile(r"[A-Za-z]{2,}|[^\W\d_A-Za-z]+")
 _MATH_WORDS = frozenset(
     "and or pi sqrt inf infty infinity am pm percent percentage pct per cent points degrees degree frac times cdot"
     " abs union theta alpha beta mod pmod in".split()
 )
+
+
+_EMPHASIS = re.compile(r"\A(\*\*|__|\*)([^*]+)\1\.?\Z")
 
 
 def _only_math(text: str) -> str:
@@ -139,7 +147,9 @@ _VALUE = re.compile(
     r"|(?<![A-Za-z0-9_.^{\\])-?\s?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+(?:,\d+)*)(?:\.\d+)?(?:\s*/\s*\d+(?![\d/]))?(?:\s*%)?"
     r"|(?<![A-Za-z0-9_.^{\\])-?\.\d+"
 )
-_CODE = re.compile(r"__\w+__|\(\)\.|\b(?:import|exec|eval|open|system|popen|getattr|lambda|input|print)\s*[(.:]|;\s*\w+\(")
+_CODE = re.compile(
+    r"__\w+__|\(\)\.|\b(?:import|exec|eval|open|system|popen|getattr|lambda|input|print)\s*[(.:]|;\s*\w+\("
+)
 _BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
 
 
@@ -162,12 +172,12 @@ def _after_anchor(rest: str) -> str:
     if spans:
         return _spans(spans.group())
     end = _END.search(rest)
-    sentence = (rest[: end.start()] if end else rest[:400]).strip(" *_.")
+    sentence = (rest[: end.start()] if end else rest[:400]).lstrip(" *_").rstrip(" *_.")
     if is_bare(sentence):
         return sentence
     found = _SPANS.findall(sentence)
     link = _LINK.match(sentence)
-    tail = sentence[link.end() :].strip(" *_.") if link else ""
+    tail = sentence[link.end() :].lstrip(" *_") if link else ""
     if tail and (is_bare(tail) or (found and tail.startswith(("$", "\\(", "\\[")))):
         return _spans(tail)
     if found:

@@ -5,20 +5,33 @@ import re
 from nlac_bench.envs.math500_hard.answers import same
 from nlac_bench.envs.math500_hard.extract import boxed, extract, is_bare
 from nlac_bench.envs.math500_hard.nodes import Node, TooComplex, UnknownCommand, Unreadable, walk
-from nlac_bench.envs.math500_hard.normalize import MAX_ANSWER, normalize, words
+from nlac_bench.envs.math500_hard.normalize import MAX_ANSWER, WRAPPER, normalize, words
 from nlac_bench.envs.math500_hard.parser import parse
 
 Verdict = tuple[bool | None, str]
 
 _DECIMAL = re.compile(r"([-+]?)(\d{1,3}(?:,\d{3})+|\d+|)(?:\.(\d+))?")
-_TIME = re.compile(r"(\d{1,2})(?::(\d{2}))?(?::(\d{2}))?([ap])m?")
+_TIME = re.compile(r"(\d{1,2})(?::(\d{2}))?(?::(\d{2}))?([ap])m")
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 _NUMERAL = re.compile(r"(-?[0-9A-Z]*[0-9][0-9A-Z]*)_\{?(\d{1,2})\}?")
 _WORDY = re.compile(r"[^\W\d_]{3,}")
-_CHOICE = re.compile(r"\(?([A-H])\)?[).:] \S.*|\(([A-H])\) ?\S.*")
-_OPERATORS = re.compile(r"[=<>+*/^_|\\]")
+_CHOICE = re.compile(r"\(?([A-H])\)?[).:] \S.*|\(([A-H])\)(?: -?)?[A-Za-z0-9\\$].*")
+_WORDS = re.compile(r"(?:[^\W_]|[\s,.;:!?'{}()~]|(?<=[^\W\d_])-(?=[^\W\d_]))+")
 # Constructs that the parser only recognises by their spelling; their value is math-verify's to find.
-_SYMBOLIC = ("int", "iint", "iiint", "oint", "lim", "sum", "prod", "cap", "setminus", "bigcup", "bigcap", "mod")
+_SYMBOLIC = (
+    "int",
+    "iint",
+    "iiint",
+    "oint",
+    "lim",
+    "sum",
+    "prod",
+    "cap",
+    "setminus",
+    "bigcup",
+    "bigcap",
+    "mod",
+)
 _PROVEN = "equal"
 
 
@@ -33,10 +46,10 @@ def quick(gold: str, pred: str) -> Verdict | None:
         return False, "no answer"
     answers = []
     for text in (gold, pred):
-        answer = boxed(text) if "oxed" in text or "box" in text else None
+        answer = boxed(text)
         if answer is None:
             answer = text.strip()
-            if len(answer) > 200 or "box" in answer or not is_bare(answer):
+            if len(answer) > 200 or not answer.isascii() or not is_bare(answer):
                 return None
         answers.append(normalize(answer) if len(answer) <= MAX_ANSWER else answer)
     if not answers[0] or not answers[1]:
@@ -81,7 +94,11 @@ def check(gold: str, pred: str) -> Verdict:
     if not pred_text:
         return False, "no answer"
     if len(gold) > MAX_ANSWER or len(pred) > MAX_ANSWER:
-        return (True, "identical") if gold == pred else (None, f"ungraded: an answer of over {MAX_ANSWER} characters")
+        return (
+            (True, "identical")
+            if gold == pred
+            else (None, f"ungraded: an answer of over {MAX_ANSWER} characters")
+        )
     if gold_text == pred_text:
         return True, "identical"
     if words(gold) == words(pred) and _is_words(gold) and _is_words(pred):
@@ -90,11 +107,16 @@ def check(gold: str, pred: str) -> Verdict:
 
 
 def _is_words(text: str) -> bool:
-    return bool(_WORDY.search(words(text))) and not _OPERATORS.search(words(text))
+    """Whether a text is words, in which spelling is all there is, rather than mathematics."""
+    return bool(_WORDY.search(text)) and bool(_WORDS.fullmatch(WRAPPER.sub(" ", text).strip(" $")))
 
 
 def _compare(gold: str, pred: str) -> Verdict:
-    if (letter := _chosen(pred)) and gold.strip("()") in (letter, f"\\text{{{letter}}}", f"\\text{{({letter})}}"):
+    if (letter := _chosen(pred)) and gold.strip("()") in (
+        letter,
+        f"\\text{{{letter}}}",
+        f"\\text{{({letter})}}",
+    ):
         return True, "the letter chosen"
     trees: list[Node | None] = []
     unread = ""
@@ -169,5 +191,6 @@ def _chosen(text: str) -> str | None:
 
 def _is_symbolic(tree: Node) -> bool:
     return any(
-        one.op == "opaque" and (one.value in _SYMBOLIC or one.value.startswith("determinant")) for one in walk(tree)
+        one.op == "opaque" and (one.value in _SYMBOLIC or one.value.startswith("determinant"))
+        for one in walk(tree)
     )

@@ -60,22 +60,31 @@ _DEGREES = re.compile(
 )
 # Explicit grouping (\, {,} ,\! and thin spaces) joins digits wherever it stands; a plain space only in a run of
 # groups of three that nothing else touches.
-_GROUP_COMMA = re.compile(r"(?<=\d)(?:\s*\{\s*,\s*\}\s*|\s*,\s*\\!\s*|\s*\{\s*,\s*\\!\s*\}\s*)(?=\d{3}(?!\d))")
+_GROUP_COMMA = re.compile(
+    r"(?<=\d)(?:\s*\{\s*,\s*\}\s*|\s*,\s*\\!\s*|\s*\{\s*,\s*\\!\s*\}\s*)(?=\d{3}(?!\d))"
+)
 _GROUP_THIN = re.compile(r"(?<=\d)\s*(?:(?<!\\)\\[,;:! ]|~)\s*(?=\d{3}(?!\d))")
-_GROUP_SPACE = re.compile(r"(?<![\w.,^_}/)\]\\] )(?<![\w.,^_}/)\]\\])\d{1,3}(?: \d{3})+(?![\w^_]| \d|\s*/|\s*\\frac)")
+_GROUP_SPACE = re.compile(
+    r"(?<![\w.,^_}/)\]\\] )(?<![\w.,^_}/)\]\\])\d{1,3}(?: \d{3})+(?![\w^_]| \d|\s*/|\s*\\frac)"
+)
 _SPACING = re.compile(r"(?<!\\)\\[,;:> ]|~")
 _QUOTES = re.compile(r"[`\"“”]")
 _SPACES = re.compile(r"\s+")
 _FRACTIONS = re.compile(r"\\(?:d|t|c|s|x|nice)frac(?![a-z])|\\sfrac(?![a-z])")
 _BINOMIALS = re.compile(r"\\[dt]binom(?![a-z])")
-_REPEATING = re.compile(r"(?<![\d.])(\d{0,30})\.(\d{0,30})\\(?:overline|bar|dot)\s*(?:\{\s*(\d{1,30})\s*\}|(\d))")
+_REPEATING = re.compile(
+    r"(?<![\d.])(\d{0,30})\.(\d{0,30})\\(?:overline|bar|dot)\s*(?:\{\s*(\d{1,30})\s*\}|(\d))"
+)
 
 
 def _one_character(match: re.Match[str]) -> str:
     character = match.group()
     if character in _SYMBOLS:
         return _SYMBOLS[character]
-    if unicodedata.category(character) in ("Cf", "Mn"):  # zero-width and combining marks show nothing of their own
+    if unicodedata.category(character) in (
+        "Cf",
+        "Mn",
+    ):  # zero-width and combining marks show nothing of their own
         return ""
     plain = unicodedata.normalize("NFKC", character)
     digits = [str(unicodedata.digit(c)) if unicodedata.category(c) == "Nd" else c for c in plain]
@@ -96,8 +105,12 @@ def to_ascii(text: str) -> str:
 
 def repair_escapes(text: str) -> str:
     """Backslashes that a string literal swallowed come back; other control characters become spaces."""
-    text = _LOST_ESCAPE.sub(lambda m: {"\t": "\\t", "\r": "\\r"}.get(m.group()) or _LOST_ESCAPES[m.group()], text)
-    return "".join(" " if c < " " and c not in "\n\t" else c for c in text) if not text.isprintable() else text
+    text = _LOST_ESCAPE.sub(
+        lambda m: {"\t": "\\t", "\r": "\\r"}.get(m.group()) or _LOST_ESCAPES[m.group()], text
+    )
+    return (
+        "".join(" " if c < " " and c not in "\n\t" else c for c in text) if not text.isprintable() else text
+    )
 
 
 def _repeating_decimal(match: re.Match[str]) -> str:
@@ -129,7 +142,7 @@ def normalize(text: str) -> str:
     return text.rstrip(" .,;:\\").lstrip(" ,;:")
 
 
-_WRAPPER = re.compile(r"\\(?:text|mbox|mathrm|textbf|textit|textrm|mathbf|emph|operatorname)\b\s*")
+WRAPPER = re.compile(r"\\(?:text|mbox|mathrm|textbf|textit|textrm|mathbf|emph|operatorname)\b\s*")
 _ARTICLE = re.compile(r"^(?:the|an?) (?=\S)")
 _WORD_NOISE = re.compile(r"[{}()\[\].!?*\\\"'“”]")
 NUMBER_WORDS = {
@@ -143,6 +156,6 @@ NUMBER_WORDS = {
 
 def words(text: str) -> str:
     """A text answer, ready to be compared: lower case, without wrappers, punctuation and articles."""
-    plain = _WORD_NOISE.sub("", _WRAPPER.sub(" ", text)).replace("-", " ").replace("~", " ")
+    plain = _WORD_NOISE.sub("", WRAPPER.sub(" ", text)).replace("-", " ").replace("~", " ")
     plain = _SPACES.sub(" ", plain).strip(" ,;:").casefold()
     return _ARTICLE.sub("", plain)

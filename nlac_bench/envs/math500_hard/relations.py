@@ -98,7 +98,12 @@ def _same_relations(gold: Node, pred: Node, same_answer: Same) -> bool:
         named, other = (gold, pred) if gold.value == ("in",) else (pred, gold)
         span = interval(other)
         return span is not None and named.args[0].op == "sym" and same_answer(named.args[1], span)
-    return spans[0] is not None and spans[1] is not None and _variable(gold) == _variable(pred) and same_answer(*spans)  # type: ignore[arg-type]
+    return (
+        spans[0] is not None
+        and spans[1] is not None
+        and _variable(gold) == _variable(pred)
+        and same_answer(*spans)
+    )  # type: ignore[arg-type]
 
 
 def _ends(equation: Node) -> Node:
@@ -133,7 +138,8 @@ def same_conditions(gold: Sequence[Node], pred: Sequence[Node]) -> bool:
             (
                 index
                 for index, (other, other_operator) in enumerate(pred_links)
-                if operator == other_operator and proportional(expression, other, positive=operator not in ("!=", "="))
+                if operator == other_operator
+                and proportional(expression, other, positive=operator not in ("!=", "="))
             ),
             None,
         )
@@ -187,7 +193,9 @@ def interval(node: Node) -> Node | None:
         operators.insert(0, "<")
     if middle.op != "sym" or not (is_constant(low) and is_constant(high)):
         return None
-    return Node("tuple", (low, high), ("[" if operators[0] == "<=" else "(") + ("]" if operators[1] == "<=" else ")"))
+    return Node(
+        "tuple", (low, high), ("[" if operators[0] == "<=" else "(") + ("]" if operators[1] == "<=" else ")")
+    )
 
 
 def merged(intervals: Sequence[Node | None]) -> list[Node]:

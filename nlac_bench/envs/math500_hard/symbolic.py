@@ -18,14 +18,19 @@ def equal(gold: str, pred: str) -> bool:
     """Whether math-verify holds two normalised answers to be equal and no number says otherwise."""
     if max(len(gold), len(pred)) > MAX_LENGTH or max(_nesting(gold), _nesting(pred)) > MAX_NESTING:
         return False
-    gold_parsed, pred_parsed = _parse(gold), _parse(pred)
-    if gold_parsed is None or pred_parsed is None:
+    try:
+        gold_parsed, pred_parsed = _parse(gold), _parse(pred)
+        if gold_parsed is None or pred_parsed is None:
+            return False
+        agreed = _math_verify().verify(
+            gold_parsed, pred_parsed, float_rounding=10, numeric_precision=_DIGITS, timeout_seconds=None,
+            raise_on_error=True,
+        )  # fmt: skip
+        return bool(agreed) and not _refuted(gold_parsed, pred_parsed)
+    except (MemoryError, RecursionError):
+        raise
+    except Exception:  # whatever sympy raises about an expression that it cannot handle
         return False
-    verify = _math_verify().verify
-    agreed = verify(
-        gold_parsed, pred_parsed, float_rounding=10, numeric_precision=_DIGITS, strict=True, timeout_seconds=None
-    )
-    return bool(agreed) and not _refuted(gold_parsed, pred_parsed)
 
 
 def _nesting(text: str) -> int:
@@ -48,7 +53,10 @@ def _refuted(gold: Any, pred: Any) -> bool:
     """Whether two numbers differ relatively: math-verify takes 1/2004! for 1/2006!, both being near 0."""
     import sympy
 
-    if not (isinstance(gold, sympy.Expr) and isinstance(pred, sympy.Expr)) or gold.free_symbols | pred.free_symbols:
+    if (
+        not (isinstance(gold, sympy.Expr) and isinstance(pred, sympy.Expr))
+        or gold.free_symbols | pred.free_symbols
+    ):
         return False
     a, b = sympy.N(gold.doit(), _DIGITS), sympy.N(pred.doit(), _DIGITS)
     if not (a.is_number and b.is_number):

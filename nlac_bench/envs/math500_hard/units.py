@@ -81,5 +81,5 @@ def factor(gold: str, pred: str) -> Fraction | None:
     if gold_unit[0] != pred_unit[0]:
         return None
     if gold_unit[1] != pred_unit[1]:
-        return Fraction(1) if gold_unit[2] == pred_unit[2] else None
+        return Fraction(1) if gold_unit[2] == pred_unit[2] and 1 in (gold_unit[1], pred_unit[1]) else None
     return Fraction(pred_unit[2] / gold_unit[2]) ** gold_unit[1]

@@ -186,7 +186,7 @@ class Evaluator:
             value = self._value(node)
         except (ZeroDivisionError, ValueError, TypeError, NotImplementedError, mp.NoConvergence) as error:
             raise Undefined(str(error) or type(error).__name__) from None
-        except (OverflowError, MemoryError) as error:
+        except OverflowError as error:
             raise TooComplex(f"a number out of range ({error})") from None
         if mp.isnan(value):
             raise Undefined("not a number")
@@ -282,7 +282,9 @@ class Evaluator:
             return self.mp.sqrt(radicand)
         odd = self.mp.isint(index) and int(index) % 2 == 1
         if odd and self.mp.im(radicand) == 0 and self.mp.re(radicand) < 0:
-            return -self.mp.root(-radicand, int(index)) if abs(index) < 10_000 else -((-radicand) ** (1 / index))
+            return (
+                -self.mp.root(-radicand, int(index)) if abs(index) < 10_000 else -((-radicand) ** (1 / index))
+            )
         return radicand ** (1 / index)
 
     def _fact(self, node: Node) -> Any:
