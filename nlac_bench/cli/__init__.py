@@ -6,31 +6,45 @@ from typing import Annotated
 import typer
 from gymnasium.error import Error as GymnasiumError
 
-from nlac_bench.cli import data, envs, floors, grade
+from nlac_bench.cli import data, doctor, envs, floors, grade, run
 from nlac_bench.cli.output import fail
 from nlac_bench.errors import NlacBenchError
 
 app = typer.Typer(
     name="nlac-bench",
     no_args_is_help=True,
+    pretty_exceptions_show_locals=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
     help="""Text environments and an honest benchmark harness for LLM agents.
 
     [bold]Look around[/bold]
       nlac-bench envs list                          what can be played
-      nlac-bench envs show tau_retail               one environment: rules, spaces, data
+      nlac-bench envs show tau_retail               its rules, spaces and data
       nlac-bench play twenty_questions              play it yourself
       nlac-bench play tau_retail --agent oracle     watch it being solved
 
     [bold]Measure[/bold]
-      nlac-bench floors                             what policies without a model earn
-      nlac-bench envs check my_pkg:MyEnv-v0         put your own environment through the contract
+      nlac-bench run --env tau_retail --agent oracle
+      nlac-bench run --env tau_retail --agent react --model NAME --base-url URL
+      nlac-bench resume runs/…                      go on where a run stopped
+      nlac-bench compare runs/A runs/B              is the difference real?
+      nlac-bench doctor                             what works on this machine
+      nlac-bench floors                             what needs no model
+      nlac-bench envs check my_pkg:MyEnv-v0         does your own keep the contract?
       nlac-bench grade answers.jsonl                grade mathematical answers
-      nlac-bench data verify tau                    are the data what they should be?""",
+      nlac-bench data verify tau                    are these the right data?""",
 )
 app.add_typer(envs.app, name="envs")
 app.add_typer(data.app, name="data")
+app.command("run")(run.run)
+app.command("eval", help="The same as run without training: measure an agent, or a trained checkpoint.")(
+    run.run
+)
+app.command("resume")(run.resume)
+app.command("score")(run.score)
+app.command("compare")(run.compare)
+app.command("doctor")(doctor.doctor)
 app.command("play")(envs.play)
 app.command("floors")(floors.floors)
 app.command("grade")(grade.grade)

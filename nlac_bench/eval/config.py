@@ -37,6 +37,7 @@ class RunConfig:
         engine: ``auto`` takes a server where ``base_url`` is set, transformers for a folder or a name with a
             slash, and OpenAI's API for any other name.
         max_tokens: longest reply of the policy, in tokens.
+        price, user_price: US dollars per million tokens in and out, as ``0.25,2``.
         user, user_model, user_base_url: who plays the environment's user (or oracle or judge).
         max_turns, max_seconds: administrative limits of each episode.
         max_cost: US dollars that the whole run may spend.
@@ -57,10 +58,12 @@ class RunConfig:
     engine: EngineKind = "auto"
     temperature: float = 0.0
     max_tokens: int = 1024
+    price: str | None = None
     user: str | None = None
     user_model: str | None = None
     user_base_url: str | None = None
     user_temperature: float = 0.0
+    user_price: str | None = None
     max_turns: int | None = None
     max_seconds: float | None = None
     max_cost: float | None = None
@@ -76,6 +79,26 @@ class RunConfig:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigError(f"{name} must be at least 1, got {value}")
+
+        if self.max_cost is not None and self.prices("price") is None and self.prices("user_price") is None:
+            raise ConfigError(
+                "max_cost needs to know what tokens cost: set price (and user_price) as '0.25,2'"
+            )
+
+    def prices(self, name: Literal["price", "user_price"]) -> tuple[float, float] | None:
+        """US dollars per million tokens (in, out), or None where they are not set.
+
+        Raises:
+            ConfigError: when they are not two numbers.
+        """
+        text = getattr(self, name)
+        if text is None:
+            return None
+        try:
+            into, out = (float(part) for part in text.split(","))
+        except ValueError:
+            raise ConfigError(f"{name} must be two numbers such as '0.25,2', got {text!r}") from None
+        return into, out
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON."""

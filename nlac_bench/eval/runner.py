@@ -122,18 +122,28 @@ def policy_engine(config: RunConfig) -> Engine | None:
         return None
     if config.model is None:
         raise ConfigError("--base-url needs --model: the name of a model on that server")
-    return make_engine(config.model, config.base_url, config.engine, config.concurrency)
+    return make_engine(
+        config.model, config.base_url, config.engine, config.concurrency, config.prices("price")
+    )
 
 
-def make_engine(model: str, base_url: str | None, kind: str, concurrency: int) -> Engine:
+def make_engine(
+    model: str, base_url: str | None, kind: str, concurrency: int, price: tuple[float, float] | None
+) -> Engine:
     """An engine of ``kind`` for ``model``; see ``RunConfig.engine`` for what ``auto`` does."""
     if kind == "auto":
         local = "/" in model or Path(model).is_dir()
         kind = "openai" if base_url or not local else "hf"
     if kind == "openai":
         from nlac_bench.rollout.openai import OpenAIEngine
+        from nlac_bench.rollout.openai_reply import Price
 
-        return OpenAIEngine(model, base_url=base_url, token_data="none", concurrency=min(1000, concurrency))
+        return OpenAIEngine(
+            model,
+            base_url=base_url,
+            concurrency=min(1000, concurrency),
+            price=None if price is None else Price(*price),
+        )
     if base_url:
         raise ConfigError(f"engine {kind!r} runs the model here; --base-url is for engine 'openai'")
     if kind == "hf":
@@ -179,7 +189,9 @@ def _simulator(config: RunConfig) -> ChatFn | None:
         if config.record is not None:
             raise ConfigError("--record has nothing to record: no --user-model is set")
         return None
-    engine = make_engine(config.user_model, config.user_base_url, "auto", config.concurrency)
+    engine = make_engine(
+        config.user_model, config.user_base_url, "auto", config.concurrency, config.prices("user_price")
+    )
     chat = chat_fn(engine, Sampling(temperature=config.user_temperature), seed=config.seed)
     return chat if config.record is None else recording(chat, config.record, sampling)
 

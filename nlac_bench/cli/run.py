@@ -1,0 +1,249 @@
+"""``nlac-bench run``, ``eval``, ``resume``, ``score``, ``compare``."""
+
+import asyncio
+import re
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
+from nlac_bench.cli.progress import RunProgress
+from nlac_bench.eval import estimate
+from nlac_bench.eval.compare import Measured, compare_all, comparison_table
+from nlac_bench.eval.compare import compare as compare_two
+from nlac_bench.eval.config import RunConfig, read_config
+from nlac_bench.eval.run_writer import RunWriter
+from nlac_bench.eval.rundir import RunFolder
+from nlac_bench.eval.runner import Prepared, play, prepare
+from nlac_bench.eval.score import rescore
+from nlac_bench.eval.summary import Summary, summarise, summary_of
+
+_RUN = "What to measure"
+_WHO = "Who plays"
+_SIM = "The environment's user, oracle or judge"
+_HOW = "How it is run"
+
+Env = Annotated[
+    str | None,
+    typer.Option(help="Environment: a name, a Gymnasium id, or 'Name@{json}'.", rich_help_panel=_RUN),
+]
+Agent = Annotated[
+    str | None,
+    typer.Option(help="react, act, tool_calling, oracle, silent, random, constant, transfer, a plug-in.",
+                 rich_help_panel=_WHO),
+]  # fmt: skip
+Split = Annotated[str | None, typer.Option(help="train or test.", rich_help_panel=_RUN)]
+Data = Annotated[str | None, typer.Option(help="embedded, official, or a folder.", rich_help_panel=_RUN)]
+Tasks = Annotated[
+    str | None, typer.Option(help="Task ids separated by commas, or 'clean' (τ).", rich_help_panel=_RUN)
+]
+Limit = Annotated[int | None, typer.Option(help="Only the first so many tasks.", rich_help_panel=_RUN)]
+Trials = Annotated[int | None, typer.Option(help="Episodes of each task.", rich_help_panel=_RUN)]
+Seed = Annotated[int | None, typer.Option(help="Base of all seeds.", rich_help_panel=_RUN)]
+Model = Annotated[
+    str | None,
+    typer.Option(help="A Hugging Face id or folder, or a model's name on a server.", rich_help_panel=_WHO),
+]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option(help="An OpenAI-compatible server, such as http://localhost:8000/v1.", rich_help_panel=_WHO),
+]
+Engine = Annotated[str | None, typer.Option(help="auto, openai, hf or vllm.", rich_help_panel=_WHO)]
+Temperature = Annotated[float | None, typer.Option(help="Of the policy; 0 is greedy.", rich_help_panel=_WHO)]
+MaxTokens = Annotated[int | None, typer.Option(help="Longest reply, in tokens.", rich_help_panel=_WHO)]
+Price = Annotated[
+    str | None,
+    typer.Option(help="US dollars per million tokens in and out, '0.25,2'.", rich_help_panel=_WHO),
+]
+User = Annotated[
+    str | None,
+    typer.Option(help="τ: scripted, llm, react, verify, reflection, human, none.", rich_help_panel=_SIM),
+]
+UserModel = Annotated[str | None, typer.Option(help="The model that plays it.", rich_help_panel=_SIM)]
+UserBaseUrl = Annotated[str | None, typer.Option(help="Its server.", rich_help_panel=_SIM)]
+UserPrice = Annotated[str | None, typer.Option(help="Its price, as --price.", rich_help_panel=_SIM)]
+Record = Annotated[str | None, typer.Option(help="Store its calls in this file.", rich_help_panel=_SIM)]
+Replay = Annotated[
+    str | None, typer.Option(help="Answer its calls from this file; needs no key.", rich_help_panel=_SIM)
+]
+Concurrency = Annotated[int | None, typer.Option(help="Episodes at once.", rich_help_panel=_HOW)]
+MaxTurns = Annotated[int | None, typer.Option(help="Cut an episode after so many.", rich_help_panel=_HOW)]
+MaxSeconds = Annotated[float | None, typer.Option(help="Cut an episode after so long.", rich_help_panel=_HOW)]
+MaxCost = Annotated[
+    float | None, typer.Option(help="Stop the run at so many US dollars.", rich_help_panel=_HOW)
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(help="Settings in TOML, or a run's config.json; flags win.", rich_help_panel=_HOW),
+]
+Out = Annotated[Path | None, typer.Option(help="The run's folder; default: runs/…", rich_help_panel=_HOW)]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Only print the plan and an estimate.", rich_help_panel=_HOW)
+]
+
+
+def run(
+    env: Env = None, agent: Agent = None, split: Split = None, data: Data = None, tasks: Tasks = None,
+    limit: Limit = None, trials: Trials = None, seed: Seed = None, model: Model = None,
+    base_url: BaseUrl = None, engine: Engine = None, temperature: Temperature = None,
+    max_tokens: MaxTokens = None, price: Price = None, user: User = None, user_model: UserModel = None,
+    user_base_url: UserBaseUrl = None, user_price: UserPrice = None, record: Record = None,
+    replay: Replay = None, concurrency: Concurrency = None, max_turns: MaxTurns = None,
+    max_seconds: MaxSeconds = None, max_cost: MaxCost = None, config: Config = None, out: Out = None,
+    dry_run: DryRun = False, as_json: JsonFlag = False,
+) -> None:  # fmt: skip
+    """Measure an agent on an environment; the result is a folder that can be resumed, scored and compared.
+
+    Examples:
+
+      nlac-bench run --env tau_retail --agent oracle
+
+      nlac-bench run --env tau_retail --agent react --model NAME --base-url http://localhost:8000/v1
+
+      nlac-bench run --env tau_airline --data official --agent act --model gpt-5 --user-model gpt-5 --dry-run
+
+      nlac-bench run --config runs/earlier/config.json --seed 1
+    """
+    flags = {name: value for name, value in locals().items() if name in RunConfig.__dataclass_fields__}
+    settings = {
+        **(read_config(config) if config else {}),
+        **{k: v for k, v in flags.items() if v is not None},
+    }
+    prepared = prepare(RunConfig.from_mapping(settings, str(config or "command line")))
+    if dry_run:
+        _show_estimate(prepared, as_json)
+        return
+    folder = out or _default_folder(prepared.config)
+    with RunWriter.create(
+        folder,
+        config=prepared.config.as_dict(),
+        conditions=prepared.conditions,
+        subject=prepared.subject,
+        plan=prepared.plan,
+    ) as writer:
+        _play(prepared, writer, as_json)
+
+
+def resume(
+    folder: Annotated[Path, typer.Argument(help="A run's folder.")], as_json: JsonFlag = False
+) -> None:
+    """Play what a run still owes: episodes that were interrupted, failed or never begun.
+
+    Refused when code, data, prompts or model differ from what the run began with.
+
+    Example:
+
+      nlac-bench resume runs/tau_retail-react-20260101-120000
+    """
+    started = RunFolder.open(folder)
+    prepared = prepare(RunConfig.from_mapping(started.config, str(folder / "config.json")))
+    with RunWriter.resume(
+        folder, conditions=prepared.conditions, subject=prepared.subject, plan=prepared.plan
+    ) as writer:
+        _play(prepared, writer, as_json)
+
+
+def _play(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
+    plan = writer.folder.plan
+    owed = len(writer.owed())
+    errors.print(
+        f"{owed} of {len(plan)} episodes to play; folder {escape(str(writer.folder.path))}", soft_wrap=True
+    )
+    with RunProgress(len(plan), len(plan) - owed) as progress:
+        driver = asyncio.run(play(prepared, writer, progress))
+    summary = summarise(writer.folder.path)
+    _show(summary, as_json)
+    if driver.stopped:
+        errors.print(
+            f"stopped early ({driver.stopped}); continue with: "
+            f"nlac-bench resume {escape(str(writer.folder.path))}",
+            soft_wrap=True,
+        )
+    counts = summary.outcomes.counts
+    raise typer.Exit(0 if counts.owed == 0 else 3)
+
+
+def _show(summary: Summary, as_json: bool) -> None:
+    if as_json:
+        print_json(summary.to_json())
+    else:
+        console.print(escape(summary.to_text()), soft_wrap=True)
+
+
+def _show_estimate(prepared: Prepared, as_json: bool) -> None:
+    found = estimate.of(prepared)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        console.print(escape(found.to_text()), soft_wrap=True)
+
+
+def _default_folder(config: RunConfig) -> Path:
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{config.env.split('@')[0]}-{config.agent}").strip("-")
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    folder = Path("runs") / f"{name}-{stamp}"
+    counter = 2
+    while folder.exists():
+        folder = Path("runs") / f"{name}-{stamp}-{counter}"
+        counter += 1
+    return folder
+
+
+def score(
+    folder: Annotated[Path, typer.Argument(help="A run's folder.")],
+    by: Annotated[
+        str | None,
+        typer.Option(help="A reward part to score by, such as 'strict' (τ); default: as it was played."),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Summarise a run again, or score its saved episodes by another rule, without playing anything.
+
+    Example:
+
+      nlac-bench score runs/tau_retail-react-20260101-120000 --by strict
+    """
+    run_folder = RunFolder.open(folder)
+    if by is None:
+        _show(summarise(run_folder), as_json)
+        return
+    conditions, subject = run_folder.conditions, run_folder.subject
+    rescored = summary_of(
+        rescore(run_folder, by), str(folder), f"{conditions['env']} ({by})", subject["agent"]
+    )
+    _show(rescored, as_json)
+
+
+def compare(
+    folders: Annotated[list[Path], typer.Argument(help="Two or more runs on the same tasks.")],
+    metric: Annotated[str, typer.Option(help="success or reward.")] = "success",
+    tasks: Annotated[
+        str, typer.Option(help="'all' wants the same tasks in every run; 'common' takes those that all have.")
+    ] = "all",
+    as_json: JsonFlag = False,
+) -> None:
+    """Compare runs task by task: the difference with its 95 % interval, and a verdict.
+
+    Of more than two runs each pair is compared, with Holm's correction over the table.
+
+    Example:
+
+      nlac-bench compare runs/react runs/nlac
+    """
+    runs: list[Any] = [Measured.read(folder) for folder in folders]
+    if len(runs) < 2:
+        raise ValueError(f"a comparison takes at least two runs, got {len(runs)}")
+    if len(runs) == 2:
+        found = compare_two(*runs, metric=metric, tasks=tasks)  # type: ignore[arg-type]
+        if as_json:
+            print_json(found.to_json())
+        else:
+            console.print(escape(found.to_text()), soft_wrap=True)
+        return
+    table = compare_all(runs, metric=metric, tasks=tasks)  # type: ignore[arg-type]
+    if as_json:
+        print_json({"comparisons": [each.to_json() for each in table]})
+    else:
+        console.print(escape(comparison_table(table)), soft_wrap=True)
