@@ -1,0 +1,143 @@
+"""What a question asks, as a formula over tests of the hidden object, in three-valued logic.
+
+A test has a value for every object at once, an ``int8`` vector of +1 (yes), -1 (no) and 0 (not known), so
+that "and" is the minimum, "or" the maximum and "not" the sign: Kleene's strong logic of three values.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+from typing import Literal, Protocol, TypeAlias
+
+import numpy as np
+
+Truth: TypeAlias = np.ndarray
+"""``int8 [objects]`` of +1, 0 and -1."""
+Comparison: TypeAlias = Literal[">", "<", "="]
+
+
+@dataclass(frozen=True, slots=True)
+class Attr:
+    """An attribute of the knowledge base, such as ``fur``."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """"It is a …" with a noun that may name an object, a category, or both. The only way to guess."""
+
+    key: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many of a part it has."""
+
+    part: str
+    comparison: Comparison
+    number: float
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """A measure (bulk, height, length, weight, price) against a number in cm, kg or dollars."""
+
+    measure: Literal["height", "length", "weight", "price"]
+    comparison: Comparison
+    number: float
+
+
+@dataclass(frozen=True, slots=True)
+class BulkCompare:
+    """Bigger or smaller than a thing of this size rank and longest dimension in cm."""
+
+    comparison: Comparison
+    rank: float
+    cm: float
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """True of every object, or of none: "is it a thing", "is it a giraffe" where no object is one."""
+
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A part of the question that tests nothing in the knowledge base."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Negation."""
+
+    part: "Formula"
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """Conjunction."""
+
+    parts: tuple["Formula", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Disjunction."""
+
+    parts: tuple["Formula", ...]
+
+
+Atom: TypeAlias = Attr | Noun | Count | Compare | BulkCompare | Const | Unknown
+Formula: TypeAlias = Atom | Not | And | Or
+
+
+class AtomValues(Protocol):
+    """What knows the objects."""
+
+    def truth(self, atom: Atom) -> Truth:
+        """The value of ``atom`` for every object."""
+
+
+def evaluate(formula: Formula, values: AtomValues) -> Truth:
+    """The value of ``formula`` for every object."""
+    if isinstance(formula, Not):
+        return -evaluate(formula.part, values)
+    if isinstance(formula, And):
+        return reduce(np.minimum, (evaluate(part, values) for part in formula.parts))
+    if isinstance(formula, Or):
+        return reduce(np.maximum, (evaluate(part, values) for part in formula.parts))
+    return values.truth(formula)
+
+
+def conjunction(*parts: Formula) -> Formula:
+    """The parts joined by "and"; parts that are always true are left out."""
+    kept = tuple(part for part in parts if part != Const(True))
+    return Const(True) if not kept else kept[0] if len(kept) == 1 else And(kept)
+
+
+def nouns(formula: Formula) -> Iterator[Noun]:
+    """Every noun in ``formula``."""
+    if isinstance(formula, Noun):
+        yield formula
+    elif isinstance(formula, Not):
+        yield from nouns(formula.part)
+    elif isinstance(formula, (And, Or)):
+        for part in formula.parts:
+            yield from nouns(part)
+
+
+def claimed(formula: Formula) -> list[Noun]:
+    """The nouns that a "yes" would make true for certain: not those under "or" or "not".
+
+    An "or" of different names for one thing is settled by whoever knows the names.
+    """
+    if isinstance(formula, Noun):
+        return [formula]
+    if isinstance(formula, And):
+        return [noun for part in formula.parts for noun in claimed(part)]
+    return []

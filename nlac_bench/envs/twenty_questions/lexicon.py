@@ -1,0 +1,86 @@
+"""The lexicon: which phrase, standing where in a question, tests which attribute."""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from nlac_bench.envs.twenty_questions.formula import Attr, Formula, Not, Or
+from nlac_bench.envs.twenty_questions.knowledge import ROLES, Attribute, KnowledgeBase, embedded
+from nlac_bench.envs.twenty_questions.words import noun_key, tokens, verb_key
+
+NOUN_ROLES = frozenset({"noun", "have", "material", "place", "by", "power", "colour"})
+"""Roles whose phrases are nouns, where "wings" is "wing" but "painting" is not "paint"."""
+
+SKIPPED = frozenset({"a", "its", "it"})
+"""Tokens that never tell two phrases of one role apart: determiners, and the pronoun of the hidden object,
+which English puts anywhere in a phrase ("put it on", "put on") or leaves out ("something you put on")."""
+
+
+class Lexicon:
+    """Phrase tables by role. Read-only after construction.
+
+    Args:
+        attributes: the attributes and their phrases.
+        extra_nouns: further nouns that "is it a …" may name (objects, their names, word-net ancestors).
+        extra_parts: further nouns for "does it have …", each with the id of its attribute.
+        references: names of things that sizes are compared to.
+    """
+
+    def __init__(
+        self,
+        attributes: Iterable[Attribute],
+        extra_nouns: Iterable[tuple[str, ...]],
+        extra_parts: Mapping[tuple[str, ...], str] | None = None,
+    ) -> None:
+        self.tables: dict[str, dict[tuple[str, ...], Formula]] = {role: {} for role in ROLES}
+        self.nouns = set(extra_nouns)
+        for attribute in attributes:
+            for role, phrases in attribute.phrases.items():
+                for phrase in phrases:
+                    self._add(role, phrase, attribute.id)
+        for key, attribute_id in (extra_parts or {}).items():
+            self._join("have", key, Attr(attribute_id))
+
+    def find(self, role: str, words: Iterable[str]) -> Formula | None:
+        """What ``words`` test when they stand in ``role``, or None."""
+        return self.tables[role].get(self.key(role, words))
+
+    def key(self, role: str, words: Iterable[str]) -> tuple[str, ...]:
+        """The key of ``words`` in ``role``'s table."""
+        to_key = noun_key if role in NOUN_ROLES else verb_key
+        return tuple(to_key(w) for w in words if w not in SKIPPED)
+
+    def _add(self, role: str, phrase: str, attribute_id: str) -> None:
+        formula: Formula = Attr(attribute_id)
+        if phrase.startswith("!"):
+            formula = Not(formula)
+        key = self.key(role, tokens(phrase.lstrip("!")))
+        if key:
+            self._join(role, key, formula)
+
+    def _join(self, role: str, key: tuple[str, ...], formula: Formula) -> None:
+        """Add a reading; a phrase with several readings is true when one of them is."""
+        present = self.tables[role].get(key)
+        if present is None:
+            self.tables[role][key] = formula
+        elif present != formula and not (isinstance(present, Or) and formula in present.parts):
+            parts = present.parts if isinstance(present, Or) else (present,)
+            self.tables[role][key] = Or((*parts, formula))
+
+
+def object_nouns(kb: KnowledgeBase) -> set[tuple[str, ...]]:
+    """The keys of all names of ``kb``'s objects, and of the nouns that are known to name none."""
+    named = {name_key(name) for names in ((*kb.names,), *kb.aliases) for name in names}
+    return named | kb.foreign
+
+
+@lru_cache(maxsize=65536)
+def name_key(name: str) -> tuple[str, ...]:
+    """The key under which an object's name is compared: whole words, in the singular, without articles."""
+    return tuple(noun_key(t) for t in tokens(name) if t not in ("a", "its"))
+
+
+@lru_cache(maxsize=1)
+def embedded_lexicon() -> Lexicon:
+    """The lexicon of the embedded knowledge base."""
+    kb = embedded()
+    return Lexicon(kb.attributes, object_nouns(kb))

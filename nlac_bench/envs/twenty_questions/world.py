@@ -1,0 +1,177 @@
+"""A world of objects: what they are called, what is true of them, and how questions about them are read."""
+
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from nlac_bench.envs.twenty_questions.formula import (
+    Atom,
+    Attr,
+    BulkCompare,
+    Compare,
+    Const,
+    Count,
+    Formula,
+    Noun,
+    Truth,
+    claimed,
+    evaluate,
+    nouns,
+)
+from nlac_bench.envs.twenty_questions.knowledge import KnowledgeBase, embedded
+from nlac_bench.envs.twenty_questions.lexicon import Lexicon, embedded_lexicon, name_key
+from nlac_bench.envs.twenty_questions.parser import Parser
+
+MEASURE_MARGIN = 1.15
+"""Within this ratio of the number asked for, a measure is too close to call and the answer is not known."""
+BULK_MARGIN = 1.25
+
+
+class World:
+    """Objects that can be hidden, and the truth about them. Read-only after construction.
+
+    Args:
+        kb: the objects and what is known of them.
+        lexicon: the phrases that name it.
+        more_nouns: noun → ``int8 [objects]`` of what is (+1), is not (-1) or may be (0) called so, beyond
+            the objects' own names (official data: the WordNet ancestors).
+    """
+
+    def __init__(
+        self, kb: KnowledgeBase, lexicon: Lexicon, more_nouns: Mapping[tuple[str, ...], np.ndarray] | None = None
+    ) -> None:
+        self.kb = kb
+        self.lexicon = lexicon
+        self.names = kb.names
+        self.index = {name: i for i, name in enumerate(kb.names)}
+        self._more_nouns = more_nouns or {}
+        self._parsed: dict[tuple[str, ...], Formula] = {}
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def parser(self) -> Parser:
+        """The reader of questions about this world."""
+        return Parser(self.lexicon, self.kb)
+
+    @cached_property
+    def name_keys(self) -> tuple[frozenset[tuple[str, ...]], ...]:
+        """For each object the keys of all names that a guess may use."""
+        return tuple(
+            frozenset(name_key(n) for n in (name, *aliases))
+            for name, aliases in zip(self.kb.names, self.kb.aliases, strict=True)
+        )
+
+    @cached_property
+    def _named(self) -> Mapping[tuple[str, ...], np.ndarray]:
+        by_key: dict[tuple[str, ...], np.ndarray] = {}
+        for i, keys in enumerate(self.name_keys):
+            for key in keys:
+                by_key.setdefault(key, np.zeros(len(self), dtype=bool))[i] = True
+        return by_key
+
+    def read(self, words: tuple[str, ...]) -> Formula:
+        """The formula of a question, given as tokens; remembered."""
+        formula = self._parsed.get(words)
+        if formula is None:
+            if len(self._parsed) > 20_000:
+                self._parsed.clear()
+            formula = self._parsed[words] = self.parser.read(words)
+        return formula
+
+    def truth_of(self, formula: Formula) -> Truth:
+        """The value of ``formula`` for every object, ``int8 [objects]``."""
+        return evaluate(formula, self)
+
+    def guessed(self, formula: Formula) -> frozenset[int]:
+        """The objects that ``formula`` names as the answer.
+
+        A guess claims one thing: "is it a violin", "is it a brown violin", also "is it a couch or sofa",
+        whose names are one object's. "Is it a violin or a cello", "is it not a violin" and "is it like a
+        violin" are questions, but no guesses.
+        """
+        named = [self._named.get(noun.key) for noun in (claimed(formula) or list(nouns(formula)))]
+        if not named or any(n is None for n in named):
+            return frozenset()
+        common = np.logical_and.reduce(named)  # type: ignore[arg-type]
+        if not claimed(formula) and not _is_choice_of_names(formula):
+            return frozenset()
+        return frozenset(int(i) for i in np.flatnonzero(common))
+
+    def named_objects(self, formula: Formula) -> int:
+        """How many different things the question names."""
+        keys = {noun.key for noun in nouns(formula)}
+        groups = {frozenset(np.flatnonzero(self._named[k])) if k in self._named else k for k in keys}
+        return len(groups)
+
+    def truth(self, atom: Atom) -> Truth:
+        """The value of one test for every object."""
+        n = len(self)
+        if isinstance(atom, Attr):
+            return self.kb.cells[self.kb.row[atom.id]]
+        if isinstance(atom, Noun):
+            return self._noun(atom.key)
+        if isinstance(atom, Count):
+            return _compare(self.kb.counts[atom.part], atom.comparison, atom.number, margin=1.0)
+        if isinstance(atom, Compare):
+            values = self.kb.measures[atom.measure]
+            return _compare(values, atom.comparison, atom.number, margin=MEASURE_MARGIN)
+        if isinstance(atom, BulkCompare):
+            return self._bulk(atom)
+        if isinstance(atom, Const):
+            return np.full(n, 1 if atom.value else -1, dtype=np.int8)
+        return np.zeros(n, dtype=np.int8)
+
+    def _noun(self, key: tuple[str, ...]) -> Truth:
+        named = self._named.get(key)
+        attribute = self.lexicon.tables["noun"].get(key)
+        value = np.full(len(self), -1, dtype=np.int8)
+        if key in self._more_nouns:
+            value = np.maximum(value, self._more_nouns[key])
+        if attribute is not None:
+            value = np.maximum(value, evaluate(attribute, self))
+        return value if named is None else np.where(named, 1, value).astype(np.int8)
+
+    def _bulk(self, atom: BulkCompare) -> Truth:
+        """Bulk against a yardstick: by size rank, and by length where the ranks are next to each other."""
+        rank, cm = self.kb.size_rank, self.kb.measures["length"]
+        step = rank - atom.rank
+        with np.errstate(invalid="ignore"):
+            longer = cm > atom.cm * BULK_MARGIN
+            shorter = cm * BULK_MARGIN < atom.cm
+            half = atom.rank % 1 != 0  # a yardstick between two ranks parts all objects
+            bigger = (step >= 2) | ((step > 0) & (half | longer)) | ((step == 0) & (cm > atom.cm * 1.6))
+            smaller = (step <= -2) | ((step < 0) & (half | shorter)) | ((step == 0) & (cm * 1.6 < atom.cm))
+        if atom.comparison == "=":
+            near = np.abs(step) < 0.9
+            return np.where(bigger | smaller, np.where(near, 0, -1), 1).astype(np.int8)
+        yes, no = (bigger, smaller) if atom.comparison == ">" else (smaller, bigger)
+        same = (step == 0) & (np.abs(cm - atom.cm) <= 0.01 * atom.cm)  # nothing is bigger than itself
+        value = np.where(yes, 1, np.where(no | same, -1, 0))
+        value[np.isnan(rank)] = 0
+        return value.astype(np.int8)
+
+
+def _is_choice_of_names(formula: Formula) -> bool:
+    from nlac_bench.envs.twenty_questions.formula import Or
+
+    return isinstance(formula, Or) and all(isinstance(part, Noun) for part in formula.parts)
+
+
+def _compare(values: np.ndarray, comparison: str, number: float, margin: float) -> Truth:
+    with np.errstate(invalid="ignore"):
+        above, below = values > number * margin, values * margin < number
+        if comparison == "=":
+            equal = (values * margin >= number) & (values <= number * margin)
+            return np.where(np.isnan(values), 0, np.where(equal, 1, -1)).astype(np.int8)
+        yes, no = (above, below) if comparison == ">" else (below, above)
+        no = no | (values == number)
+    return np.where(yes, 1, np.where(no, -1, 0)).astype(np.int8)
+
+
+@lru_cache(maxsize=1)
+def embedded_world() -> World:
+    """The world of the embedded objects."""
+    return World(embedded(), embedded_lexicon())
