@@ -97,12 +97,17 @@ class TalkingAgent:
 class RetailAgent(TalkingAgent):
     """Serves the user of a shop task."""
 
+    orders: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Orders looked up; nobody needs one again after it changed its status."""
+
     def authenticate(self) -> None:
         """Look the user up by email, or by name and zip code."""
         request = self.heard
         while not self.user_id:
             email = re.search(r"[\w.]+@[\w.]+\w", self.heard)
-            named = re.search(r"(?:I am|[Mm]y name is) (\w+) (\w+)(?:,| and my) zip code (?:is )?(\d{5})", self.heard)
+            named = re.search(
+                r"(?:I am|[Mm]y name is) (\w+) (\w+)(?:,| and my) zip code (?:is )?(\d{5})", self.heard
+            )
             if email:
                 self.user_id = self.call("find_user_id_by_email", email=email[0])
             elif named:
@@ -137,16 +142,23 @@ class RetailAgent(TalkingAgent):
         for _ in range(3):
             found, hint = ID.search(text), HINT.search(text)
             if found:
-                order = self.read("get_order_details", order_id=found[0])
-                return order if isinstance(order, dict) else None
+                return self._row(found[0])
             if hint:
                 for order_id in self.user["orders"]:
-                    order = self.read("get_order_details", order_id=order_id)
-                    if any(item["name"] == hint[1] for item in order["items"]):
-                        return dict(order)
+                    order = self._row(order_id)
+                    if order and any(item["name"] == hint[1] for item in order["items"]):
+                        return order
                 return None
             text = self.tell("What is the order id?")
         return None
+
+    def _row(self, order_id: str) -> dict[str, Any] | None:
+        if order_id not in self.orders:
+            order = self.read("get_order_details", order_id=order_id)
+            if not isinstance(order, dict):
+                return None
+            self.orders[order_id] = order
+        return self.orders[order_id]
 
     def _method(self, text: str, question: str) -> str:
         for _ in range(3):
@@ -155,7 +167,9 @@ class RetailAgent(TalkingAgent):
             if found:
                 return found[0]
             for method in self.user["payment_methods"].values():
-                words = {"paypal": "PayPal", "gift_card": "gift card"}.get(method["source"], method.get("last_four"))
+                words = {"paypal": "PayPal", "gift_card": "gift card"}.get(
+                    method["source"], method.get("last_four")
+                )
                 if words and words in text:
                     return str(method["id"])
             text = self.tell(question)
@@ -184,12 +198,17 @@ class RetailAgent(TalkingAgent):
         for _ in range(2):
             if re.search(r"need|mistake", text.replace("Please help me, I need", "")):
                 break
-            text = self.tell("What is the reason for the cancellation: no longer needed, or ordered by mistake?")
+            text = self.tell(
+                "What is the reason for the cancellation: no longer needed, or ordered by mistake?"
+            )
         reason = "ordered by mistake" if "mistake" in text else "no longer needed"
         order_id = order["order_id"]
         if self.confirmed(f"I will cancel order {order_id} with the reason '{reason}'."):
             self.act(
-                f"Order {order_id} has been cancelled.", "cancel_pending_order", order_id=order_id, reason=reason
+                f"Order {order_id} has been cancelled.",
+                "cancel_pending_order",
+                order_id=order_id,
+                reason=reason,
             )
         return None
 
@@ -202,12 +221,16 @@ class RetailAgent(TalkingAgent):
             return self.refuse(f"this order is {order['status']}, so it cannot be returned.")
         named = re.search(r"(?:return|send back) (.*?) from (?:order|my)", text)
         rows = self._rows(order, ITEM.findall(named[1]) if named else [])
-        method = self._method(text[named.end() :] if named else text, "Which payment method should get the refund?")
+        method = self._method(
+            text[named.end() :] if named else text, "Which payment method should get the refund?"
+        )
         original = order["payment_history"][0]["payment_method_id"]
         if method != original and not method.startswith("gift_card"):
             return self.refuse("a refund can only go to the original payment method or a gift card.")
         names = " and ".join(f"the {row['name']}" for row in rows)
-        if self.confirmed(f"I will return {names} from order {order['order_id']}, with the refund to {method}."):
+        if self.confirmed(
+            f"I will return {names} from order {order['order_id']}, with the refund to {method}."
+        ):
             self.act(
                 f"The return of {names} has been requested.",
                 "return_delivered_order_items",
@@ -230,7 +253,8 @@ class RetailAgent(TalkingAgent):
             swaps = SWAP.findall(self.tell("Which items, and which options would you like instead?"))
         rows = self._rows(order, [(name, old) for name, old, _, _ in swaps])
         new = [self._variant(row, wanted) for row, (_, _, wanted, _) in zip(rows, swaps, strict=True)]
-        rest = text[text.rfind(swaps[-1][2]) :] if swaps and swaps[-1][2] in text else text
+        last = (swaps[-1][2] or swaps[-1][3]) if swaps else ""
+        rest = text[text.rfind(last) :] if last in text else text
         method = self._method(rest, "Which payment method is for the price difference?")
         difference = sum(variant["price"] for variant in new) - sum(row["price"] for row in rows)
         if not self._can_pay(method, round(difference, 2)):
@@ -301,7 +325,7 @@ class RetailAgent(TalkingAgent):
             product = re.search(r"variants of the (.*?) are", text)
             answer = self._count(product[1] if product else "")
         elif "all my orders" in text:
-            orders = [self.read("get_order_details", order_id=order) for order in self.user["orders"]]
+            orders = [self._row(order) or {} for order in self.user["orders"]]
             answer = f"That is ${round(sum(o['payment_history'][0]['amount'] for o in orders), 2)} in total."
         else:
             order = self._order(text)

@@ -75,7 +75,9 @@ class AirlineAgent(TalkingAgent):
             if found:
                 return found[0]
             for row in self.user["payment_methods"].values():
-                words = {"gift_card": "gift card", "certificate": "certificate"}.get(row["source"], row.get("last_four"))
+                words = {"gift_card": "gift card", "certificate": "certificate"}.get(
+                    row["source"], row.get("last_four")
+                )
                 if words and str(words) in text:
                     return str(row["id"])
             text = self.tell("Which payment method would you like to use?")
@@ -86,7 +88,10 @@ class AirlineAgent(TalkingAgent):
 
     @staticmethod
     def _cabin_of(text: str) -> str | None:
-        found = re.search(r"\b(?:to|in) (basic economy|economy|business)\b|\b(basic economy|economy|business), please", text.lower())
+        found = re.search(
+            r"\b(?:to|in) (basic economy|economy|business)\b|\b(basic economy|economy|business), please",
+            text.lower(),
+        )
         return (found[1] or found[2]).replace(" ", "_") if found else None
 
     @staticmethod
@@ -180,7 +185,9 @@ class AirlineAgent(TalkingAgent):
         method = self._method(text if METHOD.search(text) or "card" in text else self.heard)
         unpaid = max(0, bags - self._free(trip["cabin"], len(trip["passengers"])))
         code = trip["reservation_id"]
-        proposal = f"Reservation {code} will have {bags} checked bags in all, {unpaid} of them paid, using {method}."
+        proposal = (
+            f"Reservation {code} will have {bags} checked bags in all, {unpaid} of them paid, using {method}."
+        )
         if self.confirmed(proposal):
             self.act(
                 "The bags have been added.",
@@ -194,7 +201,9 @@ class AirlineAgent(TalkingAgent):
     def do_passengers(self, text: str) -> None:
         """Change the passengers."""
         trip = self._trip(text)
-        people = PERSON.findall(text) or PERSON.findall(self.tell("Who are the passengers, with dates of birth?"))
+        people = PERSON.findall(text) or PERSON.findall(
+            self.tell("Who are the passengers, with dates of birth?")
+        )
         if len(people) != len(trip["passengers"]):
             return self.refuse("the number of passengers cannot be changed.")
         rows = [{"first_name": first, "last_name": last, "dob": dob} for first, last, dob in people]
@@ -267,7 +276,8 @@ class AirlineAgent(TalkingAgent):
     def do_ask(self, text: str) -> None:
         """Answer a question."""
         fare = re.search(
-            r"flight (NB\d{3}) from ([A-Z]{3}) to ([A-Z]{3}) on (\S+) costs in (basic economy|economy|business)", text
+            r"flight (NB\d{3}) from ([A-Z]{3}) to ([A-Z]{3}) on (\S+) costs in (basic economy|economy|business)",
+            text,
         )
         if "gift card" in text:
             card = next(row for row in self.user["payment_methods"].values() if row["source"] == "gift_card")

@@ -113,9 +113,12 @@ def _goal(form: str, match: re.Match[str]) -> Goal:
         return Goal("return", record=order, items=things, payment=_payment(match["payment"]))
     if form == "swap":
         swaps = tuple(
-            Item(name.strip(), _literal(old), _literal(new)) for name, old, new in _SWAP.findall(match["items"])
+            Item(name.strip(), _literal(old), _literal(new))
+            for name, old, new in _SWAP.findall(match["items"])
         )
-        kind: Literal["exchange", "modify_items"] = "exchange" if match["verb"] == "exchange" else "modify_items"
+        kind: Literal["exchange", "modify_items"] = (
+            "exchange" if match["verb"] == "exchange" else "modify_items"
+        )
         return Goal(kind, record=order, items=swaps, payment=_payment(match["payment"]))
     if form == "address":
         place = _literal(match["address"])

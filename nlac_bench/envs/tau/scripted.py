@@ -112,11 +112,15 @@ class ScriptedUser:
             if wrong:
                 return self._object(wrong)
             return self._next(lines.THANKS)
-        if heard.not_found and (identity or not _about(heard.text, ("order", "reservation", "item", "product"))):
+        if heard.not_found and (
+            identity or not _about(heard.text, ("order", "reservation", "item", "product"))
+        ):
             return self._say_again(lines.identity_again(self._script.person, self._pick))
         if identity:
             rest = lines.details(heard.asks - lines.IDENTITY, goal, self._pick)
-            return self._progress(f"{lines.identity(heard.asks, self._script.person, self._pick)} {rest}".strip())
+            return self._progress(
+                f"{lines.identity(heard.asks, self._script.person, self._pick)} {rest}".strip()
+            )
         if self._answered(heard, goal):
             return self._next(lines.THANKS)
         if heard.refused and not heard.confirm:
@@ -128,7 +132,9 @@ class ScriptedUser:
             if told:
                 return self._tell(heard.asks, told)
         if heard.more:
-            return self._next(lines.THANKS) if self._now.agreed and goal.kind != "ask" else self._restate(goal)
+            return (
+                self._next(lines.THANKS) if self._now.agreed and goal.kind != "ask" else self._restate(goal)
+            )
         if heard.wait or (self._now.agreed and not heard.asks):
             return self._say_again(self._pick(lines.WAIT))
         return self._restate(goal)

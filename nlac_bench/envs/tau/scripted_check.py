@@ -167,16 +167,20 @@ def _wrong_record(text: str, goal: Goal, others: Sequence[Goal]) -> bool:
     else:
         codes = _PAYMENT_ID.sub(" ", text)
         found = {code for code in _FLIGHT_ID.findall(codes) if not _FLIGHT_NUMBER.fullmatch(code)}
-    return bool(found - {goal.record.lower()} - {other.record.lower() for other in others if other.record})or (
-        bool(found) and goal.record.lower() not in found
-    )
+    return bool(
+        found - {goal.record.lower()} - {other.record.lower() for other in others if other.record}
+    ) or (bool(found) and goal.record.lower() not in found)
 
 
 def _wrong_reason(text: str, goal: Goal) -> bool:
     if goal.kind != "cancel" or not goal.reason:
         return False
     said = {name for name, pattern in REASONS.items() if pattern.search(text)}
-    own = {name for name, pattern in REASONS.items() if name == goal.reason or pattern.search(goal.reason.lower())}
+    own = {
+        name
+        for name, pattern in REASONS.items()
+        if name == goal.reason or pattern.search(goal.reason.lower())
+    }
     return bool(said) and bool(own) and not said & own
 
 
@@ -186,7 +190,9 @@ def _wrong_items(text: str, goal: Goal, script: Script, others: Sequence[Goal]) 
     text = text.replace(goal.hint.lower(), " ") if goal.hint else text
     own = [thing.product for thing in goal.items]
     named = [product for product in own if mentions(text, product)]
-    values = {value.lower() for thing in goal.items for value in (*thing.options.values(), *_wanted(thing))}
+    values = {
+        value.lower() for thing in goal.items for value in (*thing.options.values(), *_wanted(thing).values())
+    }
     foreign = {
         product
         for product in script.vocabulary
@@ -200,32 +206,47 @@ def _wrong_items(text: str, goal: Goal, script: Script, others: Sequence[Goal]) 
 
 
 def _wrong_options(text: str, goal: Goal, script: Script) -> bool:
-    for thing, segment in _segments(text, goal.items):
-        if thing.wanted is None:
+    for things, segment in _segments(text, goal.items):
+        if any(thing.wanted is None for thing in things):
             continue
-        for name in (thing.product, *(key for key in thing.options if "/" in key)):
+        product = things[0].product
+        for name in (product, *(key for key in things[0].options if "/" in key)):
             segment = segment.replace(name.lower(), " ")  # "bath towel" and "bagged/bagless" hold values
         target = _target(segment)
-        known = script.vocabulary.get(thing.product, {})
-        for key, old in thing.options.items():
-            new = thing.wanted.get(key, old)
-            alien = [
-                value for value in known.get(key, ())
-                if value not in (new, old) and _value(value, key).search(segment)
-            ]  # fmt: skip
-            if alien and not _value(new, key).search(target):
-                return True
-            if new != old and _value(old, key).search(target) and not _value(new, key).search(target):
-                return True
-            if new == old and alien:
-                return True
-        for key, new in thing.wanted.items():
-            if key in thing.options:
-                continue
-            alien = [v for v in known.get(key, ()) if v != new and _value(v, key).search(target)]
-            if alien and not _value(new, key).search(target):
+        known = script.vocabulary.get(product, {})
+        for key in {key for thing in things for key in (*thing.options, *_wanted(thing))}:
+            old = {thing.options[key] for thing in things if key in thing.options}
+            new = {_wanted(thing).get(key, thing.options.get(key, "")) for thing in things}
+            values = {*known.get(key, ()), *old, *new} - {""}
+            # "a silver frame and blue lenses": a value of another option does not contradict this one
+            values -= {v for thing in things for v in _others(thing, key)} - old - new
+            said, aimed = _said(segment, key, values), _said(target, key, values)
+            if (
+                said - old - new
+                or (aimed and len(things) == 1 and not new <= aimed)
+                or (said and not new <= said)
+            ):
                 return True
     return False
+
+
+def _said(text: str, key: str, values: Iterable[str]) -> set[str]:
+    """Which of an option's values ``text`` names; "Wi-Fi + Cellular" does not name "Wi-Fi"."""
+    said: set[str] = set()
+    for named in (True, False):  # beside the option's name, where it is written out
+        for value in sorted(values, key=len, reverse=True):
+            pattern = _value(value, key, named)
+            if pattern.search(text):
+                said.add(value)
+                text = pattern.sub(" ", text)
+        if said:
+            break
+    return said
+
+
+def _others(thing: Item, key: str) -> set[str]:
+    """Values of the thing's other options, before and after."""
+    return {v for options in (thing.options, _wanted(thing)) for k, v in options.items() if k != key}
 
 
 def _wrong_payment(text: str, goal: Goal) -> bool:
@@ -267,7 +288,9 @@ def _wrong_address(text: str, goal: Goal) -> bool:
         return bool(zips) and place["city"] not in flat
     if zips:
         return True
-    return bool(re.search(rf"\b\d+ {re.escape(name)}", flat)) or bool(re.search(rf"\b{number} [a-z]+ (street|road|lane)", flat))
+    return bool(re.search(rf"\b\d+ {re.escape(name)}", flat)) or bool(
+        re.search(rf"\b{number} [a-z]+ (street|road|lane)", flat)
+    )
 
 
 def _wrong_cabin(text: str, goal: Goal) -> bool:
@@ -296,7 +319,10 @@ def _wrong_bags(text: str, goal: Goal) -> bool:
     if goal.bags is None:
         return False
     said = set()
-    for count in re.findall(r"\b(\d|no|zero|one|two|three|four|five|six|seven|eight|nine) (?:[a-z-]+ ){0,2}?(?:bag|luggage|suitcase)", text):
+    for count in re.findall(
+        r"\b(\d|no|zero|one|two|three|four|five|six|seven|eight|nine) (?:[a-z-]+ ){0,2}?(?:bag|luggage|suitcase)",
+        text,
+    ):
         said.add(0 if count == "no" else _CARDINALS.index(count) if count in _CARDINALS else int(count))
     for count in re.findall(r"\b(?:bags?|baggages?|luggage)(?: in all| in total)?: ?(\d)\b", text):
         said.add(int(count))
@@ -319,24 +345,29 @@ def _wrong_passengers(text: str, goal: Goal, person: Person) -> bool:
 def _wrong_insurance(text: str, goal: Goal) -> bool:
     if goal.insurance is None or "insurance" not in text:
         return False
-    without = bool(re.search(r"\b(no|without|not|decline\w*|n't)\b[^.\n]{0,25}insurance|insurance\b[: ]*(no|none|not|declined)\b", text))
+    without = bool(
+        re.search(
+            r"\b(no|without|not|decline\w*|n't)\b[^.\n]{0,25}insurance|insurance\b[: ]*(no|none|not|declined)\b",
+            text,
+        )
+    )
     return without == (goal.insurance == "yes")
 
 
-def _segments(text: str, things: Sequence[Item]) -> Iterable[tuple[Item, str]]:
-    """For each thing the stretch of ``text`` from its name to the next thing's name."""
-    spots = []
-    for thing in things:
-        name = thing.product.lower()
-        found = _name(name).search(text) or _name(name.split()[-1]).search(text)
+def _segments(text: str, things: Sequence[Item]) -> Iterable[tuple[list[Item], str]]:
+    """For each product its things, and the stretch of ``text`` from its name to the next product's name."""
+    spots: list[tuple[int, list[Item]]] = []
+    for product in dict.fromkeys(thing.product for thing in things):
+        name = product.lower()
+        found = _thing(name).search(text) or _name(name).search(text) or _name(name.split()[-1]).search(text)
         if found:
-            spots.append((found.start(), thing))
+            spots.append((found.start(), [thing for thing in things if thing.product == product]))
     spots.sort(key=lambda spot: spot[0])
-    for place, (start, thing) in enumerate(spots):
+    for place, (start, same) in enumerate(spots):
         # what precedes the only name may describe it: "the red, 2-slot toaster"
         begin = 0 if len(spots) == 1 else start
         end = spots[place + 1][0] if place + 1 < len(spots) else len(text)
-        yield thing, text[begin:end]
+        yield same, text[begin:end]
 
 
 _TO = re.compile(r"(?:\b(?:to|for|into|with|become|new(?: item| variant| one)?|instead)\b:?|->|=>|>)")
@@ -360,17 +391,29 @@ def _name(name: str) -> re.Pattern[str]:
     return re.compile(rf"\b{re.escape(name)}(?:e?s)?\b")
 
 
-def _wanted(thing: Item) -> Iterable[str]:
-    return (thing.wanted or {}).values()
+def _wanted(thing: Item) -> Mapping[str, str]:
+    return thing.wanted or {}
 
 
 @lru_cache(maxsize=4096)
-def _value(value: str, key: str) -> re.Pattern[str]:
-    """An option value as a whole word; bare letters and figures count only beside their option's name."""
+def _thing(name: str) -> re.Pattern[str]:
+    """The name after an article or at the head of a list: a backpack's laptop compartment is no laptop."""
+    return re.compile(
+        rf"(?:\b(?:the|your|an?|my|one|that|this) |^[-+ \d.)]*){re.escape(name)}\b", re.MULTILINE
+    )
+
+
+@lru_cache(maxsize=8192)
+def _value(value: str, key: str, named: bool) -> re.Pattern[str]:
+    """An option value as a whole word: beside the option's name if ``named``, else anywhere.
+
+    Words such as yes and no mean nothing without the option's name.
+    """
     plain = re.escape(value.lower()).replace(r"\-", "[- ]?").replace(r"\ ", "[- ]?")
-    word = re.escape(key.lower().split()[-1])
+    word = re.escape(key.lower())
+    if named:
+        return re.compile(rf"\b{word}(?: is| to| of| =|:)*:? ?[\"(]?{plain}(?![\w-])")
     if value in ("yes", "no", "none"):
-        return re.compile(rf"\b{word}(?: is| to)?:? ?\"?{plain}\b")
-    if len(value) <= 2 and value.isalpha():
-        return re.compile(rf"\b{word}(?: is| to)?:? ?\"?{plain}\b|(?<![\w'-]){plain}(?![\w'-])")
-    return re.compile(rf"(?<![\w.-]){plain}(?![\w-])")
+        last = re.escape(key.lower().split()[-1])
+        return re.compile(rf"\b{last}(?: is| to|:)*:? ?\"?{plain}\b")
+    return re.compile(rf"(?<![\w.'-]){plain}(?![\w'-])")

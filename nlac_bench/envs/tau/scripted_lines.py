@@ -12,8 +12,16 @@ IDENTITY = frozenset({"email", "zip", "name", "user_id", "identity"})
 YES = ("Yes, please go ahead.", "Yes, please.", "Yes, that is right. Please do it.", "Yes, go ahead.")
 NO = ("No, that is not right.", "No, wait.", "No, please do not do that.")
 SURE = ("Are you sure? Please check again.", "Please have another look.")
-THEN = ("I see. Then I would rather do something else:", "All right. In that case:", "Understood. Then this instead:")
-MIND = ("Sorry, I have changed my mind.", "Actually, no, I have thought better of it.", "Hold on, I want something else.")
+THEN = (
+    "I see. Then I would rather do something else:",
+    "All right. In that case:",
+    "Understood. Then this instead:",
+)
+MIND = (
+    "Sorry, I have changed my mind.",
+    "Actually, no, I have thought better of it.",
+    "Hold on, I want something else.",
+)
 ACCEPT = ("I see, that is a pity.", "All right, I understand.", "Okay, then leave it.")
 THANKS = ("Thank you!", "Great, thanks.", "Perfect, thank you.", "Thanks a lot.")
 WAIT = ("Sure, take your time.", "All right, I am waiting.", "Okay.")
@@ -50,16 +58,22 @@ def identity(asks: frozenset[str], person: Person, pick: say.Pick) -> str:
     name = f"{person.first_name} {person.last_name}"
     if person.user_id:
         if "user_id" in asks or not asks & {"name", "zip", "email"}:
-            return pick((f"My user id is {person.user_id}.", f"It is {person.user_id}.", f"Sure, {person.user_id}."))
+            return pick(
+                (f"My user id is {person.user_id}.", f"It is {person.user_id}.", f"Sure, {person.user_id}.")
+            )
         return f"My name is {name}, and my user id is {person.user_id}."
     if person.email:
         if asks & {"email", "identity", "user_id"} or "zip" in asks:
             lead = "I do not know my user id, but my" if asks & IDENTITY == {"user_id"} else "My"
             also = f" My name is {name}." if "name" in asks else ""
-            return pick((f"{lead} email is {person.email}.", f"{lead} email address is {person.email}.")) + also
+            return (
+                pick((f"{lead} email is {person.email}.", f"{lead} email address is {person.email}.")) + also
+            )
         return f"My name is {name}, and my email is {person.email}."
     lead = "I do not have my email at hand. " if asks & IDENTITY == {"email"} else ""
-    return lead + pick((f"I am {name}, zip code {person.zip}.", f"My name is {name} and my zip code is {person.zip}."))
+    return lead + pick(
+        (f"I am {name}, zip code {person.zip}.", f"My name is {name} and my zip code is {person.zip}.")
+    )
 
 
 def identity_again(person: Person, pick: say.Pick) -> str:
@@ -138,7 +152,11 @@ def _detail(topic: str, goal: Goal, pick: say.Pick) -> str:
 
 
 def _upper(text: str) -> str:
-    return text if text.startswith(("paypal_", "credit_card_", "gift_card_", "certificate_")) else text[:1].upper() + text[1:]
+    return (
+        text
+        if text.startswith(("paypal_", "credit_card_", "gift_card_", "certificate_"))
+        else text[:1].upper() + text[1:]
+    )
 
 
 _ORDER = (
@@ -146,7 +164,9 @@ _ORDER = (
     "bags", "insurance", "payment", "complete",
 )  # fmt: skip
 _IDS = re.compile(r"#? ?w ?\d{5,}|\b(?:credit_card|gift_card|paypal|certificate)_\d+")
-_DONE = re.compile(r"\b(done|completed?|success\w*|all set|went through|processed|finished|submitted|sorted|requested)\b")
+_DONE = re.compile(
+    r"\b(done|completed?|success\w*|all set|went through|processed|finished|submitted|sorted|requested)\b"
+)
 _LOOKS = re.compile(r"\b(look|check|search|find|see|pull up|verify|access|review)\b")
 _BARE = {
     "cancel": ("I need to cancel something.", "There is something that I want to cancel."),

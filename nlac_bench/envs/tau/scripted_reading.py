@@ -201,7 +201,9 @@ _VALUE = _words(
     r"#?w\d{5,}|_\d{4,}|\b\d{9,}\b|\b\d{5}\b|\bno longer needed|\bmistake|\b[a-z]{2}\d{3}\b|\d{4}-\d\d-\d\d|\$ ?\d|"
     r"\b(?=[a-z]*\d)[a-z0-9]{6}\b|\b(paypal|gift card|visa|mastercard)\b|@"
 )
-_WH = _words(r"(and |so |then |now |also |ok,? |great,? |sure,? |thanks?,? |finally,? )*(which|what|who|whom|when|where|why|how)\b")
+_WH = _words(
+    r"(and |so |then |now |also |ok,? |great,? |sure,? |thanks?,? |finally,? )*(which|what|who|whom|when|where|why|how)\b"
+)
 _CHOICE = _words(r"\bor\b(?! (not|no\b|any|if|more|would|do|should|is|else))")
 _YES_NO = _words(r"yes ?/ ?no|yes or no|\(yes|\bconfirm\b|\"yes\"|'yes'|\by/n\b")
 _MORE = _words(
@@ -253,4 +255,6 @@ _REPORT = _words(
     r"(it's |that's |it is |that is |all )?(done|completed?|finished|sorted|cancell?ed|booked|updated|changed|returned|exchanged)\b|"
     r"\bwill now be (shipped|sent|delivered) to\b"
 )
-_FUTURE = _words(r"\b(will be|would be|to be|can be|could be|going to|not yet|if you|once you|about to|haven't|has not|hasn't|have not)\b(?! (e-?mail|refund|credit|sent|notif|process|receiv|ship))")
+_FUTURE = _words(
+    r"\b(will be|would be|to be|can be|could be|going to|not yet|if you|once you|about to|haven't|has not|hasn't|have not)\b(?! (e-?mail|refund|credit|sent|notif|process|receiv|ship))"
+)

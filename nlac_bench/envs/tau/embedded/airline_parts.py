@@ -5,7 +5,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nlac_bench.envs.tau.domain import ToolCall
-from nlac_bench.envs.tau.embedded.airline_tables import CABINS, TODAY, AirlineTables, day, free_bags, traveller
+from nlac_bench.envs.tau.embedded.airline_tables import (
+    CABINS,
+    TODAY,
+    AirlineTables,
+    day,
+    free_bags,
+    traveller,
+)
 from nlac_bench.envs.tau.embedded.draws import Draws
 from nlac_bench.envs.tau.embedded.parts import Part, call, payment
 from nlac_bench.envs.tau.scripted_intent import Goal, Leg, Passenger, Payment

@@ -93,7 +93,10 @@ def _flights(draws: Draws) -> tuple[dict[str, Any], dict[tuple[str, str], tuple[
 
 def _flight(draws: Draws, number: str, origin: str, destination: str, fare: int) -> dict[str, Any]:
     start, length = draws.between(6, 17), draws.between(1, 5)
-    departure, arrival = f"{start:02d}:{draws.pick(('00', '15', '30', '45'))}:00", f"{start + length:02d}:40:00"
+    departure, arrival = (
+        f"{start:02d}:{draws.pick(('00', '15', '30', '45'))}:00",
+        f"{start + length:02d}:40:00",
+    )
     dates: dict[str, Any] = {}
     for number_of_day in range(1, 31):
         date = day(number_of_day)
@@ -140,7 +143,10 @@ def _user(draws: Draws, level: str) -> tuple[str, dict[str, Any]]:
     for source in sources:
         method: dict[str, Any] = {"source": source}
         if source == "credit_card":
-            method |= {"brand": draws.pick(("visa", "mastercard")), "last_four": str(draws.between(1000, 9999))}
+            method |= {
+                "brand": draws.pick(("visa", "mastercard")),
+                "last_four": str(draws.between(1000, 9999)),
+            }
         elif source == "gift_card":
             method["amount"] = draws.pick((25, 60, 130, 280, 650, 900))
         else:
@@ -161,7 +167,11 @@ def _user(draws: Draws, level: str) -> tuple[str, dict[str, Any]]:
 
 
 def _reservation(
-    draws: Draws, level: str, user: dict[str, Any], flights: dict[str, Any], routes: dict[tuple[str, str], Any]
+    draws: Draws,
+    level: str,
+    user: dict[str, Any],
+    flights: dict[str, Any],
+    routes: dict[tuple[str, str], Any],
 ) -> dict[str, Any]:
     origin, destination = draws.pick(list(routes))
     trip = "one_way" if level == "easy" or draws.chance(0.5) else "round_trip"
