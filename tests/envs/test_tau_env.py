@@ -198,10 +198,10 @@ def test_an_end_at_the_thirtieth_step_is_graded(env: TauEnv) -> None:
 
 
 def test_a_new_episode_sees_nothing_of_the_last(env: TauEnv) -> None:
-    before = env._grader.database().hash()
+    before = env._domain.new_database().hash()
     task_id = env.task_ids[0]
     play(env, TauEnv.oracle_action, task_id)
-    assert env._grader.database().hash() == before
+    assert env._domain.new_database().hash() == before
     assert play(env, lambda _: HAND_OVER, task_id) == play(env, lambda _: HAND_OVER, task_id)
 
 

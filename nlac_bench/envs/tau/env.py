@@ -150,7 +150,7 @@ class TauEnv(TextEnv):
         task = self._tasks[task_id]
         user = self._new_user.copy()
         first = await user.begin(task, np.random.default_rng(self.np_random.integers(2**63)))
-        self._state = _State(task, self._grader.database(), user, heard=[first])
+        self._state = _State(task, self._domain.new_database(), user, heard=[first])
         return first
 
     async def _respond(self, action: str) -> Outcome:
@@ -188,7 +188,7 @@ class TauEnv(TextEnv):
 
     def _grade(self, outcome: Outcome, stopped_by: EndReason) -> None:
         state = self._state
-        parts = self._grader.grade(state.task, state.db, state.said)
+        parts = self._grader.judge(state.task, state.db, state.said).parts()
         outcome.reward_parts = parts
         outcome.reward = parts[self.reward]
         outcome.success = outcome.reward == 1.0
@@ -210,7 +210,7 @@ class TauEnv(TextEnv):
     # --- players without a model ----------------------------------------------------------------
 
     def oracle_action(self) -> str:
-        """The next gold call, then one message with all required outputs, then a transfer if the user stays."""
+        """The next gold call; then a message with all required outputs; then a transfer if the user stays."""
         state = self._state
         gold = self._gold_calls()
         if state.gold_done < len(gold):
