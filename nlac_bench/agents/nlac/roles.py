@@ -1,0 +1,92 @@
+"""The roles that one model plays, as prompts and as parsers of what it answers.
+
+Two styles implement ``RolePrompts``: ``chat`` (instructions in words, for real models) and ``compact`` (marks
+that a small model was taught, with numbered identifiers). An algorithm never sees which.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from nlac_bench.agents.nlac.transition import State, Transition
+from nlac_bench.types import Messages
+
+Outcome: TypeAlias = Literal["success", "failure"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What is put before the model: chat ``messages``, or plain ``text`` that it continues.
+
+    ``decode`` and ``encode`` translate between the model's words and the environment's (numbered
+    identifiers in the compact style); a refined action is taught as ``encode(action)``.
+    """
+
+    messages: Messages | None = None
+    text: str | None = None
+    codec: "Codec | None" = None
+
+    def decode(self, written: str) -> str:
+        """What the model wrote, in the environment's words."""
+        return written if self.codec is None else self.codec.decode(written)
+
+    def encode(self, text: str) -> str:
+        """Words of the environment as the model writes them after this prompt."""
+        return text if self.codec is None else self.codec.encode(text)
+
+
+class Codec(Protocol):
+    """A lossless translation of identifiers, fixed by what the prompt mentions."""
+
+    def encode(self, text: str) -> str:
+        """``text`` with known identifiers replaced by their numbers."""
+
+    def decode(self, text: str) -> str:
+        """The other way round; a number that names nothing stays as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Critique:
+    """What the evaluator thinks of an action."""
+
+    optimal: bool
+    text: str
+    """Its whole answer, which the refiner reads."""
+
+
+class RolePrompts(Protocol):
+    """One prompt a role. Prompts end where the model's answer begins."""
+
+    def policy(self, state: State) -> Prompt:
+        """Act: the answer is an action."""
+
+    def successor(self, state: State, action: str) -> Prompt:
+        """M(d | s, a): the answer describes the future of ``action`` and its outcome."""
+
+    def backup(self, transition: Transition, next_action: str, next_future: str) -> Prompt:
+        """B: the answer is what a successor model should have said of ``transition``, given a sampled
+        ``next_future`` of ``next_action`` taken in its next state."""
+
+    def terminal_target(self, transition: Transition) -> str:
+        """The backup at the end of an episode, which needs no model: what happened and how it ended."""
+
+    def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
+        """E: the answer says whether ``action`` is optimal, why, and what to do instead."""
+
+    def refiner(self, state: State, action: str, critique: Critique) -> Prompt:
+        """π_r: the answer is a better action."""
+
+    def parse_action(self, written: str) -> str | None:
+        """The action in a policy's or refiner's answer; None where there is none."""
+
+    def parse_future(self, written: str) -> str | None:
+        """A successor's or backup's answer, cleaned; None where it names no outcome or is cut short."""
+
+    def parse_critique(self, written: str) -> Critique | None:
+        """An evaluator's answer; None where it says neither optimal nor not."""
+
+    def outcome(self, future: str) -> Outcome | None:
+        """Which outcome a future claims."""
+
+    def hashes(self) -> dict[str, str]:
+        """sha256 of everything the prompts are made of, for the manifest."""

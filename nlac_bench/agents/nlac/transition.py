@@ -1,0 +1,91 @@
+"""States and transitions in words: what the critic reads and what the replay holds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nlac_bench.types import Episode, Message
+
+
+@dataclass(frozen=True)
+class State:
+    """What the policy knows before it acts.
+
+    ``messages`` are the environment's and the policy's words in turn, beginning and ending with the
+    environment's (role ``user``). A message that answers a tool call or an invalid action has ``kind``
+    ``tool`` or ``invalid``; what a simulated user (or the task) says has ``kind`` ``message``.
+    """
+
+    env: str
+    policy: str
+    tools: Sequence[Mapping[str, Any]]
+    messages: tuple[Message, ...]
+
+    @property
+    def observation(self) -> str:
+        """The newest message."""
+        return str(self.messages[-1]["content"])
+
+    def after(self, action: str, observation: str, kind: str) -> "State":
+        """The state that follows when ``action`` is answered with ``observation``."""
+        said = {"role": "assistant", "content": action}
+        heard = {"role": "user", "content": observation, "kind": kind}
+        return State(self.env, self.policy, self.tools, (*self.messages, said, heard))
+
+
+@dataclass
+class Transition:
+    """(s, a, r, s′, terminated), and every text that the critic ever wrote about it.
+
+    ``next_state`` is None after the last step. An administrative cut has neither a next state nor
+    ``terminated``: nothing is known of what would have followed, so it is no training target.
+    """
+
+    state: State
+    action: str
+    reward: float
+    next_state: State | None
+    terminated: bool
+    success: bool | None
+    """How the episode ended, for measuring the critic; never shown to it."""
+    task_id: str
+    step: int
+    weight_version: int
+    action_ids: Sequence[int] | None = None
+    last_words: str = ""
+    """The environment's answer to the last action of an episode."""
+    notes: dict[str, Any] = field(default_factory=dict)
+    """The newest prediction, backup target, critique and refinement, for a person to read."""
+
+
+def transitions(episode: Episode, policy: str, tools: Sequence[Mapping[str, Any]]) -> list[Transition]:
+    """The transitions of ``episode``, first to last; what a cut left open is left out.
+
+    Args:
+        policy, tools: what the environment told the agent at reset (episodes do not repeat it).
+    """
+    first: Message = {"role": "user", "content": episode.first_observation, "kind": "message"}
+    state = State(episode.env, policy, tools, (first,))
+    found = []
+    for step, turn in enumerate(episode.turns):
+        last = step == len(episode.turns) - 1
+        if last and not episode.terminated:
+            break
+        following = state.after(turn.text, turn.observation, turn.info.get("action_kind", "message"))
+        found.append(
+            Transition(
+                state=state,
+                action=turn.text,
+                reward=turn.reward,
+                next_state=None if last else following,
+                terminated=last,
+                success=episode.success,
+                task_id=episode.task_id,
+                step=step,
+                weight_version=turn.weight_version,
+                action_ids=turn.output_ids,
+                last_words=turn.observation if last else "",
+            )
+        )
+        state = following
+    return found
