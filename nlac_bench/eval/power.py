@@ -1,4 +1,4 @@
-"""The smallest difference that a paired comparison can see: planned from assumptions, or read off its data."""
+"""The smallest difference that a paired comparison can see: planned, or read off its data."""
 
 import math
 
