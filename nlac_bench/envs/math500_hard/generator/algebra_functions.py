@@ -177,7 +177,7 @@ def line_through_points(draw: Draw, level: int) -> Draft:
             f"For what value of $k$ is $({x3}, k)$ on the line through {pair}?",
         ),
         value,
-        f"The slope is ${frac(slope)}$, so $k = {y1} + {frac(slope)} \\cdot ({x3} - {par(x1)}) = "
+        f"The slope is ${frac(slope)}$, so $k = {y1} + ({frac(slope)}) \\cdot ({x3} - {par(x1)}) = "
         f"{frac(value)}$.",
         check=(value - y1) * (x2 - x1) == (y2 - y1) * (x3 - x1),
     )

@@ -208,7 +208,7 @@ def expected_value(draw: Draw, level: int) -> Draft:
         statement = draw.phrase(
             f"A fair die has ${sides}$ faces numbered ${low}$ to ${low + sides - 1}$ and is rolled twice. "
             "What is the expected value "
-            f"of the {what}? (If they are equal, take that number.)"
+            f"of the {what}? If they are equal, that number counts."
             if kind != "absolute difference"
             else f"A fair die with faces numbered ${low}$ to ${low + sides - 1}$ is rolled twice. What is "
             "the expected value of the "

@@ -1,0 +1,229 @@
+"""MATH500-Hard: one problem in, one worked solution out, graded on its boxed answer."""
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from nlac_bench.envs.datasets import DataSource
+from nlac_bench.envs.math500_hard.extract import boxed
+from nlac_bench.envs.math500_hard.grader import default_grader
+from nlac_bench.envs.math500_hard.official import load_problems
+from nlac_bench.envs.math500_hard.problem import LEVELS, Problem
+from nlac_bench.envs.text_env import Outcome, TextEnv
+from nlac_bench.envs.vector import vectorized
+from nlac_bench.errors import DataError
+
+EMBEDDED_TASKS = {"train": 2_000, "test": 500}
+"""Generated problems a level, where ``num_tasks`` does not say otherwise."""
+
+POLICY = (
+    "Solve the mathematics problem. Show your reasoning briefly, then give the final answer once, in simplest "
+    r"form, inside \boxed{}."
+)
+NO_BOX = (
+    r"Invalid action: the solution has no \boxed{} with an answer in it. Write the final answer as "
+    r"\boxed{answer}. The problem is over."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    problem: Problem
+
+    def copy(self) -> "_State":
+        """Itself: nothing in it can change."""
+        return self
+
+
+class Math500HardEnv(TextEnv):
+    r"""A mathematics problem to be solved in one step (Hendrycks et al. 2021, arXiv 2103.03874).
+
+    MATH500-Hard is the set of the 134 level-5 problems of MATH-500, the 500 test problems that Lightman et
+    al. (2023, arXiv 2305.20050) drew from MATH; the other 12,000 are for training.
+
+    ## Action Space
+    Any text: a solution whose final answer stands in ``\boxed{}``. The last box counts. Reasoning before it
+    is not graded.
+
+    ## Observation Space
+    Text: the problem in LaTeX; after the step one sentence that says whether the answer was right.
+
+    ## Starting State
+    A problem of the split and level, drawn uniformly with the environment's generator, or the one that
+    ``options={"task_id": …}`` names.
+
+    ## Reward
+    1 for an answer that is mathematically equal to the gold one, else 0.
+
+    ## Episode End
+    Every episode ends with its first step, with ``terminated=True`` and ``end_reason`` ``"success"`` or
+    ``"failure"``. An action without a box, or one that cannot be read at all, is an invalid action and a
+    failure. An answer that the grader cannot decide within its limits of time and memory is a failure too,
+    and marked: ``reward_parts["ungraded"]`` is 1 and ``info["ungraded"]`` says why. Only a grader that does
+    not work at all raises ``EnvInfraError``.
+
+    ## Information
+    The keys of every ``TextEnv``; at reset also ``subject`` and ``level``; at the step also ``ungraded``
+    (the reason, or None) and ``reward_parts`` with ``correct`` and ``ungraded``, each 0 or 1.
+
+    ## Arguments
+    * ``split``: ``"test"`` (default) or ``"train"``.
+    * ``data``: ``"embedded"`` (default; problems that this project generates and solves), ``"official"``
+      (MATH-500 and its training problems, see ``nlac-bench data``) or a folder in the same format.
+    * ``level``: 1 to 5 (default 5, the hard set), or None for all levels. Embedded level 1 is meant for
+      models of a few million parameters: short statements, small numbers.
+    * ``num_tasks``: how many problems to generate (embedded data only); by default 2,000 train or 500 test
+      problems a level. No two of them are the same problem.
+    * ``problem_seed``: 0 or more, picks other problems of the same families (embedded data only). Train and
+      test stay disjoint whatever the seed.
+    * ``render_mode``: None or ``"ansi"``.
+
+    ## Version History
+    * v0: first release.
+    """
+
+    name = "math500_hard"
+    env_version = "0"
+    max_steps = 1
+    remote = True  # grading waits for a worker process
+
+    def __init__(
+        self,
+        *,
+        split: str = "test",
+        data: str | os.PathLike[str] = "embedded",
+        level: int | None = 5,
+        num_tasks: int | None = None,
+        problem_seed: int = 0,
+        render_mode: str | None = None,
+    ) -> None:
+        if split not in EMBEDDED_TASKS:
+            raise ValueError(f"split must be 'train' or 'test', got {split!r}")
+        if level is not None and (isinstance(level, bool) or level not in LEVELS):
+            raise ValueError(f"level must be 1 to 5, or None for all, got {level!r}")
+        if not _is_count(problem_seed, least=0):
+            raise ValueError(f"problem_seed must be an int of 0 or more, got {problem_seed!r}")
+        if num_tasks is not None and not _is_count(num_tasks, least=1):
+            raise ValueError(f"num_tasks must be a positive int, got {num_tasks!r}")
+        self._problems: Mapping[str, Problem] | None = None
+        self._training = (data, level, problem_seed)
+        if data == "embedded":
+            from nlac_bench.envs.math500_hard.generator import CONTENT_SHA256
+
+            source = DataSource("embedded", CONTENT_SHA256)
+            task_ids: Sequence[str] = _embedded_ids(split, level, num_tasks, problem_seed)
+        else:
+            if num_tasks is not None or problem_seed:
+                raise ValueError(
+                    "num_tasks and problem_seed choose generated problems: they need data='embedded'"
+                )
+            problems, source = load_problems(split, data)
+            self._problems = {p.task_id: p for p in problems if level in (None, p.level)}
+            task_ids = tuple(self._problems)
+            if not task_ids:
+                raise DataError(f"{source.path} has no {split} problem of level {level}")
+        super().__init__(task_ids=task_ids, split=split, source=source, render_mode=render_mode)
+        self.level = level
+
+    def policy(self) -> str:
+        """What the agent is asked to do and how the answer must be written."""
+        return POLICY
+
+    def oracle_action(self) -> str:
+        """The gold answer in a box, after a worked solution where the data has one."""
+        problem = self._state.problem
+        work = f"{problem.work}\n\n" if problem.work else ""
+        return rf"{work}The answer is $\boxed{{{problem.answer}}}$."
+
+    def random_action(self, rng: np.random.Generator) -> str:
+        """A random whole number or fraction in a box."""
+        top = int(rng.integers(-20, 101))
+        if rng.random() < 0.3:
+            return rf"\boxed{{\frac{{{top}}}{{{int(rng.integers(2, 13))}}}}}"
+        return rf"\boxed{{{top}}}"
+
+    def constant_actions(self) -> Sequence[str]:
+        """The five commonest answers of the training problems of this level, in boxes.
+
+        Raises:
+            DataError: when the data folder has no training problems.
+        """
+        return _commonest_answers(*self._training)
+
+    async def areset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """``TextEnv.areset``, with the problem's subject and level in ``info``."""
+        observation, info = await super().areset(seed=seed, options=options)
+        problem = self._state.problem
+        return observation, {**info, "subject": problem.subject, "level": problem.level}
+
+    async def _begin(self, task_id: str) -> str:
+        if self._problems is None:
+            from nlac_bench.envs.math500_hard.generator import generate
+
+            problem = generate(task_id)
+        else:
+            problem = self._problems[task_id]
+        self._state = _State(problem)
+        return problem.statement
+
+    async def _respond(self, action: str) -> Outcome:
+        if boxed(action) is None:
+            return self._invalid(NO_BOX)
+        grade = await default_grader().agrade(self._state.problem.answer, action)
+        if grade.correct is None:
+            outcome = _end(f"Your answer could not be graded: {grade.reason}.", ungraded=grade.reason)
+        elif grade.correct:
+            outcome = _end("Your answer is correct.", correct=True)
+        else:
+            outcome = _end("Your answer is not correct.")
+        return outcome
+
+    def _invalid(self, problem: str) -> Outcome:
+        outcome = _end(problem)
+        outcome.action_kind = "invalid"
+        return outcome
+
+
+def _end(observation: str, *, correct: bool = False, ungraded: str | None = None) -> Outcome:
+    """The outcome of the only step."""
+    return Outcome(
+        observation=observation,
+        reward=float(correct),
+        end_reason="success" if correct else "failure",
+        success=correct,
+        reward_parts={"correct": float(correct), "ungraded": float(ungraded is not None)},
+        extra={"ungraded": ungraded},
+    )
+
+
+def _is_count(value: object, *, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _embedded_ids(split: str, level: int | None, num_tasks: int | None, problem_seed: int) -> list[str]:
+    from nlac_bench.envs.math500_hard.generator import task_ids
+
+    levels = LEVELS if level is None else (level,)
+    count = EMBEDDED_TASKS[split] * len(levels) if num_tasks is None else num_tasks
+    return task_ids("train" if split == "train" else "test", levels, count, problem_seed)
+
+
+@lru_cache(maxsize=16)
+def _commonest_answers(data: str | os.PathLike[str], level: int | None, problem_seed: int) -> tuple[str, ...]:
+    if data == "embedded":
+        from nlac_bench.envs.math500_hard.generator import generate
+
+        answers = (generate(task_id).answer for task_id in _embedded_ids("train", level, None, problem_seed))
+    else:
+        answers = (p.answer for p in load_problems("train", data)[0] if level in (None, p.level))
+    return tuple(rf"\boxed{{{answer}}}" for answer, _ in Counter(answers).most_common(5))
+
+
+Math500HardEnvVector = vectorized(Math500HardEnv)
