@@ -293,6 +293,25 @@ def test_what_handing_over_at_once_earns(
     assert sum(play(env, lambda _: HAND_OVER, t)["return"] for t in env.task_ids) == solved
 
 
+@pytest.mark.official
+@pytest.mark.parametrize(
+    ("said", "original", "strict"), [("10", 1, 1), ("There are 100.", 1, 0), ("9", 0, 0)]
+)
+@pytest.mark.parametrize("rule", ["original", "strict"])
+def test_the_strict_reward_wants_the_output_itself(
+    rule: Any, said: str, original: float, strict: float, tau_data: Path
+) -> None:
+    env = TauRetailEnv(data=tau_data, reward=rule)
+    env.reset(options={"task_id": "retail/test/2"})  # its one output is "10"
+    while env._state.gold_done < len(env._gold_calls()):
+        env.step(env.oracle_action())
+    _, reward, *_, info = env.step(said)
+    assert reward == {"original": original, "strict": strict}[rule]
+    assert (info["reward_parts"]["original"], info["reward_parts"]["strict"]) == (original, strict)
+    assert info["success"] == (reward == 1)
+    assert info["end_reason"] == ("success" if reward else "user_stop")
+
+
 @pytest.mark.parametrize("env_class", ENVS)
 def test_a_thousand_random_actions(env_class: type[TauEnv]) -> None:
     env, rng = env_class(split="train"), np.random.default_rng(0)
