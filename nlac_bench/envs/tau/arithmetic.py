@@ -1,13 +1,15 @@
 """The arithmetic of τ-bench's ``calculate`` tool, without ``eval``.
 
-The original hands the text to Python's ``eval`` after letting through only digits, ``+-*/().`` and spaces. That
-leaves a small language (numbers, ``...``, ``()``, calls of things that cannot be called, powers) whose results
-and error messages are part of the benchmark. This module gives those of CPython 3.11 on every version, in time
-linear in the text, and bounds the one thing that can hang the original: powers of integers.
+The original hands the text to Python's ``eval`` after letting through only digits, ``+-*/().`` and spaces.
+That leaves a small language (numbers, ``...``, ``()``, calls of things that cannot be called, powers) whose
+results and error messages are part of the benchmark. This module gives those of CPython 3.11 on every
+version, in time linear in the text, and bounds the one thing that can hang the original: powers of integers.
+Python also refuses sums of some thousands of terms, as too deep for its compiler; here they have a value.
 """
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -137,10 +139,8 @@ def _explain(tokens: _Tokens, unexpected: _Unexpected) -> str:
     message = "invalid syntax"
     if unexpected.after_operand and _is_operand(token):
         inside = tokens.level > 0
-        try:
+        with suppress(_Unexpected):
             _program(tokens, token, follow_stars=False)
-        except _Unexpected:
-            pass
         if inside:
             message = "invalid syntax. Perhaps you forgot a comma?"
     elif unexpected.after_operand and token == ")" and opened is not None and opened.star:
@@ -237,8 +237,8 @@ def _literal(token: str) -> Any:
         return float(token)
     if len(token) > MAX_INT_DIGITS:
         raise _fault(
-            f"Exceeds the limit ({MAX_INT_DIGITS} digits) for integer string conversion: value has {len(token)} "
-            "digits; use sys.set_int_max_str_digits() to increase the limit - Consider hexadecimal for huge "
+            f"Exceeds the limit ({MAX_INT_DIGITS} digits) for integer string conversion: "
+            f"value has {len(token)} digits; use sys.set_int_max_str_digits() to increase the limit - Consider hexadecimal for huge "
             "integer literals to avoid decimal conversion limits."
         )
     return int(token)

@@ -3,7 +3,7 @@
 A reset or a fork copies no row. A row is copied when it is first edited, so an episode costs what it changes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from typing import Any
 
@@ -18,17 +18,19 @@ class Database:
 
     ``tables`` (table name → row id → row) is never written to and may be shared by any number of databases.
     Rows that come from :meth:`get` and :meth:`rows` are for reading; only those from :meth:`edit` may change.
+    A pickle holds ``origin`` in place of the tables, if there is one: a picklable function that returns a
+    database with these tables in any process.
     """
 
     __slots__ = ("_base", "_owned", "_rows")
 
-    def __init__(self, tables: Any) -> None:
-        self._base = _Base(tables)
+    def __init__(self, tables: Any, origin: "Callable[[], Database] | None" = None) -> None:
+        self._base = _Base(tables, origin)
         self._rows: dict[_Key, Row] = {}
         self._owned: set[_Key] = set()
 
     def fork(self) -> "Database":
-        """An independent database in the same state. Costs one reference a touched row, until a side writes."""
+        """An independent database in the same state; costs a reference a touched row until a side writes."""
         twin = Database.__new__(Database)
         twin._base = self._base
         twin._rows = self._rows.copy()
@@ -78,7 +80,7 @@ class Database:
         """Whether both would have the same :meth:`hash`, at the cost of the touched rows only.
 
         Raises:
-            NlacBenchError: the two do not share their tables, so that an overlay says nothing.
+            NlacBenchError: the two do not share their tables, so that overlays say nothing.
         """
         if self._base is not other._base:
             raise NlacBenchError("only databases that come from the same one by fork() can be compared")
@@ -89,7 +91,7 @@ class Database:
         return True
 
     def hash(self) -> str:
-        """sha256 (hex) of the whole content, equal to that of τ-bench: of ``str()`` of nested sorted tuples."""
+        """sha256 (hex) of the whole content, equal to τ-bench's: over ``str()`` of nested sorted tuples."""
         tables = []
         for table in sorted(self._base.tables):
             ids = {row_id for owner, row_id in self._rows if owner == table}
@@ -108,11 +110,15 @@ class Database:
 class _Base:
     """Shared tables, and the canonical text of those rows that were asked for."""
 
-    __slots__ = ("_texts", "tables")
+    __slots__ = ("_texts", "origin", "tables")
 
-    def __init__(self, tables: Any) -> None:
+    def __init__(self, tables: Any, origin: Callable[[], Database] | None) -> None:
         self.tables = tables
+        self.origin = origin
         self._texts: dict[_Key, str] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_Base, (self.tables, None)) if self.origin is None else (_base_of, (self.origin,))
 
     def canonical(self, key: _Key) -> str | None:
         text = self._texts.get(key)
@@ -122,6 +128,10 @@ class _Base:
                 return None
             text = self._texts[key] = canonical(row)
         return text
+
+
+def _base_of(origin: Callable[[], Database]) -> _Base:
+    return origin()._base
 
 
 def canonical(value: Any) -> str:

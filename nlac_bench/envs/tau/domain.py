@@ -7,8 +7,8 @@ object by id, each task list an array of ``{annotator, user_id, instruction, act
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from functools import cached_property, partial
+from typing import Any, Literal, SupportsIndex, TypeAlias
 
 from nlac_bench.envs.datasets import DataSource, open_dataset
 from nlac_bench.envs.tau.database import Database
@@ -66,13 +66,22 @@ class Domain:
     """Split → tasks in file order."""
     source: DataSource
 
+    origin: "Callable[[], Domain] | None" = None
+    """Loads this domain in any process; pickles hold it in place of the data, so that a worker has one copy."""
+
     @cached_property
     def _pristine(self) -> Database:
-        return Database(self.tables)
+        origin = None if self.origin is None else partial(_pristine_of, self.origin, self.source.sha256)
+        return Database(self.tables, origin)
 
     def new_database(self) -> Database:
         """The database as an episode finds it. Copies nothing: all of them share ``tables``."""
         return self._pristine.fork()
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        if self.origin is None:
+            return super().__reduce_ex__(protocol)
+        return _again, (self.origin, self.source.sha256)
 
     def task(self, split: str, index: int) -> Task:
         """The task at ``index`` of ``split``.
@@ -86,6 +95,19 @@ class Domain:
         if not 0 <= index < len(tasks):
             raise UnknownIdError(f"{self.name}/{split} has no task {index}; there are 0 to {len(tasks) - 1}")
         return tasks[index]
+
+
+def _again(origin: Callable[[], Domain], sha256: str) -> Domain:
+    domain = origin()
+    if domain.source.sha256 != sha256:
+        raise DataError(
+            f"the data of τ-bench {domain.name} have changed since this was saved ({sha256[:12]}…)"
+        )
+    return domain
+
+
+def _pristine_of(origin: Callable[[], Domain], sha256: str) -> Database:
+    return _again(origin, sha256)._pristine
 
 
 _loaded: dict[tuple[str, str | None, str], Domain] = {}
@@ -123,6 +145,7 @@ def load_official(name: str, data: str | os.PathLike[str] = "official") -> Domai
             tools=tuple(read(tools, _TOOLS)),
             tasks={s: tasks_from_json(name, s, read(file, _TASKS)) for s, file in splits.items()},
             source=source,
+            origin=partial(load_official, name, source.path or data),
         )
     return _loaded[key]
 

@@ -62,21 +62,21 @@ def toolset(domain: str, functions: Sequence[Callable[..., str | None]]) -> Tool
 def invoke(tools: Tools, db: Database, name: str, kwargs: Mapping[str, Any]) -> Result:
     """Call the tool ``name`` on ``db``. Never raises for anything that ``name`` and ``kwargs`` hold.
 
-    What a failing tool changed before it failed stays changed. A call of ``transfer_to_human_agents`` ends the
-    episode whatever its arguments.
+    What a failing tool changed before it failed stays changed. ``transfer_to_human_agents`` ends the episode
+    whatever its arguments.
     """
     tool = tools.get(name)
     if tool is None:
-        return _encodable(Result(f"Unknown action {name}", error=True))
+        return Result(f"Unknown action {name}", error=True)
     done = name == TRANSFER
     try:
         _bind(tool, kwargs)
         observation = tool.run(db, **copied(dict(kwargs)))  # tools write into their arguments and store them
     except Exception as error:
-        return _encodable(Result(f"Error: {python_311_words(error)}", done=done, error=True))
+        return Result(f"Error: {python_311_words(error)}", done=done, error=True)
     if observation is None:
         return Result(f"Error: {name} gave no result", done=done, error=True, raises="ValidationError")
-    return _encodable(Result(observation, done=done, error=observation.startswith("Error: ")))
+    return Result(observation, done=done, error=observation.startswith("Error: "))
 
 
 def python_311_words(error: BaseException) -> str:
@@ -126,13 +126,3 @@ def _deeper_than(value: Any, limit: int) -> bool:
         if not level:
             return False
     return True
-
-
-def _encodable(result: Result) -> Result:
-    """A lone surrogate cannot be encoded: it stops the original, and is escaped here."""
-    try:
-        result.observation.encode()
-    except UnicodeEncodeError:
-        escaped = result.observation.encode(errors="backslashreplace").decode()
-        return Result(escaped, result.done, result.error, raises="ValidationError")
-    return result

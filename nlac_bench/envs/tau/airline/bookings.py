@@ -88,10 +88,8 @@ def cancel_reservation(db: Database, reservation_id: Any) -> str:
     if db.get("reservations", reservation_id) is None:
         return "Error: reservation not found"
     reservation = db.edit("reservations", reservation_id)
-    refunds = []
-    for payment in reservation["payment_history"]:
-        refunds.append({"payment_id": payment["payment_id"], "amount": -payment["amount"]})
-    reservation["payment_history"].extend(refunds)
+    history = reservation["payment_history"]
+    history.extend([{"payment_id": old["payment_id"], "amount": -old["amount"]} for old in history])
     reservation["status"] = "cancelled"
     return json.dumps(reservation)
 
@@ -180,10 +178,11 @@ def update_reservation_passengers(db: Database, reservation_id: Any, passengers:
 
 def _offer(db: Database, segment: Any, cabin: Any, passengers: Any) -> str | None:
     """Write price, origin and destination into ``segment``, or return why it cannot be had."""
-    number, date = segment["flight_number"], segment["date"]
+    number = segment["flight_number"]
     flight = db.get("flights", number)
     if flight is None:
         return f"Error: flight {number} not found"
+    date = segment["date"]
     if date not in flight["dates"]:
         return f"Error: flight {number} not found on date {date}"
     day = flight["dates"][date]

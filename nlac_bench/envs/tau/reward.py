@@ -1,0 +1,117 @@
+"""Judging an episode: is the database as the gold calls make it, and was the user told what they asked for.
+
+The gold calls of a task are replayed once a process, on a database of their own. A grade compares what two
+databases changed, and touches neither the episode's database nor what was said in it.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from nlac_bench.envs.tau import airline, retail
+from nlac_bench.envs.tau.database import Database
+from nlac_bench.envs.tau.domain import Domain, Task
+from nlac_bench.envs.tau.invoke import TRANSFER, Tools, invoke
+
+TOOLS: Mapping[str, Tools] = {"retail": retail.TOOLS, "airline": airline.TOOLS}
+
+
+@dataclass(frozen=True, slots=True)
+class Reward:
+    """A judgement, under both rules.
+
+    ``outputs`` and ``strict_outputs`` say for each required output whether the user was told it, by τ-bench's
+    rule (a substring of a message, lower-cased, without commas) and by the strict one.
+    """
+
+    r_actions: bool
+    outputs: Mapping[str, bool]
+    strict_outputs: Mapping[str, bool]
+    gold: Database
+
+    @property
+    def original(self) -> float:
+        """τ-bench's reward: 1 where the database is right and every output was told, else 0."""
+        return float(self.r_actions and all(self.outputs.values()))
+
+    @property
+    def strict(self) -> float:
+        """The same with ``strict_outputs``; never more than ``original``."""
+        return float(self.r_actions and all(self.strict_outputs.values()))
+
+    def parts(self) -> dict[str, float]:
+        """Both rewards and what the original one is made of."""
+        return {
+            "original": self.original,
+            "strict": self.strict,
+            "r_actions": float(self.r_actions),
+            "r_outputs": float(all(self.outputs.values())),
+        }
+
+    def info(self) -> dict[str, Any]:
+        """What τ-bench reports beside its reward; computes the gold hash where that is shown."""
+        if self.outputs:
+            return {"r_outputs": float(all(self.outputs.values())), "outputs": dict(self.outputs)}
+        return {"r_actions": float(self.r_actions), "gt_data_hash": self.gold.hash()}
+
+
+_gold: WeakKeyDictionary[Domain, dict[str, Database]] = WeakKeyDictionary()
+
+
+class Grader:
+    """Runs and judges the tasks of a domain."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+        self.tools = TOOLS[domain.name]
+
+    def database(self) -> Database:
+        """The database as an episode finds it. Copies nothing: all of them share the domain's tables."""
+        return self.domain.new_database()
+
+    def gold(self, task: Task) -> Database:
+        """The database after the gold calls of ``task``, to be read only. Failing calls count as made."""
+        known = _gold.setdefault(self.domain, {})
+        if task.task_id not in known:
+            db = self.database()
+            for call in task.actions:
+                if call.name != TRANSFER:
+                    invoke(self.tools, db, call.name, call.kwargs)
+            known[task.task_id] = db
+        return known[task.task_id]
+
+    def judge(self, task: Task, db: Database, said: Sequence[str]) -> Reward:
+        """Judge an end state ``db``, given all messages that the agent sent to the user."""
+        gold = self.gold(task)
+        outputs = {output: _told(output, said) for output in task.outputs}
+        strict = {output: told and _told_strictly(output, said) for output, told in outputs.items()}
+        return Reward(db.same_as(gold), outputs, strict, gold)
+
+    def grade(self, task: Task, db: Database, said: Sequence[str]) -> dict[str, float]:
+        """The figures of :meth:`judge`: ``original``, ``strict``, ``r_actions``, ``r_outputs``."""
+        return self.judge(task, db, said).parts()
+
+
+def _told(output: str, said: Sequence[str]) -> bool:
+    return any(output.lower() in message.lower().replace(",", "") for message in said)
+
+
+def _told_strictly(output: str, said: Sequence[str]) -> bool:
+    """Whether a message has ``output`` as a number or as words of its own.
+
+    "10" is not in "100", "2.10", "#W10", "10:30" or "2024-05-10", but in "$10.00"; "IL" is not in "mail".
+    """
+    pattern = re.escape(output.lower())
+    if re.fullmatch(r"[+-]?\d+\.\d+", output):
+        pattern += "0*"
+    elif re.fullmatch(r"[+-]?\d+", output):
+        pattern += r"(?:\.0+)?"
+    elif output[-1:].isalpha():
+        pattern += "s?"
+    whole = re.compile(rf"(?<![^\W_])(?<!\d[-:/.]){pattern}(?![^\W_])(?![-:/.]\d)")
+    return any(whole.search(_THOUSANDS.sub("", message.lower())) for message in said)
+
+
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
