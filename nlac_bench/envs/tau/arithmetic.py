@@ -238,8 +238,8 @@ def _literal(token: str) -> Any:
     if len(token) > MAX_INT_DIGITS:
         raise _fault(
             f"Exceeds the limit ({MAX_INT_DIGITS} digits) for integer string conversion: "
-            f"value has {len(token)} digits; use sys.set_int_max_str_digits() to increase the limit - Consider hexadecimal for huge "
-            "integer literals to avoid decimal conversion limits."
+            f"value has {len(token)} digits; use sys.set_int_max_str_digits() to increase the limit "
+            "- Consider hexadecimal for huge integer literals to avoid decimal conversion limits."
         )
     return int(token)
 

@@ -67,7 +67,7 @@ class Domain:
     source: DataSource
 
     origin: "Callable[[], Domain] | None" = None
-    """Loads this domain in any process; pickles hold it in place of the data, so that a worker has one copy."""
+    """Loads this domain in any process; pickles hold it in place of the data, so a worker has one copy."""
 
     @cached_property
     def _pristine(self) -> Database:

@@ -1,9 +1,9 @@
 """Replaying recorded calls: does this engine return what the original returned?
 
-The format of a record (one JSON object a line) is that of ``expected_sample.jsonl`` beside the data: calls with
-the observation, or the exception that left the original's step; the database hash after each call that changed
-it; the hash at both ends; rewards. A record starts on a fresh database, and its calls run in order to the last,
-whether or not one of them ends the episode.
+The format of a record (one JSON object a line) is that of ``expected_sample.jsonl`` beside the data: calls
+with the observation, or the exception that left the original's step; the database hash after each call that
+changed it; the hash at both ends; rewards. A record starts on a fresh database, and its calls run in order to
+the last, whether or not one of them ends the episode.
 """
 
 import gzip
@@ -117,9 +117,7 @@ def _records(path: Path) -> Iterator[tuple[int, Any]]:
                         f"{path}, line {number} is not JSON ({error}); is it truncated?"
                     ) from None
                 if not isinstance(record, dict):
-                    raise DataError(
-                        f"{path}, line {number} is not a record of calls but a {type(record).__name__}"
-                    )
+                    raise DataError(f"{path}, line {number} is not a record of calls: {line[:80]!r}")
                 yield number, record
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path} cannot be read ({error}); is it truncated?") from error
@@ -141,8 +139,8 @@ def _replay(report: Report, grader: Grader, task: Task, record: dict[str, Any]) 
         report.compare(report.observations, place, outcome, theirs)
         changed = not db.same_as(before)
         if changed or "hash" in call:
-            ours = db.hash() if changed else "unchanged"
-            report.compare(report.hashes, f"{place}, hash", ours, call.get("hash", "unchanged"))
+            after = db.hash() if changed else "unchanged"
+            report.compare(report.hashes, f"{place}, hash", after, call.get("hash", "unchanged"))
     if "final_hash" in record:
         report.compare(report.hashes, f"{name}, final hash", db.hash(), record["final_hash"])
     ends = {
