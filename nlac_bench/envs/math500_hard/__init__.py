@@ -1,4 +1,4 @@
-"""MATH500-Hard: mathematics problems, the grader of their answers, and generated problems of the same kind."""
+"""MATH500-Hard: mathematics problems, generated ones of the same kind, and the grader of their answers."""
 
 from nlac_bench.envs.math500_hard.env import Math500HardEnv, Math500HardEnvVector
 

@@ -22,8 +22,8 @@ EMBEDDED_TASKS = {"train": 2_000, "test": 500}
 """Generated problems a level, where ``num_tasks`` does not say otherwise."""
 
 POLICY = (
-    "Solve the mathematics problem. Show your reasoning briefly, then give the final answer once, in simplest "
-    r"form, inside \boxed{}."
+    "Solve the mathematics problem. Show your reasoning briefly, then give the final answer once, in "
+    r"simplest form, inside \boxed{}."
 )
 NO_BOX = (
     r"Invalid action: the solution has no \boxed{} with an answer in it. Write the final answer as "
@@ -111,7 +111,7 @@ class Math500HardEnv(TextEnv):
         if num_tasks is not None and not _is_count(num_tasks, least=1):
             raise ValueError(f"num_tasks must be a positive int, got {num_tasks!r}")
         self._problems: Mapping[str, Problem] | None = None
-        self._training = (data, level, problem_seed)
+        self._training = (os.fspath(data), level, problem_seed)
         if data == "embedded":
             from nlac_bench.envs.math500_hard.generator import CONTENT_SHA256
 
@@ -174,7 +174,7 @@ class Math500HardEnv(TextEnv):
         return problem.statement
 
     async def _respond(self, action: str) -> Outcome:
-        if boxed(action) is None:
+        if not (boxed(action) or "").strip("{} "):  # nothing, or braces alone
             return self._invalid(NO_BOX)
         grade = await default_grader().agrade(self._state.problem.answer, action)
         if grade.correct is None:
