@@ -1,5 +1,5 @@
-"""Numbered identifiers: each order, user, item, payment or reservation id, and each address, becomes ``~k`` at
-its first mention and is expanded again in the model's words.
+"""Numbered identifiers: each order, user, item, payment or reservation id, and each address, becomes ``~k``
+at its first mention and is expanded again in the model's words.
 
 Copying ten digits is the hard part for a model of a few million parameters; copying one token is not. The
 translation is fixed by what a prompt mentions, is lossless, and lives on the agent's side: the environment

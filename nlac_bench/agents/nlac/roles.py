@@ -5,7 +5,7 @@ that a small model was taught, with numbered identifiers). An algorithm never se
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
 from nlac_bench.agents.nlac.transition import State, Transition
@@ -14,35 +14,34 @@ from nlac_bench.types import Messages
 Outcome: TypeAlias = Literal["success", "failure"]
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """What is put before the model: chat ``messages``, or plain ``text`` that it continues.
-
-    ``decode`` and ``encode`` translate between the model's words and the environment's (numbered
-    identifiers in the compact style); a refined action is taught as ``encode(action)``.
-    """
-
-    messages: Messages | None = None
-    text: str | None = None
-    codec: "Codec | None" = None
-
-    def decode(self, written: str) -> str:
-        """What the model wrote, in the environment's words."""
-        return written if self.codec is None else self.codec.decode(written)
-
-    def encode(self, text: str) -> str:
-        """Words of the environment as the model writes them after this prompt."""
-        return text if self.codec is None else self.codec.encode(text)
-
-
 class Codec(Protocol):
     """A lossless translation of identifiers, fixed by what the prompt mentions."""
 
     def encode(self, text: str) -> str:
-        """``text`` with known identifiers replaced by their numbers."""
+        """``text`` as the model writes it after this prompt."""
 
     def decode(self, text: str) -> str:
-        """The other way round; a number that names nothing stays as it is."""
+        """What the model wrote, in the environment's words."""
+
+
+class Plain:
+    """No translation: real models copy identifiers themselves."""
+
+    def encode(self, text: str) -> str:
+        """``text`` as it is."""
+        return text
+
+    def decode(self, text: str) -> str:
+        """``text`` as it is."""
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Chat messages for the model, and the translation of what it answers."""
+
+    messages: Messages
+    codec: Codec = field(default_factory=Plain)
 
 
 @dataclass(frozen=True, slots=True)
