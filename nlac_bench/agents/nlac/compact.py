@@ -1,0 +1,146 @@
+"""The compact prompt style: marks instead of instructions, for a small model that was taught them.
+
+::
+
+    <|tau_retail|><|user|>…<|act|>…<|tool|>…<|act|>            policy: the action
+    …<|act|>a<|future|>                                         successor: next: …; end: success
+    …<|act|>a<|tool|>o<|act|>a'<|future|>d'<|backup|>           backup: next: …; then: …; end: success
+    …<|act|>a<|future|>d<|critique|>                            evaluator: optimal: no; why: …; instead: …
+    …<|act|>a<|critique|>c<|refine|>                            refiner: the action
+
+Each answer ends with the end token. Identifiers are numbered (``codec.py``). The environment's policy and
+tool schemas are left out: the model has them in its weights or not at all.
+"""
+
+import hashlib
+import inspect
+import re
+import sys
+from collections.abc import Sequence
+
+from nlac_bench.agents.nlac import codec as codec_module
+from nlac_bench.agents.nlac.codec import IdentifierCodec
+from nlac_bench.agents.nlac.roles import Critique, Outcome, Prompt
+from nlac_bench.agents.nlac.transition import State, Transition
+
+USER, TOOL, INVALID = "<|user|>", "<|tool|>", "<|invalid|>"
+ACT, FUTURE, BACKUP, CRITIQUE, REFINE = "<|act|>", "<|future|>", "<|backup|>", "<|critique|>", "<|refine|>"
+MARKS = (USER, TOOL, INVALID, ACT, FUTURE, BACKUP, CRITIQUE, REFINE)
+_KINDS = {"message": USER, "tool": TOOL, "invalid": INVALID}
+_END = re.compile(r"(?:^|; )end: (success|failure)$")
+_OPTIMAL = re.compile(r"^optimal: (yes|no)\b")
+MAX_ANSWER_CHARS = 4_000
+
+
+class CompactPrompts:
+    """``RolePrompts`` in marks.
+
+    Args:
+        max_chars: longer conversations lose their middle: the first message says what is wanted, the newest
+            ones what is going on.
+    """
+
+    def __init__(self, max_chars: int = 6_000) -> None:
+        self.max_chars = max_chars
+
+    def policy(self, state: State) -> Prompt:
+        """Act."""
+        text, codec = self._conversation(state)
+        return _prompt(text + ACT, codec)
+
+    def successor(self, state: State, action: str) -> Prompt:
+        """M(d | s, a)."""
+        text, codec = self._conversation(state)
+        return _prompt(text + ACT + codec.learn(_safe(action)) + FUTURE, codec)
+
+    def backup(self, transition: Transition, next_action: str, next_future: str) -> Prompt:
+        """B(s, a, r, s′, d′)."""
+        if transition.next_state is None:
+            raise ValueError("the last transition of an episode has no next state; use terminal_target")
+        text, codec = self._conversation(transition.next_state)
+        return _prompt(
+            text + ACT + codec.learn(_safe(next_action)) + FUTURE + codec.encode(_safe(next_future)) + BACKUP,
+            codec,
+        )
+
+    def terminal_target(self, transition: Transition) -> str:
+        """What the environment said last, in a few words, and how it ended."""
+        return f"next: {_short(transition.last_words)}; end: {'success' if transition.success else 'failure'}"
+
+    def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
+        """E(s, a, d¹…dᵏ)."""
+        text, codec = self._conversation(state)
+        text += ACT + codec.learn(_safe(action))
+        for future in futures:
+            text += FUTURE + codec.encode(_safe(future))
+        return _prompt(text + CRITIQUE, codec)
+
+    def refiner(self, state: State, action: str, critique: Critique) -> Prompt:
+        """π_r(· | s, a, critique)."""
+        text, codec = self._conversation(state)
+        text += ACT + codec.learn(_safe(action)) + CRITIQUE + codec.encode(_safe(critique.text))
+        return _prompt(text + REFINE, codec)
+
+    def parse_action(self, written: str) -> str | None:
+        """The whole answer."""
+        return written.strip() or None
+
+    def parse_future(self, written: str) -> str | None:
+        """The answer if it is whole, that is, if it ends by naming an outcome."""
+        written = written.strip()
+        return written if len(written) <= MAX_ANSWER_CHARS and self.outcome(written) else None
+
+    def parse_critique(self, written: str) -> Critique | None:
+        """The answer if it begins with a verdict."""
+        written = written.strip()
+        match = _OPTIMAL.match(written)
+        if match is None or len(written) > MAX_ANSWER_CHARS:
+            return None
+        return Critique(optimal=match[1] == "yes", text=written)
+
+    def outcome(self, future: str) -> Outcome | None:
+        """The outcome that a future ends with."""
+        match = _END.search(future)
+        if match is None:
+            return None
+        return "success" if match[1] == "success" else "failure"
+
+    def hashes(self) -> dict[str, str]:
+        """sha256 of the code that makes the prompts: it is what the model was taught."""
+        sources = (inspect.getsource(sys.modules[__name__]), inspect.getsource(codec_module))
+        names = ("compact", "codec")
+        return {n: hashlib.sha256(s.encode()).hexdigest() for n, s in zip(names, sources, strict=True)}
+
+    def _conversation(self, state: State) -> tuple[str, IdentifierCodec]:
+        codec = IdentifierCodec()
+        parts = []
+        for message in state.messages:
+            mark = ACT if message["role"] == "assistant" else _KINDS[message.get("kind", "message")]
+            parts.append(mark + codec.learn(_safe(str(message["content"]))))
+        return f"<|{state.env.split('@')[0]}|>" + _without_middle(parts, self.max_chars), codec
+
+
+def _prompt(text: str, codec: IdentifierCodec) -> Prompt:
+    return Prompt(messages=({"role": "user", "content": text},), codec=codec)
+
+
+def _safe(text: str) -> str:
+    """Foreign text cannot forge a mark."""
+    return text.replace("<|", "< |").strip()
+
+
+def _without_middle(parts: Sequence[str], limit: int) -> str:
+    """``parts`` joined; where that is too long, the first part and as many of the last ones as fit."""
+    kept: list[str] = []
+    room = limit - min(len(parts[0]), limit // 2)
+    for part in reversed(parts[1:]):
+        room -= len(part)
+        if room < 0 and kept:
+            break
+        kept.append(part[: limit // 2])
+    return parts[0][: limit // 2] + "".join(reversed(kept))
+
+
+def _short(text: str, words: int = 12) -> str:
+    """The first few words on one line, without what would end a future's clause."""
+    return " ".join(text.replace(";", ",").split()[:words])
