@@ -506,3 +506,31 @@ def test_hostile_actions_are_counted_invalid_steps_or_messages(env: TauEnv) -> N
         assert reward == 0.0
         assert info["action_kind"] == ("message" if action == "\x00" * 1000 else "invalid")
         assert env._steps == steps
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**300), 10**300)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(ENVS), st.data())
+def test_no_argument_breaks_a_tool(env_class: type[TauEnv], data: st.DataObject) -> None:
+    env = cached(env_class)
+    env.reset(seed=0)
+    for _ in range(4):
+        function = data.draw(st.sampled_from(env.tools()))["function"]
+        names = st.sampled_from([*function["parameters"]["properties"], "data", "extra"])
+        arguments = data.draw(st.dictionaries(names, JSON))
+        seen, _, ended, _, info = env.step(json.dumps({"name": function["name"], "arguments": arguments}))
+        seen.encode("utf-8")
+        json.dumps(info)
+        if ended:
+            break
+    env._state.db.hash()
