@@ -107,6 +107,10 @@ class ScriptedUser:
         identity = heard.asks & lines.IDENTITY
         if heard.transfer:
             return self._leave(lines.TRANSFERRED)
+        if heard.transfer_offer:
+            if goal.kind == "other":
+                return self._say_again(self._pick(lines.GO_ON))
+            return self._refused(heard, goal) if goal.forbidden else self._object(["kind"])
         if self._reported(heard, goal):
             wrong = check.objections(heard.reports, goal, self._script, self._now.goal)
             if wrong:

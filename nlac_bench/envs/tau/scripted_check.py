@@ -30,7 +30,7 @@ ACTIONS: Mapping[str, re.Pattern[str]] = {
         ("exchange", r"\bexchang|\bswap|\breplac|\btrade"),
         ("modify", r"\bmodif|\bchang|\bupdat|\bswitch|\bedit|\badjust|\bamend|\bmov(e|ed|ing)\b|\bset\b"),
         ("address", r"\baddress|\b(ship|deliver|sent|send)\w* to\b"),
-        ("payment", r"\bpa(y|id|yment|ying)\b|\bcharg"),
+        ("payment", r"\bpa(y|id|yment|ying)\b|\bcharg|\b(to|with|on|use|using) (the |your |my )?(visa|mastercard|paypal|gift|credit)"),
         ("book", r"\bbook(ed|ing)?\b(?! (id|number|code|ref))|\breserve\b|\bpurchas"),
         ("flights", r"\bflights?\b|\bitinerary|\brebook"),
         ("cabin", r"\bcabin|\bclass\b|\bupgrad|\bdowngrad|\beconomy|\bbusiness"),
@@ -65,6 +65,7 @@ _FLIGHT_ID = re.compile(r"\b(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{6}\b")
 _PAYMENT_ID = re.compile(r"\b(?:credit_card|gift_card|paypal|certificate)_\d+")
 _LAST_FOUR = re.compile(r"\b(?:ending|ends|last four|last 4)(?: digits)?(?: in| with| are|:)? ?\**(\d{4})\b")
 _ITEM_ID = re.compile(r"\b\d{10}\b")
+_PLURAL = re.compile(r"\b(both|two|2 ?x|2|three|3|each|all|every)\b")
 _GOODS = re.compile(
     r"\b(?:return|exchang|swap|replac|chang|modif)\w*(?: of)? (?:the|your|a|an|one) (?!items?\b|products?\b|order|following)[a-z]"
 )
@@ -128,6 +129,18 @@ def mentions(text: str, product: str) -> bool:
     return bool(_name(name).search(text) or _name(name.split()[-1]).search(text))
 
 
+def _names(text: str, product: str, things: Sequence[Item]) -> bool:
+    """``mentions``, but by its head word only where that means nothing else among ``things``."""
+    head = product.lower().split()[-1]
+    other = [thing.product.lower().split()[-1] for thing in things if thing.product != product]
+    words = [
+        word for thing in things for key, value in thing.options.items() for word in f"{key} {value}".split()
+    ]
+    if head in other or head in (word.lower() for word in words):
+        return bool(_name(product.lower()).search(text))
+    return mentions(text, product)
+
+
 def hides_items(text: str, goal: Goal) -> bool:
     """Whether ``text`` is about particular goods without naming any of the goal's."""
     if not goal.items or any(mentions(text, thing.product) for thing in goal.items):
@@ -189,7 +202,7 @@ def _wrong_items(text: str, goal: Goal, script: Script, others: Sequence[Goal]) 
         return False
     text = text.replace(goal.hint.lower(), " ") if goal.hint else text
     own = [thing.product for thing in goal.items]
-    named = [product for product in own if mentions(text, product)]
+    named = [product for product in own if _names(text, product, goal.items)]
     values = {
         value.lower() for thing in goal.items for value in (*thing.options.values(), *_wanted(thing).values())
     }
@@ -202,6 +215,10 @@ def _wrong_items(text: str, goal: Goal, script: Script, others: Sequence[Goal]) 
         return True
     if (named or foreign) and len(set(named)) < len(set(own)):
         return True
+    for product in set(named):
+        times = len(_name(product.split()[-1].lower()).findall(text))
+        if times < own.count(product) and not _PLURAL.search(text):
+            return True
     return goal.kind == "return" and len(set(_ITEM_ID.findall(text))) > len(own)
 
 
@@ -320,11 +337,11 @@ def _wrong_bags(text: str, goal: Goal) -> bool:
         return False
     said = set()
     for count in re.findall(
-        r"\b(\d|no|zero|one|two|three|four|five|six|seven|eight|nine) (?:[a-z-]+ ){0,2}?(?:bag|luggage|suitcase)",
+        r"\b(\d{1,2}|no|zero|one|two|three|four|five|six|seven|eight|nine) (?:[a-z-]+ ){0,2}?(?:bag|luggage|suitcase)",
         text,
     ):
         said.add(0 if count == "no" else _CARDINALS.index(count) if count in _CARDINALS else int(count))
-    for count in re.findall(r"\b(?:bags?|baggages?|luggage)(?: in all| in total)?: ?(\d)\b", text):
+    for count in re.findall(r"\b(?:bags?|baggages?|luggage)(?: in all| in total)?: ?(\d{1,2})\b", text):
         said.add(int(count))
     return bool(said) and goal.bags not in said
 
@@ -399,7 +416,7 @@ def _wanted(thing: Item) -> Mapping[str, str]:
 def _thing(name: str) -> re.Pattern[str]:
     """The name after an article or at the head of a list: a backpack's laptop compartment is no laptop."""
     return re.compile(
-        rf"(?:\b(?:the|your|an?|my|one|that|this) |^[-+ \d.)]*){re.escape(name)}\b", re.MULTILINE
+        rf"(?:\b(?:the|your|an?|my|one|that|this|item:?) |^[-+ \d.)]*){re.escape(name)}\b", re.MULTILINE
     )
 
 

@@ -147,7 +147,7 @@ def _detail(topic: str, goal: Goal, pick: say.Pick) -> str:
         case "request":
             return want(goal, pick)
         case "complete" if goal.items:
-            return "Yes, that is everything."
+            return "That is everything."
     return ""
 
 
