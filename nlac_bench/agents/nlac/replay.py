@@ -1,0 +1,124 @@
+"""The replay buffer: every transition ever seen, drawn by how badly the critic predicts it."""
+
+import gzip
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlac_bench.agents.nlac.transition import State, Transition
+from nlac_bench.errors import DataError
+
+
+class Replay:
+    """Proportional prioritised replay (Schaul et al. 2016, section 3.3).
+
+    A transition's priority is its critic loss (mean over the target's tokens) to the power ``alpha``. New
+    ones enter with the largest priority so far, so that each is drawn soon. ``importance`` undoes the bias
+    of the draw: w_i = (N · P(i))^(−beta), divided by the largest in the batch.
+
+    Args:
+        capacity: transitions kept; the oldest leave first.
+        alpha: 0 draws uniformly.
+        beta: 1 corrects the bias fully.
+        seed: of the draws.
+    """
+
+    def __init__(self, capacity: int = 100_000, alpha: float = 0.6, beta: float = 0.4, seed: int = 0) -> None:
+        if capacity < 1:
+            raise ValueError(f"capacity must be at least 1, got {capacity}")
+        self.capacity, self.alpha, self.beta = capacity, alpha, beta
+        self.items: list[Transition] = []
+        self._losses: list[float] = []
+        self._born: list[int] = []
+        self.iteration = 0
+        """Counts training iterations; the age of a transition is measured in them."""
+        self._rng = np.random.default_rng(seed)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def add(self, transitions: Sequence[Transition]) -> None:
+        """Append; what is beyond the capacity leaves at the old end."""
+        largest = max(self._losses, default=1.0)
+        for transition in transitions:
+            self.items.append(transition)
+            self._losses.append(largest)
+            self._born.append(self.iteration)
+        surplus = len(self.items) - self.capacity
+        if surplus > 0:
+            del self.items[:surplus], self._losses[:surplus], self._born[:surplus]
+
+    def draw(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Indices of ``count`` transitions (without replacement while there are enough) and their weights.
+
+        Raises:
+            ValueError: when the buffer is empty.
+        """
+        if not self.items:
+            raise ValueError("the replay is empty: play episodes first")
+        priorities = np.maximum(np.asarray(self._losses), 1e-6) ** self.alpha
+        chances = priorities / priorities.sum()
+        indices = self._rng.choice(len(self), size=count, replace=count > len(self), p=chances)
+        weights = (len(self) * chances[indices]) ** -self.beta
+        return indices, weights / weights.max()
+
+    def update(self, indices: Sequence[int], losses: Sequence[float]) -> None:
+        """Set the critic losses of transitions that were just trained on; what is not finite is left alone."""
+        for index, loss in zip(indices, losses, strict=True):
+            if np.isfinite(loss):
+                self._losses[int(index)] = float(loss)
+
+    def mean_age(self, indices: Sequence[int]) -> float:
+        """Iterations since the drawn transitions were played, in the mean."""
+        return float(np.mean([self.iteration - self._born[int(i)] for i in indices]))
+
+    def save(self, path: Path) -> None:
+        """Write everything, the generator's state included, as gzipped JSON lines."""
+        header = {
+            "rng": self._rng.bit_generator.state,
+            "iteration": self.iteration,
+            "losses": self._losses,
+            "born": self._born,
+        }
+        partial = path.with_name(path.name + ".partial")
+        with gzip.open(partial, "wt", encoding="utf-8", compresslevel=1) as stream:
+            stream.write(json.dumps(header) + "\n")
+            for item in self.items:
+                stream.write(json.dumps(_as_row(item)) + "\n")
+        partial.replace(path)
+
+    def load(self, path: Path) -> None:
+        """Go back to what ``save`` wrote.
+
+        Raises:
+            DataError: when the file cannot be read.
+        """
+        try:
+            with gzip.open(path, "rt", encoding="utf-8") as stream:
+                header = json.loads(next(stream))
+                items = [_from_row(json.loads(line)) for line in stream]
+            self._rng.bit_generator.state = header["rng"]
+            self.iteration, self._losses, self._born = header["iteration"], header["losses"], header["born"]
+        except (OSError, EOFError, ValueError, KeyError, TypeError, StopIteration) as error:
+            raise DataError(f"{path} is no replay buffer: {error}") from error
+        self.items = items
+
+
+def _as_row(transition: Transition) -> dict[str, Any]:
+    row = asdict(transition)
+    if transition.next_state is not None:  # it repeats the state and adds two messages
+        row["next_state"] = row["next_state"]["messages"][-2:]
+    return row
+
+
+def _from_row(row: dict[str, Any]) -> Transition:
+    state = State(**{**row["state"], "messages": tuple(row["state"]["messages"])})
+    following = row["next_state"]
+    if following is not None:
+        following = State(state.env, state.policy, state.tools, (*state.messages, *following))
+    return Transition(**{**row, "state": state, "next_state": following})
