@@ -1,6 +1,6 @@
 """A world of objects: what they are called, what is true of them, and how questions about them are read."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -14,6 +14,7 @@ from nlac_bench.envs.twenty_questions.formula import (
     Count,
     Formula,
     Noun,
+    Or,
     Truth,
     claimed,
     evaluate,
@@ -34,19 +35,28 @@ class World:
     Args:
         kb: the objects and what is known of them.
         lexicon: the phrases that name it.
+        data: what opens this world again, ``"embedded"``, ``"official"`` or a folder: a pickle holds no more.
         more_nouns: noun → ``int8 [objects]`` of what is (+1), is not (-1) or may be (0) called so, beyond
             the objects' own names (official data: the WordNet ancestors).
     """
 
     def __init__(
-        self, kb: KnowledgeBase, lexicon: Lexicon, more_nouns: Mapping[tuple[str, ...], np.ndarray] | None = None
+        self,
+        kb: KnowledgeBase,
+        lexicon: Lexicon,
+        data: str,
+        more_nouns: Mapping[tuple[str, ...], np.ndarray] | None = None,
     ) -> None:
         self.kb = kb
+        self.data = data
         self.lexicon = lexicon
         self.names = kb.names
         self.index = {name: i for i, name in enumerate(kb.names)}
         self._more_nouns = more_nouns or {}
         self._parsed: dict[tuple[str, ...], Formula] = {}
+
+    def __reduce__(self) -> tuple[Callable[[str], "World"], tuple[str]]:
+        return _reopen, (self.data,)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -55,6 +65,11 @@ class World:
     def parser(self) -> Parser:
         """The reader of questions about this world."""
         return Parser(self.lexicon, self.kb)
+
+    @property
+    def class_nouns(self) -> tuple[tuple[str, ...], ...]:
+        """The keys of nouns that name classes of objects beyond the knowledge base's own categories."""
+        return tuple(self._more_nouns)
 
     @cached_property
     def name_keys(self) -> tuple[frozenset[tuple[str, ...]], ...]:
@@ -155,8 +170,6 @@ class World:
 
 
 def _is_choice_of_names(formula: Formula) -> bool:
-    from nlac_bench.envs.twenty_questions.formula import Or
-
     return isinstance(formula, Or) and all(isinstance(part, Noun) for part in formula.parts)
 
 
@@ -174,4 +187,12 @@ def _compare(values: np.ndarray, comparison: str, number: float, margin: float) 
 @lru_cache(maxsize=1)
 def embedded_world() -> World:
     """The world of the embedded objects."""
-    return World(embedded(), embedded_lexicon())
+    return World(embedded(), embedded_lexicon(), "embedded")
+
+
+def _reopen(data: str) -> World:
+    if data == "embedded":
+        return embedded_world()
+    from nlac_bench.envs.twenty_questions.official import official_world  # it imports this module
+
+    return official_world(data)[0]

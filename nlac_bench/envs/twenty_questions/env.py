@@ -1,0 +1,261 @@
+"""Twenty questions: find the hidden object with yes/no questions."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+
+from nlac_bench.envs.datasets import DataSource
+from nlac_bench.envs.text_env import Outcome, TextEnv
+from nlac_bench.envs.twenty_questions import player
+from nlac_bench.envs.twenty_questions.games import games
+from nlac_bench.envs.twenty_questions.official import official_world
+from nlac_bench.envs.twenty_questions.oracles import KnowledgeOracle, LLMOracle, Oracle, Recorder, ReplayOracle
+from nlac_bench.envs.twenty_questions.sentence import find_question
+from nlac_bench.envs.twenty_questions.world import World, embedded_world
+from nlac_bench.types import ChatFn
+
+QUESTIONS = 20
+MAX_NAMED = 4
+"""Objects that one question may name: listing them by the dozen would be a search through the object list."""
+
+OracleName = Literal["knowledge", "llm", "replay"]
+RewardName = Literal["lmrl", "binary"]
+Level = Literal["full", "easy"]
+
+OPENING = (
+    "I am thinking of an object. You have 20 questions to find out what it is. Ask one yes/no question at a "
+    'time; to guess, name the object in a question, such as "Is it a ...?". What is your first question?'
+)
+RULES = (
+    "You are playing twenty questions. The other player is thinking of an everyday object, and you have to "
+    "find out which one. Each turn, ask exactly one question that can be answered with yes or no; write "
+    "nothing else. When you think you know the object, name it in a question, such as \"Is it a ...?\". You "
+    "win when you name the right object within 20 questions; the fewer questions you need, the better. A "
+    "message that is not a yes/no question also counts as one of the 20."
+)
+COMMON_QUESTIONS = (
+    "Is it alive?",
+    "Is it an animal?",
+    "Is it man-made?",
+    "Can you eat it?",
+    "Is it bigger than a breadbox?",
+)
+
+
+@dataclass(slots=True)
+class GameState:
+    """What changes during a game."""
+
+    hidden: int
+    asked: list[tuple[str, bool]] = field(default_factory=list)
+    turns: int = 0
+    unknown: int = 0
+
+    def copy(self) -> "GameState":
+        """An independent copy."""
+        return GameState(self.hidden, list(self.asked), self.turns, self.unknown)
+
+
+class TwentyQuestionsEnv(TextEnv):
+    """Twenty questions: find the hidden object by asking yes/no questions.
+
+    The rules are those of LMRL-Gym's twenty questions (Abdulhai et al. 2023, arXiv 2311.18232), the official
+    objects those of the NLAC paper (arXiv 2512.04601): the 1,823 words of THINGS (Hebart et al. 2019).
+
+    ## Action Space
+    Text: one yes/no question. Of a longer message the last question counts; text in ``<think>`` tags and
+    statements are passed over. A message without a question, with a question that yes or no cannot answer
+    ("What colour is it?"), or with a question that names more than four objects is an invalid step: counted,
+    answered with the reason.
+
+    A *guess* is a question that claims that the thing is one object, named by its word or an accepted variant
+    (plural, synonym), as whole words: "Is it a violin?", "Is it a small brown violin?", "Is it a couch or
+    sofa?" (two names of one object). A question that merely mentions an object ("is it like a violin?", "is
+    it used to play the violin?", "is it a violin case?"), denies it, or offers several objects ("Is it a dog
+    or a cat?") is answered, but is no guess and cannot win.
+
+    ## Observation Space
+    Text: "Yes." or "No." and how many questions are left. Where a message held several questions, the answer
+    says which one it belongs to.
+
+    ## Starting State
+    A hidden object, drawn from the split's games by ``np_random`` or picked by ``options={"task_id": …}``,
+    and a fixed opening message.
+
+    ## Reward
+    ``lmrl``: -1 a question, 0 for the winning one: a win on question k returns -(k-1), a loss -20.
+    ``binary``: 1 for a win, else 0. The NLAC results use ``binary``.
+
+    ## Episode End
+    Terminated with ``success`` when a guess is right and the oracle says yes; with ``max_steps`` after
+    question 20. Never truncated.
+
+    ## Information
+    Beside the keys of every text environment: ``oracle`` (who answers; scores under different oracles are
+    not comparable), ``level``; at each step also ``guess`` (whether the question was a guess), ``known``
+    (false where the oracle said no because it does not know), ``unknown_rate`` (share of this episode's
+    answered questions that the oracle did not know).
+
+    ## Arguments
+    * ``split``: ``"train"`` or ``"test"``; their objects are different.
+    * ``data``: ``"embedded"`` (255 everyday objects, a knowledge base of this project), ``"official"`` or a
+      folder with ``things_objects.tsv`` and ``oewn_things.jsonl.gz``.
+    * ``level``: ``"full"`` (all objects) or ``"easy"`` (64 well-known ones).
+    * ``reward``: ``"lmrl"`` or ``"binary"``.
+    * ``oracle``: ``"knowledge"`` (offline, deterministic), ``"llm"`` (a model through ``chat``) or
+      ``"replay"`` (the answers of ``recording``).
+    * ``chat``: how the ``llm`` oracle reaches its model.
+    * ``recording``: a JSON-lines file of answers: read by ``replay``, else appended to.
+    * ``render_mode``: None or ``"ansi"``.
+
+    ## Version History
+    * v0: first version.
+
+    Raises:
+        ValueError: for an unknown split, level, reward or oracle, or an oracle without what it needs.
+        DataError: when the data are missing, altered or unreadable.
+    """
+
+    name: ClassVar[str] = "twenty_questions"
+    env_version: ClassVar[str] = "0"
+    max_steps: int = QUESTIONS
+    _state: GameState
+
+    def __init__(
+        self,
+        *,
+        split: str = "test",
+        data: str | os.PathLike[str] = "embedded",
+        level: Level = "full",
+        reward: RewardName = "lmrl",
+        oracle: OracleName = "knowledge",
+        chat: ChatFn | None = None,
+        recording: str | os.PathLike[str] | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        for what, value, allowed in (("level", level, Level), ("reward", reward, RewardName),
+                                     ("oracle", oracle, OracleName)):  # fmt: skip
+            if value not in get_args(allowed):
+                raise ValueError(f"{what} must be one of {', '.join(get_args(allowed))}, got {value!r}")
+        self.world, source = _world(os.fspath(data))
+        found = games(self.world, split, level, official=source.kind != "embedded")
+        self._games = {game.task_id: game for game in found}
+        super().__init__(task_ids=tuple(self._games), split=split, source=source, render_mode=render_mode)
+        self.level = level
+        self.reward = reward
+        easy = set(self.world.kb.easy)
+        self._candidates = np.array([level == "full" or name in easy for name in self.world.names])
+        self._oracle = _oracle(oracle, self.world, chat, recording)
+        self.remote = self._oracle.remote
+
+    async def areset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """``reset``; names the oracle and the level in ``info``."""
+        observation, info = await super().areset(seed=seed, options=options)
+        return observation, {**info, "oracle": self._oracle.name, "level": self.level}
+
+    async def _begin(self, task_id: str) -> str:
+        self._state = GameState(self._games[task_id].hidden)
+        return OPENING
+
+    async def _respond(self, action: str) -> Outcome:
+        found = find_question(action)
+        if found.problem is not None:
+            return self._invalid(f"{found.problem} Ask one question that can be answered with yes or no.")
+        formula = self.world.read(found.words)
+        if self.world.named_objects(formula) > MAX_NAMED:
+            return self._invalid(f"That question names too many objects; name at most {MAX_NAMED}.")
+        state = self._state
+        answer = await self._oracle.answer(state.hidden, found.text, formula)
+        state.turns += 1
+        state.asked.append((found.text, answer.yes))
+        state.unknown += not answer.known
+        named = self.world.guessed(formula)
+        won = answer.yes and state.hidden in named
+        says = "Yes." if answer.yes else "No."
+        if found.questions > 1:
+            says += f' (That answers only your last question, "{found.text[:200]}".)'
+        outcome = Outcome(
+            observation=f"{says} You found it." if won else f"{says} {self._left()}",
+            reward=self._step_reward(won),
+            usage=dict(answer.usage),
+            extra=self._extra(guess=bool(named), known=answer.known),
+        )
+        if won:
+            outcome.end_reason, outcome.success = "success", True
+            outcome.reward_parts = {"solved": 1.0, "questions": float(state.turns)}
+        return outcome
+
+    def _invalid(self, problem: str) -> Outcome:
+        self._state.turns += 1
+        return Outcome(
+            observation=f"{problem} {self._left()}",
+            reward=self._step_reward(False),
+            action_kind="invalid",
+            extra=self._extra(guess=False, known=True),
+        )
+
+    def _out_of_steps(self, outcome: Outcome) -> Outcome:
+        outcome.end_reason = "max_steps"
+        outcome.reward_parts = {"solved": 0.0, "questions": float(self._state.turns)}
+        return outcome
+
+    def _step_reward(self, won: bool) -> float:
+        if self.reward == "binary":
+            return 1.0 if won else 0.0
+        return 0.0 if won else -1.0
+
+    def _left(self) -> str:
+        left = QUESTIONS - self._state.turns
+        return f"{left} question{'' if left == 1 else 's'} left."
+
+    def _extra(self, *, guess: bool, known: bool) -> dict[str, Any]:
+        answered = len(self._state.asked)
+        return {
+            "oracle": self._oracle.name,
+            "guess": guess,
+            "known": known,
+            "unknown_rate": self._state.unknown / answered if answered else 0.0,
+        }
+
+    def oracle_action(self) -> str:
+        """The information-theoretic player's next question: it knows the objects, not which one is hidden."""
+        return player.next_question(self.world, self._candidates, self._state.asked)
+
+    def random_action(self, rng: np.random.Generator) -> str:
+        """A random guess or a random question of the repertoire."""
+        names = [n for n, c in zip(self.world.names, self._candidates, strict=True) if c]
+        return player.random_question(self.world, names, rng)
+
+    def constant_actions(self) -> Sequence[str]:
+        """A guess of each object, and the commonest first questions."""
+        names = dict.fromkeys(n for n, c in zip(self.world.names, self._candidates, strict=True) if c)
+        return (*COMMON_QUESTIONS, *(player.guess(name) for name in names))
+
+    def policy(self) -> str:
+        """The rules that the agent is told."""
+        return RULES
+
+
+def _world(data: str) -> tuple[World, DataSource]:
+    if data == "embedded":
+        world = embedded_world()
+        return world, DataSource(kind="embedded", sha256=world.kb.sha256)
+    return official_world(data)
+
+
+def _oracle(
+    name: OracleName, world: World, chat: ChatFn | None, recording: str | os.PathLike[str] | None
+) -> Oracle:
+    if (chat is not None) != (name == "llm"):
+        raise ValueError(f"oracle={name!r} with chat={chat!r}: chat is how oracle='llm', and it alone, reaches its model")
+    if name == "replay":
+        if recording is None:
+            raise ValueError("oracle='replay' needs recording=, the file of recorded answers")
+        return ReplayOracle(world, recording)
+    inner: Oracle = KnowledgeOracle(world) if chat is None else LLMOracle(world, chat)
+    return inner if recording is None else Recorder(inner, world, recording)

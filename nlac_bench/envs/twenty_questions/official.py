@@ -1,0 +1,199 @@
+"""The 1,823 THINGS words as hidden objects, with what THINGS and Open English WordNet say about them.
+
+What is known of an object: the 27 THINGS categories and its WordNet ancestors, which decide "is it a …" both
+ways; its WordNet parts, whose absence decides nothing; every cell of the embedded knowledge base where the
+object is one of its objects; and whatever follows from these by ``kb/implications.txt``.
+"""
+
+import csv
+import io
+import os
+import tomllib
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from nlac_bench.envs.datasets import Dataset, DataSource, open_dataset
+from nlac_bench.envs.twenty_questions.implications import close
+from nlac_bench.envs.twenty_questions.knowledge import KB, Attribute, KnowledgeBase, embedded, phrase_key
+from nlac_bench.envs.twenty_questions.lexicon import Lexicon, name_key
+from nlac_bench.envs.twenty_questions.world import World
+from nlac_bench.errors import DataError
+
+FILES = ("things_objects.tsv", "oewn_things.jsonl.gz")
+
+
+def open_objects(data: str | os.PathLike[str]) -> Dataset:
+    """The data set's two files.
+
+    Raises:
+        DataError: when one is missing or altered.
+    """
+    return open_dataset("twenty_questions", data, FILES)
+
+
+@lru_cache(maxsize=4)
+def official_world(data: str) -> tuple[World, DataSource]:
+    """The world of the official objects in ``data`` (``"official"`` or a folder), one object a *concept*.
+
+    Homographs (bat the animal, bat the stick) are two concepts with one name.
+
+    Raises:
+        DataError: when the files are missing, altered or not in their format.
+    """
+    dataset = open_objects(data)
+    things = dataset.parse(FILES[0], _things)
+    senses = {row["unique_id"]: _sense(row, FILES[1]) for row in dataset.jsonl(FILES[1])}
+    if not things:
+        raise DataError(f"{dataset.folder / FILES[0]} lists no objects")
+    try:
+        return _build(things, senses, data, dataset.source.sha256), dataset.source
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"{dataset.folder}: not in the format of this data set ({type(error).__name__}: {error})") from error
+
+
+def _things(raw: bytes) -> list[dict[str, str]]:
+    rows = list(csv.DictReader(io.StringIO(raw.decode("utf-8")), delimiter="\t", quoting=csv.QUOTE_NONE))
+    if rows and not {"unique_id", "word", "categories"} <= set(rows[0]):
+        raise ValueError(f"columns {list(rows[0])}, expected unique_id, word, categories")
+    for row in rows:
+        if not row["word"] or row["categories"] is None:
+            raise ValueError(f"row {row} is incomplete")
+    return rows
+
+
+def _sense(row: Any, file: str) -> Any:
+    if not isinstance(row, dict) or not {"ancestors", "members", "parts"} <= set(row):
+        raise DataError(f"{file}: {str(row)[:80]} lacks ancestors, members or parts")
+    return row
+
+
+def _build(things: list[dict[str, str]], senses: dict[str, Any], data: str, sha256: str) -> World:
+    base = embedded()
+    n = len(things)
+    words = tuple(row["word"] for row in things)
+    ancestors: dict[str, np.ndarray] = {}
+    parts: dict[str, np.ndarray] = {}
+    has_sense = np.zeros(n, dtype=bool)
+    for i, row in enumerate(things):
+        sense = senses.get(row["unique_id"])
+        if sense is None:
+            continue
+        has_sense[i] = True
+        for lemma in {lemma for group in sense["ancestors"] for lemma in group}:
+            ancestors.setdefault(lemma.lower(), np.zeros(n, dtype=bool))[i] = True
+        for _, lemma in sense["parts"]:
+            parts.setdefault(lemma.lower(), np.zeros(n, dtype=bool))[i] = True
+    categories: dict[str, np.ndarray] = {}
+    for i, row in enumerate(things):
+        for category in filter(None, (c.strip() for c in row["categories"].split(";"))):
+            categories.setdefault(category, np.zeros(n, dtype=bool))[i] = True
+
+    cells = _mapped(base, categories, ancestors, has_sense)
+    same = _same_objects(base, things, senses, cells)
+    for i, j in same.items():
+        cells[:, i] = base.cells[:, j]
+    close(cells, base.row)
+    attributes = list(base.attributes)
+    attributes += [Attribute(id=f"part:{p}", ask=f"Does it have {_a(p)}?", phrases={}) for p in parts]
+    cells = np.concatenate([cells, np.array([m.astype(np.int8) for m in parts.values()]).reshape(-1, n)])
+
+    more_nouns: dict[tuple[str, ...], np.ndarray] = {}
+    for lemma, mask in (*ancestors.items(), *categories.items()):
+        value = np.where(mask, 1, np.where(has_sense, -1, 0)).astype(np.int8)
+        key = phrase_key(lemma)
+        more_nouns[key] = np.maximum(more_nouns[key], value) if key in more_nouns else value
+    aliases = _aliases(things, senses)
+    kb = KnowledgeBase(
+        names=words,
+        aliases=aliases,
+        easy=_easy(base, words),
+        attributes=tuple(attributes),
+        cells=cells,
+        size_rank=_taken(base.size_rank, same, n),
+        measures={k: _taken(v, same, n) for k, v in base.measures.items()},
+        counts={k: _taken(v, same, n) for k, v in base.counts.items()},
+        count_words=base.count_words,
+        references=base.references,
+        foreign=base.foreign,
+        categories=tuple(frozenset() for _ in words),
+        sha256=sha256,
+    )
+    nouns = {name_key(x) for names in (words, *aliases) for x in names} | set(more_nouns) | base.foreign
+    nouns |= {name_key(x) for names in (base.names, *base.aliases) for x in names}
+    lexicon = Lexicon(base.attributes, nouns, {phrase_key(p): f"part:{p}" for p in parts})
+    return World(kb, lexicon, data, more_nouns)
+
+
+def _mapped(
+    base: KnowledgeBase, categories: dict[str, np.ndarray], ancestors: dict[str, np.ndarray], known: np.ndarray
+) -> np.ndarray:
+    """The cells that ``kb/official.toml`` decides, ``int8 [attributes, objects]``."""
+    n = len(known)
+    nothing = np.zeros(n, dtype=bool)
+    cells = np.zeros((len(base.attributes), n), dtype=np.int8)
+    for key, entry in tomllib.loads((KB / "official.toml").read_text(encoding="utf-8")).items():
+        yes = nothing.copy()
+        for field, table in (("things", categories), ("wordnet", ancestors)):
+            for name in filter(None, (x.strip() for x in entry.get(field, "").split(","))):
+                yes |= table.get(name, nothing)
+        for name in filter(None, (x.strip() for x in entry.get("but", "").split(","))):
+            yes &= ~ancestors.get(name, nothing)
+        no = known & ~yes if not entry.get("open") else nothing
+        cells[base.row[key]] = np.where(yes, 1, np.where(no, -1, 0))
+    return cells
+
+
+_SENSE_CHECKS = ("animal", "food", "vehicle", "furniture", "clothing", "musical_instrument", "weapon", "man_made")
+
+
+def _same_objects(base: KnowledgeBase, things: list[dict[str, str]], senses: dict[str, Any], cells: np.ndarray) -> dict[int, int]:
+    """Official concept → embedded object, where the word is its name and the two agree on what it is."""
+    by_name = {name: j for j, name in enumerate(base.names)}
+    for j, names in enumerate(base.aliases):
+        for name in names:
+            by_name.setdefault(name, j)
+    found: dict[int, int] = {}
+    for i, row in enumerate(things):
+        j = by_name.get(row["word"])
+        if j is None:
+            continue
+        rows = [base.row[a] for a in _SENSE_CHECKS]
+        if (cells[rows, i] * base.cells[rows, j] >= 0).all():
+            found[i] = j
+    return found
+
+
+def _aliases(things: list[dict[str, str]], senses: dict[str, Any]) -> tuple[tuple[str, ...], ...]:
+    """WordNet's synonyms, but for those that are another object's word."""
+    words = {row["word"].lower() for row in things}
+    found = []
+    for row in things:
+        members = senses.get(row["unique_id"], {}).get("members", [])
+        found.append(tuple(m for m in members if m.lower() not in words and m.lower() != row["word"].lower()))
+    return tuple(found)
+
+
+def _easy(base: KnowledgeBase, words: tuple[str, ...]) -> tuple[str, ...]:
+    """The embedded easy objects by the word that THINGS has for them."""
+    present = set(words)
+    chosen = []
+    for name in base.easy:
+        options = (name, *base.aliases[base.names.index(name)])
+        word = next((o for o in options if o in present), None)
+        if word is not None and word not in chosen:
+            chosen.append(word)
+    return tuple(chosen)
+
+
+def _taken(values: np.ndarray, same: dict[int, int], n: int) -> np.ndarray:
+    taken = np.full(n, np.nan)
+    for i, j in same.items():
+        taken[i] = values[j]
+    return taken
+
+
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
+

@@ -1,0 +1,99 @@
+"""The information-theoretic player: asks what splits the remaining candidates best, then guesses.
+
+It knows the world and the rules and sees the conversation, never the hidden object. It keeps no state of its
+own: what it asks next follows from the questions and answers so far, whoever asked them.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from nlac_bench.envs.twenty_questions.sentence import find_question
+from nlac_bench.envs.twenty_questions.world import World
+
+GUESS_AT_MOST = 2
+"""With so few candidates a guess is worth as much as a question."""
+
+
+@dataclass(frozen=True)
+class Repertoire:
+    """The questions a player may ask: their texts, and ``bool [questions, objects]`` where yes is said."""
+
+    texts: tuple[str, ...]
+    yes: np.ndarray
+
+
+@lru_cache(maxsize=8)
+def repertoire(world: World) -> Repertoire:
+    """Every question that tests one attribute of ``world`` and splits its objects, each split once.
+
+    A question's answers are those that the knowledge oracle gives to its very words.
+    """
+    texts = [attribute.ask for attribute in world.kb.attributes if attribute.ask]
+    texts += [f"Is it a kind of {' '.join(key)}?" for key in world.class_nouns]
+    kept, rows, seen = [], [], set()
+    for text in texts:
+        found = find_question(text)
+        yes = world.truth_of(world.read(found.words)) > 0
+        digest = yes.tobytes()
+        if digest not in seen and yes.any() and not yes.all():
+            seen.add(digest)
+            kept.append(text)
+            rows.append(yes)
+    return Repertoire(tuple(kept), np.array(rows))
+
+
+def next_question(world: World, candidates: np.ndarray, asked: Iterable[tuple[str, bool]]) -> str:
+    """What to ask next.
+
+    Args:
+        world: the world that is played in.
+        candidates: ``bool [objects]``, those that this level may hide.
+        asked: the questions so far with the answers given (True for yes).
+    """
+    left = remaining(world, candidates, asked)
+    names = sorted({world.names[i] for i in np.flatnonzero(left)})
+    if len(names) <= GUESS_AT_MOST:
+        return guess(names[0])
+    known = repertoire(world)
+    index = np.flatnonzero(left)
+    share = known.yes[:, index].mean(axis=1)
+    best = int(np.argmin(np.abs(share - 0.5)))
+    if share[best] in (0.0, 1.0):  # nothing tells the rest apart
+        return guess(names[0])
+    return known.texts[best]
+
+
+def remaining(world: World, candidates: np.ndarray, asked: Iterable[tuple[str, bool]]) -> np.ndarray:
+    """The candidates that the answers leave; where every one is contradicted, those contradicted least."""
+    against = np.zeros(len(world), dtype=np.int32)
+    excluded = ~candidates
+    for text, answered_yes in asked:
+        found = find_question(text)
+        if not found.words:
+            continue
+        formula = world.read(found.words)
+        against += (world.truth_of(formula) > 0) != answered_yes
+        for i in world.guessed(formula):  # a guess that did not end the game was wrong
+            excluded = excluded.copy()
+            excluded[i] = True
+    if excluded.all():
+        excluded = ~candidates
+    against[excluded] = np.iinfo(np.int32).max
+    return against == against.min()
+
+
+def guess(name: str) -> str:
+    """The question that names ``name``."""
+    return f"Is it {'an' if name[0].lower() in 'aeiou' else 'a'} {name}?"
+
+
+def random_question(world: World, names: Sequence[str], rng: np.random.Generator) -> str:
+    """A guess or a question of the repertoire, at even odds."""
+    if rng.random() < 0.5:
+        return guess(names[int(rng.integers(len(names)))])
+    texts = repertoire(world).texts
+    return texts[int(rng.integers(len(texts)))]
+
