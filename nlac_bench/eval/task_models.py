@@ -1,5 +1,6 @@
 """Populations of tasks to test statistics on: how hard tasks are, and what trials of them then give."""
 
+from functools import lru_cache
 from math import comb, exp, lgamma
 
 import numpy as np
@@ -39,6 +40,7 @@ def beta_moment(rate: float, icc: float, k: int) -> float:
     return exp(_log_beta(a + k, b) - _log_beta(a, b))
 
 
+@lru_cache(maxsize=256)
 def beta_tasks(rate: float, icc: float) -> Floats:
     """``[_TYPES]`` task rates, easiest last: the quantiles of that beta distribution."""
     u = (np.arange(_TYPES) + 0.5) / _TYPES
