@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from nlac_bench.envs.math500_hard import relations
 from nlac_bench.envs.math500_hard.compare import equal_ratios, equal_values, expand_signs
-from nlac_bench.envs.math500_hard.labels import has, plain, scaled, split_unit, without
+from nlac_bench.envs.math500_hard.labels import has, plain, scaled, split_unit, without, without_degrees
 from nlac_bench.envs.math500_hard.matrices import as_matrix, has_matrix
 from nlac_bench.envs.math500_hard.nodes import Node, TooComplex, key, literal
 from nlac_bench.envs.math500_hard.normalize import words
@@ -40,7 +40,7 @@ def same(gold: Node, pred: Node) -> bool:
         return _same_collections(gold, pred)
     if gold.op == "tuple" and pred.op == "tuple":
         return _brackets(gold) == _brackets(pred) and _same_in_order(gold.args, pred.args)
-    if "union" in (gold.op, pred.op):
+    if "union" in (gold.op, pred.op) or ("sym" in (gold.op, pred.op) and "tuple" in (gold.op, pred.op)):
         return _same_unions(gold, pred)
     if "matrix" in (gold.op, pred.op) or (has_matrix(gold) and has_matrix(pred)):
         return _same_matrices(gold, pred)
@@ -85,8 +85,10 @@ def _same_collections(gold: Node, pred: Node) -> bool:
     if _same_elements(gold_elements, pred_elements) or _same_elements(_solutions(gold), _solutions(pred)):
         return True
     different = {key(element): element for element in pred_elements}
-    if len(different) < len(pred_elements) and len({key(element) for element in gold_elements}) == len(
-        gold_elements
+    if (
+        gold.op in _UNORDERED
+        and len(different) < len(pred_elements)
+        and len({key(element) for element in gold_elements}) == len(gold_elements)
     ):
         return _same_elements(gold_elements, list(different.values()))  # a solution that is named twice
     if all(one.op == "rel" for one in (*gold_elements, *pred_elements)):
@@ -162,7 +164,7 @@ def _same_times(gold: Node, pred: Node) -> bool:
     if gold.op == "time" and pred.op == "time":
         (gold_seconds, gold_half), (pred_seconds, pred_half) = gold.value, pred.value
         half_day = 12 * 3600
-        if gold_half and pred_half or not (gold_half or pred_half):
+        if (gold_half and pred_half) or not (gold_half or pred_half):
             return bool(gold_seconds == pred_seconds)
         # One says a.m. or p.m., the other may use 24 hours or have dropped the label.
         bare = pred_seconds if gold_half else gold_seconds
@@ -176,10 +178,7 @@ def _same_times(gold: Node, pred: Node) -> bool:
 
 def _same_numerals(gold: Node, pred: Node) -> bool:
     if gold.op == "numeral" and pred.op == "numeral":
-        if gold.value[1] == pred.value[1]:
-            return _digits(gold.value[0]) == _digits(pred.value[0])
-        value = rational(gold)
-        return value is not None and value == rational(pred)
+        return gold.value[1] == pred.value[1] and _digits(gold.value[0]) == _digits(pred.value[0])
     numeral, other = (gold, pred) if gold.op == "numeral" else (pred, gold)
     value = literal(other)
     if value is None:
@@ -227,7 +226,8 @@ def _same_values(gold: Node, pred: Node) -> bool:
                 continue
             if equal_values(bare_gold, bare_pred):
                 return True
-    return False
+    # \cos 58 for \cos 58^\circ: the same text with the sign left out, though the number is another.
+    return key(without_degrees(gold)) == key(pred)
 
 
 def _at_least_one(node: Node) -> bool:

@@ -3,33 +3,35 @@
 import re
 from fractions import Fraction
 
-from nlac_bench.envs.math500_hard.nodes import Node, TooComplex, UnknownCommand, Unreadable, key, num
+from nlac_bench.envs.math500_hard.nodes import Node, TooComplex, UnknownCommand, Unreadable, key, names, num
 from nlac_bench.envs.math500_hard.tokens import FUNCTIONS, TEXT_COMMANDS, Token
+from nlac_bench.envs.math500_hard.units import is_unit
 
 MAX_EXPONENT = 5_000  # of ten, in 1.5e30
 
-SYMBOLS = frozenset(
-    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi omicron rho varrho"
-    " sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi"
-    " Omega Alpha Beta Epsilon ell hbar partial nabla triangle angle measuredangle ldots dots cdots vdots ddots"
-    " dotsc dotsb square forall exists neg Box star bullet aleph circ odot oplus otimes".split()
+SYMBOLS = names(
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi "
+    "omicron rho varrho sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta "
+    "Lambda Xi Pi Sigma Upsilon Phi Psi Omega Alpha Beta Epsilon ell hbar partial nabla triangle "
+    "angle measuredangle ldots dots cdots vdots ddots dotsc dotsb square forall exists neg Box "
+    "star bullet aleph circ odot oplus otimes"
 )
-MARKS = frozenset(
-    "overline bar vec hat widehat tilde widetilde overrightarrow overleftarrow overleftrightarrow dot ddot overarc"
-    " wideparen mathring underbrace overbrace boxed".split()
+MARKS = names(
+    "overline bar vec hat widehat tilde widetilde overrightarrow overleftarrow overleftrightarrow "
+    "dot ddot overarc wideparen mathring underbrace overbrace boxed"
 )
-BIG = frozenset("sum prod int iint iiint oint lim bigcup bigcap limsup liminf".split())
+BIG = names("sum prod int iint iiint oint lim bigcup bigcap limsup liminf")
 FENCES = {"lfloor": ("rfloor", "floor"), "lceil": ("rceil", "ceil"), "lvert": ("rvert", "abs"),
           "lVert": ("rVert", "norm"), "|": ("|", "abs"), "\\|": ("\\|", "norm"), "Vert": ("Vert", "norm"),
           "vert": ("vert", "abs")}  # fmt: skip
-CONSTRUCTS = frozenset(
-    "frac sqrt cbrt abs floor ceil binom choose pi infty langle begin lb mathbb emptyset varnothing lbrace lbrack"
-    " imath factorial".split()
+CONSTRUCTS = names(
+    "frac sqrt cbrt abs floor ceil binom pi infty langle begin lb mathbb emptyset varnothing "
+    "lbrace lbrack imath factorial"
 )
 _OPEN = {"(": (")", "]"), "[": ("]", ")"), "{": ("}",), "\\{": ("\\}",), "langle": ("rangle",),
          "lbrace": ("rbrace",), "lbrack": ("rbrack",)}  # fmt: skip
 _SET = ("{", "\\{", "lbrace")
-_MATRICES = frozenset("matrix pmatrix bmatrix Bmatrix smallmatrix array".split())
+_MATRICES = frozenset(["matrix", "pmatrix", "bmatrix", "Bmatrix", "smallmatrix", "array"])
 _SINGLE_LETTER = re.compile(r"\(?\s*([A-Za-z])\s*\)?\s*\.?")
 _MATH_TEXT = re.compile(r"[-+]?[\d.,/\s]*\d|[-+]?\d[\d\s+*/^().,-]*")
 _TEXT_LIST = re.compile(r"\s*(?:,\s*and\b|,|;|\band\b|\bor\b)\s*")
@@ -139,7 +141,7 @@ class Atoms:
         raise Unreadable(f"{kind!r} where a value should stand")
 
     def letter(self, token: Token) -> Node:
-        if token.text in "fgh" and self.kind() == "(" and not self.tokens[self.position].spaced:
+        if token.text in "fgh" and self.kind() == "(":
             return Node("opaque", (self.group(),), f"call {token.text}")
         if token.text in "ei":
             return Node("const", value=token.text)
@@ -150,8 +152,24 @@ class Atoms:
         content = content.strip(" .~\\")
         if match := _SINGLE_LETTER.fullmatch(content):
             letter = match.group(1)
-            return Node("const", value=letter) if letter in "ei" and content == letter else Node("sym", value=letter)
-        if content in FUNCTIONS and self.kind() not in ("", ",", ".", ";"):
+            if content == letter and is_unit(letter) and self.follows_value():
+                return Node("text", value=letter)
+            return (
+                Node("const", value=letter)
+                if letter in "ei" and content == letter
+                else Node("sym", value=letter)
+            )
+        if content in FUNCTIONS and self.kind() in (
+            "(",
+            "{",
+            "[",
+            "_",
+            "^",
+            "letter",
+            "number",
+            "frac",
+            "pi",
+        ):
             return self.function(content)
         if content and (_MATH_TEXT.fullmatch(content) or "\\" in content):
             try:
@@ -162,6 +180,10 @@ class Atoms:
         if len(parts) > 1 and not any(len(part.split()) > 3 for part in parts):
             return Node("list", tuple(self.text(part) for part in parts))
         return Node("text", value=content)
+
+    def follows_value(self) -> bool:
+        """Whether the token that was just read stands behind a number or a closed group: 5\\text{ m}."""
+        return self.position > 1 and self.tokens[self.position - 2].kind in ("number", "}", ")")
 
     # --- brackets -------------------------------------------------------------------------------------------
 
@@ -265,10 +287,7 @@ class Atoms:
                 power = self.group()
             else:
                 base = self.group()
-        if self.kind() in ("{", "(", "["):
-            argument = self.atom()
-        else:
-            argument = self.argument()
+        argument = self.atom() if self.kind() in ("{", "(", "[") else self.argument()
         arguments = argument.args if argument.op in ("tuple", "set") else (argument,)
         if power is not None and power == Node("neg", (num(1),)) and not name.startswith("a"):
             name, power = "arc" + name, None
@@ -291,7 +310,7 @@ class Atoms:
         return factors[0] if len(factors) == 1 else Node("mul", tuple(factors))
 
     def big(self, name: str) -> Node:
-        """A sum, product, integral or limit with its bounds and its body; `values` evaluates the finite ones."""
+        """A sum, product, integral or limit with its bounds and body; `values` evaluates the finite ones."""
         lower = upper = Node("text", value="")
         while self.kind() in ("^", "_"):
             if self.next().kind == "^":
@@ -341,9 +360,8 @@ class Atoms:
 
 
 def is_mixed_number(whole: Node, fraction: Node) -> bool:
-    """Whether `whole` followed by `fraction` is a mixed number: whole numbers, numerator below denominator."""
+    """Whether `whole` followed by `fraction` is a mixed number: whole parts, numerator below denominator."""
     top, bottom = fraction.args
     if not all(n.op == "num" and not n.digits and n.value.denominator == 1 for n in (whole, top, bottom)):
         return False
     return bool(0 < top.value < bottom.value)
-

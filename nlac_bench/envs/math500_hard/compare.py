@@ -1,7 +1,7 @@
-"""Whether two expressions have the same value: for all values of their variables, and no closer than exactly.
+"""Whether two expressions have the same value: exactly, and for all values of their variables.
 
-A difference found numerically is a proof of inequality. Agreement to hundreds of digits at independent points is
-taken for equality; terms too small for the precision in use raise it instead of being lost.
+A difference found numerically is a proof of inequality. Agreement to hundreds of digits at independent points
+is taken for equality; terms too small for the precision in use raise it instead of being lost.
 """
 
 import math
@@ -11,7 +11,7 @@ from nlac_bench.envs.math500_hard.nodes import Node, TooComplex, key, literal, s
 from nlac_bench.envs.math500_hard.values import Evaluator, Undefined, has_imaginary, rational
 
 _LEVELS = (256, 1_600, 12_000)  # bits; the second confirms, the third is for terms of very different size
-_POINTS = 8
+_POINTS = 12
 MIN_DIGITS = 10
 """Significant digits from which a decimal that agrees in all of them stands for an endless one."""
 
@@ -76,7 +76,9 @@ def _agree(gold: Node, pred: Node, point: int, confirm: bool, *, real: bool = Fa
             size = float(mp.mag(value)) if mp.isnormal(value) else -math.inf
             values.append(value)
             # Besides what was lost, a value that should be 0 is as wrong as the numbers it came from.
-            error = max(size + evaluate.lost, evaluate.scale if evaluate.lost >= bits / 2 else -math.inf) - bits
+            error = (
+                max(size + evaluate.lost, evaluate.scale if evaluate.lost >= bits / 2 else -math.inf) - bits
+            )
             errors.append(error + 32 if error > -math.inf else -math.inf)
             dropped |= evaluate.dropped
         assert mp is not None
@@ -107,8 +109,13 @@ def _rounded(gold: Node, pred: Node) -> bool:
     unit = Fraction(10) ** (math.floor(math.log10(abs(value))) + 1 - digits)
     evaluate = Evaluator(max(_LEVELS[0], 8 * digits), 0)
     mp = evaluate.mp
-    difference = abs(evaluate(gold) - mp.mpf(value.numerator) / value.denominator)
-    return bool(difference < mp.mpf(unit.numerator) / unit.denominator)
+    error = evaluate(gold) - mp.mpf(value.numerator) / value.denominator
+    if mp.im(error) != 0:
+        return False
+    if value < 0:
+        error = -error
+    size = mp.mpf(unit.numerator) / unit.denominator
+    return bool(-size / 2 <= error < size)  # rounded, or cut off towards zero
 
 
 def _digits(node: Node) -> int:

@@ -5,6 +5,7 @@ One answer is taken and no other is tried, so a text that lists many earns nothi
 
 import re
 
+from nlac_bench.envs.math500_hard.nodes import names
 from nlac_bench.envs.math500_hard.normalize import repair_escapes, to_ascii
 from nlac_bench.envs.math500_hard.tokens import FUNCTIONS
 from nlac_bench.envs.math500_hard.units import is_unit
@@ -22,12 +23,13 @@ _BARE_BOX = re.compile(r"[-+]?[\d.,]+|\\?[A-Za-z]+")
 
 
 def extract(text: str) -> str:
-    """The answer that `text` gives, still as it was written; the whole text where it is nothing but an answer."""
+    """The answer that `text` gives, still as it was written; the whole of a text that is nothing else."""
     text = _last_message(text[-MAX_TAIL:])
     found = boxed(text)
     if found is not None:
         return found
     text = to_ascii(repair_escapes(text[-MAX_PROSE:])).strip()
+    text = text.rpartition("####")[2].strip() or text  # GSM8K's mark before the answer
     inner = _only_math(_EMPHASIS.sub(r"\2", text))
     if is_bare(inner):
         return inner
@@ -83,7 +85,7 @@ def _braced(text: str, start: int) -> str | None:
     return None
 
 
-# --- answers without a box -----------------------------------------------------------------------------------
+# --- answers without a box ---------------------------------------------------------------------------------
 
 _DELIMITED = re.compile(
     r"\$\$(?:[^$\\]|\\.)+\$\$|\$(?:[^$\\]|\\.)+\$|\\\[(?:[^\\]|\\[^\]])+\\\]|\\\((?:[^\\]|\\[^)])+\\\)",
@@ -96,9 +98,9 @@ _TEXT = re.compile(
 )
 _COMMAND = re.compile(r"\\[a-zA-Z]+")
 _WORDS = re.compile(r"[A-Za-z]{2,}|[^\W\d_A-Za-z]+")
-_MATH_WORDS = frozenset(
-    "and or pi sqrt inf infty infinity am pm percent percentage pct per cent points degrees degree frac times cdot"
-    " abs union theta alpha beta mod pmod in".split()
+_MATH_WORDS = names(
+    "and or pi sqrt inf infty infinity am pm percent percentage pct per cent points degrees "
+    "degree frac times cdot abs union theta alpha beta mod pmod in"
 )
 
 
@@ -114,17 +116,20 @@ def _only_math(text: str) -> str:
     return text[width:-width].strip()
 
 
+def _is_mathematical(word: str) -> bool:
+    """Whether a word may stand in an answer that is no sentence: a name, a unit, letters side by side."""
+    if not word.isascii():
+        return False
+    known = word.lower() in _MATH_WORDS or word in FUNCTIONS or is_unit(word)
+    return known or len(word) <= 2 or (word.isupper() and len(word) <= 4)
+
+
 def is_bare(text: str) -> bool:
     """Whether a text is an answer by itself rather than sentences around one."""
     if len(text) > 2_000 and " " not in text.strip():
         return True
     plain = _COMMAND.sub(" ", _TEXT.sub(" ", text))
-    unknown = [
-        word
-        for word in _WORDS.findall(plain)
-        if not word.isascii() or word.lower() not in _MATH_WORDS and word not in FUNCTIONS and not is_unit(word) and len(word) > 2
-        and not (word.isupper() and len(word) <= 4)
-    ]  # fmt: skip
+    unknown = [word for word in _WORDS.findall(plain) if not _is_mathematical(word)]
     if not unknown:
         return True
     # A few words and nothing to compute are an answer in words: "two lines".
@@ -132,7 +137,7 @@ def is_bare(text: str) -> bool:
 
 
 _ANCHOR = re.compile(
-    r"####|(?:final\s+)?answers?\b(?:\s+(?:to|for|of)\s[^.\n:$]{1,80}?)?(?:\s*\*+)?\s*"
+    r"(?:final\s+)?answers?\b(?:\s+(?:to|for|of)\s[^.\n:$]{1,80}?)?(?:\s*\*+)?\s*"
     r"(?::|=|\bis\b|\bare\b|\bwas\b|\bwould be\b|\bmust be\b|\bshould be\b|(?=\$|\\\(|\\\[|\[))"
     r"|(?:réponse|reponse|respuesta|resposta|antwort|risposta|antwoord|svar|vastaus|odpowiedź|odpověď|răspuns|"
     r"cevap|jawaban|đáp án|đáp số|câu trả lời|ответ|відповідь|одговор|απάντηση|الإجابة|الجواب|پاسخ|جواب|"

@@ -19,15 +19,15 @@ _AHEAD = 64  # rows a worker that are read before the first of them is written
 def grade_file(path: Path | str, out: Path | str, workers: int = 1, timeout_s: float = 3.0) -> dict[str, Any]:
     """Grades the rows of a JSON-lines file and writes them to `out` with `correct`, `reason` and `ms`.
 
-    A row is an object with the strings (or numbers) `gold` and `pred`; all else in it is kept. A line that is no
-    such row is not fatal: it is written as `{"line": n, "correct": null, "reason": …}` with its number in the
-    reason, is listed in the summary and counts as ungraded. Empty lines are passed over. `out` is written beside
-    its final name and renamed when it is complete, so it is never seen half-written.
+    A row is an object with the strings (or numbers) `gold` and `pred`; all else in it is kept. A line that is
+    no such row is not fatal: it is written as `{"line": n, "correct": null, "reason": …}` with its number in
+    the reason, is listed in the summary and counts as ungraded. Empty lines are passed over. `out` is written
+    beside its final name and renamed when it is complete, so it is never seen half-written.
 
     Returns:
-        `n`, `correct`, `ungraded`, `ms_median`, `ms_p99`, `broken_lines` (numbers of the first 100), and where
-        rows have a boolean `expected`: `accuracy`, `false_positives`, `false_negatives` over those rows, an
-        ungraded case counting as false.
+        `n`, `correct`, `ungraded`, `ms_median`, `ms_p99`, `broken_lines` (numbers of the first 100), and
+        where rows have a boolean `expected`: `accuracy`, `false_positives`, `false_negatives` over those
+        rows, an ungraded case counting as false.
 
     Raises:
         DataError: the file cannot be read, or is its own output.
@@ -56,7 +56,9 @@ def grade_file(path: Path | str, out: Path | str, workers: int = 1, timeout_s: f
 
             for row, problem in _rows(path):
                 if problem:
-                    waiting.append(({**row, "correct": None, "reason": f"ungraded: {problem}", "ms": 0.0}, None))
+                    waiting.append(
+                        ({**row, "correct": None, "reason": f"ungraded: {problem}", "ms": 0.0}, None)
+                    )
                 else:
                     future = threads.submit(grader.grade, str(row["gold"]), str(row["pred"]))
                     waiting.append((row, future))
@@ -92,7 +94,10 @@ def _rows(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
                 if not isinstance(row.get(name), str | int | float) or isinstance(row.get(name), bool)
             ]
             if wrong:
-                yield {**row, "line": number}, f"line {number}: {' and '.join(wrong)} must be a string or a number"
+                yield (
+                    {**row, "line": number},
+                    f"line {number}: {' and '.join(wrong)} must be a string or a number",
+                )
             else:
                 yield row, ""
 

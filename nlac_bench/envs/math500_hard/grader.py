@@ -3,11 +3,12 @@
     with Grader(timeout_s=3.0, memory_mb=1024, workers=2) as grader:
         grader.grade(r"\\frac{1}{2}", r"so the answer is \\boxed{0.5}").correct   # True
 
-`grade` may be called from any thread, `agrade` from an event loop, and `default_grader()` from anywhere, forked
-and daemonic processes included.
+`grade` may be called from any thread, `agrade` from an event loop, and `default_grader()` from anywhere,
+forked and daemonic processes included.
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import queue
@@ -32,6 +33,7 @@ from nlac_bench.errors import EnvInfraError
 
 __all__ = ["Grade", "Grader", "check", "default_grader", "grade"]
 
+_MODULE = "nlac_bench.envs.math500_hard.worker"
 START_S = 120.0
 """Seconds a worker may take to load its libraries; they count against no case."""
 
@@ -92,14 +94,20 @@ class Grader:
         slots = self._slots
         worker = slots.get()
         try:
-            if worker is None or not worker.alive():
-                worker = self._replace(worker)
+            if worker is not None and not worker.alive():
+                self._discard(worker)
+                worker = None
+            if worker is None:
+                worker = self._start()
+            worker.wait_until_ready()
             begun = time.perf_counter()
             verdict = worker.judge(gold, pred, self.timeout_s)
             ms = (time.perf_counter() - begun) * 1e3
             if not worker.usable:
                 self._discard(worker)
-                worker = None
+                worker = (
+                    None if self._closed else self._start()
+                )  # it loads its libraries while nobody waits for it
             return Grade(*verdict, ms=ms)
         finally:
             slots.put(worker)
@@ -112,19 +120,12 @@ class Grader:
             executor = self._executor
         return await asyncio.get_running_loop().run_in_executor(executor, self.grade, gold, pred)
 
-    def _replace(self, worker: "_Worker | None") -> "_Worker":
-        if worker is not None:
-            self._discard(worker)
+    def _start(self) -> "_Worker":
         with self._lock:
             if self._closed:
                 raise EnvInfraError("the grader is closed; make a new Grader or use default_grader()")
             fresh = _Worker(self.memory_mb)
             self._running.add(fresh)
-        try:
-            fresh.wait_until_ready()
-        except EnvInfraError:
-            self._discard(fresh)
-            raise
         return fresh
 
     def _discard(self, worker: "_Worker") -> None:
@@ -168,13 +169,13 @@ class _Worker:
     """One process and the two pipes to it. Not `multiprocessing`: daemonic processes may not use that."""
 
     def __init__(self, memory_mb: int) -> None:
-        self.usable = True
+        self.usable, self._ready = True, False
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         root = str(Path(nlac_bench.__file__).parents[1])
         path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
         threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # numpy's pools are address space too
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "nlac_bench.envs.math500_hard.worker", str(os.getpid()), str(memory_mb)],
+            [sys.executable, "-P", "-m", _MODULE, str(os.getpid()), str(memory_mb)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, bufsize=0,
             env={**os.environ, "PYTHONPATH": path, **threads},
             start_new_session=True,  # Ctrl-C is the parent's to handle
@@ -188,11 +189,16 @@ class _Worker:
         return self._process.poll() is None
 
     def wait_until_ready(self) -> None:
+        """Blocks while the process loads its libraries.
+
+        Raises:
+            EnvInfraError: it did not get that far.
+        """
         try:
-            message = self._receive(time.monotonic() + START_S)
+            self._ready = self._ready or bool(self._receive(time.monotonic() + START_S))
         except TimeoutError:
-            message = None
-        if not message:
+            self.kill()
+        if not self._ready:
             raise EnvInfraError(f"a grader worker did not start ({self._ending()})")
 
     def judge(self, gold: str, pred: str, timeout_s: float) -> tuple[bool | None, str]:
@@ -209,6 +215,7 @@ class _Worker:
         if reply is None:
             self.usable = False
             return None, f"ungraded: the grader's worker died ({self._ending()})"
+        self.usable = not reply["last"]
         return reply["correct"], reply["reason"]
 
     def _send(self, data: bytes) -> None:
@@ -239,13 +246,11 @@ class _Worker:
         return data
 
     def _ending(self) -> str:
-        try:
-            status = self._process.wait(1.0)
-        except subprocess.TimeoutExpired:
-            status = "still running"
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(1.0)
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()
-        return f"exit status {status}" + (f": {lines[-1][:200]}" if lines else "")
+        return f"exit status {self._process.returncode}" + (f": {lines[-1][:200]}" if lines else "")
 
     def kill(self) -> None:
         self.usable = False
@@ -257,12 +262,10 @@ class _Worker:
         self.let_go()
 
     def let_go(self) -> None:
-        """Closes this process's ends of the pipes; the worker of a parent is not touched by a child's copies."""
+        """Closes this process's ends of the pipes, which touches no worker that belongs to a parent."""
         for stream in (self._requests, self._replies, self._log):
-            try:
+            with contextlib.suppress(OSError):
                 stream.close()
-            except OSError:
-                pass
         if self._process.returncode is None:
             self._process.returncode = 0  # it is not this process's child: no waiting, no warning
 
@@ -273,18 +276,27 @@ def _stop(workers: set[_Worker], owner: int) -> None:
             worker.kill()  # its pipes may be in use: whoever reads them sees the end and closes them
 
 
+class _Default:
+    """The process's own grader; one lock, so that two threads do not make two."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.grader: Grader | None = None
+
+    def get(self) -> Grader:
+        with self.lock:
+            if self.grader is None:
+                self.grader = Grader()
+            return self.grader
+
+
 _graders: "weakref.WeakSet[Grader]" = weakref.WeakSet()
-_default: Grader | None = None
-_default_lock = threading.Lock()
+_default = _Default()
 
 
 def default_grader() -> Grader:
     """The process's own grader with one worker, made on first use and closed at exit."""
-    global _default
-    with _default_lock:
-        if _default is None:
-            _default = Grader()
-        return _default
+    return _default.get()
 
 
 def grade(gold: str, pred: str) -> Grade:
@@ -293,8 +305,7 @@ def grade(gold: str, pred: str) -> Grade:
 
 
 def _after_fork() -> None:
-    global _default_lock
-    _default_lock = threading.Lock()
+    _default.lock = threading.Lock()  # another thread of the parent may have held it
     for one in list(_graders):
         one._after_fork()
 

@@ -7,13 +7,15 @@ from nlac_bench.envs.math500_hard.extract import boxed, extract, is_bare
 from nlac_bench.envs.math500_hard.nodes import Node, TooComplex, UnknownCommand, Unreadable, walk
 from nlac_bench.envs.math500_hard.normalize import MAX_ANSWER, WRAPPER, normalize, words
 from nlac_bench.envs.math500_hard.parser import parse
+from nlac_bench.envs.math500_hard.values import numeral
 
 Verdict = tuple[bool | None, str]
 
-_DECIMAL = re.compile(r"([-+]?)(\d{1,3}(?:,\d{3})+|\d+|)(?:\.(\d+))?")
+_DECIMAL = re.compile(r"([-+]?)(\d{1,3}(?:,\d{3})+|\d+|)(?:\.(\d+))?", re.ASCII)
 _TIME = re.compile(r"(\d{1,2})(?::(\d{2}))?(?::(\d{2}))?([ap])m")
-_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
-_NUMERAL = re.compile(r"(-?[0-9A-Z]*[0-9][0-9A-Z]*)_\{?(\d{1,2})\}?")
+_CLOCK = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)(?::([0-5]\d))?")
+_NUMERAL = re.compile(r"(-?[0-9A-Za-z.]*[0-9][0-9A-Za-z]*)_\{?(\d{1,2})\}?")
+_TEXT_OR_SPACE = re.compile(r"\\(?:text|mbox|mathrm)\s*\{([^{}]*)\}|\s")
 _WORDY = re.compile(r"[^\W\d_]{3,}")
 _CHOICE = re.compile(r"\(?([A-H])\)?[).:] \S.*|\(([A-H])\)(?: -?)?[A-Za-z0-9\\$].*")
 _WORDS = re.compile(r"(?:[^\W_]|[\s,.;:!?'{}()~]|(?<=[^\W\d_])-(?=[^\W\d_]))+")
@@ -49,6 +51,9 @@ def quick(gold: str, pred: str) -> Verdict | None:
         answer = boxed(text)
         if answer is None:
             answer = text.strip()
+            if _DECIMAL.fullmatch(answer):
+                answers.append(answer)
+                continue
             if len(answer) > 200 or not answer.isascii() or not is_bare(answer):
                 return None
         answers.append(normalize(answer) if len(answer) <= MAX_ANSWER else answer)
@@ -118,6 +123,9 @@ def _compare(gold: str, pred: str) -> Verdict:
         f"\\text{{({letter})}}",
     ):
         return True, "the letter chosen"
+    clocks = [_clock(text) for text in (gold, pred)]
+    if clocks[0] is not None and clocks[1] is not None:
+        return (True, _PROVEN) if clocks[0] == clocks[1] else (False, "another time of day")
     trees: list[Node | None] = []
     unread = ""
     for text in (gold, pred):
@@ -156,8 +164,10 @@ def read(text: str) -> Node:
         if hours <= 24:
             hours = hours % 12 + (12 if match.group(4) == "p" else 0) if hours <= 12 else hours
             return Node("time", value=(hours * 3600 + minutes * 60 + seconds, match.group(4)))
-    if match := _NUMERAL.fullmatch(re.sub(r"\\(?:text|mbox|mathrm)\s*\{([^{}]*)\}|\s", r"\1", text)):
-        return Node("numeral", value=(match.group(1), int(match.group(2))))
+    if "_" in text and len(text) < 200:
+        match = _NUMERAL.fullmatch(_TEXT_OR_SPACE.sub(r"\1", text))
+        if match and numeral(match.group(1), int(match.group(2))) is not None:
+            return Node("numeral", value=(match.group(1), int(match.group(2))))
     return parse(text)
 
 
@@ -168,14 +178,16 @@ def _other_reading(gold: str, gold_tree: Node, pred: str, pred_tree: Node) -> bo
     if gold_tree.op in ("list", "set") and pred_tree.op == "num" and "," in pred:
         return same(gold_tree, parse(pred, thousands=False))
     if "time" in (gold_tree.op, pred_tree.op) and "ratio" in (gold_tree.op, pred_tree.op):
-        times = [_clock(gold, gold_tree), _clock(pred, pred_tree)]
+        times = [
+            tree if tree.op == "time" else _clock(text)
+            for text, tree in ((gold, gold_tree), (pred, pred_tree))
+        ]
         return times[0] is not None and times[1] is not None and same(*times)  # type: ignore[arg-type]
     return False
 
 
-def _clock(text: str, tree: Node) -> Node | None:
-    if tree.op == "time":
-        return tree
+def _clock(text: str) -> Node | None:
+    """`20:34` as a time of day; it may also be a ratio, so this is only one reading."""
     match = _CLOCK.fullmatch(text.replace(" ", ""))
     if match is None:
         return None
@@ -185,7 +197,7 @@ def _clock(text: str, tree: Node) -> Node | None:
 
 def _chosen(text: str) -> str | None:
     """The letter of `(C) 12`, an option that is given with its content."""
-    match = _CHOICE.fullmatch(re.sub(r"\\(?:text|textbf|mathrm|mbox)\s*|[{}]", "", text).strip())
+    match = _CHOICE.fullmatch(re.sub(r"\\(?:text|textbf|textrm|mathrm|mbox)\b\s*|[{}]", "", text).strip())
     return (match.group(1) or match.group(2)) if match else None
 
 

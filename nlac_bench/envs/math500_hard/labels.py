@@ -1,17 +1,26 @@
-"""What stands around a value and does not change it: units, per cent signs, degree signs, names before `=`."""
+"""What stands around a value and does not change it: units, per cent and degree signs, names before `=`."""
 
 from fractions import Fraction
 
-from nlac_bench.envs.math500_hard.nodes import Node, num, symbols
+from nlac_bench.envs.math500_hard.nodes import Node, names, num, symbols
 from nlac_bench.envs.math500_hard.normalize import NUMBER_WORDS, words
 
 # Texts that change what is said, so they are never dropped as a label.
-_MEANINGFUL = frozenset(
-    "not no or and more less than least most mod base if when except never between unless only up down"
-    " undefined infinite infinitely none minus plus times over divided squared cubed".split()
+_MEANINGFUL = names(
+    "not no or and more less than least most mod base if when except never between unless only up "
+    "down undefined infinite infinitely none minus plus times over divided squared cubed"
 )
-_SCALES = {"hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
-_NOTHING = frozenset(("no solution", "no solutions", "no real solutions", "none", "empty set", "the empty set"))
+_SCALES = {
+    "hundred": 100,
+    "thousand": 1_000,
+    "million": 10**6,
+    "billion": 10**9,
+    "trillion": 10**12,
+    "dozen": 12,
+}
+_NOTHING = frozenset(
+    ("no solution", "no solutions", "no real solutions", "none", "empty set", "the empty set")
+)
 _REALS = frozenset(("all real numbers", "all reals", "all real x", "real numbers"))
 
 
@@ -20,7 +29,7 @@ def plain(node: Node) -> Node:
     if node.op == "text":
         said = words(node.value)
         if said in NUMBER_WORDS:
-            return num(int(NUMBER_WORDS[said]))
+            return num(NUMBER_WORDS[said])
         if said in _NOTHING:
             return Node("set")
         if said in _REALS:
@@ -31,9 +40,11 @@ def plain(node: Node) -> Node:
 def split_unit(node: Node) -> tuple[Node, str] | None:
     """A value and the text that goes with it, `40` and `feet`; None where a text says more than a unit."""
     parts = _split(node)
-    if parts is None or parts[0] is None:
+    if parts is None:
         return None
     value, labels = parts
+    if value is None:
+        return None
     said = {word for label in labels for word in words(label).split()}
     if said & _MEANINGFUL:
         return None
@@ -75,12 +86,20 @@ def _split(node: Node) -> tuple[Node | None, list[str]] | None:
 
 
 def without(node: Node, mark: str) -> Node:
-    """The value without its `pct` or `deg`; inside functions, where a degree is part of the value, it stays."""
+    """The value without its `pct` or `deg`; inside functions, where it is part of the value, it stays."""
     if node.op == mark:
         return without(node.args[0], mark)
     if node.op in ("add", "mul", "div", "neg", "pm"):
         return Node(node.op, tuple(without(arg, mark) for arg in node.args), node.value, node.digits)
     return node
+
+
+def without_degrees(node: Node) -> Node:
+    """The expression without any degree sign, those inside functions included."""
+    if node.op == "deg":
+        return without_degrees(node.args[0])
+    args = tuple(without_degrees(arg) for arg in node.args)
+    return Node(node.op, args, node.value, node.digits)
 
 
 def has(node: Node, mark: str) -> bool:
@@ -91,7 +110,7 @@ def has(node: Node, mark: str) -> bool:
 
 
 def is_name(node: Node) -> bool:
-    """Whether the left side of `=` only names what is on the right: `x`, `f(x)`, `\\angle ABC`, `(x, y)`, `A:B`."""
+    """Whether a side of `=` only names the other: `x`, `f(x)`, `\\angle ABC`, `(x, y)`, `A:B`."""
     if node.op in ("sym", "text") or (node.op == "const" and node.value in ("e", "i")):
         return True
     if node.op == "opaque":

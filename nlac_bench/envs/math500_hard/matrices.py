@@ -6,7 +6,9 @@ MAX_ENTRIES = 400  # of a product
 
 
 def has_matrix(node: Node) -> bool:
-    return node.op == "matrix" or (node.op in ("add", "mul", "neg", "div") and any(has_matrix(a) for a in node.args))
+    return node.op == "matrix" or (
+        node.op in ("add", "mul", "neg", "div") and any(has_matrix(a) for a in node.args)
+    )
 
 
 def as_matrix(node: Node) -> Node | None:
@@ -55,7 +57,10 @@ def _product(left: Node, right: Node) -> Node | None:
     if inner != height or rows * columns * inner > MAX_ENTRIES:
         return None
     entries = tuple(
-        Node("add", tuple(Node("mul", (left.args[r * inner + k], right.args[k * columns + c])) for k in range(inner)))
+        Node(
+            "add",
+            tuple(Node("mul", (left.args[r * inner + k], right.args[k * columns + c])) for k in range(inner)),
+        )
         for r in range(rows)
         for c in range(columns)
     )

@@ -5,6 +5,11 @@ from fractions import Fraction
 from typing import Any
 
 
+def names(text: str) -> frozenset[str]:
+    """The words of `text` as a set."""
+    return frozenset(text.split())
+
+
 class Unreadable(Exception):
     """The text is not mathematics that the parser knows; the message names the place."""
 
@@ -52,7 +57,7 @@ def key(node: Node) -> str:
     """A string that equal trees share, whatever the order of terms, factors and elements of a set."""
     op = node.op
     if op == "num":
-        # Hexadecimal: decimal conversion of long integers is quadratic and refused by CPython past 4,300 digits.
+        # Hexadecimal: decimal conversion of long integers is quadratic, and refused past 4,300 digits.
         return f"{node.value.numerator:x}/{node.value.denominator:x}"
     number = literal(node)
     if number is not None:
@@ -61,10 +66,7 @@ def key(node: Node) -> str:
         top, bottom = (literal(a) for a in node.args)
         if top is not None and bottom:
             return key(num(top / bottom))
-    if op in ("add", "mul"):
-        parts = [key(a) for a in _flat(node, op)]
-    else:
-        parts = [key(a) for a in node.args]
+    parts = [key(arg) for arg in (_flat(node, op) if op in ("add", "mul") else node.args)]
     if op in ("add", "mul", "set", "union", "cases"):
         parts.sort()
     return f"{op}:{node.value}({','.join(parts)})"

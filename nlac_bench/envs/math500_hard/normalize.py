@@ -12,13 +12,15 @@ MAX_ANSWER = 10_000
 
 _SYMBOLS = {
     "°": r"^\circ ", "º": r"^\circ ", "∘": r"^\circ ", "√": r"\sqrt ", "∞": r"\infty ",
-    "×": r"\times ", "⋅": r"\cdot ", "·": r"\cdot ", "∙": r"\cdot ", "•": r"\cdot ", "∗": "*", "÷": r"\div ",
-    "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "‒": "-", "⁄": "/", "∕": "/", "±": r"\pm ", "∓": r"\mp ",
+    "×": r"\times ", "⋅": r"\cdot ", "·": r"\cdot ", "∙": r"\cdot ", "•": r"\cdot ", "∗": "*",
+    "÷": r"\div ",     "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "‒": "-", "⁄": "/", "∕": "/",
+    "±": r"\pm ", "∓": r"\mp ",
     "≤": r"\le ", "⩽": r"\le ", "≥": r"\ge ", "⩾": r"\ge ", "≠": r"\ne ", "≈": r"\approx ", "≡": r"\equiv ",
     "∪": r"\cup ", "∩": r"\cap ", "∈": r"\in ", "∉": r"\notin ", "∅": r"\emptyset ", "∖": r"\setminus ",
     "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}", "ℚ": r"\mathbb{Q}", "ℂ": r"\mathbb{C}",
-    "∠": r"\angle ", "△": r"\triangle ", "⊥": r"\perp ", "∥": r"\parallel ", "→": r"\to ", "⇒": r"\Rightarrow ",
-    "∑": r"\sum ", "∏": r"\prod ", "∫": r"\int ", "⌊": r"\lfloor ", "⌋": r"\rfloor ", "⌈": r"\lceil ",
+    "∠": r"\angle ", "△": r"\triangle ", "⊥": r"\perp ", "∥": r"\parallel ", "→": r"\to ",
+    "⇒": r"\Rightarrow ",    "∑": r"\sum ", "∏": r"\prod ", "∫": r"\int ", "⌊": r"\lfloor ",
+    "⌋": r"\rfloor ", "⌈": r"\lceil ",
     "⌉": r"\rceil ", "⟨": r"\langle ", "⟩": r"\rangle ", "′": "'", "’": "'", "‘": "'", "…": r"\ldots ",
     "、": ",", "。": ".", "€": " ", "£": " ", "¥": " ", "₹": " ", "¢": r"\text{ cents}", "∣": "|", "∶": ":",
     "ø": r"\emptyset ", "Ø": r"\emptyset ", "ϕ": r"\phi ", "ϵ": r"\epsilon ", "ı": r"\imath ", "∼": r"\sim ",
@@ -26,8 +28,8 @@ _SYMBOLS = {
 _GREEK = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho varsigma sigma"
     " tau upsilon phi chi psi omega"
-).split()
-for _index, _name in enumerate(_GREEK):
+)
+for _index, _name in enumerate(_GREEK.split()):
     _SYMBOLS[chr(0x3B1 + _index)] = f"\\{_name} "
     _SYMBOLS[chr(0x391 + _index)] = f"\\{_name.capitalize()} "
 _SYMBOLS["µ"] = r"\mu "
@@ -38,7 +40,7 @@ _SUBSCRIPT_RUN = re.compile("[₀₁₂₃₄₅₆₇₈₉ₙ]+")
 _VULGAR_FRACTION = re.compile("[¼-¾⅐-⅞↉]")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
-# "\boxed" written in a string literal without doubling its backslash arrives as "\x08oxed", "\frac" as "\x0crac".
+# "\boxed" in a string literal whose backslash is not doubled arrives as "\x08oxed", "\frac" as "\x0crac".
 _LOST_ESCAPES = {"\x07": "\\a", "\x08": "\\b", "\x0b": "\\v", "\x0c": "\\f"}
 _LOST_ESCAPE = re.compile(r"[\x07\x08\x0b\x0c](?=[a-z])|\t(?=(?:ext|imes|frac|an|heta)\b)|\r(?=ight\b)")
 
@@ -58,8 +60,8 @@ _DEGREES = re.compile(
     r"\\(?:text|mbox|mathrm|textrm|operatorname)\s*\{\s*deg(?:ree)?s?[.\s]*\}|(?<![A-Za-z\\])deg(?:ree)?s?(?![A-Za-z])"
     r"|\\degree(?![A-Za-z])|\^\s*\{?\s*\\text(?:normal|rm)?\s*\{\s*o\s*\}\s*\}?"
 )
-# Explicit grouping (\, {,} ,\! and thin spaces) joins digits wherever it stands; a plain space only in a run of
-# groups of three that nothing else touches.
+# Explicit grouping (\, {,} ,\! and thin spaces) joins digits wherever it stands; a plain space only in a
+# run of groups of three that nothing else touches.
 _GROUP_COMMA = re.compile(
     r"(?<=\d)(?:\s*\{\s*,\s*\}\s*|\s*,\s*\\!\s*|\s*\{\s*,\s*\\!\s*\}\s*)(?=\d{3}(?!\d))"
 )
@@ -81,10 +83,7 @@ def _one_character(match: re.Match[str]) -> str:
     character = match.group()
     if character in _SYMBOLS:
         return _SYMBOLS[character]
-    if unicodedata.category(character) in (
-        "Cf",
-        "Mn",
-    ):  # zero-width and combining marks show nothing of their own
+    if unicodedata.category(character) == "Cf":  # zero-width characters show nothing
         return ""
     plain = unicodedata.normalize("NFKC", character)
     digits = [str(unicodedata.digit(c)) if unicodedata.category(c) == "Nd" else c for c in plain]
@@ -145,13 +144,11 @@ def normalize(text: str) -> str:
 WRAPPER = re.compile(r"\\(?:text|mbox|mathrm|textbf|textit|textrm|mathbf|emph|operatorname)\b\s*")
 _ARTICLE = re.compile(r"^(?:the|an?) (?=\S)")
 _WORD_NOISE = re.compile(r"[{}()\[\].!?*\\\"'“”]")
-NUMBER_WORDS = {
-    word: str(value)
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-        " seventeen eighteen nineteen twenty".split()
-    )
-}
+_COUNTING = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+    " seventeen eighteen nineteen twenty"
+)
+NUMBER_WORDS = {word: value for value, word in enumerate(_COUNTING.split())}
 
 
 def words(text: str) -> str:

@@ -1,33 +1,42 @@
 """A recursive-descent parser for answers in LaTeX or plain text.
 
-It never evaluates anything. Juxtaposition is multiplication, `1\\frac12` and `1 1/2` are mixed numbers, a comma
-list is unordered, brackets keep their kind. What a construct means is decided in `compare` and `values`.
+It never evaluates anything. Juxtaposition is multiplication, `1\\frac12` and `1 1/2` are mixed numbers, a
+comma list is unordered, brackets keep their kind. What a construct means is for `compare` and `values`.
 """
 
 import re
 from collections.abc import Callable
 
 from nlac_bench.envs.math500_hard.atoms import (
-    BIG, CONSTRUCTS, FENCES, MARKS, SYMBOLS, Atoms, is_mixed_number, number,
+    BIG,
+    CONSTRUCTS,
+    FENCES,
+    MARKS,
+    SYMBOLS,
+    Atoms,
+    is_mixed_number,
+    number,
 )  # fmt: skip
-from nlac_bench.envs.math500_hard.nodes import Node, TooComplex, Unreadable, key
-from nlac_bench.envs.math500_hard.tokens import FUNCTIONS, TEXT_COMMANDS, join_thousands, tokenize
+from nlac_bench.envs.math500_hard.nodes import Node, TooComplex, Unreadable, key, names
+from nlac_bench.envs.math500_hard.tokens import FUNCTIONS, TEXT_COMMANDS, Token, join_thousands, tokenize
 
-MAX_DEPTH = 150
+MAX_DEPTH = 400
+"""Levels of the tree; a pair of brackets takes three."""
 
 _RELATIONS = {
     "=": "=", "<": "<", ">": ">", "le": "<=", "leq": "<=", "leqslant": "<=", "leqq": "<=", "ge": ">=",
     "geq": ">=", "geqslant": ">=", "geqq": ">=", "lt": "<", "gt": ">", "ne": "!=", "neq": "!=", "in": "in",
-    "approx": "~", "sim": "~", "simeq": "~", "thickapprox": "~", "equiv": "equiv", "cong": "cong", "notin": "notin",
-    "to": "to", "rightarrow": "to", "mapsto": "to", "Rightarrow": "=>", "implies": "=>", "iff": "<=>",
+    "approx": "~", "sim": "~", "simeq": "~", "thickapprox": "~", "equiv": "equiv", "cong": "cong",
+    "notin": "notin", "to": "to", "rightarrow": "to", "mapsto": "to", "Rightarrow": "=>", "implies": "=>",
+    "iff": "<=>",
     "Leftrightarrow": "<=>", "subset": "subset", "subseteq": "subset", "supset": "supset", "perp": "perp",
     "parallel": "parallel", "propto": "propto", "mid": "mid", "doteq": "=", "coloneqq": "=", "|": "mid",
 }  # fmt: skip
 _DOUBLE = {"<=": "<=", ">=": ">=", "==": "=", "=>": "=>", "<>": "!=", "=<": "<="}
-_SEPARATORS = frozenset(", ; separator quad qquad \\\\ newline enspace land lor wedge vee".split())
+_SEPARATORS = names(", ; separator quad qquad \\\\ newline enspace land lor wedge vee")
 _SEPARATOR_TEXT = re.compile(r"[\s,;.]*(?:and|or|und|oder|et|&)?[\s,;.]*", re.IGNORECASE)
 _STARTS = (
-    frozenset("number letter word ( [ { \\{ dollar".split())
+    names("number letter word ( [ { \\{ dollar")
     | (FUNCTIONS | SYMBOLS | MARKS | BIG | CONSTRUCTS | TEXT_COMMANDS | frozenset(FENCES))
 ) - {"|", "\\|", "circ", "Vert", "vert"}
 
@@ -42,7 +51,30 @@ def parse(text: str, *, thousands: bool = True) -> Node:
         Unreadable: it is no mathematics that the parser knows.
         TooComplex: beyond MAX_DEPTH or the limits of `tokens.tokenize`.
     """
-    return Parser(tokenize(join_thousands(text) if thousands else text)).answer()
+    tokens = tokenize(join_thousands(text) if thousands else text)
+    try:
+        return Parser(without_double_brackets(tokens)).answer()
+    except RecursionError:
+        raise TooComplex("nested too deep") from None
+
+
+def without_double_brackets(tokens: list[Token]) -> list[Token]:
+    """`((…))` as `(…)`, however many there are."""
+    if sum(token.kind == "(" for token in tokens) < 2:
+        return tokens
+    partner: dict[int, int] = {}
+    opened: list[int] = []
+    for index, token in enumerate(tokens):
+        if token.kind in ("(", "["):
+            opened.append(index)
+        elif token.kind in (")", "]") and opened:
+            partner[opened.pop()] = index
+    double: set[int] = set()
+    for start, end in partner.items():
+        inside = partner.get(start + 1)
+        if inside == end - 1 and {tokens[i].kind for i in (start, start + 1, end, inside)} == {"(", ")"}:
+            double |= {start, end}
+    return [token for index, token in enumerate(tokens) if index not in double]
 
 
 class Parser(Atoms):
@@ -125,7 +157,9 @@ class Parser(Atoms):
     def set_expression(self) -> Node:
         parts = [self.ratio()]
         while self.kind() in ("cup", "bigcup", "cap", "setminus", "backslash") or (
-            self.kind() == "letter" and self.tokens[self.position].text == "U" and parts[-1].op in ("tuple", "set")
+            self.kind() == "letter"
+            and self.tokens[self.position].text == "U"
+            and parts[-1].op in ("tuple", "set")
         ):
             operator = self.next().text
             right = self.ratio()

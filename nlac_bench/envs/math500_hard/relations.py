@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from nlac_bench.envs.math500_hard.compare import difference, equal_values, proportional
+from nlac_bench.envs.math500_hard.compare import difference, proportional
 from nlac_bench.envs.math500_hard.labels import is_constant, is_name
 from nlac_bench.envs.math500_hard.nodes import Node, key, symbols
 from nlac_bench.envs.math500_hard.values import Evaluator, Undefined
@@ -15,8 +15,10 @@ _MINUS_INFINITY = Node("neg", (_INFINITY,))
 
 
 def same(gold: Node, pred: Node, same_answer: Same) -> bool:
-    """Whether two answers agree of which at least one is a relation; `same_answer` compares what they relate."""
+    """Whether two answers agree of which at least one is a relation; `same_answer` compares the sides."""
     gold_readings, pred_readings = _readings(gold), _readings(pred)
+    if len(gold_readings) > 1 and len(pred_readings) > 1:
+        return all(same_answer(g, p) for g, p in zip(gold_readings, pred_readings, strict=True))
     if len(gold_readings) > 1 or len(pred_readings) > 1:
         return any(same_answer(g, p) for g in gold_readings for p in pred_readings)
     gold, pred = gold_readings[0], pred_readings[0]
@@ -93,17 +95,14 @@ def _same_relations(gold: Node, pred: Node, same_answer: Same) -> bool:
         return all(same_answer(g, p) for g, p in zip(gold.args, pred.args, strict=True))
     if same_conditions([gold], [pred]):
         return True
-    spans = interval(gold), interval(pred)
-    if {gold.value, pred.value} & {("in",)}:
+    if ("in",) in (gold.value, pred.value):
         named, other = (gold, pred) if gold.value == ("in",) else (pred, gold)
         span = interval(other)
         return span is not None and named.args[0].op == "sym" and same_answer(named.args[1], span)
-    return (
-        spans[0] is not None
-        and spans[1] is not None
-        and _variable(gold) == _variable(pred)
-        and same_answer(*spans)
-    )  # type: ignore[arg-type]
+    gold_span, pred_span = interval(gold), interval(pred)
+    if gold_span is None or pred_span is None or symbols(gold) != symbols(pred):
+        return False
+    return same_answer(gold_span, pred_span)
 
 
 def _ends(equation: Node) -> Node:
@@ -164,12 +163,8 @@ def _links(relations: Sequence[Node]) -> list[tuple[Node, str]] | None:
     return links
 
 
-def _variable(relation: Node) -> set[str]:
-    return symbols(relation)
-
-
 def interval(node: Node) -> Node | None:
-    """`3 < x \\le 5` as `(3, 5]`, a point set as `[2, 2]`, the reals as `(-\\infty, \\infty)`; None for others."""
+    """`3 < x \\le 5` as `(3, 5]`, `\\{2\\}` as `[2, 2]`, the reals as an interval; None for others."""
     if node.op == "tuple" and len(node.args) == 2 and node.value in ("()", "[]", "(]", "[)"):
         return node
     if node.op == "set" and len(node.args) == 1:

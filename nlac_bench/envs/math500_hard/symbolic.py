@@ -1,8 +1,8 @@
 """The last judge: math-verify, for what has to be computed symbolically (integrals, limits, set algebra).
 
-Only its LaTeX extraction is used: its expression extraction hands text to sympy's `parse_expr`, which evaluates
-Python. Its time-outs rest on signals, which work in no thread but the main one, so they are off; the worker
-process around this module is what bounds it.
+Only its LaTeX extraction is used: its expression extraction hands text to sympy's `parse_expr`, which
+evaluates Python. Its time-outs rest on signals, which work in no thread but the main one, so they are off;
+the worker process around this module is what bounds it.
 """
 
 import logging

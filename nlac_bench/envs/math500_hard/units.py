@@ -3,6 +3,8 @@
 import re
 from fractions import Fraction
 
+from nlac_bench.envs.math500_hard.nodes import names
+
 # Dimension → unit → its size in the dimension's base unit; only conversions that are exact by definition.
 _MEASURES: dict[str, dict[str, str]] = {
     "length": {
@@ -30,12 +32,14 @@ _SIZES = {
     for names, size in table.items()
     for name in names.split()
 }
-_LABELS = frozenset(
-    "mph kph kmph acre hectare degree unit radian rad euro way student people person point digit integer number"
-    " value solution time square sq cubic cu dozen piece ticket ball page apple book child children men women"
-    " man woman boy girl car box meal edge pencil marble coin card game team player item rupee rs".split()
+_LABELS = names(
+    "mph kph kmph acre hectare degree unit radian rad euro way student people person point digit "
+    "integer number value solution time square sq cubic cu dozen piece ticket ball page apple "
+    "book child children men women man woman boy girl car box meal edge pencil marble coin card "
+    "game team player item rupee rs"
 )
-_POWER = re.compile(r"\^\s*\{?\s*([23])\s*\}?")
+_POWER = re.compile(r"\^\s*\{?\s*([2-9])\s*\}?")
+_POWER_WORDS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
 _NAME = re.compile(r"[A-Za-z]+")
 
 
@@ -55,31 +59,40 @@ def is_unit(word: str) -> bool:
 
 def _measure(unit: str) -> tuple[str, int, Fraction] | None:
     """Dimension, exponent and base size of a text such as `square feet` or `cm^2`; None for any other."""
-    power = _POWER.search(unit)
-    exponent = int(power.group(1)) if power else 1
-    names = [_singular(word) for word in _NAME.findall(_POWER.sub("", unit))]
-    for name, implied in (("square", 2), ("sq", 2), ("cubic", 3), ("cu", 3)):
-        if name in names and len(names) > 1:
-            names.remove(name)
-            exponent = implied
-    if len(names) != 1 or names[0] not in _SIZES:
+    parts = _names(unit)
+    rest = [part for part in parts if part not in _POWER_WORDS] or parts
+    if len(rest) != 1 or rest[0] not in _SIZES:
         return None
-    dimension, size = _SIZES[names[0]]
-    return dimension, exponent, size
+    dimension, size = _SIZES[rest[0]]
+    return dimension, _exponent(unit), size
+
+
+def _names(unit: str) -> list[str]:
+    return [_singular(word) for word in _NAME.findall(_POWER.sub("", unit))]
+
+
+def _exponent(unit: str) -> int:
+    if power := _POWER.search(unit):
+        return int(power.group(1))
+    parts = _names(unit)
+    return max((_POWER_WORDS.get(part, 1) for part in parts), default=1) if len(parts) > 1 else 1
 
 
 def factor(gold: str, pred: str) -> Fraction | None:
     """What a number in `pred`'s unit is multiplied by to be in `gold`'s: 1/100 for cm to m.
 
-    1 where either is no exact measure (`tickets`, nothing at all): such words are labels, which MATH's answers
-    carry or not at random. An area in plain units of length is a slip of the label too. None where both are
+    1 where either is no exact measure (`tickets`, nothing at all): such words are labels, which MATH's
+    answers carry or not at random. An area in plain units of length is a slip of the label too. None where both are
     measures of different kinds or sizes.
     """
+    gold_power, pred_power = _exponent(gold), _exponent(pred)
+    if 1 < gold_power != pred_power > 1:
+        return None
     gold_unit, pred_unit = _measure(gold), _measure(pred)
     if gold_unit is None or pred_unit is None:
         return Fraction(1)
     if gold_unit[0] != pred_unit[0]:
         return None
     if gold_unit[1] != pred_unit[1]:
-        return Fraction(1) if gold_unit[2] == pred_unit[2] and 1 in (gold_unit[1], pred_unit[1]) else None
+        return Fraction(1) if gold_unit[2] == pred_unit[2] else None
     return Fraction(pred_unit[2] / gold_unit[2]) ** gold_unit[1]

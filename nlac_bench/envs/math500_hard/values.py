@@ -1,4 +1,4 @@
-"""The value of an expression: exact where it is rational, else to as many digits as it takes, never by `eval`.
+"""The value of an expression: exact where it is rational, else to as many digits as it takes.
 
 Numbers are held to limits before they are computed, so that `9^{9^{9^9}}` costs nothing and says so.
 """
@@ -19,10 +19,10 @@ MAX_TERMS = 2_000  # of a finite sum or product
 
 
 class Undefined(Exception):
-    """The expression has no value here: a division by zero, a text among the factors, an unknown construct."""
+    """The expression has no value here: a division by zero, a text, an unknown construct."""
 
 
-# --- exact ------------------------------------------------------------------------------------------------------
+# --- exact ------------------------------------------------------------------------------------------
 
 
 def rational(node: Node) -> Fraction | None:
@@ -33,7 +33,7 @@ def rational(node: Node) -> Fraction | None:
     """
     op, args = node.op, node.args
     if op == "num":
-        return node.value  # type: ignore[no-any-return]
+        return node.value
     if op == "numeral":
         return numeral(*node.value)
     if op not in _EXACT:
@@ -51,7 +51,7 @@ def numeral(digits: str, base: int) -> Fraction | None:
     """The value of digits in a base, `12A_{11}` or `0.011_2`; None where a digit does not belong to it."""
     whole, _, part = digits.strip("-").upper().partition(".")
     if not 2 <= base <= 36 or not (whole + part).isalnum() or len(whole + part) > 1_000:
-        return None
+        return None  # int() would take underscores and spaces
     try:
         value = Fraction(int(whole + part, base), base ** len(part))
     except ValueError:
@@ -155,14 +155,14 @@ _EXACT = {
     "fn": _function,
 }
 
-# --- approximate ------------------------------------------------------------------------------------------------
+# --- approximate ------------------------------------------------------------------------------------
 
 
 class Evaluator:
     """Evaluates trees at one precision with free symbols at fixed points.
 
-    `lost` counts the bits that cancellation has cost, `scale` is the largest binary exponent met, and `dropped`
-    tells that a term was too small to show at this precision: together they bound the error.
+    `lost` counts the bits that cancellation has cost, `scale` is the largest binary exponent met, and
+    `dropped` tells that a term was too small to show at this precision: together they bound the error.
     """
 
     def __init__(self, bits: int, point: int) -> None:
@@ -254,10 +254,10 @@ class Evaluator:
         return self._pick(node.value)
 
     def _pick(self, name: str) -> Any:
-        """The value of a free symbol at this point: 0.5 to 2.5, and negative in every second coordinate or so."""
+        """The value of a free symbol: 0.5 to 2.5 at point 0, its like below zero at point 1, then either."""
         seed = hashlib.blake2b(f"{name}|{self.point}".encode(), digest_size=16).digest()
         size = self.mp.mpf(int.from_bytes(seed, "big")) / 2**127 + self.mp.mpf(1) / 2
-        return -size if self.point % 2 and seed[0] & 1 else size
+        return -size if self.point == 1 or (self.point > 1 and seed[0] & 1) else size
 
     def _pow(self, node: Node) -> Any:
         mp = self.mp
@@ -377,9 +377,9 @@ class Evaluator:
 
 
 _FUNCTIONS: Mapping[str, str] = {
-    **{name: name for name in ("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth", "sign")},
-    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arccot": "acot", "arcsec": "asec", "arccsc": "acsc",
-    "sgn": "sign",
+    "sin": "sin", "cos": "cos", "tan": "tan", "cot": "cot", "sec": "sec", "csc": "csc", "sinh": "sinh",
+    "cosh": "cosh", "tanh": "tanh", "coth": "coth", "sign": "sign", "sgn": "sign", "arcsin": "asin",
+    "arccos": "acos", "arctan": "atan", "arccot": "acot", "arcsec": "asec", "arccsc": "acsc",
 }  # fmt: skip
 
 
@@ -387,7 +387,7 @@ class _Contexts(threading.local):
     """One mpmath context a thread: the precision is a setting of the context."""
 
     def __init__(self) -> None:
-        from mpmath.ctx_mp import MPContext
+        from mpmath.ctx_mp import MPContext  # type: ignore[import-untyped]
 
         self.mp = MPContext()
 

@@ -1,8 +1,8 @@
 """The process in which cases are judged: `python -P -m nlac_bench.envs.math500_hard.worker PARENT MEMORY_MB`.
 
-It reads requests from standard input and writes verdicts to standard output, each a four-byte length and JSON.
-It ends when its input closes or its parent is gone, and the kernel ends it when a case overstays, so that
-nothing is left behind by a parent that was killed.
+It reads requests from standard input and writes verdicts to standard output, each a four-byte length and
+JSON. It ends when its input closes or its parent is gone, and the kernel ends it when a case overstays, so
+that nothing is left behind by a parent that was killed.
 """
 
 import json
@@ -46,12 +46,13 @@ def main() -> None:
         except Exception as error:  # an error of the grader's own is reported, and is no wrong answer
             correct, reason = None, f"ungraded: {type(error).__name__}: {error}"[:500]
         signal.setitimer(signal.ITIMER_REAL, 0)
-        used = _address_space()
         if not failed and limit and _peak() > 0.98 * limit:  # a library may have swallowed the MemoryError
             correct, reason, failed = None, f"ungraded: more than {memory_mb} MB of memory", True
-        send(replies, {"correct": correct, "reason": reason})
-        if failed or (limit and used > limit - memory_mb * 2**19):
-            return  # caches hold half of what a case may use: a fresh process takes over
+        # A fresh process takes over when caches hold half of what a case may use.
+        last = failed or bool(limit and _address_space() > limit - memory_mb * 2**19)
+        send(replies, {"correct": correct, "reason": reason, "last": last})
+        if last:
+            return
 
 
 def send(stream: BinaryIO, message: dict[str, Any]) -> None:
@@ -87,7 +88,7 @@ def _read(stream: BinaryIO, size: int) -> bytes | None:
 
 
 def _limit_memory(memory_mb: int) -> int:
-    """Bounds the address space at what the libraries hold plus `memory_mb`; 0 where the system tells neither."""
+    """Bounds the address space at what the libraries hold plus `memory_mb`; 0 where that is not known."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     held = _address_space()
     if not held:
