@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv
 
-from nlac_bench.envs.math500_hard import Math500HardEnv, Math500HardEnvVector, env as env_module
+from nlac_bench.envs.math500_hard import Math500HardEnv, Math500HardEnvVector
+from nlac_bench.envs.math500_hard import env as env_module
 from nlac_bench.envs.math500_hard.grader import Grader
 from nlac_bench.envs.text_env import MAX_ACTION_CHARS
 from nlac_bench.errors import DataError, EnvInfraError, UnknownIdError
@@ -302,7 +303,7 @@ def test_missing_folders_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         Math500HardEnv(data="official")
 
 
-# --- the official data ---------------------------------------------------------------------------------------
+# --- the official data ------------------------------------------------------------------------------
 
 
 @pytest.mark.official

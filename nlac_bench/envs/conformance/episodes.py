@@ -1,0 +1,250 @@
+"""What an episode promises: spaces, seeding, ``info``, ends, tasks."""
+
+import json
+import math
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Text
+from gymnasium.utils.env_checker import check_env
+
+from nlac_bench.envs.conformance.play import (
+    MAX_EPISODE_STEPS,
+    SAMPLED_TASKS,
+    Subject,
+    episode,
+    named,
+    play,
+    require,
+    same,
+    sampled_tasks,
+)
+from nlac_bench.envs.spaces import UnicodeText
+from nlac_bench.envs.text_env import ActionKind, EndReason, TextEnv
+from nlac_bench.errors import UnknownIdError
+
+RESET_KEYS = {
+    "task_id": str,
+    "split": str,
+    "messages": list,
+    "tools": list,
+    "policy": str,
+    "env_version": str,
+    "data_source": str,
+    "data_sha256": str,
+}
+
+
+STEP_KEYS = {"action_kind", "tool_name", "tool_error", "usage"}
+
+
+END_KEYS = {"success", "reward_parts", "end_reason"}
+
+
+GOLD_KEYS = {
+    "gold", "golds", "gold_answer", "gold_actions", "answer", "answers", "actions", "solution", "expected",
+    "target", "oracle", "oracle_action", "secret",
+}  # fmt: skip
+"""Names under which answers have leaked into ``info`` of other suites; matched as whole keys."""
+
+
+@named("spaces")
+def _spaces(subject: Subject) -> str:
+    with subject.env() as env:
+        wanted = UnicodeText if isinstance(env.unwrapped, TextEnv) else (UnicodeText, Text)
+        for space in (env.observation_space, env.action_space):
+            require(isinstance(space, wanted), f"{space!r} is not a space of text")
+        observation, _ = env.reset(seed=0)
+        require(
+            env.observation_space.contains(observation),
+            f"{observation!r:.100} is not in {env.observation_space!r}",
+        )
+        return repr(env.action_space)
+
+
+@named("gymnasium check_env")
+def _check_env(subject: Subject) -> str:
+    with subject.env() as env:
+        check_env(env.unwrapped, skip_render_check=True)
+    return ""
+
+
+@named("seeding")
+def _seeding(subject: Subject) -> str:
+    for seed in range(4):
+        with subject.env() as first, subject.env() as second:
+            expected = episode(first, seed)
+            second.reset(seed=99)
+            play(second, np.random.default_rng(1), most=2)
+            same(expected, episode(second, seed), f"seed {seed} in two environments")
+            same(expected, episode(first, seed), f"seed {seed} twice in one environment")
+    return "4 seeds"
+
+
+@named("global random state")
+def _global_random_state(subject: Subject) -> str:
+    episodes = []
+    kept = random.getstate(), np.random.get_state()
+    try:
+        for seed in (1, 2):
+            random.seed(seed)
+            np.random.seed(seed)
+            before = random.getstate(), repr(np.random.get_state())
+            with subject.env() as env:
+                episodes.append(episode(env, 5))
+            require(
+                before == (random.getstate(), repr(np.random.get_state())),
+                "an episode changes global random state",
+            )
+    finally:
+        random.setstate(kept[0])
+        np.random.set_state(kept[1])
+    same(episodes[0], episodes[1], "one seed under two global random states")
+    return ""
+
+
+@named("info")
+def _info(subject: Subject) -> str:
+    with subject.text_env() as env:
+        for task_id in sampled_tasks(env):
+            _, info = env.reset(seed=0, options={"task_id": task_id})
+            for key, kind in RESET_KEYS.items():
+                require(
+                    isinstance(info.get(key), kind),
+                    f"info[{key!r}] at reset is {info.get(key)!r:.80}, not {kind}",
+                )
+            json.dumps(info, allow_nan=False)
+            rng = np.random.default_rng(0)
+            for _ in range(MAX_EPISODE_STEPS):
+                _, _, terminated, _, info = env.step(env.random_action(rng))
+                require(set(info) >= STEP_KEYS, f"info lacks {sorted(STEP_KEYS - set(info))} at a step")
+                require(
+                    info["action_kind"] in get_args(ActionKind), f"action_kind is {info['action_kind']!r}"
+                )
+                json.dumps(info, allow_nan=False)
+                if terminated:
+                    require(set(info) >= END_KEYS, f"info lacks {sorted(END_KEYS - set(info))} at the end")
+                    require(
+                        info["end_reason"] in get_args(EndReason), f"end_reason is {info['end_reason']!r}"
+                    )
+                    require(isinstance(info["success"], bool), f"success is {info['success']!r}")
+                    break
+                require(not END_KEYS & set(info), f"{sorted(END_KEYS & set(info))} in info before the end")
+    return ""
+
+
+def _keys_and_texts(value: Any) -> Iterator[tuple[str, str]]:
+    """Every key and every text in a JSON value, as ("key", …) or ("text", …)."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield "key", str(key)
+            yield from _keys_and_texts(inner)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _keys_and_texts(inner)
+    elif isinstance(value, str):
+        yield "text", value
+
+
+@named("gold answers stay hidden")
+def _hidden_gold(subject: Subject) -> str:
+    with subject.text_env() as env:
+        for task_id in sampled_tasks(env):
+            _, info = env.reset(seed=0, options={"task_id": task_id})
+            for _ in range(MAX_EPISODE_STEPS):
+                action = env.oracle_action().strip()
+                for kind, text in _keys_and_texts({k: v for k, v in info.items() if k != "tools"}):
+                    if kind == "key":
+                        require(
+                            text.lower() not in GOLD_KEYS, f"info of task {task_id!r} has the key {text!r}"
+                        )
+                    else:  # a short action, such as "yes", may stand in any text
+                        leaked = len(action) >= 16 and action in text
+                        require(
+                            not leaked, f"info of task {task_id!r} holds the oracle's action {action!r:.80}"
+                        )
+                _, _, terminated, truncated, info = env.step(action)
+                if terminated or truncated:
+                    break
+    return ""
+
+
+@named("ends")
+def _ends(subject: Subject) -> str:
+    with subject.text_env() as env:
+        for seed in range(SAMPLED_TASKS):
+            env.reset(seed=seed)
+            rng = np.random.default_rng(seed)
+            for _ in range(env.max_steps):
+                _, reward, terminated, truncated, _ = env.step(env.random_action(rng))
+                require(math.isfinite(reward), f"reward {reward!r}")
+                require(
+                    truncated is False,
+                    "truncated is for administrative cuts; an environment ends with terminated",
+                )
+                if terminated:
+                    break
+            require(terminated, f"the episode goes on after its own limit of {env.max_steps} steps")
+    return f"at most {env.max_steps} steps"
+
+
+@named("reset needed")
+def _reset_needed(subject: Subject) -> str:
+    with subject.text_env() as env:
+        for moment in ("before reset", "after the end"):
+            try:
+                env.step("hello")
+            except ResetNeeded:
+                pass
+            else:
+                raise AssertionError(f"a step {moment} is taken; it must raise gymnasium.error.ResetNeeded")
+            env.reset(seed=0)
+            play(env, np.random.default_rng(0), most=MAX_EPISODE_STEPS)
+    return ""
+
+
+@named("tasks")
+def _tasks(subject: Subject) -> str:
+    with subject.text_env() as env:
+        require(len(set(env.task_ids)) == len(env.task_ids), "a task id is there twice")
+        for task_id in sampled_tasks(env):
+            first = env.reset(seed=0, options={"task_id": task_id})
+            again = env.reset(seed=0, options={"task_id": task_id})
+            require(
+                first[1]["task_id"] == task_id, f"asked for task {task_id!r}, got {first[1]['task_id']!r}"
+            )
+            require(first[0] == again[0], f"task {task_id!r} begins differently with the same seed")
+        try:
+            env.reset(options={"task_id": "no such task"})
+        except UnknownIdError as error:
+            require("no such task" in str(error), f"the error does not name the id: {error}")
+        else:
+            raise AssertionError("an unknown task id is taken; it must raise UnknownIdError")
+        try:
+            env.reset(options={"no such option": 1})
+        except ValueError:
+            pass
+        else:
+            raise AssertionError("an unknown reset option is taken; it must raise ValueError")
+        env.reset(seed=0)
+    return f"{len(env.task_ids):,} tasks"
+
+
+@named("oracle")
+def _oracle(subject: Subject) -> str:
+    with subject.text_env() as env:
+        tasks = sampled_tasks(env)
+        for task_id in tasks:
+            env.reset(seed=0, options={"task_id": task_id})
+            info: dict[str, Any] = {}
+            for _ in range(env.max_steps):
+                info = env.step(env.oracle_action())[4]
+                if "success" in info:
+                    break
+            require(
+                info.get("success") is True, f"the oracle fails task {task_id!r}: {info.get('end_reason')}"
+            )
+    return f"{len(tasks)} tasks"

@@ -1,0 +1,125 @@
+"""How the checks make environments and play them."""
+
+import copy
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from nlac_bench.envs.text_env import TextEnv
+
+MakeEnv = Callable[..., gymnasium.Env[str, str]]
+
+
+SAMPLED_TASKS = 5
+
+
+MAX_EPISODE_STEPS = 200
+
+
+class NotApplicableError(Exception):
+    """The environment does not promise what the check looks at."""
+
+
+@dataclass(slots=True)
+class Subject:
+    """The environment under test: how to make it, and its name and arguments where Gymnasium knows it."""
+
+    make: MakeEnv
+    env_id: str | None
+    kwargs: Mapping[str, Any]
+
+    @contextmanager
+    def env(self, **kwargs: Any) -> Iterator[gymnasium.Env[str, str]]:
+        """A fresh environment, closed at the end."""
+        env = self.make(**kwargs)
+        try:
+            yield env
+        finally:
+            env.close()
+
+    @contextmanager
+    def text_env(self, **kwargs: Any) -> Iterator[TextEnv]:
+        """A fresh environment without its wrappers.
+
+        Raises:
+            NotApplicableError: it is not a ``TextEnv``.
+        """
+        with self.env(**kwargs) as env:
+            if not isinstance(env.unwrapped, TextEnv):
+                raise NotApplicableError("only a TextEnv promises this")
+            yield env.unwrapped
+
+
+Check = Callable[[Subject], str]
+
+
+CHECKS: dict[str, Check] = {}
+"""Name → check: returns a remark, raises where the contract is broken."""
+
+
+def named(name: str) -> Callable[[Check], Check]:
+    def register(function: Check) -> Check:
+        CHECKS[name] = function
+        return function
+
+    return register
+
+
+def require(condition: object, message: str) -> None:
+    if not condition:
+        raise AssertionError(message)
+
+
+def sampled_tasks(env: TextEnv) -> list[str]:
+    """A few tasks, spread over the list, its first and last included."""
+    last = len(env.task_ids) - 1
+    return [
+        env.task_ids[i] for i in sorted({round(last * k / (SAMPLED_TASKS - 1)) for k in range(SAMPLED_TASKS)})
+    ]
+
+
+def comparable(info: Mapping[str, Any]) -> str:
+    """``info`` as text without the seconds that model calls took, which differ from run to run."""
+    info = copy.deepcopy(dict(info))
+    for usage in (info.get("usage") or {}).values():
+        if isinstance(usage, dict):
+            usage.pop("seconds", None)
+    return json.dumps(info, sort_keys=True, default=repr)
+
+
+def next_action(env: gymnasium.Env[str, str], rng: np.random.Generator) -> str:
+    """A well-formed action, drawn with ``rng`` alone."""
+    inner = env.unwrapped
+    if isinstance(inner, TextEnv):
+        return inner.random_action(rng)
+    inner.action_space.seed(int(rng.integers(2**31)))
+    return inner.action_space.sample()
+
+
+def play(env: gymnasium.Env[str, str], rng: np.random.Generator, most: int = 30) -> list[tuple[Any, ...]]:
+    """Steps of random actions from here on, until the end or ``most``; what each returned."""
+    steps = []
+    for _ in range(most):
+        action = next_action(env, rng)
+        observation, reward, terminated, truncated, info = env.step(action)
+        steps.append((action, observation, float(reward), terminated, truncated, comparable(info)))
+        if terminated or truncated:
+            break
+    return steps
+
+
+def episode(env: gymnasium.Env[str, str], seed: int) -> list[tuple[Any, ...]]:
+    """A whole seeded episode, its first observation included."""
+    observation, info = env.reset(seed=seed)
+    return [(observation, comparable(info)), *play(env, np.random.default_rng(seed))]
+
+
+def same(first: list[tuple[Any, ...]], second: list[tuple[Any, ...]], what: str) -> None:
+    for number, (one, other) in enumerate(zip(first, second, strict=False)):
+        require(one == other, f"{what}: step {number} gave {one!r:.150} and {other!r:.150}")
+    require(len(first) == len(second), f"{what}: {len(first)} and {len(second)} steps")
