@@ -1,0 +1,130 @@
+"""The learner against a bare transformers + AdamW loop of the same shape, in the same run.
+
+On a CPU a small model in float32; with a GPU also Qwen2.5-7B's width in bf16, where tokens a second become a
+share of the arithmetic that the model needs (6 · parameters · tokens plus attention).
+"""
+
+import time
+from typing import Any
+
+import pytest
+import torch
+
+from nlac_bench.train import losses
+from nlac_bench.train.batch import TokenBatch, TokenSequence, one_a_row, pack
+from nlac_bench.train.learner import Learner, LearnerConfig, LossFn, Outputs
+
+VOCABULARY = 4096
+ROW = 1024
+CUDA = torch.cuda.is_available()
+
+
+def model(hidden: int = 256, layers: int = 6, intermediate: int = 768, heads: int = 4, kv: int = 2) -> Any:
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    torch.manual_seed(0)
+    config = Qwen2Config(
+        vocab_size=VOCABULARY, hidden_size=hidden, intermediate_size=intermediate, num_hidden_layers=layers,
+        num_attention_heads=heads, num_key_value_heads=kv, max_position_embeddings=4096,
+        tie_word_embeddings=True, attn_implementation="sdpa",
+    )  # fmt: skip
+    return Qwen2ForCausalLM(config)
+
+
+def nll(outputs: Outputs, batch: TokenBatch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    return losses.aggregate(-outputs.logprobs_BT, batch.loss_mask, "token_mean", float(batch.ids.numel())), {}
+
+
+def full(rows: int, length: int) -> list[TokenSequence]:
+    """Rows of one length, every token trained on: nothing to gain by packing."""
+    generator = torch.Generator().manual_seed(0)
+    ids_BT = torch.randint(0, VOCABULARY, (rows, length), generator=generator).tolist()
+    return [TokenSequence(ids_T, [0.0] + [1.0] * (length - 1)) for ids_T in ids_BT]
+
+
+def ragged(count: int) -> list[TokenSequence]:
+    """Lengths as τ-bench's turns have them: many short, few that fill the context; a short answer each."""
+    generator = torch.Generator().manual_seed(0)
+    made = []
+    for x in torch.randn(count, generator=generator).tolist():
+        length = int(min(ROW, max(40, 250 * 2.718 ** (0.8 * x))))
+        ids_T = torch.randint(0, VOCABULARY, (length,), generator=generator).tolist()
+        made.append(TokenSequence(ids_T, [0.0] * (length - 30) + [1.0] * 30))
+    return made
+
+
+def learner_step(learner: Learner, batch: TokenBatch, loss: LossFn = nll) -> None:
+    learner.forward_backward(batch, loss)
+    learner.optim_step()
+    if CUDA:
+        torch.cuda.synchronize()
+
+
+class BareLoop:
+    """What one writes without a library: transformers, autocast, AdamW, clipping."""
+
+    def __init__(self, causal_lm: Any, rows: int, bf16: bool) -> None:
+        self.device = torch.device("cuda" if CUDA else "cpu")
+        self.model = causal_lm.to(self.device).train()
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-6)
+        self.rows, self.bf16 = rows, bf16
+
+    def step(self, batch: TokenBatch) -> None:
+        for micro in batch.micro_batches(self.rows, -(-len(batch) // self.rows)):
+            micro = micro.to(self.device)
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16):
+                logits = self.model(input_ids=micro.ids, use_cache=False).logits
+            logprobs_BT = losses.selective_log_softmax(logits[:, :-1], micro.ids[:, 1:])
+            (-(logprobs_BT * micro.loss_mask[:, 1:]).sum() / batch.ids.numel()).backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        if CUDA:
+            torch.cuda.synchronize()
+
+
+def best(function: Any, *arguments: Any, rounds: int = 4) -> float:
+    function(*arguments)
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        function(*arguments)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def test_unpacked_against_the_bare_loop(benchmark: Any) -> None:
+    batch = one_a_row(full(4, 256))
+    bare = BareLoop(model(), 2, bf16=CUDA)
+    learner = Learner(model(), LearnerConfig(lr=1e-6, precision="bf16" if CUDA else "fp32", micro_rows=2))
+    bare_s = best(bare.step, batch)
+    benchmark.pedantic(learner_step, args=(learner, batch), rounds=2, warmup_rounds=1)
+    ours_s = best(learner_step, learner, batch)
+    benchmark.extra_info |= {"speed_ratio": bare_s / ours_s, "aim": 0.9}
+
+
+def test_packed_against_padded_rows(benchmark: Any) -> None:
+    data = ragged(16)
+    bare = BareLoop(model(), 2, bf16=CUDA)
+    learner = Learner(model(), LearnerConfig(lr=1e-6, precision="bf16" if CUDA else "fp32", micro_rows=1))
+    padded, packed = one_a_row(data), pack(data, ROW)
+    bare_s = best(bare.step, padded)
+    benchmark.pedantic(learner_step, args=(learner, packed), rounds=2, warmup_rounds=1)
+    ours_s = best(learner_step, learner, packed)
+    benchmark.extra_info |= {"speed_ratio": bare_s / ours_s, "aim": 1.5, "rows": [len(padded), len(packed)]}
+
+
+@pytest.mark.skipif(not CUDA, reason="Qwen2.5-7B's width needs a GPU")
+def test_share_of_the_gpus_arithmetic(benchmark: Any) -> None:
+    shape = {"hidden": 3584, "layers": 8, "intermediate": 18944, "heads": 28, "kv": 4}
+    learner = Learner(
+        model(**shape), LearnerConfig(lr=1e-6, precision="bf16", micro_rows=4, activation_checkpointing=False)
+    )
+    rows, length = 8, 2048
+    batch = one_a_row(full(rows, length))
+    benchmark.pedantic(learner_step, args=(learner, batch), rounds=2, warmup_rounds=1)
+    seconds = best(learner_step, learner, batch)
+    matrices = sum(p.numel() for n, p in learner.model.named_parameters() if p.dim() == 2)
+    attention = 6 * shape["layers"] * length * shape["hidden"]  # causal: half of 12 · layers · T · width
+    flops = (6 * matrices + attention) * rows * length
+    benchmark.extra_info |= {"tokens_per_s": rows * length / seconds, "tflops": flops / seconds / 1e12}
