@@ -120,7 +120,6 @@ def episode_from_row(row: Mapping[str, Any]) -> Episode:
 
 def _turn_from_row(row: Any) -> Turn:
     _known(_is(row, dict, "turn"), _TURN_FIELDS, "turn")
-    logprobs = row.get("logprobs")
     return Turn(
         text=_is(row["text"], str, "turn.text"),
         observation=_is(row["observation"], str, "turn.observation"),
@@ -128,9 +127,7 @@ def _turn_from_row(row: Any) -> Turn:
         role=_is(row["role"], str, "turn.role"),
         prompt_ids=_ids(row["prompt_ids"], "turn.prompt_ids"),
         output_ids=_ids(row["output_ids"], "turn.output_ids"),
-        logprobs=None
-        if logprobs is None
-        else [_number(x, "logprob") for x in _is(logprobs, list, "logprobs")],
+        logprobs=_floats(row["logprobs"], "turn.logprobs"),
         finish=_is(row["finish"], str, "turn.finish"),
         weight_version=_is(row["weight_version"], int, "turn.weight_version"),
         usage=_usage_from_row(row["usage"]),
@@ -174,9 +171,17 @@ def _number(value: Any, name: str) -> float:
 def _ids(value: Any, name: str) -> list[int] | None:
     if value is None:
         return None
-    for token in _is(value, list, name):
-        _is(token, int, name)
-    return value
+    if not set(map(type, _is(value, list, name))) <= {int}:  # a hundred thousand of them is common
+        raise EpisodeFormatError(f"{name} must be a list of int, got {str(value)[:80]}")
+    return list(value)
+
+
+def _floats(value: Any, name: str) -> list[float] | None:
+    if value is None:
+        return None
+    if set(map(type, _is(value, list, name))) <= {float}:
+        return list(value)
+    return [_number(x, name) for x in value]
 
 
 def _non_finite(value: float) -> str:

@@ -116,6 +116,9 @@ def test_hostile_lines(line: bytes) -> None:
         parse_line(line)
 
 
+TURN = episode_to_row(Episode("toy", "t", 0, 1, "", [Turn("a")]))["turns"][0]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -123,6 +126,8 @@ def test_hostile_lines(line: bytes) -> None:
         ({"trial": True}, "trial must be int"),
         ({"success": 1}, "success must be bool"),
         ({"turns": [{"text": 1}]}, "text must be str"),
+        ({"turns": [{**TURN, "output_ids": [1, True]}]}, "output_ids must be a list of int"),
+        ({"turns": [{**TURN, "logprobs": [-1.0, "low"]}]}, "logprobs must be a number"),
         ({"extra": 1}, "unknown fields .'extra'.*newer version"),
         ({"usage": {"policy": {"calls": 1}}}, "usage lacks the field 'prompt_tokens'"),
         ({"seconds": "soon"}, "seconds must be a number"),
