@@ -53,7 +53,7 @@ _REWRITES = [
 ]  # fmt: skip
 
 _TAG = re.compile(
-    r"[ ,]*\b(?:(?:is|are|was|does|do|ca|can|could|would|will|wo|has) (?:n't )?(?:it|you|they)|right|correct|yes|no|yeah|true|eh|huh)$"
+    r"[ ,]*\b(?:(?:is|are|was|does|do|can|could|would|will|has) (?:n't )?(?:it|you|they)|right|correct|yes|no|yeah|true|eh|huh)$"
 )
 _KINDS = frozenset(
     "kind type sort form piece variety species breed example class category style brand member part item source genre means".split()
@@ -94,7 +94,7 @@ def normal_form(words: Words) -> tuple[Words, bool]:
                 sentence = re.sub(r"\b(?:not|n't) ?", "", sentence, count=1)
     else:
         sentence = re.sub(r"[ ,]+(?:right|correct|yes|yeah|or no|or not|no)$", "", sentence)
-    sentence = re.sub(r"^(is|are|was|do|does|did|ca|can|could|would|will|wo|has|should) n't ", r"\1 ", sentence)
+    sentence = re.sub(r"^(is|are|was|do|does|did|can|could|would|will|has|should) n't ", r"\1 ", sentence)
     for _ in range(4):
         before = sentence
         for pattern, replacement in _REWRITES:
@@ -133,7 +133,7 @@ def subject(words: Words) -> tuple[str, Words]:
         return "there", rest[1:]
     if rest[0] == "you" and len(rest) > 1:
         return "you", rest[1:]
-    if rest[0] in ("most", "many", "all", "other") and rest[1:2] == ("you",) and len(rest) > 2:
+    if rest[0] in ("most", "many", "all", "other", "one", "single") and rest[1:2] == ("you",) and len(rest) > 2:
         return "you", rest[2:]
     if first in _DO:
         return "other", rest

@@ -117,7 +117,7 @@ class Comparisons:
         for i, word in enumerate(words):
             if word == "than":
                 return self._than(words[:i], words[i + 1 :])
-        if words[:1] in (("over",), ("under",), ("above",), ("below",)) and len(words) > 2:
+        if words[:1] in (("over",), ("under",), ("above",), ("below",)) and len(words) > 1:
             return self._amount(">" if words[0] in ("over", "above") else "<", words[1:])
         if words[:2] in (("at", "least"), ("at", "most"), ("up", "to")):
             return self._amount(">" if words[1] == "least" else "<", words[2:])

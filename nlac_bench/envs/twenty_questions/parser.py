@@ -29,6 +29,9 @@ VAGUE = frozenset("typical average ordinary normal standard most many every all 
 GENERIC = frozenset("thing one product device equipment physical tangible concrete material".split())
 
 
+_TO_WORK = frozenset("work function operat run mov us be survive surviv liv grow thriv exist".split())
+
+
 class _TooHard(Exception):
     """A sentence so ambiguous that reading it would take too long."""
 
@@ -148,6 +151,11 @@ class _Reading:
         """A whole question, also elliptical ("made of wood") and with a tag ("it is alive, is n't it")."""
         words, negated = clauses.normal_form(words)
         formula = self._clause(words)
+        if formula is None and "or" in words:
+            # one side of an "or" is understood: enough for a yes, not for a no
+            last = len(words) - 1 - words[::-1].index("or")
+            side = self._clause(words[:last])
+            formula = None if side is None else Or((side, Unknown(" ".join(words[last + 1 :]))))
         return None if formula is None else Not(formula) if negated else formula
 
     def _clause(self, words: Words) -> Formula | None:
@@ -250,8 +258,24 @@ class _Reading:
         words = clauses.without_frame(words)
         if not words:
             return None
+        if words == ("you",):
+            return Attr("person")
+        if words[0] in ("about", "around", "roughly", "approximately") and words[1:4] == ("a", "size", "of"):
+            words = words[1:]
         if words[0] in ("a", "its"):
-            return self.noun_phrase(words) or self.comparisons.same_size(words[3:] if words[1:3] == ("size", "of") else ())
+            if words[1:3] == ("size", "of"):
+                return self.comparisons.same_size(words[3:])
+            if words[-1] in ("color", "shape", "size", "texture", "temperature", "material") and len(words) > 2:
+                found = self.adjective(words[1:-1])
+                if found is not None:
+                    return found
+            return self.noun_phrase(words)
+        if words[0] == "worth" and len(words) > 1:
+            return self.adjective(words) or self.comparisons.costs(words[1:])
+        if words[:2] == ("known", "for") and len(words) > 2:
+            return self.adjective(words) or self.be(words[3:] if words[2] == "being" else words[2:])
+        if "enough" in words:
+            return self._enough(words)
         simple = self.adjective(words) or self.comparisons.read(words)
         if simple is not None:
             return simple
@@ -262,6 +286,21 @@ class _Reading:
             or self.joined(words, self.be)
             or self.splits(words, self.adjective, self.post)
         )
+
+    def _enough(self, words: Words) -> Formula | None:
+        """"Big enough to sit in", "sharp enough to cut you": what it is then good for, else how it is."""
+        found = self.adjective(words)
+        if found is not None:
+            return found
+        i = words.index("enough")
+        rest = words[i + 1 :]
+        if rest[:2] == ("for", "you"):
+            rest = rest[2:]
+        if rest[:1] == ("to",) and len(rest) > 1:
+            found = self.you(rest[1:]) or self.does(rest[1:])
+            if found is not None:
+                return found
+        return self.adjective(words[:i]) if words[:i] else None
 
     def adjective(self, words: Words) -> Formula | None:
         """"Edible", "red", "made of nothing else": one adjective or several joined."""
@@ -295,6 +334,10 @@ class _Reading:
         if not clauses.is_participle(words[0]):
             return None
         found = self.find("done", words)
+        if found is None and words[1:2] == ("by",) and clauses.is_participle(words[2] if len(words) > 2 else ""):
+            found = self.find("done", words[2:])  # "played by blowing into it"
+        if found is None and words[1:2] == ("as",) and len(words) > 2 and words[0] not in ("used", "known"):
+            found = self.noun_phrase(words[2:])  # "kept as a pet", "served as a dessert"
         if found is not None:
             return found
         return self.splits(words, lambda w: self.find("done", w), self.post) or self.joined(words, self.participle)
@@ -347,6 +390,11 @@ class _Reading:
             modifiers = self.modifiers(words[:k])
             if modifiers is not None:
                 return conjunction(modifiers, head)
+        for k in range(1, len(words) - 1):  # "stringed musical instrument" is a "stringed instrument"
+            shorter = self.noun(words[:k] + words[-1:])
+            rest = None if shorter is None else self.noun(words[k:])
+            if shorter is not None and rest is not None:
+                return conjunction(shorter, rest)
         return None
 
     def modifiers(self, words: Words) -> Formula | None:
@@ -373,7 +421,7 @@ class _Reading:
         )
         if found is None:
             noun = self.find("noun", words)
-            found = noun
+            found = None if noun == Attr("person") else noun  # "man made" is not "a man"
         return found or self.splits(words, self.modifiers, self.modifiers)
 
     # --- what follows a noun --------------------------------------------------------------------
@@ -398,7 +446,7 @@ class _Reading:
         if first in ("of", "from") and rest:
             return self.material(rest) or self.place(rest) or self.find("adj", words)
         if first == "for":
-            return self.find("adj", words) or self.use(rest) or self.user(rest)
+            return self.find("adj", words) or self.use(rest) or self.user(rest) or self.find("use", ("hold", *rest))
         if first == "to":
             return self.you(rest) or self.use(rest)
         if first == "by":
@@ -414,7 +462,7 @@ class _Reading:
                      "performed", "growing", "lives", "sitting", "set", "left", "put", "mounted", "worn"):  # fmt: skip
             found = self.participle(words) or self.adjective(words)
             return found or (self.place(rest) if rest and first not in ("worn", "played") else None)
-        if first in ("powered", "run", "operated", "driven", "fueled", "charged"):
+        if first in ("powered", "run", "operated", "driven", "fueled", "charged", "propelled", "moved", "controlled"):
             power = rest[1:] if rest[:1] in (("by",), ("on",), ("with",), ("using",)) else ()
             return self.adjective(words) or self.power(power) or self.participle(words)
         if first in ("related", "connected", "associated", "linked", "involved", "relevant", "tied"):
@@ -596,6 +644,11 @@ class _Reading:
             return self.be(rest)
         if verb in ("hav", "contain", "includ", "featur", "possess", "com") and (verb != "com" or rest[0] == "with"):
             return self.have(rest[1:] if verb == "com" else rest) or self._infinitive(rest)
+        if verb == "consist" and rest[0] in ("of", "in"):
+            return self.material(rest[1:])
+        if verb in ("serv", "hav", "fulfil") and rest[-1] in ("purpose", "function", "role"):
+            inside = tuple(w for w in rest[:-1] if w != "a")
+            return (self.adjective(inside) or self.use(inside)) if inside else None
         if verb == "lack":
             inner = self.have(rest)
             return None if inner is None else Not(inner)
@@ -607,7 +660,7 @@ class _Reading:
             power = rest[1:] if rest[0] in ("on", "by", "with", "off", "using") else rest
             for tail in (("to",), ("in", "order", "to")):  # "… to work" adds nothing
                 for k in range(1, len(power)):
-                    if power[k : k + len(tail)] == tail and power[k + len(tail) :] and set(map(verb_key, power[k + len(tail) :])) <= {"work", "function", "operat", "run", "mov", "us", "be"}:
+                    if power[k : k + len(tail)] == tail and power[k + len(tail) :] and set(map(verb_key, power[k + len(tail) :])) <= _TO_WORK:
                         power = power[:k]
                         break
             found = self.power(power) or (self.find("do", (first, *power)) if power != rest else None)

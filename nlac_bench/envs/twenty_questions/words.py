@@ -39,10 +39,11 @@ _SPELLING = {
 # "people" and "human" become "you" in the lexicon too, so "made by people" and "made by you" are one phrase.
 
 _CONTRACTIONS = [
-    (re.compile(r"\b(is|are|was|were|do|does|did|ca|could|would|wo|should|has|have|had|might|must)n['’]?t\b"),
+    (re.compile(r"\b(?:someone|somebody|anyone|one|people|everyone|a person|person|peoples?)['’]s?(?=\s)"), "a"),
+    (re.compile(r"\b(is|are|was|were|do|does|did|could|would|should|has|have|had|might|must)n['’]?t\b"),
      r"\1 n't"),
     (re.compile(r"\bcan['’]?t\b"), "can n't"),
-    (re.compile(r"\bwon['’]?t\b"), "will n't"),
+    (re.compile(r"\bwon['’]t\b"), "will n't"),
     (re.compile(r"\b(it|that|he|she|there|what)['’]s\b"), r"\1 is"),
     (re.compile(r"\b(you|they|we)['’]re\b"), r"\1 are"),
     (re.compile(r"\b(you|i|we|it)['’]d\b"), r"\1 would"),
@@ -66,7 +67,8 @@ INTENSIFIERS = frozenset("very extremely really quite pretty fairly rather relat
 _DROPPED_PHRASES = re.compile(
     r"\b(?:by any chance|at all|in general|most of the time|for the most part|in most cases|as well"
     r"|under normal circumstances|in any way|a majority of the time|of the time|in the world|in real life"
-    r"|for example|in some way|more often than not|as a rule|nowadays|these days|in everyday life used)\b"
+    r"|at room temperature|when in use|while in use|when being used|when (?:it is |it's )?used|in use|during use"
+    r"|in some form|of some (?:kind|sort|type)|in one form or another|for example|in some way|more often than not|as a rule|nowadays|these days|in everyday life used)\b"
 )
 
 _IRREGULAR_PLURALS = {
