@@ -70,8 +70,7 @@ class BareLoop:
         self.rows, self.bf16 = rows, bf16
 
     def step(self, batch: TokenBatch) -> None:
-        for micro in batch.micro_batches(self.rows, -(-len(batch) // self.rows)):
-            micro = micro.to(self.device)
+        for micro in batch.to(self.device).micro_batches(self.rows, -(-len(batch) // self.rows)):
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16):
                 logits = self.model(input_ids=micro.ids, use_cache=False).logits
             logprobs_BT = losses.selective_log_softmax(logits[:, :-1], micro.ids[:, 1:])
