@@ -6,7 +6,7 @@ its `x =` may be left out by a prediction, while a prediction may not answer wit
 
 from collections.abc import Sequence
 
-from nlac_bench.envs.math500_hard import relations
+from nlac_bench.envs.math500_hard import intervals, relations
 from nlac_bench.envs.math500_hard.compare import equal_ratios, equal_values, expand_signs
 from nlac_bench.envs.math500_hard.labels import has, plain, scaled, split_unit, without, without_degrees
 from nlac_bench.envs.math500_hard.matrices import as_matrix, has_matrix
@@ -40,7 +40,7 @@ def same(gold: Node, pred: Node) -> bool:
         return _same_collections(gold, pred)
     if gold.op == "tuple" and pred.op == "tuple":
         return _brackets(gold) == _brackets(pred) and _same_in_order(gold.args, pred.args)
-    if "union" in (gold.op, pred.op) or ("sym" in (gold.op, pred.op) and "tuple" in (gold.op, pred.op)):
+    if _is_union(gold) or _is_union(pred) or {gold.op, pred.op} == {"sym", "tuple"}:
         return _same_unions(gold, pred)
     if "matrix" in (gold.op, pred.op) or (has_matrix(gold) and has_matrix(pred)):
         return _same_matrices(gold, pred)
@@ -79,7 +79,7 @@ def _same_collections(gold: Node, pred: Node) -> bool:
             return other.value in ("()", "row") and _same_in_order(gold.args, pred.args)
     if "tuple" in (gold.op, pred.op) and len(_elements(gold)) != len(_elements(pred)):
         return False
-    if "union" in (gold.op, pred.op):
+    if _is_union(gold) or _is_union(pred):
         return _same_unions(gold, pred)
     gold_elements, pred_elements = _elements(gold), _elements(pred)
     if _same_elements(gold_elements, pred_elements) or _same_elements(_solutions(gold), _solutions(pred)):
@@ -137,12 +137,15 @@ def _same_elements(gold: list[Node], pred: list[Node]) -> bool:
     return True
 
 
+def _is_union(node: Node) -> bool:
+    return node.op == "union" or (node.op == "opaque" and node.value in ("cap", "setminus"))
+
+
 def _same_unions(gold: Node, pred: Node) -> bool:
-    parts = []
-    for node in (gold, pred):
-        args = node.args if node.op in ("union", "list") else (node,)
-        intervals = [relations.interval(arg) for arg in args]
-        parts.append(relations.merged(intervals) if None not in intervals else list(args))
+    gold_pieces, pred_pieces = intervals.pieces(gold), intervals.pieces(pred)
+    if gold_pieces is not None and pred_pieces is not None:
+        return _same_in_order(gold_pieces, pred_pieces)
+    parts = [list(node.args) if node.op in ("union", "list") else [node] for node in (gold, pred)]
     return _same_elements(*parts)
 
 

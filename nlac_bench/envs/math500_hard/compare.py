@@ -10,7 +10,7 @@ from fractions import Fraction
 from nlac_bench.envs.math500_hard.nodes import Node, TooComplex, key, literal, symbols, walk
 from nlac_bench.envs.math500_hard.values import Evaluator, Undefined, has_imaginary, rational
 
-_LEVELS = (256, 1_600, 12_000)  # bits; the second confirms, the third is for terms of very different size
+_LEVELS = (256, 800, 12_000)  # bits; the second confirms, the third is for terms of very different size
 _POINTS = 12
 MIN_DIGITS = 10
 """Significant digits from which a decimal that agrees in all of them stands for an endless one."""
@@ -152,7 +152,7 @@ def proportional(first: Node, second: Node, *, positive: bool) -> bool:
         here = a / b
         if ratio is None:
             ratio = here
-        elif abs(here - ratio) > abs(ratio) * mp.mpf(2) ** -400:
+        elif abs(here - ratio) > abs(ratio) * mp.mpf(2) ** -200:
             return False
         if mp.im(here) != 0 or (positive and mp.re(here) < 0):
             return False

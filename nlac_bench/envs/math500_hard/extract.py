@@ -100,7 +100,7 @@ _COMMAND = re.compile(r"\\[a-zA-Z]+")
 _WORDS = re.compile(r"[A-Za-z]{2,}|[^\W\d_A-Za-z]+")
 _MATH_WORDS = names(
     "and or pi sqrt inf infty infinity am pm percent percentage pct per cent points degrees "
-    "degree frac times cdot abs union theta alpha beta mod pmod in"
+    "degree frac times cdot abs union theta alpha beta mod pmod in per"
 )
 
 
@@ -114,6 +114,9 @@ def _only_math(text: str) -> str:
         return text
     width = 1 if text[0] == "$" and text[1] != "$" else 2
     return text[width:-width].strip()
+
+
+_SENTENCE = re.compile(r"[\d$=:\n]|\b(?:answer|is|are|was)\b", re.IGNORECASE)
 
 
 def _is_mathematical(word: str) -> bool:
@@ -133,7 +136,7 @@ def is_bare(text: str) -> bool:
     if not unknown:
         return True
     # A few words and nothing to compute are an answer in words: "two lines".
-    return len(plain.split()) <= 4 and "\n" not in text and not re.search(r"[\d$=:]", text)
+    return len(plain.split()) <= 4 and not _SENTENCE.search(text)
 
 
 _ANCHOR = re.compile(

@@ -8,7 +8,8 @@ from nlac_bench.envs.math500_hard.normalize import NUMBER_WORDS, words
 # Texts that change what is said, so they are never dropped as a label.
 _MEANINGFUL = names(
     "not no or and more less than least most mod base if when except never between unless only up "
-    "down undefined infinite infinitely none minus plus times over divided squared cubed"
+    "down undefined infinite infinitely none minus plus times over divided squared cubed january february "
+    "march april may june july august september october november december"
 )
 _SCALES = {
     "hundred": 100,

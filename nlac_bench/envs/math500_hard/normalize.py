@@ -70,6 +70,10 @@ _GROUP_SPACE = re.compile(
     r"(?<![\w.,^_}/)\]\\] )(?<![\w.,^_}/)\]\\])\d{1,3}(?: \d{3})+(?![\w^_]| \d|\s*/|\s*\\frac)"
 )
 _SPACING = re.compile(r"(?<!\\)\\[,;:> ]|~")
+_RATE = re.compile(
+    r"(?<=[\d}]) ?((?:km|m|cm|mm|ft|mi|in|g|kg|mg|L|miles|feet|meters|metres|gallons|liters|dollars)\s?/\s?"
+    r"(?:s|h|hr|min|sec|second|hour|minute|day|L|mL|cm\^\{?3\}?|m\^\{?3\}?)(?:\^\{?2\}?)?)[.\s]*$"
+)
 _QUOTES = re.compile(r"[`\"“”]")
 _SPACES = re.compile(r"\s+")
 _FRACTIONS = re.compile(r"\\(?:d|t|c|s|x|nice)frac(?![a-z])|\\sfrac(?![a-z])")
@@ -137,6 +141,7 @@ def normalize(text: str) -> str:
     text = text.replace("\\$", "\\dollar ").replace("$", " ")
     text = _SPACES.sub(" ", _SPACING.sub(" ", text)).strip()
     text = _GROUP_SPACE.sub(lambda m: m.group().replace(" ", ""), text)
+    text = _RATE.sub(r" \\text{\1}", text)
     text = _REPEATING.sub(_repeating_decimal, text)
     return text.rstrip(" .,;:\\").lstrip(" ,;:")
 

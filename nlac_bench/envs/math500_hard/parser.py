@@ -315,6 +315,8 @@ class Parser(Atoms):
 
     def subscript(self, base: Node) -> Node:
         before = self.tokens[self.position - 2]
+        if before.kind == ")" and base.op == "num":  # (1010)_2
+            before = self.tokens[self.position - 3]
         if self.kind() == "group":
             text = self.next().text.strip()
             index = number(text) if text.isdecimal() else Node("text", value=text)

@@ -3,15 +3,12 @@
 from collections.abc import Callable, Sequence
 
 from nlac_bench.envs.math500_hard.compare import difference, proportional
+from nlac_bench.envs.math500_hard.intervals import FLIPPED, ORDER, interval
 from nlac_bench.envs.math500_hard.labels import is_constant, is_name
 from nlac_bench.envs.math500_hard.nodes import Node, key, symbols
 from nlac_bench.envs.math500_hard.values import Evaluator, Undefined
 
 Same = Callable[[Node, Node], bool]
-_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_ORDER = frozenset(("<", "<=", ">", ">="))
-_INFINITY = Node("const", value="oo")
-_MINUS_INFINITY = Node("neg", (_INFINITY,))
 
 
 def same(gold: Node, pred: Node, same_answer: Same) -> bool:
@@ -75,7 +72,7 @@ def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: 
 
     if relation.value == ("in",):
         return agrees(relation.args[1])
-    if set(relation.value) <= _ORDER:
+    if set(relation.value) <= ORDER:
         span = interval(relation)
         return span is not None and value.op in ("tuple", "union") and agrees(span)
     if set(relation.value) != {"="}:
@@ -91,7 +88,7 @@ def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: 
 def _same_relations(gold: Node, pred: Node, same_answer: Same) -> bool:
     if set(gold.value) == {"="} and set(pred.value) == {"="}:
         return _same_equations(_ends(gold), _ends(pred), same_answer)
-    if gold.value == pred.value and len(gold.value) == 1 and gold.value[0] not in (*_ORDER, "!="):
+    if gold.value == pred.value and len(gold.value) == 1 and gold.value[0] not in (*ORDER, "!="):
         return all(same_answer(g, p) for g, p in zip(gold.args, pred.args, strict=True))
     if same_conditions([gold], [pred]):
         return True
@@ -157,59 +154,7 @@ def _links(relations: Sequence[Node]) -> list[tuple[Node, str]] | None:
             if operator in (">", ">=", "!=", "="):
                 links.append((difference(left, right), operator))
             elif operator in ("<", "<="):
-                links.append((difference(right, left), _FLIPPED[operator]))
+                links.append((difference(right, left), FLIPPED[operator]))
             else:
                 return None
     return links
-
-
-def interval(node: Node) -> Node | None:
-    """`3 < x \\le 5` as `(3, 5]`, `\\{2\\}` as `[2, 2]`, the reals as an interval; None for others."""
-    if node.op == "tuple" and len(node.args) == 2 and node.value in ("()", "[]", "(]", "[)"):
-        return node
-    if node.op == "set" and len(node.args) == 1:
-        return Node("tuple", (node.args[0], node.args[0]), "[]")
-    if node.op == "sym" and node.value == "mathbb sym:R()":
-        return Node("tuple", (_MINUS_INFINITY, _INFINITY), "()")
-    if node.op != "rel" or not set(node.value) <= _ORDER or len(node.value) > 2:
-        return None
-    args, operators = list(node.args), list(node.value)
-    if operators[0][0] == ">":
-        args, operators = args[::-1], [_FLIPPED[o] for o in operators[::-1]]
-    if any(o[0] != "<" for o in operators):
-        return None
-    if len(args) == 3:
-        low, middle, high = args
-    elif is_constant(args[0]):
-        (low, middle), high = args, _INFINITY
-        operators.append("<")
-    else:
-        (middle, high), low = args, _MINUS_INFINITY
-        operators.insert(0, "<")
-    if middle.op != "sym" or not (is_constant(low) and is_constant(high)):
-        return None
-    return Node(
-        "tuple", (low, high), ("[" if operators[0] == "<=" else "(") + ("]" if operators[1] == "<=" else ")")
-    )
-
-
-def merged(intervals: Sequence[Node | None]) -> list[Node]:
-    """Intervals in order, those that touch or overlap as one; left as they are where an end is no number."""
-    found = [one for one in intervals if one is not None]
-    if not all(is_constant(one) for one in found):
-        return found
-    try:
-        evaluate = Evaluator(256, 0)
-        spans = [(evaluate(one.args[0]), evaluate(one.args[1]), one) for one in found]
-    except Undefined:
-        return found
-    spans.sort(key=lambda span: (span[0], span[2].value[0] == "("))
-    result = spans[:1]
-    for low, high, one in spans[1:]:
-        last_low, last_high, last = result[-1]
-        if low > last_high or (low == last_high and one.value[0] == "(" and last.value[1] == ")"):
-            result.append((low, high, one))
-        elif high > last_high or (high == last_high and one.value[1] == "]"):
-            joined = Node("tuple", (last.args[0], one.args[1]), last.value[0] + one.value[1])
-            result[-1] = (last_low, high, joined)
-    return [one for _, _, one in result]

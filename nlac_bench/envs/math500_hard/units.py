@@ -82,8 +82,8 @@ def factor(gold: str, pred: str) -> Fraction | None:
     """What a number in `pred`'s unit is multiplied by to be in `gold`'s: 1/100 for cm to m.
 
     1 where either is no exact measure (`tickets`, nothing at all): such words are labels, which MATH's
-    answers carry or not at random. An area in plain units of length is a slip of the label too. None where both are
-    measures of different kinds or sizes.
+    answers carry or not at random. An area in plain units of length is a slip of the label too. None where
+    both are measures of different kinds or sizes.
     """
     gold_power, pred_power = _exponent(gold), _exponent(pred)
     if 1 < gold_power != pred_power > 1:

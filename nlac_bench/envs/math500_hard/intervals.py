@@ -1,0 +1,149 @@
+"""Sets of real numbers: intervals, inequalities, and unions, intersections and differences of them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from nlac_bench.envs.math500_hard.labels import is_constant
+from nlac_bench.envs.math500_hard.nodes import Node
+from nlac_bench.envs.math500_hard.values import Evaluator, Undefined
+
+FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+ORDER = frozenset(FLIPPED)
+MAX_PIECES = 200
+_INFINITY = Node("const", value="oo")
+_MINUS_INFINITY = Node("neg", (_INFINITY,))
+_REALS = "mathbb sym:R()"
+
+
+def interval(node: Node) -> Node | None:
+    """`3 < x \\le 5` as `(3, 5]`, `\\{2\\}` as `[2, 2]`, the reals as an interval; None for others."""
+    if node.op == "tuple" and len(node.args) == 2 and node.value in ("()", "[]", "(]", "[)"):
+        return node
+    if node.op == "set" and len(node.args) == 1:
+        return Node("tuple", (node.args[0], node.args[0]), "[]")
+    if node.op == "sym" and node.value == _REALS:
+        return Node("tuple", (_MINUS_INFINITY, _INFINITY), "()")
+    if node.op != "rel" or not set(node.value) <= ORDER or len(node.value) > 2:
+        return None
+    args, operators = list(node.args), list(node.value)
+    if operators[0][0] == ">":
+        args, operators = args[::-1], [FLIPPED[o] for o in operators[::-1]]
+    if any(o[0] != "<" for o in operators):
+        return None
+    if len(args) == 3:
+        low, middle, high = args
+    elif is_constant(args[0]):
+        (low, middle), high = args, _INFINITY
+        operators.append("<")
+    else:
+        (middle, high), low = args, _MINUS_INFINITY
+        operators.insert(0, "<")
+    if middle.op != "sym" or not (is_constant(low) and is_constant(high)):
+        return None
+    brackets = ("[" if operators[0] == "<=" else "(") + ("]" if operators[1] == "<=" else ")")
+    return Node("tuple", (low, high), brackets)
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """An end of a piece: its value, the expression that gave it, and on which side of the value it lies.
+
+    `side` is 0 where the point itself is inside, 1 or -1 where the piece starts behind or ends before it.
+    """
+
+    value: Any
+    node: Node
+    side: int
+
+    @property
+    def order(self) -> tuple[Any, int]:
+        return self.value, self.side
+
+
+_Piece = tuple[_End, _End]
+
+
+def pieces(node: Node) -> list[Node] | None:
+    """A set of real numbers as separate intervals in order; None where it is none or an end is no number."""
+    evaluate = Evaluator(256, 0)
+    try:
+        found = _pieces(node, evaluate)
+    except Undefined:
+        return None
+    if found is None:
+        return None
+    return [
+        Node("tuple", (low.node, high.node), ("(" if low.side else "[") + (")" if high.side else "]"))
+        for low, high in _merged(found)
+    ]
+
+
+def _pieces(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
+    if node.op == "opaque" and node.value in ("cap", "setminus"):
+        left, right = (_pieces(arg, evaluate) for arg in node.args)
+        if left is None or right is None or len(left) * len(right) > MAX_PIECES:
+            return None
+        return _common(left, _outside(_merged(right)) if node.value == "setminus" else right)
+    if node.op in ("union", "list", "set"):
+        found: list[_Piece] = []
+        for arg in node.args:
+            part = _single(Node("set", (arg,)), evaluate) if node.op == "set" else _pieces(arg, evaluate)
+            if part is None:
+                return None
+            found.extend(part)
+        return found
+    return _single(node, evaluate)
+
+
+def _single(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
+    span = interval(node)
+    if span is None or not is_constant(span):
+        return None
+    low, high = span.args
+    brackets = span.value
+    return [
+        (
+            _End(evaluate(low), low, int(brackets[0] == "(")),
+            _End(evaluate(high), high, -int(brackets[1] == ")")),
+        )
+    ]
+
+
+def _common(left: list[_Piece], right: list[_Piece]) -> list[_Piece]:
+    found = []
+    for low, high in left:
+        for other_low, other_high in right:
+            start = max(low, other_low, key=lambda end: end.order)
+            stop = min(high, other_high, key=lambda end: end.order)
+            if start.order <= stop.order:
+                found.append((start, stop))
+    return found
+
+
+def _outside(inside: list[_Piece]) -> list[_Piece]:
+    """What a sorted list of separate pieces leaves of the real line."""
+    infinity = Evaluator(256, 0)(_INFINITY)
+    start = _End(-infinity, _MINUS_INFINITY, 1)
+    found = []
+    for low, high in inside:
+        stop = _End(low.value, low.node, low.side - 1)  # up to where the piece begins
+        if start.order <= stop.order:
+            found.append((start, stop))
+        start = _End(high.value, high.node, high.side + 1)
+    found.append((start, _End(infinity, _INFINITY, -1)))
+    return found
+
+
+def _merged(found: list[_Piece]) -> list[_Piece]:
+    """Pieces in order, those that touch or overlap as one, empty ones left out."""
+    result: list[_Piece] = []
+    for low, high in sorted(found, key=lambda piece: piece[0].order):
+        if low.order > high.order:
+            continue
+        # (0, 1) and [1, 2) touch: the one ends just before 1, the other starts at it.
+        if result and (low.value, low.side - 1) <= result[-1][1].order:
+            if high.order > result[-1][1].order:
+                result[-1] = (result[-1][0], high)
+        else:
+            result.append((low, high))
+    return result
