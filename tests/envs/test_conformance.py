@@ -1,0 +1,373 @@
+"""The conformance suite: every built-in environment passes it, and each of its checks can fail."""
+
+import inspect
+import os
+import random
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.spaces import Discrete, Text
+
+from nlac_bench.envs import Outcome, TextEnv, registry
+from nlac_bench.envs.conformance import CHECKS, CheckResult, check
+from nlac_bench.envs.conformance.play import Subject
+from nlac_bench.envs.text_env import MAX_ACTION_CHARS
+
+SECTIONS = ["Action Space", "Observation Space", "Starting State", "Reward", "Episode End", "Information",
+            "Arguments", "Version History"]  # fmt: skip
+
+
+def failed(results: list[CheckResult]) -> dict[str, str]:
+    return {result.name: result.detail for result in results if result.passed is False}
+
+
+@pytest.mark.parametrize("name", registry.BUILTIN)
+def test_built_in_environments_conform(name: str) -> None:
+    entry = registry.find(name)
+    results = check(entry.make, env_id=entry.env_id)
+    assert not failed(results)
+    assert [result.name for result in results] == list(CHECKS)
+    assert all(result.passed for result in results), "no check is inapplicable to a built-in environment"
+
+
+@pytest.mark.parametrize("name", registry.BUILTIN)
+def test_built_in_training_splits_conform(name: str) -> None:
+    entry = registry.find(name)
+
+    def make_env(**kwargs: Any) -> gymnasium.Env[str, str]:
+        return entry.make(split="train", **kwargs)
+
+    subject = Subject(make_env, entry.env_id, {"split": "train"})
+    for which in ("info", "gold answers stay hidden", "tasks", "oracle", "make_vec"):
+        CHECKS[which](subject)
+
+
+@pytest.mark.parametrize("name", registry.BUILTIN)
+def test_class_docstrings_have_gymnasiums_sections(name: str) -> None:
+    env_class = type(registry.make(name).unwrapped)
+    found = [line.strip("# ") for line in inspect.getdoc(env_class).splitlines() if line.startswith("## ")]  # type: ignore[union-attr]
+    assert found == SECTIONS
+
+
+# --- an environment that conforms, and one for each way not to -------------------------------------------
+
+
+class Word:
+    """Everything that changes in an episode of ``Guess``."""
+
+    def __init__(self, word: str, heard: list[str]) -> None:
+        self.word, self.heard = word, heard
+
+    def copy(self) -> "Word":
+        return Word(self.word, list(self.heard))
+
+
+class Guess(TextEnv):
+    """Say the word that the task names; replies carry a random number and what was heard so far."""
+
+    name = "guess"
+    max_steps = 4
+
+    def __init__(self, render_mode: str | None = None) -> None:
+        words = ("a plum from the garden", "a pear from the market", "an apple from the shop")
+        super().__init__(task_ids=words, render_mode=render_mode)
+
+    async def _begin(self, task_id: str) -> str:
+        self._state = Word(task_id, [])
+        return f"Which fruit? {int(self.np_random.integers(1000))}"
+
+    async def _respond(self, action: str) -> Outcome:
+        self._state.heard.append(action)
+        if action == self.oracle_action():
+            return Outcome("Yes.", reward=1.0, end_reason="success", success=True)
+        return Outcome(f"No. {int(self.np_random.integers(1000))} {len(self._state.heard)}")
+
+    def oracle_action(self) -> str:
+        return f"It must be {self._state.word}!"
+
+    def random_action(self, rng: np.random.Generator) -> str:
+        return f"Is it fruit number {int(rng.integers(100))}?"
+
+
+def test_an_environment_of_ones_own_conforms() -> None:
+    results = check(Guess)
+    assert not failed(results)
+    assert [result.name for result in results if result.passed is None] == ["make_vec"]  # it has no id
+
+
+class NumberActions(Guess):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.action_space = Discrete(3)  # type: ignore[assignment]
+
+
+class ForgetsInfo(Guess):
+    def reset(self, **kwargs: Any) -> Any:
+        return super().reset(**kwargs)[0]
+
+
+class OwnRandomness(Guess):
+    async def _begin(self, task_id: str) -> str:
+        await super()._begin(task_id)
+        return f"Which fruit? {os.urandom(8).hex()}"
+
+
+class UsesGlobalRandom(Guess):
+    async def _respond(self, action: str) -> Outcome:
+        outcome = await super()._respond(action)
+        outcome.observation += f" {random.random()}"
+        return outcome
+
+
+class SeedsGlobalRandom(Guess):
+    async def _begin(self, task_id: str) -> str:
+        np.random.seed(0)
+        return await super()._begin(task_id)
+
+
+class LacksAKey(Guess):
+    async def areset(self, **kwargs: Any) -> Any:
+        observation, info = await super().areset(**kwargs)
+        return observation, {k: v for k, v in info.items() if k != "data_sha256"}
+
+
+class InfoIsNotJson(Guess):
+    async def _respond(self, action: str) -> Outcome:
+        outcome = await super()._respond(action)
+        outcome.extra["heard"] = float("nan")
+        return outcome
+
+
+class TellsGold(Guess):
+    async def areset(self, **kwargs: Any) -> Any:
+        observation, info = await super().areset(**kwargs)
+        return observation, {**info, "task": {"gold": "secret"}}
+
+
+class QuotesGold(Guess):
+    async def _respond(self, action: str) -> Outcome:
+        outcome = await super()._respond(action)
+        outcome.extra["hint"] = [f"You should have said: {self.oracle_action()}"]
+        return outcome
+
+    async def areset(self, **kwargs: Any) -> Any:
+        observation, info = await super().areset(**kwargs)
+        return observation, {**info, "note": f"(wanted: {self.oracle_action()})"}
+
+
+class Truncates(Guess):
+    async def astep(self, action: str) -> Any:
+        observation, reward, terminated, _, info = await super().astep(action)
+        return observation, reward, terminated, terminated, info
+
+
+class NeverEnds(Guess):
+    def _out_of_steps(self, outcome: Outcome) -> Outcome:
+        return outcome
+
+
+class StepsAnyway(Guess):
+    async def astep(self, action: str) -> Any:
+        if self._ended:
+            return "It is over.", 0.0, True, False, {}
+        return await super().astep(action)
+
+
+class TakesAnyTask(Guess):
+    async def areset(self, *, seed: Any = None, options: Any = None) -> Any:
+        known = options if (options or {}).get("task_id") in self.task_ids else None
+        return await super().areset(seed=seed, options=known)
+
+
+class CrashesOnNul(Guess):
+    async def _respond(self, action: str) -> Outcome:
+        if "\x00" in action:
+            raise ValueError("embedded null byte")
+        return await super()._respond(action)
+
+
+class IgnoresEmptyActions(Guess):
+    async def _respond(self, action: str) -> Outcome:
+        if not action:
+            self._steps -= 1
+        return await super()._respond(action)
+
+
+class SharesState(Guess):
+    def fork(self) -> "SharesState":
+        twin = super().fork()
+        twin._state = self._state
+        return twin
+
+
+class SharesRandomStream(Guess):
+    def fork(self) -> "SharesRandomStream":
+        twin = super().fork()
+        twin._np_random = self._np_random
+        return twin
+
+
+class DoesNotPickle(Guess):
+    async def _begin(self, task_id: str) -> str:
+        observation = await super()._begin(task_id)
+        self.hear = lambda text: text
+        return observation
+
+
+class PickleForgets(Guess):
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_steps": 0}
+
+
+class WrongOracle(Guess):
+    async def _respond(self, action: str) -> Outcome:
+        outcome = await super()._respond(action)
+        outcome.success = False
+        return outcome
+
+
+class EvaluatesActions(Guess):
+    async def _respond(self, action: str) -> Outcome:
+        if "{" in action and action.count("{") != action.count("}") and "9" in action:
+            raise RecursionError("unbalanced")
+        return await super()._respond(action)
+
+
+class DependsOnProcess(Guess):
+    async def _begin(self, task_id: str) -> str:
+        return f"{await super()._begin(task_id)} {os.getpid()}"
+
+
+class CountsItself(Guess):
+    async def astep(self, action: str) -> Any:
+        observation, reward, terminated, truncated, info = await super().astep(action)
+        return observation, reward, terminated, truncated, {**info, "episode": 1}
+
+
+class RendersNothing(Guess):
+    def render(self) -> str | None:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("env_class", "name", "message"),
+    [
+        (NumberActions, "spaces", "not a space of text"),
+        (ForgetsInfo, "gymnasium check_env", ""),
+        (OwnRandomness, "seeding", "seed 0 in two environments"),
+        (UsesGlobalRandom, "global random state", "changes global random state"),
+        (SeedsGlobalRandom, "global random state", "changes global random state"),
+        (LacksAKey, "info", "data_sha256"),
+        (InfoIsNotJson, "info", "not JSON compliant"),
+        (TellsGold, "gold answers stay hidden", "has the key 'gold'"),
+        (QuotesGold, "gold answers stay hidden", "holds the oracle's action"),
+        (Truncates, "ends", "administrative cuts"),
+        (NeverEnds, "ends", "goes on after its own limit of 4 steps"),
+        (StepsAnyway, "reset needed", "must raise gymnasium.error.ResetNeeded"),
+        (TakesAnyTask, "tasks", "must raise UnknownIdError"),
+        (WrongOracle, "oracle", "the oracle fails task"),
+        (CrashesOnNul, "malformed actions", "embedded null byte"),
+        (IgnoresEmptyActions, "malformed actions", "nothing is not a counted step"),
+        (SharesState, "fork", "gave"),
+        (SharesRandomStream, "fork", "gave"),
+        (DoesNotPickle, "pickle", ""),
+        (PickleForgets, "pickle", "steps"),
+        (EvaluatesActions, "fuzz", "raises RecursionError"),
+        (DependsOnProcess, "AsyncVectorEnv", "row of seed 4"),
+        (CountsItself, "RecordEpisodeStatistics", ""),
+        (RendersNothing, "render", "render() returns None"),
+    ],
+)
+def test_a_broken_environment_fails_its_check(env_class: type[Guess], name: str, message: str) -> None:
+    problems = failed(check(env_class))
+    assert name in problems and message in problems[name]
+
+
+def test_every_check_is_known_to_fail_somewhere() -> None:
+    marks = test_a_broken_environment_fails_its_check.pytestmark  # type: ignore[attr-defined]
+    covered = {case[1] for case in marks[0].args[1]}
+    assert covered | {"make_vec"} == set(CHECKS)
+
+
+def test_a_broken_vector_environment_fails_make_vec() -> None:
+    class Upside(gymnasium.vector.SyncVectorEnv):
+        """Rows come in another order than asked for."""
+
+        def __init__(self, num_envs: int = 1) -> None:
+            super().__init__([Guess] * num_envs)
+
+        def reset(self, **kwargs: Any) -> Any:
+            observations, info = super().reset(**kwargs)
+            return observations[::-1], info
+
+    env_id = "nlac_bench_test/Upside-v0"
+    gymnasium.register(env_id, entry_point=Guess, vector_entry_point=Upside)
+    try:
+        assert "row of seed 4" in failed(check(Guess, env_id=env_id))["make_vec"]
+    finally:
+        del gymnasium.registry[env_id]
+
+
+# --- environments of others -----------------------------------------------------------------------------
+
+
+class Foreign(gymnasium.Env[str, str]):
+    """A plain Gymnasium environment: the answer to every letter is the next one."""
+
+    def __init__(self, render_mode: str | None = None) -> None:
+        self.observation_space = Text(10)
+        self.action_space = Text(10)
+        self.render_mode = render_mode
+        self.steps = 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[str, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.steps = 0
+        return f"go{int(self.np_random.integers(1000))}", {}
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        self.steps += 1
+        return f"n{int(self.np_random.integers(1000))}", 0.5, self.steps == 3, False, {}
+
+
+def test_a_plain_gymnasium_environment_is_checked_for_what_it_promises() -> None:
+    results = check(Foreign)
+    assert not failed(results)
+    applicable = [result.name for result in results if result.passed]
+    assert applicable == ["spaces", "gymnasium check_env", "seeding", "global random state", "fuzz",
+                          "AsyncVectorEnv", "RecordEpisodeStatistics"]  # fmt: skip
+
+
+def test_a_plain_gymnasium_environment_can_fail() -> None:
+    class Unseeded(Foreign):
+        def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[str, dict[str, Any]]:
+            return super().reset(seed=None, options=options)
+
+    assert "seeding" in failed(check(Unseeded))
+
+
+def test_what_cannot_be_made_fails_every_check_with_the_reason() -> None:
+    def broken(**kwargs: Any) -> gymnasium.Env[str, str]:
+        raise OSError("no such server")
+
+    problems = failed(check(broken))
+    assert set(problems) == set(CHECKS) - {"make_vec"}
+    assert all("no such server" in detail or name == "AsyncVectorEnv" for name, detail in problems.items())
+
+
+def test_a_check_leaves_global_random_state_alone() -> None:
+    random.seed(3)
+    np.random.seed(3)
+    before = random.getstate(), repr(np.random.get_state())
+    checked: Callable[[Subject], str] = CHECKS["global random state"]
+    checked(Subject(Guess, None, {}))
+    assert (random.getstate(), repr(np.random.get_state())) == before
+
+
+def test_the_limit_on_actions_is_below_the_malformed_ones() -> None:
+    from nlac_bench.envs.conformance.robustness import MALFORMED
+
+    assert len(MALFORMED["10 MB of text"]) == 10_000_000 > MAX_ACTION_CHARS
