@@ -13,7 +13,7 @@ from typing import Any, Literal
 import gymnasium
 
 from nlac_bench.errors import EnvInfraError, NlacBenchError
-from nlac_bench.rollout.actor import Agent
+from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.limits import Limits, Spent
 from nlac_bench.rollout.replay import episode_scope
 from nlac_bench.rollout.stepping import Stepper, stepper

@@ -1,0 +1,117 @@
+"""A key/value cache of slots, one a conversation: rows come and go without moving the others.
+
+Every row is left-aligned: token ``t`` of a conversation is at position ``t`` of its slot, whatever the
+other rows do. A query at position ``p`` sees positions up to ``p``, all of which hold its own row's
+tokens, so what a longer neighbour or padding has left behind in the slot is never read.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from transformers.cache_utils import Cache, CacheLayerMixin
+
+_FIRST_LENGTH = 256
+
+
+class _Frame:
+    """Which part of the cache a forward pass works on: rows ``[first, last)``, their ``positions_RQ``."""
+
+    first: int = 0
+    last: int = 0
+    length: int = 0
+    positions_RQ: torch.Tensor
+
+
+class _SlotLayer(CacheLayerMixin):
+    """One layer's keys and values ``[slot, head, position, dim]``."""
+
+    def __init__(self, frame: _Frame) -> None:
+        super().__init__()
+        self.frame = frame
+        self.slots, self.length = 0, 0
+
+    def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
+        self.keys = key_states.new_zeros(self.slots, key_states.shape[1], self.length, key_states.shape[3])
+        self.values = value_states.new_zeros(
+            self.slots, value_states.shape[1], self.length, value_states.shape[3]
+        )
+        self.is_initialized = True
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        if not self.is_initialized:
+            self.lazy_initialization(key_states, value_states)
+        assert self.keys is not None and self.values is not None
+        frame = self.frame
+        rows_R1 = torch.arange(frame.first, frame.last, device=key_states.device)[:, None]
+        self.keys[rows_R1, :, frame.positions_RQ] = key_states.transpose(1, 2)
+        self.values[rows_R1, :, frame.positions_RQ] = value_states.transpose(1, 2)
+        window = (slice(frame.first, frame.last), slice(None), slice(frame.length))
+        return self.keys[window], self.values[window]
+
+    def resize(self, slots: int, length: int) -> None:
+        if self.is_initialized:
+            assert self.keys is not None and self.values is not None
+            self.keys, self.values = (_enlarged(t, slots, length) for t in (self.keys, self.values))
+        self.slots, self.length = slots, length
+
+    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+        return self.frame.length, 0
+
+    def get_seq_length(self) -> int:
+        return self.frame.length
+
+    def get_max_length(self) -> int:
+        return -1
+
+
+class SlotCache(Cache):
+    """The cache of all layers. Grows as needed and never shrinks."""
+
+    def __init__(self, layers: int) -> None:
+        self.frame = _Frame()
+        self.slots, self.length = 0, 0
+        self._slot_layers = [_SlotLayer(self.frame) for _ in range(layers)]
+        super().__init__(layers=list(self._slot_layers))
+
+    def reserve(self, slots: int, length: int, most_slots: int) -> None:
+        """Have room for ``slots`` conversations of ``length`` tokens; grows in large steps."""
+        if slots > self.slots or length > self.length:
+            if slots > self.slots:
+                self.slots = min(most_slots, max(slots, 2 * self.slots))
+            if length > self.length:
+                self.length = max(_FIRST_LENGTH, length + length // 4)
+            for layer in self._slot_layers:
+                layer.resize(self.slots, self.length)
+
+    def focus(self, first: int, positions_RQ: torch.Tensor, length: int) -> None:
+        """Where the next pass works: slots from ``first`` on, written at ``positions_RQ``."""
+        self.frame.first, self.frame.last = first, first + positions_RQ.shape[0]
+        self.frame.positions_RQ, self.frame.length = positions_RQ, length
+
+    def copy(self, source: int, target: int, length: int) -> None:
+        """Copy the first ``length`` positions of a slot."""
+        for keys, values in self._tensors():
+            keys[target, :, :length] = keys[source, :, :length]
+            values[target, :, :length] = values[source, :, :length]
+
+    def swap(self, one: int, other: int, length: int) -> None:
+        """Exchange the first ``length`` positions of two slots."""
+        for pair in self._tensors():
+            for tensor in pair:
+                held = tensor[one, :, :length].clone()
+                tensor[one, :, :length] = tensor[other, :, :length]
+                tensor[other, :, :length] = held
+
+    def _tensors(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        for layer in self._slot_layers:
+            if layer.keys is not None and layer.values is not None:
+                yield layer.keys, layer.values
+
+
+def _enlarged(tensor: torch.Tensor, slots: int, length: int) -> torch.Tensor:
+    larger = tensor.new_zeros(slots, tensor.shape[1], length, tensor.shape[3])
+    larger[: tensor.shape[0], :, : tensor.shape[2]] = tensor
+    return larger
