@@ -1,7 +1,8 @@
 """A rule-based shop agent that follows the policy and understands the user by language alone.
 
-It proves that tasks can be played through the user's replies: it authenticates, looks things up, asks for what
-is missing, refuses what policy forbids, asks for confirmation, acts and reports. It never sees task or script.
+It proves that tasks can be played through the user's replies: it authenticates, looks things up, asks for
+what is missing, refuses what policy forbids, asks for confirmation, acts and reports. It sees neither task nor
+script.
 """
 
 import json
@@ -21,7 +22,8 @@ SWAP = re.compile(
     r"(?= and the [A-Z]|, the [A-Z]|, from |, in |; |, settling|\.(?:\s|$))"
 )
 ADDRESS = re.compile(
-    r"(?:to|is) (\d+ [^,]+), (?:((?:Apt|Unit|Suite) \d+), )?([A-Z][A-Za-z .]+), ([A-Z]{2}) (\d{5}), ([A-Za-z]+)"
+    r"(?:to|is) (\d+ [^,]+), (?:((?:Apt|Unit|Suite) \d+), )?([A-Z][A-Za-z .]+), ([A-Z]{2}) (\d{5}), "
+    r"([A-Za-z]+)"
 )
 
 
@@ -162,7 +164,7 @@ class RetailAgent(TalkingAgent):
 
     def _method(self, text: str, question: str) -> str:
         for _ in range(3):
-            text = text.split("; but")[0]
+            text = text.partition("; but")[0]
             found = METHOD.search(text)
             if found:
                 return found[0]

@@ -253,8 +253,9 @@ class AirlineAgent(TalkingAgent):
         rows = [{"first_name": first, "last_name": last, "dob": dob} for first, last, dob in people]
         line = " and ".join(f"{first} {last}" for first, last, _ in people)
         proposal = (
-            f"I will book {leg[1]} on {leg[2]} from {route[1]} to {route[2]} in {cabin.replace('_', ' ')} for {line}, "
-            f"{count} checked bags, {'with' if insurance == 'yes' else 'without'} insurance, for ${total} with {method}."
+            f"I will book {leg[1]} on {leg[2]} from {route[1]} to {route[2]} in {cabin.replace('_', ' ')} "
+            f"for {line}, {count} checked bags, {'with' if insurance == 'yes' else 'without'} insurance, "
+            f"for ${total} with {method}."
         )
         if self.confirmed(proposal):
             self.act(
@@ -276,7 +277,8 @@ class AirlineAgent(TalkingAgent):
     def do_ask(self, text: str) -> None:
         """Answer a question."""
         fare = re.search(
-            r"flight (NB\d{3}) from ([A-Z]{3}) to ([A-Z]{3}) on (\S+) costs in (basic economy|economy|business)",
+            r"flight (NB\d{3}) from ([A-Z]{3}) to ([A-Z]{3}) on (\S+) costs in "
+            r"(basic economy|economy|business)",
             text,
         )
         if "gift card" in text:

@@ -23,7 +23,11 @@ def proposal(goal: Goal, rng: random.Random) -> str:
     if layout == 0:
         body = f"{head}, " + ", ".join(f"{name} {value}" for name, value in slots) + "."
     elif layout == 1:
-        body = f"**{head}**\n\n" + "\n".join(f"- **{name.capitalize()}:** {value}" for name, value in slots) + "\n"
+        body = (
+            f"**{head}**\n\n"
+            + "\n".join(f"- **{name.capitalize()}:** {value}" for name, value in slots)
+            + "\n"
+        )
     else:
         body = f"Thank you! Here is what I am going to do: {head}. " + " ".join(
             f"{name.capitalize()}: {value}." for name, value in slots
@@ -38,7 +42,9 @@ def wrong_goals(goal: Goal, script: Script, rng: random.Random) -> Iterator[tupl
         digit = str((int(goal.record[-1], 36) + 1) % 10)
         yield "record", change(goal, record=goal.record[:-1] + digit)
     if goal.kind == "cancel" and goal.reason in ("no longer needed", "ordered by mistake"):
-        other = {"no longer needed": "ordered by mistake", "ordered by mistake": "no longer needed"}[goal.reason]
+        other = {"no longer needed": "ordered by mistake", "ordered by mistake": "no longer needed"}[
+            goal.reason
+        ]
         yield "reason", change(goal, reason=other)
     if goal.payment:
         for source in ("paypal", "gift_card", "credit_card"):
@@ -114,7 +120,9 @@ def _slots(goal: Goal) -> list[tuple[str, str]]:
             slots.append(("item", thing.product))
         else:
             new = {**thing.options, **thing.wanted}
-            slots.append(("item", f"{thing.product} ({_listed(thing.options)}) to {thing.product} ({_listed(new)})"))
+            slots.append(
+                ("item", f"{thing.product} ({_listed(thing.options)}) to {thing.product} ({_listed(new)})")
+            )
     if goal.address:
         slots.append(("new address", ", ".join(value for value in goal.address.values() if value)))
     for leg in goal.legs:
@@ -122,7 +130,9 @@ def _slots(goal: Goal) -> list[tuple[str, str]]:
     if goal.cabin:
         slots.append(("cabin", goal.cabin.replace("_", " ")))
     if goal.passengers:
-        slots.append(("passengers", " and ".join(f"{p.first_name} {p.last_name} ({p.dob})" for p in goal.passengers)))
+        slots.append(
+            ("passengers", " and ".join(f"{p.first_name} {p.last_name} ({p.dob})" for p in goal.passengers))
+        )
     if goal.bags is not None:
         slots.append(("bags", f"{goal.bags} checked bags in total"))
     if goal.insurance:

@@ -26,14 +26,18 @@ from nlac_bench.envs.tau.scripted_intent import Goal, Item, Payment, Person, Scr
 from nlac_bench.errors import DataError
 
 _HEAD = re.compile(
-    r"Your name is (?P<first>\S+) (?P<last>\S+) and your (?:email is (?P<email>\S+)|zip code is (?P<zip>\d+))\. "
-    r"(?:You are (?P<traits>[^.]*)\. )?"
+    r"Your name is (?P<first>\S+) (?P<last>\S+) and your "
+    r"(?:email is (?P<email>\S+)|zip code is (?P<zip>\d+))\. (?:You are (?P<traits>[^.]*)\. )?"
 )
 _SENTENCES: Sequence[tuple[str, re.Pattern[str]]] = (
     ("cancel", re.compile(r"Cancel order (?P<order>#W\d+) because (?P<reason>[^.]+)\. ")),
-    ("return", re.compile(r"Return (?P<order>#W\d+) via (?P<payment>\w+): (?P<items>(?:[A-Za-z -]+(?: \{[^{}]*\})?; )+)")),
+    ("return", re.compile(
+        r"Return (?P<order>#W\d+) via (?P<payment>\w+): "
+        r"(?P<items>(?:[A-Za-z -]+(?: \{[^{}]*\})?; )+)"
+    )),
     ("swap", re.compile(
-        r"For (?P<order>#W\d+), (?P<verb>exchange|modify) (?P<items>(?:[A-Za-z -]+ \{[^{}]*\} to \{[^{}]*\}; )+)"
+        r"For (?P<order>#W\d+), (?P<verb>exchange|modify) "
+        r"(?P<items>(?:[A-Za-z -]+ \{[^{}]*\} to \{[^{}]*\}; )+)"
         r"via (?P<payment>\w+)\. "
     )),
     ("address", re.compile(
@@ -57,8 +61,8 @@ def script_of(instruction: str, vocabulary: Vocabulary | None = None) -> Script:
     head = _HEAD.match(text)
     if head is None:
         raise DataError(
-            f"no scripted user for the instruction {instruction[:80]!r}: it does not follow the forms of the official "
-            "retail split 'train'. Take user='llm', 'replay' or 'human' for it"
+            f"no scripted user for the instruction {instruction[:80]!r}: it does not follow the forms of "
+            "the official retail split 'train'. Take user='llm', 'replay' or 'human' for it"
         )
     at, goals = head.end(), []
     while at < len(text):
@@ -69,7 +73,9 @@ def script_of(instruction: str, vocabulary: Vocabulary | None = None) -> Script:
                 at = match.end()
                 break
         else:
-            raise DataError(f"cannot read {text[at : at + 80]!r} in the instruction {instruction[:80]!r}")
+            raise DataError(
+                f"no scripted user for the instruction {instruction[:80]!r}: cannot read {text[at : at + 80]!r}"
+            )
     person = Person(head["first"], head["last"], email=head["email"], zip=head["zip"])
     openings: tuple[Literal["all"], Literal["request"]] = ("all", "request")
     # talkative people say at once what taciturn ones are asked for; the instruction itself decides
@@ -154,18 +160,14 @@ def _literal(text: str) -> dict[str, str]:
 
 def _call(goal: Goal, tables: Tables) -> ToolCall:
     common: dict[str, Any] = {"order_id": goal.record}
-    if goal.payment and goal.kind != "order_payment":
-        method = {"payment_method_id": goal.payment.id}
-    else:
-        method = {}
+    method = {"payment_method_id": goal.payment.id} if goal.payment else {}
     match goal.kind:
         case "cancel":
             return ToolCall("cancel_pending_order", {**common, "reason": goal.reason})
         case "order_address":
             return ToolCall("modify_pending_order_address", {**common, **(goal.address or {})})
         case "order_payment":
-            paid = goal.payment.id if goal.payment else ""
-            return ToolCall("modify_pending_order_payment", {**common, "payment_method_id": paid})
+            return ToolCall("modify_pending_order_payment", {**common, **method})
     rows = _rows(goal, tables)
     ids = [row["item_id"] for row in rows]
     if goal.kind == "return":

@@ -1,4 +1,4 @@
-"""The scripted user: knows what it wants, talks with any agent in plain language, offline and deterministic."""
+"""The scripted user: knows what it wants and talks with any agent in plain language, offline."""
 
 import zlib
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from nlac_bench.envs.tau import scripted_check as check
+from nlac_bench.envs.tau import scripted_goods as goods
 from nlac_bench.envs.tau import scripted_lines as lines
 from nlac_bench.envs.tau import scripted_phrases as say
 from nlac_bench.envs.tau.domain import Domain, Task
@@ -76,8 +77,8 @@ class ScriptedUser:
             script = script_of(task.instruction, self._vocabulary)
         if not isinstance(script, Script):
             raise DataError(
-                f"task {task.task_id!r} has no scripted user; there is one for embedded tasks and for the official "
-                "retail split 'train'. Take user='llm', 'replay' or 'human' for the others"
+                f"task {task.task_id!r} has no scripted user; there is one for embedded tasks and for the "
+                "official retail split 'train'. Take user='llm', 'replay' or 'human' for the others"
             )
         self._talk = _Talk(script, seed)
         return lines.opening(script, self._pick)
@@ -122,9 +123,8 @@ class ScriptedUser:
             return self._say_again(lines.identity_again(self._script.person, self._pick))
         if identity:
             rest = lines.details(heard.asks - lines.IDENTITY, goal, self._pick)
-            return self._progress(
-                f"{lines.identity(heard.asks, self._script.person, self._pick)} {rest}".strip()
-            )
+            told = lines.identity(heard.asks, self._script.person, self._pick)
+            return self._tell(heard.asks, f"{told} {rest}".strip())
         if self._answered(heard, goal):
             return self._next(lines.THANKS)
         if heard.refused and not heard.confirm:
@@ -178,15 +178,15 @@ class ScriptedUser:
         wrong = check.objections(heard.claims, goal, self._script, self._now.goal)
         if wrong:
             return self._object(wrong)
-        if check.hides_items(heard.claims, goal):
+        if goods.hides_items(heard.claims, goal):
             if not self._now.puzzled:
                 self._now.puzzled = True
-                return self._progress(f"{self._pick(lines.WHICH_GOODS)} {lines.want(goal, self._pick)}")
+                return self._say_again(f"{self._pick(lines.WHICH_GOODS)} {lines.want(goal, self._pick)}")
             self._now.agreed = True
             return self._say_again(f"If that is {say.items(goal.items)}, then yes, please go ahead.")
         told = lines.details(heard.asks - {"unclear", "request"}, goal, self._pick)
         if not check.names_action(heard.claims) and not check.known_slots(heard.claims, goal):
-            if self._now.agreed or self._now.objected == 0 and self._now.puzzled:
+            if self._now.agreed or (self._now.objected == 0 and self._now.puzzled):
                 return self._say_again(self._pick(lines.YES))
             # nothing was named, so the yes names what it is for
             self._now.agreed = lines.is_write(heard.text)
@@ -235,10 +235,6 @@ class ScriptedUser:
         if topics <= self._now.told:
             return self._say_again(text)
         self._now.told |= topics
-        return text
-
-    def _progress(self, text: str) -> str:
-        self._now.unclear = max(0, self._now.unclear - 1)
         return text
 
     def _leave(self, words: Sequence[str]) -> str:

@@ -5,19 +5,19 @@ A slot that is not mentioned is no objection.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
 
-from nlac_bench.envs.tau.scripted_intent import Goal, Item, Payment, Person, Script
+from nlac_bench.envs.tau.scripted_goods import wrong_items, wrong_options
+from nlac_bench.envs.tau.scripted_intent import Goal, Payment, Person, Script
 
 REASONS: Mapping[str, re.Pattern[str]] = {
     name: re.compile(pattern)
     for name, pattern in (
         ("ordered by mistake", r"\bmistake|\baccident|\berror\b|\bunintention"),
-        ("no longer needed", r"\bno longer (need|want|requir)|\b(not|n't) (need|want)[^.]{0,20}(any ?more|any longer)?|\bunneeded"),
+        ("no longer needed", r"\bno longer (need|want|requir)|\b(not|n't) (need|want)|\bunneeded"),
         ("health", r"\bhealth|\bsick|\bill(ness)?\b|\bmedical"),
         ("weather", r"\bweather|\bstorm|\bsnow"),
-        ("change of plans", r"\bchange of plan|\bplans? (have |has )?changed|\bchanged? (my|your|the|of) plan"),
+        ("change of plans", r"\bchange of plan|\bplans? (have |has )?changed|\bchanged? (my|your|the) plan"),
         ("airline", r"\bairline (has )?cancel|\bcancel\w* by the airline|\bflight was cancel"),
     )
 }  # fmt: skip
@@ -26,11 +26,15 @@ ACTIONS: Mapping[str, re.Pattern[str]] = {
     name: re.compile(pattern)
     for name, pattern in (
         ("cancel", r"\bcancel|\bcall(ed|ing)? off|\bvoid"),
-        ("return", r"\breturn(?! (flight|trip|leg|date|journey))|\bsen[dt](ing)? (it |them )?back|\bgive back"),
+        ("return", r"\breturn(?! (flight|trip|leg|date))|\bsen[dt](ing)? (it |them )?back|\bgive back"),
         ("exchange", r"\bexchang|\bswap|\breplac|\btrade"),
         ("modify", r"\bmodif|\bchang|\bupdat|\bswitch|\bedit|\badjust|\bamend|\bmov(e|ed|ing)\b|\bset\b"),
         ("address", r"\baddress|\b(ship|deliver|sent|send)\w* to\b"),
-        ("payment", r"\bpa(y|id|yment|ying)\b|\bcharg|\b(to|with|on|use|using) (the |your |my )?(visa|mastercard|paypal|gift|credit)"),
+        (
+            "payment",
+            r"\bpa(y|id|yment|ying)\b|\bcharg|"
+            r"\b(to|with|on|use|using) (the |your |my )?(visa|mastercard|paypal|gift|credit)",
+        ),
         ("book", r"\bbook(ed|ing)?\b(?! (id|number|code|ref))|\breserve\b|\bpurchas"),
         ("flights", r"\bflights?\b|\bitinerary|\brebook"),
         ("cabin", r"\bcabin|\bclass\b|\bupgrad|\bdowngrad|\beconomy|\bbusiness"),
@@ -64,11 +68,6 @@ _RETAIL_ID = re.compile(r"#? ?w ?(\d{5,})\b")
 _FLIGHT_ID = re.compile(r"\b(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{6}\b")
 _PAYMENT_ID = re.compile(r"\b(?:credit_card|gift_card|paypal|certificate)_\d+")
 _LAST_FOUR = re.compile(r"\b(?:ending|ends|last four|last 4)(?: digits)?(?: in| with| are|:)? ?\**(\d{4})\b")
-_ITEM_ID = re.compile(r"\b\d{10}\b")
-_PLURAL = re.compile(r"\b(both|two|2 ?x|2|three|3|each|all|every)\b")
-_GOODS = re.compile(
-    r"\b(?:return|exchang|swap|replac|chang|modif)\w*(?: of)? (?:the|your|a|an|one) (?!items?\b|products?\b|order|following)[a-z]"
-)
 _ZIP = re.compile(r"(?<![\d_#w-])\d{5}\b(?!-)")
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _FLIGHT_NUMBER = re.compile(r"\b[a-z]{2,3}\d{3}\b")
@@ -97,8 +96,8 @@ def objections(text: str, goal: Goal, script: Script, current: int) -> list[str]
         ("kind", lambda: _wrong_kind(text, goal)),
         ("record", lambda: _wrong_record(text, goal, others)),
         ("reason", lambda: _wrong_reason(text, goal)),
-        ("items", lambda: _wrong_items(text, goal, script, others)),
-        ("options", lambda: _wrong_options(text, goal, script)),
+        ("items", lambda: wrong_items(text, goal, script, others)),
+        ("options", lambda: wrong_options(text, goal, script)),
         ("payment", lambda: _wrong_payment(text, goal)),
         ("address", lambda: _wrong_address(text, goal)),
         ("cabin", lambda: _wrong_cabin(text, goal)),
@@ -121,31 +120,6 @@ def fits(text: str, goal: Goal) -> bool:
 def names_action(text: str) -> bool:
     """Whether ``text`` names anything that changes the database."""
     return any(ACTIONS[action].search(text) for action in (*_DECISIVE, "address", "cabin", "bags"))
-
-
-def mentions(text: str, product: str) -> bool:
-    """Whether ``text`` names ``product``, if only by its head word."""
-    name = product.lower()
-    return bool(_name(name).search(text) or _name(name.split()[-1]).search(text))
-
-
-def _names(text: str, product: str, things: Sequence[Item]) -> bool:
-    """``mentions``, but by its head word only where that means nothing else among ``things``."""
-    head = product.lower().split()[-1]
-    other = [thing.product.lower().split()[-1] for thing in things if thing.product != product]
-    words = [
-        word for thing in things for key, value in thing.options.items() for word in f"{key} {value}".split()
-    ]
-    if head in other or head in (word.lower() for word in words):
-        return bool(_name(product.lower()).search(text))
-    return mentions(text, product)
-
-
-def hides_items(text: str, goal: Goal) -> bool:
-    """Whether ``text`` is about particular goods without naming any of the goal's."""
-    if not goal.items or any(mentions(text, thing.product) for thing in goal.items):
-        return False
-    return bool(_ITEM_ID.search(text) or _GOODS.search(text))
 
 
 def known_slots(text: str, goal: Goal) -> bool:
@@ -195,75 +169,6 @@ def _wrong_reason(text: str, goal: Goal) -> bool:
         if name == goal.reason or pattern.search(goal.reason.lower())
     }
     return bool(said) and bool(own) and not said & own
-
-
-def _wrong_items(text: str, goal: Goal, script: Script, others: Sequence[Goal]) -> bool:
-    if not goal.items:
-        return False
-    text = text.replace(goal.hint.lower(), " ") if goal.hint else text
-    own = [thing.product for thing in goal.items]
-    named = [product for product in own if _names(text, product, goal.items)]
-    values = {
-        value.lower() for thing in goal.items for value in (*thing.options.values(), *_wanted(thing).values())
-    }
-    foreign = {
-        product
-        for product in script.vocabulary
-        if product not in own and product.lower() not in values and _name(product.lower()).search(text)
-    }
-    if foreign - {thing.product for other in others for thing in other.items}:
-        return True
-    if (named or foreign) and len(set(named)) < len(set(own)):
-        return True
-    for product in set(named):
-        times = len(_name(product.split()[-1].lower()).findall(text))
-        if times < own.count(product) and not _PLURAL.search(text):
-            return True
-    return goal.kind == "return" and len(set(_ITEM_ID.findall(text))) > len(own)
-
-
-def _wrong_options(text: str, goal: Goal, script: Script) -> bool:
-    for things, segment in _segments(text, goal.items):
-        if any(thing.wanted is None for thing in things):
-            continue
-        product = things[0].product
-        for name in (product, *(key for key in things[0].options if "/" in key)):
-            segment = segment.replace(name.lower(), " ")  # "bath towel" and "bagged/bagless" hold values
-        target = _target(segment)
-        known = script.vocabulary.get(product, {})
-        for key in {key for thing in things for key in (*thing.options, *_wanted(thing))}:
-            old = {thing.options[key] for thing in things if key in thing.options}
-            new = {_wanted(thing).get(key, thing.options.get(key, "")) for thing in things}
-            values = {*known.get(key, ()), *old, *new} - {""}
-            # "a silver frame and blue lenses": a value of another option does not contradict this one
-            values -= {v for thing in things for v in _others(thing, key)} - old - new
-            said, aimed = _said(segment, key, values), _said(target, key, values)
-            if (
-                said - old - new
-                or (aimed and len(things) == 1 and not new <= aimed)
-                or (said and not new <= said)
-            ):
-                return True
-    return False
-
-
-def _said(text: str, key: str, values: Iterable[str]) -> set[str]:
-    """Which of an option's values ``text`` names; "Wi-Fi + Cellular" does not name "Wi-Fi"."""
-    said: set[str] = set()
-    for named in (True, False):  # beside the option's name, where it is written out
-        for value in sorted(values, key=len, reverse=True):
-            pattern = _value(value, key, named)
-            if pattern.search(text):
-                said.add(value)
-                text = pattern.sub(" ", text)
-        if said:
-            break
-    return said
-
-
-def _others(thing: Item, key: str) -> set[str]:
-    """Values of the thing's other options, before and after."""
-    return {v for options in (thing.options, _wanted(thing)) for k, v in options.items() if k != key}
 
 
 def _wrong_payment(text: str, goal: Goal) -> bool:
@@ -337,7 +242,7 @@ def _wrong_bags(text: str, goal: Goal) -> bool:
         return False
     said = set()
     for count in re.findall(
-        r"\b(\d{1,2}|no|zero|one|two|three|four|five|six|seven|eight|nine) (?:[a-z-]+ ){0,2}?(?:bag|luggage|suitcase)",
+        rf"\b(\d{{1,2}}|no|{'|'.join(_CARDINALS)}) (?:[a-z-]+ ){{0,2}}?(?:bag|luggage|suitcase)",
         text,
     ):
         said.add(0 if count == "no" else _CARDINALS.index(count) if count in _CARDINALS else int(count))
@@ -364,73 +269,15 @@ def _wrong_insurance(text: str, goal: Goal) -> bool:
         return False
     without = bool(
         re.search(
-            r"\b(no|without|not|decline\w*|n't)\b[^.\n]{0,25}insurance|insurance\b[: ]*(no|none|not|declined)\b",
+            r"\b(no|without|not|decline\w*|n't)\b[^.\n]{0,25}insurance|"
+            r"insurance\b[: ]*(no|none|not|declined)\b",
             text,
         )
     )
     return without == (goal.insurance == "yes")
 
 
-def _segments(text: str, things: Sequence[Item]) -> Iterable[tuple[list[Item], str]]:
-    """For each product its things, and the stretch of ``text`` from its name to the next product's name."""
-    spots: list[tuple[int, list[Item]]] = []
-    for product in dict.fromkeys(thing.product for thing in things):
-        name = product.lower()
-        found = _thing(name).search(text) or _name(name).search(text) or _name(name.split()[-1]).search(text)
-        if found:
-            spots.append((found.start(), [thing for thing in things if thing.product == product]))
-    spots.sort(key=lambda spot: spot[0])
-    for place, (start, same) in enumerate(spots):
-        # what precedes the only name may describe it: "the red, 2-slot toaster"
-        begin = 0 if len(spots) == 1 else start
-        end = spots[place + 1][0] if place + 1 < len(spots) else len(text)
-        yield same, text[begin:end]
-
-
-_TO = re.compile(r"(?:\b(?:to|for|into|with|become|new(?: item| variant| one)?|instead)\b:?|->|=>|>)")
-_INSTEAD = re.compile(r"\b(?:to|with|using|by|on|onto|new)\b|->|=>|>")
-
-
-def _target(segment: str) -> str:
-    """What comes after the first word that leads from the old to the new."""
-    found = _TO.search(segment)
-    return segment[found.end() :] if found else segment
-
-
 def _after_to(text: str) -> str:
     """``text`` without what is said to be left: ``from A to B`` is read as B."""
     text = re.sub(r"\bfrom\b[^.\n]*?\b(?=to\b)", " ", text)
     return re.sub(r"\b(instead of|rather than|currently|current|original|old|previous)\b[^.,;\n]*", " ", text)
-
-
-@lru_cache(maxsize=4096)
-def _name(name: str) -> re.Pattern[str]:
-    return re.compile(rf"\b{re.escape(name)}(?:e?s)?\b")
-
-
-def _wanted(thing: Item) -> Mapping[str, str]:
-    return thing.wanted or {}
-
-
-@lru_cache(maxsize=4096)
-def _thing(name: str) -> re.Pattern[str]:
-    """The name after an article or at the head of a list: a backpack's laptop compartment is no laptop."""
-    return re.compile(
-        rf"(?:\b(?:the|your|an?|my|one|that|this|item:?) |^[-+ \d.)]*){re.escape(name)}\b", re.MULTILINE
-    )
-
-
-@lru_cache(maxsize=8192)
-def _value(value: str, key: str, named: bool) -> re.Pattern[str]:
-    """An option value as a whole word: beside the option's name if ``named``, else anywhere.
-
-    Words such as yes and no mean nothing without the option's name.
-    """
-    plain = re.escape(value.lower()).replace(r"\-", "[- ]?").replace(r"\ ", "[- ]?")
-    word = re.escape(key.lower())
-    if named:
-        return re.compile(rf"\b{word}(?: is| to| of| =|:)*:? ?[\"(]?{plain}(?![\w-])")
-    if value in ("yes", "no", "none"):
-        last = re.escape(key.lower().split()[-1])
-        return re.compile(rf"\b{last}(?: is| to|:)*:? ?\"?{plain}\b")
-    return re.compile(rf"(?<![\w.'-]){plain}(?![\w'-])")

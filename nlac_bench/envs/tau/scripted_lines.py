@@ -160,7 +160,8 @@ def _upper(text: str) -> str:
 
 
 _ORDER = (
-    "request", "record", "items", "options", "reason", "address", "trip", "route", "date", "flights", "cabin", "passengers",
+    "request", "record", "items", "options", "reason", "address", "trip", "route", "date", "flights", "cabin",
+    "passengers",
     "bags", "insurance", "payment", "complete",
 )  # fmt: skip
 _IDS = re.compile(r"#? ?w ?\d{5,}|\b(?:credit_card|gift_card|paypal|certificate)_\d+")

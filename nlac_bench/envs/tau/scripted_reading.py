@@ -1,7 +1,7 @@
 """What a scripted user understands of an agent's message: which acts it performs and what it asks for.
 
-Understanding is by sentence and keyword, so that it holds for free wording: questions, lists, summaries, typing
-errors. It never sees the database. Patterns have no nested repetition, and long messages are cut, so reading
+Understanding is by sentence and keyword, so that it holds for free wording: questions, lists, summaries,
+typing errors. It never sees the database. Patterns have no nested repetition, and long messages are cut, so reading
 takes linear time.
 """
 
@@ -140,8 +140,8 @@ _PLAIN = str.maketrans({
 })  # fmt: skip
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
-    r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
-    r"nov(?:ember)?|dec(?:ember)?)\b\.?"
+    r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
+    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
 _MONTH_FIRST = re.compile(rf"\b{_MONTH} (\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (\d{{4}})\b)?")
 _DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)? (?:of )?{_MONTH}(?:,? (\d{{4}})\b)?")

@@ -44,6 +44,6 @@ def _domain(name: DomainName, tables: Tables, tasks: dict[str, tuple[Task, ...]]
          [[call.name, call.kwargs] for call in task.actions]]
         for split in tasks.values() for task in split
     ]  # fmt: skip
-    canonical = json.dumps([tables, rows, policy, tools], sort_keys=True, separators=(",", ":"))
+    canonical = json.dumps([tables, rows, policy, tools], separators=(",", ":"))
     source = DataSource("embedded", hashlib.sha256(canonical.encode()).hexdigest())
     return Domain(name, tables, policy, tuple(tools), tasks, source)

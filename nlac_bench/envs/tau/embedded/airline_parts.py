@@ -1,4 +1,4 @@
-"""Goals of the embedded airline: each builder draws one that tables and policy allow, with its gold, or None."""
+"""Goals of the embedded airline: each builder draws one that tables and policy allow, or gives None."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -51,7 +51,7 @@ class Traveller:
         return [row for row in rows if row["reservation_id"] not in self.used]
 
     def take(self, fits: Any) -> Mapping[str, Any] | None:
-        """An unused reservation for which ``fits`` holds, which later parts leave alone; None if there is none."""
+        """An unused reservation for which ``fits`` holds, from now on used; None if there is none."""
         fitting = [trip for trip in self.trips() if fits(trip)]
         if not fitting:
             return None
@@ -330,8 +330,9 @@ def book(user: Traveller) -> Part | None:
         return None
     user.booked = True
     goal = Goal(
-        "book", origin=origin, destination=destination, trip="one_way", cabin=cabin, legs=(Leg(number, date),),
-        passengers=tuple(Passenger(**person) for person in people), bags=bags, insurance=insurance, payment=paid,
+        "book", origin=origin, destination=destination, trip="one_way", cabin=cabin,
+        legs=(Leg(number, date),), passengers=tuple(Passenger(**person) for person in people), bags=bags,
+        insurance=insurance, payment=paid,
     )  # fmt: skip
     gold = call(
         "book_reservation", user_id=user.user_id, origin=origin, destination=destination,

@@ -207,7 +207,8 @@ def _reservation(
     if draws.chance(0.2):  # booked within the last 24 hours
         booked = f"{day(TODAY)}T{draws.between(1, 13):02d}:{draws.between(10, 59)}:00"
     else:
-        booked = f"{day(draws.between(1, min(TODAY - 2, first_day - 1)))}T{draws.between(8, 22):02d}:{draws.between(10, 59)}:00"
+        date = day(draws.between(1, min(TODAY - 2, first_day - 1)))
+        booked = f"{date}T{draws.between(8, 22):02d}:{draws.between(10, 59)}:00"
     card = next(m for m in user["payment_methods"] if m.startswith("credit_card"))
     return {
         "reservation_id": _code(draws),

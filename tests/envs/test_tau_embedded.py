@@ -1,0 +1,239 @@
+"""The embedded τ domains: what they hold, that their gold is right, and what doing nothing earns."""
+
+import copy
+import itertools
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nlac_bench.envs.tau import airline, retail
+from nlac_bench.envs.tau.database import Database
+from nlac_bench.envs.tau.domain import Domain, Task, check_tables, load_official
+from nlac_bench.envs.tau.embedded import load_embedded
+from nlac_bench.envs.tau.embedded.draws import Draws
+from nlac_bench.envs.tau.env import TauAirlineEnv, TauEnv, TauRetailEnv
+from nlac_bench.envs.tau.invoke import TRANSFER, invoke
+from nlac_bench.errors import UnknownIdError
+
+NAMES = ("retail", "airline")
+LEVELS = ("easy", "medium", "hard")
+TOOLS = {"retail": retail.TOOLS, "airline": airline.TOOLS}
+SHA256 = {
+    "retail": "8f416ecad149e8671fc03277f3f62d79264f673d252ce1afc29459483fbb5952",
+    "airline": "e951ff4a419319c71be4e1dc688bd18ba1d00f60d1512fa69afdfbaa3bff2a9d",
+}
+"""Change these only together with ``env_version``: results on other data must not share a board."""
+
+
+@pytest.fixture(params=NAMES)
+def domain(request: pytest.FixtureRequest) -> Domain:
+    return load_embedded(request.param)
+
+
+def tasks(domain: Domain) -> list[Task]:
+    """All tasks."""
+    return list(itertools.chain.from_iterable(domain.tasks.values()))
+
+
+def writes(task: Task) -> list[Any]:
+    """Gold calls that count."""
+    return [call for call in task.actions if call.name != TRANSFER]
+
+
+def test_the_data_are_the_same_everywhere(domain: Domain) -> None:
+    assert domain.source.kind == "embedded"
+    assert domain.source.sha256 == SHA256[domain.name]
+    load_embedded.cache_clear()
+    assert load_embedded(domain.name).source == domain.source
+
+
+def test_draws_are_pinned() -> None:
+    draws = Draws(1)
+    assert [draws.below(100) for _ in range(6)] == [13, 84, 76, 25, 49, 44]
+    assert draws.some("abcde", 3) == ["d", "e", "a"]
+
+
+def test_sizes(domain: Domain) -> None:
+    assert 200 <= len(domain.tables["users"]) <= 1000
+    if domain.name == "retail":
+        assert len(domain.tables["orders"]) >= 600
+        assert len(domain.tables["products"]) >= 25
+        assert all(len(product["variants"]) >= 4 for product in domain.tables["products"].values())
+    else:
+        assert len(domain.tables["flights"]) >= 150
+        assert {len(flight["dates"]) for flight in domain.tables["flights"].values()} == {30}
+        assert len(domain.tables["reservations"]) >= 200
+    counts = Counter((split, task.level) for split, found in domain.tasks.items() for task in found)
+    assert counts == {
+        (split, level): size for split, size in (("train", 400), ("test", 120)) for level in LEVELS
+    }
+
+
+def test_tables_and_tools_fit_the_engine(domain: Domain) -> None:
+    check_tables(domain.name, domain.tables)
+    offered = {tool["function"]["name"]: tool["function"]["parameters"] for tool in domain.tools}
+    assert list(offered) == list(TOOLS[domain.name])
+    for name, parameters in offered.items():
+        assert tuple(parameters["properties"]) == TOOLS[domain.name][name].parameters
+        assert parameters["required"] == list(parameters["properties"])
+    assert len(domain.policy) > 1500
+
+
+def test_rows_agree_with_each_other(domain: Domain) -> None:
+    owned = "orders" if domain.name == "retail" else "reservations"
+    for user_id, user in domain.tables["users"].items():
+        for row_id in user[owned]:
+            row = domain.tables[owned][row_id]
+            assert row["user_id"] == user_id
+            key = "payment_method_id" if domain.name == "retail" else "payment_id"
+            assert all(payment[key] in user["payment_methods"] for payment in row["payment_history"])
+    assert sum(len(user[owned]) for user in domain.tables["users"].values()) == len(domain.tables[owned])
+
+
+def test_ids_and_order(domain: Domain) -> None:
+    for split, found in domain.tasks.items():
+        assert [task.index for task in found] == list(range(len(found)))
+        for level in LEVELS:
+            ids = [task.task_id for task in found if task.level == level]
+            assert ids == [f"{domain.name}/{split}/{level}/{number:03d}" for number in range(len(ids))]
+
+
+def test_train_and_test_share_nobody(domain: Domain) -> None:
+    users = {split: {task.user_id for task in found} for split, found in domain.tasks.items()}
+    assert not users["train"] & users["test"]
+    text = {split: " ".join(task.instruction for task in found) for split, found in domain.tasks.items()}
+    owned = "orders" if domain.name == "retail" else "reservations"
+    for split, other in (("train", "test"), ("test", "train")):
+        rows = {row for user in users[split] for row in domain.tables["users"][user][owned]}
+        foreign = [row for row in rows if row in text[other]]
+        assert foreign == []
+
+
+def test_instructions_differ(domain: Domain) -> None:
+    assert len({task.instruction for task in tasks(domain)}) == len(tasks(domain))
+    openings = Counter(task.instruction.split()[0] for task in tasks(domain))
+    assert len(openings) >= 2
+
+
+def test_every_gold_call_succeeds_and_changes_something(domain: Domain) -> None:
+    start = Database(domain.tables)
+    for task in tasks(domain):
+        db = start.fork()
+        for call in writes(task):
+            result = invoke(TOOLS[domain.name], db, call.name, copy.deepcopy(dict(call.kwargs)))
+            assert not result.error, f"{task.task_id}: {call} gives {result.observation}"
+        assert db.same_as(start) == (not writes(task)), task.task_id
+
+
+def test_the_replay_of_gold_leaves_the_tasks_alone(domain: Domain) -> None:
+    before = json.dumps([dict(call.kwargs) for task in tasks(domain) for call in task.actions])
+    env: TauEnv = TauRetailEnv(split="test") if domain.name == "retail" else TauAirlineEnv(split="test")
+    for task_id in env.task_ids[:40]:
+        env.reset(seed=0, options={"task_id": task_id})
+        over = False
+        while not over:
+            *_, over, _, info = env.step(env.oracle_action())
+        assert info["success"], task_id
+    after = json.dumps([dict(call.kwargs) for task in tasks(domain) for call in task.actions])
+    assert before == after
+
+
+def test_the_oracle_solves_every_task(domain: Domain) -> None:
+    env_class = TauRetailEnv if domain.name == "retail" else TauAirlineEnv
+    for split in ("train", "test"):
+        env = env_class(split=split, reward="strict")
+        for task_id in env.task_ids:
+            env.reset(seed=0, options={"task_id": task_id})
+            over = False
+            while not over:
+                _, reward, over, _, info = env.step(env.oracle_action())
+            assert (reward, info["success"]) == (1.0, True), task_id
+
+
+def test_doing_nothing_earns_little(domain: Domain) -> None:
+    for split, found in domain.tasks.items():
+        for level in LEVELS:
+            mine = [task for task in found if task.level == level]
+            idle = [task.task_id for task in mine if not writes(task) and not task.outputs]
+            print(f"{domain.name}/{split}/{level}: floor {len(idle) / len(mine):.4f}")
+            assert len(idle) <= 0.02 * len(mine)
+
+
+def test_all_kinds_of_requests_occur(domain: Domain) -> None:
+    for split, found in domain.tasks.items():
+        goals = [goal for task in found for goal in task.intent["script"].goals]  # type: ignore[index]
+        kinds = {goal.kind for goal in goals}
+        common = {"cancel", "ask", "other"}
+        own = {
+            "retail": {
+                "return",
+                "exchange",
+                "modify_items",
+                "order_address",
+                "order_payment",
+                "user_address",
+            },
+            "airline": {
+                "book",
+                "change_flights",
+                "change_cabin",
+                "add_bags",
+                "change_passengers",
+                "compensation",
+            },
+        }[domain.name]
+        assert kinds == common | own, split
+        assert any(goal.forbidden for goal in goals)
+        assert any(goal.fallback for goal in goals)
+        assert any(goal.change for goal in goals)
+        assert max(len(task.intent["script"].goals) for task in found) >= 3  # type: ignore[index]
+
+
+def test_easy_tasks_have_short_observations(domain: Domain) -> None:
+    db = Database(domain.tables)
+    owned, tool, key = {
+        "retail": ("orders", "get_order_details", "order_id"),
+        "airline": ("reservations", "get_reservation_details", "reservation_id"),
+    }[domain.name]
+    for task in tasks(domain):
+        if task.level != "easy":
+            continue
+        user = invoke(TOOLS[domain.name], db, "get_user_details", {"user_id": task.user_id}).observation
+        assert len(user) <= 700
+        for row in domain.tables["users"][task.user_id][owned]:
+            assert len(invoke(TOOLS[domain.name], db, tool, {key: row}).observation) <= 850
+    if domain.name == "retail":
+        longest = max(len(json.dumps(product)) for product in domain.tables["products"].values())
+        assert longest <= 1500
+
+
+def test_unknown_domain() -> None:
+    with pytest.raises(UnknownIdError, match="'cinema'"):
+        load_embedded("cinema")
+
+
+@pytest.mark.official
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_taken_from_the_official_data(name: str) -> None:
+    own, other = load_embedded(name), load_official(name)
+    for table, rows in own.tables.items():
+        assert not rows.keys() & other.tables[table].keys()
+    emails = {user["email"] for user in own.tables["users"].values()}
+    assert not emails & {user["email"] for user in other.tables["users"].values()}
+    streets = {user["address"]["address1"].split(" ", 1)[1] for user in own.tables["users"].values()}
+    assert not streets & {u["address"]["address1"].split(" ", 1)[1] for u in other.tables["users"].values()}
+    if name == "retail":
+        goods = {product["name"] for product in own.tables["products"].values()}
+        assert not goods & {product["name"] for product in other.tables["products"].values()}
+    sentences = {line.strip("- ").strip() for line in own.policy.splitlines() if len(line) > 40}
+    assert not sentences & {line.strip("- ").strip() for line in other.policy.splitlines()}
+    described = {tool["function"]["description"] for tool in own.tools}
+    assert not described & {tool["function"]["description"] for tool in other.tools}
+
+
+def test_policies_are_in_the_package() -> None:
+    folder = Path(retail.__file__).parents[1] / "embedded"
+    assert {path.name for path in folder.glob("*_policy.md")} == {"retail_policy.md", "airline_policy.md"}
