@@ -46,7 +46,7 @@ END_KEYS = {"success", "reward_parts", "end_reason"}
 
 GOLD_KEYS = {
     "gold", "golds", "gold_answer", "gold_actions", "answer", "answers", "actions", "solution", "expected",
-    "target", "oracle", "oracle_action", "secret",
+    "target", "oracle_action", "secret",
 }  # fmt: skip
 """Names under which answers have leaked into ``info`` of other suites; matched as whole keys."""
 
