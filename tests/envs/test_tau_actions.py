@@ -174,9 +174,9 @@ N = 100_000
     ids=lambda text: repr(text[:12]),
 )
 def test_hostile_text_takes_bounded_time(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     parse_action(text)
-    assert time.perf_counter() - start < 0.5
+    assert time.process_time() - start < 0.5
 
 
 def test_deep_nesting_is_refused_where_the_stack_is_nearly_used_up() -> None:

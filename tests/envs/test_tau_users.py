@@ -258,7 +258,8 @@ def test_conversations_are_read_from_a_file(tmp_path: Path) -> None:
     "line",
     ["{", "5", "[]", "{}", '{"task_id": 5, "first": "x", "turns": []}',
      '{"task_id": "x", "first": "x", "turns": [["a"]]}',
-     '{"task_id": "x", "first": "x", "turns": [["a", 5]]}', '{"task_id": "x", "first": "x", "turns": {"ab": 1}}',
+     '{"task_id": "x", "first": "x", "turns": [["a", 5]]}',
+     '{"task_id": "x", "first": "x", "turns": {"ab": 1}}',
      '{"task_id": "x", "first": "x", "turns": 5}', "[" * 5000],
 )  # fmt: skip
 def test_a_broken_record_is_named(tmp_path: Path, line: str) -> None:
