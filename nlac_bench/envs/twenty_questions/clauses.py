@@ -126,6 +126,8 @@ def subject(words: Words) -> tuple[str, Words]:
         return "it", ("is", *rest[1:]) if first in _BE else _after(first, rest[1:])
     if rest[0] == "its":
         return "its", rest[1:]
+    if rest[0] == "a" and len(rest) > 2 and property_kind(rest[1:2]) in ("color", "shape", "texture", "material"):
+        return "its", rest[1:] if "it" not in rest else (rest[1], *rest[rest.index("it") + 1 :])
     if rest[0] == "a" and "of" in rest and "it" in rest[1:5]:  # "is the color of it red"
         i = rest.index("it")
         return "its", (*rest[1 : i - 1], *rest[i + 1 :])
@@ -167,6 +169,19 @@ def without_kind(words: Words) -> Words:
     if len(words) > start + 2 and words[start].rstrip("s") in _KINDS and words[start + 1] == "of":
         return words[start + 2 :]
     return words
+
+
+def condition(words: Words) -> int:
+    """Where a clause such as "when you drop it" or "if it falls" begins, or 0.
+
+    It only says what everyone assumes anyway: "does it bounce when you drop it" is "does it bounce".
+    """
+    for i, word in enumerate(words[1:], 1):
+        if word in ("when", "if", "while", "once", "after", "before") and words[i + 1 : i + 2] and (
+            words[i + 1] in ("you", "it", "a") or verb_key(words[i + 1]) != words[i + 1]
+        ):
+            return i
+    return 0
 
 
 def property_kind(words: Words) -> str | None:

@@ -2,6 +2,8 @@
 
 import re
 
+import numpy as np
+
 from nlac_bench.envs.twenty_questions.formula import (
     BulkCompare,
     Compare,
@@ -10,12 +12,12 @@ from nlac_bench.envs.twenty_questions.formula import (
     Formula,
     Not,
 )
-from nlac_bench.envs.twenty_questions.knowledge import KnowledgeBase
+from nlac_bench.envs.twenty_questions.knowledge import KnowledgeBase, phrase_key
 from nlac_bench.envs.twenty_questions.words import noun_key
 
 Words = tuple[str, ...]
 
-_BULK = {"big": ">", "bigger": ">", "large": ">", "larger": ">", "greater": ">", "small": "<", "smaller": "<",
+_BULK = {"large": ">", "larger": ">", "greater": ">", "small": "<", "smaller": "<",
          "tinier": "<", "size": "="}  # fmt: skip
 _WEIGHT = {"heavy": ">", "heavier": ">", "light": "<", "lighter": "<"}
 _HEIGHT = {"tall": ">", "taller": ">", "higher": ">", "high": ">"}
@@ -84,15 +86,17 @@ class Comparisons:
     """Reads comparisons, with the objects and reference things of a knowledge base as yardsticks."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
-        self.yardsticks = {
-            tuple(noun_key(w) for w in name.split("-")): None for name in ()
-        } | dict(kb.references)
+        self.yardsticks = dict(kb.references)
+        self.prices: dict[Words, float] = {}
         for i, name in enumerate(kb.names):
             for alias in (name, *kb.aliases[i]):
-                key = tuple(noun_key(w) for w in alias.lower().replace("-", " ").split())
-                self.yardsticks.setdefault(
-                    key, (kb.size_rank[i], kb.measures["length"][i], kb.measures["weight"][i])
-                )
+                key = phrase_key(alias)
+                if not np.isnan(kb.size_rank[i]):
+                    self.yardsticks.setdefault(
+                        key, (kb.size_rank[i], kb.measures["length"][i], kb.measures["weight"][i])
+                    )
+                if not np.isnan(kb.measures["price"][i]):
+                    self.prices.setdefault(key, kb.measures["price"][i])
 
     def yardstick(self, words: Words) -> tuple[float, float, float] | None:
         """Size rank, cm and kg of what ``words`` name ("a cat", "your hand", "the average person")."""
@@ -210,8 +214,11 @@ class Comparisons:
         amount = quantity(words)
         if amount is not None:
             return Compare(measure, comparison, amount[1]) if amount[0] == measure else None  # type: ignore[arg-type]
-        reference = self.yardstick(words) if column is not None else None
-        return None if reference is None else Compare(measure, comparison, reference[column])  # type: ignore[arg-type,index]
+        if column is None:
+            price = self.prices.get(tuple(noun_key(w) for w in words if w not in ("a", "its")))
+            return None if price is None else Compare("price", comparison, price)
+        reference = self.yardstick(words)
+        return None if reference is None else Compare(measure, comparison, reference[column])  # type: ignore[arg-type]
 
     def count(self, words: Words, part_words: dict[tuple[str, ...], str]) -> Formula | None:
         """What follows "does it have": "four legs", "more than two wheels", "at least 6 strings"."""

@@ -15,6 +15,13 @@ SKIPPED = frozenset({"a", "its", "it"})
 which English puts anywhere in a phrase ("put it on", "put on") or leaves out ("something you put on")."""
 
 
+LOOSE_ROLES = ("do", "done", "use", "adj")
+SMALL_WORDS = frozenset(
+    """in on at of to with for from by up out off when while if be is are ar that you get lot much many and as it
+    a its then so such one two thing""".split()
+)
+
+
 class Lexicon:
     """Phrase tables by role. Read-only after construction.
 
@@ -33,16 +40,37 @@ class Lexicon:
     ) -> None:
         self.tables: dict[str, dict[tuple[str, ...], Formula]] = {role: {} for role in ROLES}
         self.nouns = set(extra_nouns)
+        self.loose: dict[str, dict[frozenset[str], Formula | None]] = {role: {} for role in LOOSE_ROLES}
         for attribute in attributes:
             for role, phrases in attribute.phrases.items():
                 for phrase in phrases:
                     self._add(role, phrase, attribute.id)
         for key, attribute_id in (extra_parts or {}).items():
             self._join("have", key, Attr(attribute_id))
+        for role in LOOSE_ROLES:
+            for key, formula in self.tables[role].items():
+                content = self._content(key)
+                if len(content) > 1:
+                    present = self.loose[role].setdefault(content, formula)
+                    if present != formula:
+                        self.loose[role][content] = None  # its small words tell two attributes apart
 
     def find(self, role: str, words: Iterable[str]) -> Formula | None:
         """What ``words`` test when they stand in ``role``, or None."""
         return self.tables[role].get(self.key(role, words))
+
+    def find_loosely(self, role: str, words: Iterable[str]) -> Formula | None:
+        """What ``words`` test when the small words ("on", "of", "up") and the order do not matter.
+
+        Only for phrases of two and more content words that name one attribute in any order.
+        """
+        if role not in self.loose:
+            return None
+        return self.loose[role].get(self._content(self.key(role, words)))
+
+    @staticmethod
+    def _content(key: tuple[str, ...]) -> frozenset[str]:
+        return frozenset(word for word in key if word not in SMALL_WORDS)
 
     def key(self, role: str, words: Iterable[str]) -> tuple[str, ...]:
         """The key of ``words`` in ``role``'s table."""

@@ -92,12 +92,12 @@ class _Reading:
             found = self.lexicon.find(role, tuple(w for w in words if w not in ("thing", "other")))
         if found is None and any(w in VAGUE for w in words):
             found = self.lexicon.find(role, tuple(w for w in words if w not in VAGUE))
-        return found
+        return found or self.lexicon.find_loosely(role, words)
 
     def joined(self, words: Words, read: Reader) -> Formula | None:
         """``words`` split at "and", "or" or a comma, each side read alone or with the other's beginning or end."""
         for i, word in enumerate(words):
-            if word not in ("and", "or", ",") or i == 0:
+            if word not in ("and", "or", ",", "nor") or i == 0:
                 continue
             left, right = words[:i], words[i + 1 :]
             operator = word
@@ -238,6 +238,9 @@ class _Reading:
             if who is None:
                 continue
             rest = words[k:]
+            what = self.find("done", (*words[:k], *rest))
+            if what is not None:
+                return what  # "farmers raise it" is not what anybody does who uses what farmers use
             what = self.you(rest)
             if verb_key(rest[0]) in ("us", "own", "hav", "like", "lik", "need", "enjoy") and set(rest[1:]) <= {"it", "one"}:
                 return who
@@ -279,6 +282,11 @@ class _Reading:
         simple = self.adjective(words) or self.comparisons.read(words)
         if simple is not None:
             return simple
+        condition = clauses.condition(words)
+        if condition:
+            return self.be(words[:condition])
+        if words[:2] == ("part", "of") and len(words) > 2:
+            return self.find("noun", words) or self.place(words[2:]) or self.topic(words[2:])
         return (
             self.post(words)
             or self.participle(words)
@@ -479,8 +487,7 @@ class _Reading:
             return self.place(words)
         if clauses.is_participle(first):
             return self.participle(words)
-        time = self.find("adj", words)
-        return time
+        return self.find("adj", words) or (self.other_subject(words) if len(words) > 1 else None)
 
     def relative(self, words: Words) -> Formula | None:
         """What follows "that": "you wear", "is red", "can fly", "has a handle", "children play with"."""
@@ -635,6 +642,9 @@ class _Reading:
         found = self.find("do", words)
         if found is not None:
             return found
+        condition = clauses.condition(words)
+        if condition:
+            return self.does(words[:condition])
         if not rest:
             return self.find("use", words) if first not in BE else None
         verb = verb_key(first)
@@ -723,7 +733,9 @@ class _Reading:
         for start in (("ability", "to"), ("a", "ability", "to"), ("capability", "to"), ("a", "capability", "to")):
             if words[: len(start)] == start:
                 return self.does(words[len(start) :])
-        for tail in (("on", "it"), ("in", "it"), ("attached", "to", "it"), ("attached",), ("to", "it"), ("it",)):
+        for tail in (("on", "it"), ("in", "it"), ("attached", "to", "it"), ("attached",), ("to", "it"), ("it",),
+                     ("on", "its", "body"), ("on", "its", "head"), ("on", "its", "back"), ("on", "its", "skin"), ("on", "its", "surface"),
+                     ("on", "its", "foot"), ("on", "its", "feet"), ("on", "its", "fur")):  # fmt: skip
             if words[-len(tail) :] == tail and len(words) > len(tail):
                 return self.have(words[: -len(tail)])
         if words[-1] in ("shape", "color", "texture", "taste", "surface", "flavor") and len(words) > 1:
@@ -772,6 +784,11 @@ class _Reading:
         found = self.find("done", plain)
         if found is not None:
             return found
+        condition = clauses.condition(plain)
+        if condition:
+            return self.you(plain[:condition])
+        if plain[-2:-1] == ("for",) and plain[-1] in ("you", "fun", "pleasure") and len(plain) > 2:
+            return self.you(plain[:-2])
         verb, rest = verb_key(first), plain[1:]
         if verb in ("us", "need", "want", "requir") and rest:
             found = self.used(rest)

@@ -62,7 +62,8 @@ def find_question(text: str) -> Found:
     if not any(w.isalnum() for w in words):
         return Found(problem="That is not a question.")
     # "is it what you sit on" is fine; "what is it" is not
-    if words[0] in WH or (words[0] in ("in", "for", "on", "of", "at") and len(words) > 1 and words[1] in WH):
+    raw = re.findall(r"[a-z]+", sentence)
+    if raw[:1] and (raw[0] in WH or (raw[0] in ("in", "for", "on", "of", "at") and raw[1:2] and raw[1] in WH)):
         return Found(problem="That question cannot be answered with yes or no.")
     return Found(sentence.strip(), words, count)
 

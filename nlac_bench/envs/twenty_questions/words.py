@@ -17,7 +17,7 @@ _SPELLING = {
     "metre": "meter", "metres": "meters", "centre": "center", "theatre": "theater", "tyre": "tire",
     "tyres": "tire", "flavour": "flavor", "savoury": "savory", "fibre": "fiber", "plough": "plow",
     "centimetre": "centimeter", "centimetres": "centimeter", "motorised": "motorized", "odour": "odor",
-    "kilogramme": "kilogram", "programme": "program", "cosy": "cozy", "behaviour": "behavior",
+    "kilogramme": "kilogram",  "programme": "program", "cosy": "cozy", "behaviour": "behavior",
     "categorised": "categorized", "recognised": "recognized", "fuelled": "fueled", "t.v": "tv",
     "neighbourhood": "neighborhood", "moustache": "mustache", "pyjamas": "pajamas", "doughnut": "donut",
     "cellphone": "phone", "lbs": "pound", "lb": "pound", "kgs": "kg", "cms": "cm", "nonliving": "non living",
@@ -34,7 +34,19 @@ _SPELLING = {
     "whilst": "while", "upon": "on", "onto": "on", "within": "in", "inside": "in", "into": "in",
     "besides": "beside", "alongside": "beside", "&": "and", "kids": "child", "kid": "child",
     "children": "child", "via": "by", "utilized": "used", "utilised": "used", "utilize": "use",
-    "automobile": "car", "automobiles": "car",
+    "automobile": "car", "automobiles": "car", "where": "that", "individual": "you", "individuals": "you",
+    "purchase": "buy", "purchased": "bought", "obtain": "get", "obtained": "got", "discover": "find",
+    "discovered": "found", "observe": "see", "observed": "seen",
+    "repair": "fix", "repairing": "fixing", "repaired": "fixed", "mend": "fix", "toss": "throw",
+    "hurl": "throw", "grasp": "hold", "require": "need", "requires": "needs", "required": "needed",
+    "requiring": "needing", "assist": "help", "assists": "helps", "aid": "help", "aids": "helps",
+    "sea": "ocean", "seas": "ocean", "woods": "forest", "noise": "sound", "noises": "sound",
+    "big": "large", "bigger": "larger", "biggest": "largest", "little": "small", "littler": "smaller",
+    "road": "street", "roads": "street", "tv": "television", "tvs": "television", "shop": "store",
+    "shops": "store", "cloth": "fabric", "textile": "fabric", "youngsters": "child", "lady": "woman",
+    "ladies": "woman", "gentleman": "man", "residence": "home", "rapidly": "fast", "quickly": "fast",
+    "speedily": "fast", "construct": "build", "constructed": "built", "but": "and", 
+    "employed": "used", "utilised": "used", "whenever": "when", 
 }  # fmt: skip
 # "people" and "human" become "you" in the lexicon too, so "made by people" and "made by you" are one phrase.
 
@@ -143,8 +155,13 @@ def tokens(text: str) -> tuple[str, ...]:
             continue
         if token == "you" and merged and merged[-1] == "a":  # a person
             merged.pop()
+        if token == "you" and merged and merged[-1] in ("one", "single") and merged[-2:-1] != ["than"]:
+            merged.pop()
         if token == "thing" and merged and merged[-1] == "other":
             merged.pop()
+        if token == "made" and merged and merged[-1] == "man":
+            merged[-1] = "manmade"
+            continue
         merged.append(token)
     return tuple(merged)
 
