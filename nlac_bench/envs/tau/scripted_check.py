@@ -114,6 +114,10 @@ def objections(text: str, goal: Goal, script: Script, current: int) -> list[str]
 
 def fits(text: str, goal: Goal) -> bool:
     """Whether ``text`` names the goal's kind of action."""
+    if goal.address and goal.address["address1"].lower() in text:
+        return True
+    if goal.kind == "order_payment" and goal.payment and goal.payment.id in text:
+        return True
     return any(ACTIONS[action].search(text) for action in FITTING[goal.kind])
 
 

@@ -34,13 +34,13 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\border ?(id|number|no\b|nr|#)", r"\b(which|what) orders?\b", r"\bid of (the|your) order",
         r"\b(reservation|booking|confirmation) ?(id|number|code|reference|ref|#)",
         r"\b(which|what) (reservation|booking|trip)", r"\border do you mean", r"\bw-?number", r"\border\?",
-        r"\b(items?|products?) and orders?\b",
+        r"\b(items?|products?) and orders?\b", r"\bwhich (one )?of (them|these|those|your)\b",
     )),
     ("items", any_of(
         r"\b(which|what|name the|list the|list all|specific) (\w+ ){0,2}(item|product|article|thing)s?\b",
         r"\bwhich (of (these|those|them)|ones)\b", r"\bitems? (id|you|to|do|would|should|need)",
         r"\bwhat (exactly )?(would|do) you (like|want|wish) to (return|exchange|swap|send|change|modify)",
-        r"\bproducts? (you|to|do)",
+        r"\bproducts? (you|to|do)", r"^\W*(\d\W+)?(the )?(items?|products?)\?",
     )),
     ("options", any_of(
         r"\b(options?|variants?|specification|specs?|configuration|replacement|new items?|"
@@ -112,7 +112,7 @@ ASK = any_of(
 """A sentence that asks for something without a question mark."""
 
 CONFIRM = any_of(
-    r"\bconfirm", r"\bconfrim", r"\bcomfirm", r"\bcnofirm", r"\byes ?/ ?no\b", r"\byes or no\b", r"\(yes",
+    r"(?<!for )(?<!for your )\bconfirm(?!ed)", r"\bconfrim", r"\bcomfirm", r"\bcnofirm", r"\byes ?/ ?no\b", r"\byes or no\b", r"\(yes",
     r'\"yes\"', r"'yes'", r"\by/n\b", r"\b(reply|say|type|answer|respond)( with)?( a)?( simple)? yes\b",
     r"\b(shall|should|may|can|could|ought) (i|we) (now |then |just |please )?(go|proceed|"
     r"continue|cancel|return|process|submit|do|make|exchange|modify|change|update|place|book|"
@@ -128,8 +128,9 @@ CONFIRM = any_of(
     r"accurate|fine|work for you|good with you|look good|sound good|acceptable|what you want)\b",
     r"\b(sound|look)s? (good|right|ok|okay|correct|fine)\b",
     r"\b(correct|right|ok|okay|k|agreed|alright|good|fine|yes)\?$",
-    r"\bdo you (agree|approve|authori[sz]e|consent|accept)",
-    r"\bare you (sure|ok with|okay with|happy with|fine with)",
+    r"\b(do|would|if) you (agree|approve|authori[sz]e|consent|accept)", r"\bunless you object",
+    r"\b(sure|ok|okay|happy|fine|all ?right|good|comfortable) with (that|this|it|you)\b", r"\bare you sure\b",
+    r"\bsay the word\b", r"\bdo you want to know\b", r"\bask(ing)? (me )?(about|for) .*, (correct|right)\?",
     r"\byour (approval|permission|consent|go-ahead|ok|okay|confirmation|authori[sz]ation)\b",
     r"\bready (for me )?to\b.*\?", r"\bgood to go\b",
     r"^(ok(ay)?,? |so,? |then |and )*(cancel|return|exchange|modify|change|update|swap|switch|"
@@ -138,7 +139,7 @@ CONFIRM = any_of(
 """Asks for a yes."""
 
 ASSENT = any_of(
-    r"\b(if|once|when|as soon as) you (confirm|agree|approve|say yes|give)\b",
+    r"\b(if|once|when|as soon as) you (confirm|agree|approve|say yes|give)\b", r"\b(if|once|when|after) confirmed\b",
 )  # fmt: skip
 """Says that all depends on a yes."""
 
@@ -195,7 +196,7 @@ REFUSED = any_of(
     r"\bagainst (our|the|my|company) ?(\w+ )?(policy|policies|rules)",
     r"\bpolicy (does not|doesn't|forbids|prohibits)",
     r"\b(does not|doesn't|do not|don't) (allow|permit|qualify|meet|offer|cover)",
-    r"\bmust (decline|refuse|deny)", r"\bhave to (decline|refuse|deny)", r"\bno longer be\b",
+    r"\bmust (decline|refuse|deny)", r"\bhave to (decline|refuse|deny)", r"\bno longer (be|possible|available)\b",
     r"\bonly (pending|delivered) orders?\b",
     r"\bonly be (cancelled|canceled|returned|modified|changed|exchanged|refunded)\b",
     r"\b(can|could|may|must) only (go|be|use|pay|receive|accept)\b", r"\bnot (enough|sufficient)\b",
