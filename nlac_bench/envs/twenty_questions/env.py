@@ -14,6 +14,7 @@ from nlac_bench.envs.twenty_questions.games import games
 from nlac_bench.envs.twenty_questions.official import official_world
 from nlac_bench.envs.twenty_questions.oracles import KnowledgeOracle, LLMOracle, Oracle, Recorder, ReplayOracle
 from nlac_bench.envs.twenty_questions.sentence import find_question
+from nlac_bench.envs.twenty_questions.words import MAX_TOKENS
 from nlac_bench.envs.twenty_questions.world import World, embedded_world
 from nlac_bench.types import ChatFn
 
@@ -68,11 +69,11 @@ class TwentyQuestionsEnv(TextEnv):
     ## Action Space
     Text: one yes/no question. Of a longer message the last question counts; text in ``<think>`` tags and
     statements are passed over. A message without a question, with a question that yes or no cannot answer
-    ("What colour is it?"), or with a question that names more than four objects is an invalid step: counted,
-    answered with the reason.
+    ("What colour is it?"), or with one of more than 60 words or that names more than four objects is an invalid
+    step: counted, and answered with the reason.
 
     A *guess* is a question that claims that the thing is one object, named by its word or an accepted variant
-    (plural, synonym), as whole words: "Is it a violin?", "Is it a small brown violin?", "Is it a couch or
+    (plural, synonym), as whole words: "Is it a violin?", "Is it a brown wooden violin?", "Is it a couch or
     sofa?" (two names of one object). A question that merely mentions an object ("is it like a violin?", "is
     it used to play the violin?", "is it a violin case?"), denies it, or offers several objects ("Is it a dog
     or a cat?") is answered, but is no guess and cannot win.
@@ -166,9 +167,11 @@ class TwentyQuestionsEnv(TextEnv):
         found = find_question(action)
         if found.problem is not None:
             return self._invalid(f"{found.problem} Ask one question that can be answered with yes or no.")
-        formula = self.world.read(found.words)
-        if self.world.named_objects(formula) > MAX_NAMED:
+        if len(found.words) > MAX_TOKENS:
+            return self._invalid(f"That question is too long; use at most {MAX_TOKENS} words.")
+        if self.world.mentioned(found.words) > MAX_NAMED:
             return self._invalid(f"That question names too many objects; name at most {MAX_NAMED}.")
+        formula = self.world.read(found.words)
         state = self._state
         answer = await self._oracle.answer(state.hidden, found.text, formula)
         state.turns += 1

@@ -9,7 +9,7 @@ import unicodedata
 from functools import lru_cache
 
 MAX_TOKENS = 60
-"""Longer questions are not analysed; the oracle does not know the answer."""
+"""Longer questions are not read."""
 
 _SPELLING = {
     "colour": "color", "colours": "color", "coloured": "colored", "colourful": "colorful", "grey": "gray",

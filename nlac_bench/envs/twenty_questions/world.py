@@ -23,6 +23,7 @@ from nlac_bench.envs.twenty_questions.formula import (
 from nlac_bench.envs.twenty_questions.knowledge import KnowledgeBase, embedded
 from nlac_bench.envs.twenty_questions.lexicon import Lexicon, embedded_lexicon, name_key
 from nlac_bench.envs.twenty_questions.parser import Parser
+from nlac_bench.envs.twenty_questions.words import noun_key
 
 MEASURE_MARGIN = 1.15
 """Within this ratio of the number asked for, a measure is too close to call and the answer is not known."""
@@ -115,11 +116,19 @@ class World:
             return frozenset()
         return frozenset(int(i) for i in np.flatnonzero(common))
 
-    def named_objects(self, formula: Formula) -> int:
-        """How many different things the question names."""
-        keys = {noun.key for noun in nouns(formula)}
-        groups = {frozenset(np.flatnonzero(self._named[k])) if k in self._named else k for k in keys}
-        return len(groups)
+    def mentioned(self, words: tuple[str, ...]) -> int:
+        """How many different objects the words of a question name, in whatever way."""
+        found: set[frozenset[int]] = set()
+        i = 0
+        while i < len(words):
+            for length in range(4, 0, -1):
+                key = tuple(noun_key(w) for w in words[i : i + length])
+                if len(key) == length and key in self._named:
+                    found.add(frozenset(np.flatnonzero(self._named[key]).tolist()))
+                    i += length - 1
+                    break
+            i += 1
+        return len(found)
 
     def truth(self, atom: Atom) -> Truth:
         """The value of one test for every object."""

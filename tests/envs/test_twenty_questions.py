@@ -1,0 +1,326 @@
+"""The twenty questions environment: rules, rewards, information, Gymnasium's contract."""
+
+import copy
+import json
+import pickle
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AsyncVectorEnv
+from gymnasium.wrappers import RecordEpisodeStatistics
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nlac_bench  # noqa: F401  (registers the ids)
+from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv
+from nlac_bench.errors import UnknownIdError
+
+ENV_ID = "nlac_bench/TwentyQuestions-v0"
+
+
+def playing(name: str, **kwargs: object) -> TwentyQuestionsEnv:
+    """An environment whose hidden object is ``name``."""
+    for split in ("train", "test"):
+        env = TwentyQuestionsEnv(split=split, **kwargs)  # type: ignore[arg-type]
+        for task_id, game in env._games.items():
+            if env.world.names[game.hidden] == name:
+                env.reset(seed=0, options={"task_id": task_id})
+                return env
+    raise AssertionError(name)
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 20])
+def test_a_win_on_question_k_returns_minus_k_plus_one(k: int) -> None:
+    env = playing("violin")
+    total = 0.0
+    for _ in range(k - 1):
+        _, reward, ended, _, _ = env.step("Is it alive?")
+        assert not ended
+        assert reward == -1
+        total += reward
+    observation, reward, ended, truncated, info = env.step("Is it a violin?")
+    assert ended
+    assert not truncated
+    assert total + reward == -(k - 1)
+    assert observation.startswith("Yes.")
+    assert info["success"] is True
+    assert info["end_reason"] == "success"
+    assert info["reward_parts"] == {"solved": 1.0, "questions": float(k)}
+
+
+def test_a_loss_returns_minus_twenty_and_ends_by_max_steps() -> None:
+    env = playing("violin")
+    steps = [env.step("Is it a guitar?" if i % 2 else "What is it?") for i in range(20)]
+    assert [s[2] for s in steps] == [False] * 19 + [True]
+    assert sum(s[1] for s in steps) == -20
+    info = steps[-1][4]
+    assert info["success"] is False
+    assert info["end_reason"] == "max_steps"
+    assert "violin" not in json.dumps(info)
+    assert steps[0][0].endswith("19 questions left.")
+    assert steps[18][0].endswith("1 question left.")
+
+
+def test_binary_reward() -> None:
+    env = playing("violin", reward="binary")
+    assert env.step("Is it alive?")[1] == 0
+    assert env.step("How big is it?")[1] == 0
+    assert env.step("Is it a violin?")[1] == 1
+    env = playing("violin", reward="binary")
+    assert sum(env.step("Is it alive?")[1] for _ in range(20)) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "question"),
+    [
+        ("violin", "Is it a violin?"),
+        ("violin", "is it a VIOLIN"),
+        ("violin", "Is it the violins?"),
+        ("violin", "Is the answer “violin”?"),
+        ("violin", "Is it a fiddle?"),
+        ("violin", "Could it be a violin?"),
+        ("violin", "My final guess: is it a violin?"),
+        ("violin", "Is it a brown wooden violin?"),
+        ("violin", "A violin?"),
+        ("violin", "Are you thinking of a violin?"),
+        ("sofa", "Is it a couch or a sofa?"),
+        ("scissors", "Is it a pair of scissors?"),
+        ("knife", "Are they knives?"),
+        ("yo-yo", "Is it a yoyo?"),
+        ("airplane", "Is it a plane?"),
+        ("orange", "Is it an orange?"),
+        ("moon", "Is it the Moon?"),
+        ("hot-air balloon", "Is it a hot air balloon?"),
+        ("violin", "<think>Is it a dog? No.</think>It has strings. So: is it a violin?"),
+    ],
+)
+def test_guesses_that_win(name: str, question: str) -> None:
+    env = playing(name)
+    _, reward, ended, _, info = env.step(question)
+    assert ended, env.render()
+    assert info["success"]
+    assert info["guess"]
+    assert reward == 0
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Is it a musical instrument like a violin?",
+        "Is it used to play the violin?",
+        "Is it a violin case?",
+        "Is it similar to a violin?",
+        "Is it bigger than a violin?",
+        "Is it a violin bow?",
+        "Is it a violin or a guitar?",
+        "Is it a violin, a cello or a harp?",
+        "Is it not a violin?",
+        "Isn't it something other than a violin?",
+        "Is it a violinist?",
+        "Do you play it like a violin?",
+        "Does it come with a violin?",
+        "Is it a violin and a guitar?",
+        "Is it made for violins?",
+        "I think it is a violin.",
+        "violin",
+        "Is it a dog? Is it a violin? Is it a cat?",
+        "Is it a musical instrument?",
+        "Is it a plastic violin?",
+        "Is it a vi olin?",
+    ],
+)
+def test_mentions_that_do_not_win(question: str) -> None:
+    env = playing("violin")
+    _, _, ended, _, _ = env.step(question)
+    assert not ended
+
+
+def test_orange_the_colour_is_no_guess() -> None:
+    env = playing("orange")
+    observation, _, ended, _, info = env.step("Is it orange?")
+    assert observation.startswith("Yes.")
+    assert not ended
+    assert not info["guess"]
+
+
+def test_a_list_of_objects_is_refused_and_counted() -> None:
+    env = playing("violin")
+    names = [n for n in env.world.names if n != "violin"][:40]
+    for some in (names[:4], names[:15], names):
+        _, reward, ended, _, info = env.step(f"Is it a {', a '.join(some)} or a violin?")
+        assert info["action_kind"] == "invalid"
+        assert not ended
+        assert reward == -1
+    observation = env.step("Is it a dog, a cat, a horse, a cow or a violin?")[0]
+    assert "too many objects" in observation
+    assert env.step("Is it a dog or a violin?")[0].startswith("Yes.")
+
+
+@pytest.mark.parametrize(
+    "action",
+    ["", "   ", "hello", "I like turtles.", "What colour is it?", "Where do you find it?", "?", "???", "\x00\x01", "🙂",
+     "x" * 200_000, "\ud800", "Is it a \udfff?", "violin", "The object is a violin."],
+)  # fmt: skip
+def test_what_is_not_a_question_is_a_counted_invalid_step(action: str) -> None:
+    env = playing("violin")
+    observation, reward, ended, truncated, info = env.step(action)
+    assert info["action_kind"] == "invalid"
+    assert reward == -1
+    assert not ended
+    assert not truncated
+    assert observation.endswith("19 questions left.")
+    observation.encode()
+
+
+def test_ten_megabytes() -> None:
+    env = playing("violin")
+    assert env.step("Is it a violin? " * 650_000)[4]["action_kind"] == "invalid"
+
+
+def test_the_last_of_several_questions_is_answered_and_named() -> None:
+    env = playing("violin")
+    observation = env.step("It could be alive? No matter. Is it made of wood?")[0]
+    assert observation.startswith("Yes. (That answers only your last question")
+    assert "is it made of wood" in observation
+
+
+def test_information() -> None:
+    env = TwentyQuestionsEnv()
+    _, info = env.reset(seed=1)
+    assert info["oracle"] == "knowledge"
+    assert info["level"] == "full"
+    assert info["data_source"] == "embedded"
+    assert len(info["data_sha256"]) == 64
+    json.dumps(info)
+    env = playing("violin")
+    assert env.step("Is it made of wood?")[4]["unknown_rate"] == 0
+    info = env.step("Is it a Stradivarius?")[4]
+    assert info["known"] is False
+    assert info["unknown_rate"] == 0.5
+    assert env.step("What is it?")[4]["unknown_rate"] == 0.5
+    json.dumps(info)
+
+
+def test_reset_options_and_arguments() -> None:
+    env = TwentyQuestionsEnv(split="train", level="easy")
+    assert len(env.task_ids) == 43
+    assert len(TwentyQuestionsEnv(split="test", level="easy").task_ids) == 21
+    with pytest.raises(UnknownIdError, match="test-0000"):
+        env.reset(options={"task_id": "test-0000"})
+    for bad in ({"split": "dev"}, {"level": "hard"}, {"reward": "sparse"}, {"oracle": "magic"}, {"oracle": "llm"},
+                {"oracle": "replay"}, {"render_mode": "human"}):  # fmt: skip
+        with pytest.raises(ValueError, match=next(iter(bad.values()))):
+            TwentyQuestionsEnv(**bad)  # type: ignore[arg-type]
+
+
+def test_train_and_test_objects_are_disjoint_and_ids_tell_nothing() -> None:
+    splits = [TwentyQuestionsEnv(split=split) for split in ("train", "test")]
+    hidden = [{env.world.names[g.hidden] for g in env._games.values()} for env in splits]
+    assert len(hidden[0]) == 170
+    assert len(hidden[1]) == 85
+    assert not hidden[0] & hidden[1]
+    assert splits[0].task_ids[:2] == ("train-0000", "train-0001")
+
+
+def test_the_same_seed_gives_the_same_game() -> None:
+    a, b = TwentyQuestionsEnv(), TwentyQuestionsEnv()
+    assert a.reset(seed=5)[1]["task_id"] == b.reset(seed=5)[1]["task_id"]
+    assert len({a.reset()[1]["task_id"] for _ in range(40)}) > 20
+
+
+def test_gymnasium_contract() -> None:
+    env = gymnasium.make(ENV_ID, split="train")
+    check_env(env.unwrapped, skip_render_check=True)
+    recorded = RecordEpisodeStatistics(env)
+    recorded.reset(seed=0)
+    ended = False
+    while not ended:
+        _, _, ended, _, info = recorded.step(recorded.unwrapped.oracle_action())
+    assert info["episode"]["l"] <= 20
+
+
+def test_vector_environments() -> None:
+    vector = gymnasium.make_vec(ENV_ID, num_envs=3, vectorization_mode="vector_entry_point", level="easy")
+    observations, infos = vector.reset(seed=0)
+    assert len(observations) == 3
+    assert list(infos["oracle"]) == ["knowledge"] * 3
+    observations, rewards, *_ = vector.step(["Is it alive?"] * 3)
+    assert all(o.startswith(("Yes.", "No.")) for o in observations)
+    assert rewards.tolist() == [-1, -1, -1]
+    vector.close()
+    workers = AsyncVectorEnv([lambda: gymnasium.make(ENV_ID)] * 2, shared_memory=False)
+    try:
+        workers.reset(seed=0)
+        observations, *_ = workers.step(["Is it alive?", "What?"])
+        assert observations[0].startswith(("Yes.", "No."))
+    finally:
+        workers.close()
+
+
+def test_pickling_in_the_middle_of_a_game() -> None:
+    env = playing("violin")
+    env.step("Is it alive?")
+    content = pickle.dumps(env)
+    assert len(content) < 100_000
+    twin = pickle.loads(content)
+    for action in ("Is it made of wood?", "Is it a Stradivarius?", "Is it a violin?"):
+        assert env.step(action) == twin.step(action)
+
+
+def test_rendering() -> None:
+    env = playing("violin", render_mode="ansi")
+    env.step("Is it alive?")
+    text = env.render()
+    assert text is not None
+    assert "[assistant] Is it alive?" in text
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(["Is it alive?", "Is it a violin?", "hm", "Can you eat it?", "Is it a dog?"]), max_size=12),
+       st.integers(0, 6), st.integers(0, 10_000))  # fmt: skip
+def test_a_fork_never_changes_its_parent(actions: list[str], at: int, seed: int) -> None:
+    parent, witness = TwentyQuestionsEnv(level="easy"), TwentyQuestionsEnv(level="easy")
+    parent.reset(seed=seed)
+    witness.reset(seed=seed)
+    for i, action in enumerate(actions):
+        if parent._ended:
+            break
+        if i == at:
+            fork = parent.fork()
+            before = copy.deepcopy((parent._state, parent._steps))
+            while not fork._ended:
+                fork.step(fork.oracle_action())
+            assert (parent._state, parent._steps) == before
+        assert parent.oracle_action() == witness.oracle_action()
+        assert parent.step(action) == witness.step(action)
+
+
+def test_a_thousand_random_actions() -> None:
+    env = TwentyQuestionsEnv()
+    rng = np.random.default_rng(0)
+    env.reset(seed=0)
+    alphabet = list("is it a the does have? ,.\n'\"<>not or and dog violin than 2 more \x00\ud8ffé中")
+    for i in range(1000):
+        if i % 3 == 0:
+            action = env.random_action(rng)
+        elif i % 3 == 1:
+            action = env.action_space.sample()
+        else:
+            action = "".join(rng.choice(alphabet, size=int(rng.integers(0, 400))))
+        observation, _, ended, _, info = env.step(action)
+        json.dumps(info)
+        observation.encode()
+        if ended:
+            env.reset()
+
+
+def test_constant_actions_name_every_object() -> None:
+    env = TwentyQuestionsEnv(level="easy")
+    actions = env.constant_actions()
+    assert len(actions) == 64 + 5
+    env.reset(seed=0)
+    hidden = env.world.names[env._state.hidden]
+    winning = [a for a in actions if hidden in a]
+    assert any(env.fork().step(a)[4].get("success") for a in winning)
