@@ -20,7 +20,12 @@ class CountDown(TextEnv):
     async def _respond(self, action: str) -> Outcome:
         right, self._state[0] = action.strip() == self.oracle_action(), self._state[0] - 1
         end = "failure" if not right else "success" if self._state[0] == 1 else None
-        return Outcome(action, float(end == "success"), end_reason=end, success=end == "success")
+        return Outcome(
+            str(self._state[0]) if right else "Wrong.",
+            float(end == "success"),
+            end_reason=end,
+            success=end == "success",
+        )
 
     def oracle_action(self) -> str:
         return str(self._state[0] - 1)

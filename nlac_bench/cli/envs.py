@@ -177,12 +177,12 @@ def play(
     """
     env = registry.make(name) if agent == "you" else registry.make_text_env(name)
     observation, info = env.reset(seed=seed, options={"task_id": task} if task else None)
+    actor = None if agent == "you" else _actor(agent, name, env, seed)
     if info.get("policy"):
         console.print(Panel(escape(info["policy"]), title="what the agent is told"))
     if info.get("tools"):
         names = ", ".join(tool["function"]["name"] for tool in info["tools"])
         console.print(f"tools: {escape(names)}", soft_wrap=True)
-    actor = None if agent == "you" else _actor(agent, name, env, seed)
     total, ended = 0.0, False
     while not ended:
         console.print(f"[cyan]{escape(observation)}[/cyan]", soft_wrap=True)
