@@ -1,0 +1,252 @@
+"""The command line as a user calls it: output, exit status, one JSON object, errors that name the fix."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def nlac_bench(
+    *arguments: str, status: int = 0, stdin: str = "", **env: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process of its own; fails the test when it exits otherwise than expected."""
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("nlac-bench")), *arguments],
+        input=stdin, capture_output=True, text=True, check=False, timeout=240,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "160", **env},
+    )  # fmt: skip
+    assert done.returncode == status, f"{arguments}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def one_json(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """The one JSON object on standard output."""
+    value = json.loads(done.stdout)
+    assert isinstance(value, dict) and done.stdout.count("\n") == 1
+    return value
+
+
+def test_help_teaches_by_example() -> None:
+    for command in ([], ["envs"], ["data"], ["run"], ["grade"], ["compare"], ["envs", "check"], ["play"]):
+        shown = nlac_bench(*command, "--help").stdout
+        assert "nlac-bench" in shown and "Usage" in shown
+    assert "nlac-bench run --env" in nlac_bench("run", "--help").stdout
+
+
+def test_envs_list_and_show() -> None:
+    listed = one_json(nlac_bench("envs", "list", "--json"))["environments"]
+    assert {"math500_hard", "twenty_questions", "tau_retail", "tau_airline"} <= {e["name"] for e in listed}
+    assert all(e["tasks"] > 0 and len(e["data_sha256"]) == 64 for e in listed)
+    shown = one_json(nlac_bench("envs", "show", 'tau_retail@{"level": "easy"}', "--json"))
+    assert len(shown["tools"]) == 16 and shown["observation"] and "Reward" in shown["doc"]
+    assert "tau_retail" in nlac_bench("envs", "list").stdout
+    assert "what the agent is told" in nlac_bench("envs", "show", "twenty_questions").stdout
+
+
+@pytest.mark.slow  # plays every environment through the whole contract
+@pytest.mark.parametrize("name", ["twenty_questions", "examples.register_env:CountDown-v0"])
+def test_envs_check(name: str) -> None:
+    report = one_json(nlac_bench("envs", "check", name, "--json"))
+    assert report["ok"] and len(report["checks"]) > 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (["envs", "show", "tau_detail"], "tau_detail"),
+        (["envs", "show", "tau_retail@{oops"], "tau_retail@{oops"),
+        (["play", 'tau_retail@{"split": "nowhere"}', "--agent", "oracle"], "nowhere"),
+        (["play", "twenty_questions", "--task", "no-such-task", "--agent", "oracle"], "no-such-task"),
+        (["play", "twenty_questions", "--agent", "nobody"], "nobody"),
+        (["run", "--env", "twenty_questions", "--agent", "nobody"], "nobody"),
+        (["run", "--agent", "oracle"], "--env"),
+        (["run", "--env", "tau_retail", "--agent", "react"], "--model"),
+        (["run", "--env", "twenty_questions", "--agent", "oracle", "--tasks", "x,y"], "'x'"),
+        (["run", "--config", "/no/such/file.toml"], "/no/such/file.toml"),
+        (["resume", "/no/such/run"], "/no/such/run"),
+        (["data", "verify", "nothing"], "nothing"),
+        (["data", "fetch", "twenty_questions"], "--from"),
+        (["grade", "/no/such/file.jsonl"], "/no/such/file.jsonl"),
+    ],
+)
+def test_errors_name_the_value_without_a_traceback(arguments: list[str], names: str, tmp_path: Path) -> None:
+    done = nlac_bench(*arguments, status=1, NLAC_BENCH_CACHE=str(tmp_path))
+    assert names in done.stderr and "Traceback" not in done.stderr and not done.stdout
+
+
+def test_official_data_that_are_not_there_name_the_command(tmp_path: Path) -> None:
+    env = {"NLAC_BENCH_CACHE": str(tmp_path), "NLAC_BENCH_DATA": str(tmp_path)}
+    done = nlac_bench("play", 'tau_retail@{"data": "official"}', "--agent", "oracle", status=1, **env)
+    assert "nlac-bench data fetch tau" in done.stderr
+
+
+def test_play_by_hand_and_by_the_oracle() -> None:
+    typed = nlac_bench("play", "examples.register_env:CountDown-v0", "--task", "3", stdin="2\n1\n").stdout
+    assert "success" in typed and "return 1" in typed
+    watched = nlac_bench("play", "tau_retail", "--agent", "oracle", "--seed", "1").stdout
+    assert "success" in watched
+    nlac_bench("play", "twenty_questions", stdin="Is it alive?\n", status=130)
+
+
+def test_terminal_is_safe_from_model_text() -> None:
+    from nlac_bench.cli.output import escape
+
+    assert escape("\x1b[2J[bold]x\r\n\ud800") == "\\x1b[2J\\[bold]x\\x0d\n\\xd800"
+
+
+def run(tmp_path: Path, name: str, *arguments: str, status: int = 0) -> dict[str, Any]:
+    return one_json(nlac_bench("run", *arguments, "--out", str(tmp_path / name), "--json", status=status))
+
+
+def test_run_score_compare_resume(tmp_path: Path) -> None:
+    common = ("--env", 'tau_retail@{"level": "easy"}', "--limit", "12")
+    oracle = run(tmp_path, "oracle", *common, "--agent", "oracle")
+    assert oracle["success"] == 1.0 and oracle["planned"] == oracle["scored"] == 12
+    assert oracle["infra_errors"] == oracle["truncated"] == 0 and len(oracle["ci"]) == 2
+    floor = run(tmp_path, "transfer", *common, "--agent", "transfer", "--trials", "2")
+    assert floor["planned"] == 24 and floor["success"] <= 0.5
+    compared = one_json(nlac_bench("compare", str(tmp_path / "oracle"), str(tmp_path / "transfer"), "--json"))
+    assert compared["verdict"] == "A better"
+    strict = one_json(nlac_bench("score", str(tmp_path / "oracle"), "--by", "strict", "--json"))
+    assert strict["success"] == 1.0
+    again = one_json(nlac_bench("resume", str(tmp_path / "oracle"), "--json"))
+    assert again["success"] == 1.0 and again["scored"] == 12
+    assert {p.name for p in (tmp_path / "oracle").iterdir()} >= {
+        "config.json",
+        "manifest.json",
+        "episodes.jsonl",
+    }
+    text = nlac_bench("score", str(tmp_path / "oracle")).stdout
+    assert "12 planned, 12 scored, 0 infra errors, 0 truncated" in text
+
+
+def test_a_run_can_be_repeated_from_its_configuration(tmp_path: Path) -> None:
+    first = run(
+        tmp_path, "a", "--env", "twenty_questions", "--agent", "random", "--limit", "10", "--seed", "5"
+    )
+    second = run(tmp_path, "b", "--config", str(tmp_path / "a" / "config.json"))
+    assert first["mean_reward"] == second["mean_reward"]
+    rows = [(tmp_path / name / "episodes.jsonl").read_text().splitlines() for name in "ab"]
+    texts = [
+        sorted((e["task_id"], [t["text"] for t in e["turns"]]) for e in map(json.loads, r)) for r in rows
+    ]
+    assert texts[0] == texts[1]
+
+
+def test_toml_configuration_and_flags_that_win(tmp_path: Path) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text('env = "twenty_questions"\nagent = "silent"\nlimit = 3\ntrials = 2\n')
+    assert run(tmp_path, "a", "--config", str(config))["planned"] == 6
+    assert run(tmp_path, "b", "--config", str(config), "--trials", "1")["planned"] == 3
+    for bad, says in (("limits = 3\n", "limits"), ('limit = "3"\n', "limit"), ("limit = 0\n", "limit")):
+        config.write_text('env = "twenty_questions"\nagent = "silent"\n' + bad)
+        assert says in nlac_bench("run", "--config", str(config), status=1).stderr
+
+
+def test_dry_run_plays_nothing(tmp_path: Path) -> None:
+    plan = one_json(
+        nlac_bench("run", "--env", "tau_retail", "--agent", "react", "--model", "m", "--base-url",
+                   "http://127.0.0.1:9/v1", "--limit", "10", "--trials", "3", "--price", "1,2",
+                   "--dry-run", "--json")
+    )  # fmt: skip
+    assert plan["planned"] == 30 and plan["tasks"] == 10
+    assert plan["prompt_tokens"] > plan["completion_tokens"] > 0 and plan["cost"] > 0 and plan["seconds"] > 0
+
+
+def test_a_dead_server_gives_infrastructure_errors_and_no_score(tmp_path: Path) -> None:
+    result = run(
+        tmp_path, "a", "--env", "twenty_questions", "--agent", "react", "--model", "m", "--base-url",
+        "http://127.0.0.1:9/v1", "--limit", "2",
+    )  # fmt: skip
+    assert result["success"] is None and result["scored"] == 0 and result["infra_errors"] == 2
+
+
+def test_two_processes_on_one_folder_and_a_used_folder(tmp_path: Path) -> None:
+    run(tmp_path, "a", "--env", "twenty_questions", "--agent", "silent", "--limit", "2")
+    again = (
+        "run",
+        "--env",
+        "twenty_questions",
+        "--agent",
+        "silent",
+        "--limit",
+        "2",
+        "--out",
+        str(tmp_path / "a"),
+    )
+    assert "resume" in nlac_bench(*again, status=1).stderr
+
+
+def test_floors_table() -> None:
+    rows = one_json(nlac_bench("floors", "--env", "tau_retail", "--episodes", "20", "--json"))["rows"]
+    by_agent = {row["agent"]: row["success"] for row in rows}
+    assert by_agent["oracle"] == 1.0 and max(by_agent[a] for a in by_agent if a != "oracle") < 0.5
+
+
+def test_grade_file(tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    cases = [("1/2", r"\boxed{0.5}", True), ("3", r"\boxed{4}", False), ("x+1", r"$\boxed{1+x}$", True)]
+    file.write_text(
+        "".join(
+            json.dumps({"id": i, "gold": g, "pred": p, "expected": e}) + "\n"
+            for i, (g, p, e) in enumerate(cases)
+        )
+    )
+    summary = one_json(nlac_bench("grade", str(file), "--json"))
+    assert {"n", "accuracy", "false_positives", "false_negatives", "ungraded", "ms_median", "ms_p99"} <= set(
+        summary
+    )
+    assert summary["n"] == 3 and summary["accuracy"] == 1.0
+    rows = [json.loads(line) for line in Path(summary["out"]).read_text().splitlines()]
+    assert [row["correct"] for row in rows] == [e for _, _, e in cases] and rows[2]["id"] == 2
+    assert all({"reason", "ms"} <= set(row) for row in rows)
+
+
+def test_doctor() -> None:
+    report = one_json(nlac_bench("doctor", "--json", OPENAI_API_KEY="sk-secret-value"))
+    assert {row["name"] for row in report["environments"] if row["ok"]} >= {"tau_retail", "math500_hard"}
+    assert "sk-secret-value" not in json.dumps(report) and "OPENAI_API_KEY" in json.dumps(report)
+
+
+@pytest.mark.official
+def test_data_verify(official_data: Path, tmp_path: Path) -> None:
+    for name in ("math", "tau", "twenty_questions"):
+        assert one_json(nlac_bench("data", "verify", name, "--json"))["ok"]
+    expected = official_data / "tau_bench" / "expected_sample.jsonl"
+    report = one_json(
+        nlac_bench(
+            "data",
+            "verify",
+            "tau",
+            "--data",
+            str(official_data / "tau_bench"),
+            "--expected",
+            str(expected),
+            "--json",
+        )
+    )
+    for what in ("observations", "hashes", "rewards"):
+        assert report[what]["matched"] == report[what]["total"] > 0
+    (tmp_path / "math500.jsonl").write_text("{}")
+    nlac_bench("data", "verify", "math", "--data", str(tmp_path), status=1)
+
+
+@pytest.mark.official
+@pytest.mark.parametrize(("env", "tasks", "floor"), [("tau_airline", 50, 19), ("tau_retail", 115, 7)])
+def test_known_floors_of_the_official_tasks(env: str, tasks: int, floor: int, tmp_path: Path) -> None:
+    result = run(tmp_path, "a", "--env", env, "--data", "official", "--agent", "transfer")
+    assert result["planned"] == result["scored"] == tasks
+    assert round(result["success"] * tasks) == floor
+
+
+@pytest.mark.official
+def test_a_model_needs_a_user_on_official_tasks() -> None:
+    arguments = ("run", "--env", "tau_retail", "--data", "official", "--agent", "react", "--model", "m")
+    done = nlac_bench(*arguments, "--base-url", "http://127.0.0.1:9/v1", status=1)
+    assert "--user-model" in done.stderr
