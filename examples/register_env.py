@@ -18,14 +18,9 @@ class CountDown(TextEnv):
         return task_id
 
     async def _respond(self, action: str) -> Outcome:
-        right, self._state[0] = action.strip() == self.oracle_action(), self._state[0] - 1
-        end = "failure" if not right else "success" if self._state[0] == 1 else None
-        return Outcome(
-            str(self._state[0]) if right else "Wrong.",
-            float(end == "success"),
-            end_reason=end,
-            success=end == "success",
-        )
+        self._state[0] -= action.strip() == self.oracle_action()
+        won = self._state[0] == 1
+        return Outcome(str(self._state[0]), float(won), end_reason="success" if won else None, success=won)
 
     def oracle_action(self) -> str:
         return str(self._state[0] - 1)

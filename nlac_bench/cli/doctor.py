@@ -92,8 +92,9 @@ def _vllm() -> dict[str, Any]:
     # Importing takes many seconds and may take the process down with it: tried in another one.
     done = subprocess.run([sys.executable, "-c", "import vllm"], capture_output=True, text=True, check=False)
     last = (done.stderr.strip().splitlines() or [""])[-1]
-    return _row("vllm", done.returncode == 0, _version("vllm") or "" if done.returncode == 0 else last,
-                "uninstall torchvision, torchaudio and torchcodec if they are builds for another torch")  # fmt: skip
+    works = done.returncode == 0
+    fix = "uninstall torchvision, torchaudio and torchcodec if they are builds for another torch"
+    return _row("vllm", works, (_version("vllm") or "") if works else last, fix)
 
 
 def _environment(name: str) -> dict[str, Any]:

@@ -199,7 +199,7 @@ def play(
 def _actor(agent: str, name: str, env: Any, seed: int) -> Any:
     from nlac_bench.agents.floors import floor_agent
 
-    return floor_agent(agent, lambda: registry.make_text_env(name, split="train")).begin(env, seed)
+    return floor_agent(agent, lambda: registry.make_training_env(name)).begin(env, seed)
 
 
 def _acted(actor: Any, observation: str, info: dict[str, Any]) -> str:

@@ -72,7 +72,7 @@ def floors(
 
 def _play(name: str, agent_name: str, episodes: int, seed: int) -> dict[str, Any]:
     env = registry.make_text_env(name)
-    agent = floor_agent(agent_name, lambda: registry.make_text_env(name, split="train"))
+    agent = floor_agent(agent_name, lambda: registry.make_training_env(name))
     tasks = env.task_ids[: episodes or None]
     specs = [EpisodeSpec(name, task, 0, derive_seed(seed, task, 0)) for task in tasks]
     driver = Driver(agent, lambda: registry.make(name), concurrency=1)

@@ -86,6 +86,14 @@ def make_text_env(text: str, **kwargs: Any) -> "TextEnv":
     return env
 
 
+def make_training_env(text: str, **kwargs: Any) -> "TextEnv":
+    """``make_text_env`` on the training split; the embedded one where the data have none (official airline)."""
+    try:
+        return make_text_env(text, **{**kwargs, "split": "train"})
+    except UnknownIdError:
+        return make_text_env(text, **{**kwargs, "split": "train", "data": "embedded"})
+
+
 def parse(text: str) -> tuple[str, dict[str, Any]]:
     """Split an environment string ``Name@{json}`` into name and constructor arguments."""
     name, at, config = text.partition("@")

@@ -59,7 +59,7 @@ def prepare(config: RunConfig) -> Prepared:
     context = AgentContext(
         engine=policy_engine(config),
         sampling=sampling,
-        make_train_env=lambda: envs.make_text_env(config.env, **{**_data(config), "split": "train"}),
+        make_train_env=lambda: envs.make_training_env(config.env, **_data(config)),
     )
     agent = agents.make(config.agent, context)
     return Prepared(
