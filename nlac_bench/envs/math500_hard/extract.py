@@ -59,7 +59,9 @@ def boxed(text: str) -> str | None:
         content = _braced(text, start)
         if content is not None and content.strip():
             return content.strip()
-    if starts and text[starts[-1] : starts[-1] + 1] == "{":  # cut off, or a brace forgotten
+    if (
+        starts and _braced(text, starts[-1]) is None and text[starts[-1] : starts[-1] + 1] == "{"
+    ):  # cut off, or a brace forgotten
         return text[starts[-1] + 1 :].split("\n")[0].strip().rstrip("$ .") or None
     return None
 

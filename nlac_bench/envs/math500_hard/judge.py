@@ -3,7 +3,7 @@
 import re
 
 from nlac_bench.envs.math500_hard.answers import same
-from nlac_bench.envs.math500_hard.extract import boxed, extract, is_bare
+from nlac_bench.envs.math500_hard.extract import MAX_TAIL, boxed, extract, is_bare
 from nlac_bench.envs.math500_hard.nodes import Node, TooComplex, UnknownCommand, Unreadable, names, num, walk
 from nlac_bench.envs.math500_hard.normalize import MAX_ANSWER, NUMBER_WORDS, WRAPPER, normalize, words
 from nlac_bench.envs.math500_hard.parser import parse
@@ -35,7 +35,7 @@ def quick(gold: str, pred: str) -> Verdict | None:
     if not pred.strip():
         return False, "no answer"
     answers = []
-    for text in (gold, pred):
+    for text in (gold[-MAX_TAIL:], pred[-MAX_TAIL:]):
         answer = boxed(text)
         if answer is None:
             answer = text.strip()
@@ -75,6 +75,7 @@ def check(gold: str, pred: str) -> Verdict:
         (True or False, why), or (None, why) where it cannot be told: the gold answer is empty, or the numbers
         and nesting are beyond fixed limits. Time and memory are not bounded here.
     """
+    gold, pred = gold[-MAX_TAIL:], pred[-MAX_TAIL:]
     verdict = quick(gold, pred)
     if verdict is not None:
         return verdict
@@ -92,11 +93,16 @@ def check(gold: str, pred: str) -> Verdict:
             if gold == pred
             else (None, f"ungraded: an answer of over {MAX_ANSWER} characters")
         )
-    if gold_text == pred_text:
+    if gold_text == pred_text or _spelled(gold) == _spelled(pred):
         return True, "identical"
     if words(gold) == words(pred) and _is_words(gold) and _is_words(pred):
         return True, "the same words"
     return _compare(gold_text, pred_text)
+
+
+def _spelled(text: str) -> str:
+    """The text without the thin negative spaces of `11,\\! 111`, which a writer may leave out."""
+    return " ".join(text.replace("\\!", "").split())
 
 
 def _gold_answer(gold: str) -> str:
@@ -202,7 +208,7 @@ def _chosen(text: str) -> str | None:
 def _needs_algebra(gold: Node, pred: Node) -> bool:
     """Whether one side has a construct that only computer algebra values.
 
-    Two series that differ in spelling are taken to differ: where a closed form is asked for, one side has none.
+    Two series of different spelling are taken to differ; where a closed form is asked for, one side has none.
     """
     found = [{str(one.value) for one in walk(tree) if one.op == "opaque"} for tree in (gold, pred)]
     either = found[0] | found[1]

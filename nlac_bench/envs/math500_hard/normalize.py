@@ -50,6 +50,7 @@ _NOISE = re.compile(
     r"(?![a-zA-Z])\s*\.?"
     r"|\\(?:displaystyle|textstyle|scriptstyle|limits|nolimits|hfill|noindent|hline|allowbreak|nonumber)(?![a-zA-Z])"
     r"|\\(?:hspace|vspace|hskip|label|tag|color|textcolor)\*?\s*\{[^{}]*\}"
+    r"|\\(?:boxed|fbox)\s*\{\s*\}"
     r"|\\phantom\s*(?:\{[^{}]*\}|[^\\{}\s])"
 )
 _PERCENT = re.compile(

@@ -123,7 +123,7 @@ def _letters(run: str, before: Token | None, spaced: bool) -> list[Token]:
         return [Token("word", run, spaced)]
     if len(run) == 1:
         return [Token("letter", run, spaced)]
-    after_value = before is not None and before.kind in ("number", "}", ")", "command")
+    after_value = before is not None and before.kind in ("number", "}", ")", "command", "word")
     command = _ASCII_COMMANDS.get(run) or _ASCII_COMMANDS.get(run.lower() if len(run) > 3 else run)
     if command:
         return [Token("command", command, spaced)]

@@ -1,0 +1,76 @@
+"""Milliseconds a case of the MATH grader takes, warm: at sight, parsed and valued, with computer algebra.
+
+python benchmarks/bench_math_grader.py              a table over MATH's answers where NLAC_BENCH_DATA is set
+pytest benchmarks/bench_math_grader.py              the same kinds of case with pytest-benchmark
+"""
+
+import json
+import math
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nlac_bench.envs.math500_hard.grader import Grader
+
+CASES = {
+    "identical": (r"\frac{3}{4}", r"so it is \boxed{\frac{3}{4}}."),
+    "number": ("1234", r"\boxed{1,234}"),
+    "fraction": (r"\frac{3}{4}", "0.75"),
+    "radicals": (r"96-10\sqrt{21}", r"\frac{6\sqrt{1789-240\sqrt{21}}+8\sqrt{1236-240\sqrt{21}}}{5}"),
+    "polynomial": ("x^3-6x^2+11x-6", "(x-1)(x-2)(x-3)"),
+    "trigonometry": (r"\cos 2x", r"2\cos^2 x-1"),
+    "matrix": (r"\begin{pmatrix}1&1/2\\0&3\end{pmatrix}", r"\begin{pmatrix}1&0.5\\0&3\end{pmatrix}"),
+    "union": (r"(-\infty,2]\cup[3,\infty)", r"x\le 2 \text{ or } x\ge 3"),
+    "wrong": (r"\sqrt{51}", r"\boxed{\sqrt{52}}"),
+    "prose": ("42", "Step 1: add.\nStep 2: double.\nThe answer is 42."),
+    "integral": (r"\frac13", r"\int_0^1 x^2 \, dx"),
+}
+
+
+@pytest.fixture(scope="module")
+def grader() -> Iterator[Grader]:
+    with Grader() as one:
+        one.grade("x+1", "1+x")
+        yield one
+
+
+@pytest.mark.parametrize("name", CASES)
+def bench_grade(benchmark: Callable[..., Any], grader: Grader, name: str) -> None:
+    gold, pred = CASES[name]
+    grade = benchmark(grader.grade, gold, pred)
+    assert grade.correct is (name != "wrong")
+
+
+def _quantiles(ms: list[float]) -> str:
+    ms = sorted(ms)
+    at_99 = ms[max(0, math.ceil(0.99 * len(ms)) - 1)]
+    return f"median {statistics.median(ms):8.3f} ms   p99 {at_99:8.3f} ms   max {ms[-1]:8.1f} ms"
+
+
+def main() -> None:
+    with Grader() as grader:
+        begun = time.perf_counter()
+        grader.grade("x+1", "1+x")
+        print(f"{'first case, worker started':28} {1e3 * (time.perf_counter() - begun):.0f} ms")
+        for name, (gold, pred) in CASES.items():
+            print(f"{name:28} {_quantiles([grader.grade(gold, pred).ms for _ in range(50)])}")
+        folder = os.environ.get("NLAC_BENCH_DATA")
+        if not folder:
+            return
+        rows = (Path(folder) / "math" / "grader_cases_public.jsonl").read_text().splitlines()
+        cases = [json.loads(row) for row in rows]
+        print(f"{'other projects, ' + str(len(cases)):28} "
+              f"{_quantiles([grader.grade(row['gold'], row['pred']).ms for row in cases])}")  # fmt: skip
+        answers = [json.loads(row)["answer"] for row in (Path(folder) / "math" / "math500.jsonl").open()]
+        near = [f"{answer}+0" for answer in answers]
+        print(f"{'MATH-500, answer + 0':28} "
+              f"{_quantiles([grader.grade(gold, pred).ms for gold, pred in zip(answers, near, strict=True)])}")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""Grading a file: rows kept and in order, broken lines named, nothing half-written."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nlac_bench.envs.math500_hard.grade_file import grade_file
+from nlac_bench.errors import DataError
+
+
+def _write(path: Path, *lines: str | dict) -> Path:  # type: ignore[type-arg]
+    path.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines) + "\n")
+    return path
+
+
+def _read(path: Path) -> list[dict]:  # type: ignore[type-arg]
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_rows_are_kept_in_order_with_their_verdicts(tmp_path: Path) -> None:
+    rows = [
+        {"id": n, "gold": f"x+{n}", "pred": f"{n}+x" if n % 3 else "y", "note": {"a": [n]}}
+        for n in range(1, 200)
+    ]
+    out = tmp_path / "out.jsonl"
+    summary = grade_file(_write(tmp_path / "in.jsonl", *rows), out, workers=2)
+    graded = _read(out)
+    assert [{key: row[key] for key in ("id", "gold", "pred", "note")} for row in graded] == rows
+    assert [row["correct"] for row in graded] == [bool(n % 3) for n in range(1, 200)]
+    assert all(row["ms"] >= 0 and row["reason"] for row in graded)
+    assert summary["n"] == 199 and summary["correct"] == 133 and "accuracy" not in summary
+
+
+def test_summary_measures_the_grader(tmp_path: Path) -> None:
+    path = _write(
+        tmp_path / "in.jsonl",
+        {"gold": "5", "pred": "5", "expected": True},
+        {"gold": "5", "pred": "6", "expected": True},
+        {"gold": "5", "pred": r"\boxed{5}", "expected": False},
+        {"gold": "5", "pred": "6", "expected": False},
+        {"gold": "", "pred": "6", "expected": False},
+        {"gold": "42", "pred": "9^{9^{9^{9}}}", "expected": True},
+        {"gold": 5, "pred": 5.0},
+    )
+    summary = grade_file(path, tmp_path / "out.jsonl")
+    expected = {
+        "n": 7,
+        "correct": 3,
+        "ungraded": 2,
+        "false_positives": 1,
+        "false_negatives": 2,
+        "broken_lines": [],
+    }
+    assert {key: summary[key] for key in expected} == expected
+    assert summary["accuracy"] == pytest.approx(3 / 6)
+    assert 0 <= summary["ms_median"] <= summary["ms_p99"]
+    reasons = [row["reason"] for row in _read(tmp_path / "out.jsonl") if row["correct"] is None]
+    assert all(reason.startswith("ungraded: ") for reason in reasons)
+
+
+def test_broken_lines_are_named_and_not_fatal(tmp_path: Path) -> None:
+    good = {"gold": "5", "pred": "5"}
+    path = _write(
+        tmp_path / "in.jsonl",
+        good,
+        '{"gold": "5", "pre',
+        "",
+        "[1]",
+        {"gold": "5"},
+        {"gold": True, "pred": "5"},
+        good,
+    )
+    with path.open("ab") as file:
+        file.write(b'{"gold": "\xff", "pred": "5"}\n' + b"[" * 100_000 + b"\n")
+    summary = grade_file(path, tmp_path / "out.jsonl")
+    assert summary["n"] == 8 and summary["correct"] == 2 and summary["ungraded"] == 6
+    assert summary["broken_lines"] == [2, 4, 5, 6, 8, 9]
+    graded = _read(tmp_path / "out.jsonl")
+    assert [row["line"] for row in graded if "line" in row] == [2, 4, 5, 6, 8, 9]
+    assert all(f"line {row['line']}" in row["reason"] for row in graded if "line" in row)
+    assert graded[3]["gold"] == "5"  # what could be read of the row is kept
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    summary = grade_file(_write(tmp_path / "in.jsonl"), tmp_path / "out.jsonl")
+    assert summary["n"] == 0 and summary["ms_median"] is None
+    assert (tmp_path / "out.jsonl").read_text() == ""
+
+
+def test_files_that_cannot_be(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"absent\.jsonl"):
+        grade_file(tmp_path / "absent.jsonl", tmp_path / "out.jsonl")
+    path = _write(tmp_path / "in.jsonl", {"gold": "5", "pred": "5"})
+    with pytest.raises(DataError, match="overwrite itself"):
+        grade_file(path, tmp_path / "." / "in.jsonl")
+    with pytest.raises(DataError, match="nowhere"):
+        grade_file(path, tmp_path / "nowhere" / "out.jsonl")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["in.jsonl"]
