@@ -157,6 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "pass-k": pass_k_report,
         "paired": coverage_pairs.paired_report,
         "verdict": coverage_pairs.verdict_report,
+        "unlike": coverage_pairs.unlike_report,
         "power": coverage_pairs.power_report,
         "algorithms": coverage_pairs.algorithms_report,
     }

@@ -14,7 +14,7 @@ from nlac_bench.eval.distributions import t_quantile
 from nlac_bench.eval.intervals import Floats, paired_bounds
 from nlac_bench.eval.power import minimum_detectable_difference
 from nlac_bench.eval.significance import sign_flip_p
-from nlac_bench.eval.task_models import paired_differences
+from nlac_bench.eval.task_models import beta_binomial, paired_differences
 
 TASKS = (20, 50, 115, 134, 500)
 TRIALS = (1, 2, 4, 8)
@@ -86,6 +86,27 @@ def verdict_report(draws: int) -> str:
             f"| {tasks} | {trials} | {np.mean([f[0] for f in found]):.1%} | {worst[0]:.1%} | {worst[1]} | "
             f"{max(f[2] for f in found):.1%} | {max(f[3] for f in found):.1%} |"
         )
+    return "\n".join(lines)
+
+
+def unlike_report(draws: int) -> str:
+    """False alarms where the rates are equal but one side is erratic and the other always repeats itself.
+
+    A solves every task with the same chance, B solves some tasks always and the others never: the hardest
+    case for a test by task, because B's few large differences may all be missing from a sample.
+    """
+    rng = np.random.default_rng(5)
+    tasks = (20, 50, 115, 134)
+    lines = ["| rate | trials | " + " | ".join(f"{n} tasks" for n in tasks) + " |", "|---" * 6 + "|"]
+    for rate, trials in product((0.1, 0.3, 0.5), (4, 8)):
+        joint = np.outer(beta_binomial(trials, rate, 0.0), beta_binomial(trials, rate, 1.0))
+        chances = np.array([np.trace(joint, offset=-d) for d in range(-trials, trials + 1)])
+        row = []
+        for n in tasks:
+            samples = rng.multinomial(n, chances / chances.sum(), draws // _SLOW_SHARE).astype(float)
+            test, outside = _rejections(samples, n, trials)
+            row.append(f"{np.mean(test & outside):.1%}")
+        lines.append(f"| {rate:g} | {trials} | " + " | ".join(row) + " |")
     return "\n".join(lines)
 
 

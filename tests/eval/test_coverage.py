@@ -84,7 +84,7 @@ def test_paired_model_has_the_differences_it_says() -> None:
 
 
 def test_report_prints_its_tables(capsys: pytest.CaptureFixture[str]) -> None:
-    for section in ("success", "pass-k", "paired", "power", "algorithms"):
+    for section in ("success", "pass-k", "paired", "unlike", "power", "algorithms"):
         coverage.main(["--draws", "20", "--only", section])
         text = capsys.readouterr().out
         assert text.startswith(f"<!-- {section}: ")
