@@ -87,7 +87,7 @@ def make_text_env(text: str, **kwargs: Any) -> "TextEnv":
 
 
 def make_training_env(text: str, **kwargs: Any) -> "TextEnv":
-    """``make_text_env`` on the training split; the embedded one where the data have none (official airline)."""
+    """``make_text_env`` on the training split; the embedded one where data have none (official airline)."""
     try:
         return make_text_env(text, **{**kwargs, "split": "train"})
     except UnknownIdError:

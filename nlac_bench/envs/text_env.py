@@ -153,6 +153,10 @@ class TextEnv(gymnasium.Env[str, str]):
         """Schemas of the tools that the agent may call, in OpenAI's function format."""
         return ()
 
+    def conditions(self) -> dict[str, Any]:
+        """What else decides a score: rules, simulators and their prompts. Runs compare where these agree."""
+        return {}
+
     # --- Gymnasium ------------------------------------------------------------------------------
 
     def reset(

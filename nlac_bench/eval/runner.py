@@ -231,11 +231,8 @@ def _conditions(config: RunConfig, env: Any) -> dict[str, Any]:
             "split": env.split,
             "data_source": env.source.kind,
             "data_sha256": env.source.sha256,
+            **env.conditions(),
         }
-    for attribute, label in (("reward", "reward"), ("user_kind", "user"), ("oracle_kind", "oracle")):
-        value = getattr(env, attribute, None)
-        if isinstance(value, str):
-            conditions[label] = value
     if config.user_model is not None or config.replay is not None:
         conditions["simulator"] = {"model": config.user_model, "temperature": config.user_temperature}
     return conditions

@@ -134,6 +134,10 @@ class Math500HardEnv(TextEnv):
         """What the agent is asked to do and how the answer must be written."""
         return POLICY
 
+    def conditions(self) -> dict[str, Any]:
+        """The level."""
+        return {"level": self.level}
+
     def oracle_action(self) -> str:
         """The gold answer in a box, after a worked solution where the data has one."""
         problem = self._state.problem

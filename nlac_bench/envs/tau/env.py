@@ -17,6 +17,7 @@ from nlac_bench.envs.tau.sampling import gather, random_call
 from nlac_bench.envs.tau.selection import selected_tasks
 from nlac_bench.envs.tau.users.base import STOP, User, UserKind
 from nlac_bench.envs.tau.users.factory import REMOTE, default_user, make_user
+from nlac_bench.envs.tau.users.models import prompt_hashes
 from nlac_bench.envs.text_env import EndReason, Outcome, TextEnv
 from nlac_bench.types import ChatFn
 
@@ -206,6 +207,10 @@ class TauEnv(TextEnv):
     def tools(self) -> Sequence[dict[str, Any]]:
         """The domain's tools."""
         return self._domain.tools
+
+    def conditions(self) -> dict[str, Any]:
+        """The user (with the prompts of its model) and the reward."""
+        return {"user": self.user_kind, "user_prompts": prompt_hashes(self.user_kind), "reward": self.reward}
 
     # --- players without a model ----------------------------------------------------------------
 

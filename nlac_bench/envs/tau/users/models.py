@@ -6,6 +6,7 @@ thing differs on purpose: the original's ``react`` leaks the thought to the agen
 """
 
 import copy
+import hashlib
 from functools import cache
 from pathlib import Path
 from typing import ClassVar, Self
@@ -30,6 +31,15 @@ def prompt(name: str, **values: str) -> str:
 @cache
 def _template(name: str) -> str:
     return (_PROMPTS / f"{name}.txt").read_text(encoding="utf-8").strip()
+
+
+def prompt_hashes(kind: UserKind) -> dict[str, str]:
+    """sha256 of the prompt files, for a run's manifest; empty for users without a model."""
+    if kind not in ("llm", "react", "verify", "reflection"):
+        return {}
+    return {
+        path.stem: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(_PROMPTS.glob("*.txt"))
+    }
 
 
 class LLMUser:
