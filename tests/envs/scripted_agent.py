@@ -1,8 +1,8 @@
 """A rule-based shop agent that follows the policy and understands the user by language alone.
 
 It proves that tasks can be played through the user's replies: it authenticates, looks things up, asks for
-what is missing, refuses what policy forbids, asks for confirmation, acts and reports. It sees neither task nor
-script.
+what is missing, refuses what policy forbids, asks for confirmation, acts and reports. It sees
+neither task nor script.
 """
 
 import json

@@ -125,8 +125,7 @@ def _slots(goal: Goal) -> list[tuple[str, str]]:
             )
     if goal.address:
         slots.append(("new address", ", ".join(value for value in goal.address.values() if value)))
-    for leg in goal.legs:
-        slots.append(("flight", f"{leg.number} on {leg.date}"))
+    slots += [("flight", f"{leg.number} on {leg.date}") for leg in goal.legs]
     if goal.cabin:
         slots.append(("cabin", goal.cabin.replace("_", " ")))
     if goal.passengers:

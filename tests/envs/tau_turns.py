@@ -9,7 +9,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-
 from nlac_bench.envs.tau.embedded.retail_parts import AMOUNT
 from nlac_bench.envs.tau.embedded.retail_tasks import VOCABULARY
 from nlac_bench.envs.tau.scripted_intent import Goal, Item, Leg, Passenger, Payment, Person, Script

@@ -1,11 +1,10 @@
-"""The scripted user: what it understands, what it confirms, and that tasks can be played through its replies."""
+"""The scripted user: what it understands and confirms, and that tasks can be played through its replies."""
 
+import contextlib
 import dataclasses
 import random
-import sys
 import time
 from collections.abc import Coroutine, Iterator
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,13 +21,10 @@ from nlac_bench.envs.tau.scripted import MAX_REPLIES, ScriptedUser
 from nlac_bench.envs.tau.scripted_intent import Goal, Script
 from nlac_bench.envs.tau.users.base import STOP
 from nlac_bench.errors import DataError
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from scripted_agent import RetailAgent  # noqa: E402
-from scripted_airline_agent import AirlineAgent  # noqa: E402
-from tau_proposals import proposal, wrong_goals  # noqa: E402
-from tau_turns import SCRIPTS, turns  # noqa: E402
+from tests.envs.scripted_agent import RetailAgent
+from tests.envs.scripted_airline_agent import AirlineAgent
+from tests.envs.tau_proposals import proposal, wrong_goals
+from tests.envs.tau_turns import SCRIPTS, turns
 
 T = TypeVar("T")
 
@@ -149,10 +145,8 @@ def play(env: TauEnv, task_id: str) -> tuple[float, int, list[str]]:
         return heard[-1]
 
     agent = AirlineAgent if isinstance(env, TauAirlineEnv) else RetailAgent
-    try:
+    with contextlib.suppress(EpisodeOver):
         agent(say, lambda name, **kwargs: step(render_call(name, kwargs))).play(first)
-    except EpisodeOver:
-        pass
     return reward, steps, heard
 
 
@@ -206,7 +200,7 @@ def test_official_train_is_played_offline() -> None:
 @pytest.mark.official
 def test_official_train_parses_into_the_gold_calls() -> None:
     domain = load_official("retail")
-    tasks = [task for task in domain.tasks["train"]]
+    tasks = domain.tasks["train"]
     equal, calls = 0, 0
     for task in tasks:
         derived = gold_calls(script_of(task.instruction), domain.tables)
@@ -230,7 +224,7 @@ def test_other_official_tasks_have_no_scripted_user(name: str, split: str) -> No
     [
         ("", "does not follow the forms"),
         ("Your name is A B and your zip code is 12345. You are shy. Burn order #W1.", "cannot read"),
-        ("Your name is A B and your zip code is 12345. For #W1, modify Kite {__import__('os')} to {}; via paypal_1. ",
+        ("Your name is A B and your zip code is 1. For #W1, modify Kite {open('x')} to {}; via paypal_1. ",
          "cannot be read"),
         ("Your name is A B and your zip code is 12345. For #W1, change address to {'a': 1}. ", "not a list"),
         ("Your name is A B and your zip code is 12345. Return #W1 via cash: Kite; ", "no payment method"),

@@ -74,7 +74,8 @@ def script_of(instruction: str, vocabulary: Vocabulary | None = None) -> Script:
                 break
         else:
             raise DataError(
-                f"no scripted user for the instruction {instruction[:80]!r}: cannot read {text[at : at + 80]!r}"
+                f"no scripted user for the instruction {instruction[:80]!r}: "
+                f"cannot read {text[at : at + 80]!r}"
             )
     person = Person(head["first"], head["last"], email=head["email"], zip=head["zip"])
     openings: tuple[Literal["all"], Literal["request"]] = ("all", "request")

@@ -153,7 +153,7 @@ class ScriptedUser:
 
     def _answered(self, heard: Reading, goal: Goal) -> bool:
         """Whether the message looks like an answer to the user's question."""
-        return goal.kind == "ask" and not heard.wait and lines.looks_like(goal.answer, heard.claims)
+        return goal.kind == "ask" and lines.looks_like(goal.answer, heard.claims)
 
     def _refused(self, heard: Reading, goal: Goal) -> str:
         if goal.fallback:
@@ -171,8 +171,9 @@ class ScriptedUser:
             if check.objections(heard.claims, goal, self._script, self._now.goal):
                 return self._object(["kind"])
             return self._say_again(self._pick(lines.GO_ON))
-        if not check.fits(heard.claims, goal) and heard.refused:
-            return self._refused(heard, goal)
+        offered = check.names_action(heard.proposed) and not check.fits(heard.proposed, goal)
+        if heard.refused and (offered or not check.fits(heard.claims, goal)):
+            return self._refused(heard, goal)  # "I cannot cancel it. Would you like to return it instead?"
         if goal.change and (check.fits(heard.claims, goal) or not check.names_action(heard.claims)):
             return self._replace(goal.change, lines.MIND)
         wrong = check.objections(heard.claims, goal, self._script, self._now.goal)

@@ -71,6 +71,7 @@ _LAST_FOUR = re.compile(r"\b(?:ending|ends|last four|last 4)(?: digits)?(?: in| 
 _ZIP = re.compile(r"(?<![\d_#w-])\d{5}\b(?!-)")
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _FLIGHT_NUMBER = re.compile(r"\b[a-z]{2,3}\d{3}\b")
+_DATED = re.compile(r"\b([a-z]{2,3}\d{3})\b[^\n;,]{0,25}?(\d{4}-\d\d-\d\d)")
 _SOURCES: Mapping[str, re.Pattern[str]] = {
     "paypal": re.compile(r"\bpay ?pal\b"),
     "gift_card": re.compile(r"\bgift ?cards?\b|\bgift_card"),
@@ -83,6 +84,10 @@ _CABIN = {
     "business": re.compile(r"\bbusiness\b"),
 }
 _CARDINALS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+_BAGS = re.compile(rf"\b(\d{{1,2}}|no|{'|'.join(_CARDINALS)}) ((?:[a-z-]+ ){{0,2}}?)(?:bag|luggage|suitcase)")
+_MORE = re.compile(r"more|additional|extra|further|other")
 
 
 def objections(text: str, goal: Goal, script: Script, current: int) -> list[str]:
@@ -200,23 +205,36 @@ def _elsewhere(text: str, paid: Payment) -> bool:
 def _wrong_address(text: str, goal: Goal) -> bool:
     if not goal.address:
         return False
-    place = {key: value.lower() for key, value in goal.address.items()}
-    flat = re.sub(r"[,.\n]+ ?", " ", text)
+    place = {key: _short(value.lower()) for key, value in goal.address.items()}
+    flat = _short(text)
     zips = set(_ZIP.findall(flat))
-    street = re.sub(r"[,.]", "", place["address1"])
-    number, _, name = street.partition(" ")
-    if street in flat:
-        if zips and place["zip"] not in zips:
-            return True
-        unit = re.search(r"\b(?:apt|unit|suite|apartment|#) ?\.? ?(\d+)\b(?!\d)", flat)
-        if unit and unit[1] not in place["address2"].split():
-            return True
-        return bool(zips) and place["city"] not in flat
-    if zips:
+    number, _, name = place["address1"].partition(" ")
+    if not re.search(rf"(?<![\w-]){re.escape(place['address1'])}\b", flat):
+        return bool(zips) or bool(re.search(rf"\b(\d+ {re.escape(name)}|{number} [a-z]+ (st|rd|ln))\b", flat))
+    unit = re.search(r"\b(?:apt|unit|suite|apartment) (\d+)\b", flat)
+    if unit and unit[1] not in place["address2"].split():
         return True
-    return bool(re.search(rf"\b\d+ {re.escape(name)}", flat)) or bool(
-        re.search(rf"\b{number} [a-z]+ (street|road|lane)", flat)
+    if not zips:
+        return False
+    state = re.search(rf"\b([a-z]{{2}}) {place['zip']}", flat)
+    return (
+        place["zip"] not in zips
+        or place["city"] not in flat
+        or place["address2"] not in flat
+        or (state is not None and state[1] != place["state"])
     )
+
+
+def _short(text: str) -> str:
+    """An address without punctuation and with the post's abbreviations."""
+    return _STREETS.sub(lambda found: _ABBREVIATED[found[0]], re.sub(r"[,.\n#]+ ?| +", " ", text))
+
+
+_ABBREVIATED = {
+    "street": "st", "road": "rd", "lane": "ln", "avenue": "ave", "drive": "dr", "court": "ct", "place": "pl",
+    "square": "sq", "apartment": "apt", "boulevard": "blvd",
+}  # fmt: skip
+_STREETS = re.compile(rf"\b({'|'.join(_ABBREVIATED)})\b")
 
 
 def _wrong_cabin(text: str, goal: Goal) -> bool:
@@ -231,6 +249,9 @@ def _wrong_flights(text: str, goal: Goal) -> bool:
     if not goal.legs:
         return False
     target = _after_to(text) if goal.kind == "change_flights" else text
+    dated = dict(_DATED.findall(target))
+    if any(dated.get(leg.number.lower(), leg.date) != leg.date for leg in goal.legs):
+        return True
     numbers = set(_FLIGHT_NUMBER.findall(target))
     wanted = {leg.number.lower() for leg in goal.legs}
     if numbers and not wanted <= numbers:
@@ -244,15 +265,13 @@ def _wrong_flights(text: str, goal: Goal) -> bool:
 def _wrong_bags(text: str, goal: Goal) -> bool:
     if goal.bags is None:
         return False
-    said = set()
-    for count in re.findall(
-        rf"\b(\d{{1,2}}|no|{'|'.join(_CARDINALS)}) (?:[a-z-]+ ){{0,2}}?(?:bag|luggage|suitcase)",
-        text,
-    ):
-        said.add(0 if count == "no" else _CARDINALS.index(count) if count in _CARDINALS else int(count))
+    said: set[int] = set()
+    for count, more in _BAGS.findall(text):
+        if not _MORE.search(more):  # "two more bags" says nothing about all of them
+            said.add(0 if count == "no" else _CARDINALS.index(count) if count in _CARDINALS else int(count))
     for count in re.findall(r"\b(?:bags?|baggages?|luggage)(?: in all| in total)?: ?(\d{1,2})\b", text):
         said.add(int(count))
-    return bool(said) and goal.bags not in said
+    return goal.bags not in said if said else False
 
 
 def _wrong_passengers(text: str, goal: Goal, person: Person) -> bool:

@@ -1,6 +1,6 @@
 """The patterns by which a scripted user understands agents: normalised text, one sentence at a time.
 
-No pattern nests repetitions, so that searching takes linear time.
+They are applied to at most a few thousand characters (``scripted_reading.MAX_READ_CHARS``).
 """
 
 import re
@@ -112,7 +112,8 @@ ASK = any_of(
 """A sentence that asks for something without a question mark."""
 
 CONFIRM = any_of(
-    r"(?<!for )(?<!for your )\bconfirm(?!ed)", r"\bconfrim", r"\bcomfirm", r"\bcnofirm", r"\byes ?/ ?no\b", r"\byes or no\b", r"\(yes",
+    r"(?<!for )(?<!for your )\bconfirm(?!ed)", r"\bconfrim", r"\bcomfirm", r"\bcnofirm",
+    r"\byes ?/ ?no\b", r"\byes or no\b", r"\(yes",
     r'\"yes\"', r"'yes'", r"\by/n\b", r"\b(reply|say|type|answer|respond)( with)?( a)?( simple)? yes\b",
     r"\b(shall|should|may|can|could|ought) (i|we) (now |then |just |please )?(go|proceed|"
     r"continue|cancel|return|process|submit|do|make|exchange|modify|change|update|place|book|"
@@ -130,6 +131,8 @@ CONFIRM = any_of(
     r"\b(correct|right|ok|okay|k|agreed|alright|good|fine|yes)\?$",
     r"\b(do|would|if) you (agree|approve|authori[sz]e|consent|accept)", r"\bunless you object",
     r"\b(sure|ok|okay|happy|fine|all ?right|good|comfortable) with (that|this|it|you)\b", r"\bare you sure\b",
+    r"\bwould you like (this|it|that|these|them) to\b",
+    r"\bwould you like to (book|cancel|return|exchange|swap|change|modify|update) (it|this|that|them)\b",
     r"\bsay the word\b", r"\bdo you want to know\b", r"\bask(ing)? (me )?(about|for) .*, (correct|right)\?",
     r"\byour (approval|permission|consent|go-ahead|ok|okay|confirmation|authori[sz]ation)\b",
     r"\bready (for me )?to\b.*\?", r"\bgood to go\b",
@@ -139,7 +142,8 @@ CONFIRM = any_of(
 """Asks for a yes."""
 
 ASSENT = any_of(
-    r"\b(if|once|when|as soon as) you (confirm|agree|approve|say yes|give)\b", r"\b(if|once|when|after) confirmed\b",
+    r"\b(if|once|when|as soon as) you (confirm|agree|approve|say yes|give)\b",
+    r"\b(if|once|when|after) confirmed\b",
 )  # fmt: skip
 """Says that all depends on a yes."""
 
@@ -196,7 +200,8 @@ REFUSED = any_of(
     r"\bagainst (our|the|my|company) ?(\w+ )?(policy|policies|rules)",
     r"\bpolicy (does not|doesn't|forbids|prohibits)",
     r"\b(does not|doesn't|do not|don't) (allow|permit|qualify|meet|offer|cover)",
-    r"\bmust (decline|refuse|deny)", r"\bhave to (decline|refuse|deny)", r"\bno longer (be|possible|available)\b",
+    r"\bmust (decline|refuse|deny)", r"\bhave to (decline|refuse|deny)",
+    r"\bno longer (be|possible|available)\b",
     r"\bonly (pending|delivered) orders?\b",
     r"\bonly be (cancelled|canceled|returned|modified|changed|exchanged|refunded)\b",
     r"\b(can|could|may|must) only (go|be|use|pay|receive|accept)\b", r"\bnot (enough|sufficient)\b",
@@ -211,8 +216,10 @@ REGRET = any_of(
 """Says no, unless it leads to a question."""
 
 CAVEAT = any_of(
-    r"\b(without|until|unless) (your|you|a|an|first|i|we|having|confirm|verif|know)", r"\bundone\b",
-    r"\breversed?\b", r"\bonce (this|it|the|an?|that)\b", r"\bafter (this|that|the|it|you|an?|i)\b",
+    r"\b(without|until|unless) (your|you|an?|first|i|we|having|confirm\w*|verif\w*|know\w*)\b", r"\bundone\b",
+    r"\breversed?\b",
+    r"\bonce (this|it|the|an?|that)\b(?! (has|have|is|was|been|already|\w+ (has|have|is) been)? ?"
+    r"(been )?(delivered|shipped|processed|paid))", r"\bafter (this|that|the|it|you|an?|i)\b",
     r"\bafterwards?\b", r"\bonly be (called|done|used|requested|made|performed) once\b", r"\bonly once\b",
     r"\bbefore (i|we) can\b", r"\b(5|five)( ?- ?| to )(7|seven)\b", r"\bagain later\b",
     r"\bno further changes\b", r"\bcannot be (changed|modified) (later|again)\b",
@@ -265,6 +272,8 @@ REPORT = any_of(
     r"returned|exchanged|modified|updated|changed|switched|swapped|set|booked|upgraded|"
     r"downgraded|added|sent|issued|processed|submitted|completed|initiated|requested|placed|"
     r"made|moved|replaced|done|refunded|filed|put|corrected)\b",
+    r"\bi went ahead and\b",
+    r"^(\W*(your )?(order|reservation|booking) \S+ |\W*)(cancell?ed|updated|exchanged|returned)\b",
     r"\bsuccessful(ly)?\b",
     r"\b(is|are|was|were) (now |all )?(cancell?ed|returned|exchanged|modified|updated|changed|"
     r"switched|swapped|booked|upgraded|downgraded|added|sent|issued|processed|submitted|"

@@ -1,8 +1,8 @@
 """What a scripted user understands of an agent's message: which acts it performs and what it asks for.
 
 Understanding is by sentence and keyword, so that it holds for free wording: questions, lists, summaries,
-typing errors. It never sees the database. Patterns have no nested repetition, and long messages are cut, so reading
-takes linear time.
+typing errors. It never sees the database. Long messages are cut, so that reading takes
+bounded time.
 """
 
 import re
@@ -20,12 +20,13 @@ class Reading:
     """An agent's message as understood.
 
     ``text`` is normalised, ``claims`` are those sentences that state or propose something (no open questions,
-    no caveats, nothing about what stays as it is), ``reports`` those that say something has been done, and
-    ``asks`` the topics of open questions.
+    no caveats, nothing about what stays as it is), ``proposed`` those of them that ask for a yes, ``reports``
+    those that say something has been done, and ``asks`` the topics of open questions.
     """
 
     text: str
     claims: str
+    proposed: str
     reports: str
     asks: frozenset[str]
     confirm: bool
@@ -56,7 +57,9 @@ def read(message: str) -> Reading:
     """Understand ``message``."""
     text = normalise(message)
     asks: set[str] = set()
-    claims, reports = [], []
+    claims: list[str] = []
+    proposed: list[str] = []
+    reports: list[str] = []
     confirm = refused = not_found = more = False
     listing = False  # the lines of a list belong to the question or the claim that introduces it
     for sentence in _sentences(text):
@@ -74,9 +77,12 @@ def read(message: str) -> Reading:
             pattern.REGRET.search(sentence) and not pattern.ASK.search(sentence)
         ):
             refused = True
-        if pattern.CONFIRM.search(sentence) and not _open(sentence):
+        if (pattern.CONFIRM.search(sentence) or _nudge(sentence)) and not _open(sentence):
             confirm = True
             claims.append(sentence)
+            proposed.append(sentence)
+            listing = False
+        elif pattern.WAIT.search(sentence) and not sentence.endswith("?"):
             listing = False
         elif listing and bullet:
             asks |= _topics(sentence)
@@ -99,6 +105,7 @@ def read(message: str) -> Reading:
     return Reading(
         text=text,
         claims="\n".join(claims),
+        proposed="\n".join(proposed),
         reports="\n".join(reports),
         asks=frozenset(asks),
         confirm=confirm,
@@ -122,6 +129,11 @@ def _open(sentence: str) -> bool:
     if pattern.CONFIRM_SLOT.search(sentence) and not pattern.VALUE.search(sentence):
         return True
     return bool(pattern.CHOICE.search(sentence)) and not pattern.YES_NO.search(sentence)
+
+
+def _nudge(sentence: str) -> bool:
+    """A question of a word or two about nothing in particular: "Proceed?", "Shall I?"."""
+    return sentence.endswith("?") and len(sentence.split()) <= 3 and not _topics(sentence)
 
 
 def _asking(sentence: str) -> bool:
