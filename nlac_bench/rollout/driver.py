@@ -205,7 +205,7 @@ class Driver:
         actor = self.agent.begin(player.unwrapped, spec.seed)
         total = Usage()
         while True:
-            await asyncio.sleep(0)  # models and environments that never wait must not starve the others
+            turns_before = self.spent.turns
             turn = await actor.act(observation, info)
             total = total + turn.usage
             self.spent.turns += 1
@@ -227,11 +227,15 @@ class Driver:
             reached = self.spent.exceeded(self.run_limits)
             if reached is not None:
                 self.abort(f"run_{reached}")
-                continue  # the cancellation arrives at the next await
+                await asyncio.sleep(0)  # where the cancellation arrives
             reached = self.limits.exceeded(len(episode.turns), total)
             if reached is not None:
                 _cut(episode, reached)
                 return
+            if self.spent.turns == turns_before + 1:
+                # Nobody else came to play: neither model nor environment waited, so give way here. Always
+                # to do so would chain episodes that wake together into waves that wait for each other.
+                await asyncio.sleep(0)
 
     def _time_alarm(self) -> asyncio.TimerHandle | None:
         """Stops the run when its time is up, also while every episode waits for a model."""

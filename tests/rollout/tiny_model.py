@@ -15,7 +15,8 @@ TEMPLATE = """\
 {% endfor %}<|im_end|>
 {% endif %}
 {%- for message in messages %}
-{%- if message.role not in ['system', 'user', 'assistant', 'tool'] %}{{ raise_exception('unknown role') }}{% endif -%}
+{%- if message.role not in ['system', 'user', 'assistant', 'tool'] %}
+{{- raise_exception('unknown role') }}{% endif -%}
 <|im_start|>{{ message.role }}
 {% set content = message.content or '' %}
 {%- if message.role == 'assistant' and '</think>' in content %}{{ content.split('</think>')[-1] }}

@@ -1,0 +1,138 @@
+"""The driver: 1,000 τ-retail episodes at once against the ideal and against thread pools, and its own cost.
+
+The policy is the agent ``act`` on a stub engine that waits (``asyncio.sleep``) instead of computing; the
+environment, its scripted user, prompts, budgets and records are the real ones. CPU seconds are
+``time.process_time``, so that other load on the machine does not count.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from nlac_bench.agents.registry import AgentContext, make
+from nlac_bench.envs import registry
+from nlac_bench.rollout.driver import Driver, EpisodeSpec
+from nlac_bench.rollout.engine import Sample, SampleRequest, Slot, WeightSource
+from nlac_bench.rollout.limits import Limits
+from nlac_bench.types import Episode, Usage
+
+EPISODES, TURNS, LATENCY = 1000, 30, 1.0
+SAYINGS = (
+    "Could you tell me your name and zip code, please?",
+    '{"name": "list_all_product_types", "arguments": {}}',
+    '{"name": "get_user_details", "arguments": {"user_id": "nobody_1"}}',
+    "What would you like me to do?",
+    '{"name": "calculate", "arguments": {"expression": "2 * (3 + 4)"}}',
+)
+
+
+class StubEngine:
+    """Says the same few things in turn after ``latency`` seconds."""
+
+    def __init__(self, latency: float) -> None:
+        self.latency = latency
+
+    async def sample(self, request: SampleRequest) -> list[Sample]:
+        if self.latency:
+            await asyncio.sleep(self.latency)
+        return [Sample(saying(len(request.messages or ()) // 2 - 1), "stop", usage=Usage(1, 100, 20))]
+
+    async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
+        raise NotImplementedError
+
+    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
+        raise NotImplementedError
+
+
+def saying(turn: int) -> str:
+    return SAYINGS[turn % len(SAYINGS)]
+
+
+def make_env() -> Any:
+    return registry.make("tau_retail")
+
+
+def specs(count: int) -> list[EpisodeSpec]:
+    ids = make_env().unwrapped.task_ids
+    return [EpisodeSpec("tau_retail", ids[i % len(ids)], i // len(ids), i) for i in range(count)]
+
+
+def drive(latency: float, concurrency: int, episodes: int) -> tuple[int, float, float]:
+    """(steps, wall seconds, CPU seconds) of the driver."""
+    planned = specs(episodes)
+
+    async def run() -> tuple[int, float, float]:
+        agent = make("act", AgentContext(engine=StubEngine(latency)))
+        driver = Driver(agent, make_env, concurrency=concurrency, limits=Limits(turns=TURNS))
+        wall, cpu, steps = time.perf_counter(), time.process_time(), 0
+        async for result in driver.run(planned):
+            assert isinstance(result, Episode) and result.end_reason, result
+            steps += len(result.turns)
+        return steps, time.perf_counter() - wall, time.process_time() - cpu
+
+    return asyncio.run(run())
+
+
+def play_plainly(env: Any, spec: EpisodeSpec, latency: float) -> int:
+    """The same episode without a harness: no prompts, no records, no budgets."""
+    env.reset(seed=spec.seed, options={"task_id": spec.task_id})
+    for turn in range(TURNS):
+        if latency:
+            time.sleep(latency)
+        *_, terminated, truncated, _ = env.step(saying(turn))
+        if terminated or truncated:
+            return turn + 1
+    return TURNS
+
+
+def thread_pool(latency: float, threads: int, episodes: int) -> tuple[int, float, float]:
+    planned = specs(episodes)
+    envs = [make_env() for _ in range(threads)]
+
+    def play(spec: EpisodeSpec) -> int:
+        env = envs.pop()
+        try:
+            return play_plainly(env, spec, latency)
+        finally:
+            envs.append(env)
+
+    wall, cpu = time.perf_counter(), time.process_time()
+    with ThreadPoolExecutor(threads) as pool:
+        steps = sum(pool.map(play, planned))
+    return steps, time.perf_counter() - wall, time.process_time() - cpu
+
+
+def test_latency_of_1_s(benchmark: Any) -> None:
+    """Ideal: every step takes exactly the latency, 1,000 at a time."""
+    steps, wall, cpu = benchmark.pedantic(drive, args=(LATENCY, EPISODES, EPISODES), rounds=1)
+    ideal = steps / EPISODES * LATENCY  # the script ends every episode on the same turn
+    pooled = {
+        threads: thread_pool(LATENCY, threads, EPISODES if threads > 64 else 64) for threads in (64, 1000)
+    }
+    benchmark.extra_info |= {
+        "steps": steps, "wall_s": wall, "cpu_s": cpu, "of_ideal": ideal / wall, "steps_per_s": steps / wall,
+        "pool_64_steps_per_s": pooled[64][0] / pooled[64][1],
+        "pool_1000_steps_per_s": pooled[1000][0] / pooled[1000][1], "limit": 0.95,
+    }  # fmt: skip
+    assert steps > EPISODES * 20
+    assert ideal / wall >= 0.95
+
+
+def test_no_latency(benchmark: Any) -> None:
+    """How many steps one core drives, and what of a step's time is the harness's own."""
+    episodes = 500
+    steps, wall, cpu = benchmark.pedantic(drive, args=(0.0, 64, episodes), rounds=1)
+    env, planned = make_env(), specs(episodes)
+    bare = time.process_time()
+    bare_steps = sum(play_plainly(env, spec, 0.0) for spec in planned)
+    bare = (time.process_time() - bare) / bare_steps
+    pool_steps, pool_wall, pool_cpu = thread_pool(0.0, 64, episodes)
+    benchmark.extra_info |= {
+        "steps": steps, "steps_per_cpu_s": steps / cpu, "steps_per_wall_s": steps / wall,
+        "harness_us_per_step": (cpu / steps - bare) * 1e6, "environment_us_per_step": bare * 1e6,
+        "pool_64_steps_per_cpu_s": pool_steps / pool_cpu, "pool_64_steps_per_wall_s": pool_steps / pool_wall,
+        "aim": 5000,
+    }  # fmt: skip
+    assert steps / cpu >= 2000
