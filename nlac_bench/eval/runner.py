@@ -95,25 +95,30 @@ async def play(
         limits=Limits(turns=config.max_turns, seconds=config.max_seconds),
         run_limits=Limits(cost=config.max_cost),
     )
-    planned = {item.seed: item for item in writer.folder.plan}
-    named = isinstance(prepared.make_env().unwrapped, TextEnv)
+    named = isinstance(prepared.make_env().unwrapped, TextEnv)  # others have no tasks to ask for by name
+    planned = {(_name(item, named), item.trial, item.seed): item for item in writer.folder.plan}
     with graceful_interrupt(driver):
         for _ in range(2):
             specs = [
-                EpisodeSpec(config.env, item.task_id if named else None, item.trial, item.seed)
-                for item in writer.owed()
+                EpisodeSpec(config.env, _name(item, named), item.trial, item.seed) for item in writer.owed()
             ]
             if not specs or driver.stopped:
                 break
             async with aclosing(driver.run(specs)) as results:
                 async for result in results:
                     if isinstance(result, Failure):
-                        writer.record_failure(planned[result.spec.seed], result)
+                        spec = result.spec
+                        writer.record_failure(planned[spec.task_id, spec.trial, spec.seed], result)
                     else:
-                        result.task_id = planned[result.seed].task_id
+                        if not named:
+                            result.task_id = planned[None, result.trial, result.seed].task_id
                         writer.append(result)
                     on_result(result)
     return driver
+
+
+def _name(item: Planned, named: bool) -> str | None:
+    return item.task_id if named else None
 
 
 def policy_engine(config: RunConfig) -> Engine | None:
