@@ -7,7 +7,23 @@ from nlac_bench.envs.twenty_questions.words import verb_key
 Words = tuple[str, ...]
 
 _BE = ("is", "are", "was", "were")
-_DO = ("do", "does", "did", "can", "could", "would", "will", "may", "might", "must", "should", "shall", "has", "have", "had")
+_DO = (
+    "do",
+    "does",
+    "did",
+    "can",
+    "could",
+    "would",
+    "will",
+    "may",
+    "might",
+    "must",
+    "should",
+    "shall",
+    "has",
+    "have",
+    "had",
+)
 
 # Rewritten on the sentence's tokens joined by spaces, in this order, again and again until nothing changes.
 _REWRITES = [
@@ -73,7 +89,9 @@ _PROPERTIES = {
     "function": "purpose", "use": "purpose", "habitat": "habitat", "size": "size", "surface": "texture",
     "taste": "texture", "price": "size", "job": "purpose", "flavor": "texture", "exterior": "texture",
 }  # fmt: skip
-_PROPERTY_ADJECTIVES = frozenset("main primary natural usual overall principal typical common basic only".split())
+_PROPERTY_ADJECTIVES = frozenset(
+    "main primary natural usual overall principal typical common basic only".split()
+)
 
 
 def normal_form(words: Words) -> tuple[Words, bool]:
@@ -126,7 +144,11 @@ def subject(words: Words) -> tuple[str, Words]:
         return "it", ("is", *rest[1:]) if first in _BE else _after(first, rest[1:])
     if rest[0] == "its":
         return "its", rest[1:]
-    if rest[0] == "a" and len(rest) > 2 and property_kind(rest[1:2]) in ("color", "shape", "texture", "material"):
+    if (
+        rest[0] == "a"
+        and len(rest) > 2
+        and property_kind(rest[1:2]) in ("color", "shape", "texture", "material")
+    ):
         return "its", rest[1:] if "it" not in rest else (rest[1], *rest[rest.index("it") + 1 :])
     if rest[0] == "a" and "of" in rest and "it" in rest[1:5]:  # "is the color of it red"
         i = rest.index("it")
@@ -135,7 +157,11 @@ def subject(words: Words) -> tuple[str, Words]:
         return "there", rest[1:]
     if rest[0] == "you" and len(rest) > 1:
         return "you", rest[1:]
-    if rest[0] in ("most", "many", "all", "other", "one", "single") and rest[1:2] == ("you",) and len(rest) > 2:
+    if (
+        rest[0] in ("most", "many", "all", "other", "one", "single")
+        and rest[1:2] == ("you",)
+        and len(rest) > 2
+    ):
         return "you", rest[2:]
     if first in _DO:
         return "other", rest
@@ -177,8 +203,12 @@ def condition(words: Words) -> int:
     It only says what everyone assumes anyway: "does it bounce when you drop it" is "does it bounce".
     """
     for i, word in enumerate(words[1:], 1):
-        if word in ("when", "if", "while", "once", "after", "before") and words[i + 1 : i + 2] and (
-            words[i + 1] in ("you", "it", "a") or verb_key(words[i + 1]) != words[i + 1]
+        following = words[i + 1] if i + 1 < len(words) else ""
+        clause = following in ("you", "it") or (
+            following.endswith("ing") and verb_key(following) != following
+        )
+        if (word in ("when", "if", "while", "once", "after", "before") and clause) or (
+            word in ("when", "if") and following == "a"
         ):
             return i
     return 0
@@ -192,4 +222,8 @@ def property_kind(words: Words) -> str | None:
 
 def is_participle(word: str) -> bool:
     """Whether ``word`` may be a past participle."""
-    return word in _PARTICIPLES or (word.endswith("ed") and len(word) > 4) or (word.endswith("ing") and verb_key(word) != word)
+    return (
+        word in _PARTICIPLES
+        or (word.endswith("ed") and len(word) > 4)
+        or (word.endswith("ing") and verb_key(word) != word)
+    )

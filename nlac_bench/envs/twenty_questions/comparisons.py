@@ -101,7 +101,17 @@ class Comparisons:
     def yardstick(self, words: Words) -> tuple[float, float, float] | None:
         """Size rank, cm and kg of what ``words`` name ("a cat", "your hand", "the average person")."""
         key = tuple(noun_key(w) for w in words if w not in ("a", "its"))
-        while key and key[0] in ("average", "typical", "standard", "adult", "normal", "regular", "size", "grown", "full"):
+        while key and key[0] in (
+            "average",
+            "typical",
+            "standard",
+            "adult",
+            "normal",
+            "regular",
+            "size",
+            "grown",
+            "full",
+        ):
             if key in self.yardsticks:
                 break
             key = key[1:]
@@ -147,7 +157,12 @@ class Comparisons:
             return None
         word = head[0]
         amount = quantity(tail)
-        for table, measure in ((_WEIGHT, "weight"), (_HEIGHT, "height"), (_LENGTH, "length"), (_PRICE, "price")):
+        for table, measure in (
+            (_WEIGHT, "weight"),
+            (_HEIGHT, "height"),
+            (_LENGTH, "length"),
+            (_PRICE, "price"),
+        ):
             if word in table:
                 comparison = self._flip(table[word], sign)
                 if amount is not None:
@@ -168,7 +183,7 @@ class Comparisons:
         return None
 
     def same_size(self, words: Words) -> Formula | None:
-        """"The size of a …"."""
+        """ "The size of a …"."""
         reference = self.yardstick(words)
         return None if reference is None else BulkCompare("=", reference[0], reference[1])
 

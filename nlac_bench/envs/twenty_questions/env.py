@@ -12,7 +12,13 @@ from nlac_bench.envs.text_env import Outcome, TextEnv
 from nlac_bench.envs.twenty_questions import player
 from nlac_bench.envs.twenty_questions.games import games
 from nlac_bench.envs.twenty_questions.official import official_world
-from nlac_bench.envs.twenty_questions.oracles import KnowledgeOracle, LLMOracle, Oracle, Recorder, ReplayOracle
+from nlac_bench.envs.twenty_questions.oracles import (
+    KnowledgeOracle,
+    LLMOracle,
+    Oracle,
+    Recorder,
+    ReplayOracle,
+)
 from nlac_bench.envs.twenty_questions.sentence import find_question
 from nlac_bench.envs.twenty_questions.words import MAX_TOKENS
 from nlac_bench.envs.twenty_questions.world import World, embedded_world
@@ -33,7 +39,7 @@ OPENING = (
 RULES = (
     "You are playing twenty questions. The other player is thinking of an everyday object, and you have to "
     "find out which one. Each turn, ask exactly one question that can be answered with yes or no; write "
-    "nothing else. When you think you know the object, name it in a question, such as \"Is it a ...?\". You "
+    'nothing else. When you think you know the object, name it in a question, such as "Is it a ...?". You '
     "win when you name the right object within 20 questions; the fewer questions you need, the better. A "
     "message that is not a yes/no question also counts as one of the 20."
 )
@@ -255,7 +261,9 @@ def _oracle(
     name: OracleName, world: World, chat: ChatFn | None, recording: str | os.PathLike[str] | None
 ) -> Oracle:
     if (chat is not None) != (name == "llm"):
-        raise ValueError(f"oracle={name!r} with chat={chat!r}: chat is how oracle='llm', and it alone, reaches its model")
+        raise ValueError(
+            f"oracle={name!r} with chat={chat!r}: chat is how oracle='llm', and it alone, reaches its model"
+        )
     if name == "replay":
         if recording is None:
             raise ValueError("oracle='replay' needs recording=, the file of recorded answers")

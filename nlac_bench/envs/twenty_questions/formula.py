@@ -25,7 +25,7 @@ class Attr:
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """"It is a …" with a noun that may name an object, a category, or both. The only way to guess."""
+    """ "It is a …" with a noun that may name an object, a category, or both. The only way to guess."""
 
     key: tuple[str, ...]
 

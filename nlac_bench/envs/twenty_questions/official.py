@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from nlac_bench.envs.datasets import Dataset, DataSource, open_dataset
+from nlac_bench.envs.twenty_questions.formula import Attr
 from nlac_bench.envs.twenty_questions.implications import close
 from nlac_bench.envs.twenty_questions.knowledge import KB, Attribute, KnowledgeBase, embedded, phrase_key
-from nlac_bench.envs.twenty_questions.lexicon import Lexicon, name_key
+from nlac_bench.envs.twenty_questions.lexicon import Lexicon, embedded_lexicon, name_key
 from nlac_bench.envs.twenty_questions.world import World
 from nlac_bench.errors import DataError
 
@@ -44,13 +45,16 @@ def official_world(data: str) -> tuple[World, DataSource]:
     """
     dataset = open_objects(data)
     things = dataset.parse(FILES[0], _things)
-    senses = {row["unique_id"]: _sense(row, FILES[1]) for row in dataset.jsonl(FILES[1])}
+    rows = dataset.jsonl(FILES[1])
     if not things:
         raise DataError(f"{dataset.folder / FILES[0]} lists no objects")
     try:
+        senses = {row["unique_id"]: row for row in rows}
         return _build(things, senses, data, dataset.source.sha256), dataset.source
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(f"{dataset.folder}: not in the format of this data set ({type(error).__name__}: {error})") from error
+        raise DataError(
+            f"{dataset.folder}: not in the format of this data set ({type(error).__name__}: {error})"
+        ) from error
 
 
 def _things(raw: bytes) -> list[dict[str, str]]:
@@ -63,18 +67,12 @@ def _things(raw: bytes) -> list[dict[str, str]]:
     return rows
 
 
-def _sense(row: Any, file: str) -> Any:
-    if not isinstance(row, dict) or not {"ancestors", "members", "parts"} <= set(row):
-        raise DataError(f"{file}: {str(row)[:80]} lacks ancestors, members or parts")
-    return row
-
-
 def _build(things: list[dict[str, str]], senses: dict[str, Any], data: str, sha256: str) -> World:
     base = embedded()
     n = len(things)
     words = tuple(row["word"] for row in things)
     ancestors: dict[str, np.ndarray] = {}
-    parts: dict[str, np.ndarray] = {}
+    parts: dict[tuple[str, str], np.ndarray] = {}
     has_sense = np.zeros(n, dtype=bool)
     for i, row in enumerate(things):
         sense = senses.get(row["unique_id"])
@@ -83,21 +81,23 @@ def _build(things: list[dict[str, str]], senses: dict[str, Any], data: str, sha2
         has_sense[i] = True
         for lemma in {lemma for group in sense["ancestors"] for lemma in group}:
             ancestors.setdefault(lemma.lower(), np.zeros(n, dtype=bool))[i] = True
-        for _, lemma in sense["parts"]:
-            parts.setdefault(lemma.lower(), np.zeros(n, dtype=bool))[i] = True
+        for kind, lemma in sense["parts"]:
+            role = "material" if kind == "substance" else "have"
+            parts.setdefault((role, lemma.lower()), np.zeros(n, dtype=bool))[i] = True
     categories: dict[str, np.ndarray] = {}
     for i, row in enumerate(things):
         for category in filter(None, (c.strip() for c in row["categories"].split(";"))):
             categories.setdefault(category, np.zeros(n, dtype=bool))[i] = True
 
     cells = _mapped(base, categories, ancestors, has_sense)
-    same = _same_objects(base, things, senses, cells)
+    same = _same_objects(base, things, cells)
     for i, j in same.items():
         cells[:, i] = base.cells[:, j]
+    own_parts = _listed_parts(base, parts, cells)
     close(cells, base.row)
     attributes = list(base.attributes)
-    attributes += [Attribute(id=f"part:{p}", ask=f"Does it have {_a(p)}?", phrases={}) for p in parts]
-    cells = np.concatenate([cells, np.array([m.astype(np.int8) for m in parts.values()]).reshape(-1, n)])
+    attributes += [Attribute(id=f"part:{p}", ask=f"Does it have {_a(p)}?", phrases={}) for p in own_parts]
+    cells = np.concatenate([cells, np.array([m.astype(np.int8) for m in own_parts.values()]).reshape(-1, n)])
 
     more_nouns: dict[tuple[str, ...], np.ndarray] = {}
     for lemma, mask in (*ancestors.items(), *categories.items()):
@@ -122,12 +122,15 @@ def _build(things: list[dict[str, str]], senses: dict[str, Any], data: str, sha2
     )
     nouns = {name_key(x) for names in (words, *aliases) for x in names} | set(more_nouns) | base.foreign
     nouns |= {name_key(x) for names in (base.names, *base.aliases) for x in names}
-    lexicon = Lexicon(base.attributes, nouns, {phrase_key(p): f"part:{p}" for p in parts})
+    lexicon = Lexicon(base.attributes, nouns, {phrase_key(p): f"part:{p}" for p in own_parts})
     return World(kb, lexicon, data, more_nouns)
 
 
 def _mapped(
-    base: KnowledgeBase, categories: dict[str, np.ndarray], ancestors: dict[str, np.ndarray], known: np.ndarray
+    base: KnowledgeBase,
+    categories: dict[str, np.ndarray],
+    ancestors: dict[str, np.ndarray],
+    known: np.ndarray,
 ) -> np.ndarray:
     """The cells that ``kb/official.toml`` decides, ``int8 [attributes, objects]``."""
     n = len(known)
@@ -145,10 +148,35 @@ def _mapped(
     return cells
 
 
-_SENSE_CHECKS = ("animal", "food", "vehicle", "furniture", "clothing", "musical_instrument", "weapon", "man_made")
+_SENSE_CHECKS = (
+    "animal",
+    "food",
+    "vehicle",
+    "furniture",
+    "clothing",
+    "musical_instrument",
+    "weapon",
+    "man_made",
+)
 
 
-def _same_objects(base: KnowledgeBase, things: list[dict[str, str]], senses: dict[str, Any], cells: np.ndarray) -> dict[int, int]:
+def _listed_parts(
+    base: KnowledgeBase, parts: dict[tuple[str, str], np.ndarray], cells: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Set the attributes that listed parts and substances name; returns the parts that are no attribute."""
+    lexicon = embedded_lexicon()
+    rest = {}
+    for (role, lemma), mask in parts.items():
+        attribute = lexicon.find(role, phrase_key(lemma))
+        if isinstance(attribute, Attr):
+            row = cells[base.row[attribute.id]]
+            row[mask & (row == 0)] = 1
+        elif attribute is None and role == "have":
+            rest[lemma] = mask
+    return rest
+
+
+def _same_objects(base: KnowledgeBase, things: list[dict[str, str]], cells: np.ndarray) -> dict[int, int]:
     """Official concept → embedded object, where the word is its name and the two agree on what it is."""
     by_name = {name: j for j, name in enumerate(base.names)}
     for j, names in enumerate(base.aliases):
@@ -196,4 +224,3 @@ def _taken(values: np.ndarray, same: dict[int, int], n: int) -> np.ndarray:
 
 def _a(noun: str) -> str:
     return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
-

@@ -10,7 +10,17 @@ from collections.abc import Callable
 
 from nlac_bench.envs.twenty_questions import clauses
 from nlac_bench.envs.twenty_questions.comparisons import Comparisons
-from nlac_bench.envs.twenty_questions.formula import And, Attr, Const, Formula, Not, Noun, Or, Unknown, conjunction
+from nlac_bench.envs.twenty_questions.formula import (
+    And,
+    Attr,
+    Const,
+    Formula,
+    Not,
+    Noun,
+    Or,
+    Unknown,
+    conjunction,
+)
 from nlac_bench.envs.twenty_questions.knowledge import KnowledgeBase
 from nlac_bench.envs.twenty_questions.lexicon import Lexicon
 from nlac_bench.envs.twenty_questions.words import MAX_TOKENS, noun_key, verb_key
@@ -24,8 +34,12 @@ MAX_CALLS = 20_000
 BE = frozenset("is are was were be been am".split())
 MODALS = frozenset("can could would will may might must should shall do does did".split())
 DETERMINERS = frozenset(("a", "its"))
-PREPOSITIONS = frozenset("in on at near around under outside along above below over through across during beside from to behind by".split())
-VAGUE = frozenset("typical average ordinary normal standard most many every all common regular modern other different various certain whole".split())
+PREPOSITIONS = frozenset(
+    "in on at near around under outside along above below over through across during beside from to behind by".split()
+)
+VAGUE = frozenset(
+    "typical average ordinary normal standard most many every all common regular modern other different various certain whole".split()
+)
 GENERIC = frozenset("thing one product device equipment physical tangible concrete material".split())
 
 
@@ -119,10 +133,23 @@ class _Reading:
         return None
 
     def _pair(self, left: Words, right: Words, read: Reader) -> tuple[Formula, Formula] | None:
-        first, second = read(left), read(right)
+        first = read(left)
+        if len(left) == 1 and len(right) > 2:  # "worn or used by women": the left side lacks the end
+            for k in range(1, len(right) - 1):
+                shared, second = read(left + right[k:]), read(right)
+                if shared is not None and second is not None and right[k] in PREPOSITIONS:
+                    return shared, second
+        if first is not None and read not in (self.noun_phrase, self.adjective):
+            for k in range(
+                len(left) - 1, 0, -1
+            ):  # "used in the kitchen or bathroom": the right side lacks the beginning
+                second = read(left[:k] + right)
+                if second is not None:
+                    return first, second
+        second = read(right)
         if first is not None and second is not None:
             return first, second
-        if first is not None:  # "used in the kitchen or bathroom": the right side lacks the beginning
+        if first is not None:
             for k in range(len(left) - 1, 0, -1):
                 second = read(left[:k] + right)
                 if second is not None:
@@ -155,7 +182,8 @@ class _Reading:
             # one side of an "or" is understood: enough for a yes, not for a no
             last = len(words) - 1 - words[::-1].index("or")
             side = self._clause(words[:last])
-            formula = None if side is None else Or((side, Unknown(" ".join(words[last + 1 :]))))
+            if side is not None and self.bare(words[last + 1 :]) is None:
+                formula = Or((side, Unknown(" ".join(words[last + 1 :]))))
         return None if formula is None else Not(formula) if negated else formula
 
     def _clause(self, words: Words) -> Formula | None:
@@ -200,14 +228,21 @@ class _Reading:
         return self.does(words) or self.joined(words, self.predicate)
 
     def there(self, words: Words) -> Formula | None:
-        """"Is there a screen on it"."""
-        for tail in (("on", "it"), ("in", "it"), ("attached", "to", "it"), ("involved",), ("inside",), ("with", "it")):
+        """ "Is there a screen on it"."""
+        for tail in (
+            ("on", "it"),
+            ("in", "it"),
+            ("attached", "to", "it"),
+            ("involved",),
+            ("inside",),
+            ("with", "it"),
+        ):
             if words[-len(tail) :] == tail:
                 return self.have(words[: -len(tail)])
         return None
 
     def its(self, words: Words) -> Formula | None:
-        """"Is its colour red", "is its main purpose to cut": the property's name, then its value."""
+        """ "Is its colour red", "is its main purpose to cut": the property's name, then its value."""
         for k in range(1, min(4, len(words))):
             kind = clauses.property_kind(words[:k])
             if kind is None:
@@ -229,7 +264,7 @@ class _Reading:
         return None
 
     def other_subject(self, words: Words) -> Formula | None:
-        """"Do children play with it", "would a chef use it": who, and what they do."""
+        """ "Do children play with it", "would a chef use it": who, and what they do."""
         start = 1 if words[0] in DETERMINERS | VAGUE else 0
         for k in range(min(start + 4, len(words) - 1), start, -1):
             who = self.find("by", words[:k]) or (
@@ -242,10 +277,20 @@ class _Reading:
             if what is not None:
                 return what  # "farmers raise it" is not what anybody does who uses what farmers use
             what = self.you(rest)
-            if verb_key(rest[0]) in ("us", "own", "hav", "like", "lik", "need", "enjoy") and set(rest[1:]) <= {"it", "one"}:
+            if verb_key(rest[0]) in ("us", "own", "hav", "like", "lik", "need", "enjoy") and set(
+                rest[1:]
+            ) <= {"it", "one"}:
                 return who
             return None if what is None else conjunction(who, what)
-        place = self.splits(words, self.place, lambda w: Const(True) if w in (("have", "one"), ("have", "it"), ("contain", "it"), ("contain", "one")) else None)
+        place = self.splits(
+            words,
+            self.place,
+            lambda w: (
+                Const(True)
+                if w in (("have", "one"), ("have", "it"), ("contain", "it"), ("contain", "one"))
+                else None
+            ),
+        )
         return place
 
     # --- "is it …" ------------------------------------------------------------------------------
@@ -268,7 +313,10 @@ class _Reading:
         if words[0] in ("a", "its"):
             if words[1:3] == ("size", "of"):
                 return self.comparisons.same_size(words[3:])
-            if words[-1] in ("color", "shape", "size", "texture", "temperature", "material") and len(words) > 2:
+            if (
+                words[-1] in ("color", "shape", "size", "texture", "temperature", "material")
+                and len(words) > 2
+            ):
                 found = self.adjective(words[1:-1])
                 if found is not None:
                     return found
@@ -296,7 +344,7 @@ class _Reading:
         )
 
     def _enough(self, words: Words) -> Formula | None:
-        """"Big enough to sit in", "sharp enough to cut you": what it is then good for, else how it is."""
+        """ "Big enough to sit in", "sharp enough to cut you": what it is then good for, else how it is."""
         found = self.adjective(words)
         if found is not None:
             return found
@@ -311,7 +359,7 @@ class _Reading:
         return self.adjective(words[:i]) if words[:i] else None
 
     def adjective(self, words: Words) -> Formula | None:
-        """"Edible", "red", "made of nothing else": one adjective or several joined."""
+        """ "Edible", "red", "made of nothing else": one adjective or several joined."""
         return self.once("adjective", words, self._adjective)
 
     def _adjective(self, words: Words) -> Formula | None:
@@ -328,7 +376,11 @@ class _Reading:
         return (
             self.find("adj", words)
             or self.find("colour", words)
-            or (self.joined(words, self.adjective) if "and" in words or "or" in words or "," in words else None)
+            or (
+                self.joined(words, self.adjective)
+                if "and" in words or "or" in words or "," in words
+                else None
+            )
         )
 
     def participle(self, words: Words) -> Formula | None:
@@ -338,22 +390,30 @@ class _Reading:
     def _participle(self, words: Words) -> Formula | None:
         if words[-2:] == ("by", "you"):
             found = self.find("adj", words) or self.find("done", words)
-            return found or (self.participle(words[:-2]) or self.adjective(words[:-2]) if len(words) > 2 else None)
+            return found or (
+                self.participle(words[:-2]) or self.adjective(words[:-2]) if len(words) > 2 else None
+            )
         if not clauses.is_participle(words[0]):
             return None
         found = self.find("done", words)
-        if found is None and words[1:2] == ("by",) and clauses.is_participle(words[2] if len(words) > 2 else ""):
+        if (
+            found is None
+            and words[1:2] == ("by",)
+            and clauses.is_participle(words[2] if len(words) > 2 else "")
+        ):
             found = self.find("done", words[2:])  # "played by blowing into it"
         if found is None and words[1:2] == ("as",) and len(words) > 2 and words[0] not in ("used", "known"):
             found = self.noun_phrase(words[2:])  # "kept as a pet", "served as a dessert"
         if found is not None:
             return found
-        return self.splits(words, lambda w: self.find("done", w), self.post) or self.joined(words, self.participle)
+        return self.splits(words, lambda w: self.find("done", w), self.post) or self.joined(
+            words, self.participle
+        )
 
     # --- "it is a …" ----------------------------------------------------------------------------
 
     def noun_phrase(self, words: Words) -> Formula | None:
-        """"A large animal with four legs": modifiers, a noun, and what follows it."""
+        """ "A large animal with four legs": modifiers, a noun, and what follows it."""
         return self.once("noun_phrase", words, self._noun_phrase)
 
     def _noun_phrase(self, words: Words) -> Formula | None:
@@ -387,7 +447,9 @@ class _Reading:
             return Noun(key)
         if attribute is not None:
             return attribute
-        return Const(True) if all(w in GENERIC for w in key) and key[-1] in ("thing", "one", "product") else None
+        return (
+            Const(True) if all(w in GENERIC for w in key) and key[-1] in ("thing", "one", "product") else None
+        )
 
     def _modified(self, words: Words) -> Formula | None:
         """A noun with adjectives, materials, places or other nouns before it."""
@@ -416,7 +478,9 @@ class _Reading:
         if all(w in VAGUE | GENERIC | {"of", ","} for w in words):
             return Const(True)
         if len(words) == 2 and verb_key(words[1]) in ("leg", "wheel", "string", "ear", "arm", "wing", "ey"):
-            counted = self.comparisons.count((words[0], noun_key(verb_key(words[1]).replace("ey", "eye"))), self.count_words)
+            counted = self.comparisons.count(
+                (words[0], noun_key(verb_key(words[1]).replace("ey", "eye"))), self.count_words
+            )
             if counted is not None:
                 return counted
         found = (
@@ -435,7 +499,7 @@ class _Reading:
     # --- what follows a noun --------------------------------------------------------------------
 
     def post(self, words: Words) -> Formula | None:
-        """"That flies", "with a handle", "used for cooking", "in the kitchen", "you wear", "to sit on"."""
+        """ "That flies", "with a handle", "used for cooking", "in the kitchen", "you wear", "to sit on"."""
         return self.once("post", words, self._post)
 
     def _post(self, words: Words) -> Formula | None:
@@ -454,23 +518,63 @@ class _Reading:
         if first in ("of", "from") and rest:
             return self.material(rest) or self.place(rest) or self.find("adj", words)
         if first == "for":
-            return self.find("adj", words) or self.use(rest) or self.user(rest) or self.find("use", ("hold", *rest))
+            return (
+                self.find("adj", words)
+                or self.use(rest)
+                or self.user(rest)
+                or self.find("use", ("hold", *rest))
+            )
         if first == "to":
             return self.you(rest) or self.use(rest)
         if first == "by":
             return self.user(rest)
         if first == "like":
             return None
-        if first in ("used", "useful", "helpful", "needed", "necessary", "needed", "intended", "designed", "meant", "good", "suitable", "required", "employed"):
+        if first in (
+            "used",
+            "useful",
+            "helpful",
+            "needed",
+            "necessary",
+            "needed",
+            "intended",
+            "designed",
+            "meant",
+            "good",
+            "suitable",
+            "required",
+            "employed",
+        ):
             return self.used(rest) or self.participle(words)
-        if first in ("made", "built", "constructed", "composed", "comprised", "crafted", "manufactured", "created", "woven", "formed"):
+        if first in (
+            "made",
+            "built",
+            "constructed",
+            "composed",
+            "comprised",
+            "crafted",
+            "manufactured",
+            "created",
+            "woven",
+            "formed",
+        ):
             return self.made(words)
         if first in ("found", "kept", "located", "stored", "seen", "placed", "sold", "bought", "grown", "living", "native",
                      "present", "available", "purchased", "encountered", "hung", "situated", "displayed", "played",
                      "performed", "growing", "lives", "sitting", "set", "left", "put", "mounted", "worn"):  # fmt: skip
             found = self.participle(words) or self.adjective(words)
             return found or (self.place(rest) if rest and first not in ("worn", "played") else None)
-        if first in ("powered", "run", "operated", "driven", "fueled", "charged", "propelled", "moved", "controlled"):
+        if first in (
+            "powered",
+            "run",
+            "operated",
+            "driven",
+            "fueled",
+            "charged",
+            "propelled",
+            "moved",
+            "controlled",
+        ):
             power = rest[1:] if rest[:1] in (("by",), ("on",), ("with",), ("using",)) else ()
             return self.adjective(words) or self.power(power) or self.participle(words)
         if first in ("related", "connected", "associated", "linked", "involved", "relevant", "tied"):
@@ -483,7 +587,15 @@ class _Reading:
             return self.have(rest)
         if first in ("about", "regarding"):
             return self.topic(rest)
-        if first in PREPOSITIONS or first in ("indoors", "outdoors", "outside", "underwater", "underground", "indoor", "outdoor"):
+        if first in PREPOSITIONS or first in (
+            "indoors",
+            "outdoors",
+            "outside",
+            "underwater",
+            "underground",
+            "indoor",
+            "outdoor",
+        ):
             return self.place(words)
         if clauses.is_participle(first):
             return self.participle(words)
@@ -511,7 +623,9 @@ class _Reading:
                 found = self.be(rest[1:])
             return found
         if first in ("in", "on", "at", "during", "while", "when") and rest:
-            return self.find("done", ("use", *words)) or self.place(words) or self.use(rest) or self.topic(rest)
+            return (
+                self.find("done", ("use", *words)) or self.place(words) or self.use(rest) or self.topic(rest)
+            )
         if first == "by":
             return self.user(rest)
         if first == "as" and rest:
@@ -536,10 +650,15 @@ class _Reading:
     def _use(self, words: Words) -> Formula | None:
         if words[0] in ("help", "helping", "assist", "allow", "aid", "let") and len(words) > 1:
             start = 2 if words[1] in ("you", "with", "in") else 1
-            found = self.use(words[start:]) or (self.use(words[start + 1 :]) if words[start : start + 1] == ("to",) else None)
+            found = self.use(words[start:]) or (
+                self.use(words[start + 1 :]) if words[start : start + 1] == ("to",) else None
+            )
             if found is not None:
                 return found
-        if words[-1] in ("purpose", "activity", "reason", "use", "task", "purposes", "activities") and len(words) > 1:
+        if (
+            words[-1] in ("purpose", "activity", "reason", "use", "task", "purposes", "activities")
+            and len(words) > 1
+        ):
             found = self.use(words[:-1]) or self.topic(words[:-1])
             if found is not None:
                 return found
@@ -547,10 +666,12 @@ class _Reading:
             words = words[:-2]
         if not words:
             return None
-        return self.find("use", words) or self.joined(words, self.use) or self.splits(words, self.use, self.post)
+        return (
+            self.find("use", words) or self.joined(words, self.use) or self.splits(words, self.use, self.post)
+        )
 
     def made(self, words: Words) -> Formula | None:
-        """"Made of wood", "built by people", "made in a factory", "made for children"."""
+        """ "Made of wood", "built by people", "made in a factory", "made for children"."""
         return self.once("made", words, self._made)
 
     def _made(self, words: Words) -> Formula | None:
@@ -558,7 +679,10 @@ class _Reading:
         if found is not None:
             return found
         rest = words[1:]
-        if rest[:1] in (("of",), ("from",), ("with",), ("using",)) or rest[:2] in (("out", "of"), ("up", "of")):
+        if rest[:1] in (("of",), ("from",), ("with",), ("using",)) or rest[:2] in (
+            ("out", "of"),
+            ("up", "of"),
+        ):
             return self.material(rest[2:] if rest[0] in ("out", "up") else rest[1:])
         if rest[:1] == ("by",):
             return self.adjective(("made", *rest))
@@ -571,7 +695,7 @@ class _Reading:
         return self.find("done", words)
 
     def material(self, words: Words) -> Formula | None:
-        """"Wood", "metal or plastic", "a soft material"."""
+        """ "Wood", "metal or plastic", "a soft material"."""
         return self.once("material", words, self._material)
 
     def _material(self, words: Words) -> Formula | None:
@@ -588,7 +712,7 @@ class _Reading:
         return self.joined(words, self.material)
 
     def place(self, words: Words) -> Formula | None:
-        """"In the kitchen", "on a farm or in a zoo", "at home", "outdoors"."""
+        """ "In the kitchen", "on a farm or in a zoo", "at home", "outdoors"."""
         return self.once("place", words, self._place)
 
     def _place(self, words: Words) -> Formula | None:
@@ -600,7 +724,11 @@ class _Reading:
                 found = self.place(inner) if inner != words[1:] else None
         if found is None and words[0] in DETERMINERS | VAGUE and len(words) > 1:
             found = self.place(words[1:])
-        if found is None and len(words) > 1 and words[-1] in ("setting", "environment", "area", "itself", "place", "settings"):
+        if (
+            found is None
+            and len(words) > 1
+            and words[-1] in ("setting", "environment", "area", "itself", "place", "settings")
+        ):
             found = self.place(words[:-1])
         if found is not None:
             return found
@@ -652,7 +780,9 @@ class _Reading:
             return self.be(rest)
         if first in ("get", "got") and clauses.is_participle(rest[0]):
             return self.be(rest)
-        if verb in ("hav", "contain", "includ", "featur", "possess", "com") and (verb != "com" or rest[0] == "with"):
+        if verb in ("hav", "contain", "includ", "featur", "possess", "com") and (
+            verb != "com" or rest[0] == "with"
+        ):
             return self.have(rest[1:] if verb == "com" else rest) or self._infinitive(rest)
         if verb == "consist" and rest[0] in ("of", "in"):
             return self.material(rest[1:])
@@ -666,11 +796,27 @@ class _Reading:
             return self.comparisons.weighs(rest)
         if verb == "cost":
             return self.comparisons.costs(rest)
-        if verb in ("need", "requir", "us", "run", "work", "tak", "consum", "operat", "rely", "depend", "function"):
+        if verb in (
+            "need",
+            "requir",
+            "us",
+            "run",
+            "work",
+            "tak",
+            "consum",
+            "operat",
+            "rely",
+            "depend",
+            "function",
+        ):
             power = rest[1:] if rest[0] in ("on", "by", "with", "off", "using") else rest
             for tail in (("to",), ("in", "order", "to")):  # "… to work" adds nothing
                 for k in range(1, len(power)):
-                    if power[k : k + len(tail)] == tail and power[k + len(tail) :] and set(map(verb_key, power[k + len(tail) :])) <= _TO_WORK:
+                    if (
+                        power[k : k + len(tail)] == tail
+                        and power[k + len(tail) :]
+                        and set(map(verb_key, power[k + len(tail) :])) <= _TO_WORK
+                    ):
                         power = power[:k]
                         break
             found = self.power(power) or (self.find("do", (first, *power)) if power != rest else None)
@@ -681,8 +827,32 @@ class _Reading:
                 found = self.find("have", rest)
                 if found is not None:
                     return found
-        if verb in ("liv", "grow", "belong", "go", "reside", "resid", "dwel", "com", "originat", "exist", "occur", "sit", "stand", "stay", "inhabit") and rest:
-            if rest[:2] == ("to", "a") and verb == "belong" and rest[-1] in ("family", "category", "group", "class", "kingdom"):
+        if (
+            verb
+            in (
+                "liv",
+                "grow",
+                "belong",
+                "go",
+                "reside",
+                "resid",
+                "dwel",
+                "com",
+                "originat",
+                "exist",
+                "occur",
+                "sit",
+                "stand",
+                "stay",
+                "inhabit",
+            )
+            and rest
+        ):
+            if (
+                rest[:2] == ("to", "a")
+                and verb == "belong"
+                and rest[-1] in ("family", "category", "group", "class", "kingdom")
+            ):
                 return self.noun_phrase(rest[1:]) or self.noun_phrase(rest[1:-1])
             found = self.place(rest)
             if found is not None:
@@ -693,16 +863,24 @@ class _Reading:
             return self.find("do", words) or self.use(rest[1:] if rest[1:2] != ("to",) else rest[2:])
         if verb in ("serv", "function", "act") and rest[0] in ("as", "to"):
             return self.noun_phrase(rest[1:]) if rest[0] == "as" else self.use(rest[1:])
-        if verb in ("involv", "relat", "pertain") :
+        if verb in ("involv", "relat", "pertain"):
             return self.topic(rest[1:] if rest[0] == "to" else rest)
         if verb in ("look", "seem", "appear", "feel", "tast", "smel") and rest[0] != "like":
-            return self.find("adj", rest) or self.find("colour", rest) if verb != "tast" else self.find("adj", rest)
+            return (
+                self.find("adj", rest) or self.find("colour", rest)
+                if verb != "tast"
+                else self.find("adj", rest)
+            )
         if verb == "qualify" and rest[0] == "as":
             return self.be(rest[1:])
-        return self.joined(words, self.does) or self.splits(words, self.does, self.post) or self.find("use", words)
+        return (
+            self.joined(words, self.does)
+            or self.splits(words, self.does, self.post)
+            or self.find("use", words)
+        )
 
     def _infinitive(self, words: Words) -> Formula | None:
-        """"Have to be washed", "need to be plugged in"."""
+        """ "Have to be washed", "need to be plugged in"."""
         if words[:2] == ("to", "be"):
             return self.find("do", ("need", *words)) or self.participle(words[2:])
         if words[:3] == ("to", "do", "with"):
@@ -725,12 +903,19 @@ class _Reading:
         found = self.find("have", words)
         if found is not None:
             return found
-        plain = tuple(w for w in words if w not in DETERMINERS and w not in ("many", "several", "multiple", "lot", "of"))
+        plain = tuple(
+            w for w in words if w not in DETERMINERS and w not in ("many", "several", "multiple", "lot", "of")
+        )
         if plain and plain != words:
             found = self.find("have", plain)
             if found is not None:
                 return found
-        for start in (("ability", "to"), ("a", "ability", "to"), ("capability", "to"), ("a", "capability", "to")):
+        for start in (
+            ("ability", "to"),
+            ("a", "ability", "to"),
+            ("capability", "to"),
+            ("a", "capability", "to"),
+        ):
             if words[: len(start)] == start:
                 return self.does(words[len(start) :])
         for tail in (("on", "it"), ("in", "it"), ("attached", "to", "it"), ("attached",), ("to", "it"), ("it",),
@@ -746,7 +931,7 @@ class _Reading:
         return self.joined(words, self.have)
 
     def _fits(self, words: Words) -> Formula | None:
-        """"Fit in a shoebox": not bigger than it."""
+        """ "Fit in a shoebox": not bigger than it."""
         reference = self.comparisons.same_size(words)
         if reference is None:
             return None
@@ -764,12 +949,20 @@ class _Reading:
             inner = self.you(words[1:])
             return None if inner is None else Not(inner)
         if first in MODALS | BE and len(words) > 1:
-            if first in BE and words[1] in ("able", "allowed", "likely", "expected", "supposed") and words[2:3] == ("to",):
+            if (
+                first in BE
+                and words[1] in ("able", "allowed", "likely", "expected", "supposed")
+                and words[2:3] == ("to",)
+            ):
                 return self.you(words[3:])
             return self.you(words[1:])
-        if first in ("need", "want", "have", "like", "expect", "tend", "able") and words[1:2] == ("to",) and len(words) > 2:
+        if (
+            first in ("need", "want", "have", "like", "expect", "tend", "able")
+            and words[1:2] == ("to",)
+            and len(words) > 2
+        ):
             return self.find("done", words) or self.you(words[2:])
-        if first in ("call", "consider", "describe", "classify", "categorize", "say", "think", "label") :
+        if first in ("call", "consider", "describe", "classify", "categorize", "say", "think", "label"):
             rest = tuple(w for i, w in enumerate(words[1:]) if not (w == "it" and i == 0))
             if rest[:1] in (("as",), ("of",)):
                 rest = rest[1:]

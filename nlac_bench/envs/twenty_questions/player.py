@@ -96,4 +96,3 @@ def random_question(world: World, names: Sequence[str], rng: np.random.Generator
         return guess(names[int(rng.integers(len(names)))])
     texts = repertoire(world).texts
     return texts[int(rng.integers(len(texts)))]
-

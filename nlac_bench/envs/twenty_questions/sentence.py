@@ -63,7 +63,9 @@ def find_question(text: str) -> Found:
         return Found(problem="That is not a question.")
     # "is it what you sit on" is fine; "what is it" is not
     raw = re.findall(r"[a-z]+", sentence)
-    if raw[:1] and (raw[0] in WH or (raw[0] in ("in", "for", "on", "of", "at") and raw[1:2] and raw[1] in WH)):
+    if raw[:1] and (
+        raw[0] in WH or (raw[0] in ("in", "for", "on", "of", "at") and raw[1:2] and raw[1] in WH)
+    ):
         return Found(problem="That question cannot be answered with yes or no.")
     return Found(sentence.strip(), words, count)
 
@@ -79,4 +81,8 @@ def _without_lead(sentence: str) -> str:
 
 def _begins_as_question(sentence: str) -> bool:
     words = tokens(sentence)
-    return len(words) > 1 and words[0] in AUXILIARIES and words[1] in ("it", "you", "n't", "a", "thing", "there", "its", "not", "that")
+    return (
+        len(words) > 1
+        and words[0] in AUXILIARIES
+        and words[1] in ("it", "you", "n't", "a", "thing", "there", "its", "not", "that")
+    )

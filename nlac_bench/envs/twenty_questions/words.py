@@ -31,7 +31,7 @@ _SPELLING = {
     "anyone": "you", "anybody": "you", "folks": "you", "yourself": "you", "themselves": "you",
     "they": "it", "them": "it", "he": "it", "she": "it", "itself": "it", "these": "it",
     "which": "that", "who": "that", "whom": "that", "never": "not", "cannot": "can not",
-    "whilst": "while", "upon": "on", "onto": "on", "within": "in", "inside": "in", "into": "in",
+    "whilst": "while", "upon": "on", "onto": "on", "within": "in", "into": "in",
     "besides": "beside", "alongside": "beside", "&": "and", "kids": "child", "kid": "child",
     "children": "child", "via": "by", "utilized": "used", "utilised": "used", "utilize": "use",
     "automobile": "car", "automobiles": "car", "where": "that", "individual": "you", "individuals": "you",
@@ -71,10 +71,13 @@ HEDGES = frozenset(
     ordinarily actually also just ever even still perhaps maybe possibly probably likely basically essentially
     simply specifically particularly especially predominantly chiefly traditionally please regularly widely
     currently apparently occasionally majorly originally physically popularly conventionally technically
-    definitely certainly kinda sorta literally exactly necessarily truly common mere""".split()
+    definitely certainly kinda sorta literally exactly necessarily truly mere""".split()
 )
+_FINAL = frozenset(("often", "regularly", "frequently"))
 """Dropped: "usually found" and "found" are the same test."""
-INTENSIFIERS = frozenset("very extremely really quite pretty fairly rather relatively somewhat super so too".split())
+INTENSIFIERS = frozenset(
+    "very extremely really quite pretty fairly rather relatively somewhat super so too".split()
+)
 
 _DROPPED_PHRASES = re.compile(
     r"\b(?:by any chance|at all|in general|most of the time|for the most part|in most cases|as well"
@@ -92,7 +95,7 @@ _IRREGULAR_PLURALS = {
     "clothes": "clothes", "glasses": "glasses", "sunglasses": "sunglasses", "eyeglasses": "eyeglasses",
     "spectacles": "spectacles", "goods": "goods", "news": "news", "gas": "gas", "lens": "lens", "bus": "bus",
     "mathematics": "mathematics", "athletics": "athletics", "series": "series", "species": "species",
-    "octopuses": "octopus", "walruses": "walrus", "irises": "iris", "heroes": "hero", "arms": "arm",
+    "octopuses": "octopus", "antennae": "antenna", "walruses": "walrus", "irises": "iris", "heroes": "hero", "arms": "arm",
     "electronics": "electronics", "christmas": "christmas", "always": "always", "lives": "live",
     "this": "this", "its": "its", "is": "is", "was": "was", "has": "has", "does": "does", "us": "us",
     "less": "less", "as": "as", "plus": "plus", "dice": "dice", "tennis": "tennis", "chess": "chess",
@@ -124,7 +127,9 @@ _IRREGULAR_VERBS = {
 def clean(text: str) -> str:
     """``text`` in lower case, compatibility-normalised, without marks-up, controls and zero-width characters."""
     text = unicodedata.normalize("NFKC", text).lower()
-    text = "".join(c if c.isprintable() or c in "\n\t" else " " for c in text if unicodedata.category(c) != "Cf")
+    text = "".join(
+        c if c.isprintable() or c in "\n\t" else " " for c in text if unicodedata.category(c) != "Cf"
+    )
     return re.sub(r"[*_`#\"“”«»()\[\]{}<>]+", " ", text.replace("’", "'").replace("‘", "'"))
 
 
@@ -140,13 +145,18 @@ def tokens(text: str) -> tuple[str, ...]:
     for hyphenated in ("bread-box", "shoe-box", "t-shirt", "tee-shirt"):
         text = text.replace(hyphenated, _SPELLING[hyphenated])
     out: list[str] = []
-    for token in _TOKEN.findall(text):
-        if token in HEDGES:
+    found = _TOKEN.findall(text)
+    for i, token in enumerate(found):
+        if token in HEDGES and not (i + 1 == len(found) and token in _FINAL):
             continue
+        if token == "inside" and i + 1 < len(found) and found[i + 1] not in ("it", "or", "and", ","):
+            token = "in"
         out += _SPELLING.get(token, token).split()
         if len(out) > MAX_TOKENS:
             break
-    kept = [t for i, t in enumerate(out) if not (t in INTENSIFIERS and i + 1 < len(out) and out[i + 1] != "you")]
+    kept = [
+        t for i, t in enumerate(out) if not (t in INTENSIFIERS and i + 1 < len(out) and out[i + 1] != "you")
+    ]
     merged: list[str] = []
     for token in kept:
         if token == "being" and merged and merged[-1] == "you":  # human being

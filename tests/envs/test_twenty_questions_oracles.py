@@ -1,0 +1,335 @@
+"""The three oracles, the information-theoretic player, and the official objects."""
+
+import gzip
+import json
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv, player
+from nlac_bench.envs.twenty_questions.formula import Const
+from nlac_bench.envs.twenty_questions.oracles import ReplayOracle, yes_or_no
+from nlac_bench.envs.twenty_questions.world import embedded_world
+from nlac_bench.errors import DataError, EnvInfraError
+from nlac_bench.types import ChatReply, Messages, Role, Usage
+
+
+class Model:
+    """A chat function that says what it is given to say, in turn."""
+
+    def __init__(self, *replies: str) -> None:
+        self.replies = list(replies)
+        self.asked: list[tuple[str, Role]] = []
+
+    async def __call__(self, messages: Messages, role: Role) -> ChatReply:
+        self.asked.append((messages[-1]["content"], role))
+        self.system = messages[0]["content"]
+        return ChatReply(self.replies.pop(0), Usage(calls=1, completion_tokens=2))
+
+
+def play(env: TwentyQuestionsEnv, task_id: str) -> dict[str, Any]:
+    env.reset(options={"task_id": task_id})
+    ended, info = False, {}
+    while not ended:
+        _, _, ended, _, info = env.step(env.oracle_action())
+    return info
+
+
+# --- llm ------------------------------------------------------------------------------------------
+
+
+def test_the_llm_oracle_is_asked_and_believed() -> None:
+    model = Model("Yes.", "no, it is not", "YES")
+    env = TwentyQuestionsEnv(oracle="llm", chat=model)
+    _, info = env.reset(seed=3)
+    assert info["oracle"] == "llm"
+    hidden = env.world.names[env._state.hidden]
+    observation, _, _, _, info = env.step("Is it popular in Japan?")
+    assert observation.startswith("Yes.")
+    assert info["usage"]["oracle"]["calls"] == 1
+    assert info["unknown_rate"] == 0
+    assert hidden in model.system
+    assert env.step("Is it a thing?")[0].startswith("No.")
+    _, _, ended, _, info = env.step(f"Is it a {hidden}?")
+    assert ended
+    assert info["success"]
+    assert [role for _, role in model.asked] == ["oracle"] * 3
+
+
+def test_a_right_guess_needs_the_oracles_yes() -> None:
+    env = TwentyQuestionsEnv(oracle="llm", chat=Model("No."))
+    env.reset(seed=3)
+    assert not env.step(f"Is it a {env.world.names[env._state.hidden]}?")[2]
+
+
+def test_a_model_that_says_neither_yes_nor_no_is_asked_again_then_an_error() -> None:
+    model = Model("Hmm.", "Perhaps", "Yes")
+    env = TwentyQuestionsEnv(oracle="llm", chat=model)
+    env.reset(seed=0)
+    observation, _, _, _, info = env.step("Is it alive?")
+    assert observation.startswith("Yes.")
+    assert info["usage"]["oracle"] == {
+        "calls": 3,
+        "prompt_tokens": 0,
+        "completion_tokens": 6,
+        "cost": 0.0,
+        "seconds": 0.0,
+    }
+    env = TwentyQuestionsEnv(oracle="llm", chat=Model("Yesterday", "", "It depends"))
+    env.reset(seed=0)
+    with pytest.raises(EnvInfraError, match="neither yes nor no in 3 attempts.*It depends"):
+        env.step("Is it alive?")
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [("Yes", True), ("yes.", True), ("**No**", False), ("No, it is", False), ("\n yes", True), ("Nope", None), ("Yess", None),
+     ("", None), ("I think yes", None), ("not", None), ("yes" * 100_000, None), ("'No.'", False)],
+)  # fmt: skip
+def test_reading_a_reply(reply: str, expected: bool | None) -> None:
+    assert yes_or_no(reply) is expected
+
+
+def test_questions_without_sense_never_reach_the_model() -> None:
+    model = Model()
+    env = TwentyQuestionsEnv(oracle="llm", chat=model)
+    env.reset(seed=0)
+    assert env.step("What is it?")[4]["action_kind"] == "invalid"
+    assert model.asked == []
+
+
+# --- replay ---------------------------------------------------------------------------------------
+
+
+def test_a_recording_replays_and_fails_loudly(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    model = Model("Yes", "No", "no")
+    env = TwentyQuestionsEnv(oracle="llm", chat=model, recording=path)
+    questions = ["Is it alive?", "Is it “very” old?", "Is it popular in Japan?"]
+    env.reset(seed=4)
+    first = [env.step(q)[0] for q in questions]
+    again = TwentyQuestionsEnv(oracle="replay", recording=path)
+    _, info = again.reset(seed=4)
+    assert info["oracle"] == "replay"
+    assert [again.step(q)[0] for q in questions] == first
+    with pytest.raises(EnvInfraError, match="no answer to 'is it heavy"):
+        again.step("Is it heavy?")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("", None), ("{", "line 1"), ('{"object": "dog"}\n', "line 1"), ('["dog"]', "line 1"),
+     ('{"object": "dog", "question": "a", "answer": "maybe"}', "neither yes nor no"),
+     ('{"object": "dog", "question": "a", "answer": "Yes."}\n{"object": "dog", "question": "a", "answer": "No."}', "line 2")],
+)  # fmt: skip
+def test_a_bad_recording_is_named(tmp_path: Path, content: str, message: str | None) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_text(content)
+    if message is None:
+        ReplayOracle(embedded_world(), path)
+        return
+    with pytest.raises(DataError, match=message):
+        ReplayOracle(embedded_world(), path)
+
+
+def test_a_missing_recording(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="none.jsonl"):
+        TwentyQuestionsEnv(oracle="replay", recording=tmp_path / "none.jsonl")
+
+
+# --- player ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("level", "mean", "worst"), [("easy", 6.8, 9), ("full", 8.9, 12)])
+def test_the_player_wins_every_embedded_game(level: str, mean: float, worst: int) -> None:
+    used = []
+    for split in ("train", "test"):
+        env = TwentyQuestionsEnv(split=split, level=level)  # type: ignore[arg-type]
+        for task_id in env.task_ids:
+            info = play(env, task_id)
+            assert info["success"]
+            assert info["unknown_rate"] == 0
+            used.append(info["reward_parts"]["questions"])
+    assert np.mean(used) < mean
+    assert max(used) <= worst
+
+
+def test_the_player_does_not_see_the_object_and_uses_others_questions() -> None:
+    env = TwentyQuestionsEnv()
+    env.reset(seed=0)
+    first = env.oracle_action()
+    env._state.hidden = (env._state.hidden + 1) % len(env.world)
+    assert env.oracle_action() == first
+    asked = [
+        ("is it an animal", True),
+        ("is it a bird", True),
+        ("does it swim", True),
+        ("is it a duck", False),
+    ]
+    left = player.remaining(env.world, np.ones(len(env.world), dtype=bool), asked)
+    assert [env.world.names[i] for i in np.flatnonzero(left)] == ["penguin"]
+    assert player.next_question(env.world, np.ones(len(env.world), dtype=bool), asked) == "Is it a penguin?"
+
+
+def test_the_player_survives_answers_that_contradict_each_other() -> None:
+    world = embedded_world()
+    asked = [("is it an animal", True), ("is it a vehicle", True), ("is it a plant", True)]
+    assert player.next_question(world, np.ones(len(world), dtype=bool), asked).endswith("?")
+
+
+def test_a_step_of_the_player_is_fast() -> None:
+    env = TwentyQuestionsEnv()
+    env.reset(seed=0)
+    env.oracle_action()
+    began = time.perf_counter()
+    for task_id in env.task_ids[:20]:
+        play(env, task_id)
+    assert time.perf_counter() - began < 3
+
+
+# --- official -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def official(official_data: Path) -> TwentyQuestionsEnv:
+    return TwentyQuestionsEnv(data="official", split="train")
+
+
+@pytest.mark.official
+def test_official_games(official: TwentyQuestionsEnv) -> None:
+    assert official.source.kind == "official"
+    assert len(official.task_ids) == 1000
+    test = TwentyQuestionsEnv(data="official", split="test")
+    assert len(test.task_ids) == 500
+    names = [{env.world.names[g.hidden] for g in env._games.values()} for env in (official, test)]
+    assert len(names[0]) == 1000
+    assert len(names[1]) == 500
+    assert not names[0] & names[1]
+    assert len(set(official.world.names)) == 1823
+    easy = [
+        len(TwentyQuestionsEnv(data="official", split=s, level="easy").task_ids) for s in ("train", "test")
+    ]
+    assert sum(easy) == 64
+
+
+@pytest.mark.official
+@pytest.mark.parametrize(
+    ("word", "question", "value"),
+    [
+        ("aardvark", "Is it an animal?", 1),
+        ("aardvark", "Is it a mammal?", 1),
+        ("aardvark", "Is it a bird?", -1),
+        ("aardvark", "Is it alive?", 1),
+        ("aardvark", "Is it man-made?", -1),
+        ("aardvark", "Does it have a tail?", 1),
+        ("aardvark", "Does it have wheels?", -1),
+        ("aardvark", "Is it an ant bear?", 1),
+        ("abacus", "Is it a calculator?", 1),
+        ("abacus", "Is it a kind of machine?", 1),
+        ("abacus", "Is it a reptile?", -1),
+        ("abacus", "Does it have beads?", 0),
+        ("abacus", "Is it popular in Japan?", 0),
+        ("accordion", "Is it a musical instrument?", 1),
+        ("accordion", "Is it a wind instrument?", 1),
+        ("accordion", "Is it made by people?", 1),
+        ("dog", "Can it fly?", -1),
+        ("dog", "Is it bigger than a breadbox?", 1),
+    ],
+)
+def test_official_answers(official: TwentyQuestionsEnv, word: str, question: str, value: int) -> None:
+    from nlac_bench.envs.twenty_questions.sentence import find_question
+
+    world = official.world
+    truth = world.truth_of(world.read(find_question(question).words))
+    assert truth[world.names.index(word)] == value
+
+
+@pytest.mark.official
+def test_parts_that_are_not_listed_are_unknown_and_answered_no(official: TwentyQuestionsEnv) -> None:
+    hidden = official.world.names.index("abacus")
+    official.reset(seed=0)
+    official._state.hidden = hidden
+    observation, _, _, _, info = official.step("Does it have a frame?")
+    assert observation.startswith("No.")
+    assert info["known"] is False
+    assert info["unknown_rate"] == 1
+
+
+@pytest.mark.official
+def test_homographs_are_one_word_and_one_sense_a_game(official: TwentyQuestionsEnv) -> None:
+    bats = [i for i, name in enumerate(official.world.names) if name == "bat"]
+    assert len(bats) == 2
+    animal = official.world.kb.row["animal"]
+    assert sorted(official.world.kb.cells[animal, bats].tolist()) == [-1, 1]
+    for hidden in bats:
+        official.reset(seed=0)
+        official._state.hidden = hidden
+        assert official.step("Is it a bat?")[4]["success"]
+
+
+@pytest.mark.official
+def test_the_player_on_official_games(official: TwentyQuestionsEnv) -> None:
+    infos = [play(official, task_id) for task_id in official.task_ids[:60]]
+    assert np.mean([i["success"] for i in infos]) >= 0.93
+    assert np.mean([i["reward_parts"]["questions"] for i in infos]) < 13.5
+
+
+@pytest.mark.official
+def test_an_altered_or_torn_folder(official_data: Path, tmp_path: Path) -> None:
+    source = official_data / "twenty_questions"
+    for name in ("things_objects.tsv", "oewn_things.jsonl.gz"):
+        shutil.copy(source / name, tmp_path / name)
+    (tmp_path / "oewn_things.jsonl.gz").write_bytes((source / "oewn_things.jsonl.gz").read_bytes()[:5000])
+    with pytest.warns(UserWarning, match="differ"), pytest.raises(DataError, match="oewn_things.jsonl.gz"):
+        TwentyQuestionsEnv(data=tmp_path)
+    (tmp_path / "oewn_things.jsonl.gz").unlink()
+    with pytest.raises(DataError, match="lacks oewn_things.jsonl.gz"):
+        TwentyQuestionsEnv(data=tmp_path)
+
+
+def write_folder(folder: Path, things: str, senses: list[Any]) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "things_objects.tsv").write_text(things)
+    rows = "".join(json.dumps(s) + "\n" for s in senses)
+    (folder / "oewn_things.jsonl.gz").write_bytes(gzip.compress(rows.encode()))
+    return folder
+
+
+SENSE = {
+    "unique_id": "okapi",
+    "members": ["okapi"],
+    "ancestors": [["giraffid"], ["mammal"], ["animal"]],
+    "parts": [["part", "ear"]],
+}
+HEADER = "index\tunique_id\tword\tcategories\n"
+
+
+@pytest.mark.filterwarnings("ignore:.*differ")
+def test_a_folder_of_ones_own(tmp_path: Path) -> None:
+    things = HEADER + "0\tokapi\tokapi\tanimal\n1\tspoon\tspoon\tkitchen tool; tool\n2\tgnu\tgnu\tanimal\n"
+    env = TwentyQuestionsEnv(data=write_folder(tmp_path / "d", things, [SENSE]), split="train")
+    assert env.source.kind == "custom"
+    assert env.reset(seed=0)[1]["data_source"] == "custom"
+    assert play(env, env.task_ids[0])["success"]
+
+
+@pytest.mark.filterwarnings("ignore:.*differ")
+@pytest.mark.parametrize(
+    ("things", "senses"),
+    [("", []), (HEADER, []), ("a\tb\n1\t2\n", []), (HEADER + "0\tokapi\n", []), (HEADER + "0\tokapi\tokapi\tanimal\n", [[1]]),
+     (HEADER + "0\tokapi\tokapi\tanimal\n", [{"unique_id": "okapi"}]),
+     (HEADER + "0\tokapi\tokapi\tanimal\n", [{**SENSE, "ancestors": 5}]),
+     (HEADER + "0\tokapi\tokapi\tanimal\n", [{**SENSE, "parts": [["x"]]}])],
+)  # fmt: skip
+def test_broken_folders_are_data_errors(tmp_path: Path, things: str, senses: list[Any]) -> None:
+    with pytest.raises(DataError):
+        TwentyQuestionsEnv(data=write_folder(tmp_path / "d", things, senses))
+
+
+def test_an_oracle_answer_to_a_tautology() -> None:
+    world = embedded_world()
+    assert (world.truth_of(Const(True)) == 1).all()

@@ -1,0 +1,193 @@
+"""The question parser, on lists of questions with expected answers and on hostile text.
+
+The three lists were written by people of this project. ``questions_300`` stood before the parser;
+``questions_second`` and ``questions_third`` were each put to it once, as unseen questions, and have been
+regression tests since. Figures at that first sight are in the docstring of ``test_later_lists``.
+"""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nlac_bench.envs.twenty_questions.formula import Unknown, evaluate
+from nlac_bench.envs.twenty_questions.sentence import find_question
+from nlac_bench.envs.twenty_questions.words import noun_key, tokens, verb_key
+from nlac_bench.envs.twenty_questions.world import embedded_world
+
+WORLD = embedded_world()
+LISTS = Path(__file__).parent / "data_twenty_questions"
+
+
+def answer(question: str, name: str) -> str:
+    found = find_question(question)
+    value = WORLD.truth_of(WORLD.read(found.words))[WORLD.index[name]] if found.words else 0
+    return {1: "yes", -1: "no", 0: "unknown"}[int(value)]
+
+
+def rates(name: str) -> tuple[int, int, float, float]:
+    """Questions, expected answers, share of right and of wrong answers."""
+    rows = [json.loads(line) for line in (LISTS / name).read_text(encoding="utf-8").splitlines()]
+    pairs = [
+        (row["question"], word, expected)
+        for row in rows
+        for expected in ("yes", "no")
+        for word in row[expected]
+    ]
+    given_ = [(answer(question, word), expected) for question, word, expected in pairs]
+    right = sum(a == e for a, e in given_)
+    wrong = sum(a not in (e, "unknown") for a, e in given_)
+    return len(rows), len(pairs), right / len(pairs), wrong / len(pairs)
+
+
+def test_the_list_that_stood_before_the_parser() -> None:
+    questions, answers, right, wrong = rates("questions_300.jsonl")
+    assert questions >= 300
+    assert answers >= 800
+    assert right >= 0.98
+    assert wrong <= 0.005
+
+
+@pytest.mark.parametrize(
+    "name", sorted(p.name for p in LISTS.glob("questions_*.jsonl") if "300" not in p.name)
+)
+def test_later_lists(name: str) -> None:
+    """FIRST_SIGHT"""
+    questions, _, right, wrong = rates(name)
+    assert questions >= 100
+    assert right >= 0.93
+    assert wrong <= 0.01
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "expected"),
+    [
+        ("Isn't it an animal?", "dog", "yes"),
+        ("Isn't it an animal?", "hammer", "no"),
+        ("Is it not an animal?", "hammer", "yes"),
+        ("It's an animal, isn't it?", "dog", "yes"),
+        ("It isn't an animal, is it?", "dog", "yes"),
+        ("Can't you eat it?", "bread", "yes"),
+        ("Is it neither alive nor edible?", "hammer", "unknown"),
+        ("Is it a non-living thing?", "hammer", "yes"),
+        ("Is it inedible?", "hammer", "yes"),
+        ("Is it something that is not alive?", "hammer", "yes"),
+        ("Does it not have wheels?", "car", "no"),
+        ("Is it a tool without a blade?", "hammer", "yes"),
+        ("Is it a tool without a blade?", "saw", "no"),
+        ("Is it red or green?", "tomato", "yes"),
+        ("Is it alive or not?", "dog", "yes"),
+        ("Is it heavy or light?", "elephant", "unknown"),
+        ("Is it both edible and sweet?", "apple", "yes"),
+        ("Is it both edible and sweet?", "potato", "no"),
+        ("Is it a large animal that lives in Africa?", "giraffe", "yes"),
+        ("Is it bigger than a cat but smaller than a horse?", "elephant", "no"),
+        ("Does it have exactly four legs?", "dog", "yes"),
+        ("Does it have at least six legs?", "spider", "yes"),
+        ("Does it have fewer than four wheels?", "bicycle", "yes"),
+        ("Does it weigh over 100 pounds?", "horse", "yes"),
+        ("Is it under 2 kg?", "cup", "yes"),
+        ("Is it the size of a breadbox?", "ant", "no"),
+        ("Is it heavier than a horse?", "car", "yes"),
+        ("Is it lighter than a feather?", "feather", "no"),
+        ("Is it cheaper than $20?", "pencil", "yes"),
+        ("Is it taller than the average person?", "giraffe", "yes"),
+        ("Is it as big as a house?", "castle", "unknown"),
+        ("Would it fit inside a suitcase?", "shirt", "yes"),
+        ("Is its colour yellow?", "banana", "yes"),
+        ("Is its main purpose to cut things?", "scissors", "yes"),
+        ("Do children play with it?", "doll", "yes"),
+        ("Is it used by doctors?", "stethoscope", "yes"),
+        ("Is there a screen on it?", "television", "yes"),
+        ("Made of wood?", "pencil", "yes"),
+        ("does it fly", "eagle", "yes"),
+        ("Is it a wolf?", "dog", "no"),
+        ("Is it a gadget from the future?", "dog", "unknown"),
+        ("Does it remind you of your mother?", "vase", "unknown"),
+        ("Is it used to play the violin?", "violin", "unknown"),
+        ("Is it popular in Japan?", "camera", "unknown"),
+        ("Is it the best animal?", "dog", "unknown"),
+        ("Is it made by Sony?", "camera", "unknown"),
+        ("Is it always red?", "apple", "unknown"),
+    ],
+)
+def test_grammar(question: str, name: str, expected: str) -> None:
+    assert answer(question, name) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Question 3: Is it alive?", "is it alive"),
+        ("Okay, so, is it alive?", "is it alive"),
+        ("**Is it alive?**", "is it alive"),
+        ("I wonder if it is alive?", "it is alive"),
+        ("It may be a dog. Is it alive?", "is it alive"),
+        ("Is it a dog? Hm. Is it alive?", "is it alive"),
+        ("Thought: it could be alive.\nAction: Is it alive?", "is it alive"),
+        ("Is it more than 2.5 kg?", "is it more than 2.5 kg"),
+        ("IS IT ALIVE", "is it alive"),
+        ("Is it usually alive?", "is it alive"),
+        ("Is this person's object alive?", "is this a thing alive"),
+    ],
+)
+def test_finding_the_question(text: str, words: str) -> None:
+    assert " ".join(find_question(text).words).replace("this you thing", "this a thing") == words
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Hello.", "What is it?", "Which colour?", "It is a dog.", "...", "How heavy is it?", "Why?"]
+)
+def test_what_is_no_question(text: str) -> None:
+    found = find_question(text)
+    assert found.problem
+    assert not found.words
+
+
+def test_keys() -> None:
+    for plural, singular in (("knives", "knife"), ("buses", "bus"), ("cherries", "cherry"), ("cookies", "cookie"),
+                             ("glasses", "glasses"), ("boxes", "box"), ("vases", "vase"), ("potatoes", "potato")):  # fmt: skip
+        assert noun_key(plural) == noun_key(singular)
+    for form, verb in (("eaten", "eat"), ("riding", "ride"), ("cutting", "cut"), ("flies", "fly"), ("carried", "carry"),
+                       ("used", "use"), ("worn", "wear"), ("played", "play")):  # fmt: skip
+        assert verb_key(form) == verb_key(verb)
+    assert noun_key("glass") != noun_key("glasses")
+    assert tokens("Is the object found in a person's home?") == tokens("is an object found in your home")
+
+
+WORDS = sorted(
+    {
+        w
+        for row in (LISTS / "questions_300.jsonl").read_text().splitlines()
+        for w in json.loads(row)["question"].split()
+    }
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join) | st.text(max_size=200))
+def test_any_text_is_read_in_bounded_time(text: str) -> None:
+    began = time.perf_counter()
+    found = find_question(text + "?")
+    if found.words:
+        truth = evaluate(WORLD.read(found.words), WORLD)
+        assert truth.shape == (len(WORLD),)
+        assert set(truth.tolist()) <= {-1, 0, 1}
+    assert time.perf_counter() - began < 2
+
+
+def test_nested_conjunctions_are_bounded() -> None:
+    question = "Is it " + " or ".join(["used to cut in the kitchen and bathroom"] * 8) + "?"
+    began = time.perf_counter()
+    formula = WORLD.read(find_question(question).words)
+    assert time.perf_counter() - began < 2
+    assert formula is not None
+
+
+def test_parsing_is_the_same_every_time() -> None:
+    question = find_question("Is it a small animal that can fly?").words
+    assert WORLD.parser.read(question) == WORLD.parser.read(question)
+    assert isinstance(WORLD.parser.read(("is", "it", "blorf")), Unknown)
