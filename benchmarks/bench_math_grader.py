@@ -40,7 +40,7 @@ def grader() -> Iterator[Grader]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def bench_grade(benchmark: Callable[..., Any], grader: Grader, name: str) -> None:
+def test_grade(benchmark: Callable[..., Any], grader: Grader, name: str) -> None:
     gold, pred = CASES[name]
     grade = benchmark(grader.grade, gold, pred)
     assert grade.correct is (name != "wrong")

@@ -359,9 +359,14 @@ class Atoms:
         return name
 
 
-def is_mixed_number(whole: Node, fraction: Node) -> bool:
-    """Whether `whole` followed by `fraction` is a mixed number: whole parts, numerator below denominator."""
+def mixed_number(whole: Node, fraction: Node) -> Node | None:
+    """`1\\frac12`, `33\\frac13\\%`: a whole number and a fraction with its numerator below its denominator."""
+    if fraction.op == "pct":
+        inner = mixed_number(whole, fraction.args[0])
+        return None if inner is None else Node("pct", (inner,))
+    if fraction.op != "div":
+        return None
     top, bottom = fraction.args
     if not all(n.op == "num" and not n.digits and n.value.denominator == 1 for n in (whole, top, bottom)):
-        return False
-    return bool(0 < top.value < bottom.value)
+        return None
+    return Node("add", (whole, fraction)) if 0 < top.value < bottom.value else None

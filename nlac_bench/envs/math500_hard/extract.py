@@ -160,6 +160,8 @@ _VALUE = re.compile(
 _CODE = re.compile(
     r"__\w+__|\(\)\.|\b(?:import|exec|eval|open|system|popen|getattr|lambda|input|print)\s*[(.:]|;\s*\w+\("
 )
+_CHOICE = re.compile(r"(\([A-H]\)|[A-H](?=[,.;:)]))")
+_TOLD = re.compile(r"\b(?:is|are|equals)\s+((?:(?!\b(?:is|are|equals)\s)[^\n]){1,200}?)[.\s]*\Z")
 _BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
 
 
@@ -185,6 +187,8 @@ def _after_anchor(rest: str) -> str:
     sentence = (rest[: end.start()] if end else rest[:400]).lstrip(" *_").rstrip(" *_.")
     if is_bare(sentence):
         return sentence
+    if choice := _CHOICE.match(sentence):
+        return choice.group(1)
     found = _SPANS.findall(sentence)
     link = _LINK.match(sentence)
     tail = sentence[link.end() :].lstrip(" *_") if link else ""
@@ -222,6 +226,9 @@ def _last_value(text: str) -> str:
 
 
 def _last(text: str) -> str:
+    told = _TOLD.search(text)
+    if told and is_bare(told.group(1)) and re.search(r"\d.*(?:=|,\s|\band\b|\bor\b)|=.*\d", told.group(1)):
+        return told.group(1)  # "The solutions are x = 3 and x = -2."
     values = [match.group() for match in _VALUE.finditer(text)]
     if values:
         return values[-1].strip(" ,")

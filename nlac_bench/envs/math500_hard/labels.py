@@ -26,7 +26,7 @@ _REALS = frozenset(("all real numbers", "all reals", "all real x", "real numbers
 
 
 def plain(node: Node) -> Node:
-    """A text that names a value as that value: `four`, `no solution`, a set with a stray text."""
+    """What a text or a label names: `four` is 4, `no solution` the empty set, `M(-2, 1)` a point."""
     if node.op == "text":
         said = words(node.value)
         if said in NUMBER_WORDS:
@@ -35,6 +35,8 @@ def plain(node: Node) -> Node:
             return Node("set")
         if said in _REALS:
             return Node("sym", value="mathbb sym:R()")
+    if node.op == "mul" and [arg.op for arg in node.args] == ["sym", "tuple"]:  # the point M(-2, 1)
+        return node.args[1]
     return node
 
 

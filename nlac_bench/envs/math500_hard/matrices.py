@@ -1,13 +1,14 @@
 """Sums, products and multiples of matrices, worked out entry by entry."""
 
-from nlac_bench.envs.math500_hard.nodes import Node, num
+from nlac_bench.envs.math500_hard.nodes import Node, literal, num
 
-MAX_ENTRIES = 400  # of a product
+MAX_ENTRIES = 400  # products in one product
+MAX_POWER = 6  # the entries are worked out as expressions, which grow with each factor
 
 
 def has_matrix(node: Node) -> bool:
     return node.op == "matrix" or (
-        node.op in ("add", "mul", "neg", "div") and any(has_matrix(a) for a in node.args)
+        node.op in ("add", "mul", "neg", "div", "pow") and any(has_matrix(a) for a in node.args)
     )
 
 
@@ -21,6 +22,11 @@ def as_matrix(node: Node) -> Node | None:
         return _multiple(num(-1), as_matrix(node.args[0]))
     if node.op == "div" and not has_matrix(node.args[1]):
         return _multiple(Node("div", (num(1), node.args[1])), as_matrix(node.args[0]))
+    if node.op == "pow":
+        base, exponent = as_matrix(node.args[0]), literal(node.args[1])
+        if base is None or exponent is None or exponent not in range(1, MAX_POWER + 1):
+            return None
+        node = Node("mul", (base,) * int(exponent))
     if node.op not in ("add", "mul"):
         return None
     result: Node | None = None

@@ -14,7 +14,7 @@ from nlac_bench.envs.math500_hard.atoms import (
     MARKS,
     SYMBOLS,
     Atoms,
-    is_mixed_number,
+    mixed_number,
     number,
 )  # fmt: skip
 from nlac_bench.envs.math500_hard.nodes import Node, TooComplex, Unreadable, key, names
@@ -237,17 +237,16 @@ class Parser(Atoms):
         factors = [self.factor()]
         while self.starts_factor():
             whole = factors[0] if is_number and len(factors) == 1 and factors[0].op == "num" else None
-            if self.kind() == "number" and factors[-1].op == "num":
-                fraction = self.plain_fraction()
-            else:
-                fraction = self.factor()
-                if whole is None or fraction.op != "div" or not is_mixed_number(whole, fraction):
-                    factors.append(fraction)
-                    continue
-            if whole is None or fraction is None or not is_mixed_number(whole, fraction):
+            two_numbers = self.kind() == "number" and factors[-1].op == "num"
+            following = self.plain_fraction() if two_numbers else self.factor()
+            mixed = mixed_number(whole, following) if whole and following else None
+            if mixed is not None:
+                factors[0] = mixed
+                is_number = False
+            elif two_numbers or following is None:
                 raise Unreadable("two numbers side by side")
-            factors[0] = Node("add", (whole, fraction))
-            is_number = False
+            else:
+                factors.append(following)
         return _mul(factors)
 
     def plain_fraction(self) -> Node | None:
