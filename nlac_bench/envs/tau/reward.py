@@ -111,7 +111,9 @@ def _told_strictly(output: str, said: Sequence[str]) -> bool:
     elif output[-1:].isalpha():
         pattern += "s?"
     whole = re.compile(rf"(?<![^\W_])(?<!\d[-:/.]){pattern}(?![^\W_])(?![-:/.]\d)")
-    return any(whole.search(_THOUSANDS.sub("", message.lower())) for message in said)
+    # Recorded calls may hold a message that is no text, which the original trips over only if it gets there.
+    texts = [message.lower() for message in said if isinstance(message, str)]
+    return any(whole.search(_THOUSANDS.sub("", text)) for text in texts)
 
 
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")

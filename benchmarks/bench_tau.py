@@ -1,0 +1,176 @@
+"""τ-bench's engine: reset and reward against the ways of the original, in the same run.
+
+The original loads its JSON files at each reset; its reward loads them once more, replays the gold calls and
+hashes both databases whole. ``loading`` does that with this project's own parts; ``original`` runs the real
+one, where ``tau_bench`` is installed. Needs NLAC_BENCH_DATA.
+"""
+
+import json
+import os
+import statistics
+import sys
+import time
+import tracemalloc
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nlac_bench.envs.tau.database import Database
+from nlac_bench.envs.tau.domain import TABLES, Domain, load_official
+from nlac_bench.envs.tau.invoke import invoke
+from nlac_bench.envs.tau.reward import Grader
+
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("NLAC_BENCH_DATA"), reason="NLAC_BENCH_DATA does not name the folder with the data"
+)
+DOMAINS = pytest.mark.parametrize("name", ["retail", "airline"])
+UPSTREAM_S = {"retail": (0.014, 0.148), "airline": (0.033, 0.397)}
+"""Reset and reward of the original, CPython 3.11, median on a 2-core machine."""
+
+
+def folder() -> Path:
+    return Path(os.environ["NLAC_BENCH_DATA"]) / "tau_bench"
+
+
+def median_s(function: Callable[[], Any], rounds: int) -> float:
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def load_tables(name: str) -> dict[str, Any]:
+    return {table: json.loads((folder() / name / f"{table}.json").read_bytes()) for table in TABLES[name]}
+
+
+def played(grader: Grader, domain: Domain) -> list[tuple[Any, Database]]:
+    """Test tasks with their gold calls played, for grading."""
+    ends = []
+    for task in domain.tasks["test"]:
+        db = grader.database()
+        for call in task.actions:
+            invoke(grader.tools, db, call.name, call.kwargs)
+        ends.append((task, db))
+        grader.gold(task)
+    return ends
+
+
+@DOMAINS
+def test_reset(benchmark: Any, name: str) -> None:
+    domain = load_official(name, folder())
+    loading = median_s(lambda: load_tables(name), 10)
+    ours = median_s(lambda: [domain.new_database() for _ in range(1000)], 20) / 1000
+    benchmark(domain.new_database)
+    benchmark.extra_info |= {
+        "loading_s": loading, "ratio_to_loading": loading / ours,
+        "ratio_to_upstream_published": UPSTREAM_S[name][0] / ours, "limit": 500,
+    }  # fmt: skip
+    assert loading / ours >= 500
+
+
+@DOMAINS
+def test_reward(benchmark: Any, name: str) -> None:
+    domain = load_official(name, folder())
+    grader = Grader(domain)
+    ends = played(grader, domain)
+
+    def whole(task: Any, db: Database) -> bool:
+        """Load, replay, hash both: each in a database of its own, so that no hash finds a row known."""
+        gold = Database(load_tables(name))
+        for call in task.actions:
+            invoke(grader.tools, gold, call.name, call.kwargs)
+        live = Database(domain.tables)
+        live._rows = dict(db._rows)
+        return live.hash() == gold.hash()
+
+    def grade_all() -> None:
+        for task, db in ends:
+            grader.grade(task, db, [])
+
+    task, db = ends[len(ends) // 2]
+    loading = median_s(lambda: whole(task, db), 5)
+    ours = median_s(grade_all, 20) / len(ends)
+    benchmark(grade_all)
+    benchmark.extra_info |= {
+        "loading_s": loading, "ratio_to_loading": loading / ours, "seconds_a_reward": ours,
+        "ratio_to_upstream_published": UPSTREAM_S[name][1] / ours, "limit": 200,
+    }  # fmt: skip
+    assert loading / ours >= 200
+
+
+@DOMAINS
+def test_step(benchmark: Any, name: str) -> None:
+    domain = load_official(name, folder())
+    grader = Grader(domain)
+    calls = [call for task in domain.tasks["test"] for call in task.actions]
+
+    def run() -> None:
+        db = grader.database()
+        for call in calls:
+            invoke(grader.tools, db, call.name, call.kwargs)
+
+    benchmark(run)
+    benchmark.extra_info |= {"calls": len(calls)}
+
+
+@DOMAINS
+def test_hash(benchmark: Any, name: str) -> None:
+    domain = load_official(name, folder())
+    domain.new_database().hash()
+    db = domain.new_database()
+    benchmark(db.hash)
+
+
+@DOMAINS
+def test_memory_of_a_thousand_episodes(benchmark: Any, name: str) -> None:
+    domain = load_official(name, folder())
+    grader = Grader(domain)
+    tasks = domain.tasks["test"]
+
+    def play() -> list[Database]:
+        episodes = []
+        for index in range(1000):
+            db = grader.database()
+            for call in tasks[index % len(tasks)].actions:
+                invoke(grader.tools, db, call.name, call.kwargs)
+            episodes.append(db)
+        return episodes
+
+    grader.database()
+    tracemalloc.start()
+    episodes = play()
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    benchmark.pedantic(play, rounds=3)
+    benchmark.extra_info |= {"bytes_an_episode": held / len(episodes), "limit": 200_000}
+    assert held / len(episodes) <= 200_000
+
+
+@DOMAINS
+def test_against_the_original(benchmark: Any, name: str) -> None:
+    sys.modules.setdefault("litellm", types.ModuleType("litellm"))
+    sys.modules["litellm"].completion = None  # type: ignore[attr-defined]
+    pytest.importorskip("tau_bench")
+    from tau_bench.envs import get_env
+
+    original = get_env(name, "human", "", "test", task_index=0)
+    original.user = types.SimpleNamespace(reset=lambda instruction: "", get_total_cost=lambda: 0.0)
+    domain = load_official(name, folder())
+    grader = Grader(domain)
+    ends = played(grader, domain)
+    reset = median_s(lambda: original.reset(0), 5)
+    reward = median_s(original.calculate_reward, 5)
+    our_reset = median_s(lambda: [domain.new_database() for _ in range(1000)], 20) / 1000
+    our_reward = median_s(lambda: [grader.grade(task, db, []) for task, db in ends], 20) / len(ends)
+    benchmark(domain.new_database)
+    benchmark.extra_info |= {
+        "upstream_reset_s": reset, "reset_ratio": reset / our_reset,
+        "upstream_reward_s": reward, "reward_ratio": reward / our_reward,
+    }  # fmt: skip
+    assert reset / our_reset >= 500
+    assert reward / our_reward >= 200
