@@ -87,6 +87,17 @@ def script_of(instruction: str, vocabulary: Vocabulary | None = None) -> Script:
 
 def vocabulary_of(domain: Domain) -> Vocabulary:
     """Goods and options that the training instructions of ``domain`` name, to be recognised in messages."""
+    key = domain.name, domain.source.sha256
+    if key not in _vocabularies:
+        _vocabularies[key] = _vocabulary(domain)
+    return _vocabularies[key]
+
+
+_vocabularies: dict[tuple[str, str], Vocabulary] = {}
+"""Parsing 500 instructions takes 50 ms, too long for every new environment."""
+
+
+def _vocabulary(domain: Domain) -> Vocabulary:
     found: dict[str, dict[str, dict[str, None]]] = {}
     for task in domain.tasks.get("train", ()):
         try:

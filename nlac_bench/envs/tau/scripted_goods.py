@@ -153,13 +153,16 @@ def _thing(name: str) -> re.Pattern[str]:
     )
 
 
+_SIZES = {"S": "(?:s|small)", "M": "(?:m|medium)", "L": "(?:l|large)", "XL": "(?:xl|x-large|extra[- ]large)"}
+
+
 @lru_cache(maxsize=8192)
 def _value(value: str, key: str, named: bool) -> re.Pattern[str]:
     """An option value as a whole word: beside the option's name if ``named``, else anywhere.
 
     Words such as yes and no mean nothing without the option's name.
     """
-    plain = re.escape(value.lower()).replace(r"\-", "[- ]?").replace(r"\ ", "[- ]?")
+    plain = _SIZES.get(value) or re.escape(value.lower()).replace(r"\-", "[- ]?").replace(r"\ ", "[- ]?")
     word = re.escape(key.lower())
     if named:
         return re.compile(rf"\b{word}(?: is| to| of| =|:)*:? ?[\"(]?{plain}(?![\w-])")

@@ -133,6 +133,7 @@ CONFIRM = any_of(
     r"\b(sure|ok|okay|happy|fine|all ?right|good|comfortable) with (that|this|it|you)\b", r"\bare you sure\b",
     r"\bwould you like (this|it|that|these|them) to\b",
     r"\bwould you like to (book|cancel|return|exchange|swap|change|modify|update) (it|this|that|them)\b",
+    r"\bwould\b.*\b(work for you|be (ok|okay|fine|all ?right|acceptable))\b",
     r"\bsay the word\b", r"\bdo you want to know\b", r"\bask(ing)? (me )?(about|for) .*, (correct|right)\?",
     r"\byour (approval|permission|consent|go-ahead|ok|okay|confirmation|authori[sz]ation)\b",
     r"\bready (for me )?to\b.*\?", r"\bgood to go\b",
@@ -162,8 +163,8 @@ VALUE = any_of(
 """A concrete value, so that "confirm the order #W1234567" is no question for one."""
 
 WH = any_of(
-    r"(and |so |then |now |also |ok,? |great,? |sure,? |thanks?,? |finally,? )*(which|what|who|"
-    r"whom|when|where|why|how)\b",
+    r"((and|so|then|now|also|ok|okay|great|sure|thanks?|finally|but|first|to|for|from|on|in|with|by|at),? )*"
+    r"(which|what|who|whom|when|where|why|how)\b",
 )  # fmt: skip
 """An open question."""
 
@@ -273,6 +274,9 @@ REPORT = any_of(
     r"downgraded|added|sent|issued|processed|submitted|completed|initiated|requested|placed|"
     r"made|moved|replaced|done|refunded|filed|put|corrected)\b",
     r"\bi went ahead and\b",
+    r"\b(cancell?ation|return|exchange|change|update|booking|upgrade) (is |was |has been )?(now )?"
+    r"(completed?|done|confirmed|successful)\b",
+    r"^\W*(\w+ ){1,3}(cancell?ed|updated|changed|exchanged|returned|booked|added|upgraded)\W*$",
     r"^(\W*(your )?(order|reservation|booking) \S+ |\W*)(cancell?ed|updated|exchanged|returned)\b",
     r"\bsuccessful(ly)?\b",
     r"\b(is|are|was|were) (now |all )?(cancell?ed|returned|exchanged|modified|updated|changed|"
@@ -287,8 +291,9 @@ REPORT = any_of(
 """Says that something has been done."""
 
 FUTURE = any_of(
+    r"\b(currently|right now|at the moment|at present|so far)\b",
     r"\b(will be|would be|to be|can be|could be|going to|not yet|if you|once you|about to|"
     r"haven't|has not|hasn't|have not)\b(?! (e-?mail|refund|credit|sent|notif|process|receiv|"
     r"ship))",
 )  # fmt: skip
-"""Speaks of what has not been done yet."""
+"""Speaks of what is so far, or has not been done yet."""

@@ -89,6 +89,8 @@ def read(message: str) -> Reading:
         elif _asking(sentence):
             listing = sentence.rstrip().endswith(":")
             asks |= _topics(sentence) or {"unclear"}
+            if sentence.endswith("?") and not _open(sentence):
+                claims.append(sentence)  # "Shall it be the red one? Then please confirm."
         else:
             listing = False
             if pattern.UNAFFECTED.search(sentence) or pattern.CAVEAT.search(sentence):
@@ -133,7 +135,9 @@ def _open(sentence: str) -> bool:
 
 def _nudge(sentence: str) -> bool:
     """A question of a word or two about nothing in particular: "Proceed?", "Shall I?"."""
-    return sentence.endswith("?") and len(sentence.split()) <= 3 and not _topics(sentence)
+    if not sentence.endswith("?") or len(sentence.split()) > 3 or _NO_NUDGE.search(sentence):
+        return False
+    return not _topics(sentence)
 
 
 def _asking(sentence: str) -> bool:
@@ -150,6 +154,7 @@ _PLAIN = str.maketrans({
     "‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "‑": "-", "−": "-", "*": None, "`": None,
     "\u00a0": " ", "\r": "\n", "•": "-", "→": ">",
 })  # fmt: skip
+_NO_NUDGE = re.compile(r"^(could|can|would|will) you|choice|preference|pick|thoughts|option")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
     r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
