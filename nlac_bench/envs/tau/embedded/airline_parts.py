@@ -80,7 +80,7 @@ class Traveller:
         price: int = found["prices"][cabin]
         return price
 
-    def paying(self, amount: int) -> Payment | None:
+    def paying(self, amount: int) -> Payment:
         """A credit card, or a gift card that holds ``amount``."""
         methods = []
         for row in self.user["payment_methods"].values():
@@ -148,8 +148,6 @@ def change_flights(user: Traveller) -> Part | None:
         return None
     legs, difference = moved
     paid = user.paying(difference)
-    if paid is None:
-        return None
     goal = Goal("change_flights", **user.named(trip), legs=legs, payment=paid)
     return Part(goal, (flights_call(trip, trip["cabin"], legs, paid),))
 
@@ -190,7 +188,7 @@ def refused_flights(user: Traveller) -> Part | None:
         return None
     moved = _moved(user, trip)
     paid = user.paying(0)
-    if moved is None or paid is None:
+    if moved is None:
         return None
     goal = Goal("change_flights", record=trip["reservation_id"], legs=moved[0], payment=paid, forbidden=True)
     return _then_ask(user, goal, trip)
@@ -218,8 +216,6 @@ def _cabin(user: Traveller, trip: Mapping[str, Any], cabin: str) -> tuple[Paymen
             return None
         difference += (price - leg["price"]) * len(trip["passengers"])
     paid = user.paying(difference)
-    if paid is None:
-        return None
     legs = tuple(Leg(leg["flight_number"], leg["date"]) for leg in trip["flights"])
     return paid, flights_call(trip, cabin, legs, paid)
 
@@ -246,8 +242,6 @@ def add_bags(user: Traveller) -> Part | None:
     bags = trip["total_baggages"] + user.draws.between(1, 2)
     unpaid = max(0, bags - free)
     paid = user.paying(50 * max(0, unpaid - trip["nonfree_baggages"]))
-    if paid is None:
-        return None
     goal = Goal("add_bags", **user.named(trip), bags=bags, payment=paid)
     gold = call(
         "update_reservation_baggages",
@@ -326,8 +320,6 @@ def book(user: Traveller) -> Part | None:
     unpaid = max(0, bags - free_bags(user.user, cabin, len(people)))
     total = price * len(people) + 50 * unpaid + (30 * len(people) if insurance == "yes" else 0)
     paid = user.paying(total)
-    if paid is None:
-        return None
     user.booked = True
     goal = Goal(
         "book", origin=origin, destination=destination, trip="one_way", cabin=cabin,
