@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from nlac_bench.agents.floors import floor_agent
-from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, table
+from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
 from nlac_bench.envs import registry
+from nlac_bench.eval.tables import number, render_table
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.engine import derive_seed
 
@@ -24,7 +25,7 @@ def floors(
         list[str] | None, typer.Option(help="Agent, repeatable; default: oracle and floors.")
     ] = None,
     episodes: Annotated[
-        int, typer.Option(help="Tasks per environment and agent, from the first; 0: all.")
+        int, typer.Option(help="Tasks per environment and agent, evenly chosen; 0: all.")
     ] = 100,
     seed: Annotated[int, typer.Option(help="Base seed of the episodes.")] = 0,
     as_json: JsonFlag = False,
@@ -52,19 +53,13 @@ def floors(
     if as_json:
         print_json({"rows": rows})
         return
-    shown = [
-        "env",
-        "agent",
-        "success",
-        "mean_reward",
-        "planned",
-        "scored",
-        "infra_errors",
-        "steps",
-        "episodes_per_s",
-    ]
-    cells = [[round(r[c], 3) if isinstance(r[c], float) else r[c] for c in shown] for r in rows]
-    console.print(table("floors and ceiling", shown, cells))
+    header = ["env", "data", "agent", "success", "reward", "steps", "scored", "planned", "infra", "per s"]
+    cells = [
+        [r["env"], r["data_source"], r["agent"], number(r["success"]), number(r["mean_reward"]), number(r["steps"]),
+         str(r["scored"]), str(r["planned"]), str(r["infra_errors"]), f"{r['episodes_per_s']:.0f}"]
+        for r in rows
+    ]  # fmt: skip
+    console.print(escape(render_table(header, cells)), soft_wrap=True)
     for row in rows:
         if row["action"] is not None:
             console.print(escape(f"{row['env']}: constant action {row['action'][:120]!r}"), soft_wrap=True)
@@ -73,7 +68,8 @@ def floors(
 def _play(name: str, agent_name: str, episodes: int, seed: int) -> dict[str, Any]:
     env = registry.make_text_env(name)
     agent = floor_agent(agent_name, lambda: registry.make_training_env(name))
-    tasks = env.task_ids[: episodes or None]
+    every = max(1, len(env.task_ids) // episodes) if episodes else 1  # evenly: tasks are sorted by level
+    tasks = env.task_ids[::every][: episodes or None]
     specs = [EpisodeSpec(name, task, 0, derive_seed(seed, task, 0)) for task in tasks]
     driver = Driver(agent, lambda: registry.make(name), concurrency=1)
 
