@@ -83,6 +83,7 @@ DIFFERENT = [
     ("20:34", "8:34"),
     (r"8:34 \text{ p.m.}", "8:34 am"), ("3:4", "4:3"), ("11", "1011_2"), ("1011_2", "11"), ("1_6", "1_7"),
     ("E", r"\mathrm{E}*2"), ("A", "B"), (r"\text{A,D}", "A"), ("SAS", "ASA"), (r"\text{June 20}", "20"),
+    (r"20^\circ", r"20\text{ miles}"), (r"(9, 3)", r"(\text{E})"), (r"(\text{E})", r"(\tfrac83, 3]"),
     ("9am", "9a"), (r"40\text{ min}", r"40\text{ min}+1"), ("5", "(1,5)"),
     # one answer counts, whatever else is in the text
     ("3", "1, 2, 3, 4"), ("3", r"\boxed{1,2,3}"), ("7", "7 or 8"), ("2", r"\boxed{2}, no: \boxed{3}"),

@@ -12,7 +12,7 @@ from nlac_bench.envs.math500_hard.labels import has, plain, scaled, split_unit, 
 from nlac_bench.envs.math500_hard.matrices import as_matrix, has_matrix
 from nlac_bench.envs.math500_hard.nodes import Node, TooComplex, key, literal
 from nlac_bench.envs.math500_hard.normalize import words
-from nlac_bench.envs.math500_hard.units import factor
+from nlac_bench.envs.math500_hard.units import factor, is_measure
 from nlac_bench.envs.math500_hard.values import Undefined, rational
 
 MAX_UNMATCHED = 60
@@ -145,6 +145,8 @@ def _same_unions(gold: Node, pred: Node) -> bool:
     gold_pieces, pred_pieces = intervals.pieces(gold), intervals.pieces(pred)
     if gold_pieces is not None and pred_pieces is not None:
         return _same_in_order(gold_pieces, pred_pieces)
+    if gold.op != "union" or pred.op not in ("union", "list"):
+        return False
     parts = [list(node.args) if node.op in ("union", "list") else [node] for node in (gold, pred)]
     return _same_elements(*parts)
 
@@ -214,6 +216,9 @@ def _same_values(gold: Node, pred: Node) -> bool:
     if gold_parts is None or pred_parts is None:
         return False
     (gold, gold_unit), (pred, pred_unit) = gold_parts, pred_parts
+    for one, other_unit in ((gold, pred_unit), (pred, gold_unit)):
+        if (has(one, "deg") or has(one, "pct")) and is_measure(other_unit):  # 20° is not 20 miles
+            return False
     if gold_unit or pred_unit:
         scale = factor(gold_unit, pred_unit)
         if scale is None:

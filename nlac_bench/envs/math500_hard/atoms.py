@@ -360,7 +360,7 @@ class Atoms:
 
 
 def mixed_number(whole: Node, fraction: Node) -> Node | None:
-    """`1\\frac12`, `33\\frac13\\%`: a whole number and a fraction with its numerator below its denominator."""
+    """`1\\frac12`, `33\\frac13\\%`: a whole number and a fraction whose numerator is the smaller part."""
     if fraction.op == "pct":
         inner = mixed_number(whole, fraction.args[0])
         return None if inner is None else Node("pct", (inner,))

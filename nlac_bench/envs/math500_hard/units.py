@@ -57,6 +57,11 @@ def is_unit(word: str) -> bool:
     return name in _SIZES or name in _LABELS
 
 
+def is_measure(unit: str) -> bool:
+    """Whether a unit text is a known measure of length, time, money or the like, rather than any label."""
+    return _measure(unit) is not None
+
+
 def _measure(unit: str) -> tuple[str, int, Fraction] | None:
     """Dimension, exponent and base size of a text such as `square feet` or `cm^2`; None for any other."""
     parts = _names(unit)
