@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from nlac_bench.envs.datasets import DataSource
@@ -46,4 +46,4 @@ def _domain(name: DomainName, tables: Tables, tasks: dict[str, tuple[Task, ...]]
     ]  # fmt: skip
     canonical = json.dumps([tables, rows, policy, tools], separators=(",", ":"))
     source = DataSource("embedded", hashlib.sha256(canonical.encode()).hexdigest())
-    return Domain(name, tables, policy, tuple(tools), tasks, source)
+    return Domain(name, tables, policy, tuple(tools), tasks, source, origin=partial(load_embedded, name))
