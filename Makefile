@@ -39,7 +39,7 @@ bench: $(READY) ## Run the benchmarks (ratios measured in one run)
 	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-columns=median,iqr,ops,rounds
 
 docs: $(READY) ## Regenerate the figures in docs/
-	$(BIN)/python -m docs.figures
+	$(BIN)/python docs/figures.py
 
 clean: ## Remove .venv and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

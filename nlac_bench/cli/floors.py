@@ -24,9 +24,7 @@ def floors(
     agent: Annotated[
         list[str] | None, typer.Option(help="Agent, repeatable; default: oracle and floors.")
     ] = None,
-    episodes: Annotated[
-        int, typer.Option(help="Tasks per environment and agent, evenly chosen; 0: all.")
-    ] = 100,
+    episodes: Annotated[int, typer.Option(help="Tasks of each environment, evenly chosen; 0: all.")] = 100,
     seed: Annotated[int, typer.Option(help="Base seed of the episodes.")] = 0,
     as_json: JsonFlag = False,
 ) -> None:
@@ -54,11 +52,13 @@ def floors(
         print_json({"rows": rows})
         return
     header = ["env", "data", "agent", "success", "reward", "steps", "scored", "planned", "infra", "per s"]
-    cells = [
-        [r["env"], r["data_source"], r["agent"], number(r["success"]), number(r["mean_reward"]), number(r["steps"]),
-         str(r["scored"]), str(r["planned"]), str(r["infra_errors"]), f"{r['episodes_per_s']:.0f}"]
-        for r in rows
-    ]  # fmt: skip
+    cells = []
+    for r in rows:
+        figures = [number(r[column]) for column in ("success", "mean_reward", "steps")]
+        counts = [str(r[column]) for column in ("scored", "planned", "infra_errors")]
+        cells.append(
+            [r["env"], r["data_source"], r["agent"], *figures, *counts, f"{r['episodes_per_s']:.0f}"]
+        )
     console.print(escape(render_table(header, cells)), soft_wrap=True)
     for row in rows:
         if row["action"] is not None:
