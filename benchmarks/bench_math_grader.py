@@ -62,14 +62,19 @@ def main() -> None:
         folder = os.environ.get("NLAC_BENCH_DATA")
         if not folder:
             return
-        rows = (Path(folder) / "math" / "grader_cases_public.jsonl").read_text().splitlines()
-        cases = [json.loads(row) for row in rows]
-        print(f"{'other projects, ' + str(len(cases)):28} "
-              f"{_quantiles([grader.grade(row['gold'], row['pred']).ms for row in cases])}")  # fmt: skip
-        answers = [json.loads(row)["answer"] for row in (Path(folder) / "math" / "math500.jsonl").open()]
-        near = [f"{answer}+0" for answer in answers]
-        print(f"{'MATH-500, answer + 0':28} "
-              f"{_quantiles([grader.grade(gold, pred).ms for gold, pred in zip(answers, near, strict=True)])}")  # fmt: skip
+        math_folder = Path(folder) / "math"
+        rows = (math_folder / "grader_cases_public.jsonl").read_text().splitlines()
+        pairs = [(case["gold"], case["pred"]) for case in map(json.loads, rows)]
+        print(f"{'other projects, ' + str(len(pairs)):28} {_quantiles(_times(grader, pairs))}")
+        answers = [
+            json.loads(row)["answer"] for row in (math_folder / "math500.jsonl").read_text().splitlines()
+        ]
+        pairs = [(answer, f"{answer}+0") for answer in answers]
+        print(f"{'MATH-500, answer + 0':28} {_quantiles(_times(grader, pairs))}")
+
+
+def _times(grader: Grader, pairs: list[tuple[str, str]]) -> list[float]:
+    return [grader.grade(gold, pred).ms for gold, pred in pairs]
 
 
 if __name__ == "__main__":

@@ -50,8 +50,8 @@ def rational(node: Node) -> Fraction | None:
 def numeral(digits: str, base: int) -> Fraction | None:
     """The value of digits in a base, `12A_{11}` or `0.011_2`; None where a digit does not belong to it."""
     whole, _, part = digits.strip("-").upper().partition(".")
-    if not 2 <= base <= 36 or not (whole + part).isalnum() or len(whole + part) > 1_000:
-        return None  # int() would take underscores and spaces
+    if not 2 <= base <= 36 or not (whole + part).isalnum() or len(whole + part) > 1_000:  # int() takes "1_0"
+        return None
     try:
         value = Fraction(int(whole + part, base), base ** len(part))
     except ValueError:
