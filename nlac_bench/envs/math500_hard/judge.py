@@ -155,7 +155,7 @@ def _compare(gold: str, pred: str) -> Verdict:
 
     if symbolic.equal(gold, pred):
         return True, "equal by math-verify"
-    return False, f"different{unread}"
+    return False, f"not shown to be equal by math-verify{unread}"
 
 
 def read(text: str) -> Node:
