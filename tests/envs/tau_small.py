@@ -5,7 +5,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from nlac_bench.envs.tau.database import Database
 from nlac_bench.envs.tau.domain import Domain, load_official
+from nlac_bench.envs.tau.invoke import Result, Tools, invoke
 
 ADDRESS = {"address1": "1 A St", "address2": "", "city": "X", "country": "USA", "state": "TX", "zip": "11111"}
 
@@ -215,3 +217,18 @@ def load_small(name: str, folder: Path) -> Domain:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return load_official(name, folder)
+
+
+class Desk:
+    """A database and the tools that work on it."""
+
+    def __init__(self, tools: Tools, db: Database) -> None:
+        self.tools, self.db = tools, db
+
+    def result(self, name: str, **kwargs: Any) -> Result:
+        return invoke(self.tools, self.db, name, kwargs)
+
+    def __call__(self, name: str, **kwargs: Any) -> Any:
+        """The observation, parsed where it is a JSON object or list."""
+        text = self.result(name, **kwargs).observation
+        return json.loads(text) if text[:1] in ("{", "[") else text

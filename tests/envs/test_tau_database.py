@@ -181,6 +181,7 @@ def test_a_fork_never_changes_its_parent_nor_the_other_way(
     assert json.dumps(tables) == untouched
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_pickles_hold_no_tables(tmp_path: Path) -> None:
     domain = load_small("retail", write_small(tmp_path / "small"))
     db = domain.new_database()

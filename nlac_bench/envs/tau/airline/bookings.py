@@ -13,6 +13,8 @@ from nlac_bench.envs.tau.database import Database
 NEW_RESERVATIONS = ("HATHAT", "HATHAU", "HATHAV")
 NEW_CERTIFICATES = ("certificate_3221322", "certificate_3221323", "certificate_3221324")
 NOW = "2024-05-15T15:00:00"
+MAX_HISTORY = 8192
+"""Each cancel doubles a payment history; the original goes on to 2³⁰ entries in an episode of 30 steps."""
 
 
 def book_reservation(
@@ -85,8 +87,11 @@ def book_reservation(
 
 def cancel_reservation(db: Database, reservation_id: Any) -> str:
     """Cancel and note the refunds; no balance is credited."""
-    if db.get("reservations", reservation_id) is None:
+    reservation = db.get("reservations", reservation_id)
+    if reservation is None:
         return "Error: reservation not found"
+    if 2 * len(reservation["payment_history"]) > MAX_HISTORY:
+        return f"Error: the payment history would have more than {MAX_HISTORY} entries"
     reservation = db.edit("reservations", reservation_id)
     history = reservation["payment_history"]
     history.extend([{"payment_id": old["payment_id"], "amount": -old["amount"]} for old in history])
