@@ -1,0 +1,178 @@
+"""VLLMEngine on a real vLLM: the same contract as HFEngine, and weights that really change."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Iterator
+from typing import Any, TypeVar
+
+import pytest
+import torch
+
+from nlac_bench.agents.registry import AgentContext, make
+from nlac_bench.errors import NlacBenchError
+from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
+from nlac_bench.rollout.engine import Sample, SampleRequest, Sampling, SyncError
+from nlac_bench.rollout.vllm import VLLMEngine
+from nlac_bench.rollout.weights import ModelSource, forward_logprobs
+from nlac_bench.types import Episode
+from tests.rollout import tiny_model
+from tests.rollout.stubs import Guess
+
+pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'nlac-bench[vllm]'")
+pytestmark = [pytest.mark.vllm, pytest.mark.slow]
+
+T = TypeVar("T")
+TOKENIZER = tiny_model.tokenizer()
+CHAT = [{"role": "user", "content": "What is it? It is the number."}]
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VLLMEngine]:
+    os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
+    folder = tmp_path_factory.mktemp("model")
+    tiny_model.model(0, context=256).save_pretrained(folder)
+    TOKENIZER.save_pretrained(folder)
+    made = VLLMEngine(str(folder), dtype="float32", sync_tolerance=1e-3, gpu_memory_utilization=0.3)
+    yield made
+    made.close()
+
+
+def run(awaitable: Awaitable[T]) -> T:
+    async def wrapped() -> T:
+        return await awaitable
+
+    return asyncio.run(wrapped())
+
+
+def error_of_logprobs(model: Any, sample: Sample, temperature: float = 1.0, top_p: float = 1.0) -> float:
+    assert sample.prompt_ids is not None and sample.ids is not None and sample.logprobs is not None
+    ids = torch.tensor([sample.prompt_ids + sample.ids])
+    with torch.no_grad():
+        logits = model(input_ids=ids).logits[0, len(sample.prompt_ids) - 1 : -1]
+    p = torch.softmax(logits / temperature, -1)
+    if top_p < 1:
+        order = p.sort(-1, descending=True)
+        dropped = order.values.cumsum(-1) - order.values >= top_p
+        p = p.scatter(1, order.indices, order.values.masked_fill(dropped, 0.0))
+        p = p / p.sum(-1, keepdim=True)
+    expected = p.log().gather(1, torch.tensor(sample.ids)[:, None])[:, 0]
+    return float((expected - torch.tensor(sample.logprobs)).abs().max())
+
+
+@pytest.mark.parametrize(("temperature", "top_p"), [(0.7, 1.0), (1.0, 1.0), (1.5, 1.0), (1.5, 0.6)])
+def test_logprobs_are_those_of_the_sampling_distribution(
+    engine: VLLMEngine, temperature: float, top_p: float
+) -> None:
+    sampling = Sampling(temperature=temperature, top_p=top_p, max_tokens=20)
+    samples = run(engine.sample(SampleRequest(messages=CHAT, sampling=sampling, seed=1, n=4)))
+    assert len({tuple(s.ids or ()) for s in samples}) > 1
+    again = run(engine.sample(SampleRequest(messages=CHAT, sampling=sampling, seed=1, n=4)))
+    assert [s.ids for s in again] == [s.ids for s in samples]
+    for sample in samples:
+        assert error_of_logprobs(tiny_model.model(0), sample, temperature, top_p) < 2e-3
+        assert sample.ids is not None
+        assert (sample.ids[-1] == TOKENIZER.eos_token_id) == (sample.finish == "stop")
+    assert sum(s.usage.calls for s in samples) == 1
+
+
+def test_greedy_logprobs_stops_and_overflow(engine: VLLMEngine) -> None:
+    greedy = Sampling(temperature=0, max_tokens=20)
+    (sample,) = run(engine.sample(SampleRequest(messages=CHAT, sampling=greedy)))
+    assert error_of_logprobs(tiny_model.model(0), sample) < 2e-3
+    stop = sample.text[3:6]
+    (cut,) = run(
+        engine.sample(
+            SampleRequest(messages=CHAT, sampling=Sampling(temperature=0, max_tokens=20, stop=(stop,)))
+        )
+    )
+    assert cut.finish == "stop" and cut.text == sample.text[: sample.text.find(stop)]
+    (full,) = run(engine.sample(SampleRequest(prompt_ids=[5] * 256)))
+    assert (full.finish, full.ids) == ("context_overflow", [])
+    (filled,) = run(
+        engine.sample(SampleRequest(prompt_ids=[5] * 250, sampling=Sampling(temperature=0, max_tokens=99)))
+    )
+    assert filled.finish == "stop" or (filled.finish == "context_overflow" and len(filled.ids or ()) == 6)
+
+
+def test_engine_logprobs_are_those_of_a_forward_pass(engine: VLLMEngine) -> None:
+    ids = TOKENIZER("the number of it is 7, user").input_ids
+    assert run(engine.logprobs(ids, 2)) == pytest.approx(
+        forward_logprobs(tiny_model.model(0), ids, 2), abs=2e-3
+    )
+
+
+def test_agents_play_on_it(engine: VLLMEngine) -> None:
+    agent = make("act", AgentContext(engine=engine, sampling=Sampling(max_tokens=8)))
+    specs = [EpisodeSpec("guess", str(i), 0, i) for i in range(8)]
+
+    async def play() -> list[Episode | Failure]:
+        return [r async for r in Driver(agent, lambda: Guess(tasks=8), concurrency=8).run(specs)]
+
+    results = asyncio.run(play())
+    assert len(results) == 8
+    for episode in results:
+        assert isinstance(episode, Episode), episode
+        for before, after in zip(episode.turns, episode.turns[1:], strict=False):
+            assert before.prompt_ids is not None and before.output_ids is not None
+            assert after.prompt_ids is not None
+            said = before.prompt_ids + before.output_ids
+            assert after.prompt_ids[: len(said)] == said
+
+
+def test_syncs_change_the_weights_in_place_again_and_again(engine: VLLMEngine) -> None:
+    request = SampleRequest(messages=CHAT, sampling=Sampling(temperature=0, max_tokens=20))
+    seen = set()
+    for version in (1, 2, 3):
+        model = tiny_model.model(version)
+        engine.sync(ModelSource(model), version)
+        (sample,) = run(engine.sample(request))
+        assert sample.weight_version == version
+        assert error_of_logprobs(model, sample) < 2e-3
+        seen.add(tuple(sample.ids or ()))
+    assert len(seen) == 3
+    engine.sync(ModelSource(tiny_model.model(0)), 4)
+
+
+def test_weights_that_did_not_arrive_stop_everything(engine: VLLMEngine) -> None:
+    class Stale(ModelSource):
+        def named_tensors(self) -> Any:
+            return ModelSource(tiny_model.model(0)).named_tensors()
+
+    class Renamed(ModelSource):
+        def named_tensors(self) -> Any:
+            return ((name.replace("q_proj", "query"), tensor) for name, tensor in super().named_tensors())
+
+    with pytest.raises(SyncError, match="did not arrive"):
+        engine.sync(Stale(tiny_model.model(1)), 5)
+    with pytest.raises(SyncError, match="refused"):
+        engine.sync(Renamed(tiny_model.model(0)), 6)
+    engine.sync(ModelSource(tiny_model.model(0)), 7)
+    assert run(engine.sample(SampleRequest(messages=CHAT)))[0].weight_version == 7
+
+
+def test_a_sync_waits_for_running_samples(engine: VLLMEngine) -> None:
+    async def scenario() -> tuple[list[Sample], list[Sample]]:
+        long = SampleRequest(messages=CHAT, n=4, sampling=Sampling(max_tokens=150, temperature=2.0), seed=1)
+        running = asyncio.create_task(engine.sample(long))
+        await asyncio.sleep(0.2)
+        sync = asyncio.create_task(asyncio.to_thread(engine.sync, ModelSource(tiny_model.model(1)), 8))
+        await asyncio.sleep(0.05)
+        later = await engine.sample(SampleRequest(messages=CHAT, sampling=Sampling(temperature=0)))
+        await sync
+        return await running, later
+
+    running, later = asyncio.run(scenario())
+    assert {s.weight_version for s in running} == {7} and later[0].weight_version == 8
+    for sample in running:
+        assert error_of_logprobs(tiny_model.model(0), sample, temperature=2.0) < 2e-3
+    assert error_of_logprobs(tiny_model.model(1), later[0]) < 2e-3
+
+
+def test_the_target_slot_has_weights_of_its_own(engine: VLLMEngine) -> None:
+    on_target = SampleRequest(messages=CHAT, slot="target", sampling=Sampling(temperature=0, max_tokens=12))
+    with pytest.raises(NlacBenchError, match="'target' has no weights"):
+        run(engine.sample(on_target))
+    engine.sync(ModelSource(tiny_model.model(2)), 3, slot="target")
+    (sample,) = run(engine.sample(on_target))
+    assert sample.weight_version == 3
+    assert error_of_logprobs(tiny_model.model(2), sample) < 2e-3
