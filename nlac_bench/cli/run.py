@@ -11,6 +11,7 @@ import typer
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
 from nlac_bench.cli.progress import RunProgress
 from nlac_bench.eval import estimate
+from nlac_bench.eval.algorithms import compare_algorithms
 from nlac_bench.eval.compare import Measured, compare_all, comparison_table
 from nlac_bench.eval.compare import compare as compare_two
 from nlac_bench.eval.config import RunConfig, read_config
@@ -217,7 +218,12 @@ def score(
 
 
 def compare(
-    folders: Annotated[list[Path], typer.Argument(help="Two or more runs on the same tasks.")],
+    folders: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN RUN…", help="Runs on the same tasks; 'A1,A2,A3' are seeds of one algorithm."
+        ),
+    ],
     metric: Annotated[str, typer.Option(help="success or reward.")] = "success",
     tasks: Annotated[
         str, typer.Option(help="'all' wants the same tasks in every run; 'common' takes those that all have.")
@@ -226,15 +232,21 @@ def compare(
 ) -> None:
     """Compare runs task by task: the difference with its 95 % interval, and a verdict.
 
-    Of more than two runs each pair is compared, with Holm's correction over the table.
+    Of more than two runs each pair is compared, with Holm's correction over the table. To compare
+    *algorithms*, give each side several seeds, separated by commas: seeds and tasks are resampled.
 
-    Example:
+    Examples:
 
-      nlac-bench compare runs/react runs/nlac
+      nlac-bench compare runs/react runs/act
+
+      nlac-bench compare runs/nlac-0,runs/nlac-1,runs/nlac-2 runs/ppo-0,runs/ppo-1,runs/ppo-2
     """
+    if len(folders) < 2:
+        raise ValueError(f"a comparison takes at least two runs, got {len(folders)}")
+    if any("," in side for side in folders):
+        _compare_seeds(folders, metric, tasks, as_json)
+        return
     runs: list[Any] = [Measured.read(folder) for folder in folders]
-    if len(runs) < 2:
-        raise ValueError(f"a comparison takes at least two runs, got {len(runs)}")
     if len(runs) == 2:
         found = compare_two(*runs, metric=metric, tasks=tasks)  # type: ignore[arg-type]
         if as_json:
@@ -247,3 +259,15 @@ def compare(
         print_json({"comparisons": [each.to_json() for each in table]})
     else:
         console.print(escape(comparison_table(table)), soft_wrap=True)
+
+
+def _compare_seeds(folders: list[str], metric: str, tasks: str, as_json: bool) -> None:
+    if len(folders) != 2:
+        raise ValueError(f"algorithms are compared two at a time, got {len(folders)} sides")
+    sides = [[Measured.read(folder) for folder in side.split(",") if folder] for side in folders]
+    names = [side if len(side) < 60 else f"{side[:57]}…" for side in folders]
+    found = compare_algorithms(*sides, name_a=names[0], name_b=names[1], metric=metric, tasks=tasks)  # type: ignore[arg-type]
+    if as_json:
+        print_json(found.to_json())
+    else:
+        console.print(escape(found.to_text()), soft_wrap=True)
