@@ -113,6 +113,13 @@ def test_run_score_compare_resume(tmp_path: Path) -> None:
     assert floor["planned"] == 24 and floor["success"] <= 0.5
     compared = one_json(nlac_bench("compare", str(tmp_path / "oracle"), str(tmp_path / "transfer"), "--json"))
     assert compared["verdict"] == "A better"
+    seeds = []
+    for seed in "123":
+        run(tmp_path, f"random-{seed}", *common, "--agent", "random", "--seed", seed)
+        seeds.append(str(tmp_path / f"random-{seed}"))
+    sides = (f"{tmp_path / 'oracle'},{tmp_path / 'oracle'}", ",".join(seeds))
+    algorithms = one_json(nlac_bench("compare", *sides, "--json"))
+    assert algorithms["verdict"] == "A better" and len(algorithms["b"]["seeds"]) == 3
     strict = one_json(nlac_bench("score", str(tmp_path / "oracle"), "--by", "strict", "--json"))
     assert strict["success"] == 1.0
     again = one_json(nlac_bench("resume", str(tmp_path / "oracle"), "--json"))
