@@ -75,8 +75,8 @@ class TwentyQuestionsEnv(TextEnv):
     ## Action Space
     Text: one yes/no question. Of a longer message the last question counts; text in ``<think>`` tags and
     statements are passed over. A message without a question, with a question that yes or no cannot answer
-    ("What colour is it?"), or with one of more than 60 words or that names more than four objects is an invalid
-    step: counted, and answered with the reason.
+    ("What colour is it?"), or with one of more than 60 words or that names more than four objects is an
+    invalid step: counted, and answered with the reason.
 
     A *guess* is a question that claims that the thing is one object, named by its word or an accepted variant
     (plural, synonym), as whole words: "Is it a violin?", "Is it a brown wooden violin?", "Is it a couch or

@@ -14,6 +14,7 @@ import numpy as np
 Truth: TypeAlias = np.ndarray
 """``int8 [objects]`` of +1, 0 and -1."""
 Comparison: TypeAlias = Literal[">", "<", "="]
+Measure: TypeAlias = Literal["height", "length", "weight", "price"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Count:
 class Compare:
     """A measure (bulk, height, length, weight, price) against a number in cm, kg or dollars."""
 
-    measure: Literal["height", "length", "weight", "price"]
+    measure: Measure
     comparison: Comparison
     number: float
 

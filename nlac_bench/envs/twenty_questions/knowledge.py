@@ -1,4 +1,4 @@
-"""The embedded knowledge base: objects × attributes, every cell decided, read from the text files in ``kb/``."""
+"""The embedded knowledge base: objects × attributes, every cell decided, from the text files in ``kb/``."""
 
 import hashlib
 import re
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nlac_bench.envs.twenty_questions.words import noun_key, tokens
+from nlac_bench.envs.twenty_questions.words import noun_key, tokens, word_set
 from nlac_bench.errors import DataError
 
 KB = Path(__file__).parent / "kb"
@@ -151,15 +151,15 @@ def _categories(text: str) -> tuple[dict[str, list[str]], list[Attribute]]:
     return parents, attributes
 
 
-_MASS = frozenset(
-    """vegetation cutlery silverware footwear headwear neckwear eyewear outerwear furniture bedding kitchenware
-    tableware crockery cookware lighting clothing jewelry money""".split()
+_MASS = word_set(
+    """vegetation cutlery silverware footwear headwear neckwear eyewear outerwear furniture bedding
+    kitchenware tableware crockery cookware lighting clothing jewelry money equipment gear food transport pasta makeup"""
 )
 
 
 def _article(noun: str) -> str:
-    last = noun.split()[-1]
-    if last in _MASS or last in ("equipment", "gear", "food", "transport") or noun in ("pasta", "makeup"):
+    """``noun`` with the article that a question needs before it."""
+    if noun.rsplit(maxsplit=1)[-1] in _MASS:
         return noun
     return f"an {noun}" if noun[0] in "aeiou" and not noun.startswith(("uten", "unit")) else f"a {noun}"
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from nlac_bench.envs.twenty_questions.formula import Attr, Formula, Not, Or
 from nlac_bench.envs.twenty_questions.knowledge import ROLES, Attribute, KnowledgeBase, embedded
-from nlac_bench.envs.twenty_questions.words import noun_key, tokens, verb_key
+from nlac_bench.envs.twenty_questions.words import noun_key, tokens, verb_key, word_set
 
 NOUN_ROLES = frozenset({"noun", "have", "material", "place", "by", "power", "colour"})
 """Roles whose phrases are nouns, where "wings" is "wing" but "painting" is not "paint"."""
@@ -16,9 +16,9 @@ which English puts anywhere in a phrase ("put it on", "put on") or leaves out ("
 
 
 LOOSE_ROLES = ("do", "done", "use", "adj")
-SMALL_WORDS = frozenset(
-    """in on at of to with for from by up out off when while if be is are ar that you get lot much many and as it
-    a its then so such one two thing""".split()
+SMALL_WORDS = word_set(
+    """in on at of to with for from by up out off when while if be is are ar that you get lot much many and as
+    it a its then so such one two thing"""
 )
 
 

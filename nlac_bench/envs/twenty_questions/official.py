@@ -184,9 +184,9 @@ def _same_objects(base: KnowledgeBase, things: list[dict[str, str]], cells: np.n
             by_name.setdefault(name, j)
     found: dict[int, int] = {}
     for i, row in enumerate(things):
-        j = by_name.get(row["word"])
-        if j is None:
+        if row["word"] not in by_name:
             continue
+        j = by_name[row["word"]]
         rows = [base.row[a] for a in _SENSE_CHECKS]
         if (cells[rows, i] * base.cells[rows, j] >= 0).all():
             found[i] = j

@@ -45,7 +45,7 @@ class Oracle(Protocol):
 
 
 class KnowledgeOracle:
-    """Answers from what the world knows: offline, deterministic; "no" where it does not know, as in LMRL-Gym."""
+    """Answers from what the world knows: offline, deterministic; "no" where it does not, as in LMRL-Gym."""
 
     name = "knowledge"
     remote = False

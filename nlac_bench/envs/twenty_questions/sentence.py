@@ -3,12 +3,13 @@
 import re
 from dataclasses import dataclass
 
-from nlac_bench.envs.twenty_questions.words import clean, tokens
+from nlac_bench.envs.twenty_questions.words import clean, tokens, word_set
 
-AUXILIARIES = frozenset(
-    """is are was were do does did can could would will might may should must has have had am""".split()
+AUXILIARIES = word_set(
+    "is are was were do does did can could would will might may should must has have had am"
 )
-WH = frozenset("what where when why who whom whose which how".split())
+WH = word_set("what where when why who whom whose which how")
+_SUBJECTS = word_set("it you n't a thing there its not that this")
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _SENTENCE = re.compile(r"[^.?!\n]*(?:[.](?=\S)[^.?!\n]*)*[.?!\n]*")
@@ -18,17 +19,25 @@ _LABEL = re.compile(
     r"|\d+\s*[.):-])\s*",
     re.IGNORECASE,
 )
-_LEAD = re.compile(
-    r"^\s*(?:(?:ok(?:ay)?|so|well|hmm+|um+|uh|oh|ah|alright|all right|great|thanks|thank you|then|now|next|first"
-    r"|first of all|good|right|yes|no|and|but|also|interesting|cool|nice|perfect|sure|hello|hi|hey|wait"
-    r"|let(?:'s| us) see|let me (?:think|ask|see|guess)(?: you)?(?: this)?|let's try|i(?:'d| would| will|'ll) ask|i(?:'ll| will| am going to|'m going to)"
-    r" (?:guess|ask|say)|i (?:want|would like|'d like|wish) to (?:ask|know)(?: if| whether)?|i (?:guess|think|wonder|believe|was wondering)(?: if| whether| that)?"
-    r"|my (?:next |first |final |last )?(?:question|guess) is(?: if| whether| that)?|(?:can|could|may) i ask(?: you)?(?: if| whether)?"
-    r"|(?:can|could|would) you (?:please )?tell me(?: if| whether)?|tell me(?: if| whether)?|(?:just )?to (?:clarify|confirm|narrow (?:it|this) down)|generally speaking"
-    r"|in that case|if so|if not|for my (?:next|first) question|here is my (?:next )?question|final (?:guess|answer)|my guess|quick question"
-    r"|based on (?:that|this|the answers?)|given (?:that|this))\b[\s,:;.!-]*)",
-    re.IGNORECASE,
+_LEAD_WORDS = (
+    "ok(?:ay)?|so|well|hmm+|um+|uh|oh|ah|alright|all right|great|thanks|thank you|then|now|next"
+    "|first(?: of all)?|good|right|yes|no|and|but|also|interesting|cool|nice|perfect|sure|hello|hi|hey|wait"
+    "|generally speaking"
+    "|in that case|if so|if not|quick question|final (?:guess|answer)|my guess"
 )
+_LEAD_PHRASES = (
+    r"let(?:'s| us) (?:see|try)|let me (?:think|ask|see|guess)(?: you)?(?: this)?"
+    r"|i(?:'d| would| will|'ll| am going to|'m going to)(?: like to)? (?:guess|ask|say)"
+    r"|i (?:want|would like|'d like|wish) to (?:ask|know)(?: if| whether)?"
+    r"|i (?:guess|think|wonder|believe|was wondering)(?: if| whether| that)?"
+    r"|(?:for )?(?:my|here is my) (?:next |first |final |last )?(?:question|guess)(?: is)?"
+    r"(?: if| whether| that)?"
+    r"|(?:can|could|may) i ask(?: you)?(?: if| whether)?"
+    r"|(?:(?:can|could|would) you (?:please )?)?tell me(?: if| whether)?"
+    r"|(?:just )?to (?:clarify|confirm|narrow (?:it|this) down)"
+    r"|(?:based on|given) (?:that|this|the answers?)"
+)
+_LEAD = re.compile(rf"^\s*(?:(?:{_LEAD_PHRASES}|{_LEAD_WORDS})\b[\s,:;.!-]*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,33 +56,28 @@ def find_question(text: str) -> Found:
     A sentence is a question when it ends with a question mark, or when it has the last word of the text
     and begins as one ("is it", "does it", …). "What colour is it?" cannot be answered by yes or no.
     """
-    text = _THOUGHT.sub(" ", text)
-    asked = [s.strip() for s in _SENTENCE.findall(clean(text)) if s.strip(" .!?\n\t,;:-'")]
-    marked = [s for s in asked if "?" in s]
+    sentences = _SENTENCE.findall(clean(_THOUGHT.sub(" ", text)))
+    said = [s.strip() for s in sentences if s.strip(" .!?\n\t,;:-'")]
+    marked = [s for s in said if "?" in s]
     if marked:
-        sentence = marked[-1]
-    elif asked and _begins_as_question(_without_lead(asked[-1])):
-        sentence = asked[-1]
+        sentence = _without_lead(marked[-1])
+    elif said and _begins_as_question(_without_lead(said[-1])):
+        sentence = _without_lead(said[-1])
     else:
         return Found(problem="That is not a question.")
-    count = max(len(marked), 1)
-    sentence = _without_lead(sentence)
     words = tokens(sentence)
     if not any(w.isalnum() for w in words):
         return Found(problem="That is not a question.")
-    # "is it what you sit on" is fine; "what is it" is not
-    raw = re.findall(r"[a-z]+", sentence)
-    if raw[:1] and (
-        raw[0] in WH or (raw[0] in ("in", "for", "on", "of", "at") and raw[1:2] and raw[1] in WH)
-    ):
+    first = re.findall(r"[a-z]+", sentence)[:2]
+    if first and (first[0] in WH or (first[0] in ("in", "for", "on", "of", "at") and first[-1] in WH)):
         return Found(problem="That question cannot be answered with yes or no.")
-    return Found(sentence.strip(), words, count)
+    return Found(sentence, words, max(len(marked), 1))
 
 
 def _without_lead(sentence: str) -> str:
     for _ in range(6):
-        shorter = _LEAD.sub("", _LABEL.sub("", sentence, count=1), count=1)
-        if shorter == sentence or not shorter.strip(" .!?\n\t,;:-'"):
+        shorter = _LEAD.sub("", _LABEL.sub("", sentence, count=1), count=1).strip()
+        if shorter == sentence or not shorter.strip(" .!?,;:-'"):
             break
         sentence = shorter
     return sentence
@@ -81,8 +85,4 @@ def _without_lead(sentence: str) -> str:
 
 def _begins_as_question(sentence: str) -> bool:
     words = tokens(sentence)
-    return (
-        len(words) > 1
-        and words[0] in AUXILIARIES
-        and words[1] in ("it", "you", "n't", "a", "thing", "there", "its", "not", "that")
-    )
+    return len(words) > 1 and words[0] in AUXILIARIES and words[1] in _SUBJECTS

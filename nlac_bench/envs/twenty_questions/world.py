@@ -20,9 +20,9 @@ from nlac_bench.envs.twenty_questions.formula import (
     evaluate,
     nouns,
 )
+from nlac_bench.envs.twenty_questions.grammar.parser import Parser
 from nlac_bench.envs.twenty_questions.knowledge import KnowledgeBase, embedded
 from nlac_bench.envs.twenty_questions.lexicon import Lexicon, embedded_lexicon, name_key
-from nlac_bench.envs.twenty_questions.parser import Parser
 from nlac_bench.envs.twenty_questions.words import noun_key
 
 MEASURE_MARGIN = 1.15

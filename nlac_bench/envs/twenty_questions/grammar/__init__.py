@@ -1,0 +1,1 @@
+"""The grammar of yes/no questions: from words to formulas."""

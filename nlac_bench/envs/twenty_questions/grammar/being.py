@@ -1,0 +1,135 @@
+"""What follows "is it": adjectives, passives, and the values of "its colour", "its purpose"."""
+
+from abc import ABC
+
+from nlac_bench.envs.twenty_questions.formula import Attr, Formula
+from nlac_bench.envs.twenty_questions.grammar import clauses
+from nlac_bench.envs.twenty_questions.grammar.core import Core, Words
+from nlac_bench.envs.twenty_questions.grammar.function_words import PROPERTY_NOUNS
+
+
+class Being(Core, ABC):
+    """The readings of predicates with "be"."""
+
+    def be(self, words: Words) -> Formula | None:
+        """What follows "is it"."""
+        return self.once("be", words, self._be)
+
+    def _be(self, words: Words) -> Formula | None:
+        words = clauses.without_frame(words)
+        if not words:
+            return None
+        if words == ("you",):
+            return Attr("person")
+        if words[0] in ("about", "around", "roughly", "approximately") and words[1:4] == ("a", "size", "of"):
+            words = words[1:]
+        if words[0] in ("a", "its"):
+            return self._with_article(words)
+        if words[0] == "worth":
+            return self.adjective(words) or self.comparisons.costs(words[1:])
+        if words[:2] == ("known", "for"):
+            return self.adjective(words) or self.be(words[3:] if words[2:3] == ("being",) else words[2:])
+        if "enough" in words:
+            return self._enough(words)
+        simple = self.adjective(words) or self.comparisons.read(words)
+        if simple is not None:
+            return simple
+        condition = clauses.condition(words)
+        if condition:
+            return self.be(words[:condition])
+        if words[:2] == ("part", "of"):
+            return self.find("noun", words) or self.place(words[2:]) or self.topic(words[2:])
+        return (
+            self.post(words)
+            or self.participle(words)
+            or self.noun_phrase(words)
+            or self.joined(words, self.be)
+            or self.splits(words, self.adjective, self.post)
+        )
+
+    def _with_article(self, words: Words) -> Formula | None:
+        """ "A dog", "the size of a dog", "a bright colour"."""
+        if words[1:3] == ("size", "of"):
+            return self.comparisons.same_size(words[3:])
+        if words[-1] in PROPERTY_NOUNS:
+            found = self.adjective(words[1:-1])
+            if found is not None:
+                return found
+        return self.noun_phrase(words)
+
+    def _enough(self, words: Words) -> Formula | None:
+        """ "Big enough to sit in", "sharp enough to cut you": what it is then good for, else how it is."""
+        found = self.adjective(words)
+        if found is not None:
+            return found
+        i = words.index("enough")
+        rest = words[i + 1 :]
+        if rest[:2] == ("for", "you"):
+            rest = rest[2:]
+        if rest[:1] == ("to",):
+            found = self.you(rest[1:]) or self.does(rest[1:])
+        return found or self.adjective(words[:i])
+
+    def adjective(self, words: Words) -> Formula | None:
+        """ "Edible", "red", "soft and warm"."""
+        return self.once("adjective", words, self._adjective)
+
+    def _adjective(self, words: Words) -> Formula | None:
+        found = self.find("adj", words) or self.find("colour", words)
+        if found is not None:
+            return found
+        if words[-2:-1] == ("in",) and words[-1] in (*PROPERTY_NOUNS, "appearance", "nature", "weight"):
+            return self.adjective(words[:-2])
+        if words[-1] in ("colored", "sized", "shaped"):
+            return self.adjective(words[:-1])
+        return self.joined(words, self.adjective, alone_first=True)
+
+    def participle(self, words: Words) -> Formula | None:
+        """A passive: "eaten", "worn on the feet", "used by children", "driven by people"."""
+        return self.once("participle", words, self._participle)
+
+    def _participle(self, words: Words) -> Formula | None:
+        if words[-2:] == ("by", "you"):
+            found = self.find("adj", words) or self.find("done", words)
+            return found or self.participle(words[:-2]) or self.adjective(words[:-2])
+        if not clauses.is_participle(words[0]):
+            return None
+        found = self.find("done", words)
+        if found is None and words[1:2] == ("by",) and clauses.is_participle(words[2] if words[2:] else ""):
+            found = self.find("done", words[2:])  # "played by blowing into it"
+        if found is None and words[1:2] == ("as",) and words[0] not in ("used", "known"):
+            found = self.noun_phrase(words[2:])  # "kept as a pet", "served as a dessert"
+        if found is not None:
+            return found
+        return self.splits(words, lambda w: self.find("done", w), self.post) or self.joined(
+            words, self.participle
+        )
+
+    def its(self, words: Words) -> Formula | None:
+        """ "Its colour red", "its main purpose to cut": the property's name, then its value."""
+        for k in range(1, min(4, len(words))):
+            kind = clauses.property_kind(words[:k])
+            if kind is None:
+                continue
+            value = words[k:]
+            if value[0] in ("is", "be"):
+                value = value[1:]
+            match kind:
+                case "purpose":
+                    return self.use(value[1:] if value[:1] in (("to",), ("for",)) else value)
+                case "material":
+                    return self.material(value)
+                case "habitat":
+                    return self.place(value)
+                case "size":
+                    return self.be(value)
+            return self.adjective(value)
+        return None
+
+    def there(self, words: Words) -> Formula | None:
+        """ "Is there a screen on it"."""
+        for tail in ("on it", "in it", "attached to it", "involved", "inside", "with it"):
+            ending = tuple(tail.split())
+            if words[-len(ending) :] == ending:
+                return self.have(words[: -len(ending)])
+        return None

@@ -1,0 +1,219 @@
+"""The frame of a question: subject, tag, and the many ways to say no more than "is it"."""
+
+import re
+
+from nlac_bench.envs.twenty_questions.words import verb_key, word_set
+
+Words = tuple[str, ...]
+
+_BE = word_set("is are was were")
+_DO = word_set("do does did can could would will may might must should shall has have had")
+
+_HIDDEN = "(?:secret|mystery|mysterious|hidden|target|unknown|chosen)"
+_THING = "(?:thing|word|answer|noun)"
+_CHOSEN = "(?:thinking of|thinking about|in mind|chose|picked|chosen|selected)"
+_ASKING = f"(?:{'|'.join(sorted(_BE | _DO))})"
+_TRUE = "(?:fair|true|correct|accurate|safe|right|reasonable)"
+_USUAL = "(?:possible|common|normal|typical|easy|usual|likely|safe|customary|legal)"
+_CLASSED = (
+    "(?:considered|classified|classed|described|categorized|regarded|seen|thought of|called|defined|labeled"
+    "|counted|characterized|viewed)"
+)
+
+# Rewritten on the sentence's tokens joined by spaces, in this order, again until nothing changes.
+_REWRITES = [
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        # what the hidden thing is called
+        (rf"\b(?:a )?(?:{_HIDDEN} )?{_THING} (?:that )?you (?:are|have|were)? ?{_CHOSEN}\b", "it"),
+        (r"\bwhat you (?:are|have) (?:thinking of|thinking about|in mind)\b", "it"),
+        (rf"\b(?:this|that|a) (?:{_HIDDEN} )?{_THING} in question\b", "it"),
+        (rf"\b(?:this|a) {_HIDDEN} {_THING}\b", "it"),
+        (rf"^({_ASKING}(?: n't)?) (?:this|a|that) (?:thing|word|answer)(?= )(?! to | for | that | you )",
+         r"\1 it"),
+        (rf"^({_ASKING}(?: n't)?) (?:this|that|one)(?= )", r"\1 it"),
+        (r"\bthis thing\b", "it"),
+        # ways to ask whether something is so
+        (rf"^(?:is|would|could) it (?:be )?(?:{_TRUE}|{_USUAL})? ?(?:to (?:say|assume|conclude)|the case)? ?"
+         r"that it ", "it "),
+        (rf"^is it {_TRUE} to (?:say|call|describe|consider|assume) (?:that )?it ", "it "),
+        (rf"^is it {_USUAL} (?:for you )?to ", "do you "),
+        (rf"^is it {_USUAL} for it to ", "does it "),
+        (r"^(?:do|would|could|can|did) you (?:say|think|agree|believe|consider|guess|describe|imagine) "
+         r"(?:that )?it (?:to be )?(is|has|can|does|would|could|will)\b", r"it \1"),
+        (r"^(?:am|are) you (?:right|correct) (?:that|(?:in|to) (?:think|assum)\w*)(?: that)? it ",
+         "it "),
+        (r"^(?:are|were) you (?:thinking|talking) (?:of|about) ", "is it "),
+        (r"^(?:do|did|would) you mean ", "is it "),
+        (r"^is it a case that it ", "it "),
+        (r"^does it happen to be ", "is it "),
+        (r"^does it (?:qualify|count) as ", "is it "),
+        (rf"^(?:would|could|can|might|may|will) it be {_CLASSED}(?: as| to be| of as)? ", "is it "),
+        (r"^(?:could|would|might|may|can|will|must|should) (n't )?it be ", r"is \1it "),
+        (r"^is a (?:answer|word) ", "is it "),
+        (r"^(?:are|was|were) (n't )?it ", r"is \1it "),
+        (r"^(?:does|do|did|can) you (?:have to|need to|got to) ", "do you "),
+        (r"^it might be ", "it is "),
+        (r"^(is|does|can|do) (it|you) (?:then|now|ever) ", r"\1 \2 "),
+        # phrases
+        (r"\bin order to\b", "to"),
+        (r"\bthing like that\b", "thing"),
+        (r"\b(?:more or less|or thing|or similar|or so|or thing similar|or not)$", ""),
+        (r"\b(?:so that|such that)\b", "that"),
+        (r"\bsomewhere you\b", "place you"),
+        (r"\bin (?:terms of )?its (color|shape|size)\b", r"in \1"),
+        (r"\beach other\b", "thing"),
+    )
+]  # fmt: skip
+
+_TAG = re.compile(
+    r"[ ,]*\b(?:(?:is|are|was|does|do|can|could|would|will|has) (?:n't )?(?:it|you|they)"
+    r"|right|correct|yes|no|yeah|true|eh|huh)$"
+)
+_KINDS = word_set(
+    "kind type sort form piece variety species breed example class category style brand member part item"
+    " source genre means"
+)
+_FRAMES = tuple(
+    tuple(frame.split())
+    for frame in (
+        "considered to be", "said to be", "considered", "classified", "categorized", "classed", "regarded",
+        "viewed", "thought of", "described", "defined", "called", "labeled", "recognized", "known", "seen as",
+    )
+)  # fmt: skip
+_PARTICIPLES = word_set(
+    """worn eaten ridden driven written drawn flown built bought sold kept held found seen thrown caught made
+    done taken broken grown blown shot hung lit dug fed bred spent put cut hit read sung drunk played hunted
+    given stuck swept sewn bitten frozen set lain hidden stolen torn told paid bent known heard beaten shaken
+    spun sat slept"""
+)
+_PROPERTIES = {
+    "color": "color", "shape": "shape", "texture": "texture", "material": "material", "purpose": "purpose",
+    "function": "purpose", "use": "purpose", "habitat": "habitat", "size": "size", "surface": "texture",
+    "taste": "texture", "price": "size", "job": "purpose", "flavor": "texture", "exterior": "texture",
+}  # fmt: skip
+_PROPERTY_ADJECTIVES = word_set("main primary natural usual overall principal typical common basic only a")
+_SUBJECT_PROPERTIES = word_set("color shape texture material surface")
+
+
+def normal_form(words: Words) -> tuple[Words, bool]:
+    """The question without tag and flourish, and whether it asks for the opposite.
+
+    "Isn't it …" expects a yes where the thing is so, hence its answer is that of "is it …"; "is it not …"
+    asks, word for word, for the opposite. A tag ("it is alive, isn't it") never turns the answer round.
+    """
+    sentence = re.sub(r"^(?:and|so|or) ", "", " ".join(words)).strip(" ,")
+    if sentence.split(" ", 1)[0] in _BE | _DO:
+        sentence = re.sub(r"[ ,]+(?:right|correct|yes|yeah|or no|or not|no)$", "", sentence)
+    else:
+        stripped = _TAG.sub("", sentence).strip(" ,")
+        if stripped != sentence and stripped:
+            if re.search(r"\b(?:it|you|they)$", sentence):
+                stripped = re.sub(r"\b(?:not|n't) ?", "", stripped, count=1)
+            sentence = stripped
+    sentence = re.sub(rf"^({_ASKING}) n't ", r"\1 ", sentence)
+    for _ in range(4):
+        before = sentence
+        for pattern, replacement in _REWRITES:
+            sentence = pattern.sub(replacement, sentence)
+        sentence = re.sub(r"\s+", " ", sentence).strip(" ,")
+        if sentence == before:
+            break
+    words = tuple(sentence.split())
+    if len(words) > 3 and words[0] in _BE | _DO and words[1] in ("it", "you") and words[2] == "not":
+        return (*words[:2], *words[3:]), True
+    return words, False
+
+
+def subject(words: Words) -> tuple[str, Words]:
+    """Who the sentence is about (it, its, you, there, other, or "" when elliptical) and what is said."""
+    first, rest = words[0], words[1:]
+    if first in ("it", "this"):
+        return "it", rest
+    if first in ("you", "its") and rest:
+        return first, rest
+    if first not in _BE | _DO or not rest:
+        return "", words
+    if rest[0] == "not":
+        rest = rest[1:]
+    if rest[:1] and rest[0] in ("it", "this", "that") and len(rest) > 1:
+        if first in _BE:
+            return "it", ("is", *rest[1:])
+        return "it", ("have", *rest[1:]) if first in ("has", "have", "had") else rest[1:]
+    if rest[:1] in (("its",), ("there",)):
+        return rest[0], rest[1:]
+    if rest[:1] == ("a",) and len(rest) > 2 and rest[1] in _SUBJECT_PROPERTIES:
+        return "its", (rest[1], *rest[rest.index("it") + 1 :]) if "it" in rest else rest[1:]
+    if rest[:1] == ("you",) and len(rest) > 1:
+        return "you", rest[1:]
+    if rest[:1] and rest[0] in ("most", "many", "all", "other") and rest[1:2] == ("you",) and len(rest) > 2:
+        return "you", rest[2:]
+    if first in _DO:
+        return "other", rest
+    return "", rest
+
+
+def people(words: Words) -> int:
+    """How many words at the beginning name people in general: "you", "most people", or 0."""
+    if words[:1] == ("you",):
+        return 1
+    return 2 if words[:1] in (("most",), ("many",)) and words[1:2] == ("you",) else 0
+
+
+def without_frame(words: Words) -> Words:
+    """``words`` without "considered", "classified as" and the like."""
+    for frame in _FRAMES:
+        if words[: len(frame)] == frame:
+            rest = words[len(frame) :]
+            if frame == ("known",) and rest[:1] != ("as",):
+                return words
+            if rest[:2] == ("to", "be"):
+                rest = rest[2:]
+            return rest[1:] if rest[:1] == ("as",) else rest
+    return words
+
+
+def without_kind(words: Words) -> Words:
+    """``words`` without "kind of", "a type of", "in the category of"."""
+    if words[:1] == ("in",) and len(words) > 2:
+        words = words[1:]
+    start = 0
+    for leads in (
+        ("a", "its", "certain", "particular", "specific", "one"),
+        ("certain", "particular", "specific", "common"),
+    ):
+        start += words[start : start + 1] != () and words[start] in leads
+    kind = words[start : start + 2]
+    if len(words) > start + 2 and kind[0].removesuffix("s") in _KINDS and kind[1] == "of":
+        return words[start + 2 :]
+    return words
+
+
+def condition(words: Words) -> int:
+    """Where a clause such as "when you drop it" or "if it falls" begins, or 0.
+
+    It only says what everyone assumes anyway: "does it bounce when you drop it" is "does it bounce".
+    """
+    for i, word in enumerate(words[1:], 1):
+        following = words[i + 1] if i + 1 < len(words) else ""
+        clause = following in ("you", "it") or (
+            following.endswith("ing") and verb_key(following) != following
+        )
+        if (word in ("when", "if", "while", "once", "after", "before") and clause) or (
+            word in ("when", "if") and following == "a"
+        ):
+            return i
+    return 0
+
+
+def property_kind(words: Words) -> str | None:
+    """Which property "its main colour" names, or None."""
+    kept = [w for w in words if w not in _PROPERTY_ADJECTIVES]
+    return _PROPERTIES.get(kept[0]) if len(kept) == 1 else None
+
+
+def is_participle(word: str) -> bool:
+    """Whether ``word`` may be a past participle or a gerund."""
+    if word in _PARTICIPLES or (word.endswith("ed") and len(word) > 4):
+        return True
+    return word.endswith("ing") and verb_key(word) != word

@@ -1,0 +1,202 @@
+"""What all phrases share: memory, budget, look-up, and "and" and "or"."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TypeAlias
+
+from nlac_bench.envs.twenty_questions.formula import And, Formula, Not, Or, conjunction
+from nlac_bench.envs.twenty_questions.grammar.comparisons import Comparisons
+from nlac_bench.envs.twenty_questions.grammar.function_words import NEGATIONS, PREPOSITIONS, VAGUE
+from nlac_bench.envs.twenty_questions.lexicon import Lexicon
+
+Words: TypeAlias = tuple[str, ...]
+Reader: TypeAlias = Callable[[Words], Formula | None]
+"""Reads a phrase, *all* of it, or returns None."""
+
+MAX_CALLS = 20_000
+"""Readings tried for one question; one that needs more is not understood."""
+
+
+class TooHardError(Exception):
+    """A sentence so ambiguous that reading it would take too long."""
+
+
+class Core(ABC):
+    """The reading of one question: its memo, its budget, and the phrases that its parts call.
+
+    Each phrase method accounts for every word that it is given, or returns None.
+    """
+
+    def __init__(self, lexicon: Lexicon, comparisons: Comparisons) -> None:
+        self.lexicon = lexicon
+        self.comparisons = comparisons
+        self._memo: dict[tuple[str, Words], Formula | None] = {}
+        self._calls = 0
+
+    @abstractmethod
+    def be(self, words: Words) -> Formula | None:
+        """What follows "is it"."""
+
+    @abstractmethod
+    def adjective(self, words: Words) -> Formula | None:
+        """ "Edible", "red", "soft and warm"."""
+
+    @abstractmethod
+    def participle(self, words: Words) -> Formula | None:
+        """A passive: "eaten raw", "worn on the feet", "driven by people"."""
+
+    @abstractmethod
+    def noun_phrase(self, words: Words) -> Formula | None:
+        """ "A large animal with four legs"."""
+
+    @abstractmethod
+    def post(self, words: Words) -> Formula | None:
+        """What follows a noun: "that flies", "with a handle", "in the kitchen", "to sit on"."""
+
+    @abstractmethod
+    def used(self, words: Words) -> Formula | None:
+        """What follows "used": "for cooking", "to cut", "in sports", "by children"."""
+
+    @abstractmethod
+    def use(self, words: Words) -> Formula | None:
+        """What it is used for: "cut things", "cooking", "entertainment"."""
+
+    @abstractmethod
+    def made(self, words: Words) -> Formula | None:
+        """ "Made of wood", "built by people", "made in a factory"."""
+
+    @abstractmethod
+    def material(self, words: Words) -> Formula | None:
+        """ "Wood", "metal or plastic", "a soft material"."""
+
+    @abstractmethod
+    def place(self, words: Words) -> Formula | None:
+        """ "In the kitchen", "on a farm or in a zoo", "outdoors"."""
+
+    @abstractmethod
+    def user(self, words: Words) -> Formula | None:
+        """Who uses it."""
+
+    @abstractmethod
+    def power(self, words: Words) -> Formula | None:
+        """What drives it."""
+
+    @abstractmethod
+    def topic(self, words: Words) -> Formula | None:
+        """What it has to do with."""
+
+    @abstractmethod
+    def predicate(self, words: Words) -> Formula | None:
+        """What is said of "it", with its verb: "is a dog", "can fly", "has wheels"."""
+
+    @abstractmethod
+    def does(self, words: Words) -> Formula | None:
+        """What follows "does it" or "can it"."""
+
+    @abstractmethod
+    def have(self, words: Words) -> Formula | None:
+        """What follows "does it have"."""
+
+    @abstractmethod
+    def you(self, words: Words) -> Formula | None:
+        """What people do with it: "eat it", "find it in a kitchen", "use it to cut"."""
+
+    @abstractmethod
+    def other_subject(self, words: Words) -> Formula | None:
+        """ "Children play with it", "a chef uses it"."""
+
+    def once(self, name: str, words: Words, read: Reader) -> Formula | None:
+        """``read(words)``, remembered, with a leading "not" taken off.
+
+        A phrase that asks for itself is unreadable.
+        """
+        if not words:
+            return None
+        key = (name, words)
+        if key not in self._memo:
+            self._calls += 1
+            if self._calls > MAX_CALLS:
+                raise TooHardError
+            self._memo[key] = None
+            if words[0] in NEGATIONS:
+                self._memo[key] = negation(self.once(name, words[1:], read))
+            else:
+                self._memo[key] = read(words)
+        return self._memo[key]
+
+    def find(self, role: str, words: Words) -> Formula | None:
+        """The lexicon's entry, also without "thing" and other words that add nothing."""
+        found = self.lexicon.find(role, words)
+        if found is None and "thing" in words:
+            found = self.lexicon.find(role, tuple(w for w in words if w not in ("thing", "other")))
+        if found is None and any(w in VAGUE for w in words):
+            found = self.lexicon.find(role, tuple(w for w in words if w not in VAGUE))
+        return found or self.lexicon.find_loosely(role, words)
+
+    def splits(self, words: Words, head: Reader, tail: Reader) -> Formula | None:
+        """The longest beginning that ``head`` reads and whose rest ``tail`` reads, joined by "and"."""
+        for k in range(len(words) - 1, 0, -1):
+            rest = tail(words[k:])
+            if rest is None:
+                continue
+            first = head(words[:k])
+            if first is not None:
+                return conjunction(first, rest)
+        return None
+
+    def joined(self, words: Words, read: Reader, alone_first: bool = False) -> Formula | None:
+        """``words`` split at "and", "or" or a comma.
+
+        A side may lack the beginning or the end that it shares with the other. ``alone_first`` prefers
+        reading the right side as it stands: "a small animal or insect" against "cut wood or paper".
+        """
+        for i, word in enumerate(words):
+            if word not in ("and", "or", ",", "nor") or i == 0:
+                continue
+            left, right, operator = words[:i], words[i + 1 :], word
+            while right and right[0] in ("and", "or", ","):
+                operator, right = right[0], right[1:]
+            if operator == ",":
+                operator = "or" if "or" in right else "and"
+            if left[0] in ("either", "both"):
+                left = left[1:]
+            if not left or not right:
+                continue
+            pair = self._pair(left, right, read, alone_first)
+            if pair is not None:
+                if operator == "or" and (pair[0] == Not(pair[1]) or pair[1] == Not(pair[0])):
+                    return None  # "is it heavy or light" asks which
+                return (Or if operator == "or" else And)(pair)
+        return None
+
+    def _pair(
+        self, left: Words, right: Words, read: Reader, alone_first: bool
+    ) -> tuple[Formula, Formula] | None:
+        first = read(left)
+        if len(left) == 1:  # "worn or used by women": the left side lacks the end
+            for k in range(1, len(right) - 1):
+                if right[k] in PREPOSITIONS:
+                    shared, second = read(left + right[k:]), read(right)
+                    if shared is not None and second is not None:
+                        return shared, second
+        if first is not None:
+            alone = read(right)
+            if alone is not None and alone_first:
+                return first, alone
+            for k in range(len(left) - 1, 0, -1):  # "used in the kitchen or bathroom"
+                second = read(left[:k] + right)
+                if second is not None:
+                    return first, second
+            return None if alone is None else (first, alone)
+        second = read(right)
+        if second is not None:  # "hot or cold food"
+            for k in range(1, len(right)):
+                first = read(left + right[k:])
+                if first is not None:
+                    return first, second
+        return None
+
+
+def negation(formula: Formula | None) -> Formula | None:
+    """The opposite of ``formula``, where there is one."""
+    return None if formula is None else Not(formula)

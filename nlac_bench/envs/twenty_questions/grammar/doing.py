@@ -1,0 +1,233 @@
+"""Verb phrases: what it does and has, and what people do with it."""
+
+from abc import ABC
+
+from nlac_bench.envs.twenty_questions.formula import Const, Formula, conjunction
+from nlac_bench.envs.twenty_questions.grammar import clauses
+from nlac_bench.envs.twenty_questions.grammar.core import Core, Words, negation
+from nlac_bench.envs.twenty_questions.grammar.function_words import (
+    ALLOWED,
+    BE,
+    DETERMINERS,
+    KINDS_OF_GROUP,
+    MODALS,
+    SENSED_NOUNS,
+    TO_CALL,
+    TO_FIND,
+    TO_HAVE,
+    TO_HELP,
+    TO_LIVE,
+    TO_NEED,
+    TO_OWN,
+    TO_SEEM,
+    TO_WORK,
+    VAGUE,
+    WANTING,
+)
+from nlac_bench.envs.twenty_questions.words import verb_key, word_set
+
+_AMOUNTS = word_set("many several multiple lot of a its")
+_ITS_BODY = ("body", "head", "back", "skin", "surface", "foot", "feet", "fur")
+_HAVING_ONE = (("have", "one"), ("have", "it"), ("contain", "it"), ("contain", "one"))
+
+
+class Doing(Core, ABC):
+    """The readings of verb phrases."""
+
+    # --- "does it …", "can it …" ----------------------------------------------------------------
+
+    def does(self, words: Words) -> Formula | None:
+        """What follows "does it" or "can it": a verb phrase of which "it" is the subject."""
+        return self.once("does", words, self._does)
+
+    def _does(self, words: Words) -> Formula | None:
+        found = self.find("do", words)
+        if found is not None:
+            return found
+        condition = clauses.condition(words)
+        if condition:
+            return self.does(words[:condition])
+        first, rest = words[0], words[1:]
+        if first in BE:
+            return self.be(rest)
+        if not rest:
+            return self.find("use", words)
+        if first in ("get", "got") and clauses.is_participle(rest[0]):
+            return self.be(rest)
+        verb = verb_key(first)
+        found = self._has(verb, rest) or self._needs(verb, first, rest) or self._lives(verb, rest)
+        if found is not None:
+            return found
+        return (
+            self.joined(words, self.does)
+            or self.splits(words, self.does, self.post)
+            or self.find("use", words)
+        )
+
+    def _has(self, verb: str, rest: Words) -> Formula | None:
+        """Verbs of having, being measured, serving and seeming."""
+        if verb in ("serv", "hav", "fulfil") and rest[-1] in ("purpose", "function", "role"):
+            inside = tuple(w for w in rest[:-1] if w != "a")
+            return self.adjective(inside) or self.use(inside) or self.have(rest)
+        if verb in TO_HAVE:
+            return self.have(rest) or self._infinitive(rest)
+        if verb == "com" and rest[0] == "with":
+            return self.have(rest[1:])
+        if verb == "consist" and rest[0] in ("of", "in"):
+            return self.material(rest[1:])
+        if verb == "lack":
+            return negation(self.have(rest))
+        if verb == "weigh":
+            return self.comparisons.weighs(rest)
+        if verb == "cost":
+            return self.comparisons.costs(rest)
+        if verb in TO_HELP and rest[0] in ("you", "with", "in", "to"):
+            return self.use(rest[2:] if rest[1:2] == ("to",) else rest[1:])
+        if verb in ("serv", "function", "act") and rest[0] in ("as", "to"):
+            return self.noun_phrase(rest[1:]) if rest[0] == "as" else self.use(rest[1:])
+        if verb == "qualify" and rest[0] == "as":
+            return self.be(rest[1:])
+        if verb in ("involv", "relat", "pertain"):
+            return self.topic(rest[1:] if rest[0] == "to" else rest)
+        if verb in TO_SEEM and rest[0] != "like":
+            return self.find("adj", rest) or (self.find("colour", rest) if verb != "tast" else None)
+        return None
+
+    def _needs(self, verb: str, first: str, rest: Words) -> Formula | None:
+        """ "Needs electricity to work", "runs on batteries", "has to be plugged in"."""
+        if verb not in TO_NEED:
+            return None
+        power = rest[1:] if rest[0] in ("on", "by", "with", "off", "using") else rest
+        for k in range(1, len(power) - 1):  # "… to work" adds nothing
+            if power[k] == "to" and set(map(verb_key, power[k + 1 :])) <= TO_WORK:
+                power = power[:k]
+                break
+        found = self.power(power)
+        if found is None and power != rest:
+            found = self.find("do", (first, *power))
+        if found is None and rest[0] == "to":
+            found = self._infinitive(rest)
+        return found or (self.find("have", rest) if verb == "us" else None)
+
+    def _lives(self, verb: str, rest: Words) -> Formula | None:
+        """Verbs of being somewhere: "lives in water", "belongs to the cat family", "fits in a box"."""
+        if verb == "belong" and rest[:2] == ("to", "a") and rest[-1] in KINDS_OF_GROUP:
+            return self.noun_phrase(rest[1:]) or self.noun_phrase(rest[1:-1])
+        found = self.place(rest) if verb in TO_LIVE else None
+        if found is None and verb in ("fit", "go") and rest[0] in ("in", "through", "under"):
+            found = self.comparisons.fits(rest[1:])
+        return found
+
+    def _infinitive(self, words: Words) -> Formula | None:
+        """ "To be washed", "to be plugged in", "to do with music"."""
+        if words[:2] == ("to", "be"):
+            return self.find("do", ("need", *words)) or self.participle(words[2:])
+        return self.topic(words[3:]) if words[:3] == ("to", "do", "with") else None
+
+    # --- "does it have …" -----------------------------------------------------------------------
+
+    def have(self, words: Words) -> Formula | None:
+        """What follows "does it have": "four legs", "a handle", "wheels or an engine"."""
+        return self.once("have", words, self._have)
+
+    def _have(self, words: Words) -> Formula | None:
+        if words[0] == "no":
+            return negation(self.have(words[1:]))
+        if words[:4] == ("thing", "to", "do", "with"):
+            return self.topic(words[4:])
+        found = self.comparisons.count(words) or self.find("have", words)
+        plain = tuple(w for w in words if w not in _AMOUNTS)
+        if found is None and plain:
+            found = self.find("have", plain)
+        if found is not None:
+            return found
+        if plain[:2] in (("ability", "to"), ("capability", "to")):
+            return self.does(plain[2:])
+        shorter = self._without_location(words)
+        if shorter != words:
+            return self.have(shorter)
+        if words[-1] in SENSED_NOUNS:
+            found = self.adjective(tuple(w for w in words[:-1] if w not in DETERMINERS))
+        return found or self.joined(words, self.have)
+
+    @staticmethod
+    def _without_location(words: Words) -> Words:
+        """``words`` without "on it", "attached to it", "on its body"."""
+        for tail in ("on it", "in it", "attached to it", "attached", "to it", "it"):
+            ending = tuple(tail.split())
+            if len(words) > len(ending) and words[-len(ending) :] == ending:
+                return words[: -len(ending)]
+        if len(words) > 3 and words[-3:-1] == ("on", "its") and words[-1] in _ITS_BODY:
+            return words[:-3]
+        return words
+
+    # --- "do you … it" --------------------------------------------------------------------------
+
+    def you(self, words: Words) -> Formula | None:
+        """What people do with it: "eat it", "find it in a kitchen", "use it to cut", "sit on it"."""
+        return self.once("you", words, self._you)
+
+    def _you(self, words: Words) -> Formula | None:
+        first = words[0]
+        if first in MODALS | BE:
+            allowed = first in BE and words[1:2] and words[1] in ALLOWED and words[2:3] == ("to",)
+            return self.you(words[3:] if allowed else words[1:])
+        if first in WANTING and words[1:2] == ("to",):
+            return self.find("done", words) or self.you(words[2:])
+        if first in TO_CALL:
+            return self._call(words[1:])
+        plain = tuple(w for w in words if w not in ("it", "one", "this"))
+        if not plain:
+            return None
+        found = self.find("done", plain)
+        if found is not None:
+            return found
+        condition = clauses.condition(plain)
+        if condition:
+            return self.you(plain[:condition])
+        if plain[-2:] in (("for", "fun"), ("for", "pleasure")):
+            return self.you(plain[:-2])
+        found = self._use_or_find(verb_key(plain[0]), plain[1:])
+        if found is None and plain[-1] in ("with", "on"):
+            found = self.find("use", plain[:-1])
+        return found or self.joined(plain, self.you) or self.splits(plain, self.you, self.post)
+
+    def _use_or_find(self, verb: str, rest: Words) -> Formula | None:
+        """ "Use for cooking", "find in a kitchen", "fit in a box"."""
+        found = self.used(rest) if verb in ("us", "need", "want") else None
+        if found is None and verb in TO_FIND:
+            if verb == "look" and rest[:1] == ("for",):
+                rest = rest[1:]
+            if rest[:2] in (("to", "find"), ("to", "see")):
+                rest = rest[2:]
+            found = self.place(rest)
+        if found is None and verb == "fit" and rest[:1] in (("in",), ("through",), ("under",)):
+            found = self.comparisons.fits(rest[1:])
+        return found
+
+    def _call(self, rest: Words) -> Formula | None:
+        """ "Call it a tool", "consider it to be dangerous"."""
+        for lead in ("it", "as", "of", "that", "it is", "it be", "to be"):
+            start = tuple(lead.split())
+            if rest[: len(start)] == start:
+                rest = rest[len(start) :]
+        return self.be(rest)
+
+    # --- somebody else --------------------------------------------------------------------------
+
+    def other_subject(self, words: Words) -> Formula | None:
+        """ "Children play with it", "a chef uses it", "most homes have one": who, and what they do."""
+        start = 1 if words[0] in DETERMINERS | VAGUE else 0
+        for k in range(min(start + 4, len(words) - 1), start, -1):
+            who = self.user(words[:k])
+            if who is None or words[:k] == ("you",):
+                continue
+            rest = words[k:]
+            listed = self.find("done", words)
+            if listed is not None:  # "farmers raise it" says more than "it is raised" by who uses it
+                return listed
+            if verb_key(rest[0]) in TO_OWN and set(rest[1:]) <= {"it", "one"}:
+                return who
+            what = self.you(rest)
+            return None if what is None else conjunction(who, what)
+        return self.splits(words, self.place, lambda w: Const(True) if w in _HAVING_ONE else None)

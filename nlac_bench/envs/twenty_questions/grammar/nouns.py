@@ -1,0 +1,177 @@
+"""Noun phrases: "a large animal with four legs", and everything that may follow a noun."""
+
+from abc import ABC
+
+from nlac_bench.envs.twenty_questions.formula import Attr, Const, Formula, Noun, conjunction
+from nlac_bench.envs.twenty_questions.grammar import clauses
+from nlac_bench.envs.twenty_questions.grammar.core import Core, Words, negation
+from nlac_bench.envs.twenty_questions.grammar.function_words import (
+    COUNTED_STEMS,
+    DETERMINERS,
+    DRIVEN,
+    FOUND,
+    GENERIC,
+    MADE,
+    PLACE_ADVERBS,
+    PREPOSITIONS,
+    RELATED,
+    THINGS,
+    USED,
+    VAGUE,
+)
+from nlac_bench.envs.twenty_questions.words import noun_key, verb_key
+
+
+class Nouns(Core, ABC):
+    """The readings of noun phrases."""
+
+    def noun_phrase(self, words: Words) -> Formula | None:
+        """ "A large animal with four legs": modifiers, a noun, and what follows it."""
+        return self.once("noun_phrase", words, self._noun_phrase)
+
+    def _noun_phrase(self, words: Words) -> Formula | None:
+        found = self.noun(words)
+        if found is not None:
+            return found
+        if words[0] in DETERMINERS:
+            words = words[1:]
+            if not words:
+                return None
+        kind = clauses.without_kind(words)
+        if kind != words:
+            return self.noun_phrase(kind)
+        return (
+            self.joined(words, self.noun_phrase, alone_first=True)
+            or self.splits(words, self.noun_phrase, self.post)
+            or self._modified(words)
+        )
+
+    def noun(self, words: Words) -> Formula | None:
+        """A noun that the lexicon knows, an object's name, or "thing"."""
+        bare = tuple(w for w in words if w not in DETERMINERS)
+        if not bare:
+            return None
+        key = tuple(noun_key(w) for w in bare)
+        if key in self.lexicon.nouns:
+            return Noun(key)
+        found = self.find("noun", bare)
+        if found is not None:
+            return found
+        return Const(True) if key[-1] in THINGS and all(w in GENERIC for w in key) else None
+
+    def _modified(self, words: Words) -> Formula | None:
+        """A noun with adjectives, materials, places or other nouns before it."""
+        for k in range(1, len(words)):
+            head = self.noun(words[k:])
+            modifiers = None if head is None else self.modifiers(words[:k])
+            if head is not None and modifiers is not None:
+                return conjunction(modifiers, head)
+        for k in range(1, len(words) - 1):  # a "stringed musical instrument" is a "stringed instrument"
+            shorter = self.noun(words[:k] + words[-1:])
+            rest = None if shorter is None else self.noun(words[k:])
+            if shorter is not None and rest is not None:
+                return conjunction(shorter, rest)
+        return None
+
+    def modifiers(self, words: Words) -> Formula | None:
+        """What stands before a noun: "small", "wooden kitchen", "four legged", "non"."""
+        return self.once("modifiers", words, self._modifiers)
+
+    def _modifiers(self, words: Words) -> Formula | None:
+        if all(w in VAGUE | GENERIC | {"of", ","} for w in words):
+            return Const(True)
+        if len(words) == 2 and verb_key(words[1]) in COUNTED_STEMS:  # "four legged", "six string"
+            part = {"ey": "eye"}.get(verb_key(words[1]), verb_key(words[1]))
+            counted = self.comparisons.count((words[0], part))
+            if counted is not None:
+                return counted
+        found = (
+            self.adjective(words)
+            or self.find("material", words)
+            or self.find("place", words)
+            or self.find("topic", words)
+            or self.find("use", words)
+            or self.participle(words)
+        )
+        if found is None:
+            noun = self.find("noun", words)
+            found = None if noun == Attr("person") else noun  # "man made" is not "a man"
+        return found or self.splits(words, self.modifiers, self.modifiers)
+
+    def post(self, words: Words) -> Formula | None:
+        """ "That flies", "with a handle", "used for cooking", "in the kitchen", "you wear", "to sit on"."""
+        return self.once("post", words, self._post)
+
+    def _post(self, words: Words) -> Formula | None:
+        first, rest = words[0], words[1:]
+        if first in (",", "and"):
+            return self.post(rest)
+        if first == "that":
+            return self.relative(rest)
+        if clauses.people(words):
+            return self.you(words[clauses.people(words) :])
+        if first == "like":
+            return None
+        return (
+            self._preposition(first, rest, words)
+            or self._post_verb(first, rest, words)
+            or self.find("adj", words)
+            or (self.other_subject(words) if rest else None)
+        )
+
+    def _preposition(self, first: str, rest: Words, words: Words) -> Formula | None:
+        """A phrase that begins with a preposition."""
+        match first:
+            case "with":
+                return self.have(rest)
+            case "without":
+                return negation(self.have(rest))
+            case "of" | "from":
+                return self.material(rest) or self.place(rest)
+            case "for":
+                return (
+                    self.find("adj", words)
+                    or self.use(rest)
+                    or self.user(rest)
+                    or self.find("use", ("hold", *rest))
+                )
+            case "to":
+                return self.you(rest) or self.use(rest)
+            case "by":
+                return self.user(rest)
+            case "about" | "regarding":
+                return self.topic(rest)
+        return self.place(words) if first in PREPOSITIONS | PLACE_ADVERBS else None
+
+    def _post_verb(self, first: str, rest: Words, words: Words) -> Formula | None:
+        """A phrase that begins with a participle or an adjective that takes a complement."""
+        if first in USED:
+            return self.used(rest) or self.participle(words)
+        if first in MADE:
+            return self.made(words)
+        if first in FOUND:
+            found = self.participle(words) or self.adjective(words)
+            return found or (self.place(rest) if first not in ("worn", "played") else None)
+        if first in DRIVEN:
+            power = rest[1:] if rest[:1] in (("by",), ("on",), ("with",), ("using",)) else ()
+            if power == ("you",) and first not in ("powered", "propelled", "moved"):
+                power = ()  # "driven by people" says nothing of where the force comes from
+            return self.adjective(words) or self.power(power) or self.participle(words)
+        if first in RELATED:
+            return self.topic(rest[1:]) if rest[:1] in (("to",), ("with",), ("in",)) else None
+        if first in ("able", "known", "likely") and rest[:1] == ("to",):
+            return self.does(rest[1:])
+        if first == "capable" and rest[:1] == ("of",):
+            return self.does(rest[1:])
+        if first in ("has", "have", "having", "containing"):
+            return self.have(rest)
+        return self.participle(words) if clauses.is_participle(first) else None
+
+    def relative(self, words: Words) -> Formula | None:
+        """What follows "that": "you wear", "is red", "can fly", "has a handle", "children play with"."""
+        return self.once("relative", words, self._relative)
+
+    def _relative(self, words: Words) -> Formula | None:
+        if clauses.people(words):
+            return self.you(words[clauses.people(words) :])
+        return self.predicate(words) or self.other_subject(words)

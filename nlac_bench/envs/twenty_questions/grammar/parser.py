@@ -1,0 +1,101 @@
+"""The question parser: from the words of a yes/no question to a formula over the lexicon's attributes.
+
+A recursive-descent reading of English questions about one thing ("it"). Each kind of phrase must account
+for *every* word of it: a word that nothing explains makes the whole phrase unreadable, and the oracle then
+does not know the answer. That is what keeps wrong answers rare: "is it used to play the violin" does not
+become "is it a violin".
+"""
+
+from nlac_bench.envs.twenty_questions.formula import Formula, Or, Unknown
+from nlac_bench.envs.twenty_questions.grammar import clauses
+from nlac_bench.envs.twenty_questions.grammar.being import Being
+from nlac_bench.envs.twenty_questions.grammar.comparisons import Comparisons
+from nlac_bench.envs.twenty_questions.grammar.core import TooHardError, Words, negation
+from nlac_bench.envs.twenty_questions.grammar.doing import Doing
+from nlac_bench.envs.twenty_questions.grammar.function_words import BE, MODALS
+from nlac_bench.envs.twenty_questions.grammar.nouns import Nouns
+from nlac_bench.envs.twenty_questions.grammar.purposes import Purposes
+from nlac_bench.envs.twenty_questions.knowledge import KnowledgeBase
+from nlac_bench.envs.twenty_questions.lexicon import Lexicon
+from nlac_bench.envs.twenty_questions.words import MAX_TOKENS
+
+
+class Parser:
+    """Reads questions with one lexicon.
+
+    Args:
+        lexicon: which phrases test which attributes.
+        kb: names the yardsticks of comparisons and the parts that can be counted.
+    """
+
+    def __init__(self, lexicon: Lexicon, kb: KnowledgeBase) -> None:
+        self.lexicon = lexicon
+        self.comparisons = Comparisons(kb)
+
+    def read(self, words: Words) -> Formula:
+        """The formula of a question, given as its tokens; ``Unknown`` where it is not understood."""
+        formula = None
+        if len(words) <= MAX_TOKENS:
+            try:
+                formula = _Reading(self.lexicon, self.comparisons).question(words)
+            except TooHardError:
+                formula = None
+        return Unknown(" ".join(words)) if formula is None else formula
+
+
+class _Reading(Nouns, Being, Purposes, Doing):
+    """The reading of one question."""
+
+    def question(self, words: Words) -> Formula | None:
+        """A whole question, also elliptical ("made of wood") and with a tag ("it is alive, isn't it")."""
+        words, negated = clauses.normal_form(words)
+        formula = self.clause(words)
+        if formula is None and "or" in words:
+            # One side of an "or" is understood: enough for a yes, not for a no.
+            last = len(words) - 1 - words[::-1].index("or")
+            side = self.clause(words[:last])
+            if side is not None and self.bare(words[last + 1 :]) is None:
+                formula = Or((side, Unknown(" ".join(words[last + 1 :]))))
+        return negation(formula) if negated else formula
+
+    def clause(self, words: Words) -> Formula | None:
+        """A clause by its subject."""
+        if not words:
+            return None
+        subject, rest = clauses.subject(words)
+        match subject:
+            case "it":
+                return self.predicate(rest)
+            case "its":
+                return self.its(rest)
+            case "you":
+                return self.you(rest)
+            case "there":
+                return self.there(rest)
+            case "other":
+                return self.other_subject(rest)
+        return self.bare(rest)
+
+    def bare(self, words: Words) -> Formula | None:
+        """An elliptical question: "a dog", "alive", "made of wood", "has wheels", "can fly"."""
+        return self.once("bare", words, self._bare)
+
+    def _bare(self, words: Words) -> Formula | None:
+        if words[0] in ("has", "have", "can", "does", "could", "will"):
+            return self.predicate(words)
+        return self.be(words) or self.does(words) or self.you(words)
+
+    def predicate(self, words: Words) -> Formula | None:
+        """What is said of "it", with its verb: "is a dog", "can fly", "has wheels", "belongs to …"."""
+        return self.once("predicate", words, self._predicate)
+
+    def _predicate(self, words: Words) -> Formula | None:
+        if words[0] in BE:
+            return self.be(words[1:])
+        if words[0] in MODALS:
+            return self.predicate(words[1:])
+        if words[0] in ("has", "have", "had") and words[1:2] == ("been",):
+            return self.be(words[2:])
+        if words[0] in ("has", "have", "had") and words[1:2] == ("got",):
+            return self.have(words[2:])
+        return self.does(words) or self.joined(words, self.predicate)
