@@ -137,13 +137,9 @@ class OpenAIEngine:
                 if room is None or not 0 < room < rest.sampling.max_tokens:
                     return [Sample("", "context_overflow") for _ in range(request.n)]
                 try:
-                    capped = await self._sample_once(rest, room)
+                    samples += (await self._sample_once(rest, room))[: rest.n]
                 except ContextOverflow:
                     return [Sample("", "context_overflow") for _ in range(request.n)]
-                samples += [
-                    replace(s, finish="context_overflow") if s.finish == "length" else s
-                    for s in capped[: rest.n]
-                ]
         return samples
 
     async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:

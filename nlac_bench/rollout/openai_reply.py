@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from nlac_bench.rollout.backoff import TransientFault
@@ -70,10 +70,15 @@ def parse_reply(data: Any, request: SampleRequest, price: Price | None, seconds:
         raise TransientFault("the reply has no choices", "bad_reply")
     samples = [_parse_choice(choice, data, request) for choice in choices]
     usages = _split_usage(data.get("usage"), samples, price, seconds)
-    return [
-        Sample(s.text, s.finish, s.prompt_ids, s.ids, s.logprobs, s.weight_version, usage, s.tool_calls)
-        for s, usage in zip(samples, usages, strict=True)
-    ]
+    finished = []
+    for sample, usage in zip(samples, usages, strict=True):
+        finish = sample.finish
+        counted = len(samples) == 1 or sample.ids is not None
+        if finish == "length" and counted and 0 < usage.completion_tokens < request.sampling.max_tokens:
+            # Cut off before it had what was asked for: servers shorten answers to what the context holds.
+            finish = "context_overflow"
+        finished.append(replace(sample, finish=finish, usage=usage))
+    return finished
 
 
 def _parse_choice(choice: Any, data: Mapping[str, Any], request: SampleRequest) -> Sample:

@@ -182,11 +182,20 @@ def test_what_fits_is_asked_for_when_only_the_answer_is_too_long(finish: str, ex
     def answer(path: str, body: dict[str, Any]) -> Reply:
         if body["max_tokens"] > 226:
             return 400, {"error": {"message": OVERFLOWS[2][1]}}
-        return reply(finish_reason=finish)
+        used = {"prompt_tokens": 30, "completion_tokens": 226 if finish == "length" else 5}
+        return {**reply(finish_reason=finish), "usage": used}
 
     (sample,), server = ask(answer)
     assert [r["max_tokens"] for r in server.requests] == [1024, 226]
     assert (sample.text, sample.finish) == ("hello", expected)
+
+
+def test_answers_that_a_server_cuts_silently_are_overflows() -> None:
+    def cut(tokens: int) -> Sample:
+        used = {"prompt_tokens": 10, "completion_tokens": tokens}
+        return ask(lambda _p, _b: {**reply(finish_reason="length"), "usage": used})[0][0]
+
+    assert [cut(tokens).finish for tokens in (6, 1024, 0)] == ["context_overflow", "length", "length"]
 
 
 @pytest.mark.parametrize(

