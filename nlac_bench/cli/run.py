@@ -64,6 +64,7 @@ User = Annotated[
 ]
 UserModel = Annotated[str | None, typer.Option(help="The model that plays it.", rich_help_panel=_SIM)]
 UserBaseUrl = Annotated[str | None, typer.Option(help="Its server.", rich_help_panel=_SIM)]
+UserTemperature = Annotated[float | None, typer.Option(help="Its temperature.", rich_help_panel=_SIM)]
 UserPrice = Annotated[str | None, typer.Option(help="Its price, as --price.", rich_help_panel=_SIM)]
 Record = Annotated[str | None, typer.Option(help="Store its calls in this file.", rich_help_panel=_SIM)]
 Replay = Annotated[
@@ -90,8 +91,8 @@ def run(
     limit: Limit = None, trials: Trials = None, seed: Seed = None, model: Model = None,
     base_url: BaseUrl = None, engine: Engine = None, temperature: Temperature = None,
     max_tokens: MaxTokens = None, price: Price = None, user: User = None, user_model: UserModel = None,
-    user_base_url: UserBaseUrl = None, user_price: UserPrice = None, record: Record = None,
-    replay: Replay = None, concurrency: Concurrency = None, max_turns: MaxTurns = None,
+    user_base_url: UserBaseUrl = None, user_temperature: UserTemperature = None,
+    user_price: UserPrice = None, record: Record = None, replay: Replay = None, concurrency: Concurrency = None, max_turns: MaxTurns = None,
     max_seconds: MaxSeconds = None, max_cost: MaxCost = None, config: Config = None, out: Out = None,
     dry_run: DryRun = False, as_json: JsonFlag = False,
 ) -> None:  # fmt: skip
