@@ -56,7 +56,7 @@ def recording(chat: ChatFn, path: str | Path, sampling: Mapping[str, Any]) -> Ch
         sampling: how replies are drawn (model, temperature …): part of a call's identity.
 
     Raises:
-        DataError: ``path`` exists and is not a recording.
+        DataError: ``path`` exists and is not a recording; from the returned function, it cannot be written.
     """
     path = Path(path)
     if path.exists():
@@ -71,8 +71,11 @@ def recording(chat: ChatFn, path: str | Path, sampling: Mapping[str, Any]) -> Ch
             "format": _FORMAT, "episode": scope, "role": role, "key": key, "occurrence": occurrence,
             "sampling": dict(sampling), "text": reply.text, "usage": asdict(reply.usage),
         })  # fmt: skip
-        with lock, path.open("ab") as file:  # one write a line: another process's lines stay whole
-            file.write(line.encode() + b"\n")
+        try:
+            with lock, path.open("ab", buffering=0) as file:  # one write: other processes' lines stay whole
+                file.write(line.encode() + b"\n")
+        except OSError as error:
+            raise DataError(f"cannot write to the recording {path}: {error.strerror}") from None
         return reply
 
     return record

@@ -96,3 +96,9 @@ def test_a_file_that_is_no_recording_is_refused(tmp_path: Path, content: str) ->
         recording(numbered_user(), path, SAMPLING)
     with pytest.raises(DataError, match="cannot read"):
         replaying(tmp_path / "absent", SAMPLING)
+
+
+def test_a_recording_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
+    chat = recording(numbered_user(), tmp_path / "absent" / "calls.jsonl", SAMPLING)
+    with pytest.raises(DataError, match="cannot write"):
+        play(chat, concurrency=1)

@@ -1,0 +1,96 @@
+"""HFEngine against ``model.generate`` on the same model, prompts and numbers of tokens.
+
+A random Qwen2 of 4 M parameters on one thread; CPU seconds, so that other load does not count. Both
+sample at temperature 1; the engine also returns log-probabilities and draws each sample from a generator
+of its own, which ``generate`` cannot. ``generate`` gets its rows in one batch, left-padded.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import Qwen2Config, Qwen2ForCausalLM
+
+from nlac_bench.rollout.engine import SampleRequest, Sampling
+from nlac_bench.rollout.hf import HFEngine
+from tests.rollout.tiny_model import tokenizer
+
+ROWS, ANSWER = 32, 48
+
+
+def make_model() -> Any:
+    torch.manual_seed(0)
+    config = Qwen2Config(
+        vocab_size=4096, hidden_size=256, intermediate_size=704, num_hidden_layers=4, num_attention_heads=4,
+        num_key_value_heads=2, max_position_embeddings=4096, tie_word_embeddings=True, eos_token_id=4095,
+        pad_token_id=0,
+    )  # fmt: skip
+    model = Qwen2ForCausalLM(config).eval()
+    model.generation_config.eos_token_id = 4095
+    return model
+
+
+def prompts(longest: int) -> list[list[int]]:
+    rng = np.random.default_rng(0)
+    return [rng.integers(3, 4000, int(n)).tolist() for n in rng.integers(longest // 2, longest, ROWS)]
+
+
+def generate(model: Any, rows: Sequence[list[int]], answers: Sequence[int]) -> None:
+    width = max(map(len, rows))
+    ids = torch.tensor([[0] * (width - len(row)) + row for row in rows])
+    mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows])
+    model.generate(
+        ids, attention_mask=mask, do_sample=True, temperature=1.0, top_k=0, max_new_tokens=max(answers)
+    )
+
+
+def by_engine(engine: HFEngine, rows: Sequence[list[int]], answers: Sequence[int]) -> list[list[int]]:
+    async def run() -> list[list[int]]:
+        requests = [
+            SampleRequest(prompt_ids=row, sampling=Sampling(max_tokens=answer), seed=i)
+            for i, (row, answer) in enumerate(zip(rows, answers, strict=True))
+        ]
+        samples = await asyncio.gather(*(engine.sample(request) for request in requests))
+        return [sample.ids or [] for (sample,) in samples]
+
+    return asyncio.run(run())
+
+
+def cpu_seconds(function: Any, *args: Any) -> float:
+    start = time.process_time()
+    function(*args)
+    return time.process_time() - start
+
+
+@pytest.mark.parametrize("case", ["equal_answers", "ragged_answers", "next_turns"])
+def test_hf_engine_against_generate(benchmark: Any, case: str) -> None:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    model = make_model()
+    engine = HFEngine(model, tokenizer(), max_rows=ROWS)
+    rows = prompts(600)
+    rng = np.random.default_rng(1)
+    answers = (
+        [ANSWER] * ROWS if case != "ragged_answers" else rng.geometric(1 / ANSWER, ROWS).clip(2, 192).tolist()
+    )
+    generate(model, rows[:2], [2, 2])
+    if case == "next_turns":  # every conversation goes on by 40 tokens
+        said = by_engine(engine, rows, answers)
+        rows = [
+            [*row, *out, *rng.integers(3, 4000, 40).tolist()] for row, out in zip(rows, said, strict=True)
+        ]
+    else:
+        by_engine(engine, prompts(64)[:2], [2, 2])
+    theirs = cpu_seconds(generate, model, rows, answers)
+    ours = cpu_seconds(benchmark.pedantic, by_engine, (engine, rows, answers))
+    engine.close()
+    torch.set_num_threads(threads)
+    benchmark.extra_info |= {
+        "generate_cpu_s": theirs, "engine_cpu_s": ours, "speedup": theirs / ours,
+        "engine_tokens_per_cpu_s": sum(answers) / ours,
+    }  # fmt: skip
+    assert theirs / ours > {"equal_answers": 0.8, "ragged_answers": 1.2, "next_turns": 1.3}[case]
