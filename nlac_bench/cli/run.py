@@ -92,7 +92,8 @@ def run(
     base_url: BaseUrl = None, engine: Engine = None, temperature: Temperature = None,
     max_tokens: MaxTokens = None, price: Price = None, user: User = None, user_model: UserModel = None,
     user_base_url: UserBaseUrl = None, user_temperature: UserTemperature = None,
-    user_price: UserPrice = None, record: Record = None, replay: Replay = None, concurrency: Concurrency = None, max_turns: MaxTurns = None,
+    user_price: UserPrice = None, record: Record = None, replay: Replay = None,
+    concurrency: Concurrency = None, max_turns: MaxTurns = None,
     max_seconds: MaxSeconds = None, max_cost: MaxCost = None, config: Config = None, out: Out = None,
     dry_run: DryRun = False, as_json: JsonFlag = False,
 ) -> None:  # fmt: skip
