@@ -18,6 +18,7 @@ from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv
 from nlac_bench.errors import UnknownIdError
 
 ENV_ID = "nlac_bench/TwentyQuestions-v0"
+PLAYED = ["Is it alive?", "Is it a violin?", "hm", "Can you eat it?", "Is it a dog?"]
 
 
 def playing(name: str, **kwargs: object) -> TwentyQuestionsEnv:
@@ -160,8 +161,8 @@ def test_a_list_of_objects_is_refused_and_counted() -> None:
 
 @pytest.mark.parametrize(
     "action",
-    ["", "   ", "hello", "I like turtles.", "What colour is it?", "Where do you find it?", "?", "???", "\x00\x01", "🙂",
-     "x" * 200_000, "\ud800", "Is it a \udfff?", "violin", "The object is a violin."],
+    ["", "   ", "hello", "I like turtles.", "What colour is it?", "Where do you find it?", "?", "???",
+     "\x00\x01", "🙂", "x" * 200_000, "\ud800", "Is it a \udfff?", "violin", "The object is a violin."],
 )  # fmt: skip
 def test_what_is_not_a_question_is_a_counted_invalid_step(action: str) -> None:
     env = playing("violin")
@@ -209,8 +210,8 @@ def test_reset_options_and_arguments() -> None:
     assert len(TwentyQuestionsEnv(split="test", level="easy").task_ids) == 21
     with pytest.raises(UnknownIdError, match="test-0000"):
         env.reset(options={"task_id": "test-0000"})
-    for bad in ({"split": "dev"}, {"level": "hard"}, {"reward": "sparse"}, {"oracle": "magic"}, {"oracle": "llm"},
-                {"oracle": "replay"}, {"render_mode": "human"}):  # fmt: skip
+    for bad in ({"split": "dev"}, {"level": "hard"}, {"reward": "sparse"}, {"oracle": "magic"},
+                {"oracle": "llm"}, {"oracle": "replay"}, {"render_mode": "human"}):  # fmt: skip
         with pytest.raises(ValueError, match=next(iter(bad.values()))):
             TwentyQuestionsEnv(**bad)  # type: ignore[arg-type]
 
@@ -278,8 +279,11 @@ def test_rendering() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.sampled_from(["Is it alive?", "Is it a violin?", "hm", "Can you eat it?", "Is it a dog?"]), max_size=12),
-       st.integers(0, 6), st.integers(0, 10_000))  # fmt: skip
+@given(
+    st.lists(st.sampled_from(PLAYED), max_size=12),
+    st.integers(0, 6),
+    st.integers(0, 10_000),
+)
 def test_a_fork_never_changes_its_parent(actions: list[str], at: int, seed: int) -> None:
     parent, witness = TwentyQuestionsEnv(level="easy"), TwentyQuestionsEnv(level="easy")
     parent.reset(seed=seed)

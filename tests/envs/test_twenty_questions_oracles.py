@@ -81,14 +81,15 @@ def test_a_model_that_says_neither_yes_nor_no_is_asked_again_then_an_error() -> 
     }
     env = TwentyQuestionsEnv(oracle="llm", chat=Model("Yesterday", "", "It depends"))
     env.reset(seed=0)
-    with pytest.raises(EnvInfraError, match="neither yes nor no in 3 attempts.*It depends"):
+    with pytest.raises(EnvInfraError, match=r"neither yes nor no in 3 attempts.*It depends"):
         env.step("Is it alive?")
 
 
 @pytest.mark.parametrize(
     ("reply", "expected"),
-    [("Yes", True), ("yes.", True), ("**No**", False), ("No, it is", False), ("\n yes", True), ("Nope", None), ("Yess", None),
-     ("", None), ("I think yes", None), ("not", None), ("yes" * 100_000, None), ("'No.'", False)],
+    [("Yes", True), ("yes.", True), ("**No**", False), ("No, it is", False), ("\n yes", True),
+     ("Nope", None), ("Yess", None), ("", None), ("I think yes", None), ("not", None),
+     ("yes" * 100_000, None), ("'No.'", False)],
 )  # fmt: skip
 def test_reading_a_reply(reply: str, expected: bool | None) -> None:
     assert yes_or_no(reply) is expected
@@ -124,7 +125,8 @@ def test_a_recording_replays_and_fails_loudly(tmp_path: Path) -> None:
     ("content", "message"),
     [("", None), ("{", "line 1"), ('{"object": "dog"}\n', "line 1"), ('["dog"]', "line 1"),
      ('{"object": "dog", "question": "a", "answer": "maybe"}', "neither yes nor no"),
-     ('{"object": "dog", "question": "a", "answer": "Yes."}\n{"object": "dog", "question": "a", "answer": "No."}', "line 2")],
+     ('{"object": "dog", "question": "a", "answer": "Yes."}\n'
+      '{"object": "dog", "question": "a", "answer": "No."}', "line 2")],
 )  # fmt: skip
 def test_a_bad_recording_is_named(tmp_path: Path, content: str, message: str | None) -> None:
     path = tmp_path / "answers.jsonl"
@@ -137,7 +139,7 @@ def test_a_bad_recording_is_named(tmp_path: Path, content: str, message: str | N
 
 
 def test_a_missing_recording(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="none.jsonl"):
+    with pytest.raises(DataError, match=r"none\.jsonl"):
         TwentyQuestionsEnv(oracle="replay", recording=tmp_path / "none.jsonl")
 
 
@@ -284,10 +286,10 @@ def test_an_altered_or_torn_folder(official_data: Path, tmp_path: Path) -> None:
     for name in ("things_objects.tsv", "oewn_things.jsonl.gz"):
         shutil.copy(source / name, tmp_path / name)
     (tmp_path / "oewn_things.jsonl.gz").write_bytes((source / "oewn_things.jsonl.gz").read_bytes()[:5000])
-    with pytest.warns(UserWarning, match="differ"), pytest.raises(DataError, match="oewn_things.jsonl.gz"):
+    with pytest.warns(UserWarning, match="differ"), pytest.raises(DataError, match=r"oewn_things\.jsonl\.gz"):
         TwentyQuestionsEnv(data=tmp_path)
     (tmp_path / "oewn_things.jsonl.gz").unlink()
-    with pytest.raises(DataError, match="lacks oewn_things.jsonl.gz"):
+    with pytest.raises(DataError, match=r"lacks oewn_things\.jsonl\.gz"):
         TwentyQuestionsEnv(data=tmp_path)
 
 
@@ -320,7 +322,8 @@ def test_a_folder_of_ones_own(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore:.*differ")
 @pytest.mark.parametrize(
     ("things", "senses"),
-    [("", []), (HEADER, []), ("a\tb\n1\t2\n", []), (HEADER + "0\tokapi\n", []), (HEADER + "0\tokapi\tokapi\tanimal\n", [[1]]),
+    [("", []), (HEADER, []), ("a\tb\n1\t2\n", []), (HEADER + "0\tokapi\n", []),
+     (HEADER + "0\tokapi\tokapi\tanimal\n", [[1]]),
      (HEADER + "0\tokapi\tokapi\tanimal\n", [{"unique_id": "okapi"}]),
      (HEADER + "0\tokapi\tokapi\tanimal\n", [{**SENSE, "ancestors": 5}]),
      (HEADER + "0\tokapi\tokapi\tanimal\n", [{**SENSE, "parts": [["x"]]}])],

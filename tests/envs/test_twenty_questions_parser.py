@@ -1,8 +1,10 @@
 """The question parser, on lists of questions with expected answers and on hostile text.
 
-The three lists were written by people of this project. ``questions_300`` stood before the parser;
-``questions_second`` and ``questions_third`` were each put to it once, as unseen questions, and have been
-regression tests since. Figures at that first sight are in the docstring of ``test_later_lists``.
+The lists were written by people of this project. ``questions_300`` stood before the parser.
+``questions_development`` grew beside it, about a hundred questions at a time, each put to the parser once as
+unseen questions and used to improve it since: what these two measure is regression, not quality. At first
+sight the batches of the development list were answered 83, 68, 61, 85 and 73 % right and 0.4, 2.0, 4.3, 3.5
+and 1.6 % wrong.
 """
 
 import json
@@ -51,15 +53,12 @@ def test_the_list_that_stood_before_the_parser() -> None:
     assert wrong <= 0.005
 
 
-@pytest.mark.parametrize(
-    "name", sorted(p.name for p in LISTS.glob("questions_*.jsonl") if "300" not in p.name)
-)
-def test_later_lists(name: str) -> None:
-    """FIRST_SIGHT"""
-    questions, _, right, wrong = rates(name)
-    assert questions >= 100
-    assert right >= 0.93
-    assert wrong <= 0.01
+def test_the_development_list() -> None:
+    questions, answers, right, wrong = rates("questions_development.jsonl")
+    assert questions >= 480
+    assert answers >= 1200
+    assert right >= 0.95
+    assert wrong <= 0.005
 
 
 @pytest.mark.parametrize(
@@ -105,7 +104,8 @@ def test_later_lists(name: str) -> None:
         ("Made of wood?", "pencil", "yes"),
         ("does it fly", "eagle", "yes"),
         ("Is it a wolf?", "dog", "no"),
-        ("Is it a gadget from the future?", "dog", "unknown"),
+        ("Is it a gadget from the future?", "radio", "unknown"),
+        ("Is it a gadget from the future?", "dog", "no"),
         ("Does it remind you of your mother?", "vase", "unknown"),
         ("Is it used to play the violin?", "violin", "unknown"),
         ("Is it popular in Japan?", "camera", "unknown"),
@@ -147,13 +147,25 @@ def test_what_is_no_question(text: str) -> None:
     assert not found.words
 
 
-def test_keys() -> None:
-    for plural, singular in (("knives", "knife"), ("buses", "bus"), ("cherries", "cherry"), ("cookies", "cookie"),
-                             ("glasses", "glasses"), ("boxes", "box"), ("vases", "vase"), ("potatoes", "potato")):  # fmt: skip
-        assert noun_key(plural) == noun_key(singular)
-    for form, verb in (("eaten", "eat"), ("riding", "ride"), ("cutting", "cut"), ("flies", "fly"), ("carried", "carry"),
-                       ("used", "use"), ("worn", "wear"), ("played", "play")):  # fmt: skip
-        assert verb_key(form) == verb_key(verb)
+@pytest.mark.parametrize(
+    ("plural", "singular"),
+    [("knives", "knife"), ("buses", "bus"), ("cherries", "cherry"), ("cookies", "cookie"),
+     ("glasses", "glasses"), ("boxes", "box"), ("vases", "vase"), ("potatoes", "potato")],
+)  # fmt: skip
+def test_plurals_share_the_key_of_their_singular(plural: str, singular: str) -> None:
+    assert noun_key(plural) == noun_key(singular)
+
+
+@pytest.mark.parametrize(
+    ("form", "verb"),
+    [("eaten", "eat"), ("riding", "ride"), ("cutting", "cut"), ("flies", "fly"), ("carried", "carry"),
+     ("used", "use"), ("worn", "wear"), ("played", "play")],
+)  # fmt: skip
+def test_forms_share_the_key_of_their_verb(form: str, verb: str) -> None:
+    assert verb_key(form) == verb_key(verb)
+
+
+def test_keys_keep_words_apart_and_bring_people_together() -> None:
     assert noun_key("glass") != noun_key("glasses")
     assert tokens("Is the object found in a person's home?") == tokens("is an object found in your home")
 

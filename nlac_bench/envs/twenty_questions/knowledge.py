@@ -153,7 +153,8 @@ def _categories(text: str) -> tuple[dict[str, list[str]], list[Attribute]]:
 
 _MASS = word_set(
     """vegetation cutlery silverware footwear headwear neckwear eyewear outerwear furniture bedding
-    kitchenware tableware crockery cookware lighting clothing jewelry money equipment gear food transport pasta makeup"""
+    kitchenware tableware crockery cookware lighting clothing jewelry money equipment gear food transport
+    pasta makeup"""
 )
 
 

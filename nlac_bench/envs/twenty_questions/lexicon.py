@@ -17,8 +17,7 @@ which English puts anywhere in a phrase ("put it on", "put on") or leaves out ("
 
 LOOSE_ROLES = ("do", "done", "use", "adj")
 SMALL_WORDS = word_set(
-    """in on at of to with for from by up out off when while if be is are ar that you get lot much many and as
-    it a its then so such one two thing"""
+    "in on at of up out off when while if be is are ar that you and as it a its then so such one thing"
 )
 
 

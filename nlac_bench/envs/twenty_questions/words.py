@@ -84,6 +84,8 @@ def tokens(text: str) -> tuple[str, ...]:
             continue
         if token == "inside" and not last and found[i + 1] not in ("it", "or", "and", ","):
             out.append("in")  # "inside a house"; at the end it is an adverb, as in "sit inside"
+        elif token == "using" and not last and found[i + 1] != "it":
+            out.append("with")  # "made using a hammer"
         else:
             out += _SAME.get(token, token).split()
         if len(out) > MAX_TOKENS:

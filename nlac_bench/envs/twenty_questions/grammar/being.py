@@ -25,6 +25,8 @@ class Being(Core, ABC):
             words = words[1:]
         if words[0] in ("a", "its"):
             return self._with_article(words)
+        if words[0] in ("partly", "partially") and words[1:2] == ("made",):
+            return self.have(words[3:])
         if words[0] == "worth":
             return self.adjective(words) or self.comparisons.costs(words[1:])
         if words[:2] == ("known", "for"):
@@ -52,7 +54,8 @@ class Being(Core, ABC):
         if words[1:3] == ("size", "of"):
             return self.comparisons.same_size(words[3:])
         if words[-1] in PROPERTY_NOUNS:
-            found = self.adjective(words[1:-1])
+            inside = words[1:-1]
+            found = self.find("colour", inside) if words[-1] == "color" else self.adjective(inside)
             if found is not None:
                 return found
         return self.noun_phrase(words)

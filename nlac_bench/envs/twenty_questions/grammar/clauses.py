@@ -11,6 +11,10 @@ _DO = word_set("do does did can could would will may might must should shall has
 
 _HIDDEN = "(?:secret|mystery|mysterious|hidden|target|unknown|chosen)"
 _THING = "(?:thing|word|answer|noun)"
+_CLASS = (
+    "(?:animal|creature|food|plant|vehicle|tool|device|instrument|machine|garment|building|fruit|vegetable|toy"
+    "|weapon|product|appliance|drink)"
+)
 _CHOSEN = "(?:thinking of|thinking about|in mind|chose|picked|chosen|selected)"
 _ASKING = f"(?:{'|'.join(sorted(_BE | _DO))})"
 _TRUE = "(?:fair|true|correct|accurate|safe|right|reasonable)"
@@ -31,6 +35,7 @@ _REWRITES = [
         (rf"\b(?:this|a) {_HIDDEN} {_THING}\b", "it"),
         (rf"^({_ASKING}(?: n't)?) (?:this|a|that) (?:thing|word|answer)(?= )(?! to | for | that | you )",
          r"\1 it"),
+        (rf"^({_ASKING}(?: n't)?) (?:a|this|that) {_CLASS} (?!of|or|and|that|with)(?=\w)", r"\1 it "),
         (rf"^({_ASKING}(?: n't)?) (?:this|that|one)(?= )", r"\1 it"),
         (r"\bthis thing\b", "it"),
         # ways to ask whether something is so
@@ -142,6 +147,8 @@ def subject(words: Words) -> tuple[str, Words]:
         return "it", ("have", *rest[1:]) if first in ("has", "have", "had") else rest[1:]
     if rest[:1] in (("its",), ("there",)):
         return rest[0], rest[1:]
+    if rest[2:4] == ("of", "it") and property_kind(rest[1:2]) is not None:
+        return "its", (rest[1], *rest[4:])
     if rest[:1] == ("a",) and len(rest) > 2 and rest[1] in _SUBJECT_PROPERTIES:
         return "its", (rest[1], *rest[rest.index("it") + 1 :]) if "it" in rest else rest[1:]
     if rest[:1] == ("you",) and len(rest) > 1:

@@ -24,12 +24,15 @@ class TooHardError(Exception):
 class Core(ABC):
     """The reading of one question: its memo, its budget, and the phrases that its parts call.
 
-    Each phrase method accounts for every word that it is given, or returns None.
+    Each phrase method accounts for every word that it is given, or returns None. In a ``partial`` reading a
+    noun may have an attribute that is not understood: "a fruit with a thick peel" is then a fruit and
+    something unknown, which is enough to say no of a spoon.
     """
 
-    def __init__(self, lexicon: Lexicon, comparisons: Comparisons) -> None:
+    def __init__(self, lexicon: Lexicon, comparisons: Comparisons, partial: bool = False) -> None:
         self.lexicon = lexicon
         self.comparisons = comparisons
+        self.partial = partial
         self._memo: dict[tuple[str, Words], Formula | None] = {}
         self._calls = 0
 
@@ -127,15 +130,20 @@ class Core(ABC):
     def find(self, role: str, words: Words) -> Formula | None:
         """The lexicon's entry, also without "thing" and other words that add nothing."""
         found = self.lexicon.find(role, words)
-        if found is None and "thing" in words:
+        if found is None and "thing" in words and role != "noun":
             found = self.lexicon.find(role, tuple(w for w in words if w not in ("thing", "other")))
         if found is None and any(w in VAGUE for w in words):
             found = self.lexicon.find(role, tuple(w for w in words if w not in VAGUE))
         return found or self.lexicon.find_loosely(role, words)
 
-    def splits(self, words: Words, head: Reader, tail: Reader) -> Formula | None:
-        """The longest beginning that ``head`` reads and whose rest ``tail`` reads, joined by "and"."""
-        for k in range(len(words) - 1, 0, -1):
+    def splits(self, words: Words, head: Reader, tail: Reader, shortest: bool = False) -> Formula | None:
+        """The longest beginning that ``head`` reads and whose rest ``tail`` reads, joined by "and".
+
+        ``shortest`` tries short beginnings first: in "a fruit that grows on trees" all that follows the noun
+        is one phrase.
+        """
+        lengths = range(1, len(words))
+        for k in lengths if shortest else reversed(lengths):
             rest = tail(words[k:])
             if rest is None:
                 continue

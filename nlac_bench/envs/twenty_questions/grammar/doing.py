@@ -2,7 +2,7 @@
 
 from abc import ABC
 
-from nlac_bench.envs.twenty_questions.formula import Const, Formula, conjunction
+from nlac_bench.envs.twenty_questions.formula import Const, Formula, Unknown, conjunction
 from nlac_bench.envs.twenty_questions.grammar import clauses
 from nlac_bench.envs.twenty_questions.grammar.core import Core, Words, negation
 from nlac_bench.envs.twenty_questions.grammar.function_words import (
@@ -13,6 +13,7 @@ from nlac_bench.envs.twenty_questions.grammar.function_words import (
     MODALS,
     SENSED_NOUNS,
     TO_CALL,
+    TO_CARRY,
     TO_FIND,
     TO_HAVE,
     TO_HELP,
@@ -71,6 +72,8 @@ class Doing(Core, ABC):
             return self.adjective(inside) or self.use(inside) or self.have(rest)
         if verb in TO_HAVE:
             return self.have(rest) or self._infinitive(rest)
+        if verb in TO_CARRY:
+            return self.comparisons.count(rest)
         if verb == "com" and rest[0] == "with":
             return self.have(rest[1:])
         if verb == "consist" and rest[0] in ("of", "in"):
@@ -148,7 +151,11 @@ class Doing(Core, ABC):
             return self.have(shorter)
         if words[-1] in SENSED_NOUNS:
             found = self.adjective(tuple(w for w in words[:-1] if w not in DETERMINERS))
-        return found or self.joined(words, self.have)
+        found = found or self.joined(words, self.have)
+        if found is None and self.partial and len(plain) > 1:  # "a long trunk" is a trunk at least
+            part = self.find("have", plain[-1:])
+            found = None if part is None else conjunction(part, Unknown(" ".join(plain[:-1])))
+        return found
 
     @staticmethod
     def _without_location(words: Words) -> Words:
@@ -183,6 +190,8 @@ class Doing(Core, ABC):
         if found is not None:
             return found
         condition = clauses.condition(plain)
+        if condition == 1 and verb_key(first) == "us":  # "use it when you eat" is "use it to eat"
+            return self.use(plain[3:] if plain[2:3] == ("you",) else plain[2:])
         if condition:
             return self.you(plain[:condition])
         if plain[-2:] in (("for", "fun"), ("for", "pleasure")):
@@ -223,7 +232,7 @@ class Doing(Core, ABC):
             if who is None or words[:k] == ("you",):
                 continue
             rest = words[k:]
-            listed = self.find("done", words)
+            listed = self.lexicon.find("done", words)
             if listed is not None:  # "farmers raise it" says more than "it is raised" by who uses it
                 return listed
             if verb_key(rest[0]) in TO_OWN and set(rest[1:]) <= {"it", "one"}:

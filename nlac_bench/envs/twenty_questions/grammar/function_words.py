@@ -13,7 +13,7 @@ PREPOSITIONS = word_set(
 PLACE_ADVERBS = word_set("indoors outdoors outside underwater underground indoor outdoor inside")
 VAGUE = word_set(
     """typical average ordinary normal standard most many every all common regular modern other different
-    various certain whole"""
+    various certain whole personal general basic"""
 )
 """Adjectives that do not narrow a place or a thing down."""
 GENERIC = word_set("thing one product device equipment physical tangible concrete material")
@@ -46,6 +46,7 @@ TO_WORK = word_set("work function operat run mov us be surviv liv grow thriv exi
 TO_LIVE = word_set("liv grow belong go resid dwel com originat exist occur sit stand stay inhabit")
 TO_HELP = word_set("help allow let enabl")
 TO_SEEM = word_set("look seem appear feel tast smel")
+TO_CARRY = word_set("carry transport hold seat fit tak accommodat")
 TO_CALL = word_set("call consider describe classify categorize say think label")
 TO_OWN = word_set("us own hav lik need enjoy")
 TO_FIND = word_set(

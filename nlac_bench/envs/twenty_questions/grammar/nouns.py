@@ -2,7 +2,7 @@
 
 from abc import ABC
 
-from nlac_bench.envs.twenty_questions.formula import Attr, Const, Formula, Noun, conjunction
+from nlac_bench.envs.twenty_questions.formula import Attr, Const, Formula, Noun, Unknown, conjunction
 from nlac_bench.envs.twenty_questions.grammar import clauses
 from nlac_bench.envs.twenty_questions.grammar.core import Core, Words, negation
 from nlac_bench.envs.twenty_questions.grammar.function_words import (
@@ -19,7 +19,12 @@ from nlac_bench.envs.twenty_questions.grammar.function_words import (
     USED,
     VAGUE,
 )
-from nlac_bench.envs.twenty_questions.words import noun_key, verb_key
+from nlac_bench.envs.twenty_questions.words import noun_key, verb_key, word_set
+
+_COMPLEMENT_STARTS = word_set("that with without used made for to in on at you from by found kept worn")
+_TURNS = word_set("or and , not n't no without than but except neither nor rather instead only fake")
+_NO_MODIFIERS = PREPOSITIONS | {"of", "out"}
+_NEVER_HIDDEN = (Attr("person"), Attr("abstract"))
 
 
 class Nouns(Core, ABC):
@@ -42,9 +47,14 @@ class Nouns(Core, ABC):
             return self.noun_phrase(kind)
         return (
             self.joined(words, self.noun_phrase, alone_first=True)
-            or self.splits(words, self.noun_phrase, self.post)
+            or self.splits(words, self._narrowed, self.post, shortest=True)
             or self._modified(words)
+            or (self._narrowed_somehow(words) if self.partial else None)
         )
+
+    def _narrowed(self, words: Words) -> Formula | None:
+        found = self.noun_phrase(words)
+        return None if found in _NEVER_HIDDEN else found
 
     def noun(self, words: Words) -> Formula | None:
         """A noun that the lexicon knows, an object's name, or "thing"."""
@@ -59,10 +69,32 @@ class Nouns(Core, ABC):
             return found
         return Const(True) if key[-1] in THINGS and all(w in GENERIC for w in key) else None
 
+    def _narrowed_somehow(self, words: Words) -> Formula | None:
+        """A known noun with a modifier or a complement that is not understood.
+
+        Words that would turn the noun round or set something beside it are understood or nothing is.
+        """
+        if _TURNS & set(words):
+            return None
+        for k in range(1, len(words)):
+            if words[k] in _COMPLEMENT_STARTS:
+                head = self._narrowed(words[:k])
+                return None if head is None else conjunction(head, Unknown(" ".join(words[k:])))
+        for k in range(1, len(words)):
+            head = self._plain_noun(words[k:])
+            if head is not None and head != Const(True) and not _NO_MODIFIERS & set(words[:k]):
+                return conjunction(head, Unknown(" ".join(words[:k])))
+        return None
+
+    def _plain_noun(self, words: Words) -> Formula | None:
+        """A noun that may be narrowed down: people and ideas are never hidden."""
+        found = self.noun(words)
+        return None if found in _NEVER_HIDDEN else found
+
     def _modified(self, words: Words) -> Formula | None:
         """A noun with adjectives, materials, places or other nouns before it."""
         for k in range(1, len(words)):
-            head = self.noun(words[k:])
+            head = self._plain_noun(words[k:])
             modifiers = None if head is None else self.modifiers(words[:k])
             if head is not None and modifiers is not None:
                 return conjunction(modifiers, head)
@@ -95,7 +127,7 @@ class Nouns(Core, ABC):
         )
         if found is None:
             noun = self.find("noun", words)
-            found = None if noun == Attr("person") else noun  # "man made" is not "a man"
+            found = None if noun in _NEVER_HIDDEN else noun
         return found or self.splits(words, self.modifiers, self.modifiers)
 
     def post(self, words: Words) -> Formula | None:
@@ -131,6 +163,7 @@ class Nouns(Core, ABC):
             case "for":
                 return (
                     self.find("adj", words)
+                    or (self.comparisons.read(rest) if rest else None)
                     or self.use(rest)
                     or self.user(rest)
                     or self.find("use", ("hold", *rest))

@@ -38,6 +38,8 @@ class Parser:
         if len(words) <= MAX_TOKENS:
             try:
                 formula = _Reading(self.lexicon, self.comparisons).question(words)
+                if formula is None:
+                    formula = _Reading(self.lexicon, self.comparisons, partial=True).question(words)
             except TooHardError:
                 formula = None
         return Unknown(" ".join(words)) if formula is None else formula

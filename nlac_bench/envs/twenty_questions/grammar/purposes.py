@@ -2,7 +2,7 @@
 
 from abc import ABC
 
-from nlac_bench.envs.twenty_questions.formula import Attr, Const, Formula
+from nlac_bench.envs.twenty_questions.formula import And, Attr, Const, Formula
 from nlac_bench.envs.twenty_questions.grammar import clauses
 from nlac_bench.envs.twenty_questions.grammar.core import Core, Words
 from nlac_bench.envs.twenty_questions.grammar.function_words import (
@@ -34,9 +34,13 @@ class Purposes(Core, ABC):
                 found = self.use(rest) or (self.user(rest) if first == "for" else None)
                 return found or (self.be(rest[1:]) if rest[:1] == ("be",) else None)
             case "in" | "on" | "at" | "during" | "while" | "when":
-                return self.place(words) or self.use(rest) or self.topic(rest)
+                found = self.place(words) or self.use(rest) or self.topic(rest)
+                if found is not None:
+                    return found
             case "by":
-                return self.user(rest)
+                found = self.user(rest)
+                if found is not None:
+                    return found
             case "as":
                 return self.find("use", rest) or self.noun_phrase(rest)
             case "with":
@@ -96,7 +100,11 @@ class Purposes(Core, ABC):
             return self.material(kind)
         if words[-1] in SUBSTANCE_NOUNS:
             found = self.material(words[:-1]) or self.adjective(words[:-1])
-        return found or self.joined(words, self.material)
+        found = found or self.joined(words, self.material)
+        if isinstance(found, And):  # "wood and metal": each is in it, neither need be most of it
+            parts = (self.find("have", (p.id,)) if isinstance(p, Attr) else None for p in found.parts)
+            found = And(tuple(p or whole for p, whole in zip(parts, found.parts, strict=True)))
+        return found
 
     def place(self, words: Words) -> Formula | None:
         """ "In the kitchen", "on a farm or in a zoo", "at home", "outdoors"."""
