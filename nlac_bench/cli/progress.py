@@ -22,7 +22,7 @@ class RunProgress:
     """
 
     def __init__(self, planned: int, done: int) -> None:
-        self._planned, self._done = planned, done
+        self._planned, self._done, self._before = planned, done, done
         self._scored = self._won = self._failed = self._tokens = 0
         self._began = self._said = time.monotonic()
         columns = (
@@ -54,11 +54,10 @@ class RunProgress:
         now = time.monotonic()
         if not self._live and (now - self._said > _PLAIN_EVERY_S or self._done == self._planned):
             self._said = now
-            rate = self._done / max(1e-9, now - self._began)
-            left = (self._planned - self._done) / rate if rate else float("inf")
-            errors.print(
-                f"{self._done}/{self._planned} episodes, {self._status()}, {left:.0f} s left", soft_wrap=True
-            )
+            played = self._done - self._before
+            left = (self._planned - self._done) * (now - self._began) / played if played else None
+            eta = "time left unknown" if left is None else f"{left:.0f} s left"
+            errors.print(f"{self._done}/{self._planned} episodes, {self._status()}, {eta}", soft_wrap=True)
 
     def _status(self) -> str:
         parts = []

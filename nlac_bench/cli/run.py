@@ -65,6 +65,9 @@ User = Annotated[
 UserModel = Annotated[str | None, typer.Option(help="The model that plays it.", rich_help_panel=_SIM)]
 UserBaseUrl = Annotated[str | None, typer.Option(help="Its server.", rich_help_panel=_SIM)]
 UserTemperature = Annotated[float | None, typer.Option(help="Its temperature.", rich_help_panel=_SIM)]
+UserMaxTokens = Annotated[
+    int | None, typer.Option(help="Its longest reply, in tokens.", rich_help_panel=_SIM)
+]
 UserPrice = Annotated[str | None, typer.Option(help="Its price, as --price.", rich_help_panel=_SIM)]
 Record = Annotated[str | None, typer.Option(help="Store its calls in this file.", rich_help_panel=_SIM)]
 Replay = Annotated[
@@ -92,7 +95,8 @@ def run(
     base_url: BaseUrl = None, engine: Engine = None, temperature: Temperature = None,
     max_tokens: MaxTokens = None, price: Price = None, user: User = None, user_model: UserModel = None,
     user_base_url: UserBaseUrl = None, user_temperature: UserTemperature = None,
-    user_price: UserPrice = None, record: Record = None, replay: Replay = None,
+    user_max_tokens: UserMaxTokens = None, user_price: UserPrice = None,
+    record: Record = None, replay: Replay = None,
     concurrency: Concurrency = None, max_turns: MaxTurns = None,
     max_seconds: MaxSeconds = None, max_cost: MaxCost = None, config: Config = None, out: Out = None,
     dry_run: DryRun = False, as_json: JsonFlag = False,
@@ -158,14 +162,13 @@ def _play(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
         driver = asyncio.run(play(prepared, writer, progress))
     summary = summarise(writer.folder.path)
     _show(summary, as_json)
-    if driver.stopped:
+    if driver.stopped and summary.outcomes.counts.owed:
         errors.print(
             f"stopped early ({driver.stopped}); continue with: "
             f"nlac-bench resume {escape(str(writer.folder.path))}",
             soft_wrap=True,
         )
-    counts = summary.outcomes.counts
-    raise typer.Exit(0 if counts.owed == 0 else 3)
+    raise typer.Exit(0 if summary.outcomes.counts.owed == 0 else 3)
 
 
 def _show(summary: Summary, as_json: bool) -> None:

@@ -39,6 +39,7 @@ class RunConfig:
         max_tokens: longest reply of the policy, in tokens.
         price, user_price: US dollars per million tokens in and out, as ``0.25,2``.
         user, user_model, user_base_url: who plays the environment's user (or oracle or judge).
+        user_max_tokens: its longest reply, thoughts included.
         max_turns, max_seconds: administrative limits of each episode.
         max_cost: US dollars that the whole run may spend.
         record, replay: file of the calls of user, oracle and judge.
@@ -63,6 +64,7 @@ class RunConfig:
     user_model: str | None = None
     user_base_url: str | None = None
     user_temperature: float = 0.0
+    user_max_tokens: int = 1024
     user_price: str | None = None
     max_turns: int | None = None
     max_seconds: float | None = None
@@ -75,11 +77,10 @@ class RunConfig:
             raise ConfigError(
                 "record and replay exclude each other: a run either asks a model or a recording"
             )
-        for name in ("limit", "trials", "concurrency", "max_tokens", "max_turns"):
+        for name in ("limit", "trials", "concurrency", "max_tokens", "user_max_tokens", "max_turns"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigError(f"{name} must be at least 1, got {value}")
-
         if self.max_cost is not None and self.prices("price") is None and self.prices("user_price") is None:
             raise ConfigError(
                 "max_cost needs to know what tokens cost: set price (and user_price) as '0.25,2'"

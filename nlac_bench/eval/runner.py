@@ -187,7 +187,7 @@ def _data(config: RunConfig) -> dict[str, Any]:
 
 def _simulator(config: RunConfig) -> ChatFn | None:
     """The model behind the environment's user, oracle or judge; recorded or replayed as asked."""
-    sampling = {"model": config.user_model, "temperature": config.user_temperature}
+    sampling = _simulator_settings(config)
     if config.replay is not None:
         return replaying(config.replay, sampling)
     if config.user_model is None:
@@ -197,8 +197,17 @@ def _simulator(config: RunConfig) -> ChatFn | None:
     engine = make_engine(
         config.user_model, config.user_base_url, "auto", config.concurrency, config.prices("user_price")
     )
-    chat = chat_fn(engine, Sampling(temperature=config.user_temperature), seed=config.seed)
+    drawn = Sampling(temperature=config.user_temperature, max_tokens=config.user_max_tokens)
+    chat = chat_fn(engine, drawn, seed=config.seed)
     return chat if config.record is None else recording(chat, config.record, sampling)
+
+
+def _simulator_settings(config: RunConfig) -> dict[str, Any]:
+    return {
+        "model": config.user_model,
+        "temperature": config.user_temperature,
+        "max_tokens": config.user_max_tokens,
+    }
 
 
 def _task_ids(config: RunConfig, env: Any) -> list[str]:
@@ -239,5 +248,5 @@ def _conditions(config: RunConfig, env: Any) -> dict[str, Any]:
             **env.conditions(),
         }
     if config.user_model is not None or config.replay is not None:
-        conditions["simulator"] = {"model": config.user_model, "temperature": config.user_temperature}
+        conditions["simulator"] = _simulator_settings(config)
     return conditions

@@ -201,7 +201,7 @@ def test_a_seed_gives_the_same_sample_whatever_runs_beside_it(make: Callable[...
 
 def test_samples_end_where_they_should(make: Callable[..., HFEngine]) -> None:
     engine = make(context=64)
-    samples = run(engine.sample(ask("Guess.", n=40, max_tokens=12)))
+    samples = run(engine.sample(ask("Guess.", n=400, max_tokens=12)))
     end = TOKENIZER.eos_token_id
     assert {s.finish for s in samples} == {"stop", "length"}
     for sample in samples:

@@ -68,7 +68,7 @@ class Replay:
         return indices, weights / weights.max()
 
     def update(self, indices: Sequence[int], losses: Sequence[float]) -> None:
-        """Set the critic losses of transitions that were just trained on; what is not finite is left alone."""
+        """Set the critic losses of transitions that were trained on; what is not finite is left alone."""
         for index, loss in zip(indices, losses, strict=True):
             if np.isfinite(loss):
                 self._losses[int(index)] = float(loss)

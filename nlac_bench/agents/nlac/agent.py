@@ -1,0 +1,70 @@
+"""The policy role as an agent: what NLAC plays with, in training and after it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nlac_bench.agents.nlac.roles import RolePrompts
+from nlac_bench.agents.nlac.transition import State
+from nlac_bench.agents.prompted import as_turn
+from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.rollout.agent import Actor
+from nlac_bench.rollout.engine import Engine, SampleRequest, Sampling, Slot, derive_seed
+from nlac_bench.types import Message, Turn
+
+
+@dataclass(frozen=True)
+class NlacAgent:
+    """π_θ in the words of ``prompts``.
+
+    Args:
+        env: the environment's name, which compact prompts begin with.
+    """
+
+    env: str
+    engine: Engine
+    prompts: RolePrompts
+    sampling: Sampling = field(default_factory=Sampling)
+    slot: Slot = "policy"
+    name: str = "nlac"
+
+    def begin(self, env: TextEnv, seed: int) -> Actor:
+        """An actor that has heard nothing yet."""
+        return _Actor(self, seed)
+
+    def prompt_hashes(self) -> dict[str, str]:
+        """sha256 of what the prompts are made of."""
+        return self.prompts.hashes()
+
+
+class _Actor:
+    def __init__(self, agent: NlacAgent, seed: int) -> None:
+        self._agent, self._seed = agent, seed
+        self._state: State | None = None
+        self._said = ""
+
+    async def act(self, observation: str, info: dict[str, Any]) -> Turn:
+        agent = self._agent
+        if self._state is None:
+            self._state = first_state(agent.env, observation, info)
+        else:
+            kind = str(info.get("action_kind", "message"))
+            self._state = self._state.after(self._said, observation, kind)
+        prompt = agent.prompts.policy(self._state)
+        request = SampleRequest(
+            messages=prompt.messages,
+            slot=agent.slot,
+            sampling=agent.sampling,
+            seed=derive_seed(self._seed, len(self._state.messages)),
+        )
+        (sample,) = await agent.engine.sample(request)
+        written = prompt.codec.decode(sample.text)
+        # What is no action at all is still what the policy said: the environment judges it.
+        self._said = agent.prompts.parse_action(written) or written
+        return as_turn(sample, self._said)
+
+
+def first_state(env: str, observation: str, info: Mapping[str, Any]) -> State:
+    """The state in which an episode begins, from what ``reset`` returned."""
+    first: Message = {"role": "user", "content": observation, "kind": "message"}
+    return State(env, str(info.get("policy", "")), tuple(info.get("tools", ())), (first,))
