@@ -82,6 +82,48 @@ def test_broken_lines_are_named_and_not_fatal(tmp_path: Path) -> None:
     assert graded[3]["gold"] == "5"  # what could be read of the row is kept
 
 
+def test_hostile_rows_are_named_and_lose_no_other(tmp_path: Path) -> None:
+    good = '{"gold": "5", "pred": "5"}'
+    hostile = {
+        '{"gold": "5", "pred": "5", "note": NaN}': "no JSON",
+        '{"gold": "5", "pred": 1e999}': "no JSON",
+        '{"gold": "5", "pred": ' + "9" * 6_000 + "}": "no JSON",
+        '{"gold": null, "pred": "5"}': "gold must be",
+        '{"gold": "5", "pred": ["5"]}': "pred must be",
+        "null": "not an object",
+        "\0": "no JSON",
+        '{"gold": "5", "pred": "5", "x": ' + "[" * 200_000 + "]" * 200_000 + "}": "no JSON",
+    }
+    lines = [line for one in hostile for line in (one, good)]
+    summary = grade_file(_write(tmp_path / "in.jsonl", *lines), tmp_path / "out.jsonl")
+    assert summary["broken_lines"] == list(range(1, 2 * len(hostile), 2))
+    graded = _read(tmp_path / "out.jsonl")
+    assert [row["correct"] for row in graded] == [None, True] * len(hostile)
+    for number, (row, reason) in enumerate(zip(graded[::2], hostile.values(), strict=True)):
+        assert row["line"] == 2 * number + 1 and f"line {row['line']}" in row["reason"]
+        assert reason in row["reason"]
+
+
+def test_what_json_allows_comes_back_as_it_was(tmp_path: Path) -> None:
+    rows = [
+        '{"gold": "5", "pred": "5", "\\ud800": "\\udc00 \\u0000"}',
+        '{"gold": "\\ud800", "pred": "\\ud800 \\udfff"}',
+        '{"gold": "5", "pred": "' + "x" * 10_000_000 + '"}',
+        *(
+            '{"gold": "5", "pred": "5", "x": ' + "[" * depth + "]" * depth + "}"
+            for depth in range(940, 990, 3)
+        ),
+    ]
+    grade_file(_write(tmp_path / "in.jsonl", *rows), tmp_path / "out.jsonl")
+    graded = _read(tmp_path / "out.jsonl")
+    assert len(graded) == len(rows)
+    for row, line in zip(graded, rows, strict=True):
+        if "line" not in row:  # a row that is too deep for this stack is named instead
+            assert row.items() >= json.loads(line).items()
+    assert [row["correct"] for row in graded[:2]] == [True, False]
+    assert graded[2]["correct"] is not True and len(graded[2]["pred"]) == 10_000_000
+
+
 def test_an_empty_file(tmp_path: Path) -> None:
     summary = grade_file(_write(tmp_path / "in.jsonl"), tmp_path / "out.jsonl")
     assert summary["n"] == 0 and summary["ms_median"] is None
@@ -89,11 +131,13 @@ def test_an_empty_file(tmp_path: Path) -> None:
 
 
 def test_files_that_cannot_be(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"absent\.jsonl"):
-        grade_file(tmp_path / "absent.jsonl", tmp_path / "out.jsonl")
+    with pytest.raises(DataError, match=r"absent\.jsonl cannot be read .*name a file"):
+        grade_file(tmp_path / "absent.jsonl", tmp_path / "nowhere" / "out.jsonl")
+    with pytest.raises(DataError, match="cannot be read"):
+        grade_file(tmp_path, tmp_path / "out.jsonl")
     path = _write(tmp_path / "in.jsonl", {"gold": "5", "pred": "5"})
     with pytest.raises(DataError, match="overwrite itself"):
         grade_file(path, tmp_path / "." / "in.jsonl")
-    with pytest.raises(DataError, match="nowhere"):
+    with pytest.raises(DataError, match=r"nowhere/out\.jsonl cannot be written .*--out"):
         grade_file(path, tmp_path / "nowhere" / "out.jsonl")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["in.jsonl"]

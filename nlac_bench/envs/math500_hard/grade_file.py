@@ -30,12 +30,13 @@ def grade_file(path: Path | str, out: Path | str, workers: int = 1, timeout_s: f
         rows, an ungraded case counting as false.
 
     Raises:
-        DataError: the file cannot be read, or is its own output.
+        DataError: the file cannot be read, its output cannot be written, or both are the same.
         EnvInfraError: no worker can be started.
     """
     path, out = Path(path), Path(out)
     if out.resolve() == path.resolve():
         raise DataError(f"{path} would overwrite itself; name another file with --out")
+    _check_input(path)
     summary = _Summary()
     partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
     try:
@@ -68,10 +69,30 @@ def grade_file(path: Path | str, out: Path | str, workers: int = 1, timeout_s: f
                 write_first()
         partial.replace(out)
     except OSError as error:
-        raise DataError(f"{error.filename or path}: {error.strerror or error}") from error
+        reason = f"({error.strerror or error}); name another file with --out"
+        raise DataError(f"{out} cannot be written {reason}") from error
     finally:
         partial.unlink(missing_ok=True)
     return summary.result()
+
+
+def _check_input(path: Path) -> None:
+    """Tells of a file that cannot be read before anything is written."""
+    try:
+        with path.open("rb") as lines:
+            lines.read(1)
+    except OSError as error:
+        raise DataError(
+            f"{path} cannot be read ({error.strerror or error}); name a file of JSON lines, "
+            'each with "gold" and "pred"'
+        ) from error
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:40]} is out of range")
+    return value
 
 
 def _rows(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
@@ -81,7 +102,10 @@ def _rows(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
             if not line.strip():
                 continue
             try:
-                row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+                # NaN and 1e999 are no JSON, and could not be written back as such.
+                row = json.loads(text, parse_constant=_finite, parse_float=_finite)
+                json.dumps([[[[row]]]])  # nested just deep enough to be read may be too deep to be written
             except (ValueError, RecursionError) as error:
                 yield {"line": number}, f"line {number} is no JSON ({error})"[:300]
                 continue
