@@ -21,8 +21,8 @@ from nlac_bench.envs.tau.scripted import MAX_REPLIES, ScriptedUser
 from nlac_bench.envs.tau.scripted_intent import Goal, Script
 from nlac_bench.envs.tau.users.base import STOP
 from nlac_bench.errors import DataError
-from tests.envs.scripted_agent import RetailAgent
-from tests.envs.scripted_airline_agent import AirlineAgent
+from nlac_bench.tiny.airline_rules import AirlineAgent
+from nlac_bench.tiny.retail_rules import RetailAgent
 from tests.envs.tau_proposals import proposal, wrong_goals
 from tests.envs.tau_turns import SCRIPTS, turns
 

@@ -1,10 +1,10 @@
-"""A rule-based airline agent, like the shop agent in ``scripted_agent``: it understands by language alone."""
+"""A rule-based airline agent, like the shop agent in ``retail_rules``: it understands by language alone."""
 
 import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.envs.scripted_agent import Over, TalkingAgent
+from nlac_bench.tiny.retail_rules import Over, TalkingAgent
 
 CODE = re.compile(r"\b(?=[A-Z]*\d)[A-Z0-9]{6}\b")
 HINT = re.compile(r"my trip from ([A-Z]{3}) to ([A-Z]{3})")
