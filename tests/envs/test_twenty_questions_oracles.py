@@ -143,6 +143,26 @@ def test_a_missing_recording(tmp_path: Path) -> None:
         TwentyQuestionsEnv(oracle="replay", recording=tmp_path / "none.jsonl")
 
 
+def test_scores_under_different_oracles_have_different_conditions(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_text('{"object": "dog", "question": "a", "answer": "Yes."}')
+    environments = [
+        TwentyQuestionsEnv(),
+        TwentyQuestionsEnv(reward="binary"),
+        TwentyQuestionsEnv(level="easy"),
+        TwentyQuestionsEnv(oracle="llm", chat=Model()),
+        TwentyQuestionsEnv(oracle="replay", recording=path),
+    ]
+    conditions = [json.dumps(env.conditions(), sort_keys=True) for env in environments]
+    assert len(set(conditions)) == 5
+    assert TwentyQuestionsEnv(split="train").conditions() == environments[0].conditions()
+    llm = environments[3].conditions()
+    assert llm["oracle"] == "llm"
+    assert len(llm["oracle_prompt"]) == 64
+    recorded = TwentyQuestionsEnv(oracle="llm", chat=Model(), recording=tmp_path / "more.jsonl")
+    assert recorded.conditions() == llm
+
+
 # --- player ---------------------------------------------------------------------------------------
 
 

@@ -1,10 +1,10 @@
 """The question parser, on lists of questions with expected answers and on hostile text.
 
 The lists were written by people of this project. ``questions_300`` stood before the parser.
-``questions_development`` grew beside it, about a hundred questions at a time, each put to the parser once as
-unseen questions and used to improve it since: what these two measure is regression, not quality. At first
-sight the batches of the development list were answered 83, 68, 61, 85 and 73 % right and 0.4, 2.0, 4.3, 3.5
-and 1.6 % wrong.
+``questions_development`` grew beside it, a hundred questions and more at a time, each batch put to the parser
+once as unseen questions and used to improve it since: what these two measure is regression, not quality. At
+first sight its six batches were answered 83, 68, 61, 85, 73 and 83 % right and 0.4, 2.0, 4.3, 3.5, 1.6 and
+1.9 % wrong. ``questions_held_out`` is never used for improvement: no word is added for its sake.
 """
 
 import json
@@ -55,10 +55,18 @@ def test_the_list_that_stood_before_the_parser() -> None:
 
 def test_the_development_list() -> None:
     questions, answers, right, wrong = rates("questions_development.jsonl")
-    assert questions >= 480
-    assert answers >= 1200
+    assert questions >= 660
+    assert answers >= 1900
     assert right >= 0.95
-    assert wrong <= 0.005
+    assert wrong <= 0.006
+
+
+def test_the_held_out_list() -> None:
+    questions, answers, right, wrong = rates("questions_held_out.jsonl")
+    assert questions >= 190
+    assert answers >= 800
+    assert right >= 0.9
+    assert wrong <= 0.02
 
 
 @pytest.mark.parametrize(

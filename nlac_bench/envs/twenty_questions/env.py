@@ -245,6 +245,11 @@ class TwentyQuestionsEnv(TextEnv):
         names = dict.fromkeys(n for n, c in zip(self.world.names, self._candidates, strict=True) if c)
         return (*COMMON_QUESTIONS, *(player.guess(name) for name in names))
 
+    def conditions(self) -> dict[str, Any]:
+        """The oracle and what its answers rest on (hashes), the reward and the level."""
+        return {"oracle": self._oracle.name, **self._oracle.conditions(), "reward": self.reward,
+                "level": self.level}  # fmt: skip
+
     def policy(self) -> str:
         """The rules that the agent is told."""
         return RULES

@@ -39,7 +39,8 @@ class KnowledgeBase:
     """Objects and what is known of them.
 
     ``cells`` is ``int8 [attributes, objects]`` of +1 and -1 (0, not known, occurs with official data only);
-    the measures are ``float64 [objects]``, NaN where unknown.
+    the measures are ``float64 [objects]``, NaN where unknown; counts of parts ``float64 [2, objects]``, the
+    fewest and the most that it may have.
     """
 
     names: tuple[str, ...]
@@ -223,10 +224,13 @@ def _counts(
 ) -> tuple[dict[str, np.ndarray], dict[tuple[str, ...], str]]:
     counts, words = {}, {}
     for part, entry in entries.items():
-        values = np.where(rows[entry["attribute"]] < 0, 0.0, np.nan)
+        has = rows[entry["attribute"]] > 0
+        values = np.array([np.where(has, 1.0, 0.0), np.where(has, np.inf, 0.0)])
         for number, rule in entry.items():
-            if number.isdigit():
-                values[_select(rule, extension, measures, f"numbers.toml: {part}")] = float(number)
+            if number.rstrip("+").isdigit():
+                chosen = _select(rule, extension, measures, f"numbers.toml: {part}")
+                fewest = float(number.rstrip("+"))
+                values[:, chosen] = [[fewest], [np.inf if number.endswith("+") else fewest]]
         counts[part] = values
         words.update({phrase_key(word): part for word in entry["words"].split(",")})
     return counts, words

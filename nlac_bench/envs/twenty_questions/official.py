@@ -216,9 +216,9 @@ def _easy(base: KnowledgeBase, words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _taken(values: np.ndarray, same: dict[int, int], n: int) -> np.ndarray:
-    taken = np.full(n, np.nan)
+    taken = np.full((*values.shape[:-1], n), np.nan)
     for i, j in same.items():
-        taken[i] = values[j]
+        taken[..., i] = values[..., j]
     return taken
 
 

@@ -7,11 +7,13 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
 from nlac_bench.envs.datasets import read_bytes
 from nlac_bench.envs.twenty_questions.formula import Formula
+from nlac_bench.envs.twenty_questions.knowledge import embedded
 from nlac_bench.envs.twenty_questions.world import World
 from nlac_bench.errors import DataError, EnvInfraError
 from nlac_bench.types import ChatFn, Message, Usage
@@ -36,6 +38,9 @@ class Oracle(Protocol):
     remote: bool
     """Whether ``answer`` waits for a server."""
 
+    def conditions(self) -> dict[str, str]:
+        """What else decides its answers: scores compare only where these agree."""
+
     async def answer(self, hidden: int, question: str, formula: Formula) -> Answer:
         """The answer to ``question`` (its text, and what the parser made of it) about object ``hidden``.
 
@@ -53,6 +58,10 @@ class KnowledgeOracle:
     def __init__(self, world: World) -> None:
         self.world = world
 
+    def conditions(self) -> dict[str, str]:
+        """The hash of the knowledge base, which official data are answered from too."""
+        return {"knowledge": embedded().sha256}
+
     async def answer(self, hidden: int, question: str, formula: Formula) -> Answer:
         """Look the formula up."""
         value = int(self.world.truth_of(formula)[hidden])
@@ -68,6 +77,11 @@ class LLMOracle:
     def __init__(self, world: World, chat: ChatFn) -> None:
         self.world = world
         self.chat = chat
+
+    def conditions(self) -> dict[str, str]:
+        """The hash of its prompt."""
+        prompt = json.dumps(oracle_messages("{object}", "{question}"))
+        return {"oracle_prompt": sha256(prompt.encode()).hexdigest()}
 
     async def answer(self, hidden: int, question: str, formula: Formula) -> Answer:
         """Ask up to three times; what all attempts cost is in the answer's usage.
@@ -131,7 +145,9 @@ class ReplayOracle:
         self.world = world
         self.path = Path(recording)
         self._answers: dict[tuple[str, str], tuple[bool, bool]] = {}
-        for number, line in enumerate(read_bytes(self.path).splitlines(), 1):
+        content = read_bytes(self.path)
+        self._sha256 = sha256(content).hexdigest()
+        for number, line in enumerate(content.splitlines(), 1):
             try:
                 row = json.loads(line)
                 key, yes = (row["object"], row["question"]), yes_or_no(row["answer"])
@@ -142,6 +158,10 @@ class ReplayOracle:
                 raise DataError(f"{self.path}, line {number}: answer {row['answer']!r} is neither yes nor no")
             if self._answers.setdefault(key, (yes, known))[0] != yes:
                 raise DataError(f"{self.path}, line {number}: another answer to {key[1]!r} stands above it")
+
+    def conditions(self) -> dict[str, str]:
+        """The hash of the recording: which oracle it was made with is not written in it."""
+        return {"recording": self._sha256}
 
     async def answer(self, hidden: int, question: str, formula: Formula) -> Answer:
         """Look the recording up.
@@ -167,6 +187,10 @@ class Recorder:
         self.world = world
         self.path = Path(path)
         self._written: set[tuple[int, str]] = set()
+
+    def conditions(self) -> dict[str, str]:
+        """Those of the inner oracle."""
+        return self.inner.conditions()
 
     async def answer(self, hidden: int, question: str, formula: Formula) -> Answer:
         """The inner oracle's answer, written down once."""

@@ -139,7 +139,7 @@ def verb_key(token: str) -> str:
         token = token[:-3]
     elif token.endswith("ed") and len(token) > 3 and not token.endswith("eed") and _has_vowel(token[:-2]):
         token = token[:-2]
-    if len(token) > 2 and token.endswith("e"):
+    if len(token) > 2 and token.endswith("e") and not token.endswith("ee"):
         token = token[:-1]
     if len(token) > 3 and token[-1] == token[-2] and token[-1] not in "aeiou":
         token = token[:-1]

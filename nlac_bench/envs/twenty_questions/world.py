@@ -138,7 +138,7 @@ class World:
         if isinstance(atom, Noun):
             return self._noun(atom.key)
         if isinstance(atom, Count):
-            return _compare(self.kb.counts[atom.part], atom.comparison, atom.number, margin=1.0)
+            return _count(self.kb.counts[atom.part], atom.comparison, atom.number)
         if isinstance(atom, Compare):
             values = self.kb.measures[atom.measure]
             return _compare(values, atom.comparison, atom.number, margin=MEASURE_MARGIN)
@@ -190,6 +190,18 @@ def _compare(values: np.ndarray, comparison: str, number: float, margin: float) 
             return np.where(np.isnan(values), 0, np.where(equal, 1, -1)).astype(np.int8)
         yes, no = (above, below) if comparison == ">" else (below, above)
         no = no | (values == number)
+    return np.where(yes, 1, np.where(no, -1, 0)).astype(np.int8)
+
+
+def _count(between: np.ndarray, comparison: str, number: float) -> Truth:
+    """A number of parts that lies ``between`` two bounds (``[2, objects]``, NaN where unknown)."""
+    fewest, most = between
+    if comparison == "=":
+        yes, no = (fewest == number) & (most == number), (fewest > number) | (most < number)
+    elif comparison == ">":
+        yes, no = fewest > number, most <= number
+    else:
+        yes, no = most < number, fewest >= number
     return np.where(yes, 1, np.where(no, -1, 0)).astype(np.int8)
 
 

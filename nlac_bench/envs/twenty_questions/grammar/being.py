@@ -37,8 +37,9 @@ class Being(Core, ABC):
         if simple is not None:
             return simple
         condition = clauses.condition(words)
-        if condition:
-            return self.be(words[:condition])
+        found = self.be(words[:condition]) if condition else None
+        if found is not None:
+            return found
         if words[:2] == ("part", "of"):
             return self.find("noun", words) or self.place(words[2:]) or self.topic(words[2:])
         return (
@@ -135,4 +136,6 @@ class Being(Core, ABC):
             ending = tuple(tail.split())
             if words[-len(ending) :] == ending:
                 return self.have(words[: -len(ending)])
-        return None
+        if words[0] in ("one", "it"):  # "is there one in every house"
+            return self.place(words[1:]) if words[1:] else None
+        return self.adjective(words)

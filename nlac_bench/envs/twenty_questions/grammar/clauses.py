@@ -48,6 +48,11 @@ _REWRITES = [
          r"(?:that )?it (?:to be )?(is|has|can|does|would|could|will)\b", r"it \1"),
         (r"^(?:am|are) you (?:right|correct) (?:that|(?:in|to) (?:think|assum)\w*)(?: that)? it ",
          "it "),
+        (rf"^({_ASKING}) (?:a )?(?:average|typical|normal|single|grown|regular|ordinary|healthy) "
+         r"(?:adult|you|man|woman|child) ", r"\1 you "),
+        (r"^is it a same (?:thing )?as ", "is it "),
+        (r"^(?:would|is|are) (.+) (?:be )?(?:needed|necessary) to (\w+) it$", r"do you need \1 to \2 it"),
+        (r" without (?:help|assistance|any help|effort|difficulty)$", ""),
         (r"^(?:are|were) you (?:thinking|talking) (?:of|about) ", "is it "),
         (r"^(?:do|did|would) you mean ", "is it "),
         (r"^is it a case that it ", "it "),
@@ -144,7 +149,8 @@ def subject(words: Words) -> tuple[str, Words]:
     if rest[:1] and rest[0] in ("it", "this", "that") and len(rest) > 1:
         if first in _BE:
             return "it", ("is", *rest[1:])
-        return "it", ("have", *rest[1:]) if first in ("has", "have", "had") else rest[1:]
+        perfect = first in ("has", "have", "had") and not is_participle(rest[1])
+        return "it", ("have", *rest[1:]) if perfect else rest[1:]
     if rest[:1] in (("its",), ("there",)):
         return rest[0], rest[1:]
     if rest[2:4] == ("of", "it") and property_kind(rest[1:2]) is not None:

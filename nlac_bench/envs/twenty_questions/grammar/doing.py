@@ -204,6 +204,8 @@ class Doing(Core, ABC):
     def _use_or_find(self, verb: str, rest: Words) -> Formula | None:
         """ "Use for cooking", "find in a kitchen", "fit in a box"."""
         found = self.used(rest) if verb in ("us", "need", "want") else None
+        if found is None and verb == "need" and rest[-2:-1] == ("to",) and verb_key(rest[-1]) in TO_WORK:
+            found = self.power(rest[:-2])  # "do you need electricity to use it"
         if found is None and verb in TO_FIND:
             if verb == "look" and rest[:1] == ("for",):
                 rest = rest[1:]
@@ -226,15 +228,15 @@ class Doing(Core, ABC):
 
     def other_subject(self, words: Words) -> Formula | None:
         """ "Children play with it", "a chef uses it", "most homes have one": who, and what they do."""
+        listed = self.lexicon.find("done", words)
+        if listed is not None:  # "farmers raise it" says more than "it is raised" by who uses it
+            return listed
         start = 1 if words[0] in DETERMINERS | VAGUE else 0
         for k in range(min(start + 4, len(words) - 1), start, -1):
             who = self.user(words[:k])
             if who is None or words[:k] == ("you",):
                 continue
             rest = words[k:]
-            listed = self.lexicon.find("done", words)
-            if listed is not None:  # "farmers raise it" says more than "it is raised" by who uses it
-                return listed
             if verb_key(rest[0]) in TO_OWN and set(rest[1:]) <= {"it", "one"}:
                 return who
             what = self.you(rest)

@@ -50,7 +50,7 @@ TO_CARRY = word_set("carry transport hold seat fit tak accommodat")
 TO_CALL = word_set("call consider describe classify categorize say think label")
 TO_OWN = word_set("us own hav lik need enjoy")
 TO_FIND = word_set(
-    "find se buy get keep stor put hav plac encounter expect look locat leav own spot grow play"
+    "find see buy get keep stor put hav plac encounter expect look locat leav own spot grow play"
 )  # fmt: skip
 WANTING = word_set("need want have like expect tend able")
 ALLOWED = word_set("able allowed likely expected supposed")

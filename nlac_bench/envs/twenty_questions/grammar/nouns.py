@@ -2,7 +2,7 @@
 
 from abc import ABC
 
-from nlac_bench.envs.twenty_questions.formula import Attr, Const, Formula, Noun, Unknown, conjunction
+from nlac_bench.envs.twenty_questions.formula import Attr, Const, Formula, Not, Noun, Unknown, conjunction
 from nlac_bench.envs.twenty_questions.grammar import clauses
 from nlac_bench.envs.twenty_questions.grammar.core import Core, Words, negation
 from nlac_bench.envs.twenty_questions.grammar.function_words import (
@@ -23,6 +23,7 @@ from nlac_bench.envs.twenty_questions.words import noun_key, verb_key, word_set
 
 _COMPLEMENT_STARTS = word_set("that with without used made for to in on at you from by found kept worn")
 _TURNS = word_set("or and , not n't no without than but except neither nor rather instead only fake")
+_EXCEPTIONS = (("other", "than"), ("besides", ""), ("excluding", ""), ("except", "for"), ("and", "not"))
 _NO_MODIFIERS = PREPOSITIONS | {"of", "out"}
 _NEVER_HIDDEN = (Attr("person"), Attr("abstract"))
 
@@ -46,11 +47,26 @@ class Nouns(Core, ABC):
         if kind != words:
             return self.noun_phrase(kind)
         return (
-            self.joined(words, self.noun_phrase, alone_first=True)
+            self._other_than(words)
+            or self.joined(words, self.noun_phrase, alone_first=True)
             or self.splits(words, self._narrowed, self.post, shortest=True)
             or self._modified(words)
             or (self._narrowed_somehow(words) if self.partial else None)
         )
+
+    def _other_than(self, words: Words) -> Formula | None:
+        """ "An animal other than a dog", "a fruit but not an apple"."""
+        for start, stop in _EXCEPTIONS:
+            if start not in words[1:]:
+                continue
+            i = words.index(start, 1)
+            rest = words[i + 1 :]
+            if stop and rest[:1] != (stop,):
+                continue
+            left, right = self.noun_phrase(words[:i]), self.noun_phrase(rest[1:] if stop else rest)
+            if left is not None and right is not None:
+                return conjunction(left, Not(right))
+        return None
 
     def _narrowed(self, words: Words) -> Formula | None:
         found = self.noun_phrase(words)
@@ -112,6 +128,8 @@ class Nouns(Core, ABC):
     def _modifiers(self, words: Words) -> Formula | None:
         if all(w in VAGUE | GENERIC | {"of", ","} for w in words):
             return Const(True)
+        if words[-1] in _NO_MODIFIERS or words[-1] in ("for", "with", "that"):
+            return None  # "made by bees" are not "made-by bees"
         if len(words) == 2 and verb_key(words[1]) in COUNTED_STEMS:  # "four legged", "six string"
             part = {"ey": "eye"}.get(verb_key(words[1]), verb_key(words[1]))
             counted = self.comparisons.count((words[0], part))
@@ -167,6 +185,7 @@ class Nouns(Core, ABC):
                     or self.use(rest)
                     or self.user(rest)
                     or self.find("use", ("hold", *rest))
+                    or self.place(rest)
                 )
             case "to":
                 return self.you(rest) or self.use(rest)
