@@ -4,7 +4,8 @@ one process on a CPU and for torchrun on many GPUs."""
 import copy
 import math
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -236,6 +237,32 @@ class Learner:
         dist.all_reduce(busiest, op=dist.ReduceOp.MAX, group=self.mesh.get_group())
         parts = [read(self._forward(micro)[0]).cpu() for micro in batch.micro_batches(rows, int(busiest))]
         return torch.cat(parts)[: len(batch)]
+
+    def reference_kl(self, batch: TokenBatch) -> float:
+        """KL(π ‖ π at the start) over the whole vocabulary, mean over this rank's trained tokens."""
+        with torch.no_grad():
+            kl_BT = self._each_row(batch, lambda outputs: outputs.reference_kl_BT)
+        mask_BT = batch.loss_mask != 0
+        return float(kl_BT[mask_BT].mean()) if bool(mask_BT.any()) else 0.0
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Within this context the model computes with its moving average."""
+        if self.ema is None:
+            raise ValueError("this learner keeps no moving average; set ema=True in its LearnerConfig")
+
+        def swap() -> None:
+            for parameter, average in zip(self.model.parameters(), self.ema or (), strict=True):
+                local = _local(parameter.data)
+                held = local.clone()
+                local.copy_(average)
+                average.copy_(held)
+
+        swap()
+        try:
+            yield
+        finally:
+            swap()
 
     def text_logprobs(self, ids: Sequence[int], prompt_len: int) -> list[float]:
         """Log-probabilities of ``ids[prompt_len:]``: what a synchronised engine must agree with."""

@@ -1,0 +1,89 @@
+"""What NLAC learns from one transition: a target for the successor model and an action for the policy."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nlac_bench.agents.nlac.roles import Codec, Critique, Prompt, RolePrompts
+from nlac_bench.agents.nlac.speaker import Action, Speaker
+from nlac_bench.agents.nlac.transition import Transition
+from nlac_bench.rollout.chat_template import ChatFormat
+from nlac_bench.rollout.engine import SampleRequest
+from nlac_bench.train.batch import TokenSequence
+
+
+@dataclass(slots=True)
+class Lesson:
+    """The texts of one drawn transition, from the backup to the refined action."""
+
+    transition: Transition
+    weight: float
+    speaker: Speaker
+    target: str | None = None
+    """d, what the successor model should say of (s, a)."""
+    proposed: Action | None = None
+    """The action that is criticised, and in the end the one that is distilled (a^r)."""
+    first: str | None = None
+    """The words of the action before any refinement."""
+    critique: Critique | None = None
+    done: bool = False
+    """No further round: the action was judged optimal, or a text could not be read."""
+    rounds: int = 0
+
+    def keep(self) -> None:
+        """Store the texts with the transition, so that a person can read why an action changed."""
+        found = {
+            "target": self.target,
+            "proposed": self.first,
+            "critique": self.critique.text if self.critique else None,
+            "optimal": self.critique.optimal if self.critique else None,
+            "refined": self.proposed.text if self.proposed and self.rounds else None,
+        }
+        self.transition.notes.update({name: text for name, text in found.items() if text is not None})
+
+
+class Encoder:
+    """Lessons as token sequences: prompts as the engine makes them, answers as they were sampled where they
+    were, tokenised once where they are texts."""
+
+    def __init__(
+        self, tokenizer: object, prompts: RolePrompts, max_prompt_length: int, max_response_length: int
+    ) -> None:
+        self._format = ChatFormat(tokenizer)
+        self._prompts = prompts
+        self._limits = max_prompt_length, max_response_length
+        self.too_long = 0
+
+    def critic(self, lesson: Lesson, group: int) -> TokenSequence | None:
+        """Of L1 = −log M_θ(d | s, a)."""
+        if lesson.target is None:
+            return None
+        prompt = self._prompts.successor(lesson.transition.state, lesson.transition.action)
+        return self._sequence(prompt, self._text_ids(prompt.codec, lesson.target), lesson.weight, group)
+
+    def policy(self, lesson: Lesson, group: int) -> TokenSequence | None:
+        """Of L2 = −log π_θ(a^r | s)."""
+        if lesson.proposed is None:
+            return None
+        prompt = self._prompts.policy(lesson.transition.state)
+        ids = self._answer_ids(prompt.codec, lesson.proposed)
+        return self._sequence(prompt, ids, 1.0, group)
+
+    def _answer_ids(self, codec: Codec, action: Action) -> list[int]:
+        sample = action.sample
+        # Not the same where a thought was rewritten, or the refiner's prompt numbered identifiers otherwise.
+        if sample.ids is not None and codec.encode(action.text) == sample.text:
+            return list(sample.ids)
+        return self._text_ids(codec, action.text)
+
+    def _text_ids(self, codec: Codec, text: str) -> list[int]:
+        tokenizer = self._format.tokenizer
+        ids: Sequence[int] = tokenizer(codec.encode(text), add_special_tokens=False)["input_ids"]
+        return [*ids, tokenizer.eos_token_id]
+
+    def _sequence(self, prompt: Prompt, answer: list[int], weight: float, group: int) -> TokenSequence | None:
+        ids = self._format.prompt_ids(SampleRequest(messages=prompt.messages))
+        if len(ids) > self._limits[0] or len(answer) > self._limits[1] or not answer:
+            self.too_long += 1
+            return None
+        mask = [0.0] * len(ids) + [1.0] * len(answer)
+        return TokenSequence([*ids, *answer], mask, weight=weight, group_id=group)
