@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 from nlac_bench.envs.math500_hard import intervals, relations
 from nlac_bench.envs.math500_hard.compare import equal_ratios, equal_values, expand_signs
+from nlac_bench.envs.math500_hard.exact import Undefined, rational
 from nlac_bench.envs.math500_hard.labels import has, plain, scaled, split_unit, without, without_degrees
 from nlac_bench.envs.math500_hard.matrices import as_matrix, has_matrix
 from nlac_bench.envs.math500_hard.nodes import Node, TooComplex, key, literal
 from nlac_bench.envs.math500_hard.normalize import words
 from nlac_bench.envs.math500_hard.units import factor, is_measure
-from nlac_bench.envs.math500_hard.values import Undefined, rational
 
 MAX_UNMATCHED = 60
 """Elements of two lists that are compared all with all, once those that are alike at sight are set aside."""

@@ -7,11 +7,13 @@ is taken for equality; terms too small for the precision in use raise it instead
 import math
 from fractions import Fraction
 
+from nlac_bench.envs.math500_hard.exact import Undefined, rational
 from nlac_bench.envs.math500_hard.nodes import Node, TooComplex, key, literal, symbols, walk
-from nlac_bench.envs.math500_hard.values import Evaluator, Undefined, has_imaginary, rational
+from nlac_bench.envs.math500_hard.values import WIDE, Evaluator, has_imaginary, is_piecewise
 
 _LEVELS = (256, 800, 12_000)  # bits; the second confirms, the third is for terms of very different size
 _POINTS = 12
+_WIDE_POINTS = 24
 MIN_DIGITS = 10
 """Significant digits from which a decimal that agrees in all of them stands for an endless one."""
 
@@ -37,9 +39,9 @@ def equal_values(gold: Node, pred: Node) -> bool:
 
 
 def _agree_everywhere(gold: Node, pred: Node) -> bool:
-    """Agreement at three points, real ones if the expressions speak of real numbers.
+    """Agreement at three points, real ones if the expressions speak of real numbers; at more where pieces meet.
 
-    Where a value is not real (a root of a negative variable) a point says nothing about a real identity, so
+    Where a number is not real (a root of a negative variable) a point says nothing about a real identity, so
     others are tried; expressions that are never real are compared as complex ones.
     """
     real = not (has_imaginary(gold) or has_imaginary(pred))
@@ -54,10 +56,23 @@ def _agree_everywhere(gold: Node, pred: Node) -> bool:
                 return False
             agreed += bool(same)
             if agreed == 3:
-                return True
+                return _agree_widely(gold, pred, demand)
         if agreed:
             return agreed > 1
     return False
+
+
+def _agree_widely(gold: Node, pred: Node, real: bool) -> bool:
+    """Agreement of expressions that agree near 1 also far from it and with signs of every mixture."""
+    if not (is_piecewise(gold) or is_piecewise(pred)):
+        return True  # analytic: what agrees at points that no formula was made for agrees everywhere
+    for point in range(WIDE, WIDE + _WIDE_POINTS):
+        try:
+            if _agree(gold, pred, point, False, real=real) is False:
+                return False
+        except (Undefined, TooComplex):
+            continue
+    return True
 
 
 def _agree(gold: Node, pred: Node, point: int, confirm: bool, *, real: bool = False) -> bool | None:
@@ -68,7 +83,7 @@ def _agree(gold: Node, pred: Node, point: int, confirm: bool, *, real: bool = Fa
         TooComplex: not settled at the highest precision.
     """
     for bits in _LEVELS:
-        mp, values, errors, dropped = None, [], [], False
+        mp, values, errors, dropped, all_real = None, [], [], False, True
         for node in (gold, pred):
             evaluate = Evaluator(bits, point)
             mp = evaluate.mp
@@ -81,11 +96,12 @@ def _agree(gold: Node, pred: Node, point: int, confirm: bool, *, real: bool = Fa
             )
             errors.append(error + 32 if error > -math.inf else -math.inf)
             dropped |= evaluate.dropped
+            all_real &= evaluate.real
         assert mp is not None
         a, b = values
         if mp.isinf(a) or mp.isinf(b):
             return bool(a == b)
-        if real and max(abs(mp.im(a)), abs(mp.im(b))) > mp.mpf(2) ** (-bits // 4):
+        if real and not all_real:
             return None
         difference = a - b
         gap = float(mp.mag(difference)) if difference != 0 else -math.inf
@@ -140,7 +156,7 @@ def proportional(first: Node, second: Node, *, positive: bool) -> bool:
         return False
     ratio = None
     seen = 0
-    for point in range(_POINTS):
+    for point in _spread(first, second):
         try:
             evaluate = Evaluator(_LEVELS[1], point)
             a, b = evaluate(first), evaluate(second)
@@ -158,6 +174,10 @@ def proportional(first: Node, second: Node, *, positive: bool) -> bool:
             return False
         seen += 1
     return seen >= 3
+
+
+def _spread(first: Node, second: Node) -> range:
+    return range(WIDE, WIDE + _WIDE_POINTS) if is_piecewise(first) or is_piecewise(second) else range(_POINTS)
 
 
 def expand_signs(node: Node) -> list[Node]:

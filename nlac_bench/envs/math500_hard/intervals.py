@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
+from nlac_bench.envs.math500_hard.exact import Undefined
 from nlac_bench.envs.math500_hard.labels import is_constant
 from nlac_bench.envs.math500_hard.nodes import Node
-from nlac_bench.envs.math500_hard.values import Evaluator, Undefined
+from nlac_bench.envs.math500_hard.values import Evaluator
 
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 ORDER = frozenset(FLIPPED)

@@ -3,11 +3,11 @@
 import re
 
 from nlac_bench.envs.math500_hard.answers import same
+from nlac_bench.envs.math500_hard.exact import numeral
 from nlac_bench.envs.math500_hard.extract import MAX_TAIL, boxed, extract, is_bare
 from nlac_bench.envs.math500_hard.nodes import Node, TooComplex, UnknownCommand, Unreadable, names, num, walk
 from nlac_bench.envs.math500_hard.normalize import MAX_ANSWER, NUMBER_WORDS, WRAPPER, normalize, words
 from nlac_bench.envs.math500_hard.parser import parse
-from nlac_bench.envs.math500_hard.values import numeral
 
 Verdict = tuple[bool | None, str]
 

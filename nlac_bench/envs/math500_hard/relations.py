@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 
 from nlac_bench.envs.math500_hard.compare import difference, proportional
+from nlac_bench.envs.math500_hard.exact import Undefined
 from nlac_bench.envs.math500_hard.intervals import FLIPPED, ORDER, interval
 from nlac_bench.envs.math500_hard.labels import is_constant, is_name
 from nlac_bench.envs.math500_hard.nodes import Node, key, symbols
-from nlac_bench.envs.math500_hard.values import Evaluator, Undefined
+from nlac_bench.envs.math500_hard.values import Evaluator
 
 Same = Callable[[Node, Node], bool]
 

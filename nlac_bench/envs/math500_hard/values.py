@@ -1,168 +1,29 @@
-"""The value of an expression: exact where it is rational, else to as many digits as it takes.
+"""The value of an expression to as many digits as it takes, with its free symbols at fixed points.
 
-Numbers are held to limits before they are computed, so that `9^{9^{9^9}}` costs nothing and says so.
+Numbers are held to limits before they are computed, so that `e^{e^{e^{e^e}}}` costs nothing and says so.
 """
 
 import hashlib
-import math
 import threading
 from collections.abc import Mapping
-from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from nlac_bench.envs.math500_hard.nodes import Node, TooComplex, key, walk
+from nlac_bench.envs.math500_hard.exact import Undefined, rational
+from nlac_bench.envs.math500_hard.nodes import Node, TooComplex, key, names, symbols, walk
 
-MAX_BITS = 64_000  # of an exact number
-MAX_MAGNITUDE = 2**40  # binary exponent of an approximate one
+MAX_MAGNITUDE = 2**40  # binary exponent of a number
 MAX_TERMS = 2_000  # of a finite sum or product
-
-
-class Undefined(Exception):
-    """The expression has no value here: a division by zero, a text, an unknown construct."""
-
-
-# --- exact ------------------------------------------------------------------------------------------
-
-
-def rational(node: Node) -> Fraction | None:
-    """The exact value, None where it is not found to be rational within MAX_BITS.
-
-    Raises:
-        Undefined: division by zero.
-    """
-    op, args = node.op, node.args
-    if op == "num":
-        return node.value
-    if op == "numeral":
-        return numeral(*node.value)
-    if op not in _EXACT:
-        return None
-    values = []
-    for arg in args:
-        value = rational(arg)
-        if value is None:
-            return None
-        values.append(value)
-    return _EXACT[op](node, values)
-
-
-def numeral(digits: str, base: int) -> Fraction | None:
-    """The value of digits in a base, `12A_{11}` or `0.011_2`; None where a digit does not belong to it."""
-    whole, _, part = digits.strip("-").upper().partition(".")
-    if not 2 <= base <= 36 or not (whole + part).isalnum() or len(whole + part) > 1_000:  # int() takes "1_0"
-        return None
-    try:
-        value = Fraction(int(whole + part, base), base ** len(part))
-    except ValueError:
-        return None
-    return -value if digits.startswith("-") else value
-
-
-def _bounded(value: Fraction) -> Fraction | None:
-    return value if value.numerator.bit_length() + value.denominator.bit_length() <= MAX_BITS else None
-
-
-def _sum(_: Node, values: list[Fraction]) -> Fraction | None:
-    return _bounded(sum(values, Fraction(0)))
-
-
-def _product(_: Node, values: list[Fraction]) -> Fraction | None:
-    result = Fraction(1)
-    for value in values:
-        bounded = _bounded(result * value)
-        if bounded is None:
-            return None
-        result = bounded
-    return result
-
-
-def _quotient(_: Node, values: list[Fraction]) -> Fraction | None:
-    if values[1] == 0:
-        raise Undefined("a division by zero")
-    return _bounded(values[0] / values[1])
-
-
-def _power(_: Node, values: list[Fraction]) -> Fraction | None:
-    base, exponent = values
-    if exponent.denominator != 1:
-        root = _root(_, [base, Fraction(exponent.denominator)])
-        return None if root is None or base < 0 else _power(_, [root, Fraction(exponent.numerator)])
-    if base == 0 and exponent < 0:
-        raise Undefined("a division by zero")
-    bits = base.numerator.bit_length() + base.denominator.bit_length()
-    if base not in (0, 1, -1) and bits * abs(exponent.numerator) > MAX_BITS:
-        return None
-    if base in (1, -1):  # (-1)^{10^{100}}
-        return base if exponent.numerator % 2 else Fraction(1)
-    return Fraction(base**exponent.numerator) if base else Fraction(exponent == 0)
-
-
-def _root(_: Node, values: list[Fraction]) -> Fraction | None:
-    radicand, index = values
-    if index.denominator != 1 or not 1 <= index <= 64 or (radicand < 0 and index % 2 == 0):
-        return None
-    parts = []
-    for whole in (abs(radicand.numerator), radicand.denominator):
-        part = _integer_root(whole, int(index))
-        if part ** int(index) != whole:
-            return None
-        parts.append(part)
-    return Fraction(parts[0] if radicand >= 0 else -parts[0], parts[1])
-
-
-def _integer_root(value: int, index: int) -> int:
-    if index == 2:
-        return math.isqrt(value)
-    low, high = 0, 1 << (value.bit_length() // index + 1)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if middle**index <= value else (low, middle - 1)
-    return low
-
-
-def _factorial(_: Node, values: list[Fraction]) -> Fraction | None:
-    n = values[0]
-    if n.denominator != 1 or n < 0 or n > 5_000:
-        return None
-    return Fraction(math.factorial(int(n)))
-
-
-def _function(node: Node, values: list[Fraction]) -> Fraction | None:
-    if node.value in ("abs", "norm"):
-        return abs(values[0])
-    if node.value in ("floor", "ceil"):
-        return Fraction(math.floor(values[0]) if node.value == "floor" else math.ceil(values[0]))
-    if node.value in ("max", "min") and values:
-        return max(values) if node.value == "max" else min(values)
-    if node.value in ("gcd", "lcm") and all(v.denominator == 1 for v in values):
-        return Fraction((math.gcd if node.value == "gcd" else math.lcm)(*(int(v) for v in values)))
-    if node.value == "binom" and all(v.denominator == 1 and 0 <= v <= 20_000 for v in values):
-        return Fraction(math.comb(int(values[0]), int(values[1])))
-    return None
-
-
-_EXACT = {
-    "add": _sum,
-    "mul": _product,
-    "div": _quotient,
-    "ratio": lambda node, values: _quotient(node, values) if len(values) == 2 else None,
-    "neg": lambda _, values: -values[0],
-    "pct": lambda _, values: values[0] / 100,
-    "pow": _power,
-    "root": _root,
-    "fact": _factorial,
-    "fn": _function,
-}
-
-# --- approximate ------------------------------------------------------------------------------------
+WIDE = 1_000
+"""The first of the points whose values spread over orders of magnitude."""
 
 
 class Evaluator:
     """Evaluates trees at one precision with free symbols at fixed points.
 
     `lost` counts the bits that cancellation has cost, `scale` is the largest binary exponent met, and
-    `dropped` tells that a term was too small to show at this precision: together they bound the error.
+    `dropped` tells that a term was too small to show at this precision: together they bound the error. `real`
+    tells that no number met was complex.
     """
 
     def __init__(self, bits: int, point: int) -> None:
@@ -171,6 +32,7 @@ class Evaluator:
         self.mp.prec = bits
         self.lost = self.scale = 0.0
         self.dropped = False
+        self.real = True
         self.bound: dict[str, Any] = {}
 
     def __call__(self, node: Node) -> Any:
@@ -200,11 +62,13 @@ class Evaluator:
         if method is None:
             raise Undefined(f"a {node.op} has no value")
         value = method(node)
-        if self.mp.isnormal(value):
-            size = self.mp.mag(value)
+        mp = self.mp
+        if mp.isnormal(value):
+            size = mp.mag(value)
             if abs(size) > MAX_MAGNITUDE:
                 raise TooComplex("a number out of range")
             self.scale = max(self.scale, float(size))
+            self.real = self.real and not mp.im(value)
         return value
 
     def _add(self, node: Node) -> Any:
@@ -254,10 +118,15 @@ class Evaluator:
         return self._pick(node.value)
 
     def _pick(self, name: str) -> Any:
-        """The value of a free symbol: 0.5 to 2.5 at point 0, its like below zero at point 1, then either."""
+        """The value of a free symbol: 0.5 to 2.5 at points 0, 3, 6 …, its like below zero at point 1, else either.
+
+        From point WIDE on a symbol may also be ten or a hundred times as large or a tenth as small.
+        """
         seed = hashlib.blake2b(f"{name}|{self.point}".encode(), digest_size=16).digest()
         size = self.mp.mpf(int.from_bytes(seed, "big")) / 2**127 + self.mp.mpf(1) / 2
-        return -size if self.point == 1 or (self.point > 1 and seed[0] & 1) else size
+        if self.point >= WIDE:
+            size = size * (1, 10, 100, self.mp.mpf(1) / 10)[seed[1] % 4]
+        return -size if self.point == 1 or (self.point % 3 and seed[0] & 1) else size
 
     def _pow(self, node: Node) -> Any:
         mp = self.mp
@@ -399,3 +268,19 @@ def _contexts() -> _Contexts:
 
 def has_imaginary(node: Node) -> bool:
     return any(one.op == "const" and one.value == "i" for one in walk(node))
+
+
+def is_piecewise(node: Node) -> bool:
+    """Whether another formula may hold elsewhere: `|x - 3|` is `3 - x` below 3, `\\sqrt{x^2}` is `-x` below 0."""
+    for one in walk(node):
+        if one.op == "fn" and (one.value in _PIECEWISE or one.value.startswith("arc")):
+            return True
+        index = one.args[1] if one.op in ("root", "pow") else None
+        if index is not None and symbols(one.args[0]):
+            exponent = rational(index)
+            if one.op == "root" or (exponent is not None and exponent.denominator != 1):
+                return True
+    return False
+
+
+_PIECEWISE = names("abs norm floor ceil max min sign sgn Re Im arg")
