@@ -3,8 +3,8 @@
 The lists were written by people of this project. ``questions_300`` stood before the parser.
 ``questions_development`` grew beside it, a hundred questions and more at a time, each batch put to the parser
 once as unseen questions and used to improve it since: what these two measure is regression, not quality. At
-first sight its six batches were answered 83, 68, 61, 85, 73 and 83 % right and 0.4, 2.0, 4.3, 3.5, 1.6 and
-1.9 % wrong. ``questions_held_out`` is never used for improvement: no word is added for its sake.
+first sight its seven batches were answered 83, 68, 61, 85, 73, 83 and 81 % right and 0.4, 2.0, 4.3, 3.5, 1.6,
+1.9 and 1.7 % wrong. ``questions_held_out`` is never used for improvement: no word is added for its sake.
 """
 
 import json
@@ -55,8 +55,8 @@ def test_the_list_that_stood_before_the_parser() -> None:
 
 def test_the_development_list() -> None:
     questions, answers, right, wrong = rates("questions_development.jsonl")
-    assert questions >= 660
-    assert answers >= 1900
+    assert questions >= 820
+    assert answers >= 2500
     assert right >= 0.95
     assert wrong <= 0.006
 

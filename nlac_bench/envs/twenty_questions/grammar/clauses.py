@@ -50,6 +50,7 @@ _REWRITES = [
          "it "),
         (rf"^({_ASKING}) (?:a )?(?:average|typical|normal|single|grown|regular|ordinary|healthy) "
          r"(?:adult|you|man|woman|child) ", r"\1 you "),
+        (r" (?:rather than|instead of|as opposed to) [^,?]+$", ""),
         (r"^is it a same (?:thing )?as ", "is it "),
         (r"^(?:would|is|are) (.+) (?:be )?(?:needed|necessary) to (\w+) it$", r"do you need \1 to \2 it"),
         (r" without (?:help|assistance|any help|effort|difficulty)$", ""),
@@ -82,7 +83,7 @@ _TAG = re.compile(
 )
 _KINDS = word_set(
     "kind type sort form piece variety species breed example class category style brand member part item"
-    " source genre means"
+    " source genre means set bar loaf roll stick tube jar carton can glass bottle cup bowl slice bunch"
 )
 _FRAMES = tuple(
     tuple(frame.split())

@@ -30,6 +30,9 @@ _ADJECTIVES: tuple[tuple[Measure | None, dict[str, Comparison]], ...] = (
     ("price", _PRICE),
 )
 """What an adjective measures (None: bulk), and which way; comparatives that have one stand beside it."""
+_COMPARATIVES = {"larger": "smaller", "smaller": "larger", "taller": "shorter", "shorter": "taller",
+                 "heavier": "lighter", "lighter": "heavier"}  # fmt: skip
+"""A comparative and its opposite."""
 _OPPOSITE: dict[Comparison, Comparison] = {">": "<", "<": ">", "=": "="}
 _SIZE_ADJECTIVES = word_set("average typical standard adult normal regular size grown full sized")
 
@@ -139,6 +142,9 @@ class Comparisons:
             return _amount(">" if words[1] == "least" else "<", words[2:])
         if lead == ("as",) and "as" in rest:
             i = words.index("as", 1)
+            if words[-2:-1] == ("or",) and words[-1] in _COMPARATIVES:  # "as tall as a person or taller"
+                below = self._than((_COMPARATIVES[words[-1]],), words[i + 1 : -2])
+                return None if below is None else Not(below)
             return self._than(words[1:i], words[i + 1 :], equal=True)
         return None
 

@@ -9,6 +9,7 @@ from nlac_bench.envs.twenty_questions.grammar.function_words import (
     ALLOWED,
     BE,
     DETERMINERS,
+    HURTING,
     KINDS_OF_GROUP,
     MODALS,
     SENSED_NOUNS,
@@ -47,7 +48,8 @@ class Doing(Core, ABC):
             return found
         condition = clauses.condition(words)
         if condition:
-            return self.does(words[:condition])
+            told = verb_key(words[0]) in HURTING and words[condition] == "if"
+            return None if told else self.does(words[:condition])
         first, rest = words[0], words[1:]
         if first in BE:
             return self.be(rest)
@@ -61,9 +63,13 @@ class Doing(Core, ABC):
             return found
         return (
             self.joined(words, self.does)
-            or self.splits(words, self.does, self.post)
+            or self.splits(words, self.does, self._adjunct)
             or self.find("use", words)
         )
+
+    def _adjunct(self, words: Words) -> Formula | None:
+        """What follows a verb: as after a noun, but "with a key" says how, not what it has."""
+        return None if words[0] in ("with", "without", "of") else self.post(words)
 
     def _has(self, verb: str, rest: Words) -> Formula | None:
         """Verbs of having, being measured, serving and seeming."""
@@ -199,7 +205,7 @@ class Doing(Core, ABC):
         found = self._use_or_find(verb_key(plain[0]), plain[1:])
         if found is None and plain[-1] in ("with", "on"):
             found = self.find("use", plain[:-1])
-        return found or self.joined(plain, self.you) or self.splits(plain, self.you, self.post)
+        return found or self.joined(plain, self.you) or self.splits(plain, self.you, self._adjunct)
 
     def _use_or_find(self, verb: str, rest: Words) -> Formula | None:
         """ "Use for cooking", "find in a kitchen", "fit in a box"."""

@@ -13,7 +13,7 @@ PREPOSITIONS = word_set(
 PLACE_ADVERBS = word_set("indoors outdoors outside underwater underground indoor outdoor inside")
 VAGUE = word_set(
     """typical average ordinary normal standard most many every all common regular modern other different
-    various certain whole personal general basic"""
+    various certain whole personal general basic american western"""
 )
 """Adjectives that do not narrow a place or a thing down."""
 GENERIC = word_set("thing one product device equipment physical tangible concrete material")
@@ -45,6 +45,8 @@ TO_NEED = word_set("need us run work tak consum operat rely depend function")
 TO_WORK = word_set("work function operat run mov us be surviv liv grow thriv exist")
 TO_LIVE = word_set("liv grow belong go resid dwel com originat exist occur sit stand stay inhabit")
 TO_HELP = word_set("help allow let enabl")
+HURTING = word_set("hurt harm injur kill burn")
+"""Verbs to which "if you step on it" adds all the meaning."""
 TO_SEEM = word_set("look seem appear feel tast smel")
 TO_CARRY = word_set("carry transport hold seat fit tak accommodat")
 TO_CALL = word_set("call consider describe classify categorize say think label")

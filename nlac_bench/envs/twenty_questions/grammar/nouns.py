@@ -44,8 +44,9 @@ class Nouns(Core, ABC):
             if not words:
                 return None
         kind = clauses.without_kind(words)
-        if kind != words:
-            return self.noun_phrase(kind)
+        found = self.noun_phrase(kind) if kind != words else None
+        if found is not None:
+            return found
         return (
             self._other_than(words)
             or self.joined(words, self.noun_phrase, alone_first=True)
@@ -137,15 +138,15 @@ class Nouns(Core, ABC):
                 return counted
         found = (
             self.adjective(words)
-            or self.find("material", words)
             or self.find("place", words)
+            or self.find("material", words)
             or self.find("topic", words)
             or self.find("use", words)
             or self.participle(words)
         )
-        if found is None:
+        if found is None:  # "a vehicle part" need be no vehicle
             noun = self.find("noun", words)
-            found = None if noun in _NEVER_HIDDEN else noun
+            found = None if noun is None or noun in _NEVER_HIDDEN else Unknown(" ".join(words))
         return found or self.splits(words, self.modifiers, self.modifiers)
 
     def post(self, words: Words) -> Formula | None:
