@@ -1,27 +1,21 @@
 """The policy role as an agent: what NLAC plays with, in training and after it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from nlac_bench.agents.nlac.roles import RolePrompts
-from nlac_bench.agents.nlac.transition import State
+from nlac_bench.agents.nlac.transition import State, first_state
 from nlac_bench.agents.prompted import as_turn
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.agent import Actor
 from nlac_bench.rollout.engine import Engine, SampleRequest, Sampling, Slot, derive_seed
-from nlac_bench.types import Message, Turn
+from nlac_bench.types import Turn
 
 
 @dataclass(frozen=True)
 class NlacAgent:
-    """π_θ in the words of ``prompts``.
+    """π_θ in the words of ``prompts``."""
 
-    Args:
-        env: the environment's name, which compact prompts begin with.
-    """
-
-    env: str
     engine: Engine
     prompts: RolePrompts
     sampling: Sampling = field(default_factory=Sampling)
@@ -30,7 +24,7 @@ class NlacAgent:
 
     def begin(self, env: TextEnv, seed: int) -> Actor:
         """An actor that has heard nothing yet."""
-        return _Actor(self, seed)
+        return _Actor(self, env.name, seed)
 
     def prompt_hashes(self) -> dict[str, str]:
         """sha256 of what the prompts are made of."""
@@ -38,15 +32,15 @@ class NlacAgent:
 
 
 class _Actor:
-    def __init__(self, agent: NlacAgent, seed: int) -> None:
-        self._agent, self._seed = agent, seed
+    def __init__(self, agent: NlacAgent, env: str, seed: int) -> None:
+        self._agent, self._env, self._seed = agent, env, seed
         self._state: State | None = None
         self._said = ""
 
     async def act(self, observation: str, info: dict[str, Any]) -> Turn:
         agent = self._agent
         if self._state is None:
-            self._state = first_state(agent.env, observation, info)
+            self._state = first_state(self._env, observation, info)
         else:
             kind = str(info.get("action_kind", "message"))
             self._state = self._state.after(self._said, observation, kind)
@@ -62,9 +56,3 @@ class _Actor:
         # What is no action at all is still what the policy said: the environment judges it.
         self._said = agent.prompts.parse_action(written) or written
         return as_turn(sample, self._said)
-
-
-def first_state(env: str, observation: str, info: Mapping[str, Any]) -> State:
-    """The state in which an episode begins, from what ``reset`` returned."""
-    first: Message = {"role": "user", "content": observation, "kind": "message"}
-    return State(env, str(info.get("policy", "")), tuple(info.get("tools", ())), (first,))

@@ -28,7 +28,7 @@ class NLAC:
     Args:
         engine: samples from θ (slot ``policy``) and θ̄ (slot ``target``).
         learner: holds θ and θ̄; made with ``ema=True``.
-        policy, tools: what the environment tells the agent at reset.
+        env: the environment's name. info: what its ``reset`` tells the agent.
     """
 
     name = "nlac"
@@ -41,8 +41,8 @@ class NLAC:
         prompts: RolePrompts,
         tokenizer: Any,
         *,
-        policy: str,
-        tools: Sequence[Mapping[str, Any]],
+        env: str,
+        info: Mapping[str, Any],
         seed: int,
     ) -> None:
         self.config, self.engine, self.learner, self.prompts = config, engine, learner, prompts
@@ -52,14 +52,14 @@ class NLAC:
         self.encoder = Encoder(tokenizer, prompts, config.max_prompt_length, config.max_response_length)
         self.counts: Counter[str] = Counter()
         self.version = 0
-        self._policy, self._tools, self._seed = policy, tools, seed
+        self._env, self._info, self._seed = env, info, seed
         self._samplings = samplings(
             config.temperature, config.improvement_temperature, config.max_response_length
         )
 
     def remember(self, episodes: Sequence[Episode]) -> int:
         """Append the transitions of ``episodes`` to D, whatever policy played them; how many there were."""
-        found = [t for e in episodes for t in transitions(e, self._policy, self._tools)]
+        found = [t for e in episodes for t in transitions(e, self._env, self._info)]
         self.replay.add(found)
         return len(found)
 

@@ -3,7 +3,7 @@
 import gzip
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -79,17 +79,19 @@ class Replay:
 
     def save(self, path: Path) -> None:
         """Write everything, the generator's state included, as gzipped JSON lines."""
+        worlds: list[tuple[str, str, str]] = []
         header = {
             "rng": self._rng.bit_generator.state,
             "iteration": self.iteration,
             "losses": self._losses,
             "born": self._born,
+            "worlds": worlds,
         }
+        rows = [_as_row(item, worlds) for item in self.items]
         partial = path.with_name(path.name + ".partial")
         with gzip.open(partial, "wt", encoding="utf-8", compresslevel=1) as stream:
-            stream.write(json.dumps(header) + "\n")
-            for item in self.items:
-                stream.write(json.dumps(_as_row(item)) + "\n")
+            for row in (header, *rows):
+                stream.write(json.dumps(row) + "\n")
         partial.replace(path)
 
     def load(self, path: Path) -> None:
@@ -101,24 +103,34 @@ class Replay:
         try:
             with gzip.open(path, "rt", encoding="utf-8") as stream:
                 header = json.loads(next(stream))
-                items = [_from_row(json.loads(line)) for line in stream]
+                worlds = [(env, policy, json.loads(tools)) for env, policy, tools in header["worlds"]]
+                items = [_from_row(json.loads(line), worlds) for line in stream]
             self._rng.bit_generator.state = header["rng"]
             self.iteration, self._losses, self._born = header["iteration"], header["losses"], header["born"]
-        except (OSError, EOFError, ValueError, KeyError, TypeError, StopIteration) as error:
+        except (OSError, EOFError, ValueError, KeyError, IndexError, TypeError, StopIteration) as error:
             raise DataError(f"{path} is no replay buffer: {error}") from error
         self.items = items
 
 
-def _as_row(transition: Transition) -> dict[str, Any]:
-    row = asdict(transition)
-    if transition.next_state is not None:  # it repeats the state and adds two messages
-        row["next_state"] = row["next_state"]["messages"][-2:]
-    return row
+def _as_row(transition: Transition, worlds: list[tuple[str, str, str]]) -> dict[str, Any]:
+    """Policy and tools are thousands of words and the same in every state: they are written once."""
+    state, following = transition.state, transition.next_state
+    world = (state.env, state.policy, json.dumps(state.tools))
+    if world not in worlds:
+        worlds.append(world)
+    rest = {f.name: getattr(transition, f.name) for f in fields(transition)}
+    return {
+        **rest,
+        "state": [worlds.index(world), state.messages],
+        "next_state": None if following is None else following.messages[-2:],  # it adds two messages
+    }
 
 
-def _from_row(row: dict[str, Any]) -> Transition:
-    state = State(**{**row["state"], "messages": tuple(row["state"]["messages"])})
+def _from_row(row: dict[str, Any], worlds: Sequence[tuple[str, str, Any]]) -> Transition:
+    index, messages = row["state"]
+    env, policy, tools = worlds[index]
+    state = State(env, policy, tuple(tools), tuple(messages))
     following = row["next_state"]
     if following is not None:
-        following = State(state.env, state.policy, state.tools, (*state.messages, *following))
+        following = State(env, policy, state.tools, (*state.messages, *following))
     return Transition(**{**row, "state": state, "next_state": following})

@@ -49,6 +49,7 @@ class Transition:
     success: bool | None
     """How the episode ended, for measuring the critic; never shown to it."""
     task_id: str
+    seed: int
     step: int
     weight_version: int
     action_ids: Sequence[int] | None = None
@@ -58,14 +59,24 @@ class Transition:
     """The newest prediction, backup target, critique and refinement, for a person to read."""
 
 
-def transitions(episode: Episode, policy: str, tools: Sequence[Mapping[str, Any]]) -> list[Transition]:
+def first_state(env: str, observation: str, info: Mapping[str, Any]) -> State:
+    """The state in which an episode begins, from what ``reset`` returned.
+
+    Args:
+        env: the environment's name.
+    """
+    first: Message = {"role": "user", "content": observation, "kind": "message"}
+    return State(env, str(info.get("policy", "")), tuple(info.get("tools", ())), (first,))
+
+
+def transitions(episode: Episode, env: str, info: Mapping[str, Any]) -> list[Transition]:
     """The transitions of ``episode``, first to last; what a cut left open is left out.
 
     Args:
-        policy, tools: what the environment told the agent at reset (episodes do not repeat it).
+        env: the environment's name.
+        info: what ``reset`` told the agent (policy and tools; episodes do not repeat them).
     """
-    first: Message = {"role": "user", "content": episode.first_observation, "kind": "message"}
-    state = State(episode.env, policy, tools, (first,))
+    state = first_state(env, episode.first_observation, info)
     found = []
     for step, turn in enumerate(episode.turns):
         last = step == len(episode.turns) - 1
@@ -81,6 +92,7 @@ def transitions(episode: Episode, policy: str, tools: Sequence[Mapping[str, Any]
                 terminated=last,
                 success=episode.success,
                 task_id=episode.task_id,
+                seed=episode.seed,
                 step=step,
                 weight_version=turn.weight_version,
                 action_ids=turn.output_ids,
