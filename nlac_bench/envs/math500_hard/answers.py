@@ -99,7 +99,9 @@ def _same_collections(gold: Node, pred: Node) -> bool:
 def _solutions(node: Node) -> list[Node]:
     """`p=5, q=2; p=7, q=2` as the pairs (5, 2), (7, 2); other lists as they are."""
     elements = _elements(node)
-    if not all(one.op == "rel" and one.value == ("=",) and one.args[0].op == "sym" for one in elements):
+    if not elements or not all(
+        one.op == "rel" and one.value == ("=",) and one.args[0].op == "sym" for one in elements
+    ):
         return elements
     names = [one.args[0].value for one in elements]
     width = names.index(names[0], 1) if names[0] in names[1:] else 0

@@ -20,6 +20,7 @@ MARKS = names(
     "overline bar vec hat widehat tilde widetilde overrightarrow overleftarrow overleftrightarrow "
     "dot ddot overarc wideparen mathring underbrace overbrace boxed"
 )
+_ARROWS = {"vec": "vec", "overrightarrow": "vec", "overleftarrow": "overleftarrow"}
 BIG = names("sum prod int iint iiint oint lim bigcup bigcap limsup liminf")
 FENCES = {"lfloor": ("rfloor", "floor"), "lceil": ("rceil", "ceil"), "lvert": ("rvert", "abs"),
           "lVert": ("rVert", "norm"), "|": ("|", "abs"), "\\|": ("\\|", "norm"), "Vert": ("Vert", "norm"),
@@ -262,7 +263,7 @@ class Atoms:
         if name in SYMBOLS:
             return Node("sym", value=name.removeprefix("var"))
         if name in MARKS:
-            return self.group() if name == "boxed" else Node("opaque", (self.group(),), name)
+            return self.group() if name == "boxed" else marked(name, self.group())
         if name in BIG:
             return self.big(name)
         if name == "begin":
@@ -357,6 +358,13 @@ class Atoms:
         while (token := self.next()).kind != "}":
             name += token.text
         return name
+
+
+def marked(mark: str, body: Node) -> Node:
+    """`\\overline{AB}`; a vector has a direction, so its letters keep their order: `\\overrightarrow{AB}`."""
+    if mark in _ARROWS and body.op == "mul":
+        return Node("opaque", (), " ".join([_ARROWS[mark], *(key(letter) for letter in body.args)]))
+    return Node("opaque", (body,), _ARROWS.get(mark, mark))
 
 
 def mixed_number(whole: Node, fraction: Node) -> Node | None:

@@ -1,5 +1,6 @@
 """What stands around a value and does not change it: units, per cent and degree signs, names before `=`."""
 
+import re
 from fractions import Fraction
 
 from nlac_bench.envs.math500_hard.nodes import Node, names, num, symbols
@@ -19,6 +20,7 @@ _SCALES = {
     "trillion": 10**12,
     "dozen": 12,
 }
+_POWER_OF_UNIT = re.compile(r"(?<=[a-z]) (?:squared|cubed)\b")  # \text{ meters squared}
 _NOTHING = frozenset(
     ("no solution", "no solutions", "no real solutions", "none", "empty set", "the empty set")
 )
@@ -48,12 +50,13 @@ def split_unit(node: Node) -> tuple[Node, str] | None:
     value, labels = parts
     if value is None:
         return None
-    said = {word for label in labels for word in words(label).split()}
+    text = " ".join(labels)
+    said = set(words(_POWER_OF_UNIT.sub(" ", text)).split())
     if said & _MEANINGFUL:
         return None
     for word in said & _SCALES.keys():
         value = Node("mul", (value, num(_SCALES[word])))
-    return value, " ".join(labels)
+    return value, text
 
 
 def _split(node: Node) -> tuple[Node | None, list[str]] | None:
@@ -77,13 +80,17 @@ def _split(node: Node) -> tuple[Node | None, list[str]] | None:
             value, found = part
             if node.op == "add" and found and index != len(node.args) - 1:
                 return None  # 5 feet + 6 inches
-            if value is None and (node.op == "add" or (node.op == "div" and index == 0)):
-                return (None, [*labels, *found]) if node.op == "div" else None
+            if value is None and node.op == "add":
+                return None
+            if node.op == "div" and index and found:
+                labels.append("per")
             labels.extend(found)
             if value is not None:
                 values.append(value)
         if not values:
             return None, labels
+        if node.op == "div" and _split(node.args[0])[0] is None:  # type: ignore[index]
+            return None  # the unit over a number
         return values[0] if len(values) == 1 else Node(node.op, tuple(values), node.value), labels
     return node, []
 

@@ -37,6 +37,7 @@ _TOKEN = re.compile(
     r"(\s+)|(\d+(?:\.\d+)?(?:[eE][+-]?\d{1,6}(?![\d.]))?|\.\d+)|\\([a-zA-Z]+)\*?|(\\.)|([A-Za-z]+|[^\W\d_A-Za-z]+)|(.)",
     re.DOTALL,
 )
+_LETTERS = re.compile("[a-d]+|[u-z]+")  # abcd, wxyz: a product of variables
 _SHORT_WORDS = names("no No NO per")
 _SPACE = re.compile(r"\s*")
 _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d|,\d|\.\d+,\d)")
@@ -137,6 +138,10 @@ def _letters(run: str, before: Token | None, spaced: bool) -> list[Token]:
     for name in ("sqrt", "pi"):  # 2pir, sqrtx
         if run.startswith(name) and len(run) <= len(name) + 1:
             return [Token("command", name, spaced), Token("letter", run[len(name) :], False)]
-    if len(run) >= 4 or (len(run) == 3 and (run.isupper() or run.istitle())) or run in _SHORT_WORDS:
+    if (
+        (len(run) >= 4 and not _LETTERS.fullmatch(run))
+        or (len(run) == 3 and (run.isupper() or run.istitle()))
+        or run in _SHORT_WORDS
+    ):
         return [Token("word", run, spaced)]
     return [Token("letter", letter, spaced and index == 0) for index, letter in enumerate(run)]

@@ -1,6 +1,7 @@
 """Units: what is only a label behind a number, and which labels are exact multiples of one another."""
 
 import re
+from dataclasses import dataclass
 from fractions import Fraction
 
 from nlac_bench.envs.math500_hard.nodes import names
@@ -32,15 +33,34 @@ _SIZES = {
     for names, size in table.items()
     for name in names.split()
 }
+_RATES = {"mph": "mi / h", "kph": "km / h", "kmph": "km / h"}
+# Words beside a number that name no kind of thing, so they go with any unit.
+_NEUTRAL = names(
+    "unit number integer value solution answer total way about approximately exactly the a an of"
+)
 _LABELS = names(
     "mph kph kmph acre hectare degree unit radian rad euro way student people person point digit "
     "integer number value solution time square sq cubic cu dozen piece ticket ball page apple "
     "book child children men women man woman boy girl car box meal edge pencil marble coin card "
     "game team player item rupee rs"
 )
-_POWER = re.compile(r"\^\s*\{?\s*([2-9])\s*\}?")
+_TOKEN = re.compile(r"[A-Za-z]+|/|\^\s*\{?\s*-?\d\s*\}?")
 _POWER_WORDS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
-_NAME = re.compile(r"[A-Za-z]+")
+_POWERS_AFTER = {"squared": 2, "cubed": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A unit text: `3 \\text{ km per hour}` has the dimensions length and 1/time."""
+
+    dimensions: tuple[tuple[str, int], ...]
+    """Dimensions with their exponents, sorted; empty where no word is a known measure."""
+    size: Fraction
+    """In the base units of the dimensions."""
+    power: int
+    """2 for areas and 3 for volumes, of unknown units as well (`square units`)."""
+    things: frozenset[str]
+    """Other words that say what is counted: `boxes`."""
 
 
 def _singular(word: str) -> str:
@@ -59,45 +79,60 @@ def is_unit(word: str) -> bool:
 
 def is_measure(unit: str) -> bool:
     """Whether a unit text is a known measure of length, time, money or the like, rather than any label."""
-    return _measure(unit) is not None
+    return bool(_read(unit).dimensions)
 
 
-def _measure(unit: str) -> tuple[str, int, Fraction] | None:
-    """Dimension, exponent and base size of a text such as `square feet` or `cm^2`; None for any other."""
-    parts = _names(unit)
-    rest = [part for part in parts if part not in _POWER_WORDS] or parts
-    if len(rest) != 1 or rest[0] not in _SIZES:
-        return None
-    dimension, size = _SIZES[rest[0]]
-    return dimension, _exponent(unit), size
-
-
-def _names(unit: str) -> list[str]:
-    return [_singular(word) for word in _NAME.findall(_POWER.sub("", unit))]
-
-
-def _exponent(unit: str) -> int:
-    if power := _POWER.search(unit):
-        return int(power.group(1))
-    parts = _names(unit)
-    return max((_POWER_WORDS.get(part, 1) for part in parts), default=1) if len(parts) > 1 else 1
+def _read(unit: str) -> _Unit:
+    for word, rate in _RATES.items():
+        unit = re.sub(rf"\b{word}\b", rate, unit, flags=re.IGNORECASE)
+    measures: list[tuple[str, int]] = []  # names and exponents
+    things = set()
+    sign, power, largest = 1, 1, 1
+    for token in _TOKEN.findall(unit):
+        name = _singular(token)
+        after = int(re.sub(r"[^-\d]", "", token)) if token[0] == "^" else _POWERS_AFTER.get(name)
+        if after is not None:
+            largest = max(largest, after)
+            if measures:
+                measures[-1] = (measures[-1][0], after * (1 if measures[-1][1] > 0 else -1))
+        elif name in ("/", "per"):
+            sign = -1
+        elif name in _POWER_WORDS:
+            power = _POWER_WORDS[name]
+            largest = max(largest, power)
+        elif name in _SIZES:
+            measures.append((name, sign * power))
+            power = 1
+        elif name not in _NEUTRAL:
+            things.add(name)
+    dimensions: dict[str, int] = {}
+    size = Fraction(1)
+    for name, exponent in measures:
+        dimension, base = _SIZES[name]
+        dimensions[dimension] = dimensions.get(dimension, 0) + exponent
+        size *= base**exponent
+    return _Unit(tuple(sorted(dimensions.items())), size, largest, frozenset(things))
 
 
 def factor(gold: str, pred: str) -> Fraction | None:
     """What a number in `pred`'s unit is multiplied by to be in `gold`'s: 1/100 for cm to m.
 
-    1 where either is no exact measure (`tickets`, nothing at all): such words are labels, which MATH's
-    answers carry or not at random. An area in plain units of length is a slip of the label too. None where
-    both are measures of different kinds or sizes.
+    1 where either has no unit or both are mere labels (`tickets`, `children`), which MATH's answers carry or
+    not at random. None where one is a measure and the other another one, or a thing that is counted.
     """
-    gold_power, pred_power = _exponent(gold), _exponent(pred)
-    if 1 < gold_power != pred_power > 1:
-        return None
-    gold_unit, pred_unit = _measure(gold), _measure(pred)
-    if gold_unit is None or pred_unit is None:
+    if not gold.strip() or not pred.strip():
         return Fraction(1)
-    if gold_unit[0] != pred_unit[0]:
-        return None
-    if gold_unit[1] != pred_unit[1]:
-        return Fraction(1) if gold_unit[2] == pred_unit[2] else None
-    return Fraction(pred_unit[2] / gold_unit[2]) ** gold_unit[1]
+    left, right = _read(gold), _read(pred)
+    if not left.dimensions or not right.dimensions:
+        if 1 < left.power != right.power > 1:
+            return None
+        both = bool(left.dimensions) == bool(right.dimensions)
+        return Fraction(1) if both or not left.things or not right.things else None
+    if left.dimensions != right.dimensions:
+        left, right = _price(left, gold), _price(right, pred)
+    return right.size / left.size if left.dimensions == right.dimensions else None
+
+
+def _price(unit: _Unit, text: str) -> _Unit:
+    """A price without what it is for: `dollars per pound` as `dollars`, which is how it is asked."""
+    return _read(re.split(r"/|\bper\b", text)[0]) if ("money", 1) in unit.dimensions else unit
