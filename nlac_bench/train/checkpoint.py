@@ -5,6 +5,7 @@ import math
 import os
 import random
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +21,17 @@ from nlac_bench.train.learner import Learner
 _LOOP_FILE = "loop_state.json"
 
 
-def save(learner: Learner, path: str | os.PathLike[str], loop_state: dict[str, Any]) -> None:
+def save(
+    learner: Learner, path: str | os.PathLike[str], loop_state: Callable[[Path], dict[str, Any]]
+) -> None:
     """Write a checkpoint: weights, optimizer, moving average, step, generators, and the loop's own state.
 
     It is written beside ``path`` and moved there when whole, so a killed save leaves the earlier one.
     All ranks call it together.
 
     Args:
-        loop_state: JSON-able: what the training loop needs besides the learner (counters, the replay's
-            state, the best validation result).
+        loop_state: called with the folder, into which it may write files of its own (a replay buffer), and
+            returns, JSON-able, what else the training loop needs (counters, the best validation result).
     """
     path = Path(path)
     partial = path.with_name(f".{path.name}.partial")
@@ -38,7 +41,7 @@ def save(learner: Learner, path: str | os.PathLike[str], loop_state: dict[str, A
     dist.barrier()
     dcp.save(_tensors(learner), checkpoint_id=str(partial))
     if dist.get_rank() == 0:
-        state = {"step": learner.step, "world_size": dist.get_world_size(), "loop": loop_state}
+        state = {"step": learner.step, "world_size": dist.get_world_size(), "loop": loop_state(partial)}
         (partial / _LOOP_FILE).write_text(json.dumps(state, allow_nan=False), encoding="utf-8")
         replaced = path.with_name(f".{path.name}.replaced")
         shutil.rmtree(replaced, ignore_errors=True)

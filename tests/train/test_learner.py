@@ -227,7 +227,7 @@ def test_a_resumed_run_is_bitwise_the_uninterrupted_one(tmp_path: Path, ema: boo
     try:
         whole = Learner(model(), config)
         go_on(whole, 3)
-        checkpoint.save(whole, tmp_path / "last", {"epoch": 3, "best": 0.5})
+        checkpoint.save(whole, tmp_path / "last", lambda _: {"epoch": 3, "best": 0.5})
         expected, final = go_on(whole, 3), weights(whole)
         resumed = Learner(model(), config)
         go_on(resumed, 1)  # anything: loading must overwrite all of it
@@ -250,12 +250,12 @@ def test_checkpoints_that_do_not_fit_are_named(tmp_path: Path) -> None:
     learner = Learner(model(), FP32)
     with pytest.raises(DataError, match="no checkpoint"):
         checkpoint.load(learner, tmp_path / "nothing")
-    checkpoint.save(learner, tmp_path / "a", {})
+    checkpoint.save(learner, tmp_path / "a", lambda _: {})
     state = json.loads((tmp_path / "a" / "loop_state.json").read_text())
     (tmp_path / "a" / "loop_state.json").write_text(json.dumps({**state, "world_size": 4}))
     with pytest.raises(DataError, match="4 processes"):
         checkpoint.load(learner, tmp_path / "a")
-    checkpoint.save(learner, tmp_path / "a", {})  # over an earlier one
+    checkpoint.save(learner, tmp_path / "a", lambda _: {})  # over an earlier one
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
 
 

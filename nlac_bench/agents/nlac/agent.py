@@ -26,6 +26,12 @@ class NlacAgent:
         """An actor that has heard nothing yet."""
         return _Actor(self, env.name, seed)
 
+    def resume(self, state: State, action: str, seed: int) -> Actor:
+        """An actor that has just done ``action`` in ``state``, whoever chose it."""
+        actor = _Actor(self, state.env, seed)
+        actor.state, actor.said = state, action
+        return actor
+
     def prompt_hashes(self) -> dict[str, str]:
         """sha256 of what the prompts are made of."""
         return self.prompts.hashes()
@@ -34,25 +40,25 @@ class NlacAgent:
 class _Actor:
     def __init__(self, agent: NlacAgent, env: str, seed: int) -> None:
         self._agent, self._env, self._seed = agent, env, seed
-        self._state: State | None = None
-        self._said = ""
+        self.state: State | None = None
+        self.said = ""
 
     async def act(self, observation: str, info: dict[str, Any]) -> Turn:
         agent = self._agent
-        if self._state is None:
-            self._state = first_state(self._env, observation, info)
+        if self.state is None:
+            self.state = first_state(self._env, observation, info)
         else:
             kind = str(info.get("action_kind", "message"))
-            self._state = self._state.after(self._said, observation, kind)
-        prompt = agent.prompts.policy(self._state)
+            self.state = self.state.after(self.said, observation, kind)
+        prompt = agent.prompts.policy(self.state)
         request = SampleRequest(
             messages=prompt.messages,
             slot=agent.slot,
             sampling=agent.sampling,
-            seed=derive_seed(self._seed, len(self._state.messages)),
+            seed=derive_seed(self._seed, len(self.state.messages)),
         )
         (sample,) = await agent.engine.sample(request)
         written = prompt.codec.decode(sample.text)
         # What is no action at all is still what the policy said: the environment judges it.
-        self._said = agent.prompts.parse_action(written) or written
-        return as_turn(sample, self._said)
+        self.said = agent.prompts.parse_action(written) or written
+        return as_turn(sample, self.said)

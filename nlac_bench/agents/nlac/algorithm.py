@@ -6,20 +6,27 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from nlac_bench.agents.nlac.agent import NlacAgent
 from nlac_bench.agents.nlac.config import NlacConfig
 from nlac_bench.agents.nlac.lesson import Encoder, Lesson
+from nlac_bench.agents.nlac.probes import critic_metrics, read_critic, refinement_metrics
 from nlac_bench.agents.nlac.replay import Replay
 from nlac_bench.agents.nlac.roles import RolePrompts
 from nlac_bench.agents.nlac.speaker import Action, Speaker, samplings
 from nlac_bench.agents.nlac.transition import Transition, transitions
+from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.engine import Engine, Sample, derive_seed
 from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
 from nlac_bench.train.learner import Learner, LossFn, Metrics, Outputs
 from nlac_bench.train.source import push
 from nlac_bench.types import Episode
+
+PROBE_TURNS = 40
+"""No embedded task needs more; a policy that goes in circles must not hold up the training."""
 
 
 class NLAC:
@@ -28,7 +35,8 @@ class NLAC:
     Args:
         engine: samples from θ (slot ``policy``) and θ̄ (slot ``target``).
         learner: holds θ and θ̄; made with ``ema=True``.
-        env: the environment's name. info: what its ``reset`` tells the agent.
+        agent: plays the policy role, for probes that go on from a fork.
+        make_env: makes the environment that is trained on.
     """
 
     name = "nlac"
@@ -40,9 +48,9 @@ class NLAC:
         learner: Learner,
         prompts: RolePrompts,
         tokenizer: Any,
+        agent: NlacAgent,
+        make_env: Callable[[], TextEnv],
         *,
-        env: str,
-        info: Mapping[str, Any],
         seed: int,
     ) -> None:
         self.config, self.engine, self.learner, self.prompts = config, engine, learner, prompts
@@ -52,7 +60,10 @@ class NLAC:
         self.encoder = Encoder(tokenizer, prompts, config.max_prompt_length, config.max_response_length)
         self.counts: Counter[str] = Counter()
         self.version = 0
-        self._env, self._info, self._seed = env, info, seed
+        self._agent, self._make_env, self._seed = agent, make_env, seed
+        env = make_env()
+        self._env, self._info = env.name, env.reset(seed=0)[1]
+        self._distilled: list[TokenSequence] = []
         self._samplings = samplings(
             config.temperature, config.improvement_temperature, config.max_response_length
         )
@@ -162,6 +173,7 @@ class NLAC:
             policy = [s for i in part if (s := self.encoder.policy(lessons[i], group=2 * i + 1)) is not None]
             if not critic and not policy:
                 continue
+            self._distilled = policy[:16]
             batch = pack([*critic, *policy], self.config.row_tokens)
             nll = torch.zeros(2 * len(lessons))
             metrics = self.learner.forward_backward(batch, self.loss(critic, policy, nll))
@@ -223,6 +235,21 @@ class NLAC:
                 metrics[f"unparseable_{role}"] = self.counts[f"{role}/unparseable"] / self.counts[role]
         self.counts.clear()
         self.encoder.too_long = 0
+        return metrics
+
+    async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
+        """Is the critic right about ``episodes`` (offline: about D), and with ``deep``: do refined
+        actions do better than the played ones? Nothing here is trained on."""
+        pool = [t for e in episodes for t in transitions(e, self._env, self._info)] or self.replay.items
+        rng = np.random.default_rng(derive_seed(self._seed, self.replay.iteration, "probes"))
+        chosen = rng.permutation(len(pool))[: self.config.probes]
+        probes = await read_critic(self, [pool[i] for i in chosen])
+        metrics = critic_metrics(probes)
+        if deep:
+            metrics |= await refinement_metrics(probes, self._make_env, self._agent, PROBE_TURNS)
+        if self._distilled:
+            metrics["kl_to_start"] = self.learner.reference_kl(pack(self._distilled, self.config.row_tokens))
+        self.counts.clear()
         return metrics
 
     def save(self, folder: Path) -> dict[str, Any]:
