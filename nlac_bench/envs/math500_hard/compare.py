@@ -39,7 +39,7 @@ def equal_values(gold: Node, pred: Node) -> bool:
 
 
 def _agree_everywhere(gold: Node, pred: Node) -> bool:
-    """Agreement at three points, real ones if the expressions speak of real numbers; at more where pieces meet.
+    """Agreement at three points (more where pieces meet), real ones if the expressions speak of real numbers.
 
     Where a number is not real (a root of a negative variable) a point says nothing about a real identity, so
     others are tried; expressions that are never real are compared as complex ones.

@@ -14,7 +14,12 @@ Verdict = tuple[bool | None, str]
 _DECIMAL = re.compile(r"([-+]?)(\d{1,3}(?:,\d{3})+|\d+|)(?:\.(\d+))?", re.ASCII)
 _TIME = re.compile(r"(\d{1,2})(?::(\d{2}))?(?::(\d{2}))?([ap])m")
 _CLOCK = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)(?::([0-5]\d))?")
-_NUMERAL = re.compile(r"(-?[0-9A-Za-z.]*[0-9][0-9A-Za-z]*)_\{?(\d{1,2})\}?")
+_NUMERAL = re.compile(
+    r"(-?(?:[0-9A-Za-z.]*[0-9][0-9A-Za-z]*|[A-Fa-f]{2,}(?=_\{?16)))_\{?(\d{1,2}|[a-z]{3,7})\}?"
+)
+# A decimal comma is not in front of three digits, which it would rather group, and has no space behind it.
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,(?!\d{3}$)\d+", re.ASCII)
+_SPACED_GROUPS = re.compile(r"[-+]?\d{1,3}(?:,~\d{3})+", re.ASCII)
 _TEXT_OR_SPACE = re.compile(r"\\(?:text|mbox|mathrm)\s*\{([^{}]*)\}|\s")
 _WORDY = re.compile(r"[^\W\d_]{3,}")
 _CHOICE = re.compile(r"\(?([A-H])\)?[).:] \S.*|\(([A-H])\)(?: -?)?[A-Za-z0-9\\$].*")
@@ -170,8 +175,10 @@ def read(text: str) -> Node:
             return Node("time", value=(hours * 3600 + minutes * 60 + seconds, match.group(4)))
     if "_" in text and len(text) < 200:
         match = _NUMERAL.fullmatch(_TEXT_OR_SPACE.sub(r"\1", text))
-        if match and numeral(match.group(1), int(match.group(2))) is not None:
-            return Node("numeral", value=(match.group(1), int(match.group(2))))
+        if match:
+            base = int(match[2]) if match[2].isdecimal() else NUMBER_WORDS.get(match[2].lower(), 0)
+            if numeral(match[1], base) is not None:
+                return Node("numeral", value=(match[1], base))
     return parse(text)
 
 
@@ -181,6 +188,13 @@ def _other_reading(gold: str, gold_tree: Node, pred: str, pred_tree: Node) -> bo
         return same(parse(gold, thousands=False), pred_tree)
     if gold_tree.op in ("list", "set") and pred_tree.op == "num" and "," in pred:
         return same(gold_tree, parse(pred, thousands=False))
+    if gold_tree.op == "num" and pred_tree.op == "list":
+        if _DECIMAL_COMMA.fullmatch(pred) and "." in gold:
+            return same(gold_tree, parse(pred.replace(",", ".")))
+        if _SPACED_GROUPS.fullmatch(pred):
+            return same(gold_tree, parse(pred.replace(",~", "")))
+    if pred_tree.op == "num" and _SPACED_GROUPS.fullmatch(gold):
+        return same(parse(gold.replace(",~", "")), pred_tree)
     if "time" in (gold_tree.op, pred_tree.op) and "ratio" in (gold_tree.op, pred_tree.op):
         times = [
             tree if tree.op == "time" else _clock(text)

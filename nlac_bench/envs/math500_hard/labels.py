@@ -35,6 +35,10 @@ def plain(node: Node) -> Node:
             return num(NUMBER_WORDS[said])
         if said in _NOTHING:
             return Node("set")
+        if said in ("infinity", "positive infinity"):
+            return Node("const", value="oo")
+        if said == "negative infinity":
+            return Node("neg", (Node("const", value="oo"),))
         if said in _REALS:
             return Node("sym", value="mathbb sym:R()")
     if node.op == "mul" and [arg.op for arg in node.args] == ["sym", "tuple"]:  # the point M(-2, 1)
@@ -70,6 +74,10 @@ def _split(node: Node) -> tuple[Node | None, list[str]] | None:
         if inner is None or inner[0] is None:
             return inner
         return Node(node.op, (inner[0],), node.value), inner[1]
+    if (
+        node.op == "div" and node.args[0].op == "text" and node.args[1].op == "sym"
+    ):  # \frac{\text{km}}{\text{h}}
+        return None, [node.args[0].value, "per", node.args[1].value]
     if node.op in ("mul", "div", "add"):
         values: list[Node] = []
         labels: list[str] = []

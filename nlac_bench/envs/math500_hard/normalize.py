@@ -67,9 +67,14 @@ _GROUP_COMMA = re.compile(
     r"(?<=\d)(?:\s*\{\s*,\s*\}\s*|\s*,\s*\\!\s*|\s*\{\s*,\s*\\!\s*\}\s*)(?=\d{3}(?!\d))"
 )
 _GROUP_THIN = re.compile(r"(?<=\d)\s*(?:(?<!\\)\\[,;:! ]|~)\s*(?=\d{3}(?!\d))")
+# `2,\\ 349` may be a list or one number: the ~ in the result tells it from `2, 349`, which is a list.
+_GROUP_OR_LIST = re.compile(r"(?<=\d),(?<!\\,)\\ (?=\d{3}(?!\d))")
 _GROUP_SPACE = re.compile(
     r"(?<![\w.,^_}/)\]\\] )(?<![\w.,^_}/)\]\\])\d{1,3}(?: \d{3})+(?![\w^_]| \d|\s*/|\s*\\frac)"
 )
+# {,} that does not group by threes is the decimal comma; 1.234,56 can be read in one way only.
+_DECIMAL_COMMA = re.compile(r"(?<=\d)\s*\{\s*,\s*\}\s*(?=\d)")
+_EUROPEAN = re.compile(r"([-+]?\d{1,3}(?:\.\d{3})+),(\d+)", re.ASCII)
 _SPACING = re.compile(r"(?<!\\)\\[,;:> ]|~")
 _RATE = re.compile(
     r"(?<=[\d}]) ?((?:km|m|cm|mm|ft|mi|in|g|kg|mg|L|miles|feet|meters|metres|gallons|liters|dollars)\s?/\s?"
@@ -79,6 +84,10 @@ _QUOTES = re.compile(r"[`\"“”]")
 _SPACES = re.compile(r"\s+")
 _FRACTIONS = re.compile(r"\\(?:d|t|c|s|x|nice)frac(?![a-z])|\\sfrac(?![a-z])")
 _BINOMIALS = re.compile(r"\\[dt]binom(?![a-z])")
+_CHOOSE = re.compile(  # {}_8 C_3, ^nC_k
+    r"(?:\{\s*\}\s*)?(?<![\w)}\]])[_^]\s*(?:\{(\w{1,9})\}|(\w))\s*(?:\\(?:text|mathrm)\s*\{C\}|C)\s*"
+    r"_\s*(?:\{(\w{1,9})\}|(\w))"
+)
 _REPEATING = re.compile(
     r"(?<![\d.])(\d{0,30})\.(\d{0,30})\\(?:overline|bar|dot)\s*(?:\{\s*(\d{1,30})\s*\}|(\d))"
 )
@@ -137,14 +146,19 @@ def normalize(text: str) -> str:
     text = _NOISE.sub(" ", text)
     text = _FRACTIONS.sub(r"\\frac", text)
     text = _BINOMIALS.sub(r"\\binom", text)
-    text = _GROUP_COMMA.sub("", text)
+    text = _DECIMAL_COMMA.sub(".", _GROUP_COMMA.sub("", text))
     text = _GROUP_THIN.sub("", text).replace("\\!", "")
     text = text.replace("\\$", "\\dollar ").replace("$", " ")
-    text = _SPACES.sub(" ", _SPACING.sub(" ", text)).strip()
+    text = _SPACES.sub(" ", _SPACING.sub(" ", _GROUP_OR_LIST.sub(",\x00", text))).strip()
+    text = text.replace("\x00", "~")
     text = _GROUP_SPACE.sub(lambda m: m.group().replace(" ", ""), text)
     text = _RATE.sub(r" \\text{\1}", text)
+    text = _CHOOSE.sub(lambda m: f"\\binom{{{m[1] or m[2]}}}{{{m[3] or m[4]}}}", text)
     text = _REPEATING.sub(_repeating_decimal, text)
-    return text.rstrip(" .,;:\\").lstrip(" ,;:")
+    text = text.rstrip(" .,;:\\").lstrip(" ,;:")
+    if european := _EUROPEAN.fullmatch(text):
+        return european.group(1).replace(".", "") + "." + european.group(2)
+    return text
 
 
 WRAPPER = re.compile(r"\\(?:text|mbox|mathrm|textbf|textit|textrm|mathbf|emph|operatorname)\b\s*")

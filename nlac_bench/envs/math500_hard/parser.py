@@ -35,6 +35,7 @@ _RELATIONS = {
 _DOUBLE = {"<=": "<=", ">=": ">=", "==": "=", "=>": "=>", "<>": "!=", "=<": "<="}
 _SEPARATORS = names(", ; separator quad qquad \\\\ newline enspace land lor wedge vee")
 _SEPARATOR_TEXT = re.compile(r"[\s,;.]*(?:and|or|und|oder|et|&)?[\s,;.]*", re.IGNORECASE)
+_C = Node("sym", value="C")
 _STARTS = (
     names("number letter word ( [ { \\{ dollar")
     | (FUNCTIONS | SYMBOLS | MARKS | BIG | CONSTRUCTS | TEXT_COMMANDS | frozenset(FENCES))
@@ -303,13 +304,20 @@ class Parser(Atoms):
                     self.position += 1
                 return Node("deg", (base,))
         if kinds[0] == "{":
-            return Node("pow", (base, self.group()))
+            return self.power(base, self.group())
         if kinds[0] in ("+", "-"):
             return Node("pow", (base, self.signed(self.factor)))
         exponent = self.atom()
         if self.kind() == "!":
             self.position += 1
             return Node("fact", (Node("pow", (base, exponent)),))
+        return self.power(base, exponent)
+
+    def power(self, base: Node, exponent: Node) -> Node:
+        """A power, or the `C^3_8` of combinatorics."""
+        if base == _C and self.kind() == "_":
+            self.position += 1
+            return binomial(self.group() if self.kind() == "{" else self.single(), exponent)
         return Node("pow", (base, exponent))
 
     def subscript(self, base: Node) -> Node:
@@ -323,9 +331,19 @@ class Parser(Atoms):
             index = self.group() if self.kind() == "{" else self.single()
         if before.kind in ("number", "group") and base.op == "num" and index.op == "num":
             return Node("numeral", value=(before.text.strip(), int(index.value)))
+        if base == _C and self.kind() == "^":
+            self.position += 1
+            return binomial(index, self.group() if self.kind() == "{" else self.single())
         if base.op == "sym":
             return Node("sym", value=f"{base.value}_{key(index)}")
         return Node("opaque", (base, index), "sub")
+
+
+def binomial(lower: Node, upper: Node) -> Node:
+    """`C_8^3`, the ways to choose 3 of 8; of two numbers the larger is the one to choose from."""
+    if lower.op == upper.op == "num" and upper.value > lower.value:
+        lower, upper = upper, lower
+    return Node("fn", (lower, upper), "binom")
 
 
 def _signed(sign: str, node: Node) -> Node:

@@ -34,7 +34,7 @@ TEXT_COMMANDS = names(
     "mathscr underline"
 )
 _TOKEN = re.compile(
-    r"(\s+)|(\d+(?:\.\d+)?(?:[eE][+-]?\d{1,6}(?![\d.]))?|\.\d+)|\\([a-zA-Z]+)\*?|(\\.)|([A-Za-z]+|[^\W\d_A-Za-z]+)|(.)",
+    r"([\s~]+)|(\d+(?:\.\d+)?(?:[eE][+-]?\d{1,6}(?![\d.]))?|\.\d+)|\\([a-zA-Z]+)\*?|(\\.)|([A-Za-z]+|[^\W\d_A-Za-z]+)|(.)",
     re.DOTALL,
 )
 _LETTERS = re.compile("[a-d]+|[u-z]+")  # abcd, wxyz: a product of variables

@@ -126,8 +126,8 @@ def factor(gold: str, pred: str) -> Fraction | None:
     if not left.dimensions or not right.dimensions:
         if 1 < left.power != right.power > 1:
             return None
-        both = bool(left.dimensions) == bool(right.dimensions)
-        return Fraction(1) if both or not left.things or not right.things else None
+        counted = right.things if left.dimensions else left.things if right.dimensions else ()
+        return None if counted else Fraction(1)
     if left.dimensions != right.dimensions:
         left, right = _price(left, gold), _price(right, pred)
     return right.size / left.size if left.dimensions == right.dimensions else None

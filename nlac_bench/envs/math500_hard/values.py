@@ -118,7 +118,7 @@ class Evaluator:
         return self._pick(node.value)
 
     def _pick(self, name: str) -> Any:
-        """The value of a free symbol: 0.5 to 2.5 at points 0, 3, 6 …, its like below zero at point 1, else either.
+        """The value of a free symbol: 0.5 to 2.5 at points 0, 3, 6 …, negative at point 1, else either.
 
         From point WIDE on a symbol may also be ten or a hundred times as large or a tenth as small.
         """
@@ -271,7 +271,7 @@ def has_imaginary(node: Node) -> bool:
 
 
 def is_piecewise(node: Node) -> bool:
-    """Whether another formula may hold elsewhere: `|x - 3|` is `3 - x` below 3, `\\sqrt{x^2}` is `-x` below 0."""
+    """Whether another formula may hold elsewhere: `|x - 3|` is `3 - x` below 3, `\\sqrt{x^2}` is `|x|`."""
     for one in walk(node):
         if one.op == "fn" and (one.value in _PIECEWISE or one.value.startswith("arc")):
             return True
