@@ -34,6 +34,8 @@ def same(gold: Node, pred: Node) -> bool:
         gold_signs, pred_signs = expand_signs(gold), expand_signs(pred)
         if len(gold_signs) > 1 or len(pred_signs) > 1:
             return _same_elements(gold_signs, pred_signs)
+    if intervals.is_condition(gold) and intervals.is_condition(pred):
+        return _same_conditions(gold, pred)
     if "rel" in (gold.op, pred.op):
         return relations.same(gold, pred, same)
     if gold.op in _UNORDERED or pred.op in _UNORDERED:
@@ -75,7 +77,11 @@ def _elements(node: Node) -> list[Node]:
 def _same_collections(gold: Node, pred: Node) -> bool:
     """At least one is unordered: `1, 2`, `\\{1, 2\\}` or a system of equations."""
     for one, other in ((gold, pred), (pred, gold)):
-        if other.op == "tuple" and one.op == "list":  # x=5, y=2 and (5, 2)
+        if other.op == "tuple" and one.op == "list":
+            if intervals.is_condition(one):  # x > 1 and x < 2 for (1, 2)
+                return _same_unions(gold, pred)
+            if any(arg.op != "rel" for arg in one.args):  # the values 3, 5 are no point and no interval (3, 5)
+                return False
             return other.value in ("()", "row") and _same_in_order(gold.args, pred.args)
     if "tuple" in (gold.op, pred.op) and len(_elements(gold)) != len(_elements(pred)):
         return False
@@ -94,6 +100,17 @@ def _same_collections(gold: Node, pred: Node) -> bool:
     if all(one.op == "rel" for one in (*gold_elements, *pred_elements)):
         return relations.same_conditions(gold_elements, pred_elements)
     return False
+
+
+def _same_conditions(gold: Node, pred: Node) -> bool:
+    links = [list(node.args) if node.op == "list" else [node] for node in (gold, pred)]
+    if relations.same_conditions(*links):
+        return True
+    if gold.op == pred.op == "rel":
+        return relations.same(gold, pred, same)
+    if relations.one_name(gold, pred) and _same_unions(gold, pred):
+        return True
+    return gold.op == pred.op and _same_elements(*links)
 
 
 def _solutions(node: Node) -> list[Node]:

@@ -31,7 +31,12 @@ def interval(node: Node) -> Node | None:
         args, operators = args[::-1], [FLIPPED[o] for o in operators[::-1]]
     if any(o[0] != "<" for o in operators):
         return None
-    if len(args) == 3:
+    if len(args) == 2 and args[0].op == "fn" and args[0].value == "abs" and is_constant(args[1]):
+        low, middle, high = Node("neg", (args[1],)), args[0].args[0], args[1]  # |x| < 3
+        operators.append(operators[0])
+        if not is_positive(high):
+            return None
+    elif len(args) == 3:
         low, middle, high = args
     elif is_constant(args[0]):
         (low, middle), high = args, _INFINITY
@@ -43,6 +48,20 @@ def interval(node: Node) -> Node | None:
         return None
     brackets = ("[" if operators[0] == "<=" else "(") + ("]" if operators[1] == "<=" else ")")
     return Node("tuple", (low, high), brackets)
+
+
+def is_positive(node: Node) -> bool:
+    try:
+        return bool(Evaluator(256, 0)(node) > 0)
+    except (Undefined, TypeError):  # a complex number has no order
+        return False
+
+
+def is_condition(node: Node) -> bool:
+    """Whether it is an inequality or several: `x > 1`, `x > 1 \\text{ and } x < 2`."""
+    if node.op == "list":
+        return all(is_condition(arg) for arg in node.args)
+    return node.op == "rel" and set(node.value) <= ORDER
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +104,8 @@ def _pieces(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
         if left is None or right is None or len(left) * len(right) > MAX_PIECES:
             return None
         return _common(left, _outside(_merged(right)) if node.value == "setminus" else right)
+    if node.op == "list" and is_condition(node):
+        return _conditions(node, evaluate)
     if node.op in ("union", "list", "set"):
         found: list[_Piece] = []
         for arg in node.args:
@@ -94,6 +115,20 @@ def _pieces(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
             found.extend(part)
         return found
     return _single(node, evaluate)
+
+
+def _conditions(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
+    """`x < 1, x > 2` are two pieces and `x > 1, x < 2` is what both allow, whether "and" or "or" is said."""
+    found: list[_Piece] = []
+    common: list[_Piece] | None = None
+    for arg in node.args:
+        part = _pieces(arg, evaluate)
+        if part is None or len(found) > MAX_PIECES:
+            return None
+        found.extend(part)
+        common = part if common is None else _common(common, part)
+    apart = sum(bool(_common([one], [other])) for i, one in enumerate(found) for other in found[:i]) == 0
+    return found if apart else common
 
 
 def _single(node: Node, evaluate: Evaluator) -> list[_Piece] | None:

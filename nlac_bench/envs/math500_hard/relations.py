@@ -125,6 +125,11 @@ def _same_equations(gold: Node, pred: Node, same_answer: Same) -> bool:
     return proportional(difference(gold_left, gold_right), difference(pred_left, pred_right), positive=False)
 
 
+def one_name(gold: Node, pred: Node) -> bool:
+    """Whether both speak of the same single variable."""
+    return len(symbols(gold)) == 1 and symbols(gold) == symbols(pred)
+
+
 def same_conditions(gold: Sequence[Node], pred: Sequence[Node]) -> bool:
     """Whether two conjunctions of inequalities have the same links, however they are turned or scaled."""
     gold_links, pred_links = _links(gold), _links(pred)
