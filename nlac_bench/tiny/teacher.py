@@ -1,8 +1,8 @@
 """What the rule agents would do next in any conversation: the teacher of the critic's roles.
 
-The rule agents (``retail_rules``, ``airline_rules``) are written as one conversation from start to end. Played
-against what was already said and looked up, one of them goes on by itself until it wants something new: that
-is its next action. The conversation may be another player's, mistakes included.
+The rule agents (``retail_rules``, ``airline_rules``) are written as one conversation from start to end.
+Played against what was already said and looked up, one of them goes on by itself until it wants something
+new: that is its next action. The conversation may be another player's, mistakes included.
 """
 
 import json
@@ -24,7 +24,7 @@ class _Decided(Exception):
 
 
 class _Heard:
-    """A conversation as the rule agent's ears: what it asks for is answered from there, else it has decided."""
+    """A conversation as the rule agent's ears: what it asks for is answered from there, or it has decided."""
 
     def __init__(self, turns: Sequence[tuple[str, str]]) -> None:
         self._said: list[tuple[str, str]] = []
@@ -41,7 +41,7 @@ class _Heard:
                 self._said.append((action, observation))
 
     def say(self, text: str) -> str:
-        """The reply to ``text`` when it was said; lines that the agent itself would not have said are passed."""
+        """The reply to ``text`` when it was said; what the agent itself would not have said is passed."""
         action = render_message(text)
         for i in range(self._next, len(self._said)):
             if self._said[i][0] == action:

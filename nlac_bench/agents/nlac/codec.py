@@ -25,6 +25,11 @@ _IDENTIFIER = re.compile(
 _WRITTEN = re.compile(r"~(?:(~)|(\d+)(?![\d]))")
 
 
+def hide(text: str) -> str:
+    """``text`` with ``#`` for every identifier."""
+    return _IDENTIFIER.sub("#", text)
+
+
 class IdentifierCodec:
     """The numbering of one prompt: grows with every ``learn`` (or ``encode``) in reading order.
 

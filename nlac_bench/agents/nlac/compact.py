@@ -29,6 +29,7 @@ MARKS = (USER, TOOL, INVALID, ACT, FUTURE, BACKUP, CRITIQUE, REFINE)
 _KINDS = {"message": USER, "tool": TOOL, "invalid": INVALID}
 _END = re.compile(r"(?:^|; )end: (success|failure)$")
 _OPTIMAL = re.compile(r"^optimal: (yes|no)\b")
+_STATUS = re.compile(r'"status": "([a-z ()]{1,40})"')
 MAX_ANSWER_CHARS = 4_000
 
 
@@ -65,7 +66,7 @@ class CompactPrompts:
 
     def terminal_target(self, transition: Transition) -> str:
         """What the environment said last, in a few words, and how it ended."""
-        return f"next: {_short(transition.last_words)}; end: {'success' if transition.success else 'failure'}"
+        return f"next: {brief(transition.last_words)}; end: {'success' if transition.success else 'failure'}"
 
     def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
         """E(s, a, d¹…dᵏ)."""
@@ -141,6 +142,17 @@ def _without_middle(parts: Sequence[str], limit: int) -> str:
     return parts[0][: limit // 2] + "".join(reversed(kept))
 
 
-def _short(text: str, words: int = 12) -> str:
-    """The first few words on one line, without what would end a future's clause."""
-    return " ".join(text.replace(";", ",").split()[:words])
+def brief(observation: str, words: int = 8) -> str:
+    """An observation as a clause of a future: the first few words of a message, the kind of a record.
+
+    Identifiers become ``#``: a future tells what happens, not to which row, and those that are yet to be
+    seen could not be written down by number.
+    """
+    text = observation[:MAX_ANSWER_CHARS].strip()
+    if text.startswith("{"):
+        status = _STATUS.search(text)
+        return f"a record, {status[1]}" if status else "a record"
+    if text.startswith("["):
+        return "a list"
+    text = _safe(codec_module.hide(text)).replace(";", ",")
+    return " ".join(text.split()[:words]) or "nothing"

@@ -1,0 +1,297 @@
+"""Pre-training of the embedded model: from the environments' training splits to a folder of weights."""
+
+import hashlib
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlac_bench.agents.nlac.compact import CompactPrompts
+from nlac_bench.errors import DataError
+from nlac_bench.tiny import corpus, tokenizer
+from nlac_bench.tiny.trees import IGNORED, TokenRow, Tree, pack, trees
+
+if TYPE_CHECKING:
+    import torch
+
+CONTEXT_KIND = len(corpus.ROLES) + 1
+KINDS = ("none", *corpus.ROLES, "context")
+CONTEXT = 4_096
+"""Positions; the corpus uses about a thousand, rotary embeddings allow more."""
+EPISODES: Mapping[str, int] = {
+    "tau_retail": 5_000, "tau_airline": 4_000, "twenty_questions": 2_500, "math500_hard": 8_000,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class BuildConfig:
+    """Everything that the weights depend on.
+
+    Args:
+        scale: multiplies the number of episodes of each environment.
+        minutes: of training; the learning rate falls to a tenth over that time or over ``steps``,
+            whichever is given.
+        context_weight: loss weight of the environment's own words, which teaches copying early.
+    """
+
+    layers: int = 4
+    width: int = 256
+    heads: int = 4
+    kv_heads: int = 2
+    mlp: int = 768
+    length: int = 1_024
+    batch: int = 8
+    lr: float = 2e-3
+    weight_decay: float = 0.1
+    warmup: int = 60
+    context_weight: float = 0.1
+    scale: float = 1.0
+    seed: int = 0
+    steps: int | None = None
+    minutes: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.steps is None) == (self.minutes is None):
+            raise ValueError(
+                f"give either steps or minutes, got steps={self.steps!r}, minutes={self.minutes!r}"
+            )
+
+
+Report = Callable[[dict[str, Any]], None]
+
+
+def prepare(config: BuildConfig, out: Path, say: Callable[[str], None]) -> dict[str, NDArray[np.int32]]:
+    """The corpus in packed tokens, and the tokenizer in ``out``; read again where it is there already."""
+    stored = out / "corpus.npz"
+    if stored.exists():
+        with np.load(stored) as found:
+            return {name: found[name] for name in found.files}
+    texts: list[list[corpus.Row]] = []
+    for name, count in EPISODES.items():
+        began = time.monotonic()
+        texts += corpus.episodes(name, max(1, round(count * config.scale)), config.seed)
+        say(f"{name}: episodes played in {time.monotonic() - began:.0f} s")
+    learned_from = [
+        row.prompt + row.answer for rows in texts[:: max(1, len(texts) // 2_000)] for row in rows[:1]
+    ]
+    learned_from += [row.answer for rows in texts[:: max(1, len(texts) // 2_000)] for row in rows]
+    tok = tokenizer.train(learned_from, [f"<|{name}|>" for name in EPISODES])
+    tok.save_pretrained(out)
+    found_trees: list[Tree] = []
+    digest = hashlib.sha256()
+    for rows in texts:
+        for row in rows:
+            digest.update(f"{row.role}\0{row.prompt}\0{row.answer}\0".encode())
+        found_trees += trees(_tokens(tok, rows), config.length, CONTEXT_KIND)
+    np.random.default_rng(config.seed).shuffle(found_trees)
+    packed = pack(found_trees, config.length, int(tok.pad_token_id))
+    facts = {"sha256": digest.hexdigest(), "episodes": len(texts), "rows": sum(map(len, texts))}
+    (out / "corpus.json").write_text(json.dumps(facts))
+    unfinished = out / "corpus.part.npz"
+    np.savez(unfinished, **packed)  # type: ignore[arg-type]
+    unfinished.replace(stored)
+    say(f"corpus: {facts['episodes']:,} episodes, {facts['rows']:,} rows, {packed['ids'].size:,} tokens")
+    return packed
+
+
+def _tokens(tok: Any, rows: list[corpus.Row]) -> list[TokenRow]:
+    prompts = tok([row.prompt for row in rows], add_special_tokens=False)["input_ids"]
+    answers = tok([row.answer for row in rows], add_special_tokens=False)["input_ids"]
+    return [
+        TokenRow([*prompt, *answer, tok.eos_token_id], len(prompt), 1 + corpus.ROLES.index(row.role))
+        for prompt, answer, row in zip(prompts, answers, rows, strict=True)
+    ]
+
+
+def build(config: BuildConfig, out: Path, report: Report, say: Callable[[str], None] = print) -> None:
+    """Train, and leave model, tokenizer and manifest in ``out``; goes on from ``out/checkpoint.pt``.
+
+    Raises:
+        DataError: ``out`` holds a build with another configuration.
+    """
+    import torch
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    out.mkdir(parents=True, exist_ok=True)
+    _same_config(config, out)
+    data = prepare(config, out, say)
+    torch.manual_seed(config.seed)
+    model: Any = Qwen2ForCausalLM(
+        Qwen2Config(
+            vocab_size=tokenizer.VOCABULARY, hidden_size=config.width, intermediate_size=config.mlp,
+            num_hidden_layers=config.layers, num_attention_heads=config.heads,
+            num_key_value_heads=config.kv_heads, max_position_embeddings=CONTEXT, tie_word_embeddings=True,
+            bos_token_id=None, eos_token_id=1, pad_token_id=0, use_cache=False,
+        )
+    )  # fmt: skip
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model.to(device)
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=config.lr, betas=(0.9, 0.95), weight_decay=config.weight_decay, fused=True
+    )
+    state = {"step": 0, "seconds": 0.0, "tokens": 0}
+    checkpoint = out / "checkpoint.pt"
+    if checkpoint.exists():
+        kept = torch.load(checkpoint, weights_only=True, map_location=device)
+        model.load_state_dict(kept["model"])
+        optimizer.load_state_dict(kept["optimizer"])
+        state = kept["state"]
+        say(f"going on after step {state['step']:,}")
+    autocast = device.type == "cuda" or _bf16_is_faster(model, data, config)
+    size = sum(parameter.numel() for parameter in model.parameters())
+    say(f"{size:,} parameters on {device}, {'bf16' if autocast else 'fp32'}")
+    compiled = torch.compile(model, dynamic=False)
+    losses: dict[str, float] = {}
+    while (done := _done(config, state)) < 1:
+        began = time.monotonic()
+        batch = _batch(data, config, int(state["step"]), device)
+        for group in optimizer.param_groups:
+            group["lr"] = config.lr * min(1.0, (state["step"] + 1) / config.warmup) * _cosine(done)
+        with torch.autocast(device.type, torch.bfloat16, enabled=autocast):
+            logits = compiled(
+                input_ids=batch["ids"], position_ids=batch["positions"],
+                attention_mask=_mask(batch, autocast),
+            ).logits  # fmt: skip
+        loss, by_kind = _loss(logits, batch, config.context_weight)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        state["step"] += 1
+        state["seconds"] += time.monotonic() - began
+        state["tokens"] += batch["ids"].numel()
+        for name, value in by_kind.items():
+            losses[name] = value if name not in losses else 0.95 * losses[name] + 0.05 * value
+        report({**state, "done": _done(config, state), "losses": losses})
+        if state["step"] % 100 == 0:
+            _save(
+                torch,
+                {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "state": state},
+                checkpoint,
+            )
+    model.config.use_cache = True
+    model.to(torch.bfloat16).save_pretrained(out)
+    _write_manifest(config, out, state, losses, autocast)
+    checkpoint.unlink(missing_ok=True)
+
+
+def _done(config: BuildConfig, state: Mapping[str, float]) -> float:
+    if config.steps is not None:
+        return state["step"] / config.steps
+    assert config.minutes is not None
+    return state["seconds"] / (60 * config.minutes)
+
+
+def _cosine(done: float) -> float:
+    return 0.05 + 0.95 * 0.5 * (1 + math.cos(math.pi * min(1.0, done)))
+
+
+def _batch(
+    data: Mapping[str, NDArray[np.int32]], config: BuildConfig, step: int, device: "torch.device"
+) -> dict[str, "torch.Tensor"]:
+    """Batch ``step`` of an endless sequence of shuffled epochs."""
+    import torch
+
+    count = len(data["ids"])
+    wanted = np.arange(step * config.batch, (step + 1) * config.batch)
+    chosen = [
+        int(np.random.default_rng((config.seed, int(epoch))).permutation(count)[at])
+        for epoch, at in zip(wanted // count, wanted % count, strict=True)
+    ]
+    return {
+        name: torch.from_numpy(values[chosen].astype(np.int64)).to(device) for name, values in data.items()
+    }
+
+
+def _mask(batch: Mapping[str, "torch.Tensor"], bf16: bool) -> "torch.Tensor":
+    """Additive ``[B, 1, T, T]``: each token sees its trunk up to where its branch left it, and its branch."""
+    import torch
+
+    size = batch["ids"].shape[1]
+    key = torch.arange(size, device=batch["ids"].device)[None, None, :]
+    query = torch.arange(size, device=batch["ids"].device)[None, :, None]
+    low, cut, own = (batch[name][:, :, None] for name in ("low", "cut", "own"))
+    seen = ((key >= low) & (key < cut)) | ((key >= own) & (key <= query))
+    dtype = torch.bfloat16 if bf16 else torch.float32
+    return torch.zeros(seen.shape, dtype=dtype, device=seen.device).masked_fill_(~seen, -1e9)[:, None]
+
+
+def _loss(
+    logits: "torch.Tensor", batch: Mapping[str, "torch.Tensor"], context_weight: float
+) -> tuple["torch.Tensor", dict[str, float]]:
+    """Weighted mean over the batch's learned tokens, and the plain mean by kind."""
+    import torch
+
+    learned = batch["targets"] != IGNORED
+    each = torch.nn.functional.cross_entropy(
+        logits[learned].float(), batch["targets"][learned], reduction="none"
+    )
+    kinds = batch["kinds"][learned]
+    weights = torch.where(kinds == CONTEXT_KIND, context_weight, 1.0)
+    by_kind = {
+        KINDS[kind]: float(each[kinds == kind].mean().detach()) for kind in kinds.unique().tolist() if kind
+    }
+    return (each * weights).sum() / weights.sum(), by_kind
+
+
+def _bf16_is_faster(model: Any, data: Mapping[str, NDArray[np.int32]], config: BuildConfig) -> bool:
+    """Time one step each way: CPUs differ by a factor of ten in either direction."""
+    import torch
+
+    batch = _batch(data, config, 0, torch.device("cpu"))
+    seconds: dict[bool, float] = {}
+    for enabled in (True, False, True, False):
+        began = time.monotonic()
+        with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+            out = model(
+                input_ids=batch["ids"], position_ids=batch["positions"],
+                attention_mask=_mask(batch, enabled),
+            )  # fmt: skip
+        _loss(out.logits, batch, 1.0)[0].backward()
+        seconds[enabled] = min(time.monotonic() - began, seconds.get(enabled, math.inf))
+    model.zero_grad()
+    return seconds[True] < seconds[False]
+
+
+def _save(torch: Any, value: object, path: Path) -> None:
+    part = path.with_suffix(".part")
+    torch.save(value, part)
+    part.replace(path)
+
+
+def _same_config(config: BuildConfig, out: Path) -> None:
+    path = out / "build.json"
+    now = json.dumps(asdict(config), indent=1)
+    if path.exists() and path.read_text() != now:
+        raise DataError(
+            f"{path} has another configuration than this build; give another --out, or remove the folder"
+        )
+    path.write_text(now)
+
+
+def _write_manifest(
+    config: BuildConfig, out: Path, state: Mapping[str, float], losses: Mapping[str, float], autocast: bool
+) -> None:
+    manifest = {
+        "prompts": CompactPrompts().hashes(),
+        "corpus": json.loads((out / "corpus.json").read_text()),
+        "config": asdict(config),
+        "taught": {
+            "environments": {name: round(n * config.scale) for name, n in EPISODES.items()},
+            "split": "train",
+            "level": {"math500_hard": 1, "others": "easy"},
+            "overlooked": corpus.OVERLOOKED, "false_alarm": corpus.FALSE_ALARM,
+            "misadvice": corpus.MISADVICE, "deaf": corpus.DEAF,
+        },
+        "steps": state["step"], "tokens": state["tokens"], "seconds": round(state["seconds"]),
+        "loss": {name: round(value, 4) for name, value in losses.items()},
+        "bf16": autocast, "cpus": os.cpu_count(),
+    }  # fmt: skip
+    (out / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")

@@ -1,0 +1,200 @@
+"""The text that the embedded model learns from: episodes of mediocre players and every role's words on them.
+
+Only training splits are played. Futures are what really happened next, on the episode or on a fork of it;
+verdicts are a teacher's, with errors of the rates below.
+"""
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from nlac_bench.agents.nlac.compact import CompactPrompts, brief
+from nlac_bench.agents.nlac.roles import Critique, Prompt
+from nlac_bench.agents.nlac.transition import State, Transition, first_state
+from nlac_bench.envs.math500_hard import Math500HardEnv
+from nlac_bench.envs.tau.env import TauAirlineEnv, TauRetailEnv
+from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv
+from nlac_bench.tiny.mistakes import SKILL_SHARES, SKILLS, Skill
+from nlac_bench.tiny.teaching import History, TauTeaching, Teaching, Verdict
+from nlac_bench.tiny.teaching_games import MathTeaching, TwentyTeaching
+
+Role = Literal["policy", "successor", "backup", "evaluator", "refiner"]
+ROLES: tuple[Role, ...] = ("policy", "successor", "backup", "evaluator", "refiner")
+
+CRITICISED = 5
+"""At most so many steps of an episode are criticised; the policy role learns all of them."""
+OVERLOOKED = 0.10
+"""How often the taught evaluator calls a mistake optimal."""
+FALSE_ALARM = 0.05
+"""How often it objects to what is right."""
+MISADVICE = 0.08
+"""How often its advice, where it objects rightly, is a mistake itself."""
+DEAF = 0.04
+"""How often the taught refiner repeats its action instead."""
+
+ENVS: Mapping[str, Callable[[str], TextEnv]] = {
+    "tau_retail": lambda split: TauRetailEnv(split=split, level="easy"),
+    "tau_airline": lambda split: TauAirlineEnv(split=split, level="easy"),
+    "twenty_questions": lambda split: TwentyQuestionsEnv(split=split, level="easy"),
+    "math500_hard": lambda split: Math500HardEnv(split=split, level=1),
+}
+"""The embedded environments at the level that is taught, by split."""
+TEACHINGS: Mapping[str, Teaching] = {
+    "tau_retail": TauTeaching(),
+    "tau_airline": TauTeaching(),
+    "twenty_questions": TwentyTeaching(),
+    "math500_hard": MathTeaching(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One thing to learn: after ``prompt`` comes ``answer``."""
+
+    role: Role
+    prompt: str
+    answer: str
+    truth: bool | None = None
+    """For an evaluator's row whether the action was optimal, for a successor's whether it succeeded."""
+
+
+@dataclass(slots=True)
+class _Step:
+    """A moment of an episode: the environment before the action, and what followed."""
+
+    env: TextEnv
+    state: State
+    history: History
+    action: str
+    heard: list[str]
+    """What the environment said to this action and to the next."""
+
+
+def episodes(name: str, count: int, seed: int) -> Iterator[list[Row]]:
+    """``count`` episodes of the training split of ``name``, each as its rows; the same for the same seed."""
+    env = ENVS[name]("train")
+    for number in range(count):
+        rng = random.Random(f"{name}/{seed}/{number}")
+        yield episode_rows(env, rng)
+
+
+def episode_rows(env: TextEnv, rng: random.Random) -> list[Row]:
+    """Play one episode of a task that ``rng`` draws, and write down what each role has to say about it.
+
+    The first row is the last action's, whose prompt holds the whole conversation.
+    """
+    teaching, prompts = TEACHINGS[env.name], CompactPrompts()
+    task_id = rng.choice(env.task_ids)
+    first, info = env.reset(seed=rng.randrange(2**31), options={"task_id": task_id})
+    start = first_state(env.name, first, {**info, "tools": (), "policy": ""})
+    skill = rng.choices(SKILLS, SKILL_SHARES)[0]
+    steps, success = _play(teaching, env.fork(), start, (), skill, rng)
+    rows = [_row("policy", prompts.policy(step.state), step.action) for step in reversed(steps)]
+    for number in rng.sample(range(len(steps)), min(CRITICISED, len(steps))):
+        step = steps[number]
+        future = _future(step.heard, success)
+        rows += _critic_rows(teaching, prompts, step, future, success, rng)
+        other = _forked(teaching, prompts, step, skill, rng, rows)
+        if number:
+            action, ahead = other or (step.action, future)
+            rows.append(_backup_row(prompts, steps[number - 1], step.state, action, ahead))
+    return rows
+
+
+def _play(
+    teaching: Teaching, env: TextEnv, state: State, history: History, skill: Skill, rng: random.Random,
+    action: str | None = None,
+) -> tuple[list[_Step], bool]:  # fmt: skip
+    """Play ``env`` (consumed) from ``state`` to its end, beginning with ``action`` where one is given."""
+    first = str(state.messages[0]["content"])
+    steps: list[_Step] = []
+    while True:
+        before = env.fork()
+        if action is None:
+            action = teaching.act(env, first, history, skill, rng)
+        observation, _, ended, _, info = env.step(action)
+        steps.append(_Step(before, state, history, action, [observation]))
+        if len(steps) > 1:
+            steps[-2].heard.append(observation)
+        if ended:
+            return steps, bool(info["success"])
+        state = state.after(action, observation, str(info["action_kind"]))
+        history = (*history, (action, observation))
+        action = None
+
+
+def _critic_rows(
+    teaching: Teaching, prompts: CompactPrompts, step: _Step, future: str, success: bool, rng: random.Random
+) -> list[Row]:
+    """Successor, evaluator and refiner on one action."""
+    state, action = step.state, step.action
+    rows = [_row("successor", prompts.successor(state, action), future, truth=success)]
+    first = str(state.messages[0]["content"])
+    verdict = teaching.judge(step.env, first, step.history, action)
+    if verdict is None:
+        return rows
+    critique = _critique(teaching, step, verdict, rng)
+    prompt = prompts.evaluator(state, action, [future])
+    rows.append(_row("evaluator", prompt, critique.text, truth=verdict.optimal))
+    better = action if critique.optimal or rng.random() < DEAF else verdict.instead
+    rows.append(_row("refiner", prompts.refiner(state, action, critique), better))
+    return rows
+
+
+def _critique(teaching: Teaching, step: _Step, verdict: Verdict, rng: random.Random) -> Critique:
+    """The verdict in words, sometimes a wrong one."""
+    first = str(step.state.messages[0]["content"])
+    says_yes = verdict.optimal != (rng.random() < (FALSE_ALARM if verdict.optimal else OVERLOOKED))
+    if says_yes:
+        why = verdict.why if verdict.optimal else "it does what is needed"
+        return Critique(True, f"optimal: yes; why: {why}; instead: nothing")
+    instead = verdict.instead
+    why = "this is not what is needed now" if verdict.optimal else verdict.why
+    if verdict.optimal or rng.random() < MISADVICE:
+        instead = teaching.slip(step.env, first, step.history, rng)
+    return Critique(False, f"optimal: no; why: {why}; instead: {teaching.describe(instead)}")
+
+
+def _forked(
+    teaching: Teaching, prompts: CompactPrompts, step: _Step, skill: Skill, rng: random.Random,
+    rows: list[Row],
+) -> tuple[str, str] | None:  # fmt: skip
+    """Half of the time another action in the same state, played to its end; its rows go into ``rows``."""
+    if rng.random() < 0.5:
+        return None
+    first = str(step.state.messages[0]["content"])
+    verdict = teaching.judge(step.env, first, step.history, step.action)
+    if verdict is None:
+        return None
+    right = verdict.instead if rng.random() < 0.4 else None
+    action = right or teaching.slip(step.env, first, step.history, rng)
+    if action == step.action:
+        return None
+    played, success = _play(teaching, step.env.fork(), step.state, step.history, skill, rng, action)
+    future = _future(played[0].heard, success)
+    rows += _critic_rows(teaching, prompts, played[0], future, success, rng)
+    return action, future
+
+
+def _backup_row(prompts: CompactPrompts, step: _Step, after: State, action: str, ahead: str) -> Row:
+    """From the future of ``action`` in the next state to that of the action that led there."""
+    transition = Transition(
+        state=step.state, action=step.action, reward=0.0, next_state=after, terminated=False, success=None,
+        task_id="", seed=0, step=0, weight_version=0,
+    )  # fmt: skip
+    next_clause, end = ahead.partition("; ")[0].removeprefix("next: "), ahead.rpartition("; ")[2]
+    target = f"next: {brief(step.heard[0])}; then: {next_clause}; {end}"
+    return _row("backup", prompts.backup(transition, action, ahead), target)
+
+
+def _future(heard: list[str], success: bool) -> str:
+    """What the environment says to the action and to the one after it, and how it ends."""
+    clauses = [f"{when}: {brief(words)}" for when, words in zip(("next", "then"), heard, strict=False)]
+    return "; ".join([*clauses, f"end: {'success' if success else 'failure'}"])
+
+
+def _row(role: Role, prompt: Prompt, answer: str, truth: bool | None = None) -> Row:
+    text = cast(str, prompt.messages[0]["content"])
+    return Row(role, text, prompt.codec.encode(answer.strip()), truth)
