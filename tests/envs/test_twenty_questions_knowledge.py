@@ -11,7 +11,7 @@ from nlac_bench.envs.twenty_questions.knowledge import ROLES, embedded
 from nlac_bench.envs.twenty_questions.lexicon import embedded_lexicon
 from nlac_bench.envs.twenty_questions.player import repertoire
 from nlac_bench.envs.twenty_questions.sentence import find_question
-from nlac_bench.envs.twenty_questions.world import embedded_world
+from nlac_bench.envs.twenty_questions.world import _AT_MOST_RANK, _LARGER_THAN_RANK, embedded_world
 
 KB = embedded()
 TOP_CATEGORIES = (
@@ -104,6 +104,10 @@ def test_size_attributes_follow_the_measures() -> None:
     order = ["bigger_than_breadbox", "bigger_than_person", "bigger_than_car", "bigger_than_house"]
     for smaller, bigger in pairwise(order):
         assert not ((KB.cells[KB.row[bigger]] > 0) & (KB.cells[KB.row[smaller]] < 0)).any()
+    for attribute, largest in _LARGER_THAN_RANK.items():
+        assert ((KB.cells[KB.row[attribute]] > 0) == (rank > largest)).all(), attribute
+    for attribute, largest in _AT_MOST_RANK.items():
+        assert (rank[KB.cells[KB.row[attribute]] > 0] <= largest).all(), attribute
     # what is three ranks bulkier than another thing is longer than it, or at least heavier
     for i in range(len(rank)):
         bulkier = rank >= rank[i] + 3

@@ -28,6 +28,11 @@ from nlac_bench.envs.twenty_questions.words import noun_key
 MEASURE_MARGIN = 1.15
 """Within this ratio of the number asked for, a measure is too close to call and the answer is not known."""
 BULK_MARGIN = 1.25
+_LARGER_THAN_RANK = {
+    "bigger_than_breadbox": 4, "bigger_than_person": 6, "bigger_than_car": 8, "bigger_than_house": 9,
+}  # fmt: skip
+_AT_MOST_RANK = {"fits_in_pocket": 2, "small": 3}
+"""The size ranks that attributes stand for; a test holds them to ``kb/attributes/size.toml``."""
 
 
 class World:
@@ -170,12 +175,30 @@ class World:
             smaller = (step <= -2) | ((step < 0) & (half | shorter)) | ((step == 0) & (cm * 1.6 < atom.cm))
         if atom.comparison == "=":
             near = np.abs(step) < 0.9
-            return np.where(bigger | smaller, np.where(near, 0, -1), 1).astype(np.int8)
+            value = np.where(bigger | smaller, np.where(near, 0, -1), 1)
+            return np.where(np.isnan(step), 0, value).astype(np.int8)
         yes, no = (bigger, smaller) if atom.comparison == ">" else (smaller, bigger)
         same = (step == 0) & (np.abs(cm - atom.cm) <= 0.01 * atom.cm)  # nothing is bigger than itself
         value = np.where(yes, 1, np.where(no | same, -1, 0))
-        value[np.isnan(rank)] = 0
-        return value.astype(np.int8)
+        least, most = self._rank_bounds
+        if yes is bigger:
+            bounded = np.where(most <= atom.rank, -1, np.where(least > atom.rank, 1, 0))
+        else:
+            bounded = np.where(most < atom.rank, 1, np.where(least >= atom.rank, -1, 0))
+        return np.where(np.isnan(rank), bounded, value).astype(np.int8)
+
+    @cached_property
+    def _rank_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Between which size ranks an object lies, by what is known of its size in words."""
+        least, most = np.zeros(len(self)), np.full(len(self), np.inf)
+        for attribute, rank in _LARGER_THAN_RANK.items():
+            known = self.kb.cells[self.kb.row[attribute]]
+            least[known > 0] = np.maximum(least[known > 0], rank + 1)
+            most[known < 0] = np.minimum(most[known < 0], rank)
+        for attribute, rank in _AT_MOST_RANK.items():
+            known = self.kb.cells[self.kb.row[attribute]]
+            most[known > 0] = np.minimum(most[known > 0], rank)
+        return least, most
 
 
 def _is_choice_of_names(formula: Formula) -> bool:

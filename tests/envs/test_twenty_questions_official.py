@@ -1,0 +1,194 @@
+"""The official objects: their games, what is known of them, and data folders that are not as they should."""
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv
+from nlac_bench.envs.twenty_questions.implications import contradictions
+from nlac_bench.envs.twenty_questions.sentence import find_question
+from nlac_bench.envs.twenty_questions.world import embedded_world
+from nlac_bench.errors import DataError
+
+LISTS = Path(__file__).parent / "data_twenty_questions"
+
+
+def play(env: TwentyQuestionsEnv, task_id: str) -> dict[str, Any]:
+    env.reset(options={"task_id": task_id})
+    ended, info = False, {}
+    while not ended:
+        _, _, ended, _, info = env.step(env.oracle_action())
+    return info
+
+
+@pytest.fixture(scope="module")
+def official(official_data: Path) -> TwentyQuestionsEnv:
+    return TwentyQuestionsEnv(data="official", split="train")
+
+
+@pytest.mark.official
+def test_official_games(official: TwentyQuestionsEnv) -> None:
+    assert official.source.kind == "official"
+    assert len(official.task_ids) == 1000
+    test = TwentyQuestionsEnv(data="official", split="test")
+    assert len(test.task_ids) == 500
+    names = [{env.world.names[g.hidden] for g in env._games.values()} for env in (official, test)]
+    assert len(names[0]) == 1000
+    assert len(names[1]) == 500
+    assert not names[0] & names[1]
+    assert len(set(official.world.names)) == 1823
+    easy = [
+        len(TwentyQuestionsEnv(data="official", split=s, level="easy").task_ids) for s in ("train", "test")
+    ]
+    assert sum(easy) == 64
+
+
+@pytest.mark.official
+@pytest.mark.parametrize(
+    ("word", "question", "value"),
+    [
+        ("aardvark", "Is it an animal?", 1),
+        ("aardvark", "Is it a mammal?", 1),
+        ("aardvark", "Is it a bird?", -1),
+        ("aardvark", "Is it alive?", 1),
+        ("aardvark", "Is it man-made?", -1),
+        ("aardvark", "Does it have a tail?", 1),
+        ("aardvark", "Does it have wheels?", -1),
+        ("aardvark", "Is it an ant bear?", 1),
+        ("abacus", "Is it a calculator?", 1),
+        ("abacus", "Is it a kind of machine?", 1),
+        ("abacus", "Is it a reptile?", -1),
+        ("abacus", "Does it have beads?", 0),
+        ("abacus", "Is it popular in Japan?", 0),
+        ("accordion", "Is it a musical instrument?", 1),
+        ("accordion", "Is it a wind instrument?", 1),
+        ("accordion", "Is it made by people?", 1),
+        ("dog", "Can it fly?", -1),
+        ("dog", "Is it bigger than a breadbox?", 1),
+    ],
+)
+def test_official_answers(official: TwentyQuestionsEnv, word: str, question: str, value: int) -> None:
+    world = official.world
+    truth = world.truth_of(world.read(find_question(question).words))
+    assert truth[world.names.index(word)] == value
+
+
+@pytest.mark.official
+def test_the_list_about_official_objects(official: TwentyQuestionsEnv) -> None:
+    """Broad questions about words that are no embedded objects; 75 % right and none wrong at first sight."""
+    world = official.world
+    rows = [json.loads(line) for line in (LISTS / "questions_official.jsonl").read_text().splitlines()]
+    right = wrong = total = 0
+    for row in rows:
+        truth = world.truth_of(world.read(find_question(row["question"]).words))
+        for expected, word in [(1, w) for w in row["yes"]] + [(-1, w) for w in row["no"]]:
+            senses = [truth[i] for i, name in enumerate(world.names) if name == word]
+            right += expected in senses  # a homograph's question is about one of its senses
+            wrong += all(value == -expected for value in senses)
+            total += 1
+    assert total >= 270
+    assert right / total >= 0.95
+    assert wrong == 0
+
+
+@pytest.mark.official
+def test_what_is_said_of_official_objects_obeys_the_rules(official: TwentyQuestionsEnv) -> None:
+    kb = official.world.kb
+    assert (kb.cells[: len(embedded_world().kb.attributes)] != 0).mean() > 0.5
+    broken = contradictions(kb.cells, kb.row, kb.names)
+    assert len({line.split(":")[0] for line in broken}) <= 15  # THINGS and WordNet disagree on these words
+
+
+@pytest.mark.official
+def test_a_size_that_is_not_known_is_like_no_other(official: TwentyQuestionsEnv) -> None:
+    world = official.world
+    truth = world.truth_of(world.read(find_question("Is it the size of a car?").words))
+    assert truth[world.names.index("anvil")] == 0
+
+
+@pytest.mark.official
+def test_parts_that_are_not_listed_are_unknown_and_answered_no(official: TwentyQuestionsEnv) -> None:
+    hidden = official.world.names.index("abacus")
+    official.reset(seed=0)
+    official._state.hidden = hidden
+    observation, _, _, _, info = official.step("Does it have a frame?")
+    assert observation.startswith("No.")
+    assert info["known"] is False
+    assert info["unknown_rate"] == 1
+
+
+@pytest.mark.official
+def test_homographs_are_one_word_and_one_sense_a_game(official: TwentyQuestionsEnv) -> None:
+    bats = [i for i, name in enumerate(official.world.names) if name == "bat"]
+    assert len(bats) == 2
+    animal = official.world.kb.row["animal"]
+    assert sorted(official.world.kb.cells[animal, bats].tolist()) == [-1, 1]
+    for hidden in bats:
+        official.reset(seed=0)
+        official._state.hidden = hidden
+        assert official.step("Is it a bat?")[4]["success"]
+
+
+@pytest.mark.official
+def test_the_player_on_official_games(official: TwentyQuestionsEnv) -> None:
+    infos = [play(official, task_id) for task_id in official.task_ids[:60]]
+    assert np.mean([i["success"] for i in infos]) >= 0.93
+    assert np.mean([i["reward_parts"]["questions"] for i in infos]) < 13.5
+
+
+@pytest.mark.official
+def test_an_altered_or_torn_folder(official_data: Path, tmp_path: Path) -> None:
+    source = official_data / "twenty_questions"
+    for name in ("things_objects.tsv", "oewn_things.jsonl.gz"):
+        shutil.copy(source / name, tmp_path / name)
+    (tmp_path / "oewn_things.jsonl.gz").write_bytes((source / "oewn_things.jsonl.gz").read_bytes()[:5000])
+    with pytest.warns(UserWarning, match="differ"), pytest.raises(DataError, match=r"oewn_things\.jsonl\.gz"):
+        TwentyQuestionsEnv(data=tmp_path)
+    (tmp_path / "oewn_things.jsonl.gz").unlink()
+    with pytest.raises(DataError, match=r"lacks oewn_things\.jsonl\.gz"):
+        TwentyQuestionsEnv(data=tmp_path)
+
+
+def write_folder(folder: Path, things: str, senses: list[Any]) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "things_objects.tsv").write_text(things)
+    rows = "".join(json.dumps(s) + "\n" for s in senses)
+    (folder / "oewn_things.jsonl.gz").write_bytes(gzip.compress(rows.encode()))
+    return folder
+
+
+SENSE = {
+    "unique_id": "okapi",
+    "members": ["okapi"],
+    "ancestors": [["giraffid"], ["mammal"], ["animal"]],
+    "parts": [["part", "ear"]],
+}
+HEADER = "index\tunique_id\tword\tcategories\n"
+
+
+@pytest.mark.filterwarnings("ignore:.*differ")
+def test_a_folder_of_ones_own(tmp_path: Path) -> None:
+    things = HEADER + "0\tokapi\tokapi\tanimal\n1\tspoon\tspoon\tkitchen tool; tool\n2\tgnu\tgnu\tanimal\n"
+    env = TwentyQuestionsEnv(data=write_folder(tmp_path / "d", things, [SENSE]), split="train")
+    assert env.source.kind == "custom"
+    assert env.reset(seed=0)[1]["data_source"] == "custom"
+    assert play(env, env.task_ids[0])["success"]
+
+
+@pytest.mark.filterwarnings("ignore:.*differ")
+@pytest.mark.parametrize(
+    ("things", "senses"),
+    [("", []), (HEADER, []), ("a\tb\n1\t2\n", []), (HEADER + "0\tokapi\n", []),
+     (HEADER + "0\tokapi\tokapi\tanimal\n", [[1]]),
+     (HEADER + "0\tokapi\tokapi\tanimal\n", [{"unique_id": "okapi"}]),
+     (HEADER + "0\tokapi\tokapi\tanimal\n", [{**SENSE, "ancestors": 5}]),
+     (HEADER + "0\tokapi\tokapi\tanimal\n", [{**SENSE, "parts": [["x"]]}])],
+)  # fmt: skip
+def test_broken_folders_are_data_errors(tmp_path: Path, things: str, senses: list[Any]) -> None:
+    with pytest.raises(DataError):
+        TwentyQuestionsEnv(data=write_folder(tmp_path / "d", things, senses))
