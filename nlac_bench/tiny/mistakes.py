@@ -36,7 +36,7 @@ class Skill:
 SKILLS = (Skill("poor", 0.85, 0.08), Skill("middling", 0.6, 0.04), Skill("good", 0.2, 0.02))
 SKILL_SHARES = (0.4, 0.4, 0.2)
 
-_HABITS: Mapping[str, str] = {
+HABITS: Mapping[str, str] = {
     "cancel_pending_order": "hasty_reason",
     "return_delivered_order_items": "hasty_payment",
     "modify_pending_order_payment": "handover",
@@ -96,7 +96,7 @@ def act(now: Situation, skill: Skill, rng: random.Random) -> str:
     if rng.random() < skill.slip:
         return slip(now, rng)
     if now.decisive and now.write is not None and rng.random() < skill.habit:
-        return _MAKERS[_HABITS[now.write.name]](now, rng) or now.due
+        return _MAKERS[HABITS[now.write.name]](now, rng) or now.due
     return now.due
 
 

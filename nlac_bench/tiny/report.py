@@ -5,28 +5,34 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 from nlac_bench.agents.nlac.agent import NlacAgent
 from nlac_bench.agents.nlac.compact import CompactPrompts
+from nlac_bench.agents.nlac.roles import Prompt
+from nlac_bench.agents.nlac.transition import first_state
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
-from nlac_bench.rollout.engine import Engine, SampleRequest, Sampling, derive_seed
+from nlac_bench.rollout.engine import SampleRequest, Sampling, derive_seed
+from nlac_bench.rollout.hf import HFEngine
 from nlac_bench.tiny import corpus
-from nlac_bench.types import Episode
+from nlac_bench.types import Episode, Role
 
 MAX_TOKENS = 256
 """Longer answers are not in the corpus."""
+EPISODES = 100
+"""A test split with fewer tasks is sampled several times over."""
+_YES, _NO = "optimal: yes", "optimal: no"
 
 
-def agent(engine: Engine, temperature: float) -> NlacAgent:
+def agent(engine: HFEngine, temperature: float) -> NlacAgent:
     """The policy role."""
     return NlacAgent(engine, CompactPrompts(), Sampling(temperature=temperature, max_tokens=MAX_TOKENS))
 
 
-def play(
-    engine: Engine, name: str, *, temperature: float, tasks: int, trials: int, seed: int = 0
-) -> list[Episode]:
+def play(engine: HFEngine, name: str, *, temperature: float, tasks: int, seed: int = 0) -> list[Episode]:
     """Episodes of the policy role on the test split at the taught level, in the order of their ends."""
     ids = corpus.ENVS[name]("test").task_ids[:tasks]
+    trials = 1 if temperature == 0 else max(1, min(EPISODES, tasks) // len(ids))
     specs = [
         EpisodeSpec(name, task_id, trial, derive_seed(seed, task_id, trial))
         for task_id in ids
@@ -42,29 +48,44 @@ def play(
 
 @dataclass
 class RoleReport:
-    """What a role's answers are worth. Shares of ``asked``, except where said otherwise."""
+    """What a role's answers are worth, out of ``asked``."""
 
     asked: int = 0
     parsed: int = 0
     right: int = 0
-    """Successor and backup: the outcome; evaluator: the verdict; refiner: the very words of the teacher."""
-    scores: list[tuple[bool, bool]] = field(default_factory=list)
-    """(truth, said) of the parsed ones: the outcome is success, the action is optimal."""
+    """Successor and backup: the outcome; evaluator: the verdict; refiner: the very words taught."""
+    said: list[tuple[bool, bool]] = field(default_factory=list)
+    """(truth, said) of the parsed ones: that it ends in success, that the action is optimal."""
+    scores: list[tuple[bool, float]] = field(default_factory=list)
+    """(truth, log-odds of yes) of the evaluator."""
     examples: list[tuple[str, str, str]] = field(default_factory=list)
     """Some wrong answers: the end of the prompt, what was expected, what was written."""
 
+    def figures(self) -> dict[str, Any]:
+        """Shares; ``of_positives`` and ``of_negatives`` are those that were recognised, None without any."""
+        positive = [said for truth, said in self.said if truth]
+        negative = [not said for truth, said in self.said if not truth]
+        return {
+            "asked": self.asked,
+            "parsed": self.parsed / self.asked,
+            "right": self.right / self.asked,
+            "of_positives": sum(positive) / len(positive) if positive else None,
+            "of_negatives": sum(negative) / len(negative) if negative else None,
+            "auc": auc(self.scores),
+        }
 
-def roles(engine: Engine, name: str, *, episodes: int, seed: int = 1_000) -> dict[str, RoleReport]:
+
+def roles(engine: HFEngine, name: str, *, episodes: int, seed: int = 1_000) -> dict[str, RoleReport]:
     """Ask every role about fresh episodes of scripted players, greedily.
 
     The rows are made as the corpus is, on other episodes of the same training tasks: what is measured is
-    how well the roles were learned, with the teacher's errors as an upper bound on agreement.
+    how well the roles were learned.
     """
     rows = [row for found in corpus.episodes(name, episodes, seed) for row in found if row.role != "policy"]
-    answers = asyncio.run(_answers(engine, rows))
+    answers, odds = asyncio.run(_ask_all(engine, rows))
     prompts, rng = CompactPrompts(), random.Random(seed)
     reports: dict[str, RoleReport] = {}
-    for row, answer in zip(rows, answers, strict=True):
+    for row, answer, score in zip(rows, answers, odds, strict=True):
         report = reports.setdefault(row.role, RoleReport())
         report.asked += 1
         if row.role == "refiner":
@@ -74,30 +95,129 @@ def roles(engine: Engine, name: str, *, episodes: int, seed: int = 1_000) -> dic
             critique = prompts.parse_critique(answer)
             report.parsed += critique is not None
             right = critique is not None and critique.optimal == row.truth
+            report.scores.append((bool(row.truth), score))
             if critique is not None:
-                report.scores.append((bool(row.truth), critique.optimal))
+                report.said.append((bool(row.truth), critique.optimal))
         else:
             said = prompts.outcome(answer)
             report.parsed += prompts.parse_future(answer) is not None
             right = said == prompts.outcome(row.answer)
             if said is not None:
-                report.scores.append((row.answer.endswith("success"), said == "success"))
+                report.said.append((row.answer.endswith("success"), said == "success"))
         report.right += right
         if not right and (len(report.examples) < 3 or rng.random() < 0.05):
             report.examples = [*report.examples, (row.prompt[-160:], row.answer, answer)][-3:]
     return reports
 
 
-async def _answers(engine: Engine, rows: Sequence[corpus.Row]) -> list[str]:
-    sampling = Sampling(temperature=0.0, max_tokens=MAX_TOKENS)
+async def _ask_all(engine: HFEngine, rows: Sequence[corpus.Row]) -> tuple[list[str], list[float]]:
+    async def ask(row: corpus.Row) -> tuple[str, float]:
+        prompt = Prompt(messages=({"role": "user", "content": row.prompt},))
+        written = await _written(engine, prompt, row.role, 0.0, 0)
+        return written, await _odds(engine, row.prompt) if row.role == "evaluator" else 0.0
 
-    async def ask(row: corpus.Row) -> str:
-        message = {"role": "user", "content": row.prompt}
-        (sample,) = await engine.sample(SampleRequest(messages=(message,), role=row.role, sampling=sampling))
-        return sample.text
-
-    answers: list[str] = []
+    found: list[tuple[str, float]] = []
     waiting = iter(rows)
     while chunk := list(islice(waiting, 256)):
-        answers += await asyncio.gather(*(ask(row) for row in chunk))
-    return answers
+        found += await asyncio.gather(*(ask(row) for row in chunk))
+    return [text for text, _ in found], [score for _, score in found]
+
+
+async def _written(engine: HFEngine, prompt: Prompt, role: Role, temperature: float, seed: int) -> str:
+    """A role's answer, in the environment's words."""
+    sampling = Sampling(temperature=temperature, max_tokens=MAX_TOKENS)
+    request = SampleRequest(messages=prompt.messages, role=role, sampling=sampling, seed=seed)
+    (sample,) = await engine.sample(request)
+    return prompt.codec.decode(sample.text)
+
+
+async def _odds(engine: HFEngine, prompt: str) -> float:
+    """The evaluator's log-odds of calling the action optimal."""
+    totals = []
+    for verdict in (_YES, _NO):
+        start = engine.tokenizer(prompt, add_special_tokens=False)["input_ids"]
+        answer = engine.tokenizer(verdict, add_special_tokens=False)["input_ids"]
+        totals.append(sum(await engine.logprobs([*start, *answer], len(start))))
+    return float(totals[0] - totals[1])
+
+
+@dataclass
+class Improvement:
+    """What the critic makes of the policy role's own actions, judged by the teacher."""
+
+    actions: int = 0
+    optimal: int = 0
+    objected: int = 0
+    objected_rightly: int = 0
+    refined_optimal: int = 0
+    """Of the actions that were objected to: how many are optimal after refinement,"""
+    objected_optimal: int = 0
+    """and how many had been before."""
+    scores: list[tuple[bool, float]] = field(default_factory=list)
+
+    def figures(self) -> dict[str, Any]:
+        """Shares of actions, and of those that were objected to."""
+        objected = max(1, self.objected)
+        return {
+            "actions": self.actions, "optimal": self.optimal / max(1, self.actions),
+            "objected": self.objected / max(1, self.actions), "rightly": self.objected_rightly / objected,
+            "optimal_before": self.objected_optimal / objected,
+            "optimal_after": self.refined_optimal / objected,
+            "auc": auc(self.scores),
+        }  # fmt: skip
+
+
+def improvement(engine: HFEngine, name: str, *, episodes: int, seed: int = 0) -> Improvement:
+    """Play the policy role on training tasks (temperature 1), criticise each action and refine as NLAC does.
+
+    Judged by the teacher: in τ by forks that the teacher plays to their ends.
+    """
+    found = Improvement()
+
+    async def run() -> None:
+        env = corpus.ENVS[name]("train")
+        chosen = random.Random(seed).choices(env.task_ids, k=episodes)
+        tasks = [_improve(engine, name, task, derive_seed(seed, i), found) for i, task in enumerate(chosen)]
+        for start in range(0, len(tasks), 16):
+            await asyncio.gather(*tasks[start : start + 16])
+
+    asyncio.run(run())
+    return found
+
+
+async def _improve(engine: HFEngine, name: str, task: str, seed: int, found: Improvement) -> None:
+    env, prompts, teaching = corpus.ENVS[name]("train"), CompactPrompts(), corpus.TEACHINGS[name]
+    first, info = await env.areset(seed=seed % 2**31, options={"task_id": task})
+    state, ended = first_state(name, first, info), False
+    history: tuple[tuple[str, str], ...] = ()
+    while not ended:
+        action = await _written(engine, prompts.policy(state), "policy", 1.0, derive_seed(seed, len(history)))
+        verdict = teaching.judge(env, first, history, action)
+        future = await _written(engine, prompts.successor(state, action), "successor", 1.0, seed)
+        asked = prompts.evaluator(state, action, [future])
+        critique = prompts.parse_critique(await _written(engine, asked, "evaluator", 0.0, seed))
+        if verdict is not None and critique is not None:
+            found.actions += 1
+            found.optimal += verdict.optimal
+            found.scores.append((verdict.optimal, await _odds(engine, str(asked.messages[0]["content"]))))
+            if not critique.optimal:
+                found.objected += 1
+                found.objected_rightly += not verdict.optimal
+                found.objected_optimal += verdict.optimal
+                refining = prompts.refiner(state, action, critique)
+                better = await _written(engine, refining, "refiner", 0.0, seed)
+                judged = teaching.judge(env, first, history, better)
+                found.refined_optimal += judged is not None and judged.optimal
+        observation, _, ended, _, info = await env.astep(action)
+        state = state.after(action, observation, str(info["action_kind"]))
+        history = (*history, (action, observation))
+
+
+def auc(scores: Sequence[tuple[bool, float]]) -> float | None:
+    """The chance that a true one scores above a false one (ties count half); None without both."""
+    positive = [score for truth, score in scores if truth]
+    negative = [score for truth, score in scores if not truth]
+    if not positive or not negative:
+        return None
+    wins = sum((p > n) + 0.5 * (p == n) for p in positive for n in negative)
+    return wins / (len(positive) * len(negative))

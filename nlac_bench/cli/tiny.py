@@ -1,0 +1,156 @@
+"""``nlac-bench tiny``: build the embedded model, and measure it."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
+from nlac_bench.errors import NlacBenchError
+from nlac_bench.eval.distributions import Z95
+from nlac_bench.eval.intervals import wilson_bounds
+from nlac_bench.eval.tables import render_table
+
+app = typer.Typer(no_args_is_help=True, help="The embedded model: build it, and measure it.")
+
+_PLAIN_EVERY_S = 10.0
+GAINS = ("optimal", "objected", "rightly", "optimal_before", "optimal_after", "auc")
+"""Shares of the policy's own actions; ``rightly`` and what follows, of those objected to."""
+
+
+class _BuildProgress:
+    """Share done, loss, tokens a second and time left: a live line in a terminal, plain lines elsewhere."""
+
+    def __init__(self) -> None:
+        columns = (
+            TextColumn("training"), BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"),
+            TimeRemainingColumn(),
+        )  # fmt: skip
+        self._live = sys.stderr.isatty()
+        self._bar = Progress(*columns, console=errors, disable=not self._live, transient=True)
+        self._task = self._bar.add_task("", total=1.0)
+        self._said = self._began = time.monotonic()
+        self._first: float | None = None
+
+    def __enter__(self) -> "_BuildProgress":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._bar.stop()
+
+    def __call__(self, now: dict[str, Any]) -> None:
+        """One training step is done."""
+        losses = ", ".join(f"{name} {value:.2f}" for name, value in now["losses"].items())
+        speed = now["tokens"] / max(1e-9, now["seconds"])
+        status = f"step {now['step']:,}, {speed:,.0f} tokens/s, loss: {losses}"
+        self._bar.update(self._task, completed=now["done"], description=status)
+        self._first = now["done"] if self._first is None else self._first
+        time_now = time.monotonic()
+        if not self._live and (time_now - self._said > _PLAIN_EVERY_S or now["done"] >= 1):
+            self._said = time_now
+            gone = now["done"] - self._first
+            left = (1 - now["done"]) * (time_now - self._began) / gone if gone else float("nan")
+            errors.print(f"{min(now['done'], 1):.0%}, {status}, {left:.0f} s left", soft_wrap=True)
+
+
+@app.command("build")
+def build(
+    out: Annotated[Path, typer.Option(help="Folder for the weights; a build found there is gone on with.")],
+    minutes: Annotated[
+        float | None,
+        typer.Option(min=0.01, help="Minutes of training (default 45, where no steps are given)."),
+    ] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Training steps, instead of minutes.")] = None,
+    scale: Annotated[float, typer.Option(min=0.0001, help="Multiplies the number of episodes.")] = 1.0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the corpus, the first weights and the batches.")] = 0,
+) -> None:
+    """Pre-train the embedded model from scratch on text that the embedded environments generate.
+
+    An interrupted build goes on when the same command is given again.
+
+    Examples:
+
+      nlac-bench tiny build --out my-tiny --minutes 10
+    """
+    from nlac_bench.tiny.build import BuildConfig
+    from nlac_bench.tiny.build import build as train
+
+    if steps is not None and minutes is not None:
+        raise NlacBenchError(f"give --minutes or --steps, not both (got {minutes} and {steps})")
+    config = BuildConfig(
+        steps=steps, minutes=None if steps is not None else minutes or 45.0, scale=scale, seed=seed
+    )
+    with _BuildProgress() as progress:
+        train(config, out, progress, lambda text: errors.print(text, soft_wrap=True))
+    console.print(
+        f"weights are in {escape(str(out))}; measure them: nlac-bench tiny report --model {escape(str(out))}"
+    )
+
+
+@app.command("report")
+def report(
+    model: Annotated[Path | None, typer.Option(help="Folder of weights; default: the package's.")] = None,
+    env: Annotated[list[str] | None, typer.Option(help="Environment, repeatable; default: all four.")] = None,
+    tasks: Annotated[int, typer.Option(min=1, help="Tasks of each test split.")] = 120,
+    role_episodes: Annotated[int, typer.Option(min=0, help="Episodes on which the roles are asked.")] = 30,
+    as_json: JsonFlag = False,
+) -> None:
+    """Base success (greedy, and sampled at temperature 1) on the test splits, and each role's worth.
+
+    Examples:
+
+      nlac-bench tiny report --env tau_retail
+    """
+    from nlac_bench import tiny
+    from nlac_bench.rollout.hf import HFEngine
+    from nlac_bench.tiny import corpus
+    from nlac_bench.tiny.report import improvement, play, roles
+
+    unknown = set(env or ()) - set(corpus.ENVS)
+    if unknown:
+        raise NlacBenchError(f"unknown environment {sorted(unknown)}; there are {', '.join(corpus.ENVS)}")
+    engine = HFEngine.from_pretrained(str(model or tiny.path()))
+    base: list[dict[str, Any]] = []
+    worth: list[dict[str, Any]] = []
+    gains: list[dict[str, Any]] = []
+    for name in env or corpus.ENVS:
+        for temperature in (0.0, 1.0):
+            played = play(engine, name, temperature=temperature, tasks=tasks)
+            won = float(np.mean([episode.success for episode in played]))
+            low, high = (float(bound) for bound in wilson_bounds(np.asarray(won), len(played), Z95))
+            base.append({"env": name, "temperature": temperature, "success": won, "low": low, "high": high,
+                         "episodes": len(played)})  # fmt: skip
+            errors.print(f"[dim]{name}: {len(played)} episodes at temperature {temperature}[/dim]")
+        if role_episodes:
+            for role, found in roles(engine, name, episodes=role_episodes).items():
+                worth.append({"env": name, "role": role, **found.figures(), "examples": found.examples})
+            gains.append({"env": name, **improvement(engine, name, episodes=role_episodes).figures()})
+    if as_json:
+        print_json({"base": base, "roles": worth, "improvement": gains})
+        return
+    header = ["env", "temperature", "success", "95 % interval", "episodes"]
+    console.print(render_table(header, [
+        [r["env"], f"{r['temperature']:g}", f"{r['success']:.3f}", f"{r['low']:.3f} to {r['high']:.3f}",
+         str(r["episodes"])] for r in base
+    ]))  # fmt: skip
+    header = ["env", "role", "asked", "parsed", "right", "of positives", "of negatives", "AUC"]
+    console.print(escape(render_table(header, [
+        [r["env"], r["role"], str(r["asked"]), *(_figure(r[key]) for key in
+         ("parsed", "right", "of_positives", "of_negatives", "auc"))] for r in worth
+    ])), soft_wrap=True)  # fmt: skip
+    header = ["env", "own actions", *GAINS]
+    rows = [[r["env"], str(r["actions"]), *(_figure(r[key]) for key in GAINS)] for r in gains]
+    console.print(escape(render_table(header, rows)), soft_wrap=True)
+    for row in worth:
+        for prompt, expected, written in row["examples"][:1]:
+            console.print(escape(f"{row['env']} {row['role']} after …{prompt!r}"), soft_wrap=True)
+            console.print(escape(f"  expected {expected!r}\n  wrote    {written!r}"), soft_wrap=True)
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"

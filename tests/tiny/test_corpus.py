@@ -1,0 +1,110 @@
+"""The corpus: reproducible, from training splits alone, and true."""
+
+import random
+from collections import Counter
+from itertools import islice
+
+import pytest
+
+from nlac_bench.agents.nlac.compact import CompactPrompts
+from nlac_bench.envs.tau.actions import Invalid, parse_action
+from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.tiny import corpus
+
+NAMES = tuple(corpus.ENVS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_same_seed_same_rows(name: str) -> None:
+    one = list(corpus.episodes(name, 3, seed=5))
+    assert one == list(corpus.episodes(name, 3, seed=5))
+    assert one[:2] == list(islice(corpus.episodes(name, 2, seed=5), 2))
+    assert one != list(corpus.episodes(name, 3, seed=6))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_answer_is_what_its_role_may_say(name: str) -> None:
+    prompts, counts = CompactPrompts(), Counter[str]()
+    for rows in corpus.episodes(name, 12, seed=1):
+        assert rows[0].role == "policy"
+        assert len(rows[0].prompt) == max(len(row.prompt) for row in rows if row.role == "policy")
+        for row in rows:
+            counts[row.role] += 1
+            assert row.prompt.startswith(f"<|{name}|>")
+            if row.role in ("successor", "backup"):
+                assert prompts.parse_future(row.answer) == row.answer
+                assert "~" not in row.answer  # a future names no row
+            elif row.role == "evaluator":
+                critique = prompts.parse_critique(row.answer)
+                assert critique is not None and "; why: " in row.answer and "; instead: " in row.answer
+            elif name.startswith("tau"):
+                assert not isinstance(parse_action(row.answer), Invalid)
+            else:
+                assert prompts.parse_action(row.answer) == row.answer
+    assert set(counts) == set(corpus.ROLES) - ({"backup"} if name == "math500_hard" else set())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_only_training_tasks_are_played(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    splits = []
+
+    def make(split: str) -> TextEnv:
+        splits.append(split)
+        return original(split)
+
+    original = corpus.ENVS[name]
+    monkeypatch.setitem(corpus.ENVS, name, make)  # type: ignore[arg-type]
+    assert list(corpus.episodes(name, 2, seed=0))
+    assert splits == ["train"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_players_are_mediocre_and_the_teacher_errs_as_often_as_documented(name: str) -> None:
+    prompts = CompactPrompts()
+    optimal, said, won = [], [], []
+    for rows in corpus.episodes(name, 150, seed=2):
+        won.append(next(row.truth for row in rows if row.role == "successor"))
+        for row in rows:
+            if row.role == "evaluator":
+                critique = prompts.parse_critique(row.answer)
+                assert critique is not None
+                optimal.append(row.truth)
+                said.append(critique.optimal)
+    assert 0.2 < sum(map(bool, won)) / len(won) < 0.97
+    right = [s for s, truth in zip(said, optimal, strict=True) if truth]
+    wrong = [s for s, truth in zip(said, optimal, strict=True) if not truth]
+    assert abs(1 - sum(right) / len(right) - corpus.FALSE_ALARM) < 0.05
+    assert abs(sum(wrong) / len(wrong) - corpus.OVERLOOKED) < 0.08
+
+
+@pytest.mark.parametrize("name", ["tau_retail", "twenty_questions"])
+def test_outcomes_are_what_happens(name: str) -> None:
+    """The conversation of the last policy row, played again, ends as the futures of its states say."""
+    env = corpus.ENVS[name]("train")
+    for number in range(10):
+        rng = random.Random(number)
+        rows = corpus.episode_rows(env, rng)
+        again = random.Random(number)
+        task_id = again.choice(env.task_ids)
+        env.reset(seed=again.randrange(2**31), options={"task_id": task_id})
+        success = False
+        actions = [row for row in rows if row.role == "policy"][::-1]
+        assert len(actions) <= env.max_steps
+        futures = [row for row in rows if row.role == "successor" and row.prompt.startswith(rows[0].prompt)]
+        claimed = {row.truth for row in futures if rows[0].answer + "<|future|>" in row.prompt}
+        for row in actions:
+            observation, _, ended, _, info = env.step(env_words(row, env))
+            success = bool(info.get("success", False))
+        assert ended and claimed <= {success}, observation
+
+
+def env_words(row: corpus.Row, env: TextEnv) -> str:
+    """The action behind a policy row: identifiers expanded as this conversation numbers them."""
+    prompts = CompactPrompts()
+    from nlac_bench.agents.nlac.transition import State
+
+    messages = []
+    for message in env._conversation:
+        messages.append({**message, "kind": "message"})
+    state = State(env.name, "", (), tuple(messages))
+    return prompts.policy(state).codec.decode(row.answer)
