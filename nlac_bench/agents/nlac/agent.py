@@ -42,6 +42,7 @@ class _Actor:
         self._agent, self._env, self._seed = agent, env, seed
         self.state: State | None = None
         self.said = ""
+        self._prefix_ids: list[int] | None = None
 
     async def act(self, observation: str, info: dict[str, Any]) -> Turn:
         agent = self._agent
@@ -56,9 +57,15 @@ class _Actor:
             slot=agent.slot,
             sampling=agent.sampling,
             seed=derive_seed(self._seed, len(self.state.messages)),
+            prefix_ids=self._prefix_ids,
         )
         (sample,) = await agent.engine.sample(request)
-        written = prompt.codec.decode(sample.text)
+        written = prompt.opening + prompt.codec.decode(sample.text)
         # What is no action at all is still what the policy said: the environment judges it.
         self.said = agent.prompts.parse_action(written) or written
-        return as_turn(sample, self.said)
+        if agent.prompts.grows and sample.prompt_ids is not None and sample.ids is not None:
+            self._prefix_ids = [*sample.prompt_ids, *sample.ids]
+        heard = agent.prompts.heard(self.said, self.state)
+        turn = as_turn(sample, heard)
+        turn.info = {} if heard == self.said else {"full_text": self.said}
+        return turn

@@ -41,6 +41,8 @@ class CompactPrompts:
             ones what is going on.
     """
 
+    grows = False  # the numbering and the cut in the middle may change
+
     def __init__(self, max_chars: int = 6_000) -> None:
         self.max_chars = max_chars
 
@@ -85,6 +87,14 @@ class CompactPrompts:
     def parse_action(self, written: str) -> str | None:
         """The whole answer."""
         return written.strip() or None
+
+    def parse_refined(self, written: str) -> str | None:
+        """The whole answer."""
+        return self.parse_action(written)
+
+    def heard(self, action: str, state: State) -> str:
+        """All of it."""
+        return action
 
     def parse_future(self, written: str) -> str | None:
         """The answer if it is whole, that is, if it ends by naming an outcome."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nlac_bench.agents.nlac.roles import Codec, Critique, Prompt, RolePrompts
+from nlac_bench.agents.nlac.roles import Critique, Prompt, RolePrompts
 from nlac_bench.agents.nlac.speaker import Action, Speaker
 from nlac_bench.agents.nlac.transition import Transition
 from nlac_bench.rollout.chat_template import ChatFormat
@@ -58,30 +58,39 @@ class Encoder:
         if lesson.target is None:
             return None
         prompt = self._prompts.successor(lesson.transition.state, lesson.transition.action)
-        return self._sequence(prompt, self._text_ids(prompt.codec, lesson.target), lesson.weight, group)
+        answer = self._text_ids(prompt, lesson.target)
+        return self._sequence(self._prompt_ids(prompt), answer, lesson.weight, group)
 
     def policy(self, lesson: Lesson, group: int) -> TokenSequence | None:
         """Of L2 = −log π_θ(a^r | s)."""
         if lesson.proposed is None:
             return None
-        prompt = self._prompts.policy(lesson.transition.state)
-        ids = self._answer_ids(prompt.codec, lesson.proposed)
-        return self._sequence(prompt, ids, 1.0, group)
+        state = lesson.transition.state
+        prompt = self._prompts.policy(state)
+        ids = list(state.prompt_ids) if state.prompt_ids else self._prompt_ids(prompt)
+        return self._sequence(ids, self._answer_ids(prompt, lesson.proposed), 1.0, group)
 
-    def _answer_ids(self, codec: Codec, action: Action) -> list[int]:
+    def _answer_ids(self, prompt: Prompt, action: Action) -> list[int]:
         sample = action.sample
         # Not the same where a thought was rewritten, or the refiner's prompt numbered identifiers otherwise.
-        if sample.ids is not None and codec.encode(action.text) == sample.text:
+        if sample.ids is not None and self._written(prompt, action.text) == sample.text:
             return list(sample.ids)
-        return self._text_ids(codec, action.text)
+        return self._text_ids(prompt, action.text)
 
-    def _text_ids(self, codec: Codec, text: str) -> list[int]:
+    @staticmethod
+    def _written(prompt: Prompt, text: str) -> str:
+        """``text`` as the model writes it after ``prompt``."""
+        return prompt.codec.encode(text).removeprefix(prompt.opening)
+
+    def _text_ids(self, prompt: Prompt, text: str) -> list[int]:
         tokenizer = self._format.tokenizer
-        ids: Sequence[int] = tokenizer(codec.encode(text), add_special_tokens=False)["input_ids"]
+        ids: Sequence[int] = tokenizer(self._written(prompt, text), add_special_tokens=False)["input_ids"]
         return [*ids, tokenizer.eos_token_id]
 
-    def _sequence(self, prompt: Prompt, answer: list[int], weight: float, group: int) -> TokenSequence | None:
-        ids = self._format.prompt_ids(SampleRequest(messages=prompt.messages))
+    def _prompt_ids(self, prompt: Prompt) -> list[int]:
+        return self._format.prompt_ids(SampleRequest(messages=prompt.messages))
+
+    def _sequence(self, ids: list[int], answer: list[int], weight: float, group: int) -> TokenSequence | None:
         if len(ids) > self._limits[0] or len(answer) > self._limits[1] or not answer:
             self.too_long += 1
             return None

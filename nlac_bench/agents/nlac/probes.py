@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nlac_bench.agents.nlac.agent import NlacAgent
+from nlac_bench.agents.nlac.roles import RolePrompts
 from nlac_bench.agents.nlac.transition import Transition
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.engine import derive_seed
@@ -72,7 +73,7 @@ async def refinement_metrics(
     changed = [p for p in probes if p.refined is not None and p.refined != p.transition.action]
 
     async def both(probe: Probe) -> tuple[bool, bool] | None:
-        env = await _replayed(make_env(), probe.transition)
+        env = await _replayed(make_env(), probe.transition, agent.prompts)
         if env is None:
             return None
         actions = (probe.transition.action, probe.refined or "")
@@ -89,13 +90,13 @@ async def refinement_metrics(
     return metrics
 
 
-async def _replayed(env: TextEnv, transition: Transition) -> TextEnv | None:
+async def _replayed(env: TextEnv, transition: Transition, prompts: RolePrompts) -> TextEnv | None:
     """``env`` in the transition's state; None where the same actions led elsewhere (a live simulator)."""
     await env.areset(seed=transition.seed, options={"task_id": transition.task_id})
     observation = ""
     for message in transition.state.messages[1:]:
         if message["role"] == "assistant":
-            observation, *_ = await env.astep(str(message["content"]))
+            observation, *_ = await env.astep(prompts.heard(str(message["content"]), transition.state))
         elif message["content"] != observation:
             return None
     return env
@@ -106,7 +107,7 @@ async def _finish(
 ) -> bool:
     """Play ``action``, then whatever ``agent`` does; whether it succeeds."""
     actor = agent.resume(transition.state, action, derive_seed(transition.seed, transition.step))
-    observation, _, terminated, _, info = await env.astep(action)
+    observation, _, terminated, _, info = await env.astep(agent.prompts.heard(action, transition.state))
     for _ in range(max_turns):
         if terminated:
             break

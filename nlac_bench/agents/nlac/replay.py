@@ -121,16 +121,17 @@ def _as_row(transition: Transition, worlds: list[tuple[str, str, str]]) -> dict[
     rest = {f.name: getattr(transition, f.name) for f in fields(transition)}
     return {
         **rest,
-        "state": [worlds.index(world), state.messages],
-        "next_state": None if following is None else following.messages[-2:],  # it adds two messages
+        "state": [worlds.index(world), state.messages, state.prompt_ids],
+        # it adds two messages
+        "next_state": None if following is None else [following.messages[-2:], following.prompt_ids],
     }
 
 
 def _from_row(row: dict[str, Any], worlds: Sequence[tuple[str, str, Any]]) -> Transition:
-    index, messages = row["state"]
+    index, messages, prompt_ids = row["state"]
     env, policy, tools = worlds[index]
-    state = State(env, policy, tuple(tools), tuple(messages))
+    state = State(env, policy, tuple(tools), tuple(messages), prompt_ids)
     following = row["next_state"]
     if following is not None:
-        following = State(env, policy, state.tools, (*state.messages, *following))
+        following = State(env, policy, state.tools, (*state.messages, *following[0]), following[1])
     return Transition(**{**row, "state": state, "next_state": following})

@@ -42,6 +42,8 @@ class Prompt:
 
     messages: Messages
     codec: Codec = field(default_factory=Plain)
+    opening: str = ""
+    """What the chat template writes of the answer, such as ``<think>``; it is part of the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,9 @@ class Critique:
 
 class RolePrompts(Protocol):
     """One prompt a role. Prompts end where the model's answer begins."""
+
+    grows: bool
+    """Whether a policy prompt begins with the one before and its answer, so that its tokens may be kept."""
 
     def policy(self, state: State) -> Prompt:
         """Act: the answer is an action."""
@@ -76,7 +81,13 @@ class RolePrompts(Protocol):
         """π_r: the answer is a better action."""
 
     def parse_action(self, written: str) -> str | None:
-        """The action in a policy's or refiner's answer; None where there is none."""
+        """The action in the policy's answer; None where there is none."""
+
+    def parse_refined(self, written: str) -> str | None:
+        """The refiner's action as the policy would have written it."""
+
+    def heard(self, action: str, state: State) -> str:
+        """What of the policy's words goes to the environment."""
 
     def parse_future(self, written: str) -> str | None:
         """A successor's or backup's answer, cleaned; None where it names no outcome or is cut short."""

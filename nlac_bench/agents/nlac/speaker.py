@@ -44,7 +44,10 @@ class Speaker:
 
     async def act(self, state: State) -> Action | None:
         """a ~ π_θ(· | s)."""
-        return await self._action(self._prompts.policy(state), "policy")
+        prompt = self._prompts.policy(state)
+        (sample,) = await self._ask(prompt, "policy", ids=state.prompt_ids)
+        text = self._prompts.parse_action(_decoded(prompt, sample)) if _whole(sample) else None
+        return self._action(text, sample, "policy")
 
     async def futures(self, state: State, action: str, n: int = 1, slot: Slot = "policy") -> list[str]:
         """d⁽¹⁾…d⁽ⁿ⁾ ~ M(· | s, a), those that could be read; with slot ``target`` from the average θ̄."""
@@ -69,17 +72,26 @@ class Speaker:
 
     async def refine(self, state: State, action: str, critique: Critique) -> Action | None:
         """a^r ~ π_r(· | s, a, critique)."""
-        return await self._action(self._prompts.refiner(state, action, critique), "refiner")
+        prompt = self._prompts.refiner(state, action, critique)
+        (sample,) = await self._ask(prompt, "refiner")
+        text = self._prompts.parse_refined(_decoded(prompt, sample)) if _whole(sample) else None
+        return self._action(text, sample, "refiner")
 
-    async def _action(self, prompt: Prompt, role: Role) -> Action | None:
-        (sample,) = await self._ask(prompt, role)
-        text = self._prompts.parse_action(_decoded(prompt, sample)) if _whole(sample) else None
+    def _action(self, text: str | None, sample: Sample, role: Role) -> Action | None:
         return Action(text, sample) if self._readable(role, text) and text is not None else None
 
-    async def _ask(self, prompt: Prompt, role: Role, n: int = 1, slot: Slot = "policy") -> list[Sample]:
+    async def _ask(
+        self,
+        prompt: Prompt,
+        role: Role,
+        n: int = 1,
+        slot: Slot = "policy",
+        ids: Sequence[int] | None = None,
+    ) -> list[Sample]:
         self._calls += 1
         request = SampleRequest(
-            messages=prompt.messages,
+            messages=None if ids else prompt.messages,
+            prompt_ids=ids or None,
             role=role,
             slot=slot,
             sampling=self._sampling.get(role, self._default),
@@ -103,7 +115,7 @@ def samplings(
 
 
 def _decoded(prompt: Prompt, sample: Sample) -> str:
-    return prompt.codec.decode(sample.text)
+    return prompt.opening + prompt.codec.decode(sample.text)
 
 
 def _whole(sample: Sample) -> bool:

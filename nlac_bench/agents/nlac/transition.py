@@ -1,7 +1,7 @@
 """States and transitions in words: what the critic reads and what the replay holds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nlac_bench.types import Episode, Message
@@ -20,6 +20,9 @@ class State:
     policy: str
     tools: Sequence[Mapping[str, Any]]
     messages: tuple[Message, ...]
+    prompt_ids: Sequence[int] | None = field(default=None, compare=False, repr=False)
+    """The prompt as the policy saw it, where it was sampled here: earlier thoughts are kept in it as they
+    were, which a chat template would strip."""
 
     @property
     def observation(self) -> str:
@@ -77,16 +80,20 @@ def transitions(episode: Episode, env: str, info: Mapping[str, Any]) -> list[Tra
         info: what ``reset`` told the agent (policy and tools; episodes do not repeat them).
     """
     state = first_state(env, episode.first_observation, info)
+    prompts = [turn.prompt_ids for turn in episode.turns]
     found = []
     for step, turn in enumerate(episode.turns):
+        action = str(turn.info.get("full_text", turn.text))
         last = step == len(episode.turns) - 1
         if last and not episode.terminated:
             break
-        following = state.after(turn.text, turn.observation, turn.info.get("action_kind", "message"))
+        state = replace(state, prompt_ids=prompts[step])
+        following = state.after(action, turn.observation, turn.info.get("action_kind", "message"))
+        following = replace(following, prompt_ids=None if last else prompts[step + 1])
         found.append(
             Transition(
                 state=state,
-                action=turn.text,
+                action=action,
                 reward=turn.reward,
                 next_state=None if last else following,
                 terminated=last,
