@@ -80,7 +80,9 @@ def _same_collections(gold: Node, pred: Node) -> bool:
         if other.op == "tuple" and one.op == "list":
             if intervals.is_condition(one):  # x > 1 and x < 2 for (1, 2)
                 return _same_unions(gold, pred)
-            if any(arg.op != "rel" for arg in one.args):  # the values 3, 5 are no point and no interval (3, 5)
+            if any(
+                arg.op != "rel" for arg in one.args
+            ):  # the values 3, 5 are no point and no interval (3, 5)
                 return False
             return other.value in ("()", "row") and _same_in_order(gold.args, pred.args)
     if "tuple" in (gold.op, pred.op) and len(_elements(gold)) != len(_elements(pred)):

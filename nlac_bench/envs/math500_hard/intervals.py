@@ -106,6 +106,11 @@ def _pieces(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
         return _common(left, _outside(_merged(right)) if node.value == "setminus" else right)
     if node.op == "list" and is_condition(node):
         return _conditions(node, evaluate)
+    if (
+        node.op == "rel" and set(node.value) <= ORDER and (inside := _opposite(node)) is not None
+    ):  # |x| > 1 is where |x| <= 1 is not
+        within = _pieces(inside, evaluate)
+        return None if within is None else _outside(_merged(within))
     if node.op in ("union", "list", "set"):
         found: list[_Piece] = []
         for arg in node.args:
@@ -115,6 +120,15 @@ def _pieces(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
             found.extend(part)
         return found
     return _single(node, evaluate)
+
+
+def _opposite(relation: Node) -> Node | None:
+    if relation.value[0][0] == "<":
+        relation = Node("rel", relation.args[::-1], tuple(FLIPPED[o] for o in relation.value[::-1]))
+    left = relation.args[0]
+    if len(relation.value) > 1 or left.op != "fn" or left.value != "abs":
+        return None
+    return Node("rel", relation.args, ("<=",) if relation.value == (">",) else ("<",))
 
 
 def _conditions(node: Node, evaluate: Evaluator) -> list[_Piece] | None:

@@ -77,8 +77,8 @@ def check(gold: str, pred: str) -> Verdict:
     """Whether `pred` (a bare answer, or a whole solution) gives the answer `gold`.
 
     Returns:
-        (True or False, why), or (None, why) where it cannot be told: the gold answer is empty, or the numbers
-        and nesting are beyond fixed limits. Time and memory are not bounded here.
+        (True or False, why), or (None, why) where it cannot be told: the gold answer is empty, the numbers
+        and nesting are beyond fixed limits, or computer algebra failed. Time and memory are not bounded here.
     """
     gold, pred = gold[-MAX_TAIL:], pred[-MAX_TAIL:]
     verdict = quick(gold, pred)
@@ -158,8 +158,11 @@ def _compare(gold: str, pred: str) -> Verdict:
         return None, "ungraded: nested too deep"
     from nlac_bench.envs.math500_hard import symbolic  # sympy, only where it is needed
 
-    if symbolic.equal(gold, pred):
-        return True, "equal by math-verify"
+    try:
+        if symbolic.equal(gold, pred):
+            return True, "equal by math-verify"
+    except symbolic.Unsettled as error:
+        return None, f"ungraded: {error}{unread}"
     return False, f"not shown to be equal by math-verify{unread}"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from nlac_bench.envs.math500_hard.compare import difference, proportional
 from nlac_bench.envs.math500_hard.exact import Undefined
-from nlac_bench.envs.math500_hard.intervals import FLIPPED, ORDER, interval
+from nlac_bench.envs.math500_hard.intervals import FLIPPED, ORDER, interval, pieces
 from nlac_bench.envs.math500_hard.labels import is_constant, is_name
 from nlac_bench.envs.math500_hard.nodes import Node, key, symbols
 from nlac_bench.envs.math500_hard.values import Evaluator
@@ -75,7 +75,9 @@ def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: 
         return agrees(relation.args[1])
     if set(relation.value) <= ORDER:
         span = interval(relation)
-        return span is not None and value.op in ("tuple", "union") and agrees(span)
+        if value.op not in ("tuple", "union"):
+            return False
+        return _same_pieces(relation, value, same_answer) if span is None else agrees(span)
     if set(relation.value) != {"="}:
         return False
     first, last = relation.args[0], relation.args[-1]
@@ -84,6 +86,13 @@ def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: 
     if is_name(last):
         return agrees(first)
     return gold_is_value and agrees(first) and agrees(last)  # (x-1)(x+1) = x^2-1 for x^2-1
+
+
+def _same_pieces(relation: Node, value: Node, same_answer: Same) -> bool:
+    found = [pieces(node) for node in (relation, value)]
+    if found[0] is None or found[1] is None or len(found[0]) != len(found[1]):
+        return False
+    return all(same_answer(r, v) for r, v in zip(found[0], found[1], strict=True))
 
 
 def _same_relations(gold: Node, pred: Node, same_answer: Same) -> bool:

@@ -14,23 +14,35 @@ MAX_NESTING = 20  # its grammar takes more than exponential time in nested paren
 _DIGITS = 60
 
 
+class Unsettled(Exception):
+    """Computer algebra could not be asked, or failed; the message says why."""
+
+
 def equal(gold: str, pred: str) -> bool:
-    """Whether math-verify holds two normalised answers to be equal and no number says otherwise."""
-    if max(len(gold), len(pred)) > MAX_LENGTH or max(_nesting(gold), _nesting(pred)) > MAX_NESTING:
-        return False
+    """Whether math-verify holds two normalised answers to be equal and no number says otherwise.
+
+    Raises:
+        Unsettled: an answer is beyond its limits, the gold answer is not read, or sympy fails on them.
+    """
+    if max(len(gold), len(pred)) > MAX_LENGTH:
+        raise Unsettled(f"over {MAX_LENGTH} characters are too many for math-verify")
+    if max(_nesting(gold), _nesting(pred)) > MAX_NESTING:
+        raise Unsettled(f"over {MAX_NESTING} levels of brackets are too many for math-verify")
     try:
         gold_parsed, pred_parsed = _parse(gold), _parse(pred)
-        if gold_parsed is None or pred_parsed is None:
+        if gold_parsed is None:
+            raise Unsettled("math-verify does not read the gold answer")
+        if pred_parsed is None:
             return False
         agreed = _math_verify().verify(
             gold_parsed, pred_parsed, float_rounding=10, numeric_precision=_DIGITS, timeout_seconds=None,
             raise_on_error=True,
         )  # fmt: skip
         return bool(agreed) and not _refuted(gold_parsed, pred_parsed)
-    except (MemoryError, RecursionError):
+    except (MemoryError, RecursionError, Unsettled):
         raise
-    except Exception:  # whatever sympy raises about an expression that it cannot handle
-        return False
+    except Exception as error:  # whatever sympy raises about an expression that it cannot handle
+        raise Unsettled(f"math-verify failed with {type(error).__name__}: {error}"[:300]) from error
 
 
 def _nesting(text: str) -> int:
