@@ -237,8 +237,11 @@ def _same_values(gold: Node, pred: Node) -> bool:
     if gold_parts is None or pred_parts is None:
         return False
     (gold, gold_unit), (pred, pred_unit) = gold_parts, pred_parts
+    if gold.op == pred.op == "opaque" and gold.value == pred.value == "mod":
+        return same(gold.args[1], pred.args[1]) and equal_values(gold, pred)
     for one, other_unit in ((gold, pred_unit), (pred, gold_unit)):
-        if (has(one, "deg") or has(one, "pct")) and is_measure(other_unit):  # 20° is not 20 miles
+        if (has(one, "deg") or has(one, "pct")) and (is_measure(other_unit) or "rad" in other_unit):
+            # 20° is neither 20 miles nor 20 radians
             return False
     if gold_unit or pred_unit:
         scale = factor(gold_unit, pred_unit)

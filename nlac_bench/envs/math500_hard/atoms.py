@@ -20,6 +20,7 @@ MARKS = names(
     "overline bar vec hat widehat tilde widetilde overrightarrow overleftarrow overleftrightarrow "
     "dot ddot overarc wideparen mathring underbrace overbrace boxed"
 )
+_FIGURES = {"angle": "angle", "measuredangle": "angle", "triangle": "triangle"}
 _ARROWS = {"vec": "vec", "overrightarrow": "vec", "overleftarrow": "overleftarrow"}
 BIG = names("sum prod int iint iiint oint lim bigcup bigcap limsup liminf")
 FENCES = {"lfloor": ("rfloor", "floor"), "lceil": ("rceil", "ceil"), "lvert": ("rvert", "abs"),
@@ -31,6 +32,7 @@ CONSTRUCTS = names(
 )
 _OPEN = {"(": (")", "]"), "[": ("]", ")"), "{": ("}",), "\\{": ("\\}",), "langle": ("rangle",),
          "lbrace": ("rbrace",), "lbrack": ("rbrack",)}  # fmt: skip
+REALS = "mathbb sym:R()"
 _SET = ("{", "\\{", "lbrace")
 _MATRICES = frozenset(["matrix", "pmatrix", "bmatrix", "Bmatrix", "smallmatrix", "array"])
 _SINGLE_LETTER = re.compile(r"\(?\s*([A-Za-z])\s*\)?\s*\.?")
@@ -202,6 +204,8 @@ class Atoms:
         if opener in _SET:
             if len(items) == 1 and opener == "{" and not separated:
                 return items[0]
+            if items and (condition := without_name(items[0])) is not None:
+                return condition if len(items) == 1 else Node("list", (condition, *items[1:]))
             return Node("set", tuple(items))
         if not items:
             raise Unreadable("empty brackets")
@@ -260,6 +264,8 @@ class Atoms:
             return Node("set")
         if name == "mathbb":
             return Node("sym", value=f"mathbb {key(self.group())}")
+        if name in _FIGURES and (figure := self.figure(name)) is not None:
+            return figure
         if name in SYMBOLS:
             return Node("sym", value=name.removeprefix("var"))
         if name in MARKS:
@@ -271,6 +277,16 @@ class Atoms:
         if name in TEXT_COMMANDS:  # {\bf 3}, \mathbf 3
             return self.factor()
         raise UnknownCommand(f"the command \\{name}")
+
+    def figure(self, name: str) -> Node | None:
+        """`\\angle ABC`, which is `\\angle CBA`, and `\\triangle ABC`, whatever the order of its corners."""
+        corners = ""
+        while self.kind() in ("letter", "word") and self.tokens[self.position].text.isupper():
+            corners += self.next().text
+        if not corners:
+            return None
+        corners = min(corners, corners[::-1]) if _FIGURES[name] == "angle" else "".join(sorted(corners))
+        return Node("opaque", (), f"{_FIGURES[name]} {corners}")
 
     def root(self, index: Node) -> Node:
         if self.kind() == "[":
@@ -365,6 +381,32 @@ def marked(mark: str, body: Node) -> Node:
     if mark in _ARROWS and body.op == "mul":
         return Node("opaque", (), " ".join([_ARROWS[mark], *(key(letter) for letter in body.args)]))
     return Node("opaque", (body,), _ARROWS.get(mark, mark))
+
+
+def without_name(first: Node) -> Node | None:
+    """The condition of `\\{x \\mid x > 2\\}` or `\\{x : x > 2\\}`, x real; None for other elements."""
+    if first.op != "rel":
+        return None
+    args, operators = list(first.args), list(first.value)
+    if operators[0] == "in":
+        name, (domain, *args), operators = args[0], args[1:], operators[1:]
+        reals = domain.args[0] if domain.op == "ratio" else domain
+        if reals != Node("sym", value=REALS):
+            return None
+        if domain.op == "ratio" and len(domain.args) == 2:
+            args.insert(0, domain.args[1])
+        elif operators and operators[0] == "mid":
+            operators = operators[1:]
+        else:
+            return None
+    elif operators[0] == "mid":
+        name, *args = args
+        operators = operators[1:]
+    elif args[0].op == "ratio" and len(args[0].args) == 2:
+        name, args[0] = args[0].args
+    else:
+        return None
+    return Node("rel", tuple(args), tuple(operators)) if name.op == "sym" and operators else None
 
 
 def mixed_number(whole: Node, fraction: Node) -> Node | None:

@@ -163,6 +163,8 @@ def proportional(first: Node, second: Node, *, positive: bool) -> bool:
         except Undefined:
             continue
         mp = evaluate.mp
+        if a == b == 0:
+            continue
         if a == 0 or b == 0 or evaluate.lost > _LEVELS[1] / 2:
             return False
         here = a / b

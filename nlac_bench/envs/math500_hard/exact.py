@@ -26,6 +26,8 @@ def rational(node: Node) -> Fraction | None:
         return node.value
     if op == "numeral":
         return numeral(*node.value)
+    if op == "opaque" and node.value == "mod":
+        return _residue(node)
     if op not in _EXACT:
         return None
     values = []
@@ -35,6 +37,13 @@ def rational(node: Node) -> Fraction | None:
             return None
         values.append(value)
     return _EXACT[op](node, values)
+
+
+def _residue(node: Node) -> Fraction | None:
+    values = [rational(arg) for arg in node.args]
+    if values[0] is None or not values[1]:
+        return None
+    return values[0] % values[1]
 
 
 def numeral(digits: str, base: int) -> Fraction | None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from nlac_bench.envs.math500_hard.atoms import REALS
 from nlac_bench.envs.math500_hard.exact import Undefined
 from nlac_bench.envs.math500_hard.labels import is_constant
 from nlac_bench.envs.math500_hard.nodes import Node
@@ -13,7 +14,6 @@ ORDER = frozenset(FLIPPED)
 MAX_PIECES = 200
 _INFINITY = Node("const", value="oo")
 _MINUS_INFINITY = Node("neg", (_INFINITY,))
-_REALS = "mathbb sym:R()"
 
 
 def interval(node: Node) -> Node | None:
@@ -22,7 +22,7 @@ def interval(node: Node) -> Node | None:
         return node
     if node.op == "set" and len(node.args) == 1:
         return Node("tuple", (node.args[0], node.args[0]), "[]")
-    if node.op == "sym" and node.value == _REALS:
+    if node.op == "sym" and node.value == REALS:
         return Node("tuple", (_MINUS_INFINITY, _INFINITY), "()")
     if node.op != "rel" or not set(node.value) <= ORDER or len(node.value) > 2:
         return None
@@ -107,7 +107,7 @@ def _pieces(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
     if node.op == "list" and is_condition(node):
         return _conditions(node, evaluate)
     if (
-        node.op == "rel" and set(node.value) <= ORDER and (inside := _opposite(node)) is not None
+        node.op == "rel" and set(node.value) <= ORDER | {"!="} and (inside := _opposite(node)) is not None
     ):  # |x| > 1 is where |x| <= 1 is not
         within = _pieces(inside, evaluate)
         return None if within is None else _outside(_merged(within))
@@ -123,6 +123,9 @@ def _pieces(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
 
 
 def _opposite(relation: Node) -> Node | None:
+    if relation.value == ("!=",):
+        sides = relation.args if relation.args[0].op == "sym" else relation.args[::-1]
+        return Node("set", sides[1:]) if sides[0].op == "sym" and is_constant(sides[1]) else None
     if relation.value[0][0] == "<":
         relation = Node("rel", relation.args[::-1], tuple(FLIPPED[o] for o in relation.value[::-1]))
     left = relation.args[0]

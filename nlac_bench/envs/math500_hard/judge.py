@@ -23,9 +23,10 @@ _SPACED_GROUPS = re.compile(r"[-+]?\d{1,3}(?:,~\d{3})+", re.ASCII)
 _TEXT_OR_SPACE = re.compile(r"\\(?:text|mbox|mathrm)\s*\{([^{}]*)\}|\s")
 _WORDY = re.compile(r"[^\W\d_]{3,}")
 _CHOICE = re.compile(r"\(?([A-H])\)?[).:] \S.*|\(([A-H])\)(?: -?)?[A-Za-z0-9\\$].*")
+_OPTION = re.compile(r"\A(?:\\text\s*\{)?\s*(?:option|choice)\s+\(?([A-H])\)?\s*\}?\Z", re.IGNORECASE)
 _WORDS = re.compile(r"(?:[^\W_]|[\s,.;:!?'{}()~]|(?<=[^\W\d_])-(?=[^\W\d_]))+")
 # Constructs that the parser only recognises by their spelling; their value is math-verify's to find.
-_SYMBOLIC = names("int iint iiint oint lim mod")
+_SYMBOLIC = names("int iint iiint oint lim")
 _SERIES = names("sum prod")
 _PROVEN = "equal"
 
@@ -130,6 +131,7 @@ def _compare(gold: str, pred: str) -> Verdict:
         f"\\text{{({letter})}}",
     ):
         return True, "the letter chosen"
+    gold, pred = _OPTION.sub(r"\1", gold), _OPTION.sub(r"\1", pred)
     clocks = [_clock(text) for text in (gold, pred)]
     if clocks[0] is not None and clocks[1] is not None:
         return (True, _PROVEN) if clocks[0] == clocks[1] else (False, "another time of day")

@@ -3,8 +3,9 @@
 import re
 from fractions import Fraction
 
-from nlac_bench.envs.math500_hard.nodes import Node, names, num, symbols
+from nlac_bench.envs.math500_hard.nodes import Node, literal, names, num, symbols
 from nlac_bench.envs.math500_hard.normalize import NUMBER_WORDS, words
+from nlac_bench.envs.math500_hard.units import factor, is_measure
 
 # Texts that change what is said, so they are never dropped as a label.
 _MEANINGFUL = names(
@@ -20,6 +21,7 @@ _SCALES = {
     "trillion": 10**12,
     "dozen": 12,
 }
+_SCALED_NUMBER = re.compile(rf"(\d{{1,9}}) ({'|'.join(_SCALES)})", re.ASCII)
 _POWER_OF_UNIT = re.compile(r"(?<=[a-z]) (?:squared|cubed)\b")  # \text{ meters squared}
 _NOTHING = frozenset(
     ("no solution", "no solutions", "no real solutions", "none", "empty set", "the empty set")
@@ -33,6 +35,8 @@ def plain(node: Node) -> Node:
         said = words(node.value)
         if said in NUMBER_WORDS:
             return num(NUMBER_WORDS[said])
+        if scaled_number := _SCALED_NUMBER.fullmatch(said):
+            return num(Fraction(scaled_number[1]) * _SCALES[scaled_number[2]])
         if said in _NOTHING:
             return Node("set")
         if said in ("infinity", "positive infinity"):
@@ -41,6 +45,8 @@ def plain(node: Node) -> Node:
             return Node("neg", (Node("const", value="oo"),))
         if said in _REALS:
             return Node("sym", value="mathbb sym:R()")
+    if node.op == "rel" and node.value == ("equiv",) and is_name(node.args[0]):  # x \equiv 3 \pmod 7
+        return node.args[1]
     if node.op == "mul" and [arg.op for arg in node.args] == ["sym", "tuple"]:  # the point M(-2, 1)
         return node.args[1]
     return node
@@ -48,7 +54,7 @@ def plain(node: Node) -> Node:
 
 def split_unit(node: Node) -> tuple[Node, str] | None:
     """A value and the text that goes with it, `40` and `feet`; None where a text says more than a unit."""
-    parts = _split(node)
+    parts = _compound(node) or _split(node)
     if parts is None:
         return None
     value, labels = parts
@@ -63,12 +69,27 @@ def split_unit(node: Node) -> tuple[Node, str] | None:
     return value, text
 
 
+def _compound(node: Node) -> tuple[Node | None, list[str]] | None:
+    """`2 \\text{ hours } 30 \\text{ minutes}` in the last of its units; None for anything else."""
+    numbers, units = node.args[::2], node.args[1::2]
+    if node.op != "mul" or len(units) < 2 or len(numbers) != len(units):
+        return None
+    if any(n.op != "num" for n in numbers) or any(u.op != "text" or not is_measure(u.value) for u in units):
+        return None
+    last = units[-1].value
+    sizes = [factor(last, unit.value) for unit in units]
+    if None in sizes:
+        return None
+    terms = [Node("mul", (n, num(size))) for n, size in zip(numbers, sizes, strict=True) if size is not None]
+    return Node("add", tuple(terms)), [last]
+
+
 def _split(node: Node) -> tuple[Node | None, list[str]] | None:
     if node.op == "text":
         return None, [node.value]
     if node.op == "pow" and node.args[0].op == "text":
-        exponent = node.args[1].value if node.args[1].op == "num" else ""
-        return None, [f"{node.args[0].value}^{exponent}"]
+        exponent = literal(node.args[1])
+        return None, [f"{node.args[0].value}^{exponent}" if exponent is not None else node.args[0].value]
     if node.op in ("neg", "pct", "deg", "pm"):
         inner = _split(node.args[0])
         if inner is None or inner[0] is None:
@@ -132,7 +153,9 @@ def is_name(node: Node) -> bool:
     if node.op in ("sym", "text") or (node.op == "const" and node.value in ("e", "i")):
         return True
     if node.op == "opaque":
-        return node.value.startswith("call ") or (bool(node.args) and all(is_name(arg) for arg in node.args))
+        return node.value.startswith(("call ", "angle ", "triangle ")) or (
+            bool(node.args) and all(is_name(arg) for arg in node.args)
+        )
     if node.op == "pow":  # the inverse f^{-1}(x)
         return node.args[0].op == "sym" and node.args[0].value in ("f", "g", "h")
     if node.op in ("mul", "div", "ratio", "tuple", "fn", "deg"):
@@ -144,5 +167,5 @@ def is_constant(node: Node) -> bool:
     return not symbols(node)
 
 
-def scaled(node: Node, factor: Fraction) -> Node:
-    return node if factor == 1 else Node("mul", (node, num(factor)))
+def scaled(node: Node, size: Fraction) -> Node:
+    return node if size == 1 else Node("mul", (node, num(size)))

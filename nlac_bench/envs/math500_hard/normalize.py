@@ -163,6 +163,7 @@ def normalize(text: str) -> str:
 
 WRAPPER = re.compile(r"\\(?:text|mbox|mathrm|textbf|textit|textrm|mathbf|emph|operatorname)\b\s*")
 _ARTICLE = re.compile(r"^(?:the|an?) (?=\S)")
+_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")  # June 20th
 _WORD_NOISE = re.compile(r"[{}()\[\].!?*\\\"'“”]")
 _COUNTING = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
@@ -174,5 +175,5 @@ NUMBER_WORDS = {word: value for value, word in enumerate(_COUNTING.split())}
 def words(text: str) -> str:
     """A text answer, ready to be compared: lower case, without wrappers, punctuation and articles."""
     plain = _WORD_NOISE.sub("", WRAPPER.sub(" ", text)).replace("-", " ").replace("~", " ")
-    plain = _SPACES.sub(" ", plain).strip(" ,;:").casefold()
+    plain = _ORDINAL.sub("", _SPACES.sub(" ", plain)).strip(" ,;:").casefold()
     return _ARTICLE.sub("", plain)

@@ -73,7 +73,7 @@ def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: 
 
     if relation.value == ("in",):
         return agrees(relation.args[1])
-    if set(relation.value) <= ORDER:
+    if set(relation.value) <= ORDER | {"!="}:
         span = interval(relation)
         if value.op not in ("tuple", "union"):
             return False
@@ -104,8 +104,7 @@ def _same_relations(gold: Node, pred: Node, same_answer: Same) -> bool:
         return True
     if ("in",) in (gold.value, pred.value):
         named, other = (gold, pred) if gold.value == ("in",) else (pred, gold)
-        span = interval(other)
-        return span is not None and named.args[0].op == "sym" and same_answer(named.args[1], span)
+        return named.args[0].op == "sym" and _same_pieces(other, named.args[1], same_answer)
     gold_span, pred_span = interval(gold), interval(pred)
     if gold_span is None or pred_span is None or symbols(gold) != symbols(pred):
         return False

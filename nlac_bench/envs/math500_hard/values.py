@@ -120,12 +120,14 @@ class Evaluator:
     def _pick(self, name: str) -> Any:
         """The value of a free symbol: 0.5 to 2.5 at points 0, 3, 6 …, negative at point 1, else either.
 
-        From point WIDE on a symbol may also be ten or a hundred times as large or a tenth as small.
+        From point WIDE on a symbol may also be ten or a hundred times as large, a tenth as small, or whole.
         """
         seed = hashlib.blake2b(f"{name}|{self.point}".encode(), digest_size=16).digest()
         size = self.mp.mpf(int.from_bytes(seed, "big")) / 2**127 + self.mp.mpf(1) / 2
         if self.point >= WIDE:
             size = size * (1, 10, 100, self.mp.mpf(1) / 10)[seed[1] % 4]
+            if self.point % 4 == 0:  # floor and ceiling differ from one another at whole numbers
+                size = self.mp.ceil(size)
         return -size if self.point == 1 or (self.point % 3 and seed[0] & 1) else size
 
     def _pow(self, node: Node) -> Any:
