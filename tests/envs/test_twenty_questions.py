@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 import nlac_bench  # noqa: F401  (registers the ids)
 from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv
+from nlac_bench.envs.twenty_questions.sentence import find_question
+from nlac_bench.envs.twenty_questions.world import embedded_world
 from nlac_bench.errors import UnknownIdError
 
 ENV_ID = "nlac_bench/TwentyQuestions-v0"
@@ -136,6 +138,21 @@ def test_mentions_that_do_not_win(question: str) -> None:
     env = playing("violin")
     _, _, ended, _, _ = env.step(question)
     assert not ended
+
+
+@pytest.mark.parametrize(
+    "frame",
+    ["Is it a {}?", "is it an {}", "Is the object some {}?", "Could it be the {}?", "Is it a kind of {}?",
+     "My final guess: a {}?", "It's a {}, isn't it?", "Is it a {}, then?", "Are you thinking of a {}?"],
+)  # fmt: skip
+def test_every_object_can_be_guessed_by_each_of_its_names(frame: str) -> None:
+    """Also with an odd article: "Is it a headphones?"."""
+    world = embedded_world()
+    for i, name in enumerate(world.names):
+        for called in (name, *world.kb.aliases[i]):
+            formula = world.read(find_question(frame.format(called)).words)
+            assert world.guessed(formula) == {i}, called
+            assert world.truth_of(formula)[i] == 1, called
 
 
 def test_orange_the_colour_is_no_guess() -> None:

@@ -36,6 +36,9 @@ class Being(Core, ABC):
         simple = self.adjective(words) or self.comparisons.read(words)
         if simple is not None:
             return simple
+        named = self.noun(words)  # "is it washing machine" is not "is it washing"
+        if named is not None:
+            return named
         condition = clauses.condition(words)
         found = self.be(words[:condition]) if condition else None
         if found is not None:

@@ -114,13 +114,14 @@ def normal_form(words: Words) -> tuple[Words, bool]:
     asks, word for word, for the opposite. A tag ("it is alive, isn't it") never turns the answer round.
     """
     sentence = re.sub(r"^(?:and|so|or) ", "", " ".join(words)).strip(" ,")
+    sentence = re.sub(r"[ ,]+(?:then|instead|though|maybe|after all)$", "", sentence)
     if sentence.split(" ", 1)[0] in _BE | _DO:
         sentence = re.sub(r"[ ,]+(?:right|correct|yes|yeah|or no|or not|no)$", "", sentence)
     else:
         stripped = _TAG.sub("", sentence).strip(" ,")
         if stripped != sentence and stripped:
             if re.search(r"\b(?:it|you|they)$", sentence):
-                stripped = re.sub(r"\b(?:not|n't) ?", "", stripped, count=1)
+                stripped = re.sub(r"\b(?:not|n't)\b ?", "", stripped, count=1)
             sentence = stripped
     sentence = re.sub(rf"^({_ASKING}) n't ", r"\1 ", sentence)
     for _ in range(4):

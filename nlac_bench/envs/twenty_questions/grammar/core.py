@@ -53,6 +53,10 @@ class Core(ABC):
         """ "A large animal with four legs"."""
 
     @abstractmethod
+    def noun(self, words: Words) -> Formula | None:
+        """A noun by itself, with or without its article."""
+
+    @abstractmethod
     def post(self, words: Words) -> Formula | None:
         """What follows a noun: "that flies", "with a handle", "in the kitchen", "to sit on"."""
 

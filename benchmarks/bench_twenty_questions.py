@@ -1,0 +1,87 @@
+"""Speed of twenty_questions: opening a world, resets, steps, reading a new question, whole oracle episodes.
+
+pytest benchmarks/bench_twenty_questions.py --benchmark-only
+The official objects are measured where NLAC_BENCH_DATA names the folder with the public data.
+"""
+
+import itertools
+import os
+from typing import Any
+
+import pytest
+
+from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv
+from nlac_bench.envs.twenty_questions.knowledge import embedded
+from nlac_bench.envs.twenty_questions.official import official_world
+from nlac_bench.envs.twenty_questions.sentence import find_question
+from nlac_bench.envs.twenty_questions.world import embedded_world
+
+QUESTIONS = (
+    "Is it alive?",
+    "Is it an animal that lives in Africa?",
+    "Is it made of wood or metal?",
+    "Would you find it in a kitchen?",
+    "Is it bigger than a breadbox?",
+    "Okay. Based on that, is it something that people wear on their head?",
+)
+
+needs_data = pytest.mark.skipif("NLAC_BENCH_DATA" not in os.environ, reason="NLAC_BENCH_DATA is not set")
+DATA = ("embedded", pytest.param("official", marks=needs_data))
+
+
+def test_open_the_knowledge_base(benchmark: Any) -> None:
+    """Reading the package's files and deciding every cell."""
+    benchmark.pedantic(embedded.__wrapped__, rounds=5)
+
+
+@needs_data
+def test_open_the_official_objects(benchmark: Any) -> None:
+    """Reading the 1,823 words and their ancestors, and closing what is known under the rules."""
+    benchmark.pedantic(lambda: official_world.__wrapped__("official"), rounds=5)
+
+
+def test_read_a_new_question(benchmark: Any) -> None:
+    """Finding and parsing a question that the parser has not seen before."""
+    world, turn = embedded_world(), itertools.cycle(QUESTIONS)
+
+    def read() -> None:
+        world.parser.read(find_question(next(turn)).words)
+
+    benchmark(read)
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_reset(benchmark: Any, data: str) -> None:
+    """A new game."""
+    env = TwentyQuestionsEnv(data=data)
+    benchmark(env.reset)
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_step(benchmark: Any, data: str) -> None:
+    """A question, its answer and the reward; a new game after twenty."""
+    env = TwentyQuestionsEnv(data=data)
+    env.reset(seed=0)
+    turn = itertools.cycle(QUESTIONS)
+
+    def step() -> None:
+        if env.step(next(turn))[2]:
+            env.reset()
+
+    benchmark(step)
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_oracle_episode(benchmark: Any, data: str) -> None:
+    """A game of the information-theoretic player, first question to last."""
+    env = TwentyQuestionsEnv(data=data)
+    turn = itertools.cycle(env.task_ids)
+
+    def episode() -> None:
+        env.reset(options={"task_id": next(turn)})
+        ended = False
+        while not ended:
+            ended = env.step(env.oracle_action())[2]
+
+    episode()  # the player's table of questions is made once
+    benchmark.pedantic(episode, rounds=50)
