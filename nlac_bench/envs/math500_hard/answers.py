@@ -13,7 +13,7 @@ from nlac_bench.envs.math500_hard.labels import has, plain, scaled, split_unit, 
 from nlac_bench.envs.math500_hard.matrices import as_matrix, has_matrix
 from nlac_bench.envs.math500_hard.nodes import Node, TooComplex, key, literal
 from nlac_bench.envs.math500_hard.normalize import words
-from nlac_bench.envs.math500_hard.units import factor, is_measure
+from nlac_bench.envs.math500_hard.units import factor, says_what
 
 MAX_UNMATCHED = 60
 """Elements of two lists that are compared all with all, once those that are alike at sight are set aside."""
@@ -240,8 +240,7 @@ def _same_values(gold: Node, pred: Node) -> bool:
     if gold.op == pred.op == "opaque" and gold.value == pred.value == "mod":
         return same(gold.args[1], pred.args[1]) and equal_values(gold, pred)
     for one, other_unit in ((gold, pred_unit), (pred, gold_unit)):
-        if (has(one, "deg") or has(one, "pct")) and (is_measure(other_unit) or "rad" in other_unit):
-            # 20° is neither 20 miles nor 20 radians
+        if (has(one, "deg") or has(one, "pct")) and says_what(other_unit):  # 20° is not 20 miles
             return False
     if gold_unit or pred_unit:
         scale = factor(gold_unit, pred_unit)

@@ -163,9 +163,9 @@ def proportional(first: Node, second: Node, *, positive: bool) -> bool:
         except Undefined:
             continue
         mp = evaluate.mp
-        if a == b == 0:
+        if a == b == 0 or evaluate.lost > _LEVELS[1] / 2:
             continue
-        if a == 0 or b == 0 or evaluate.lost > _LEVELS[1] / 2:
+        if a == 0 or b == 0:
             return False
         here = a / b
         if ratio is None:

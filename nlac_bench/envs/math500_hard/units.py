@@ -35,9 +35,7 @@ _SIZES = {
 }
 _RATES = {"mph": "mi / h", "kph": "km / h", "kmph": "km / h"}
 # Words beside a number that name no kind of thing, so they go with any unit.
-_NEUTRAL = names(
-    "unit number integer value solution answer total way about approximately exactly the a an of"
-)
+_NEUTRAL = names("unit number answer total about approximately exactly the a an of")
 _LABELS = names(
     "mph kph kmph acre hectare degree unit radian rad euro way student people person point digit "
     "integer number value solution time square sq cubic cu dozen piece ticket ball page apple "
@@ -82,6 +80,12 @@ def is_measure(unit: str) -> bool:
     return bool(_read(unit).dimensions)
 
 
+def says_what(unit: str) -> bool:
+    """Whether a unit text is a measure or names what is counted: `miles`, `edges`, not just `units`."""
+    found = _read(unit)
+    return bool(found.dimensions or found.things)
+
+
 def _read(unit: str) -> _Unit:
     for word, rate in _RATES.items():
         unit = re.sub(rf"\b{word}\b", rate, unit, flags=re.IGNORECASE)
@@ -124,8 +128,10 @@ def factor(gold: str, pred: str) -> Fraction | None:
         return Fraction(1)
     left, right = _read(gold), _read(pred)
     if not left.dimensions or not right.dimensions:
-        if 1 < left.power != right.power > 1:
-            return None
+        if left.power != right.power and (
+            min(left.power, right.power) > 1 or left.dimensions or right.dimensions
+        ):
+            return None  # square units are no days
         counted = right.things if left.dimensions else left.things if right.dimensions else ()
         return None if counted else Fraction(1)
     if left.dimensions != right.dimensions:
