@@ -4,7 +4,7 @@ from abc import ABC
 
 from nlac_bench.envs.twenty_questions.formula import Attr, Formula
 from nlac_bench.envs.twenty_questions.grammar import clauses
-from nlac_bench.envs.twenty_questions.grammar.core import Core, Words
+from nlac_bench.envs.twenty_questions.grammar.core import Core, Words, negation
 from nlac_bench.envs.twenty_questions.grammar.function_words import PROPERTY_NOUNS
 
 
@@ -23,6 +23,8 @@ class Being(Core, ABC):
             return Attr("person")
         if words[0] in ("about", "around", "roughly", "approximately") and words[1:4] == ("a", "size", "of"):
             words = words[1:]
+        if words[0] == "neither" and "nor" in words:
+            return negation(self.be(tuple("or" if w == "nor" else w for w in words[1:])))
         if words[0] in ("a", "its"):
             return self._with_article(words)
         if words[0] in ("partly", "partially") and words[1:2] == ("made",):
@@ -30,7 +32,11 @@ class Being(Core, ABC):
         if words[0] == "worth":
             return self.adjective(words) or self.comparisons.costs(words[1:])
         if words[:2] == ("known", "for"):
-            return self.adjective(words) or self.be(words[3:] if words[2:3] == ("being",) else words[2:])
+            return (
+                self.adjective(words)
+                or self.be(words[3:] if words[2:3] == ("being",) else words[2:])
+                or self.have(words[2:])
+            )
         if "enough" in words:
             return self._enough(words)
         simple = self.adjective(words) or self.comparisons.read(words)

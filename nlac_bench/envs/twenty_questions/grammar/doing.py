@@ -2,7 +2,7 @@
 
 from abc import ABC
 
-from nlac_bench.envs.twenty_questions.formula import Const, Formula, Unknown, conjunction
+from nlac_bench.envs.twenty_questions.formula import Const, Formula, Or, Unknown, conjunction
 from nlac_bench.envs.twenty_questions.grammar import clauses
 from nlac_bench.envs.twenty_questions.grammar.core import Core, Words, negation
 from nlac_bench.envs.twenty_questions.grammar.function_words import (
@@ -123,7 +123,7 @@ class Doing(Core, ABC):
         if verb == "belong" and rest[:2] == ("to", "a") and rest[-1] in KINDS_OF_GROUP:
             return self.noun_phrase(rest[1:]) or self.noun_phrase(rest[1:-1])
         found = self.place(rest) if verb in TO_LIVE else None
-        if found is None and verb in ("fit", "go") and rest[0] in ("in", "through", "under"):
+        if found is None and verb == "fit" and rest[0] in ("in", "through", "under"):
             found = self.comparisons.fits(rest[1:])
         return found
 
@@ -246,5 +246,8 @@ class Doing(Core, ABC):
             if verb_key(rest[0]) in TO_OWN and set(rest[1:]) <= {"it", "one"}:
                 return who
             what = self.you(rest)
-            return None if what is None else conjunction(who, what)
+            if what is None:
+                return None
+            mainly = Or((who, Unknown(" ".join(words[:k]))))  # "kids use it" says not that kids mainly do
+            return conjunction(mainly, what)
         return self.splits(words, self.place, lambda w: Const(True) if w in _HAVING_ONE else None)

@@ -23,6 +23,7 @@ from nlac_bench.envs.twenty_questions.words import noun_key, verb_key, word_set
 
 _COMPLEMENT_STARTS = word_set("that with without used made for to in on at you from by found kept worn")
 _TURNS = word_set("or and , not n't no without than but except neither nor rather instead only fake")
+_TOO_GENERAL = GENERIC | word_set("device gadget machine accessory supply tool instrument container unit")
 _EXCEPTIONS = (("other", "than"), ("besides", ""), ("excluding", ""), ("except", "for"), ("and", "not"))
 _NO_MODIFIERS = PREPOSITIONS | {"of", "out"}
 _NEVER_HIDDEN = (Attr("person"), Attr("abstract"))
@@ -91,7 +92,7 @@ class Nouns(Core, ABC):
 
         Words that would turn the noun round or set something beside it are understood or nothing is.
         """
-        if _TURNS & set(words):
+        if _TURNS & set(words) or words[-1] in _TOO_GENERAL:
             return None
         for k in range(1, len(words)):
             if words[k] in _COMPLEMENT_STARTS:
