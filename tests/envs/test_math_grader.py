@@ -2,6 +2,7 @@
 
 import pytest
 
+from nlac_bench.envs.math500_hard import symbolic
 from nlac_bench.envs.math500_hard.extract import boxed, extract
 from nlac_bench.envs.math500_hard.judge import check
 
@@ -119,6 +120,28 @@ def test_an_answer_is_itself_in_any_wrapping(gold: str, pred: str) -> None:
             rf"First \boxed{{77}}. But \[\boxed{{{answer}}}\] holds.",
         ):
             assert check(answer, text)[0] is True, text
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "reason"),
+    [
+        ("x", r"\int_0^1 " + "(" * 30 + "x" + ")" * 30 + " dx", "levels of brackets"),
+        (r"\int_0^1 x dx", r"\int_0^1 " + "x+" * 800 + "x dx", "characters"),
+        (r"\foo{3}", "3", "does not read the gold answer"),
+    ],
+)
+def test_what_computer_algebra_cannot_settle_is_ungraded(gold: str, pred: str, reason: str) -> None:
+    correct, why = check(gold, pred)
+    assert correct is None and why.startswith("ungraded: ") and reason in why
+
+
+def test_an_error_of_computer_algebra_is_ungraded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(text: str) -> None:
+        raise ZeroDivisionError(f"no {text}")
+
+    monkeypatch.setattr(symbolic, "_parse", broken)
+    correct, why = check("1", r"\int_0^1 2x dx")
+    assert correct is None and "ZeroDivisionError" in why
 
 
 def test_nothing_is_right_without_a_gold_answer() -> None:
