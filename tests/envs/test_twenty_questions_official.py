@@ -11,6 +11,7 @@ import pytest
 
 from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv
 from nlac_bench.envs.twenty_questions.implications import contradictions
+from nlac_bench.envs.twenty_questions.official import COUNTED_KINDS
 from nlac_bench.envs.twenty_questions.sentence import find_question
 from nlac_bench.envs.twenty_questions.world import embedded_world
 from nlac_bench.errors import DataError
@@ -80,7 +81,10 @@ def test_official_answers(official: TwentyQuestionsEnv, word: str, question: str
 
 @pytest.mark.official
 def test_the_list_about_official_objects(official: TwentyQuestionsEnv) -> None:
-    """Broad questions about words that are no embedded objects; 75 % right and none wrong at first sight."""
+    """Broad questions, mostly about words that are no embedded objects, in two batches.
+
+    At first sight 75 and 79 % were right, none and 2.2 % wrong; both have been used to improve it since.
+    """
     world = official.world
     rows = [json.loads(line) for line in (LISTS / "questions_official.jsonl").read_text().splitlines()]
     right = wrong = total = 0
@@ -91,9 +95,9 @@ def test_the_list_about_official_objects(official: TwentyQuestionsEnv) -> None:
             right += expected in senses  # a homograph's question is about one of its senses
             wrong += all(value == -expected for value in senses)
             total += 1
-    assert total >= 270
-    assert right / total >= 0.95
-    assert wrong == 0
+    assert total >= 450
+    assert right / total >= 0.9
+    assert wrong / total <= 0.005
 
 
 @pytest.mark.official
@@ -102,6 +106,35 @@ def test_what_is_said_of_official_objects_obeys_the_rules(official: TwentyQuesti
     assert (kb.cells[: len(embedded_world().kb.attributes)] != 0).mean() > 0.5
     broken = contradictions(kb.cells, kb.row, kb.names)
     assert len({line.split(":")[0] for line in broken}) <= 15  # THINGS and WordNet disagree on these words
+
+
+def test_parts_are_counted_as_those_of_the_embedded_objects() -> None:
+    kb = embedded_world().kb
+    for part, kind, number in COUNTED_KINDS:
+        having = (kb.cells[kb.row[kb.count_attributes[part]]] > 0) & (kb.cells[kb.row[kind]] > 0)
+        assert having.any()
+        assert (kb.counts[part][:, having] == number).all(), (part, kind)
+
+
+@pytest.mark.official
+@pytest.mark.parametrize(
+    ("word", "question", "value"),
+    [
+        ("bagel", "Is it something you can eat?", 1),
+        ("beaver", "Does it have four legs?", 1),
+        ("moth", "Does it have more than four legs?", 1),
+        ("anvil", "Does it have four wheels?", 0),
+        ("bagel", "Does it have four legs?", -1),
+        ("anvil", "Is it an object?", 1),
+        ("giraffe", "Is it known for its long neck?", 1),
+    ],
+)
+def test_questions_about_things_parts_and_numbers(
+    official: TwentyQuestionsEnv, word: str, question: str, value: int
+) -> None:
+    world = official.world
+    truth = world.truth_of(world.read(find_question(question).words))
+    assert truth[world.names.index(word)] == value
 
 
 @pytest.mark.official

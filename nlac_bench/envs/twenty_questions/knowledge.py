@@ -52,6 +52,7 @@ class KnowledgeBase:
     measures: Mapping[str, np.ndarray]
     counts: Mapping[str, np.ndarray]
     count_words: Mapping[tuple[str, ...], str]
+    count_attributes: Mapping[str, str]
     references: Mapping[tuple[str, ...], tuple[float, float, float]]
     foreign: frozenset[tuple[str, ...]]
     categories: tuple[frozenset[str], ...]
@@ -113,6 +114,7 @@ def embedded() -> KnowledgeBase:
         measures={**{k: measures[k] for k in ("length", "weight", "price")}, "height": height},
         counts=counts,
         count_words=count_words,
+        count_attributes={part: entry["attribute"] for part, entry in numbers["counts"].items()},
         references={phrase_key(k): (float(a), float(b), float(c))
                     for k, (a, b, c) in numbers["references"].items()},
         foreign=frozenset(phrase_key(line) for line in _lines(text["other_things.txt"])),

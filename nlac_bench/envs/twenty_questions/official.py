@@ -17,6 +17,7 @@ import numpy as np
 
 from nlac_bench.envs.datasets import Dataset, DataSource, open_dataset
 from nlac_bench.envs.twenty_questions.formula import Attr
+from nlac_bench.envs.twenty_questions.grammar.function_words import GENERIC, THINGS
 from nlac_bench.envs.twenty_questions.implications import close
 from nlac_bench.envs.twenty_questions.knowledge import KB, Attribute, KnowledgeBase, embedded, phrase_key
 from nlac_bench.envs.twenty_questions.lexicon import Lexicon, embedded_lexicon, name_key
@@ -110,6 +111,8 @@ def _build(things: list[dict[str, str]], senses: dict[str, Any], data: str, sha2
     for lemma, mask in (*ancestors.items(), *categories.items()):
         value = np.where(mask, 1, np.where(has_sense, -1, 0)).astype(np.int8)
         key = phrase_key(lemma)
+        if set(key) <= GENERIC | THINGS:
+            continue  # WordNet's "thing" is a narrow class; in a question everything is one
         more_nouns[key] = np.maximum(more_nouns[key], value) if key in more_nouns else value
     aliases = _aliases(things, senses)
     kb = KnowledgeBase(
@@ -120,8 +123,9 @@ def _build(things: list[dict[str, str]], senses: dict[str, Any], data: str, sha2
         cells=cells,
         size_rank=_taken(base.size_rank, same, n),
         measures={k: _taken(v, same, n) for k, v in base.measures.items()},
-        counts={k: _taken(v, same, n) for k, v in base.counts.items()},
+        counts=_counts(base, cells, same),
         count_words=base.count_words,
+        count_attributes=base.count_attributes,
         references=base.references,
         foreign=base.foreign,
         categories=tuple(frozenset() for _ in words),
@@ -251,10 +255,33 @@ def _easy(base: KnowledgeBase, words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(chosen)
 
 
+COUNTED_KINDS = (
+    ("legs", "hoofed_mammal", 4), ("legs", "canine", 4), ("legs", "feline", 4), ("legs", "rodent", 4),
+    ("legs", "bird", 2), ("legs", "insect", 6), ("legs", "arachnid", 8),
+    ("wings", "bird", 2), ("eyes", "vertebrate", 2),
+)  # fmt: skip
+"""How many of a part all objects with an attribute have, which a test holds to the embedded objects."""
+
+
+def _counts(base: KnowledgeBase, cells: np.ndarray, same: dict[int, int]) -> dict[str, np.ndarray]:
+    """Bounds on the number of parts, ``[2, objects]``: none, or its kind's number, or one and more."""
+    counts = {}
+    for part, attribute in base.count_attributes.items():
+        has = cells[base.row[attribute]]
+        bounds = np.where(has == 0, np.nan, np.where(has > 0, [[1.0], [np.inf]], 0.0))
+        for kind_part, kind, number in COUNTED_KINDS:
+            if kind_part == part:
+                bounds[:, (has > 0) & (cells[base.row[kind]] > 0)] = number
+        for i, j in same.items():
+            bounds[:, i] = base.counts[part][:, j]
+        counts[part] = bounds
+    return counts
+
+
 def _taken(values: np.ndarray, same: dict[int, int], n: int) -> np.ndarray:
-    taken = np.full((*values.shape[:-1], n), np.nan)
+    taken = np.full(n, np.nan)
     for i, j in same.items():
-        taken[..., i] = values[..., j]
+        taken[i] = values[j]
     return taken
 
 

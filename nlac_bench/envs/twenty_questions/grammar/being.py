@@ -32,11 +32,8 @@ class Being(Core, ABC):
         if words[0] == "worth":
             return self.adjective(words) or self.comparisons.costs(words[1:])
         if words[:2] == ("known", "for"):
-            return (
-                self.adjective(words)
-                or self.be(words[3:] if words[2:3] == ("being",) else words[2:])
-                or self.have(words[2:])
-            )
+            deed = words[3:] if words[2:3] == ("being",) else words[2:]
+            return self.adjective(words) or self.have(words[2:]) or self.be(deed)
         if "enough" in words:
             return self._enough(words)
         simple = self.adjective(words) or self.comparisons.read(words)
@@ -56,8 +53,12 @@ class Being(Core, ABC):
             or self.participle(words)
             or self.noun_phrase(words)
             or self.joined(words, self.be)
-            or self.splits(words, self.adjective, self.post)
+            or self.splits(words, self.adjective, self._after_adjective)
         )
+
+    def _after_adjective(self, words: Words) -> Formula | None:
+        """What may follow an adjective; "dangerous for children" is not dangerous and for children."""
+        return None if words[0] == "for" and self.user(words[1:]) is not None else self.post(words)
 
     def _with_article(self, words: Words) -> Formula | None:
         """ "A dog", "the size of a dog", "a bright colour"."""
