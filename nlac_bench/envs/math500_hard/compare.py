@@ -83,7 +83,7 @@ def _agree(gold: Node, pred: Node, point: int, confirm: bool, *, real: bool = Fa
         TooComplex: not settled at the highest precision.
     """
     for bits in _LEVELS:
-        mp, values, errors, dropped, all_real = None, [], [], False, True
+        mp, values, errors, dropped, all_real, scale = None, [], [], False, True, -math.inf
         for node in (gold, pred):
             evaluate = Evaluator(bits, point)
             mp = evaluate.mp
@@ -96,6 +96,7 @@ def _agree(gold: Node, pred: Node, point: int, confirm: bool, *, real: bool = Fa
             )
             errors.append(error + 32 if error > -math.inf else -math.inf)
             dropped |= evaluate.dropped
+            scale = max(scale, evaluate.scale)
             all_real &= evaluate.real
         assert mp is not None
         a, b = values
@@ -108,10 +109,12 @@ def _agree(gold: Node, pred: Node, point: int, confirm: bool, *, real: bool = Fa
         if gap > max(errors):
             return False
         largest = max((float(mp.mag(v)) for v in values if v != 0), default=-math.inf)
-        settled = max(errors) < largest - 96 or largest <= max(errors)
+        # The bounds grow with every operation, so beside them the values speak for themselves: they agree in
+        # half of all bits, or both vanish beside the numbers that they came from.
+        settled = max(errors) < largest - 96 or gap < largest - bits / 2 or largest < scale - bits / 2
         if settled and not dropped and (bits > _LEVELS[0] or not confirm):
             return True
-    raise TooComplex("terms of too different size")
+    raise TooComplex(f"not settled with {_LEVELS[-1]} bits")
 
 
 def _rounded(gold: Node, pred: Node) -> bool:
