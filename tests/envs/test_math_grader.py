@@ -71,9 +71,10 @@ DIFFERENT = [
     ("1/2006!", "1/2004!"), ("100000000001000000000", "100000000000000000000"), ("3^{2025}", "2^{2025}"),
     (r"\frac13", "0.333"), ("0.333", r"\frac13"), (r"\frac13", "0.333333333334"), (r"\pi", "3.14"),
     ("1", "1.0000000001"),
-     ("42", r"\max(" + ",".join(f"x+{n}" for n in range(800)) + ")"),
-    ("42", "+".join(f"|x-{n}|" for n in range(500))), 
-    ("1", "1+10^{-900}"), (r"\pi", r"\pi+10^{-900}"), ("0.5", "0.5%"), ("12", "12!"), ("0", "10^{-5000}"),
+    ("42", r"\max(" + ",".join(f"x+{n}" for n in range(800)) + ")"),
+    ("42", "+".join(f"|x-{n}|" for n in range(500))),
+    ("1", "1+10^{-900}"), ("1", "(x-x)+(y-y)+2"), ("0", "(x-x)+(y-y)+10^{-50}"),
+    (r"\pi", r"\pi+10^{-900}"), ("0.5", "0.5%"), ("12", "12!"), ("0", "10^{-5000}"),
     ("|x|", "x"), (r"\sqrt{x^2}", "x"), ("x+1", "y+1"), ("(-1)^n", "(-1)^{n+1}"), ("2-3i", "2+3i"),
     ("-6", "6"),
     ("1,234", "(1,234)"), ("12", "[1,2]"), ("12", "{1,2,3}"), ("2", "(0,)"), ("12", "1 2"), ("200", "10 20"),
@@ -136,11 +137,6 @@ def test_an_answer_is_itself_in_any_wrapping(gold: str, pred: str) -> None:
 def test_what_computer_algebra_cannot_settle_is_ungraded(gold: str, pred: str, reason: str) -> None:
     correct, why = check(gold, pred)
     assert correct is None and why.startswith("ungraded: ") and reason in why
-
-
-@pytest.mark.parametrize(("gold", "pred"), [("1", "(x-x)+(y-y)+2"), ("0", "(x-x)+(y-y)+10^{-50}")])
-def test_cancellation_beyond_the_precision_is_never_agreement(gold: str, pred: str) -> None:
-    assert check(gold, pred)[0] is not True
 
 
 def test_an_error_of_computer_algebra_is_ungraded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,6 +82,7 @@ def _agree(gold: Node, pred: Node, point: int, confirm: bool, *, real: bool = Fa
         Undefined: one has no value there.
         TooComplex: not settled at the highest precision.
     """
+    previous = None
     for bits in _LEVELS:
         mp, values, errors, dropped, all_real, scale = None, [], [], False, True, -math.inf
         for node in (gold, pred):
@@ -106,8 +107,9 @@ def _agree(gold: Node, pred: Node, point: int, confirm: bool, *, real: bool = Fa
             return None
         difference = a - b
         gap = float(mp.mag(difference)) if difference != 0 else -math.inf
-        if gap > max(errors):
-            return False
+        if gap > max(errors) or (previous is not None and math.isfinite(gap) and abs(gap - previous) < 2):
+            return False  # the second: what is only noise would shrink with more bits
+        previous = gap
         largest = max((float(mp.mag(v)) for v in values if v != 0), default=-math.inf)
         # The bounds grow with every operation, so beside them the values speak for themselves: they agree in
         # half of all bits, or both vanish beside the numbers that they came from.
