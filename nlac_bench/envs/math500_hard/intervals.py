@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from nlac_bench.envs.math500_hard.atoms import REALS
 from nlac_bench.envs.math500_hard.exact import Undefined
+from nlac_bench.envs.math500_hard.forms import REALS
 from nlac_bench.envs.math500_hard.labels import is_constant
 from nlac_bench.envs.math500_hard.nodes import Node
 from nlac_bench.envs.math500_hard.values import Evaluator

@@ -14,9 +14,9 @@ from nlac_bench.envs.math500_hard.atoms import (
     MARKS,
     SYMBOLS,
     Atoms,
-    mixed_number,
     number,
 )  # fmt: skip
+from nlac_bench.envs.math500_hard.forms import mixed_number
 from nlac_bench.envs.math500_hard.nodes import Node, TooComplex, Unreadable, key, names
 from nlac_bench.envs.math500_hard.tokens import FUNCTIONS, TEXT_COMMANDS, Token, join_thousands, tokenize
 
