@@ -17,6 +17,8 @@ from nlac_bench.rollout.engine import Engine, Sampling
 PLUGIN_GROUP = "nlac_bench.agents"
 FLOORS = ("silent", "random", "constant", "transfer", "oracle")
 PROMPTED = ("react", "act", "tool_calling")
+TRAINED = ("nlac",)
+"""Agents that ``run`` trains; ``eval`` plays them as they are."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +58,17 @@ def make(name: str, context: AgentContext) -> Agent:
         return PromptedAgent(style, context.required_engine(name), context.sampling)
     if name == "tool_calling":
         return ToolCallingAgent(context.required_engine(name), context.sampling)
+    if name == "nlac":
+        from nlac_bench.agents.nlac.agent import NlacAgent
+        from nlac_bench.agents.nlac.styles import prompts_for
+
+        engine = context.required_engine(name)
+        return NlacAgent(engine, prompts_for(getattr(engine, "tokenizer", None)), context.sampling)
     for plugin, factory in iter_plugins(only=name):
         if plugin == name:
             return factory(context)
     plugged = {point.name for point in importlib.metadata.entry_points(group=PLUGIN_GROUP)}
-    known = ", ".join([*FLOORS, *PROMPTED, *sorted(plugged)])
+    known = ", ".join([*FLOORS, *PROMPTED, *TRAINED, *sorted(plugged)])
     raise UnknownIdError(f"no agent is called {name!r}; there are {known}")
 
 

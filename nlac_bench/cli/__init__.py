@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from gymnasium.error import Error as GymnasiumError
 
-from nlac_bench.cli import data, doctor, envs, floors, grade, run
+from nlac_bench.cli import data, doctor, envs, floors, grade, run, tiny
 from nlac_bench.cli.output import fail
 from nlac_bench.errors import NlacBenchError
 
@@ -37,6 +37,7 @@ app = typer.Typer(
 )
 app.add_typer(envs.app, name="envs")
 app.add_typer(data.app, name="data")
+app.add_typer(tiny.app, name="tiny")
 app.command("run")(run.run)
 app.command("eval", help="The same as run without training: measure an agent, or a trained checkpoint.")(
     run.run

@@ -2,14 +2,18 @@
 
 import sys
 import time
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from nlac_bench.cli.output import errors
+from nlac_bench.eval.config import RunConfig
 from nlac_bench.eval.distributions import Z95
 from nlac_bench.eval.intervals import wilson_bounds
 from nlac_bench.rollout.driver import Failure
+from nlac_bench.train.config import Budget, TrainConfig
 from nlac_bench.types import Episode
 
 _PLAIN_EVERY_S = 10.0
@@ -69,3 +73,49 @@ class RunProgress:
         if self._failed:
             parts.append(f"{self._failed} infrastructure errors")
         return ", ".join(parts)
+
+
+class TrainProgress:
+    """How a training run is going: a line an iteration; a ``RunProgress`` for base and test."""
+
+    def __init__(self, config: RunConfig) -> None:
+        self._budget = Budget.parse(str((config.train or {}).get("budget", TrainConfig.budget)))
+        self._playing: RunProgress | None = None
+
+    def __enter__(self) -> "TrainProgress":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._end()
+
+    def phase(self, name: str, owed: int) -> Callable[[Episode | Failure], None]:
+        """Begin to show the episodes of ``name`` (base or test)."""
+        self._end()
+        errors.print(f"{name}: {owed} episodes")
+        self._playing = RunProgress(owed, 0)
+        return self._playing.__enter__()
+
+    def metrics(self, row: Mapping[str, Any]) -> None:
+        """Say what an iteration or a validation brought."""
+        self._end()
+        if row["kind"] == "validation":
+            low, high = row["ci"]
+            best = ", the best so far" if row["best"] else ""
+            errors.print(f"  validation: success {row['success']:.3f} ({low:.3f} to {high:.3f}){best}")
+            return
+        spent = {"steps": row["gradient_steps_total"], "env_steps": row["env_steps"], "tokens": row["tokens"]}
+        done = spent[self._budget.unit] / self._budget.amount
+        left = row["seconds"] * (1 - done) / done if done else None
+        shown = ("train_success", "l1", "l2", "share_optimal", "evaluator_auc", "successor_accuracy")
+        figures = "".join(f", {name} {row[name]:.3f}" for name in shown if name in row)
+        eta = "" if left is None else f", {max(0.0, left):.0f} s left"
+        errors.print(
+            f"iteration {row['iteration']}: {spent[self._budget.unit]:,} of {self._budget.amount:,} "
+            f"{self._budget.unit}{figures}{eta}",
+            soft_wrap=True,
+        )
+
+    def _end(self) -> None:
+        if self._playing is not None:
+            self._playing.__exit__()
+            self._playing = None

@@ -4,12 +4,13 @@ import asyncio
 import re
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
+from nlac_bench.agents.registry import TRAINED
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
-from nlac_bench.cli.progress import RunProgress
+from nlac_bench.cli.progress import RunProgress, TrainProgress
 from nlac_bench.eval import estimate
 from nlac_bench.eval.algorithms import compare_algorithms
 from nlac_bench.eval.compare import Measured, compare_all, comparison_table
@@ -20,10 +21,12 @@ from nlac_bench.eval.rundir import RunFolder
 from nlac_bench.eval.runner import Prepared, play, prepare
 from nlac_bench.eval.score import rescore
 from nlac_bench.eval.summary import Summary, summarise, summary_of
+from nlac_bench.eval.tiny_defaults import with_defaults
 
 _RUN = "What to measure"
 _WHO = "Who plays"
 _SIM = "The environment's user, oracle or judge"
+_TRAIN = "How it is trained (nlac)"
 _HOW = "How it is run"
 
 Env = Annotated[
@@ -79,6 +82,18 @@ MaxSeconds = Annotated[float | None, typer.Option(help="Cut an episode after so 
 MaxCost = Annotated[
     float | None, typer.Option(help="Stop the run at so many US dollars.", rich_help_panel=_HOW)
 ]
+Train = Annotated[
+    list[str] | None,
+    typer.Option(help="A training setting, NAME=VALUE; repeat it for several.", rich_help_panel=_TRAIN),
+]
+Budget = Annotated[str | None, typer.Option(help="steps=N, env_steps=N or tokens=N.", rich_help_panel=_TRAIN)]
+ReplayRatio = Annotated[
+    float | None, typer.Option(help="Transitions learned from for each new one.", rich_help_panel=_TRAIN)
+]
+Offline = Annotated[
+    str | None,
+    typer.Option(help="Learn from the episodes of this run's folder, play none.", rich_help_panel=_TRAIN),
+]
 Config = Annotated[
     Path | None,
     typer.Option(help="Settings in TOML, or a run's config.json; flags win.", rich_help_panel=_HOW),
@@ -90,13 +105,14 @@ DryRun = Annotated[
 
 
 def run(
-    env: Env = None, agent: Agent = None, split: Split = None, data: Data = None, tasks: Tasks = None,
-    limit: Limit = None, trials: Trials = None, seed: Seed = None, model: Model = None,
+    context: typer.Context, env: Env = None, agent: Agent = None, split: Split = None, data: Data = None,
+    tasks: Tasks = None, limit: Limit = None, trials: Trials = None, seed: Seed = None, model: Model = None,
     base_url: BaseUrl = None, engine: Engine = None, temperature: Temperature = None,
     max_tokens: MaxTokens = None, price: Price = None, user: User = None, user_model: UserModel = None,
     user_base_url: UserBaseUrl = None, user_temperature: UserTemperature = None,
     user_max_tokens: UserMaxTokens = None, user_price: UserPrice = None,
     record: Record = None, replay: Replay = None,
+    train: Train = None, budget: Budget = None, replay_ratio: ReplayRatio = None, offline: Offline = None,
     concurrency: Concurrency = None, max_turns: MaxTurns = None,
     max_seconds: MaxSeconds = None, max_cost: MaxCost = None, config: Config = None, out: Out = None,
     dry_run: DryRun = False, as_json: JsonFlag = False,
@@ -111,14 +127,22 @@ def run(
 
       nlac-bench run --env tau_airline --data official --agent act --model gpt-5 --user-model gpt-5 --dry-run
 
+      nlac-bench run --env tau_retail --agent nlac
+
+      nlac-bench run --env tau_retail --agent nlac --model Qwen/Qwen2.5-7B-Instruct --budget steps=30720
+
       nlac-bench run --config runs/earlier/config.json --seed 1
     """
     flags = {name: value for name, value in locals().items() if name in RunConfig.__dataclass_fields__}
-    settings = {
-        **(read_config(config) if config else {}),
-        **{k: v for k, v in flags.items() if v is not None},
-    }
-    prepared = prepare(RunConfig.from_mapping(settings, str(config or "command line")))
+    told = {"budget": budget, "replay_ratio": replay_ratio}
+    flags["train"] = _assignments(train or []) | {k: v for k, v in told.items() if v is not None} or None
+    settings: dict[str, Any] = read_config(config) if config else {}
+    for name, value in flags.items():
+        if name == "train" and value:
+            settings["train"] = {**(settings.get("train") or {}), **value}
+        elif value is not None:
+            settings[name] = value
+    prepared = prepare(_completed(settings, context.info_name == "eval", str(config or "command line")))
     if dry_run:
         _show_estimate(prepared, as_json)
         return
@@ -152,7 +176,36 @@ def resume(
         _play(prepared, writer, as_json)
 
 
+def _assignments(texts: list[str]) -> dict[str, str]:
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ValueError(f"--train takes NAME=VALUE, got {text!r}")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _completed(settings: dict[str, Any], measure_only: bool, source: str) -> RunConfig:
+    """``settings`` with the defaults that depend on others."""
+    if settings.get("agent") in TRAINED:
+        settings.setdefault("model", "tiny")
+        if measure_only:
+            settings |= {"train": None, "offline": None}
+        elif settings.get("train") is None:
+            settings["train"] = {}
+    elif settings.get("train") or settings.get("offline"):
+        raise ValueError(
+            f"agent {settings.get('agent')!r} is not trained; those that are: {', '.join(TRAINED)}"
+        )
+    if settings.get("model") == "tiny":
+        settings = with_defaults(settings)
+    return RunConfig.from_mapping(settings, source)
+
+
 def _play(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
+    if prepared.config.train is not None:
+        _train(prepared, writer, as_json)
     plan = writer.folder.plan
     owed = len(writer.owed())
     errors.print(
@@ -169,6 +222,29 @@ def _play(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
             soft_wrap=True,
         )
     raise typer.Exit(0 if summary.outcomes.counts.owed == 0 else 3)
+
+
+def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> NoReturn:
+    from nlac_bench.eval.curve import draw  # torch and matplotlib take seconds to import
+    from nlac_bench.eval.train_run import train_and_test, trained
+
+    folder = writer.folder.path
+    errors.print(f"training run; folder {escape(str(folder))}", soft_wrap=True)
+    with TrainProgress(prepared.config) as progress:
+        done = asyncio.run(train_and_test(prepared, writer, progress.phase, progress.metrics))
+    result = trained(folder)
+    if result is None or not done:
+        errors.print(f"not finished; continue with: nlac-bench resume {escape(str(folder))}", soft_wrap=True)
+        raise typer.Exit(3)
+    curve = draw(folder)
+    summary = summarise(folder)
+    if as_json:
+        print_json(summary.to_json() | result.to_json() | {"curve": str(curve)})
+    else:
+        _show(summary, as_json)
+        console.print(escape(result.gain.to_text()), soft_wrap=True)
+        console.print(f"learning curve: {escape(str(curve))}", soft_wrap=True)
+    raise typer.Exit(0)
 
 
 def _show(summary: Summary, as_json: bool) -> None:

@@ -4,7 +4,7 @@ import importlib
 import importlib.metadata
 import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -108,6 +108,11 @@ def parse(text: str) -> tuple[str, dict[str, Any]]:
             f'environment string {text!r}: what follows \'@\' must be an object, such as {{"split": "train"}}'
         )
     return name, kwargs
+
+
+def join(name: str, arguments: Mapping[str, Any]) -> str:
+    """The environment string of ``name`` with ``arguments``: what ``parse`` takes apart."""
+    return f"{name}@{json.dumps(dict(arguments))}" if arguments else name
 
 
 def find(name: str) -> EnvEntry:

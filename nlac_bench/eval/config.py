@@ -43,6 +43,8 @@ class RunConfig:
         max_turns, max_seconds: administrative limits of each episode.
         max_cost: US dollars that the whole run may spend.
         record, replay: file of the calls of user, oracle and judge.
+        train: settings of the training (a table in TOML); None only measures.
+        offline: an earlier run's folder; training learns from its episodes alone.
     """
 
     env: str
@@ -71,6 +73,8 @@ class RunConfig:
     max_cost: float | None = None
     record: str | None = None
     replay: str | None = None
+    train: dict | None = None
+    offline: str | None = None
 
     def __post_init__(self) -> None:
         if self.record is not None and self.replay is not None:

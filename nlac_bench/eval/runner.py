@@ -59,7 +59,7 @@ def prepare(config: RunConfig) -> Prepared:
     context = AgentContext(
         engine=policy_engine(config),
         sampling=sampling,
-        make_train_env=lambda: envs.make_training_env(config.env, **_data(config)),
+        make_train_env=lambda: envs.make_training_env(config.env, **environment_arguments(config)),
     )
     agent = agents.make(config.agent, context)
     return Prepared(
@@ -74,6 +74,8 @@ def prepare(config: RunConfig) -> Prepared:
             "prompts": agents.prompt_hashes(agent),
             "temperature": config.temperature if context.engine else None,
             "max_tokens": config.max_tokens if context.engine else None,
+            "train": config.train,
+            "offline": config.offline,
         },
         plan=plan_episodes(_task_ids(config, raw), config.trials, config.seed),
     )
@@ -136,6 +138,10 @@ def make_engine(
     model: str, base_url: str | None, kind: str, concurrency: int, price: tuple[float, float] | None
 ) -> Engine:
     """An engine of ``kind`` for ``model``; see ``RunConfig.engine`` for what ``auto`` does."""
+    if model == "tiny":
+        from nlac_bench import tiny
+
+        model = str(tiny.path())
     if kind == "auto":
         local = "/" in model or Path(model).is_dir()
         kind = "openai" if base_url or not local else "hf"
@@ -161,7 +167,7 @@ def make_engine(
 
 
 def _env_maker(config: RunConfig) -> Callable[[], gymnasium.Env[str, str]]:
-    kwargs = _data(config)
+    kwargs = environment_arguments(config)
     if config.user is not None:
         kwargs["user"] = config.user
     if config.tasks == "clean":
@@ -181,7 +187,8 @@ def _make(env: str, kwargs: dict[str, Any]) -> gymnasium.Env[str, str]:
         ) from error
 
 
-def _data(config: RunConfig) -> dict[str, Any]:
+def environment_arguments(config: RunConfig) -> dict[str, Any]:
+    """What ``--split`` and ``--data`` hand to the environment."""
     return {name: value for name in ("split", "data") if (value := getattr(config, name)) is not None}
 
 

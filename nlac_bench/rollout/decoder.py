@@ -17,6 +17,8 @@ from nlac_bench.rollout.kv_slots import SlotCache
 
 _PREFILL_TOKENS = 4096
 """Tokens of one prefill pass: bounds its memory."""
+_WORTH_A_PASS = 64
+"""So many padding tokens cost as much as the overhead of another pass."""
 _WORTH_COPYING = 32
 """A shorter common beginning is computed faster than looked after."""
 
@@ -68,7 +70,8 @@ class Decoder:
 
     def admit(self, rows: Sequence[Row]) -> None:
         """Take in rows, of which there may be as many as ``max_rows`` leaves room for."""
-        waiting = list(rows)
+        # Rows of a pass are as wide as its widest: neighbours should have about as much to compute.
+        waiting = sorted(rows, key=self._new_tokens, reverse=True)
         while waiting:
             wave: list[tuple[np.ndarray, int]] = []
             later: list[Row] = []
@@ -111,6 +114,9 @@ class Decoder:
         self._clock += 1
         self._ended_S[last] = self._clock
 
+    def _new_tokens(self, row: Row) -> int:
+        return len(row.prompt) - self._longest_match(np.array(row.prompt, dtype=np.int64))[0]
+
     def _longest_match(self, prompt_T: np.ndarray) -> tuple[int, int]:
         """How many tokens of the prompt, its last one excepted, some slot has, and which slot."""
         if not self.reuse or not len(self._lengths_S):
@@ -147,12 +153,14 @@ class Decoder:
         """Compute the keys and values of all prompt tokens but the last, which the next step feeds in."""
         first = slots[0]
         while first <= slots[-1]:
-            last, width = first, 0
-            while last <= slots[-1]:  # as many neighbours as fit into one pass
-                wider = max(width, len(self.active[last].prompt) - 1 - int(self._lengths_S[last]))
-                if last > first and wider * (last + 1 - first) > _PREFILL_TOKENS:
+            last, width, wanted = first, 0, 0
+            while last <= slots[-1]:  # as many neighbours as fit into one pass without much padding
+                need = len(self.active[last].prompt) - 1 - int(self._lengths_S[last])
+                wider, size = max(width, need), last + 1 - first
+                padding = wider * size - wanted - need
+                if last > first and (wider * size > _PREFILL_TOKENS or padding > _WORTH_A_PASS + wanted // 2):
                     break
-                last, width = last + 1, wider
+                last, width, wanted = last + 1, wider, wanted + need
             for offset in range(0, width, _PREFILL_TOKENS):
                 self._prefill_pass(first, last, min(_PREFILL_TOKENS, width - offset))
             first = last

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from nlac_bench.errors import NlacBenchError
+from nlac_bench.rollout import attention
 from nlac_bench.rollout.chat_template import ChatFormat
 from nlac_bench.rollout.decoder import Decoder, Row
 from nlac_bench.rollout.engine import (
@@ -27,6 +28,7 @@ from nlac_bench.rollout.engine import (
     ToolCall,
     WeightSource,
 )
+from nlac_bench.rollout.precision import fast_bf16
 from nlac_bench.rollout.tool_calls import parse_tool_calls
 from nlac_bench.rollout.weights import check_arrived, forward_logprobs, load_weights, probe_ids
 from nlac_bench.types import Usage
@@ -101,6 +103,7 @@ class HFEngine:
         self.tokenizer = tokenizer
         self.context = context or int(config.max_position_embeddings)
         self.deterministic = deterministic
+        attention.use_where_faster(model)
         exact = model.dtype == torch.float32
         self.sync_tolerance = sync_tolerance if sync_tolerance is not None else (1e-3 if exact else 0.05)
         self._format = ChatFormat(tokenizer)
@@ -119,13 +122,13 @@ class HFEngine:
 
         Args:
             device: ``cpu``, ``cuda`` …; ``auto`` takes a GPU if there is one.
-            dtype: ``auto`` is the checkpoint's own on a GPU, and float32 on a CPU.
+            dtype: ``auto`` is the checkpoint's own, and float32 on a CPU that does not multiply bf16.
         """
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"
-        if dtype == "auto" and device == "cpu":
+        if dtype == "auto" and device == "cpu" and not fast_bf16():
             dtype = "float32"
         try:
             tokenizer = AutoTokenizer.from_pretrained(name)

@@ -12,6 +12,8 @@ import torch
 from transformers.cache_utils import Cache, CacheLayerMixin
 
 _FIRST_LENGTH = 256
+_DOUBLED_UP_TO = 4096
+"""Growing copies everything: shorter caches are doubled, longer ones grow by a quarter to save memory."""
 
 
 class _Frame:
@@ -32,10 +34,11 @@ class _SlotLayer(CacheLayerMixin):
         self.slots, self.length = 0, 0
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
-        self.keys = key_states.new_zeros(self.slots, key_states.shape[1], self.length, key_states.shape[3])
-        self.values = value_states.new_zeros(
-            self.slots, value_states.shape[1], self.length, value_states.shape[3]
-        )
+        heads, dim = key_states.shape[1], key_states.shape[3]
+        # CPUs attend faster in float32 (see attention.py); GPUs in what the model computes with.
+        dtype = key_states.dtype if key_states.is_cuda else torch.float32
+        self.keys = key_states.new_zeros(self.slots, heads, self.length, dim, dtype=dtype)
+        self.values = value_states.new_zeros(self.slots, heads, self.length, dim, dtype=dtype)
         self.is_initialized = True
 
     def update(
@@ -46,8 +49,8 @@ class _SlotLayer(CacheLayerMixin):
         assert self.keys is not None and self.values is not None
         frame = self.frame
         rows_R1 = torch.arange(frame.first, frame.last, device=key_states.device)[:, None]
-        self.keys[rows_R1, :, frame.positions_RQ] = key_states.transpose(1, 2)
-        self.values[rows_R1, :, frame.positions_RQ] = value_states.transpose(1, 2)
+        self.keys[rows_R1, :, frame.positions_RQ] = key_states.transpose(1, 2).to(self.keys.dtype)
+        self.values[rows_R1, :, frame.positions_RQ] = value_states.transpose(1, 2).to(self.values.dtype)
         window = (slice(frame.first, frame.last), slice(None), slice(frame.length))
         return self.keys[window], self.values[window]
 
@@ -82,7 +85,7 @@ class SlotCache(Cache):
             if slots > self.slots:
                 self.slots = min(most_slots, max(slots, 2 * self.slots))
             if length > self.length:
-                self.length = max(_FIRST_LENGTH, length + length // 4)
+                self.length = max(_FIRST_LENGTH, length + length // 4, min(2 * self.length, _DOUBLED_UP_TO))
             for layer in self._slot_layers:
                 layer.resize(self.slots, self.length)
 

@@ -5,10 +5,13 @@ import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.train.learner import LearnerConfig
+from nlac_bench.rollout.precision import fast_bf16
+
+if TYPE_CHECKING:
+    from nlac_bench.train.learner import LearnerConfig
 
 BudgetUnit: typing.TypeAlias = Literal["steps", "env_steps", "tokens"]
 
@@ -54,7 +57,7 @@ class TrainConfig:
         lr, warmup_steps, weight_decay, max_grad_norm: of AdamW; the rate is constant after the warm-up.
         kl_coef: weight of KL(π ‖ π at the start) over the whole vocabulary, on the tokens the policy learns.
         row_tokens: length of packed rows.
-        precision: ``auto`` is bf16 on GPUs and on CPUs with AMX, else fp32.
+        precision: ``auto`` is bf16 where the hardware multiplies it, else fp32.
         val_tasks: training tasks set aside to choose the checkpoint by.
         test_freq: iterations between validations. save_freq: between checkpoints to resume from.
     """
@@ -96,14 +99,16 @@ class TrainConfig:
                 f"max_prompt_length + max_response_length = {longest}"
             )
 
-    def learner(self, seed: int, *, ema: bool, **options: Any) -> LearnerConfig:
+    def learner(self, seed: int, *, ema: bool, **options: Any) -> "LearnerConfig":
         """The learner's part."""
+        from nlac_bench.train.learner import LearnerConfig
+
         return LearnerConfig(
             lr=self.lr,
             weight_decay=self.weight_decay,
             max_grad_norm=self.max_grad_norm,
             warmup_steps=self.warmup_steps,
-            precision=self.precision if self.precision != "auto" else fast_precision(),
+            precision=("bf16" if fast_bf16() else "fp32") if self.precision == "auto" else self.precision,
             micro_rows=self.micro_rows,
             activation_checkpointing=self.activation_checkpointing,
             ema=ema,
@@ -128,15 +133,6 @@ class TrainConfig:
                     f"unknown training setting {name!r}; there are {', '.join(sorted(known))}"
                 )
         return cls(**{name: _read(value, hints[name], f"train.{name}") for name, value in values.items()})
-
-
-def fast_precision() -> Literal["fp32", "bf16"]:
-    """bf16 where the hardware multiplies it natively: on other CPUs it can be slower than fp32."""
-    import torch
-
-    if torch.cuda.is_available() or torch.cpu._is_amx_tile_supported():
-        return "bf16"
-    return "fp32"
 
 
 def _read(value: Any, hint: Any, where: str) -> Any:

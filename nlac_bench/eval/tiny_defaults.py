@@ -1,0 +1,43 @@
+"""What ``--model tiny`` means where the user does not say otherwise: the miniature's own folder, its easy
+tasks, and training settings of its size."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from nlac_bench.envs import registry as envs
+
+EASY: Mapping[str, Mapping[str, Any]] = {
+    "tau_retail": {"level": "easy"},
+    "tau_airline": {"level": "easy"},
+    "twenty_questions": {"level": "easy", "reward": "binary"},
+    "math500_hard": {"level": 1},
+}
+TRAINING: Mapping[str, Any] = {
+    "budget": "steps=120",
+    "train_batch_size": 48,
+    "mini_batch_size": 32,
+    "lr": 1e-4,
+    "warmup_steps": 5,
+    "max_prompt_length": 3072,
+    "max_response_length": 160,
+    "row_tokens": 4096,
+    "val_tasks": 64,
+    "test_freq": 4,
+    "save_freq": 4,
+    "ema_tau": 0.05,
+}
+
+
+def with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """``settings`` of a run with the miniature, completed. Whatever was set stays as it was set.
+
+    The embedded environments are played at the level that tiny was taught, unless the environment string
+    names its own arguments or the data are not embedded.
+    """
+    completed: dict[str, Any] = {"max_tokens": TRAINING["max_response_length"], "concurrency": 64, **settings}
+    name, arguments = envs.parse(str(settings.get("env", "")))
+    if not arguments and name in EASY and settings.get("data") in (None, "embedded"):
+        completed["env"] = envs.join(name, EASY[name])
+    if settings.get("train") is not None:
+        completed["train"] = {**TRAINING, **settings["train"]}
+    return completed
