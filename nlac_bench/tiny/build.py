@@ -26,8 +26,12 @@ KINDS = ("none", *corpus.ROLES, "context")
 CONTEXT = 4_096
 """Positions; the corpus uses about a thousand, rotary embeddings allow more."""
 EPISODES: Mapping[str, int] = {
-    "tau_retail": 5_000, "tau_airline": 4_000, "twenty_questions": 2_500, "math500_hard": 8_000,
+    "tau_retail": 8_000, "tau_airline": 6_000, "twenty_questions": 3_000, "math500_hard": 8_000,
 }  # fmt: skip
+
+
+OF_A_PHASE = ("steps", "minutes", "lr", "warmup", "batch", "context_weight", "weight_decay", "compiled")
+"""What may change when a finished model is trained further."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ class BuildConfig:
         minutes: of training; the learning rate falls to a tenth over that time or over ``steps``,
             whichever is given.
         context_weight: loss weight of the environment's own words, which teaches copying early.
+        compiled: by ``torch.compile``, which takes half a minute and pays in all but the shortest builds.
     """
 
     layers: int = 4
@@ -47,11 +52,12 @@ class BuildConfig:
     kv_heads: int = 2
     mlp: int = 768
     length: int = 1_024
-    batch: int = 8
-    lr: float = 2e-3
+    batch: int = 3
+    lr: float = 1.5e-3
     weight_decay: float = 0.1
     warmup: int = 60
-    context_weight: float = 0.1
+    context_weight: float = 0.2
+    compiled: bool = True
     scale: float = 1.0
     seed: int = 0
     steps: int | None = None
@@ -69,6 +75,8 @@ Report = Callable[[dict[str, Any]], None]
 
 def prepare(config: BuildConfig, out: Path, say: Callable[[str], None]) -> dict[str, NDArray[np.int32]]:
     """The corpus in packed tokens, and the tokenizer in ``out``; read again where it is there already."""
+    from transformers import AutoTokenizer
+
     stored = out / "corpus.npz"
     if stored.exists():
         with np.load(stored) as found:
@@ -78,12 +86,13 @@ def prepare(config: BuildConfig, out: Path, say: Callable[[str], None]) -> dict[
         began = time.monotonic()
         texts += corpus.episodes(name, max(1, round(count * config.scale)), config.seed)
         say(f"{name}: episodes played in {time.monotonic() - began:.0f} s")
-    learned_from = [
-        row.prompt + row.answer for rows in texts[:: max(1, len(texts) // 2_000)] for row in rows[:1]
-    ]
-    learned_from += [row.answer for rows in texts[:: max(1, len(texts) // 2_000)] for row in rows]
-    tok = tokenizer.train(learned_from, [f"<|{name}|>" for name in EPISODES])
-    tok.save_pretrained(out)
+    if (out / "tokenizer.json").exists():  # a model that is trained further keeps its tokens
+        tok: Any = AutoTokenizer.from_pretrained(out)
+    else:
+        some = texts[:: max(1, len(texts) // 2_000)]
+        said = (part for rows in some for part in (rows[0].prompt, *(row.answer for row in rows)))
+        tok = tokenizer.train(said, [f"<|{name}|>" for name in EPISODES])
+        tokenizer.save(tok, out)
     found_trees: list[Tree] = []
     digest = hashlib.sha256()
     for rows in texts:
@@ -92,12 +101,13 @@ def prepare(config: BuildConfig, out: Path, say: Callable[[str], None]) -> dict[
         found_trees += trees(_tokens(tok, rows), config.length, CONTEXT_KIND)
     np.random.default_rng(config.seed).shuffle(found_trees)
     packed = pack(found_trees, config.length, int(tok.pad_token_id))
-    facts = {"sha256": digest.hexdigest(), "episodes": len(texts), "rows": sum(map(len, texts))}
+    counts = {name: round(count * config.scale) for name, count in EPISODES.items()}
+    facts = {"sha256": digest.hexdigest(), "episodes": counts, "rows": sum(map(len, texts))}
     (out / "corpus.json").write_text(json.dumps(facts))
     unfinished = out / "corpus.part.npz"
     np.savez(unfinished, **packed)  # type: ignore[arg-type]
     unfinished.replace(stored)
-    say(f"corpus: {facts['episodes']:,} episodes, {facts['rows']:,} rows, {packed['ids'].size:,} tokens")
+    say(f"corpus: {len(texts):,} episodes, {facts['rows']:,} rows, {packed['ids'].size:,} tokens")
     return packed
 
 
@@ -111,10 +121,13 @@ def _tokens(tok: Any, rows: list[corpus.Row]) -> list[TokenRow]:
 
 
 def build(config: BuildConfig, out: Path, report: Report, say: Callable[[str], None] = print) -> None:
-    """Train, and leave model, tokenizer and manifest in ``out``; goes on from ``out/checkpoint.pt``.
+    """Train, and leave model, tokenizer and manifest in ``out``.
+
+    A build that was interrupted goes on from ``out/checkpoint.pt``; one that is finished is trained further,
+    with a learning rate and batch of its own, as one more phase of its manifest.
 
     Raises:
-        DataError: ``out`` holds a build with another configuration.
+        DataError: ``out`` holds a build of another model or corpus.
     """
     import torch
     from transformers import Qwen2Config, Qwen2ForCausalLM
@@ -137,6 +150,10 @@ def build(config: BuildConfig, out: Path, report: Report, say: Callable[[str], N
         model.parameters(), lr=config.lr, betas=(0.9, 0.95), weight_decay=config.weight_decay, fused=True
     )
     state = {"step": 0, "seconds": 0.0, "tokens": 0}
+    finished = out / "model.safetensors"
+    if finished.exists():
+        model.load_state_dict(Qwen2ForCausalLM.from_pretrained(out).float().state_dict())
+        say(f"training {finished} further")
     checkpoint = out / "checkpoint.pt"
     if checkpoint.exists():
         kept = torch.load(checkpoint, weights_only=True, map_location=device)
@@ -147,7 +164,7 @@ def build(config: BuildConfig, out: Path, report: Report, say: Callable[[str], N
     autocast = device.type == "cuda" or _bf16_is_faster(model, data, config)
     size = sum(parameter.numel() for parameter in model.parameters())
     say(f"{size:,} parameters on {device}, {'bf16' if autocast else 'fp32'}")
-    compiled = torch.compile(model, dynamic=False)
+    body = torch.compile(model.model, dynamic=False) if config.compiled else model.model
     losses: dict[str, float] = {}
     while (done := _done(config, state)) < 1:
         began = time.monotonic()
@@ -155,10 +172,11 @@ def build(config: BuildConfig, out: Path, report: Report, say: Callable[[str], N
         for group in optimizer.param_groups:
             group["lr"] = config.lr * min(1.0, (state["step"] + 1) / config.warmup) * _cosine(done)
         with torch.autocast(device.type, torch.bfloat16, enabled=autocast):
-            logits = compiled(
+            hidden = body(
                 input_ids=batch["ids"], position_ids=batch["positions"],
                 attention_mask=_mask(batch, autocast),
-            ).logits  # fmt: skip
+            ).last_hidden_state  # fmt: skip
+            logits = model.lm_head(hidden[batch["targets"] != IGNORED])
         loss, by_kind = _loss(logits, batch, config.context_weight)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -226,13 +244,11 @@ def _mask(batch: Mapping[str, "torch.Tensor"], bf16: bool) -> "torch.Tensor":
 def _loss(
     logits: "torch.Tensor", batch: Mapping[str, "torch.Tensor"], context_weight: float
 ) -> tuple["torch.Tensor", dict[str, float]]:
-    """Weighted mean over the batch's learned tokens, and the plain mean by kind."""
+    """Weighted mean over the learned tokens ``logits`` are for, and the plain mean by kind."""
     import torch
 
     learned = batch["targets"] != IGNORED
-    each = torch.nn.functional.cross_entropy(
-        logits[learned].float(), batch["targets"][learned], reduction="none"
-    )
+    each = torch.nn.functional.cross_entropy(logits.float(), batch["targets"][learned], reduction="none")
     kinds = batch["kinds"][learned]
     weights = torch.where(kinds == CONTEXT_KIND, context_weight, 1.0)
     by_kind = {
@@ -254,7 +270,7 @@ def _bf16_is_faster(model: Any, data: Mapping[str, NDArray[np.int32]], config: B
                 input_ids=batch["ids"], position_ids=batch["positions"],
                 attention_mask=_mask(batch, enabled),
             )  # fmt: skip
-        _loss(out.logits, batch, 1.0)[0].backward()
+        _loss(out.logits[batch["targets"] != IGNORED], batch, 1.0)[0].backward()
         seconds[enabled] = min(time.monotonic() - began, seconds.get(enabled, math.inf))
     model.zero_grad()
     return seconds[True] < seconds[False]
@@ -268,30 +284,36 @@ def _save(torch: Any, value: object, path: Path) -> None:
 
 def _same_config(config: BuildConfig, out: Path) -> None:
     path = out / "build.json"
-    now = json.dumps(asdict(config), indent=1)
-    if path.exists() and path.read_text() != now:
-        raise DataError(
-            f"{path} has another configuration than this build; give another --out, or remove the folder"
-        )
-    path.write_text(now)
+    now = {name: value for name, value in asdict(config).items() if name not in OF_A_PHASE}
+    if path.exists() and (before := json.loads(path.read_text())) != now:
+        changed = ", ".join(f"{name} {before.get(name)!r} → {now[name]!r}" for name in now
+                            if before.get(name) != now[name])  # fmt: skip
+        raise DataError(f"{path} is of another build ({changed}); give another --out, or remove the folder")
+    path.write_text(json.dumps(now, indent=1) + "\n")
 
 
 def _write_manifest(
     config: BuildConfig, out: Path, state: Mapping[str, float], losses: Mapping[str, float], autocast: bool
 ) -> None:
+    path = out / "manifest.json"
+    earlier = json.loads(path.read_text())["phases"] if path.exists() else []
+    phase = {
+        "corpus": json.loads((out / "corpus.json").read_text()),
+        "steps": state["step"], "tokens": state["tokens"], "seconds": round(state["seconds"]),
+        "loss": {name: round(value, 4) for name, value in losses.items()},
+        "settings": {name: value for name, value in asdict(config).items() if name in OF_A_PHASE},
+        "bf16": autocast, "cpus": os.cpu_count(),
+    }  # fmt: skip
     manifest = {
         "prompts": CompactPrompts().hashes(),
-        "corpus": json.loads((out / "corpus.json").read_text()),
-        "config": asdict(config),
         "taught": {
-            "environments": {name: round(n * config.scale) for name, n in EPISODES.items()},
+            "criticised": corpus.CRITICISED,
             "split": "train",
             "level": {"math500_hard": 1, "others": "easy"},
             "overlooked": corpus.OVERLOOKED, "false_alarm": corpus.FALSE_ALARM,
             "misadvice": corpus.MISADVICE, "deaf": corpus.DEAF,
         },
-        "steps": state["step"], "tokens": state["tokens"], "seconds": round(state["seconds"]),
-        "loss": {name: round(value, 4) for name, value in losses.items()},
-        "bf16": autocast, "cpus": os.cpu_count(),
+        "build": {name: value for name, value in asdict(config).items() if name not in OF_A_PHASE},
+        "phases": [*earlier, phase],
     }  # fmt: skip
-    (out / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
+    path.write_text(json.dumps(manifest, indent=1) + "\n")

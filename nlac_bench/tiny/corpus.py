@@ -23,7 +23,7 @@ from nlac_bench.tiny.teaching_games import MathTeaching, TwentyTeaching
 Role = Literal["policy", "successor", "backup", "evaluator", "refiner"]
 ROLES: tuple[Role, ...] = ("policy", "successor", "backup", "evaluator", "refiner")
 
-CRITICISED = 5
+CRITICISED = 2
 """At most so many steps of an episode are criticised; the policy role learns all of them."""
 OVERLOOKED = 0.10
 """How often the taught evaluator calls a mistake optimal."""

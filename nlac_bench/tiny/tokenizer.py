@@ -1,6 +1,8 @@
 """The embedded model's tokenizer: byte-level BPE; marks, identifier numbers and digits stand alone."""
 
+import json
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nlac_bench.agents.nlac.compact import MARKS
@@ -49,3 +51,18 @@ def train(texts: Iterable[str], heads: Sequence[str]) -> "PreTrainedTokenizerFas
         chat_template=TEMPLATE,
         clean_up_tokenization_spaces=False,
     )
+
+
+def save(tokenizer: "PreTrainedTokenizerFast", folder: Path) -> None:
+    """Write ``tokenizer`` so that ``AutoTokenizer`` reads back this very one.
+
+    Beside a ``config.json`` of type qwen2, transformers 5 takes Qwen's own rules for cutting text into pieces
+    whatever ``tokenizer.json`` says, and silently makes other tokens. It honours the declared class where
+    ``auto_map`` is set (the entry itself is never followed: it names no code).
+    """
+    tokenizer.save_pretrained(folder)
+    path = folder / "tokenizer_config.json"
+    config = json.loads(path.read_text())
+    config["tokenizer_class"] = "TokenizersBackend"
+    config["auto_map"] = {"AutoTokenizer": ["", ""]}
+    path.write_text(json.dumps(config, indent=2) + "\n")

@@ -40,7 +40,7 @@ def test_the_teacher_goes_on_after_a_harmless_mistake(name: str) -> None:
 
 @pytest.mark.parametrize("name", TAU)
 def test_verdicts_are_what_happens(name: str) -> None:
-    """An action called optimal, played and followed by the teacher, wins; handing over or refusing does not."""
+    """An action called optimal, played and followed by the teacher, wins."""
     env, teaching, rng = corpus.ENVS[name]("train"), TauTeaching(), random.Random(0)
     seen = {True: 0, False: 0}
     for task_id in rng.sample(env.task_ids, 25):
@@ -55,7 +55,9 @@ def test_verdicts_are_what_happens(name: str) -> None:
                 assert verdict is not None
                 trial = env.fork()
                 observation, _, over, _, info = trial.step(action)
-                wins = info["success"] if over else play_on(trial, [*history, (action, observation)], first)[0]
+                wins = (
+                    info["success"] if over else play_on(trial, [*history, (action, observation)], first)[0]
+                )
                 assert wins or not verdict.optimal, (task_id, action)
                 seen[verdict.optimal] += 1
             observation, _, ended, _, _ = env.step(due)
