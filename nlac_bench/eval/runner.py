@@ -160,7 +160,7 @@ def make_engine(
     if kind == "hf":
         from nlac_bench.rollout.hf import HFEngine
 
-        return HFEngine.from_pretrained(model)
+        return HFEngine.from_pretrained(model, max_rows=max(64, 2 * concurrency))
     from nlac_bench.rollout.vllm import VLLMEngine
 
     return VLLMEngine(model)

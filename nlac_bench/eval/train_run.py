@@ -129,8 +129,9 @@ def make_training(
         return envs.make_training_env(config.env, **environment_arguments(config))
 
     algorithm = NLAC(
-        settings, metered, learner, agent.prompts, engine.tokenizer, learns, make_env, seed=config.seed
-    )
+        settings, metered, learner, agent.prompts, engine.tokenizer, learns, make_env,
+        seed=config.seed, concurrency=config.concurrency,
+    )  # fmt: skip
     rollouts = _appender(folder / ROLLOUTS)
     offline = None
     if config.offline is not None:
@@ -155,7 +156,7 @@ def make_training(
         learns,
         replace(agent, engine=metered),
         seed=config.seed,
-        concurrency=max(config.concurrency, settings.train_batch_size),
+        concurrency=config.concurrency,
         log=say,
         keep=keep,
         offline=offline,

@@ -37,6 +37,7 @@ class NLAC:
         learner: holds θ and θ̄; made with ``ema=True``.
         agent: plays the policy role, for probes that go on from a fork.
         make_env: makes the environment that is trained on.
+        concurrency: transitions that the roles are asked about at once.
     """
 
     name = "nlac"
@@ -52,6 +53,7 @@ class NLAC:
         make_env: Callable[[], TextEnv],
         *,
         seed: int,
+        concurrency: int,
     ) -> None:
         self.config, self.engine, self.learner, self.prompts = config, engine, learner, prompts
         self.replay = Replay(
@@ -63,6 +65,7 @@ class NLAC:
         self._agent, self._make_env, self._seed = agent, make_env, seed
         env = make_env()
         self._env, self._info = env.name, env.reset(seed=0)[1]
+        self._concurrency = concurrency
         self._distilled: list[TokenSequence] = []
         self._samplings = samplings(
             config.temperature, config.improvement_temperature, config.max_response_length
@@ -89,13 +92,13 @@ class NLAC:
             Lesson(self.replay.items[i], w, self.speaker(n))
             for n, (i, w) in enumerate(zip(indices.tolist(), weights.tolist(), strict=True))
         ]
-        await each(lessons, self.back_up)
-        await each(lessons, self.propose)
+        steps = [self.back_up, self.propose]
         for _ in range(self.config.num_refinement_steps):
-            await each(lessons, self.criticise)
+            await self.each(lessons, *steps, self.criticise)
             if self.config.shuffle_critiques:
                 self.shuffle(lessons)
-            await each(lessons, self.refine)
+            steps = [self.refine]
+        await self.each(lessons, *steps)
         for lesson in lessons:
             lesson.keep()
         metrics = self.learn(lessons, indices.tolist())
@@ -216,6 +219,22 @@ class NLAC:
 
     # --- bookkeeping ----------------------------------------------------------------------------
 
+    async def each(self, lessons: Sequence[Lesson], *steps: Callable[[Lesson], Awaitable[None]]) -> None:
+        """``steps`` in turn on every lesson, as many lessons at once as the engine takes in.
+
+        A lesson's prompts begin alike, and so do those of neighbours in an episode: in this order an engine
+        that keeps earlier keys and values computes little twice.
+        """
+        places = asyncio.Semaphore(self._concurrency)
+
+        async def one(lesson: Lesson) -> None:
+            async with places:
+                for step in steps:
+                    await step(lesson)
+
+        ordered = sorted(lessons, key=lambda x: (x.transition.task_id, x.transition.seed, x.transition.step))
+        await asyncio.gather(*(one(lesson) for lesson in ordered))
+
     def speaker(self, *key: object) -> Speaker:
         """The roles for one purpose; ``key`` and the iteration decide the random numbers."""
         seed = derive_seed(self._seed, self.replay.iteration, *key)
@@ -262,11 +281,6 @@ class NLAC:
         self.replay.load(folder / "replay.jsonl.gz")
         self.version = int(state["version"])
         self.sync()
-
-
-async def each(lessons: Sequence[Lesson], step: Callable[[Lesson], Awaitable[None]]) -> None:
-    """``step`` on all lessons at once: the engine batches whatever waits."""
-    await asyncio.gather(*(step(lesson) for lesson in lessons))
 
 
 def replayed_action(transition: Transition) -> Action:
