@@ -26,7 +26,7 @@ KINDS = ("none", *corpus.ROLES, "context")
 CONTEXT = 4_096
 """Positions; the corpus uses about a thousand, rotary embeddings allow more."""
 EPISODES: Mapping[str, int] = {
-    "tau_retail": 8_000, "tau_airline": 6_000, "twenty_questions": 3_000, "math500_hard": 8_000,
+    "tau_retail": 8_000, "tau_airline": 6_000, "twenty_questions": 3_000, "math500_hard": 20_000,
 }  # fmt: skip
 
 
