@@ -20,7 +20,7 @@ TRAINING: Mapping[str, Any] = {
     "warmup_steps": 5,
     "max_prompt_length": 3072,
     "max_response_length": 160,
-    "row_tokens": 4096,
+    "row_tokens": 1024,
     "val_tasks": 64,
     "test_freq": 4,
     "save_freq": 4,

@@ -81,6 +81,11 @@ class TokenBatch:
         mapped: dict[str, Any] = {n: None if t is None else function(t) for n, t in tensors.items()}
         return TokenBatch(**mapped)
 
+    def _trimmed(self) -> "TokenBatch":
+        """Without the columns that are padding in every row."""
+        used = int(self.segment_ids.any(dim=0).nonzero().max()) + 1
+        return self._map(lambda tensor: tensor[:, :used])
+
     def micro_batches(self, rows: int, count: int) -> Iterator["TokenBatch"]:
         """``count`` micro-batches of at most ``rows`` rows; those beyond the batch have no loss.
 
@@ -89,26 +94,24 @@ class TokenBatch:
         """
         for i in range(count):
             if i * rows < len(self):
-                yield self.rows(i * rows, (i + 1) * rows)
+                yield self.rows(i * rows, (i + 1) * rows)._trimmed()
             else:
                 first = self.rows(0, 1)
                 yield replace(first, loss_mask=torch.zeros_like(first.loss_mask))
 
 
 def pack(sequences: Sequence[TokenSequence], row_tokens: int, pad_id: int = 0) -> TokenBatch:
-    """Put ``sequences`` into rows of at most ``row_tokens`` tokens, longest first, each where it first fits.
+    """Put ``sequences`` into rows of ``row_tokens`` tokens, longest first, each where it first fits.
 
-    A row is as long as the fullest one. Rows keep the order in which they were opened, sequences in a
-    row the order in which they came in, so that the same input always gives the same batch.
+    A longer sequence has a row of its own. Attention costs by the square of a row's length, so rows of many
+    times the usual sequence waste what packing saves. Rows keep the order in which they were opened,
+    sequences in a row the order in which they came in, so that the same input always gives the same batch.
 
     Raises:
-        ValueError: without sequences, or with one longer than ``row_tokens``.
+        ValueError: without sequences.
     """
     if not sequences:
         raise ValueError("nothing to pack: there is no sequence")
-    longest = max(len(s.ids) for s in sequences)
-    if longest > row_tokens:
-        raise ValueError(f"a sequence of {longest} tokens does not fit into rows of {row_tokens}")
     order = sorted(range(len(sequences)), key=lambda i: -len(sequences[i].ids))
     free: list[int] = []
     rows: list[list[int]] = []

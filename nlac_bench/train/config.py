@@ -56,7 +56,7 @@ class TrainConfig:
         temperature: of the policy in training episodes.
         lr, warmup_steps, weight_decay, max_grad_norm: of AdamW; the rate is constant after the warm-up.
         kl_coef: weight of KL(π ‖ π at the start) over the whole vocabulary, on the tokens the policy learns.
-        row_tokens: length of packed rows.
+        row_tokens: length of packed rows; longer sequences have rows of their own.
         precision: ``auto`` is bf16 where the hardware multiplies it, else fp32.
         val_tasks: training tasks set aside to choose the checkpoint by.
         test_freq: iterations between validations. save_freq: between checkpoints to resume from.
@@ -75,7 +75,7 @@ class TrainConfig:
     weight_decay: float = 0.0
     max_grad_norm: float = 1.0
     kl_coef: float = 0.0
-    row_tokens: int = 8192
+    row_tokens: int = 4096
     micro_rows: int = 1
     activation_checkpointing: bool = False
     precision: Literal["auto", "fp32", "bf16"] = "auto"
@@ -92,12 +92,6 @@ class TrainConfig:
         ):  # fmt: skip
             if getattr(self, name) < 1:
                 raise NlacBenchError(f"train.{name} must be at least 1, got {getattr(self, name)}")
-        longest = self.max_prompt_length + self.max_response_length
-        if self.row_tokens < longest:
-            raise NlacBenchError(
-                f"train.row_tokens ({self.row_tokens}) must hold a prompt and an answer: at least "
-                f"max_prompt_length + max_response_length = {longest}"
-            )
 
     def learner(self, seed: int, *, ema: bool, **options: Any) -> "LearnerConfig":
         """The learner's part."""

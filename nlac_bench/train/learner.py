@@ -235,7 +235,11 @@ class Learner:
         rows = self.config.micro_rows
         busiest = torch.tensor(-(-len(batch) // rows), device=self.device)
         dist.all_reduce(busiest, op=dist.ReduceOp.MAX, group=self.mesh.get_group())
-        parts = [read(self._forward(micro)[0]).cpu() for micro in batch.micro_batches(rows, int(busiest))]
+        width = batch.ids.shape[1]
+        parts = []
+        for micro in batch.micro_batches(rows, int(busiest)):
+            values_BT = read(self._forward(micro)[0]).cpu()
+            parts.append(torch.nn.functional.pad(values_BT, (0, width - values_BT.shape[1])))
         return torch.cat(parts)[: len(batch)]
 
     def reference_kl(self, batch: TokenBatch) -> float:

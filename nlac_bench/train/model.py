@@ -68,8 +68,9 @@ class PolicyModel(nn.Module):
 
 
 def _attention_mask(segment_ids_BT: Tensor) -> Tensor | None:
-    """Which positions attend to which, ``[B, 1, T, T]``; None (plain causal) for one sequence a row."""
-    if bool((segment_ids_BT == 1).all()):
+    """Which positions attend to which, ``[B, 1, T, T]``; None (plain causal) for one sequence a row, whose
+    padding comes after it and is seen by nothing that counts."""
+    if bool((segment_ids_BT <= 1).all()):
         return None
     length = segment_ids_BT.shape[1]
     same_BTT = segment_ids_BT[:, :, None] == segment_ids_BT[:, None, :]
