@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlac_bench.agents.nlac.compact import CompactPrompts
 from nlac_bench.errors import DataError
 from nlac_bench.tiny import corpus, tokenizer
+from nlac_bench.tiny.fingerprint import fingerprint
 from nlac_bench.tiny.trees import IGNORED, TokenRow, Tree, pack, trees
 
 if TYPE_CHECKING:
@@ -305,7 +305,7 @@ def _write_manifest(
         "bf16": autocast, "cpus": os.cpu_count(),
     }  # fmt: skip
     manifest = {
-        "prompts": CompactPrompts().hashes(),
+        "prompts": fingerprint(),
         "taught": {
             "criticised": corpus.CRITICISED,
             "split": "train",

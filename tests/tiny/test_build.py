@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlac_bench import tiny
+from nlac_bench.agents.nlac import codec, compact
 from nlac_bench.agents.nlac.compact import MARKS, CompactPrompts
 from nlac_bench.agents.nlac.transition import State
 from nlac_bench.errors import DataError
@@ -19,6 +21,7 @@ from nlac_bench.rollout.engine import SampleRequest, Sampling
 from nlac_bench.rollout.hf import HFEngine
 from nlac_bench.tiny import build as building
 from nlac_bench.tiny import corpus, tokenizer
+from nlac_bench.tiny.fingerprint import fingerprint
 from nlac_bench.tiny.trees import IGNORED, TokenRow, pack, trees
 
 MICRO: dict[str, Any] = {
@@ -118,7 +121,7 @@ def test_micro_build_resumes_and_is_trained_further(tmp_path: Path) -> None:
     building.build(building.BuildConfig(steps=2, **MICRO), tmp_path, lambda now: None, said.append)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert [phase["steps"] for phase in manifest["phases"]] == [103, 2]
-    assert manifest["prompts"] == CompactPrompts().hashes()
+    assert manifest["prompts"] == fingerprint()
     assert manifest["phases"][0]["loss"].keys() == {*corpus.ROLES, "context"}
     assert not list(tmp_path.glob("*.p*t"))
     engine = HFEngine.from_pretrained(str(tmp_path), device="cpu")
@@ -180,7 +183,19 @@ def test_numbers_and_digits_stand_alone(tok: Any) -> None:
 def test_weights_and_prompts_belong_together() -> None:
     """When this fails, the prompts have changed: build the weights anew, or take the change back."""
     manifest = json.loads((tiny.path() / "manifest.json").read_text())
-    assert manifest["prompts"] == CompactPrompts().hashes()
+    assert manifest["prompts"] == fingerprint()
+
+
+def test_the_fingerprint_sees_prompts_and_numbering(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = fingerprint()
+    assert before == fingerprint()
+    with monkeypatch.context() as patch:
+        patch.setattr(compact, "FUTURE", "<|then|>")
+        assert fingerprint() != before
+    with monkeypatch.context() as patch:
+        patch.setattr(codec, "_IDENTIFIER", re.compile(r"#W\d+"))
+        assert fingerprint() != before
+    assert fingerprint() == before
 
 
 def test_weights_are_small_and_of_the_architecture_promised() -> None:
