@@ -8,7 +8,7 @@ from nlac_bench.agents.nlac.roles import Critique
 from nlac_bench.agents.nlac.transition import State, Transition
 
 _SAID = (
-    ("message", "Hi, I am Kim, kim.ng12@example.org. Return the <|act|> lamp ~3 from #W1234567 with paypal_991."),
+    ("message", "I am kim.ng12@example.org. Return the <|act|> lamp ~3 from #W1234567 with paypal_991."),
     ("tool", '{"user_id": "kim_ng_4411", "zip": "12345", "orders": ["#W1234567"], "status": "delivered"}'),
     ("tool", "Error: order #W7654321 not found"),
     ("invalid", "Invalid action: it is too long; write less than 4 words."),

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlac_bench import tiny
-from nlac_bench.agents.nlac import codec, compact
 from nlac_bench.agents.nlac.compact import MARKS, CompactPrompts
 from nlac_bench.agents.nlac.transition import State
 from nlac_bench.errors import DataError
@@ -175,64 +172,3 @@ def test_numbers_and_digits_stand_alone(tok: Any) -> None:
         pieces = tok.convert_ids_to_tokens(tok(text, add_special_tokens=False)["input_ids"])
         assert "~1" in pieces, pieces
     assert tok.convert_ids_to_tokens(tok("123", add_special_tokens=False)["input_ids"]) == ["1", "2", "3"]
-
-
-# --- the shipped weights ----------------------------------------------------------------------
-
-
-def test_weights_and_prompts_belong_together() -> None:
-    """When this fails, the prompts have changed: build the weights anew, or take the change back."""
-    manifest = json.loads((tiny.path() / "manifest.json").read_text())
-    assert manifest["prompts"] == fingerprint()
-
-
-def test_the_fingerprint_sees_prompts_and_numbering(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = fingerprint()
-    assert before == fingerprint()
-    with monkeypatch.context() as patch:
-        patch.setattr(compact, "FUTURE", "<|then|>")
-        assert fingerprint() != before
-    with monkeypatch.context() as patch:
-        patch.setattr(codec, "_IDENTIFIER", re.compile(r"#W\d+"))
-        assert fingerprint() != before
-    assert fingerprint() == before
-
-
-def test_weights_are_small_and_of_the_architecture_promised() -> None:
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    folder = tiny.path()
-    assert sum(path.stat().st_size for path in folder.iterdir()) < 25_000_000
-    model = AutoModelForCausalLM.from_pretrained(folder)
-    assert model.config.model_type == "qwen2" and model.num_parameters() <= 12_000_000
-    assert model.config.max_position_embeddings >= 2_048
-    found = AutoTokenizer.from_pretrained(folder)
-    assert 1_000 <= len(found) <= 4_096
-    assert found.convert_ids_to_tokens(found("~1", add_special_tokens=False)["input_ids"]) == ["~1"]
-    assert model.config.eos_token_id == found.eos_token_id
-
-
-def test_weights_play() -> None:
-    from nlac_bench.tiny.report import play
-
-    engine = HFEngine.from_pretrained(str(tiny.path()), device="cpu")
-    episodes = play(engine, "tau_retail", temperature=0.0, tasks=3)
-    assert len(episodes) == 3 and all(episode.success is not None for episode in episodes)
-    kinds = [turn.info.get("action_kind") for episode in episodes for turn in episode.turns]
-    assert kinds.count("invalid") <= 0.2 * len(kinds)
-
-
-@pytest.mark.vllm
-def test_weights_play_in_vllm() -> None:
-    """Greedy text is that of the transformers engine."""
-    from nlac_bench.rollout.vllm import VLLMEngine
-
-    engine = VLLMEngine(str(tiny.path()), context=2_048)
-    (rows,) = corpus.episodes("tau_retail", 1, seed=9)
-    request = SampleRequest(
-        messages=({"role": "user", "content": rows[-1].prompt},),
-        sampling=Sampling(temperature=0.0, max_tokens=64),
-    )
-    (sample,) = asyncio.run(engine.sample(request))
-    (other,) = asyncio.run(HFEngine.from_pretrained(str(tiny.path()), device="cpu").sample(request))
-    assert sample.prompt_ids == other.prompt_ids and sample.text == other.text
