@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from gymnasium.error import Error as GymnasiumError
 
-from nlac_bench.cli import data, doctor, envs, floors, grade, run, tiny
+from nlac_bench.cli import data, doctor, envs, floors, grade, run, theory, tiny
 from nlac_bench.cli.output import fail
 from nlac_bench.errors import NlacBenchError
 
@@ -49,6 +49,7 @@ app.command("doctor")(doctor.doctor)
 app.command("play")(envs.play)
 app.command("floors")(floors.floors)
 app.command("grade")(grade.grade)
+app.command("theory")(theory.theory)
 
 
 def _version(show: bool) -> None:

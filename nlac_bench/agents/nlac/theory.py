@@ -1,0 +1,278 @@
+"""The theory, checked where texts can be exact: a gridworld and a describer that makes no mistakes.
+
+With futures that say truly what comes next and how it ends, the language Bellman backup is policy evaluation
+and the distillation of refined actions is policy improvement, so Algorithm 1 is policy iteration (paper,
+section 4) and must end at the optimal policy, with a critic that orders actions as Q* does. The language part
+is the very code that trains models (``LanguagePolicyIteration``); tables stand in for θ and θ̄.
+"""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from nlac_bench.agents.nlac.config import NlacConfig
+from nlac_bench.agents.nlac.lesson import Lesson
+from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
+from nlac_bench.agents.nlac.roles import Critique, Outcome, Prompt
+from nlac_bench.agents.nlac.transition import State, Transition
+from nlac_bench.rollout.engine import Sample, SampleRequest, Slot, WeightSource
+from nlac_bench.train.learner import Metrics
+from nlac_bench.types import Episode, Turn
+
+GAMMA = 0.9
+MOVES: Mapping[str, tuple[int, int]] = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
+UNKNOWN = "then: nothing is known; end: failure after 0 steps"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A deterministic gridworld: reach the goal, avoid the pits, walls stop."""
+
+    rows: tuple[str, ...] = ("....#...", ".##.#.o.", ".#......", "...#.#.G", "o..#....")
+
+    @property
+    def cells(self) -> list[tuple[int, int]]:
+        """Where one can stand and act."""
+        return [(r, c) for r, row in enumerate(self.rows) for c, x in enumerate(row) if x == "."]
+
+    def move(self, cell: tuple[int, int], action: str) -> tuple[tuple[int, int], bool, bool]:
+        """(next cell, whether the episode ends there, whether at the goal)."""
+        r, c = cell[0] + MOVES[action][0], cell[1] + MOVES[action][1]
+        inside = 0 <= r < len(self.rows) and 0 <= c < len(self.rows[0]) and self.rows[r][c] != "#"
+        there = (r, c) if inside else cell
+        mark = self.rows[there[0]][there[1]]
+        return there, mark in "oG", mark == "G"
+
+    def optimal_values(self) -> dict[tuple[tuple[int, int], str], float]:
+        """Q* by value iteration: γ to the number of steps before the one that reaches the goal, else 0."""
+        q = {(cell, action): 0.0 for cell in self.cells for action in MOVES}
+        for _ in range(len(self.cells) + 1):
+            v = {cell: max(q[cell, a] for a in MOVES) for cell in self.cells}
+            for cell, action in q:
+                there, ends, won = self.move(cell, action)
+                q[cell, action] = float(won) if ends else GAMMA * v[there]
+        return q
+
+
+class ExactPrompts:
+    """Roles as JSON questions. A future names the next cells and its outcome, the far ones only by number."""
+
+    grows = False
+
+    def policy(self, state: State) -> Prompt:
+        """Act."""
+        return _question(state=state.observation)
+
+    def successor(self, state: State, action: str) -> Prompt:
+        """M(d | s, a)."""
+        return _question(state=state.observation, action=action)
+
+    def backup(self, transition: Transition, next_action: str, next_future: str) -> Prompt:
+        """B(s, a, r, s′, d′)."""
+        assert transition.next_state is not None
+        return _question(next_state=transition.next_state.observation, future=next_future)
+
+    def terminal_target(self, transition: Transition) -> str:
+        """The outcome."""
+        outcome = "success" if transition.success else "failure"
+        return f"next: {transition.last_words}; end: {outcome} after 1 steps"
+
+    def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
+        """E(s, a, d¹…dᵏ)."""
+        return _question(state=state.observation, action=action, futures=list(futures))
+
+    def refiner(self, state: State, action: str, critique: Critique) -> Prompt:
+        """π_r(· | s, a, critique)."""
+        return _question(critique=critique.text)
+
+    def parse_action(self, written: str) -> str | None:
+        """A move."""
+        return written if written in MOVES else None
+
+    parse_refined = parse_action
+
+    def heard(self, action: str, state: State) -> str:
+        """The move."""
+        return action
+
+    def parse_future(self, written: str) -> str | None:
+        """As it is."""
+        return written if self.outcome(written) else None
+
+    def parse_critique(self, written: str) -> Critique | None:
+        """A verdict and the better move."""
+        return Critique("optimal: yes" in written, written)
+
+    def outcome(self, future: str) -> Outcome | None:
+        """What it ends with."""
+        return "success" if "end: success" in future else "failure" if "end: failure" in future else None
+
+    def hashes(self) -> dict[str, str]:
+        """Nothing that a run would record."""
+        return {}
+
+
+class Tables:
+    """θ and θ̄ as tables, and an engine over them that plays every role without error."""
+
+    def __init__(self, grid: Grid, seed: int) -> None:
+        start = {str(cell): np.random.default_rng([seed, *cell]).choice(list(MOVES)) for cell in grid.cells}
+        self.policy: dict[str, str] = {cell: str(move) for cell, move in start.items()}
+        self.futures: dict[tuple[str, str], str] = {}
+        self.target: dict[tuple[str, str], str] = {}
+
+    def value(self, cell: str, action: str) -> float:
+        """What the critic's words are worth."""
+        return value_of(self.futures.get((cell, action), UNKNOWN))
+
+    async def sample(self, request: SampleRequest) -> list[Sample]:
+        """The role's answer."""
+        assert request.messages is not None
+        question = json.loads(str(request.messages[0]["content"]))
+        return [Sample(getattr(self, f"_{request.role}")(question, request.slot), "stop")] * request.n
+
+    async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
+        """Tables know no tokens."""
+        raise NotImplementedError
+
+    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
+        """Tables are where they are."""
+
+    def _policy(self, q: dict[str, Any], slot: Slot) -> str:
+        return self.policy[q["state"]]
+
+    def _successor(self, q: dict[str, Any], slot: Slot) -> str:
+        table = self.futures if slot == "policy" else self.target
+        return table.get((q["state"], q["action"]), UNKNOWN)
+
+    def _backup(self, q: dict[str, Any], slot: Slot) -> str:
+        """What comes next first; of the later words only the nearest are kept, and the end, a step later."""
+        later, _, end = q["future"].partition("; end: ")
+        outcome, _, count = end.partition(" after ")
+        steps = int(count.split()[0]) + (outcome == "success")
+        near = later.replace("next: ", "").replace("then: ", "").split(", then ")[:2]
+        return f"next: {q['next_state']}, then {', then '.join(near)}; end: {outcome} after {steps} steps"
+
+    def _evaluator(self, q: dict[str, Any], slot: Slot) -> str:
+        best = max(MOVES, key=lambda move: self.value(q["state"], move))
+        own = max(map(value_of, q["futures"]))
+        if own >= self.value(q["state"], best):
+            return "optimal: yes"
+        return f"optimal: no; why: worth {own:.3f}; instead: {best}"
+
+    def _refiner(self, q: dict[str, Any], slot: Slot) -> str:
+        return str(q["critique"].rpartition("instead: ")[2])
+
+
+class TabularPolicyIteration(LanguagePolicyIteration):
+    """``learn`` writes the texts into the tables: the exact minimum of L1 and L2."""
+
+    def __init__(self, tables: Tables, seed: int) -> None:
+        self.tables = tables
+        config = NlacConfig(replay_ratio=1.0, refine_source="fresh")
+        super().__init__(
+            config, tables, ExactPrompts(), env="grid", info={}, seed=seed, concurrency=64
+        )  # fmt: skip
+
+    def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> Metrics:
+        """M(s, a) ← d, π(s) ← a^r, θ̄ ← θ."""
+        for lesson in lessons:
+            cell = lesson.transition.state.observation
+            if lesson.target is not None:
+                self.tables.futures[cell, lesson.transition.action] = lesson.target
+            if lesson.proposed is not None:
+                self.tables.policy[cell] = lesson.proposed.text
+        self.tables.target = dict(self.tables.futures)
+        return {}
+
+    def sync(self) -> None:
+        """Nothing to hand over."""
+
+
+@dataclass(frozen=True)
+class TheoryReport:
+    """What ``nlac-bench theory`` prints.
+
+    ``history`` is the share of cells with an optimal action by iteration; ``order_agreement`` the share of
+    pairs of actions with different Q*, of one cell, that the final critic orders alike.
+    """
+
+    cells: int
+    transitions: int
+    iterations: int
+    history: list[float]
+    optimal_cells: float
+    order_agreement: float
+    largest_error: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the optimal policy and Q*'s order were reached."""
+        return self.optimal_cells == 1.0 and self.order_agreement == 1.0
+
+
+def check(seed: int = 0, episodes: int = 400, iterations: int = 60, drawn: int = 1_500) -> TheoryReport:
+    """Run language policy iteration off-policy, on random walks alone, and compare with value iteration."""
+    grid = Grid()
+    best = grid.optimal_values()
+    tables = Tables(grid, seed)
+    learner = TabularPolicyIteration(tables, seed)
+    learner.remember(random_walks(grid, episodes, seed))
+    learner.config = replace(learner.config, train_batch_size=drawn)
+    history = []
+    for _ in range(iterations):
+        asyncio.run(learner.update([]))
+        history.append(
+            float(np.mean([_is_optimal(best, cell, tables.policy[str(cell)]) for cell in grid.cells]))
+        )
+    pairs = [
+        (best[c, a] > best[c, b]) == (tables.value(str(c), a) > tables.value(str(c), b))
+        for c in grid.cells for a in MOVES for b in MOVES if abs(best[c, a] - best[c, b]) > 1e-9
+    ]  # fmt: skip
+    errors = [abs(best[c, a] - tables.value(str(c), a)) for c, a in best]
+    return TheoryReport(
+        len(grid.cells),
+        len(learner.replay),
+        iterations,
+        history,
+        history[-1],
+        float(np.mean(pairs)),
+        max(errors),
+    )
+
+
+def random_walks(grid: Grid, count: int, seed: int) -> list[Episode]:
+    """Episodes of a policy that knows nothing: enough of them try every action everywhere."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for number in range(count):
+        cell = grid.cells[int(rng.integers(len(grid.cells)))]
+        episode = Episode("grid", f"walk-{number}", 0, number, first_observation=str(cell))
+        for _ in range(30):
+            action = str(rng.choice(list(MOVES)))
+            cell, ends, won = grid.move(cell, action)
+            episode.turns.append(Turn(action, str(cell), reward=float(won), info={"action_kind": "message"}))
+            if ends:
+                episode.terminated, episode.success = True, won
+                break
+        found.append(episode)
+    return found
+
+
+def value_of(future: str) -> float:
+    """γ^(steps − 1) of a success, 0 of a failure."""
+    _, _, end = future.partition("; end: ")
+    outcome, _, count = end.partition(" after ")
+    return GAMMA ** (int(count.split()[0]) - 1) if outcome == "success" else 0.0
+
+
+def _is_optimal(best: Mapping[tuple[tuple[int, int], str], float], cell: tuple[int, int], move: str) -> bool:
+    return best[cell, move] >= max(best[cell, other] for other in MOVES) - 1e-9
+
+
+def _question(**parts: Any) -> Prompt:
+    return Prompt(({"role": "user", "content": json.dumps(parts)},))
