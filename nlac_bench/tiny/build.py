@@ -165,10 +165,11 @@ def build(config: BuildConfig, out: Path, report: Report, say: Callable[[str], N
     size = sum(parameter.numel() for parameter in model.parameters())
     say(f"{size:,} parameters on {device}, {'bf16' if autocast else 'fp32'}")
     body = torch.compile(model.model, dynamic=False) if config.compiled else model.model
+    phase = len(_earlier_phases(out))
     losses: dict[str, float] = {}
     while (done := _done(config, state)) < 1:
         began = time.monotonic()
-        batch = _batch(data, config, int(state["step"]), device)
+        batch = _batch(data, config, int(state["step"]), device, phase)
         for group in optimizer.param_groups:
             group["lr"] = config.lr * min(1.0, (state["step"] + 1) / config.warmup) * _cosine(done)
         with torch.autocast(device.type, torch.bfloat16, enabled=autocast):
@@ -212,15 +213,19 @@ def _cosine(done: float) -> float:
 
 
 def _batch(
-    data: Mapping[str, NDArray[np.int32]], config: BuildConfig, step: int, device: "torch.device"
+    data: Mapping[str, NDArray[np.int32]],
+    config: BuildConfig,
+    step: int,
+    device: "torch.device",
+    phase: int = 0,
 ) -> dict[str, "torch.Tensor"]:
-    """Batch ``step`` of an endless sequence of shuffled epochs."""
+    """Batch ``step`` of an endless sequence of shuffled epochs, another one in each phase."""
     import torch
 
     count = len(data["ids"])
     wanted = np.arange(step * config.batch, (step + 1) * config.batch)
     chosen = [
-        int(np.random.default_rng((config.seed, int(epoch))).permutation(count)[at])
+        int(np.random.default_rng((config.seed, phase, int(epoch))).permutation(count)[at])
         for epoch, at in zip(wanted // count, wanted % count, strict=True)
     ]
     return {
@@ -292,11 +297,16 @@ def _same_config(config: BuildConfig, out: Path) -> None:
     path.write_text(json.dumps(now, indent=1) + "\n")
 
 
+def _earlier_phases(out: Path) -> list[dict[str, Any]]:
+    path = out / "manifest.json"
+    return list(json.loads(path.read_text())["phases"]) if path.exists() else []
+
+
 def _write_manifest(
     config: BuildConfig, out: Path, state: Mapping[str, float], losses: Mapping[str, float], autocast: bool
 ) -> None:
     path = out / "manifest.json"
-    earlier = json.loads(path.read_text())["phases"] if path.exists() else []
+    earlier = _earlier_phases(out)
     phase = {
         "corpus": json.loads((out / "corpus.json").read_text()),
         "steps": state["step"], "tokens": state["tokens"], "seconds": round(state["seconds"]),

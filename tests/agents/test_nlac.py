@@ -1,0 +1,282 @@
+"""NLAC's parts, and one real iteration of it on the embedded model."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from nlac_bench import tiny
+from nlac_bench.agents.nlac.agent import NlacAgent
+from nlac_bench.agents.nlac.algorithm import NLAC
+from nlac_bench.agents.nlac.chat import ChatPrompts
+from nlac_bench.agents.nlac.config import NlacConfig
+from nlac_bench.agents.nlac.lesson import Encoder, Lesson
+from nlac_bench.agents.nlac.policy_iteration import replayed_action
+from nlac_bench.agents.nlac.replay import Replay
+from nlac_bench.agents.nlac.roles import Critique
+from nlac_bench.agents.nlac.styles import prompts_for
+from nlac_bench.agents.nlac.transition import State, Transition, transitions
+from nlac_bench.envs import registry
+from nlac_bench.errors import DataError, NlacBenchError
+from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
+from nlac_bench.rollout.engine import Sampling
+from nlac_bench.rollout.hf import HFEngine
+from nlac_bench.rollout.meter import MeteredEngine
+from nlac_bench.train.learner import Learner
+from nlac_bench.types import Episode, Turn
+
+ENV = 'tau_retail@{"level": "easy"}'
+
+
+def episode(turns: int = 3, terminated: bool = True, success: bool = True) -> Episode:
+    played = [
+        Turn(
+            f"action {i}",
+            f"answer {i}",
+            prompt_ids=[1] * (i + 1),
+            output_ids=[2],
+            info={"action_kind": "tool"},
+        )
+        for i in range(turns)
+    ]
+    return Episode("demo", "t1", 0, 7, "hello", played, terminated, not terminated, success)
+
+
+def transition(text: str = "hello", **changes: Any) -> Transition:
+    state = State("demo", "be kind", (), ({"role": "user", "content": text, "kind": "message"},))
+    made = Transition(state, "a", 1.0, None, True, True, "t", 0, 0, 0, last_words="bye")
+    return replace(made, **changes)
+
+
+# --- transitions ------------------------------------------------------------------------------------
+
+
+def test_transitions_of_an_episode() -> None:
+    found = transitions(episode(), "demo", {"policy": "p", "tools": [{"name": "x"}]})
+    assert [t.terminated for t in found] == [False, False, True]
+    assert [m["content"] for m in found[2].state.messages] == [
+        "hello",
+        "action 0",
+        "answer 0",
+        "action 1",
+        "answer 1",
+    ]
+    assert found[0].next_state == found[1].state and found[2].next_state is None
+    assert found[1].state.prompt_ids == [1, 1] and found[0].next_state is not None
+    assert found[0].next_state.prompt_ids == [1, 1]
+    assert found[2].last_words == "answer 2" and found[0].state.policy == "p"
+
+
+def test_a_cut_is_no_end() -> None:
+    found = transitions(episode(terminated=False, success=False), "demo", {})
+    assert [t.step for t in found] == [0, 1], "the last action's future is unknown"
+    assert not any(t.terminated for t in found) and all(t.next_state for t in found)
+
+
+# --- replay -----------------------------------------------------------------------------------------
+
+
+def test_draws_follow_priorities_and_weights_undo_them() -> None:
+    replay = Replay(alpha=0.6, beta=1.0, seed=3)
+    replay.add([transition(str(i)) for i in range(4)])
+    losses = np.array([0.1, 1.0, 2.0, 8.0])
+    replay.update(range(4), losses.tolist())
+    chances = losses**0.6 / (losses**0.6).sum()
+    drawn = np.concatenate([replay.draw(1)[0] for _ in range(4000)])
+    counts = np.bincount(drawn, minlength=4)
+    assert stats.chisquare(counts, 4000 * chances).pvalue > 1e-3
+    indices, weights = replay.draw(4)
+    expected = 1 / (4 * chances[indices])
+    np.testing.assert_allclose(weights, expected / expected.max())
+
+
+def test_new_transitions_are_drawn_soon_and_old_ones_leave() -> None:
+    replay = Replay(capacity=3, seed=0)
+    replay.add([transition("old")])
+    replay.update([0], [5.0])
+    replay.iteration = 4
+    replay.add([transition(str(i)) for i in range(3)])
+    assert len(replay) == 3 and all(t.state.observation != "old" for t in replay.items)
+    replay.update([0], [float("nan")])
+    _, weights = replay.draw(3)
+    np.testing.assert_allclose(weights, 1.0)  # all as likely as the likeliest so far
+    assert replay.mean_age([0, 1, 2]) == 0.0
+    with pytest.raises(ValueError, match="empty"):
+        Replay().draw(1)
+
+
+def test_a_replay_goes_on_where_it_was_saved(tmp_path: Path) -> None:
+    replay = Replay(seed=5)
+    replay.add([*transitions(episode(), "demo", {"policy": "p", "tools": [{"name": "x"}]}), transition()])
+    replay.update([1], [3.0])
+    replay.items[0].notes["critique"] = "optimal: no"
+    replay.save(tmp_path / "r.gz")
+    twin = Replay()
+    twin.load(tmp_path / "r.gz")
+    assert twin.items == replay.items and twin.items[0].state.prompt_ids == [1]
+    for _ in range(5):
+        mine, theirs = replay.draw(3), twin.draw(3)
+        assert mine[0].tolist() == theirs[0].tolist() and mine[1].tolist() == theirs[1].tolist()
+    (tmp_path / "r.gz").write_bytes(b"no gzip")
+    with pytest.raises(DataError, match="no replay buffer"):
+        Replay().load(tmp_path / "r.gz")
+
+
+# --- chat prompts -----------------------------------------------------------------------------------
+
+
+def test_thoughts_do_not_quote_what_the_critic_could_not_know() -> None:
+    prompts = ChatPrompts(thinks=True, opens=True)
+    written = (
+        "<think>The critique says it failed.</think>Thought: if the user agrees, cancel.\nAction: Shall I?"
+    )
+    refined = prompts.parse_refined(written)
+    assert refined == "<think>\nif the user agrees, cancel.\n</think>\n\nAction: Shall I?"
+    assert ChatPrompts().parse_refined(written) == "Thought: if the user agrees, cancel.\nAction: Shall I?"
+    target = prompts.parse_future(
+        "<think>x</think>Reasoning: if yes, then\nPrediction: it ends.\nOutcome: success"
+    )
+    assert target == "<think>\nif yes, then\n</think>\n\nit ends.\nOutcome: success"
+    assert prompts.outcome(target) == "success"
+    state = transition().state
+    assert prompts.heard("<think>secret</think>\n\nAction: Shall I?", state) == "Shall I?"
+    assert prompts.policy(state).opening == "<think>\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "optimal"),
+    [
+        ("Optimal: yes", True),
+        ("**Optimal:** no\nWhy: it fails", False),
+        ("I like it", None),
+        ("<think>Optimal: yes</think>Optimal: no", False),
+    ],
+)
+def test_verdicts(written: str, optimal: bool | None) -> None:
+    found = ChatPrompts().parse_critique(written)
+    assert (found.optimal if found else None) == optimal
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Outcome: perhaps", "all will be well", "x" * 30_000 + "\nOutcome: success"]
+)
+def test_futures_without_an_outcome_are_not_trained_on(text: str) -> None:
+    assert ChatPrompts().parse_future(text) is None
+
+
+# --- one real iteration -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def parts() -> Iterator[tuple[NLAC, NlacAgent]]:
+    engine = HFEngine.from_pretrained(str(tiny.path()), dtype="float32")
+    config = NlacConfig(
+        lr=1e-4,
+        precision="fp32",
+        mini_batch_size=8,
+        row_tokens=1024,
+        max_response_length=96,
+        probes=4,
+        replay_ratio=0.5,
+    )
+    prompts = prompts_for(engine.tokenizer)
+    metered = MeteredEngine(engine)
+    agent = NlacAgent(metered, prompts, Sampling(max_tokens=96))
+    learner = Learner(str(tiny.path()), config.learner(0, ema=True))
+    nlac = NLAC(config, metered, learner, prompts, engine.tokenizer, agent, make_env, seed=0, concurrency=16)
+    nlac.sync()
+    yield nlac, agent
+    engine.close()
+
+
+def make_env() -> Any:
+    return registry.make_training_env(ENV)
+
+
+def test_an_iteration_learns_and_says_why(parts: tuple[NLAC, NlacAgent]) -> None:
+    nlac, agent = parts
+    specs = [EpisodeSpec("tau_retail", task, 0, 1) for task in make_env().task_ids[:4]]
+
+    async def play() -> list[Episode | Failure]:
+        return [r async for r in Driver(agent, make_env, concurrency=4).run(specs)]
+
+    played = [e for e in asyncio.run(play()) if isinstance(e, Episode)]
+    assert len(played) == 4
+    before = [p.detach().clone() for p in nlac.learner.parameters]
+    metrics = asyncio.run(nlac.update(played, max_steps=2))
+    assert metrics["gradient_steps"] in (1, 2) and metrics["l1"] > 0 and metrics["l2"] > 0
+    assert any((a != b).any() for a, b in zip(before, nlac.learner.parameters, strict=True))
+    noted = [t for t in nlac.replay.items if t.notes]
+    assert noted and any("target" in t.notes for t in noted) and any("critique" in t.notes for t in noted)
+    roles = {name for name in nlac.engine.usage if ":" not in name}  # type: ignore[attr-defined]
+    assert {"policy", "successor", "evaluator"} <= roles
+    probed = asyncio.run(nlac.probe(played, deep=False))
+    assert probed["probes"] == 4 and probed["kl_to_start"] >= 0
+
+
+def test_sampled_words_are_trained_on_as_they_were_sampled(parts: tuple[NLAC, NlacAgent]) -> None:
+    nlac, _ = parts
+    env = make_env()
+    observation, info = env.reset(seed=0)
+    state = State(
+        env.name,
+        info["policy"],
+        info["tools"],
+        ({"role": "user", "content": observation, "kind": "message"},),
+    )
+    speaker = nlac.speaker("test")
+    action = asyncio.run(speaker.act(state))
+    assert action is not None
+    lesson = Lesson(
+        transition(state=state, action=action.text), 0.5, speaker, target="next: bye; end: success"
+    )
+    lesson.proposed = action
+    policy, critic = nlac.encoder.policy(lesson, group=1), nlac.encoder.critic(lesson, group=0)
+    assert policy is not None and critic is not None and action.sample.ids is not None
+    assert [*(action.sample.prompt_ids or ()), *action.sample.ids] == list(policy.ids)
+    assert sum(policy.loss_mask) == len(action.sample.ids) and critic.weight == 0.5 and policy.weight == 1.0
+    text = nlac.encoder._format.tokenizer.decode(critic.ids)
+    assert text.endswith("next: bye; end: success" + nlac.encoder._format.tokenizer.eos_token)
+
+
+def test_long_prompts_and_unreadable_texts_are_left_out_and_counted(parts: tuple[NLAC, NlacAgent]) -> None:
+    nlac, _ = parts
+    encoder = Encoder(nlac.encoder._format.tokenizer, nlac.prompts, 4, 4)
+    lesson = Lesson(
+        transition("a long message " * 20), 1.0, nlac.speaker("x"), target="next: x; end: failure"
+    )
+    assert encoder.critic(lesson, 0) is None and encoder.too_long == 1
+    assert encoder.policy(lesson, 1) is None, "no action, no lesson"
+    lesson.critique, lesson.proposed = None, replayed_action(lesson.transition)
+    asyncio.run(nlac.refine(lesson))
+    assert lesson.rounds == 0
+
+
+def test_shuffled_critiques_come_from_others(parts: tuple[NLAC, NlacAgent]) -> None:
+    nlac, _ = parts
+    lessons = [Lesson(transition(str(i)), 1.0, nlac.speaker(i)) for i in range(3)]
+    for i, lesson in enumerate(lessons):
+        lesson.critique = Critique(False, str(i))
+    nlac.shuffle(lessons)
+    assert [x.critique.text for x in lessons if x.critique] == ["1", "2", "0"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"num_nlq_samples": 0}, "num_nlq_samples"),
+        ({"budget": "hours=3"}, "hours=3"),
+        ({"lr": "fast"}, "fast"),
+        ({"learning_rate": 1}, "learning_rate"),
+        ({"refine_source": "both"}, "both"),
+        ({"ema_tau": 0}, "ema_tau"),
+    ],
+)
+def test_wrong_settings_are_named(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(NlacBenchError, match=message):
+        NlacConfig.from_mapping(settings)
