@@ -72,11 +72,12 @@ def test_one_process_is_bitwise_the_bare_loop(optimizer: str) -> None:
 @pytest.mark.parametrize(("optimizer", "lr"), [("sgd", 0.1), ("adamw", 1e-5)])
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_many_ranks_give_the_same_weights(tmp_path: Path, optimizer: str, lr: float, ranks: int) -> None:
-    subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "torch.distributed.run", f"--nproc_per_node={ranks}", "--standalone",
          "-m", "tests.train.small_model", str(tmp_path), optimizer, str(lr)],
-        cwd=Path(__file__).parents[2], check=True, timeout=240, capture_output=True,
+        cwd=Path(__file__).parents[2], check=False, timeout=240, capture_output=True, text=True,
     )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-6000:]
     alone = Learner(model(), LearnerConfig(lr=lr, optimizer=optimizer, precision="fp32", micro_rows=2))  # type: ignore[arg-type]
     expected = steps(alone, sequences())
     close(torch.load(tmp_path / "weights.pt", weights_only=True), weights(alone), atol=1e-5)
