@@ -130,18 +130,37 @@ def policy_engine(config: RunConfig) -> Engine | None:
     if config.model is None:
         raise ConfigError("--base-url needs --model: the name of a model on that server")
     return make_engine(
-        config.model, config.base_url, config.engine, config.concurrency, config.prices("price")
+        config.model,
+        config.base_url,
+        config.engine,
+        config.concurrency,
+        config.prices("price"),
+        deterministic=(config.train or {}).get("deterministic") in (True, "true"),
     )
 
 
-def make_engine(
-    model: str, base_url: str | None, kind: str, concurrency: int, price: tuple[float, float] | None
-) -> Engine:
-    """An engine of ``kind`` for ``model``; see ``RunConfig.engine`` for what ``auto`` does."""
-    if model == "tiny":
-        from nlac_bench import tiny
+def local_model(name: str) -> str:
+    """``name``, or the folder of the embedded model where that is meant."""
+    if name != "tiny":
+        return name
+    from nlac_bench import tiny
 
-        model = str(tiny.path())
+    return str(tiny.path())
+
+
+def make_engine(
+    model: str,
+    base_url: str | None,
+    kind: str,
+    concurrency: int,
+    price: tuple[float, float] | None,
+    deterministic: bool = False,
+) -> Engine:
+    """An engine of ``kind`` for ``model``; see ``RunConfig.engine`` for what ``auto`` does.
+
+    ``deterministic`` computes each sample alone (transformers only).
+    """
+    model = local_model(model)
     if kind == "auto":
         local = "/" in model or Path(model).is_dir()
         kind = "openai" if base_url or not local else "hf"
@@ -160,7 +179,7 @@ def make_engine(
     if kind == "hf":
         from nlac_bench.rollout.hf import HFEngine
 
-        return HFEngine.from_pretrained(model, max_rows=max(64, 2 * concurrency))
+        return HFEngine.from_pretrained(model, max_rows=max(64, 2 * concurrency), deterministic=deterministic)
     from nlac_bench.rollout.vllm import VLLMEngine
 
     return VLLMEngine(model)

@@ -20,7 +20,7 @@ from nlac_bench.eval.episode_json import dump_line, episode_from_row, episode_to
 from nlac_bench.eval.jsonl import Appender, read_lines
 from nlac_bench.eval.run_writer import RunWriter
 from nlac_bench.eval.rundir import RunFolder
-from nlac_bench.eval.runner import Prepared, environment_arguments, play
+from nlac_bench.eval.runner import Prepared, environment_arguments, local_model, play
 from nlac_bench.eval.training import Training
 from nlac_bench.rollout.driver import Failure
 from nlac_bench.rollout.engine import Sampling
@@ -121,7 +121,7 @@ def make_training(
     agent = prepared.agent
     assert isinstance(agent, NlacAgent)
     metered = MeteredEngine(engine)
-    learner = Learner(config.model, settings.learner(config.seed, ema=True))
+    learner = Learner(local_model(str(config.model)), settings.learner(config.seed, ema=True))
     sampling = Sampling(temperature=settings.temperature, max_tokens=settings.max_response_length)
     learns = replace(agent, engine=metered, sampling=sampling)
 

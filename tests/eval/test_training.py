@@ -1,0 +1,152 @@
+"""Training runs on the embedded model: whole, interrupted and resumed, offline."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from nlac_bench.eval.config import ConfigError, RunConfig
+from nlac_bench.eval.curve import draw, latest
+from nlac_bench.eval.run_writer import RunWriter
+from nlac_bench.eval.rundir import RunFolder
+from nlac_bench.eval.runner import prepare
+from nlac_bench.eval.train_run import train_and_test, trained
+
+ENV = 'math500_hard@{"level": 1}'
+COMMAND = str(Path(sys.executable).with_name("nlac-bench"))
+SMALL = {
+    "train_batch_size": 6, "mini_batch_size": 3, "val_tasks": 4, "max_response_length": 48, "row_tokens": 512,
+    "test_freq": 2, "save_freq": 1, "probes": 2, "lr": 1e-4, "deterministic": True, "precision": "fp32",
+}  # fmt: skip
+
+
+def config(steps: int, **changes: Any) -> RunConfig:
+    base: dict[str, Any] = {
+        "env": ENV, "agent": "nlac", "model": "tiny", "limit": 4, "max_tokens": 48, "concurrency": 4,
+        "train": {**SMALL, "budget": f"steps={steps}"},
+    }  # fmt: skip
+    return RunConfig.from_mapping({**base, **changes}, "test")
+
+
+def play(folder: Path, wanted: RunConfig, stop_after: int | None = None) -> bool:
+    """The run in ``folder``, begun or continued; an interruption comes after ``stop_after`` iterations."""
+    prepared = prepare(wanted)
+    arguments: dict[str, Any] = {
+        "conditions": prepared.conditions, "subject": prepared.subject, "plan": prepared.plan,
+    }  # fmt: skip
+    if (folder / "manifest.json").exists():
+        writer = RunWriter.resume(folder, **arguments)
+    else:
+        writer = RunWriter.create(folder, config=wanted.as_dict(), **arguments)
+
+    class Interrupted(Exception):
+        pass
+
+    def on_metrics(row: dict[str, Any]) -> None:
+        if stop_after is not None and row["kind"] == "iteration" and row["iteration"] > stop_after:
+            raise Interrupted
+
+    with writer:
+        try:
+            return asyncio.run(
+                train_and_test(prepared, writer, lambda name, owed: lambda result: None, on_metrics)
+            )
+        except Interrupted:
+            return False
+        finally:
+            prepared.agent.engine.close()  # type: ignore[attr-defined]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    assert play(folder, config(steps=6))
+    return folder
+
+
+def test_a_run_has_base_training_and_test(whole: Path) -> None:
+    run, base = RunFolder.open(whole), RunFolder.open(whole / "base")
+    assert run.plan == base.plan and not run.owed() and not base.owed()
+    assert run.conditions == base.conditions and base.subject["train"] is None
+    rows = list(run.metrics())
+    iterations = latest(rows, "iteration")
+    assert [r["iteration"] for r in iterations] == [1, 2, 3]
+    assert iterations[-1]["gradient_steps_total"] == 6 and iterations[-1]["tokens"] > 0
+    for name in ("l1", "l2", "share_optimal", "share_refined", "buffer_age", "kl_to_start", "train_success"):
+        assert name in iterations[-1], name
+    assert {"successor", "evaluator"} <= {r for r in iterations[-1]["usage"] if ":" not in r}
+    validations = latest(rows, "validation")
+    assert validations[0]["iteration"] == 0 and max(v["success"] for v in validations if v["best"]) == max(
+        v["success"] for v in validations
+    )
+    assert len((whole / "rollouts.jsonl").read_text().splitlines()) == 18
+    result = trained(whole)
+    assert result is not None and result.gain.tasks == 4
+    assert result.to_json()["gain"] == pytest.approx(result.gain.a.mean - result.gain.b.mean)
+
+
+def test_validation_tasks_are_trained_on_by_nobody(whole: Path) -> None:
+    learned = {json.loads(line)["task_id"] for line in (whole / "rollouts.jsonl").read_text().splitlines()}
+    tested = {item.task_id for item in RunFolder.open(whole).plan}
+    assert len(learned) == 18 and not learned & tested
+
+
+def test_a_resumed_run_is_bitwise_the_uninterrupted_one(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    assert not play(folder, config(steps=6), stop_after=1)
+    assert RunFolder.open(folder).owed()
+    assert play(folder, config(steps=6))
+    for name in ("best/model.safetensors",):
+        mine, theirs = (load_file(where / "checkpoints" / name) for where in (folder, whole))
+        assert mine.keys() == theirs.keys() and all(torch.equal(mine[n], theirs[n]) for n in mine)
+    same = ("l1", "l2", "share_optimal", "tokens", "env_steps", "train_success", "buffer_age")
+    ours, others = (latest(list(RunFolder.open(f).metrics()), "iteration") for f in (folder, whole))
+    assert [[row[n] for n in same] for row in ours] == [[row[n] for n in same] for row in others]
+    texts = [[t.text for e in RunFolder.open(f).episodes() for t in e.turns] for f in (folder, whole)]
+    assert sorted(texts[0]) == sorted(texts[1])
+
+
+def test_learning_from_a_folder_of_episodes_alone(whole: Path, tmp_path: Path) -> None:
+    assert play(tmp_path / "run", config(steps=2, offline=str(whole)))
+    last = latest(list(RunFolder.open(tmp_path / "run").metrics()), "iteration")[-1]
+    assert last["env_steps"] == 0 and last["gradient_steps_total"] == 2 and last["buffer_size"] > 0
+    leaked = tmp_path / "leak"
+    with pytest.raises(ConfigError, match="on which this run is measured"):
+        play(leaked, config(steps=2, offline=str(whole / "base")))
+
+
+def test_the_curve_is_drawn(whole: Path) -> None:
+    text = draw(whole).read_text()
+    assert text.startswith("<?xml") and "gradient steps" in text
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    command = [COMMAND, "run", "--env", ENV, "--agent", "nlac", "--budget", "steps=1",
+               "--limit", "3", "--out", str(tmp_path / "run"), "--json"]  # fmt: skip
+    for name in (
+        "train_batch_size=3",
+        "val_tasks=2",
+        "probes=1",
+        "mini_batch_size=3",
+        "max_response_length=48",
+    ):
+        command += ["--train", name]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    for name in ("run_dir", "success", "ci", "planned", "scored", "base_success", "base_ci", "gain",
+                 "gain_ci", "gradient_steps", "env_steps", "seconds", "tokens"):  # fmt: skip
+        assert name in found, name
+    assert found["planned"] == found["scored"] == 3 and found["gradient_steps"] == 1
+    best = tmp_path / "run" / "checkpoints" / "best"
+    evaluated = subprocess.run(
+        [COMMAND, "eval", "--env", ENV, "--agent", "nlac", "--model", str(best),
+         "--limit", "3", "--max-tokens", "48", "--out", str(tmp_path / "eval"), "--json"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert json.loads(evaluated.stdout)["success"] == found["success"]
