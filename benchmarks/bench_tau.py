@@ -5,6 +5,7 @@ hashes both databases whole. ``loading`` does that with this project's own parts
 one, where ``tau_bench`` is installed. Needs NLAC_BENCH_DATA.
 """
 
+import itertools
 import json
 import os
 import statistics
@@ -183,3 +184,19 @@ def test_against_the_original(benchmark: Any, name: str) -> None:
     }  # fmt: skip
     assert reset / our_reset >= 500
     assert reward / our_reward >= 200
+
+
+@DOMAINS
+def test_oracle_episode(benchmark: Any, name: str) -> None:
+    """Reset, the gold actions, reward, on the embedded data."""
+    env = ENVIRONMENTS[name]()
+    turn = itertools.cycle(env.task_ids)
+
+    def episode() -> None:
+        env.reset(options={"task_id": next(turn)})
+        ended, reward = False, 0.0
+        while not ended:
+            _, reward, ended, _, _ = env.step(env.oracle_action())
+        assert reward == 1.0
+
+    benchmark.pedantic(episode, rounds=200, warmup_rounds=20)

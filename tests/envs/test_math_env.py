@@ -367,3 +367,41 @@ def test_altered_official_files_are_refused(
     file.write_bytes(file.read_bytes()[:500])
     with pytest.warns(UserWarning), pytest.raises(DataError, match="is it truncated"):
         Math500HardEnv(data=tmp_path / "math", split="train")
+
+
+def test_a_thousand_random_actions(env: Math500HardEnv) -> None:
+    rng = np.random.default_rng(0)
+    env.action_space.seed(0)
+    pieces = [
+        r"\boxed{",
+        "}",
+        r"\frac",
+        "{",
+        "^",
+        "_",
+        "1",
+        "x",
+        r"\sqrt",
+        "(",
+        ",",
+        "\x00",
+        "\ud8ff",
+        "é",
+        " ",
+        r"\text",
+    ]
+    graded = 0
+    for i in range(1000):
+        env.reset(seed=i)
+        if i % 3 == 0:
+            action = env.random_action(rng)
+        elif i % 3 == 1:
+            action = env.action_space.sample()
+        else:
+            action = "".join(rng.choice(pieces, size=int(rng.integers(0, 60))))
+        observation, reward, ended, _, info = env.step(action)
+        observation.encode()
+        json.dumps(info, allow_nan=False)
+        assert ended and reward in (0.0, 1.0)
+        graded += info["action_kind"] == "message"
+    assert graded > 300
