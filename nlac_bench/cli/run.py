@@ -142,10 +142,11 @@ def run(
             settings["train"] = {**(settings.get("train") or {}), **value}
         elif value is not None:
             settings[name] = value
-    prepared = prepare(_completed(settings, context.info_name == "eval", str(config or "command line")))
+    resolved = _completed(settings, context.info_name == "eval", str(config or "command line"))
     if dry_run:
-        _show_estimate(prepared, as_json)
+        _show_estimate(resolved, as_json)
         return
+    prepared = prepare(resolved)
     folder = out or _default_folder(prepared.config)
     with RunWriter.create(
         folder,
@@ -254,8 +255,8 @@ def _show(summary: Summary, as_json: bool) -> None:
         console.print(escape(summary.to_text()), soft_wrap=True)
 
 
-def _show_estimate(prepared: Prepared, as_json: bool) -> None:
-    found = estimate.of(prepared)
+def _show_estimate(config: RunConfig, as_json: bool) -> None:
+    found = estimate.of(config)
     if as_json:
         print_json(found.to_json())
     else:

@@ -1,16 +1,24 @@
 """What a run will take, before it is begun: `--dry-run`."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from nlac_bench.envs import registry as envs
 from nlac_bench.envs.text_env import TextEnv
-from nlac_bench.eval.runner import FLOORS, Prepared
+from nlac_bench.errors import EnvInfraError
+from nlac_bench.eval.config import RunConfig
+from nlac_bench.eval.runner import FLOORS, outline
+from nlac_bench.types import ChatReply, Messages, Role
 
 CHARS_PER_TOKEN = 4.0
 """English text and JSON under the usual vocabularies: 3.5 to 4.5."""
 TOKENS_PER_TURN = {"react": 150, "act": 60, "tool_calling": 60}
 SECONDS_PER_CALL = 5.0
 """A served model's reply of about a hundred tokens."""
+TOKENS_PER_USER_REPLY = 40
+_USER_PROMPT_TOKENS = 400
+TALK_TURNS = 5
+"""Messages to a user, which the oracle does without: an assumption, of τ's order of magnitude."""
 _SAMPLED_TASKS = 5
 
 
@@ -19,7 +27,7 @@ class Estimate:
     """Planned episodes and what they will roughly take; None where nothing can be said.
 
     Turns and observations are those of the oracle on a few of the planned tasks, so a policy that asks more
-    takes more.
+    takes more. Where a model plays the user, ``TALK_TURNS`` messages to it are added: the oracle is mute.
     """
 
     planned: int
@@ -27,6 +35,7 @@ class Estimate:
     turns_per_episode: float | None
     prompt_tokens: int | None
     completion_tokens: int | None
+    user_tokens: int | None
     cost: float | None
     seconds: float | None
 
@@ -44,8 +53,10 @@ class Estimate:
                 f"policy tokens: about {self.prompt_tokens:,} in and {self.completion_tokens:,} out "
                 f"({CHARS_PER_TOKEN:g} characters a token)"
             )
+            if self.user_tokens:
+                lines.append(f"tokens of user, oracle or judge: about {self.user_tokens:,}, all in all")
             lines.append(
-                "cost: unknown, no --price is set"
+                "cost: unknown, no --price (or --user-price) is set"
                 if self.cost is None
                 else f"cost: about US$ {self.cost:.2f}"
             )
@@ -54,36 +65,79 @@ class Estimate:
         return "\n".join(lines)
 
 
-def of(prepared: Prepared) -> Estimate:
-    """The estimate for a prepared run; plays the oracle, calls no model."""
-    config, plan = prepared.config, prepared.plan
+def of(config: RunConfig) -> Estimate:
+    """The estimate for ``config``; plays the oracle, loads and calls no model.
+
+    Raises:
+        NlacBenchError: what the run itself would refuse.
+    """
+    planned = outline(config, chat=None if config.user_model is None else _nobody)
+    plan = planned.plan
     tasks = list(dict.fromkeys(item.task_id for item in plan))
-    env = prepared.make_env().unwrapped
-    if not isinstance(env, TextEnv) or env.remote:
-        return Estimate(len(plan), len(tasks), None, None, None, None, None)
-    turns = chars_in = 0
+    env = planned.make_env().unwrapped
+    simulated, talk = False, 0
+    if isinstance(env, TextEnv) and env.remote:
+        name, arguments = envs.parse(config.env)
+        kept = {key: value for key, value in arguments.items() if key not in ("user", "oracle")}
+        alone = replace(
+            config,
+            env=envs.join(name, kept),
+            agent="oracle",
+            user=None,
+            user_model=None,
+            record=None,
+            replay=None,
+        )
+        env = outline(alone).make_env().unwrapped
+        simulated = "simulator" in planned.conditions
+    if not isinstance(env, TextEnv):
+        return Estimate(len(plan), len(tasks), None, None, None, None, None, None)
+    said = TOKENS_PER_TURN.get(config.agent, 150)
+    turns = tokens_in = user_tokens = 0.0
     sampled = tasks[:: max(1, len(tasks) // _SAMPLED_TASKS)][:_SAMPLED_TASKS]
     for task in sampled:
         observation, info = env.reset(seed=0, options={"task_id": task})
-        context = len(info["policy"]) + sum(len(str(tool)) for tool in info["tools"]) + len(observation)
+        fixed = len(info["policy"]) + sum(len(str(tool)) for tool in info["tools"])
+        context = (fixed + len(observation)) / CHARS_PER_TOKEN
+        talk = TALK_TURNS if simulated and info["tools"] else 0  # without tools, every step asks the oracle
+        for _ in range(talk):
+            tokens_in += context
+            user_tokens += context - fixed / CHARS_PER_TOKEN + _USER_PROMPT_TOKENS
+            context += said + TOKENS_PER_USER_REPLY
         ended = False
         while not ended:
             action = env.oracle_action()
-            chars_in += context
+            tokens_in += context
             turns += 1
+            user_tokens += _USER_PROMPT_TOKENS if simulated and not talk else 0
             observation, _, ended, _, _ = env.step(action)
-            context += len(action) + len(observation)
-    per_episode = turns / len(sampled)
+            context += said + len(observation) / CHARS_PER_TOKEN
+    per_episode = turns / len(sampled) + talk
     if config.agent in FLOORS:
-        return Estimate(len(plan), len(tasks), per_episode, 0, 0, 0.0, None)
-    said = TOKENS_PER_TURN.get(config.agent, 150)
-    prompt = int(
-        len(plan) * (chars_in / CHARS_PER_TOKEN / len(sampled) + said * per_episode * (per_episode - 1) / 2)
-    )
+        return Estimate(len(plan), len(tasks), per_episode, 0, 0, 0, 0.0, None)
+    prompt = int(len(plan) * tokens_in / len(sampled))
     completion = int(len(plan) * per_episode * said)
-    price = config.prices("price")
-    cost = None if price is None else (prompt * price[0] + completion * price[1]) / 1e6
+    user_in, user_out = int(len(plan) * user_tokens / len(sampled)), len(plan) * talk * TOKENS_PER_USER_REPLY
+    costs = [
+        (into * price[0] + out * price[1]) / 1e6
+        for price, into, out in (
+            (config.prices("price"), prompt, completion), (config.prices("user_price"), user_in, user_out),
+        )
+        if price is not None
+    ]  # fmt: skip
     waves = -(-len(plan) // config.concurrency)
     return Estimate(
-        len(plan), len(tasks), per_episode, prompt, completion, cost, waves * per_episode * SECONDS_PER_CALL
+        planned=len(plan),
+        tasks=len(tasks),
+        turns_per_episode=per_episode,
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        user_tokens=user_in + user_out,
+        cost=sum(costs) if costs else None,
+        seconds=waves * (per_episode + talk) * SECONDS_PER_CALL,
     )
+
+
+async def _nobody(messages: Messages, role: Role) -> ChatReply:
+    """Stands where a simulator's model will be: nothing is asked in a dry run."""
+    raise EnvInfraError(f"a dry run asked the model of the {role!r}")

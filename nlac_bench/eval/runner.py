@@ -26,24 +26,33 @@ FLOORS = frozenset({*agents.FLOORS})
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A run that can begin: everything is resolved and was checked before the first model call."""
+class Outline:
+    """What a run would play, checked; no model of the policy is needed to know it."""
 
     config: RunConfig
-    agent: Agent
     make_env: Callable[[], gymnasium.Env[str, str]]
     conditions: dict[str, Any]
-    subject: dict[str, Any]
     plan: tuple[Planned, ...]
 
 
-def prepare(config: RunConfig) -> Prepared:
-    """Resolve ``config``: make environment, agent and engines, choose the tasks, plan the episodes.
+@dataclass(frozen=True)
+class Prepared(Outline):
+    """A run that can begin: everything is resolved and was checked before the first model call."""
+
+    agent: Agent
+    subject: dict[str, Any]
+
+
+def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
+    """Make the environment, choose the tasks, plan the episodes.
+
+    Args:
+        chat: stands in for the model behind the environment's user, oracle or judge.
 
     Raises:
         NlacBenchError: whatever cannot be made, named.
     """
-    make_env = _env_maker(config)
+    make_env = _env_maker(config, chat if chat is not None else _simulator(config))
     env = make_env()
     raw = env.unwrapped
     if getattr(raw, "floors_only", False) and config.agent not in FLOORS:
@@ -55,6 +64,17 @@ def prepare(config: RunConfig) -> Prepared:
         raise ConfigError(
             f"agent {config.agent!r} needs one of the suite's TextEnvs, which {config.env} is not"
         )
+    plan = plan_episodes(_task_ids(config, raw), config.trials, config.seed)
+    return Outline(config, make_env, _conditions(config, raw), plan)
+
+
+def prepare(config: RunConfig) -> Prepared:
+    """``outline``, with agent and engines.
+
+    Raises:
+        NlacBenchError: whatever cannot be made, named.
+    """
+    planned = outline(config)
     sampling = Sampling(temperature=config.temperature, max_tokens=config.max_tokens)
     context = AgentContext(
         engine=policy_engine(config),
@@ -64,9 +84,10 @@ def prepare(config: RunConfig) -> Prepared:
     agent = agents.make(config.agent, context)
     return Prepared(
         config=config,
+        make_env=planned.make_env,
+        conditions=planned.conditions,
+        plan=planned.plan,
         agent=agent,
-        make_env=make_env,
-        conditions=_conditions(config, raw),
         subject={
             "agent": config.agent,
             "model": config.model,
@@ -77,7 +98,6 @@ def prepare(config: RunConfig) -> Prepared:
             "train": config.train,
             "offline": config.offline,
         },
-        plan=plan_episodes(_task_ids(config, raw), config.trials, config.seed),
     )
 
 
@@ -185,13 +205,12 @@ def make_engine(
     return VLLMEngine(model)
 
 
-def _env_maker(config: RunConfig) -> Callable[[], gymnasium.Env[str, str]]:
+def _env_maker(config: RunConfig, chat: ChatFn | None) -> Callable[[], gymnasium.Env[str, str]]:
     kwargs = environment_arguments(config)
     if config.user is not None:
         kwargs["user"] = config.user
     if config.tasks == "clean":
         kwargs["tasks"] = "clean"
-    chat = _simulator(config)
     if chat is not None:
         kwargs["chat"] = chat
     return lambda: _make(config.env, kwargs)

@@ -257,3 +257,13 @@ def test_a_model_needs_a_user_on_official_tasks() -> None:
     arguments = ("run", "--env", "tau_retail", "--data", "official", "--agent", "react", "--model", "m")
     done = nlac_bench(*arguments, "--base-url", "http://127.0.0.1:9/v1", status=1)
     assert "--user-model" in done.stderr
+
+
+def test_dry_run_needs_no_key_and_counts_the_simulator() -> None:
+    found = one_json(
+        nlac_bench("run", "--env", 'twenty_questions@{"oracle": "llm"}', "--agent", "act", "--model", "some-model",
+                   "--user-model", "some-model", "--price", "1,10", "--user-price", "1,10", "--dry-run", "--json",
+                   OPENAI_API_KEY="")
+    )  # fmt: skip
+    assert found["planned"] == 85 and found["user_tokens"] > found["planned"] * 100
+    assert found["cost"] > 0 and found["prompt_tokens"] > 0 and found["seconds"] > 0
