@@ -1,6 +1,7 @@
 """The command ``nlac-bench``: parses, calls, prints. Everything it does can be done from Python too."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -71,6 +72,7 @@ def _root(
 
 def main() -> None:
     """Entry point. Errors that name a value and a fix are printed as such, without a traceback."""
+    sys.path.append(str(Path.cwd()))  # `my_env:MyEnv-v0` beside one's own file; last, so it hides nothing
     try:
         app()
     except (NlacBenchError, GymnasiumError, ValueError) as error:

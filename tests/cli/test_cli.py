@@ -266,3 +266,23 @@ def test_dry_run_needs_no_key_and_counts_the_simulator() -> None:
     found = one_json(nlac_bench("run", *env, *who, *price, "--dry-run", "--json", OPENAI_API_KEY=""))
     assert found["planned"] == 85 and found["user_tokens"] > found["planned"] * 100
     assert found["cost"] > 0 and found["prompt_tokens"] > 0 and found["seconds"] > 0
+
+
+def test_wrong_training_settings_are_named_before_anything_is_played(tmp_path: Path) -> None:
+    out = ("--env", "tau_retail", "--agent", "nlac", "--out", str(tmp_path / "run"))
+    for wrong, says in (("learning_rate=1", "'learning_rate'"), ("lr=fast", "'fast'"), ("lr", "NAME=VALUE")):
+        assert says in nlac_bench("run", *out, "--train", wrong, status=1).stderr
+    assert "'hours=2'" in nlac_bench("run", *out, "--budget", "hours=2", status=1).stderr
+    assert (
+        "not trained" in nlac_bench("run", *out[:2], "--agent", "react", "--train", "lr=1", status=1).stderr
+    )
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_environment_beside_the_user(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text((ROOT / "examples" / "register_env.py").read_text())
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("nlac-bench")), "envs", "check", "mine:CountDown-v0"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
