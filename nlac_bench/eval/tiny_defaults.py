@@ -13,7 +13,7 @@ EASY: Mapping[str, Mapping[str, Any]] = {
     "math500_hard": {"level": 1},
 }
 TRAINING: Mapping[str, Any] = {
-    "budget": "steps=120",
+    "budget": "steps=60",
     "train_batch_size": 32,
     "mini_batch_size": 32,
     "lr": 1e-4,
@@ -25,6 +25,7 @@ TRAINING: Mapping[str, Any] = {
     "test_freq": 4,
     "save_freq": 4,
     "ema_tau": 0.05,
+    "improvement_temperature": 0.0,  # at 1 so small a model's critiques often derail in the middle
 }
 
 

@@ -38,7 +38,7 @@ class Lesson:
             "optimal": self.critique.optimal if self.critique else None,
             "refined": self.proposed.text if self.proposed and self.rounds else None,
         }
-        self.transition.notes.update({name: text for name, text in found.items() if text is not None})
+        self.transition.notes = {name: text for name, text in found.items() if text is not None}
 
 
 class Encoder:
