@@ -200,8 +200,11 @@ def make_engine(
     if base_url:
         raise ConfigError(f"engine {kind!r} runs the model here; --base-url is for engine 'openai'")
     if kind == "hf":
+        from transformers.utils import logging as transformers_logging
+
         from nlac_bench.rollout.hf import HFEngine
 
+        transformers_logging.disable_progress_bar()  # runs have their own; two at once tear each other
         return HFEngine.from_pretrained(model, max_rows=max(64, 2 * concurrency), deterministic=deterministic)
     from nlac_bench.rollout.vllm import VLLMEngine
 
