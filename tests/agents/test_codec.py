@@ -1,11 +1,10 @@
 """Numbered identifiers: lossless, fixed by the prompt, bounded."""
 
-import time
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nlac_bench.agents.nlac.codec import IdentifierCodec
+from tests.timing import scans
 
 FRAGMENTS = st.sampled_from(
     ["#W7222122", "paypal_5849053", "wim_yates_2161", "~", "~1", "~~", "7969495122", " ", "a@b.co",
@@ -38,9 +37,4 @@ def test_numbers_by_first_mention_and_expands_in_actions() -> None:
 
 def test_hostile_text_takes_linear_time() -> None:
     for text in ("a" * 100_000, "a_" * 50_000, "1 A" * 30_000, "A1" * 50_000, "~" * 100_000, "a.b-" * 25_000):
-        start = time.process_time()
-        IdentifierCodec().learn(text)
-        short = time.process_time() - start
-        start = time.process_time()
-        IdentifierCodec().learn(text * 4)
-        assert time.process_time() - start < 40 * max(short, 0.002), text[:10]
+        assert scans(lambda text=text: IdentifierCodec().learn(text), text) < 200, text[:10]

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 
 import pytest
 from hypothesis import given
@@ -16,6 +15,7 @@ from nlac_bench.envs.tau.actions import (
     render_call,
     render_message,
 )
+from tests.timing import scans
 
 CALL = '{"name": "get_user_details", "arguments": {"user_id": "mia_li_3668"}}'
 PARSED = Call("get_user_details", {"user_id": "mia_li_3668"})
@@ -174,9 +174,7 @@ N = 100_000
     ids=lambda text: repr(text[:12]),
 )
 def test_hostile_text_takes_bounded_time(text: str) -> None:
-    start = time.process_time()
-    parse_action(text)
-    assert time.process_time() - start < 0.5
+    assert scans(lambda: parse_action(text), text) < 200
 
 
 def test_deep_nesting_is_refused_where_the_stack_is_nearly_used_up() -> None:

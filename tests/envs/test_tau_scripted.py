@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import random
-import time
 from collections.abc import Coroutine, Iterator
 from typing import Any, TypeVar
 
@@ -25,6 +24,7 @@ from nlac_bench.tiny.airline_rules import AirlineAgent
 from nlac_bench.tiny.retail_rules import RetailAgent
 from tests.envs.tau_proposals import proposal, wrong_goals
 from tests.envs.tau_turns import SCRIPTS, turns
+from tests.timing import scans
 
 T = TypeVar("T")
 
@@ -305,9 +305,8 @@ def test_any_text_gets_an_answer(name: str, messages: list[str]) -> None:
 )
 def test_a_huge_message_is_read_in_time(piece: str) -> None:
     user, _ = user_of(SCRIPTS["two"])
-    start = time.perf_counter()
-    run(user.reply(piece * (100_000 // len(piece))))
-    assert time.perf_counter() - start < 1.0
+    text = piece * (100_000 // len(piece))
+    assert scans(lambda: run(user.reply(text)), text, tries=1) < 500
 
 
 def test_a_foreign_task_is_refused() -> None:

@@ -9,7 +9,6 @@ no word is added for its sake. It has plainer questions than the later batches, 
 """
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from nlac_bench.envs.twenty_questions.formula import Unknown, evaluate
 from nlac_bench.envs.twenty_questions.sentence import find_question
 from nlac_bench.envs.twenty_questions.words import noun_key, tokens, verb_key
 from nlac_bench.envs.twenty_questions.world import embedded_world
+from tests.timing import cpu_seconds
 
 WORLD = embedded_world()
 LISTS = Path(__file__).parent / "data_twenty_questions"
@@ -190,22 +190,22 @@ WORDS = sorted(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join) | st.text(max_size=200))
-def test_any_text_is_read_in_bounded_time(text: str) -> None:
-    began = time.perf_counter()
+def test_any_text_is_read(text: str) -> None:
     found = find_question(text + "?")
     if found.words:
         truth = evaluate(WORLD.read(found.words), WORLD)
         assert truth.shape == (len(WORLD),)
         assert set(truth.tolist()) <= {-1, 0, 1}
-    assert time.perf_counter() - began < 2
 
 
 def test_nested_conjunctions_are_bounded() -> None:
-    question = "Is it " + " or ".join(["used to cut in the kitchen and bathroom"] * 8) + "?"
-    began = time.perf_counter()
-    formula = WORLD.read(find_question(question).words)
-    assert time.perf_counter() - began < 2
-    assert formula is not None
+    def reading(parts: int) -> float:
+        question = "Is it " + " or ".join(["used to cut in the kitchen and bathroom"] * parts) + "?"
+        words = find_question(question).words
+        assert WORLD.read(words) is not None
+        return cpu_seconds(lambda: WORLD.read(words))
+
+    assert reading(8) < 100 * reading(1)
 
 
 def test_parsing_is_the_same_every_time() -> None:

@@ -117,11 +117,12 @@ def test_run_limits_stop_the_run_and_the_rest_is_owed(concurrency: int) -> None:
 
 
 def test_run_time_is_up_while_everything_waits() -> None:
-    agent = CallAgent(lambda _n, _e, _o: asyncio.sleep(60, "never"))
+    never = 60
+    agent = CallAgent(lambda _n, _e, _o: asyncio.sleep(never, "never"))
     driver = Driver(agent, Guess, concurrency=3, run_limits=Limits(seconds=0.2))
     began = time.perf_counter()
     assert play(driver, plan(5)) == []
-    assert time.perf_counter() - began < 5
+    assert time.perf_counter() - began < never / 2
     assert driver.stopped == "run_time_limit" and len(driver.owed) == 5
 
 
@@ -263,7 +264,8 @@ def test_a_users_wrapper_keeps_its_effect(make: Callable[[], Any], reward: float
     began = time.perf_counter()
     results = play(Driver(ORACLE, make, concurrency=16), plan(16))
     assert [r.total_reward for r in results if isinstance(r, Episode)] == [reward] * 16
-    assert time.perf_counter() - began < 2  # waiting happens at the same time
+    one_after_another = 0.2 * sum(len(r.turns) for r in results if isinstance(r, Episode))
+    assert time.perf_counter() - began < 0.8 * one_after_another  # waiting happens at the same time
 
 
 def test_limits_refuse_nonsense() -> None:
