@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-fast lint format bench docs clean
+.PHONY: help setup run floors test test-fast lint format bench docs clean
 
 help: ## List the tasks
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -17,7 +17,10 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-run: $(READY) ## Play every environment with the oracle and the floor agents; print the table
+run: $(READY) ## Train the embedded model with NLAC on the embedded shop; print what it gained, draw the curve
+	$(BIN)/nlac-bench run --agent nlac --env tau_retail
+
+floors: $(READY) ## Play every environment with the oracle and the floor agents; print the table
 	$(BIN)/nlac-bench floors
 
 test: lint ## Lint, type check and run all tests

@@ -4,7 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-Role: TypeAlias = Literal["policy", "successor", "backup", "evaluator", "refiner", "user", "oracle", "judge"]
+Role: TypeAlias = Literal[
+    "policy", "successor", "backup", "evaluator", "refiner", "aggregator", "picker", "user", "oracle", "judge"
+]
 Message: TypeAlias = dict[str, Any]
 """A chat message as OpenAI-compatible servers take it: at least ``role`` and ``content``."""
 

@@ -17,8 +17,8 @@ from nlac_bench.rollout.engine import Engine, Sampling
 PLUGIN_GROUP = "nlac_bench.agents"
 FLOORS = ("silent", "random", "constant", "transfer", "oracle")
 PROMPTED = ("react", "act", "tool_calling")
-TRAINED = ("nlac",)
-"""Agents that ``run`` trains; ``eval`` plays them as they are."""
+TRAINED = ("nlac", "rft", "ppo", "grpo", "sac", "nlrl", "self_distillation", "nlql")
+"""Agents that ``run`` trains; ``eval`` plays them as they are. All play the same policy role."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,13 @@ def make(name: str, context: AgentContext) -> Agent:
         return PromptedAgent(style, context.required_engine(name), context.sampling)
     if name == "tool_calling":
         return ToolCallingAgent(context.required_engine(name), context.sampling)
-    if name == "nlac":
+    if name in TRAINED:
         from nlac_bench.agents.nlac.agent import NlacAgent
         from nlac_bench.agents.nlac.styles import prompts_for
 
         engine = context.required_engine(name)
-        return NlacAgent(engine, prompts_for(getattr(engine, "tokenizer", None)), context.sampling)
+        prompts = prompts_for(getattr(engine, "tokenizer", None))
+        return NlacAgent(engine, prompts, context.sampling, name=name)
     for plugin, factory in iter_plugins(only=name):
         if plugin == name:
             return factory(context)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from gymnasium.error import Error as GymnasiumError
 
-from nlac_bench.cli import data, doctor, envs, floors, grade, run, theory, tiny
+from nlac_bench.cli import critiques, data, doctor, envs, floors, grade, run, sweep, theory, tiny
 from nlac_bench.cli.output import fail
 from nlac_bench.errors import NlacBenchError
 
@@ -30,6 +30,9 @@ app = typer.Typer(
       nlac-bench run --env tau_retail --agent react --model NAME --base-url URL
       nlac-bench resume runs/…                      go on where a run stopped
       nlac-bench compare runs/A runs/B              is the difference real?
+      nlac-bench run --env tau_retail --agent nlac   train the embedded model
+      nlac-bench critiques runs/…                   why it changed its actions
+      nlac-bench sweep FILE.toml --out runs/sweep   several methods and seeds
       nlac-bench doctor                             what works on this machine
       nlac-bench floors                             what needs no model
       nlac-bench envs check my_pkg:MyEnv-v0         does your own keep the contract?
@@ -46,6 +49,8 @@ app.command("eval", help="The same as run without training: measure an agent, or
 app.command("resume")(run.resume)
 app.command("score")(run.score)
 app.command("compare")(run.compare)
+app.command("sweep")(sweep.sweep)
+app.command("critiques")(critiques.critiques)
 app.command("doctor")(doctor.doctor)
 app.command("play")(envs.play)
 app.command("floors")(floors.floors)

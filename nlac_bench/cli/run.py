@@ -21,7 +21,7 @@ from nlac_bench.eval.rundir import RunFolder
 from nlac_bench.eval.runner import Prepared, play, prepare
 from nlac_bench.eval.score import rescore
 from nlac_bench.eval.summary import Summary, summarise, summary_of
-from nlac_bench.eval.tiny_defaults import with_defaults
+from nlac_bench.eval.tiny_defaults import is_tiny, with_defaults
 
 _RUN = "What to measure"
 _WHO = "Who plays"
@@ -199,7 +199,7 @@ def _completed(settings: dict[str, Any], measure_only: bool, source: str) -> Run
         raise ValueError(
             f"agent {settings.get('agent')!r} is not trained; those that are: {', '.join(TRAINED)}"
         )
-    if settings.get("model") == "tiny":
+    if is_tiny(settings.get("model")):
         settings = with_defaults(settings)
     return RunConfig.from_mapping(settings, source)
 

@@ -6,7 +6,9 @@ from typing import Any
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import EnvInfraError
+from nlac_bench.eval import estimate_training
 from nlac_bench.eval.config import RunConfig
+from nlac_bench.eval.estimate_training import TrainingEstimate
 from nlac_bench.eval.runner import FLOORS, outline
 from nlac_bench.types import ChatReply, Messages, Role
 
@@ -38,6 +40,7 @@ class Estimate:
     user_tokens: int | None
     cost: float | None
     seconds: float | None
+    training: TrainingEstimate | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As a plain dict, marked as a dry run."""
@@ -62,6 +65,8 @@ class Estimate:
             )
         if self.seconds is not None:
             lines.append(f"time: about {self.seconds / 60:.0f} min at {SECONDS_PER_CALL:g} s a reply")
+        if self.training is not None:
+            lines.append(self.training.to_text())
         return "\n".join(lines)
 
 
@@ -83,6 +88,8 @@ def of(config: RunConfig) -> Estimate:
             config,
             env=envs.join(name, kept),
             agent="oracle",
+            train=None,
+            offline=None,
             user=None,
             user_model=None,
             record=None,
@@ -135,6 +142,9 @@ def of(config: RunConfig) -> Estimate:
         user_tokens=user_in + user_out,
         cost=sum(costs) if costs else None,
         seconds=waves * (per_episode + talk) * SECONDS_PER_CALL,
+        training=None
+        if config.train is None
+        else estimate_training.of(config, prompt / max(1.0, len(plan) * per_episode)),
     )
 
 

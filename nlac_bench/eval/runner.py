@@ -9,8 +9,8 @@ from typing import Any
 import gymnasium
 
 from nlac_bench.agents import registry as agents
-from nlac_bench.agents.nlac.config import NlacConfig
 from nlac_bench.agents.registry import AgentContext
+from nlac_bench.baselines import registry as methods
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.eval.config import ConfigError, RunConfig
@@ -54,7 +54,7 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
         NlacBenchError: whatever cannot be made, named.
     """
     if config.train is not None:
-        NlacConfig.from_mapping(config.train)
+        methods.find(config.agent).config(config.train)
     make_env = _env_maker(config, chat if chat is not None else _simulator(config))
     env = make_env()
     raw = env.unwrapped

@@ -2,8 +2,10 @@
 tasks, and training settings of its size."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from nlac_bench.baselines import registry as methods
 from nlac_bench.envs import registry as envs
 
 EASY: Mapping[str, Mapping[str, Any]] = {
@@ -13,7 +15,7 @@ EASY: Mapping[str, Mapping[str, Any]] = {
     "math500_hard": {"level": 1},
 }
 TRAINING: Mapping[str, Any] = {
-    "budget": "steps=60",
+    "budget": "steps=40",
     "train_batch_size": 32,
     "mini_batch_size": 32,
     "lr": 1e-4,
@@ -22,11 +24,21 @@ TRAINING: Mapping[str, Any] = {
     "max_response_length": 160,
     "row_tokens": 1024,
     "val_tasks": 64,
-    "test_freq": 4,
+    "test_freq": 2,
     "save_freq": 4,
     "ema_tau": 0.05,
     "improvement_temperature": 0.0,  # at 1 so small a model's critiques often derail in the middle
 }
+
+
+def is_tiny(model: Any) -> bool:
+    """Whether ``model`` is the miniature, or a checkpoint of it: it speaks the miniature's tokens."""
+    from nlac_bench import tiny
+
+    if model == "tiny":
+        return True
+    own, theirs = tiny.path() / "tokenizer.json", Path(str(model)) / "tokenizer.json"
+    return theirs.is_file() and theirs.read_bytes() == own.read_bytes()
 
 
 def with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,5 +52,7 @@ def with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
     if not arguments and name in EASY and settings.get("data") in (None, "embedded"):
         completed["env"] = envs.join(name, EASY[name])
     if settings.get("train") is not None:
-        completed["train"] = {**TRAINING, **settings["train"]}
+        known = methods.find(str(settings.get("agent"))).config_class.__dataclass_fields__
+        defaults = {name: value for name, value in TRAINING.items() if name in known}
+        completed["train"] = {**defaults, **settings["train"]}
     return completed

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nlac_bench.agents.nlac.agent import NlacAgent
-from nlac_bench.agents.nlac.algorithm import NLAC
-from nlac_bench.agents.nlac.config import NlacConfig
+from nlac_bench.baselines import registry as methods
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.eval.compare import Comparison, Measured, compare
@@ -116,25 +115,28 @@ def make_training(
 ) -> Iterator[Training]:
     """Learner, algorithm and the loop around them, as ``prepared.config`` describes them."""
     config = prepared.config
-    settings = NlacConfig.from_mapping(config.train or {})
+    method = methods.find(config.agent)
+    settings = method.config(config.train or {})
     engine = _engine(prepared)
     agent = prepared.agent
     assert isinstance(agent, NlacAgent)
     metered = MeteredEngine(engine)
-    learner = Learner(local_model(str(config.model)), settings.learner(config.seed, ema=True))
+    learner = Learner(local_model(str(config.model)), settings.learner(config.seed, **method.learner))
     sampling = Sampling(temperature=settings.temperature, max_tokens=settings.max_response_length)
     learns = replace(agent, engine=metered, sampling=sampling)
 
     def make_env() -> TextEnv:
         return envs.make_training_env(config.env, **environment_arguments(config))
 
-    algorithm = NLAC(
+    algorithm = method.algorithm()(
         settings, metered, learner, agent.prompts, engine.tokenizer, learns, make_env,
         seed=config.seed, concurrency=config.concurrency,
     )  # fmt: skip
     rollouts = _appender(folder / ROLLOUTS)
     offline = None
     if config.offline is not None:
+        if not hasattr(algorithm, "remember"):
+            raise ConfigError(f"--offline: {config.agent} learns on policy, from its own episodes alone")
         offline = offline_episodes(Path(config.offline), {item.task_id for item in prepared.plan})
         algorithm.remember(offline)
 

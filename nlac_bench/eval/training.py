@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from nlac_bench.envs.text_env import TextEnv
-from nlac_bench.errors import EnvInfraError
+from nlac_bench.errors import EnvInfraError, NlacBenchError
 from nlac_bench.eval.distributions import Z95
 from nlac_bench.eval.intervals import wilson_bounds
 from nlac_bench.eval.seeds import plan_episodes
@@ -31,6 +31,8 @@ from nlac_bench.train import checkpoint
 from nlac_bench.train.config import Budget, TrainConfig
 from nlac_bench.train.learner import Learner, Metrics
 from nlac_bench.types import Episode, Usage
+
+MAX_IDLE = 50
 
 
 class Algorithm(Protocol):
@@ -61,6 +63,8 @@ class Progress:
     env_steps: int = 0
     tokens: int = 0
     seconds: float = 0.0
+    idle: int = 0
+    """Iterations in a row that made no gradient step."""
     best: float = -1.0
     best_iteration: int = 0
     usage: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -115,6 +119,11 @@ class Training:
         self.train_ids = ids[held_out:]
 
     @property
+    def tasks_per_iteration(self) -> int:
+        """Different tasks that an iteration plays."""
+        return self.config.train_batch_size // self.config.rollouts_per_task
+
+    @property
     def checkpoints(self) -> Path:
         """Where they are."""
         return self.folder / "checkpoints"
@@ -145,7 +154,7 @@ class Training:
     def finished(self) -> bool:
         """Whether the budget is spent, or the training tasks were passed often enough."""
         epochs = self.config.total_epochs
-        passed = self.progress.iteration * self.config.train_batch_size / max(1, len(self.train_ids))
+        passed = self.progress.iteration * self.tasks_per_iteration / max(1, len(self.train_ids))
         return self.progress.spent(self.budget) >= self.budget.amount or (
             epochs is not None and passed >= epochs
         )
@@ -154,15 +163,15 @@ class Training:
 
     def next_specs(self) -> list[EpisodeSpec]:
         """The next training episodes: every task once in each epoch, in an order that the seed decides."""
-        size, count = self.config.train_batch_size, len(self.train_ids)
+        size, count, env = self.tasks_per_iteration, len(self.train_ids), self.make_env().name
         specs = []
         for position in range(self.progress.iteration * size, (self.progress.iteration + 1) * size):
             epoch, place = divmod(position, count)
             order = np.random.default_rng(derive_seed(self.seed, "epoch", epoch)).permutation(count)
             task = self.train_ids[order[place]]
-            specs.append(
-                EpisodeSpec(self.make_env().name, task, epoch, derive_seed(self.seed, task, epoch) % 2**31)
-            )
+            for repeat in range(self.config.rollouts_per_task):
+                trial = epoch * self.config.rollouts_per_task + repeat
+                specs.append(EpisodeSpec(env, task, trial, derive_seed(self.seed, task, trial) % 2**31))
         return specs
 
     async def play(self, specs: Sequence[EpisodeSpec]) -> list[Episode]:
@@ -215,7 +224,13 @@ class Training:
         p = self.progress
         p.iteration += 1
         p.gradient_steps += int(metrics.get("gradient_steps", 0))
-        p.env_steps += sum(len(e.turns) for e in episodes)
+        p.env_steps += sum(len(e.turns) for e in episodes) + int(metrics.get("extra_env_steps", 0))
+        p.idle = 0 if metrics.get("gradient_steps") else p.idle + 1
+        if p.idle == MAX_IDLE:
+            raise NlacBenchError(
+                f"{MAX_IDLE} iterations in a row taught nothing: no episode succeeded, or none differed from "
+                "another of its task. Take easier tasks or a stronger model"
+            )
         p.tokens = self.engine.generated_tokens()
         p.seconds += seconds
 

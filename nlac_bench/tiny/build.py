@@ -6,7 +6,9 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 
 from nlac_bench.errors import DataError
 from nlac_bench.tiny import corpus, tokenizer
+from nlac_bench.tiny.drills import drills
 from nlac_bench.tiny.fingerprint import fingerprint
 from nlac_bench.tiny.trees import IGNORED, TokenRow, Tree, pack, trees
 
@@ -26,8 +29,10 @@ KINDS = ("none", *corpus.ROLES, "context")
 CONTEXT = 4_096
 """Positions; the corpus uses about a thousand, rotary embeddings allow more."""
 EPISODES: Mapping[str, int] = {
-    "tau_retail": 8_000, "tau_airline": 6_000, "twenty_questions": 3_000, "math500_hard": 20_000,
+    "tau_retail": 8_000, "tau_airline": 5_000, "twenty_questions": 12_000, "math500_hard": 40_000,
 }  # fmt: skip
+DRILLS = 25_000
+"""Rows of sums, at the scale of the episodes above."""
 
 
 OF_A_PHASE = ("steps", "minutes", "lr", "warmup", "batch", "context_weight", "weight_decay", "compiled")
@@ -51,11 +56,11 @@ class BuildConfig:
     heads: int = 4
     kv_heads: int = 2
     mlp: int = 768
-    length: int = 1_024
-    batch: int = 3
-    lr: float = 1.5e-3
+    length: int = 768
+    batch: int = 5
+    lr: float = 2e-3
     weight_decay: float = 0.1
-    warmup: int = 60
+    warmup: int = 100
     context_weight: float = 0.2
     compiled: bool = True
     scale: float = 1.0
@@ -84,8 +89,9 @@ def prepare(config: BuildConfig, out: Path, say: Callable[[str], None]) -> dict[
     texts: list[list[corpus.Row]] = []
     for name, count in EPISODES.items():
         began = time.monotonic()
-        texts += corpus.episodes(name, max(1, round(count * config.scale)), config.seed)
+        texts += _episodes(name, max(1, round(count * config.scale)), config.seed)
         say(f"{name}: episodes played in {time.monotonic() - began:.0f} s")
+    texts += drills(round(DRILLS * config.scale), config.seed)
     if (out / "tokenizer.json").exists():  # a model that is trained further keeps its tokens
         tok: Any = AutoTokenizer.from_pretrained(out)
     else:
@@ -109,6 +115,19 @@ def prepare(config: BuildConfig, out: Path, say: Callable[[str], None]) -> dict[
     unfinished.replace(stored)
     say(f"corpus: {len(texts):,} episodes, {facts['rows']:,} rows, {packed['ids'].size:,} tokens")
     return packed
+
+
+def _episodes(name: str, count: int, seed: int) -> list[list[corpus.Row]]:
+    """``corpus.episodes`` by as many processes as there are cores."""
+    starts = range(0, count, 100)
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        parts = pool.map(_some_episodes, ((name, start, min(start + 100, count), seed) for start in starts))
+        return [rows for part in parts for rows in part]
+
+
+def _some_episodes(job: tuple[str, int, int, int]) -> list[list[corpus.Row]]:
+    name, start, stop, seed = job
+    return list(corpus.episodes(name, stop, seed, start))
 
 
 def _tokens(tok: Any, rows: list[corpus.Row]) -> list[TokenRow]:

@@ -7,7 +7,7 @@ verdicts are a teacher's, with errors of the rates below.
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 from nlac_bench.agents.nlac.compact import CompactPrompts, brief
 from nlac_bench.agents.nlac.roles import Critique, Prompt
@@ -20,8 +20,8 @@ from nlac_bench.tiny.mistakes import SKILL_SHARES, SKILLS, Skill
 from nlac_bench.tiny.teaching import History, TauTeaching, Teaching, Verdict
 from nlac_bench.tiny.teaching_games import MathTeaching, TwentyTeaching
 
-Role = Literal["policy", "successor", "backup", "evaluator", "refiner"]
-ROLES: tuple[Role, ...] = ("policy", "successor", "backup", "evaluator", "refiner")
+Taught = Literal["policy", "successor", "backup", "evaluator", "refiner", "aggregator", "picker", "drill"]
+ROLES: tuple[Taught, ...] = get_args(Taught)
 
 CRITICISED = 2
 """At most so many steps of an episode are criticised; the policy role learns all of them."""
@@ -33,6 +33,8 @@ MISADVICE = 0.08
 """How often its advice, where it objects rightly, is a mistake itself."""
 DEAF = 0.04
 """How often the taught refiner repeats its action instead."""
+AGGREGATED = 0.3
+"""How often the future of a criticised action is played a second and third time, and the three are merged."""
 
 ENVS: Mapping[str, Callable[[str], TextEnv]] = {
     "tau_retail": lambda split: TauRetailEnv(split=split, level="easy"),
@@ -53,7 +55,7 @@ TEACHINGS: Mapping[str, Teaching] = {
 class Row:
     """One thing to learn: after ``prompt`` comes ``answer``."""
 
-    role: Role
+    role: Taught
     prompt: str
     answer: str
     truth: bool | None = None
@@ -72,10 +74,13 @@ class _Step:
     """What the environment said to this action and to the next."""
 
 
-def episodes(name: str, count: int, seed: int) -> Iterator[list[Row]]:
-    """``count`` episodes of the training split of ``name``, each as its rows; the same for the same seed."""
+def episodes(name: str, count: int, seed: int, first: int = 0) -> Iterator[list[Row]]:
+    """Episodes number ``first`` to ``count`` of the training split of ``name``, each as its rows.
+
+    An episode depends on its number and ``seed`` alone.
+    """
     env = ENVS[name]("train")
-    for number in range(count):
+    for number in range(first, count):
         rng = random.Random(f"{name}/{seed}/{number}")
         yield episode_rows(env, rng)
 
@@ -94,12 +99,17 @@ def episode_rows(env: TextEnv, rng: random.Random) -> list[Row]:
     rows = [_row("policy", prompts.policy(step.state), step.action) for step in reversed(steps)]
     for number in rng.sample(range(len(steps)), min(CRITICISED, len(steps))):
         step = steps[number]
-        future = _future(step.heard, success)
-        rows += _critic_rows(teaching, prompts, step, future, success, rng)
-        other = _forked(teaching, prompts, step, skill, rng, rows)
+        tried = [_criticised(teaching, prompts, step, success, rng)]
+        if rng.random() < 0.5 and tried[0].verdict is not None:
+            tried += _forked(teaching, prompts, step, skill, rng, tried[0].verdict)
+        for one in tried:
+            rows += one.rows
+        if len(tried) > 1:
+            rows.append(_picker_row(prompts, step.state, tried, rng))
+        if rng.random() < AGGREGATED:
+            rows.append(_aggregator_row(teaching, prompts, step, tried[0].future, skill, rng))
         if number:
-            action, ahead = other or (step.action, future)
-            rows.append(_backup_row(prompts, steps[number - 1], step.state, action, ahead))
+            rows.append(_backup_row(prompts, steps[number - 1], step.state, tried[-1]))
     return rows
 
 
@@ -125,22 +135,33 @@ def _play(
         action = None
 
 
-def _critic_rows(
-    teaching: Teaching, prompts: CompactPrompts, step: _Step, future: str, success: bool, rng: random.Random
-) -> list[Row]:
-    """Successor, evaluator and refiner on one action."""
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """An action in a state, what became of it, and what was said of it."""
+
+    action: str
+    future: str
+    success: bool
+    verdict: Verdict | None
+    rows: list[Row]
+
+
+def _criticised(
+    teaching: Teaching, prompts: CompactPrompts, step: _Step, success: bool, rng: random.Random
+) -> _Tried:
+    """Successor, evaluator and refiner on one action; no verdict where the teacher has none."""
     state, action = step.state, step.action
+    future = prompts.hindsight(step.heard, success)
     rows = [_row("successor", prompts.successor(state, action), future, truth=success)]
     first = str(state.messages[0]["content"])
     verdict = teaching.judge(step.env, first, step.history, action)
-    if verdict is None:
-        return rows
-    critique = _critique(teaching, step, verdict, rng)
-    prompt = prompts.evaluator(state, action, [future])
-    rows.append(_row("evaluator", prompt, critique.text, truth=verdict.optimal))
-    better = action if critique.optimal or rng.random() < DEAF else verdict.instead
-    rows.append(_row("refiner", prompts.refiner(state, action, critique), better))
-    return rows
+    if verdict is not None:
+        critique = _critique(teaching, step, verdict, rng)
+        prompt = prompts.evaluator(state, action, [future])
+        rows.append(_row("evaluator", prompt, critique.text, truth=verdict.optimal))
+        better = action if critique.optimal or rng.random() < DEAF else verdict.instead
+        rows.append(_row("refiner", prompts.refiner(state, action, critique), better))
+    return _Tried(action, future, success, verdict, rows)
 
 
 def _critique(teaching: Teaching, step: _Step, verdict: Verdict, rng: random.Random) -> Critique:
@@ -159,42 +180,54 @@ def _critique(teaching: Teaching, step: _Step, verdict: Verdict, rng: random.Ran
 
 def _forked(
     teaching: Teaching, prompts: CompactPrompts, step: _Step, skill: Skill, rng: random.Random,
-    rows: list[Row],
-) -> tuple[str, str] | None:  # fmt: skip
-    """Half of the time another action in the same state, played to its end; its rows go into ``rows``."""
-    if rng.random() < 0.5:
-        return None
+    verdict: Verdict,
+) -> list[_Tried]:  # fmt: skip
+    """Another action in the same state, played to its end; none if the same one is drawn."""
     first = str(step.state.messages[0]["content"])
-    verdict = teaching.judge(step.env, first, step.history, step.action)
-    if verdict is None:
-        return None
     right = verdict.instead if rng.random() < 0.4 else None
     action = right or teaching.slip(step.env, first, step.history, rng)
     if action == step.action:
-        return None
+        return []
     played, success = _play(teaching, step.env.fork(), step.state, step.history, skill, rng, action)
-    future = _future(played[0].heard, success)
-    rows += _critic_rows(teaching, prompts, played[0], future, success, rng)
-    return action, future
+    return [_criticised(teaching, prompts, played[0], success, rng)]
 
 
-def _backup_row(prompts: CompactPrompts, step: _Step, after: State, action: str, ahead: str) -> Row:
-    """From the future of ``action`` in the next state to that of the action that led there."""
+def _backup_row(prompts: CompactPrompts, step: _Step, after: State, ahead: _Tried) -> Row:
+    """From the future of an action in the next state to that of the action that led there."""
     transition = Transition(
         state=step.state, action=step.action, reward=0.0, next_state=after, terminated=False, success=None,
         task_id="", seed=0, step=0, weight_version=0,
     )  # fmt: skip
-    next_clause, end = ahead.partition("; ")[0].removeprefix("next: "), ahead.rpartition("; ")[2]
+    next_clause, end = (
+        ahead.future.partition("; ")[0].removeprefix("next: "),
+        ahead.future.rpartition("; ")[2],
+    )
     target = f"next: {brief(step.heard[0])}; then: {next_clause}; {end}"
-    return _row("backup", prompts.backup(transition, action, ahead), target)
+    return _row("backup", prompts.backup(transition, ahead.action, ahead.future), target)
 
 
-def _future(heard: list[str], success: bool) -> str:
-    """What the environment says to the action and to the one after it, and how it ends."""
-    clauses = [f"{when}: {brief(words)}" for when, words in zip(("next", "then"), heard, strict=False)]
-    return "; ".join([*clauses, f"end: {'success' if success else 'failure'}"])
+def _aggregator_row(
+    teaching: Teaching, prompts: CompactPrompts, step: _Step, future: str, skill: Skill, rng: random.Random
+) -> Row:
+    """Three futures of one action: the first of those that end as most do."""
+    futures = [future]
+    for _ in range(2):
+        played, success = _play(teaching, step.env.fork(), step.state, step.history, skill, rng, step.action)
+        futures.append(prompts.hindsight(played[0].heard, success))
+    wins = [text.endswith("success") for text in futures]
+    merged = futures[wins.index(sum(wins) >= 2)]
+    return _row("aggregator", prompts.aggregator(step.state, step.action, futures), merged)
 
 
-def _row(role: Role, prompt: Prompt, answer: str, truth: bool | None = None) -> Row:
+def _picker_row(prompts: CompactPrompts, state: State, tried: list[_Tried], rng: random.Random) -> Row:
+    """The optimal action's number; of two alike, the one that ended well, else the first."""
+    rng.shuffle(tried)
+    worth = [(one.verdict is not None and one.verdict.optimal, one.success) for one in tried]
+    best = worth.index(max(worth))
+    shown = [(one.action, one.future) for one in tried]
+    return _row("picker", prompts.picker(state, shown), str(best + 1))
+
+
+def _row(role: Taught, prompt: Prompt, answer: str, truth: bool | None = None) -> Row:
     text = cast(str, prompt.messages[0]["content"])
     return Row(role, text, prompt.codec.encode(answer.strip()), truth)

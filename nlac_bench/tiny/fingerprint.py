@@ -12,7 +12,8 @@ _SAID = (
     ("tool", '{"user_id": "kim_ng_4411", "zip": "12345", "orders": ["#W1234567"], "status": "delivered"}'),
     ("tool", "Error: order #W7654321 not found"),
     ("invalid", "Invalid action: it is too long; write less than 4 words."),
-    ("message", "Yes, to 30 Windmill Road, NB123 on 2024-05-16, code AB12CD.\nThanks."),
+    ("message", "Yes, for Kim Ng, to 30 Windmill Road, NB123 on 2024-05-16, code AB12CD.\nThanks, $1.50."),
+    ("message", "Make it Apt 4, Reno, NV."),
 )  # fmt: skip
 _DONE = (
     '{"name": "get_user_details", "arguments": {"user_id": "kim_ng_4411"}}',
@@ -40,6 +41,8 @@ def fingerprint() -> str:
             prompts.backup(step, _DONE[1], future),
             prompts.evaluator(state, _DONE[0], [future, future]),
             prompts.refiner(state, _DONE[0], critique),
+            prompts.aggregator(state, _DONE[0], [future, future]),
+            prompts.picker(state, [(_DONE[0], future), (_DONE[1], future)]),
         )
         everything = " ".join(text for _, text in _SAID)
         shown += [[list(prompt.messages), prompt.codec.encode(everything)] for prompt in made]
@@ -47,7 +50,7 @@ def fingerprint() -> str:
             state=state, action=_DONE[1], reward=1.0, next_state=None, terminated=True, success=True,
             task_id="", seed=0, step=0, weight_version=0, last_words=_SAID[-1][1],
         )  # fmt: skip
-        shown.append(prompts.terminal_target(over))
+        shown.append(prompts.hindsight([over.last_words], bool(over.success)))
     return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()
 
 

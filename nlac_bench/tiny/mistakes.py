@@ -44,7 +44,6 @@ HABITS: Mapping[str, str] = {
     "modify_user_address": "claim",
     "exchange_delivered_order_items": "hasty_item",
     "modify_pending_order_items": "hasty_item",
-    "cancel_reservation": "refuse",
     "update_reservation_baggages": "miscount",
     "update_reservation_flights": "hasty_payment",
     "update_reservation_passengers": "claim",
@@ -96,7 +95,8 @@ def act(now: Situation, skill: Skill, rng: random.Random) -> str:
     if rng.random() < skill.slip:
         return slip(now, rng)
     if now.decisive and now.write is not None and rng.random() < skill.habit:
-        return _MAKERS[HABITS[now.write.name]](now, rng) or now.due
+        habit = HABITS.get(now.write.name)
+        return (_MAKERS[habit](now, rng) if habit else None) or now.due
     return now.due
 
 

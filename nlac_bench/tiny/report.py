@@ -5,7 +5,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from nlac_bench.agents.nlac.agent import NlacAgent
 from nlac_bench.agents.nlac.compact import CompactPrompts
@@ -88,7 +88,7 @@ def roles(engine: HFEngine, name: str, *, episodes: int, seed: int = 1_000) -> d
     for row, answer, score in zip(rows, answers, odds, strict=True):
         report = reports.setdefault(row.role, RoleReport())
         report.asked += 1
-        if row.role == "refiner":
+        if row.role in ("refiner", "picker"):
             report.parsed += prompts.parse_action(answer) is not None
             right = answer == row.answer
         elif row.role == "evaluator":
@@ -113,7 +113,7 @@ def roles(engine: HFEngine, name: str, *, episodes: int, seed: int = 1_000) -> d
 async def _ask_all(engine: HFEngine, rows: Sequence[corpus.Row]) -> tuple[list[str], list[float]]:
     async def ask(row: corpus.Row) -> tuple[str, float]:
         prompt = Prompt(messages=({"role": "user", "content": row.prompt},))
-        written = await _written(engine, prompt, row.role, 0.0, 0)
+        written = await _written(engine, prompt, cast(Role, row.role), 0.0, 0)
         return written, await _odds(engine, row.prompt) if row.role == "evaluator" else 0.0
 
     found: list[tuple[str, float]] = []

@@ -16,6 +16,8 @@ from nlac_bench.tiny.teaching import History, Verdict
 
 QUESTIONS = 48
 """How many different questions (guesses apart) the miniature is taught."""
+CARELESS = 0.15
+"""Of the habits' rate in τ: an episode has twenty questions, and most have to be good ones."""
 GOOD_SPLIT = 0.1
 """A question is good when its share of yes is at most this much further from one half than the best's."""
 
@@ -25,7 +27,8 @@ class TwentyTeaching:
 
     def act(self, env: TextEnv, first: str, history: History, skill: Skill, rng: random.Random) -> str:
         """The best question; or, by habit, any question or guess."""
-        return self.slip(env, first, history, rng) if rng.random() < skill.habit else self._best(env, history)
+        careless = rng.random() < CARELESS * skill.habit
+        return self.slip(env, first, history, rng) if careless else self._best(env, history)
 
     def slip(self, env: TextEnv, first: str, history: History, rng: random.Random) -> str:
         """Any question of the repertoire, or a guess, of anything or of what may still be it."""
@@ -98,13 +101,17 @@ def _questions(env: TwentyQuestionsEnv) -> tuple[list[str], np.ndarray]:
     return [known.texts[i] for i in chosen], known.yes[chosen]
 
 
+WEAK = 6
+"""One in so many families of problems is one that the miniature has a bad habit in."""
+
+
 class MathTeaching:
     """Mathematics of level 1: worked solutions; some without a box, some with a slip in the result."""
 
     def act(self, env: TextEnv, first: str, history: History, skill: Skill, rng: random.Random) -> str:
         """The solution; in weak families more often than not with a mistake."""
-        weak = int(hashlib.sha256(_family(env).encode()).hexdigest(), 16) % 3
-        rate = skill.habit * 0.9 if weak == 0 else skill.slip * 2
+        weak = int(hashlib.sha256(_family(env).encode()).hexdigest(), 16) % WEAK
+        rate = skill.habit * 0.9 if weak == 0 else skill.slip
         if rng.random() < rate:
             return _unboxed(env.oracle_action()) if rng.random() < 0.7 else _slipped(env.oracle_action(), rng)
         return env.oracle_action()

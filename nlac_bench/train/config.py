@@ -48,6 +48,7 @@ class TrainConfig:
         budget: ``steps=…`` (gradient), ``env_steps=…`` or ``tokens=…`` (generated).
         total_epochs: at most so many passes over the training tasks; None: the budget alone decides.
         train_batch_size: episodes an iteration.
+        rollouts_per_task: episodes of each task in an iteration.
         mini_batch_size: what one gradient step learns from: transitions (or episodes, where an algorithm
             learns from whole ones).
         max_turn_length: turns after which a training episode is cut; None: the environment's own limit.
@@ -65,6 +66,7 @@ class TrainConfig:
     budget: str = "steps=200"
     total_epochs: int | None = None
     train_batch_size: int = 32
+    rollouts_per_task: int = 1
     mini_batch_size: int = 32
     max_turn_length: int | None = None
     max_prompt_length: int = 4096
@@ -87,13 +89,18 @@ class TrainConfig:
     def __post_init__(self) -> None:
         Budget.parse(self.budget)
         for name in (
-            "train_batch_size", "mini_batch_size", "max_prompt_length", "max_response_length", "row_tokens",
-            "micro_rows", "val_tasks", "test_freq", "save_freq",
+            "train_batch_size", "rollouts_per_task", "mini_batch_size", "max_prompt_length",
+            "max_response_length", "row_tokens", "micro_rows", "val_tasks", "test_freq", "save_freq",
         ):  # fmt: skip
             if getattr(self, name) < 1:
                 raise NlacBenchError(f"train.{name} must be at least 1, got {getattr(self, name)}")
+        if self.train_batch_size % self.rollouts_per_task:
+            raise NlacBenchError(
+                f"train.train_batch_size = {self.train_batch_size} must be a multiple of "
+                f"train.rollouts_per_task = {self.rollouts_per_task}"
+            )
 
-    def learner(self, seed: int, *, ema: bool, **options: Any) -> "LearnerConfig":
+    def learner(self, seed: int, **options: Any) -> "LearnerConfig":
         """The learner's part."""
         from nlac_bench.train.learner import LearnerConfig
 
@@ -105,7 +112,6 @@ class TrainConfig:
             precision=("bf16" if fast_bf16() else "fp32") if self.precision == "auto" else self.precision,
             micro_rows=self.micro_rows,
             activation_checkpointing=self.activation_checkpointing,
-            ema=ema,
             reference=True,
             deterministic=self.deterministic,
             seed=seed,

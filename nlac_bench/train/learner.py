@@ -231,6 +231,11 @@ class Learner:
         """The value head's output, ``[B, T]``, aligned as in training, on the CPU."""
         return self._each_row(batch, lambda outputs: outputs.values_BT)
 
+    @torch.no_grad()
+    def q_values(self, batch: TokenBatch, head: Head) -> Tensor:
+        """A Q head at each token, ``[B, T]``, on the CPU; an action's value is the one at its last token."""
+        return self._each_row(batch, lambda outputs: outputs.q_BT(head))
+
     def _each_row(self, batch: TokenBatch, read: Callable[[Outputs], Tensor]) -> Tensor:
         rows = self.config.micro_rows
         busiest = torch.tensor(-(-len(batch) // rows), device=self.device)

@@ -48,10 +48,10 @@ def test_the_end_of_an_episode_needs_no_model() -> None:
         state=AFTER, action="Done.", reward=1.0, next_state=None, terminated=True, success=True, task_id="t",
         seed=0, step=1, weight_version=0, last_words="Thanks; kim_ng_4411 is happy. ###STOP###",
     )  # fmt: skip
-    target = PROMPTS.terminal_target(step)
+    target = PROMPTS.hindsight([step.last_words], bool(step.success))
     assert target == "next: Thanks, # is happy. ###STOP###; end: success"
     assert PROMPTS.parse_future(target) == target and PROMPTS.outcome(target) == "success"
-    with pytest.raises(ValueError, match="terminal_target"):
+    with pytest.raises(ValueError, match="hindsight"):
         PROMPTS.backup(step, "x", "y")
 
 

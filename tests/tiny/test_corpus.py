@@ -5,12 +5,14 @@ from collections import Counter
 from itertools import islice
 
 import pytest
+import sympy
 
 from nlac_bench.agents.nlac.compact import CompactPrompts
 from nlac_bench.agents.nlac.transition import first_state
 from nlac_bench.envs.tau.actions import Invalid, parse_action
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.tiny import corpus
+from nlac_bench.tiny.drills import drills
 
 NAMES = tuple(corpus.ENVS)
 
@@ -32,17 +34,30 @@ def test_every_answer_is_what_its_role_may_say(name: str) -> None:
         for row in rows:
             counts[row.role] += 1
             assert row.prompt.startswith(f"<|{name}|>")
-            if row.role in ("successor", "backup"):
+            if row.role in ("successor", "backup", "aggregator"):
                 assert prompts.parse_future(row.answer) == row.answer
                 assert "~" not in row.answer  # a future names no row
             elif row.role == "evaluator":
                 critique = prompts.parse_critique(row.answer)
                 assert critique is not None and "; why: " in row.answer and "; instead: " in row.answer
+            elif row.role == "picker":
+                assert prompts.parse_pick(row.answer, 2) is not None
             elif name.startswith("tau"):
                 assert not isinstance(parse_action(row.answer), Invalid)
             else:
                 assert prompts.parse_action(row.answer) == row.answer
-    assert set(counts) == set(corpus.ROLES) - ({"backup"} if name == "math500_hard" else set())
+    assert set(counts) == set(corpus.ROLES) - {"drill"} - ({"backup"} if name == "math500_hard" else set())
+
+
+def test_drills_are_right() -> None:
+    (row,) = next(drills(1, seed=3))
+    assert list(drills(3, seed=3)) == list(drills(3, seed=3))
+    assert row.role == "drill" and row.prompt.startswith("<|math500_hard|>")
+    for rows in drills(50, seed=4):
+        for line in rows[0].answer.split(", "):
+            left, _, right = line.strip("$").partition(" = ")
+            assert f"${left}$" in rows[0].prompt
+            assert sympy.sympify(left.replace(r"\cdot", "*")) == int(right)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -15,7 +15,6 @@ from nlac_bench.agents.nlac.lesson import Encoder, Lesson
 from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
 from nlac_bench.agents.nlac.probes import critic_metrics, read_critic, refinement_metrics
 from nlac_bench.agents.nlac.roles import RolePrompts
-from nlac_bench.agents.nlac.transition import transitions
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.engine import Engine, derive_seed
 from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
@@ -114,7 +113,7 @@ class NLAC(LanguagePolicyIteration):
     async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
         """Is the critic right about ``episodes`` (offline: about D), and with ``deep``: do refined
         actions do better than the played ones? Nothing here is trained on."""
-        pool = [t for e in episodes for t in transitions(e, self._env, self._info)] or self.replay.items
+        pool = [t for e in episodes for t in self.transitions(e)] or self.replay.items
         rng = np.random.default_rng(derive_seed(self._seed, self.replay.iteration, "probes"))
         chosen = rng.permutation(len(pool))[: self.config.probes]
         probes = await read_critic(self, [pool[i] for i in chosen])

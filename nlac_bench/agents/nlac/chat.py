@@ -18,6 +18,8 @@ FILES = (
     "nlac_backup",
     "nlac_evaluator",
     "nlac_refiner",
+    "nlrl_aggregator",
+    "nlrl_picker",
 )
 _OUTCOME = re.compile(r"^\W*outcome\W*\s(success|failure)\W*$", re.IGNORECASE | re.MULTILINE)
 _OPTIMAL = re.compile(r"^\W*optimal\W*\s(yes|no)\b", re.IGNORECASE | re.MULTILINE)
@@ -25,7 +27,10 @@ _REASONED = re.compile(
     r"^\W*reasoning:\s*(.*?)^\W*prediction:\s*(.*)", re.IGNORECASE | re.MULTILINE | re.DOTALL
 )
 _THOUGHT = re.compile(r"^\W*thought:\s*(.*?)^\W*(action:.*)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
+_BEST = re.compile(r"^\W*best\W*\s(\d{1,2})\b", re.IGNORECASE | re.MULTILINE)
 MAX_ANSWER_CHARS = 20_000
+HEARD = 6
+"""So many of the environment's answers are told in hindsight."""
 
 
 class ChatPrompts:
@@ -64,7 +69,7 @@ class ChatPrompts:
         """B(s, a, r, s′, d′)."""
         following = transition.next_state
         if following is None:
-            raise ValueError("the last transition of an episode has no next state; use terminal_target")
+            raise ValueError("the last transition of an episode has no next state; use hindsight")
         return self._ask(
             "nlac_backup",
             transition.state,
@@ -74,12 +79,15 @@ class ChatPrompts:
             next_future=_visible(next_future),
         )
 
-    def terminal_target(self, transition: Transition) -> str:
-        """What the environment said last and how it ended."""
-        said = " ".join(transition.last_words.split())[:300] or "nothing"
-        outcome = "success" if transition.success else "failure"
-        text = f"The task ends with this action. The last message would be: {said}\nOutcome: {outcome}"
-        return self._with_thought("This action ends the task.", text)
+    def hindsight(self, heard: Sequence[str], success: bool) -> str:
+        """The environment's next answers, and how it ended."""
+        said = [" ".join(words.split())[:300] or "nothing" for words in heard[:HEARD]]
+        if len(heard) == 1:
+            reason, told = "This action ends the task.", f"The task ends with this action: {said[0]}"
+        else:
+            reason = f"After this action the task goes on for {len(heard) - 1} more steps."
+            told = f"The answer would be: {said[0]}\nThen: " + "\nThen: ".join(said[1:])
+        return self._with_thought(reason, f"{told}\nOutcome: {'success' if success else 'failure'}")
 
     def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
         """E(s, a, d¹…dᵏ)."""
@@ -89,6 +97,19 @@ class ChatPrompts:
     def refiner(self, state: State, action: str, critique: Critique) -> Prompt:
         """π_r(· | s, a, critique)."""
         return self._ask("nlac_refiner", state, action=_visible(action), critique=critique.text)
+
+    def aggregator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
+        """One value in words from K futures of one action (NLRL)."""
+        listed = "\n\n".join(f"Course {i}:\n{_visible(future)}" for i, future in enumerate(futures, 1))
+        return self._ask("nlrl_aggregator", state, action=_visible(action), futures=listed)
+
+    def picker(self, state: State, candidates: Sequence[tuple[str, str]]) -> Prompt:
+        """Which of several (action, value) pairs is best (NLRL)."""
+        listed = "\n\n".join(
+            f"Candidate {i}:\n{_visible(action)}\nWhat it leads to:\n{_visible(value)}"
+            for i, (action, value) in enumerate(candidates, 1)
+        )
+        return self._ask("nlrl_picker", state, candidates=listed)
 
     def parse_action(self, written: str) -> str | None:
         """The whole answer, thoughts included: that is what the policy said."""
@@ -117,6 +138,12 @@ class ChatPrompts:
         if match is None or len(text) > MAX_ANSWER_CHARS:
             return None
         return Critique(optimal=match[1].lower() == "yes", text=text)
+
+    def parse_pick(self, written: str, candidates: int) -> int | None:
+        """The last number after ``Best:``."""
+        found = _BEST.findall(_visible(written))
+        number = int(found[-1]) if found else 0
+        return number - 1 if 1 <= number <= candidates else None
 
     def outcome(self, future: str) -> Outcome | None:
         """The last outcome that a future names."""

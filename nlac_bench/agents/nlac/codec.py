@@ -1,5 +1,5 @@
-"""Numbered identifiers: each order, user, item, payment or reservation id, and each address, becomes ``~k``
-at its first mention and is expanded again in the model's words.
+"""Numbered identifiers: each order, user, item, payment or reservation id, each address, name and amount
+becomes ``~k`` at its first mention and is expanded again in the model's words.
 
 Copying ten digits is the hard part for a model of a few million parameters; copying one token is not. The
 translation is fixed by what a prompt mentions, is lossless, and lives on the agent's side: the environment
@@ -19,6 +19,9 @@ _IDENTIFIER = re.compile(
     | \b\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2})?\b       # date
     | \b\d{1,5}\ [A-Z][A-Za-z.'-]*(?:\ [A-Z][A-Za-z.'-]*){1,3}\b   # house number and street
     | \b\d{5,}\b                                         # item, product, zip, certificate
+    | \b\d{1,6}\.\d{1,2}\b                              # amount
+    | \b(?:Apt|Suite|Unit)\ \d{1,4}\b                   # part of an address
+    | (?:(?<=[a-z,:(]\ )|(?<="))(?:[A-Z][a-z]{1,30}|[A-Z]{2,3})\b   # name, city, state, airport
     """,
     re.VERBOSE,
 )

@@ -7,6 +7,8 @@
     …<|act|>a<|tool|>o<|act|>a'<|future|>d'<|backup|>           backup: next: …; then: …; end: success
     …<|act|>a<|future|>d<|critique|>                            evaluator: optimal: no; why: …; instead: …
     …<|act|>a<|critique|>c<|refine|>                            refiner: the action
+    …<|act|>a<|future|>d<|future|>d'<|backup|>                  aggregator: next: …; then: …; end: success
+    …<|act|>a<|future|>d<|act|>a'<|future|>d'<|pick|>           picker: the best action's number, from 1
 
 Each answer ends with the end token. Identifiers are numbered (``codec.py``). The environment's policy and
 tool schemas are left out: the model has them in its weights or not at all.
@@ -25,7 +27,8 @@ from nlac_bench.agents.nlac.transition import State, Transition
 
 USER, TOOL, INVALID = "<|user|>", "<|tool|>", "<|invalid|>"
 ACT, FUTURE, BACKUP, CRITIQUE, REFINE = "<|act|>", "<|future|>", "<|backup|>", "<|critique|>", "<|refine|>"
-MARKS = (USER, TOOL, INVALID, ACT, FUTURE, BACKUP, CRITIQUE, REFINE)
+PICK = "<|pick|>"
+MARKS = (USER, TOOL, INVALID, ACT, FUTURE, BACKUP, CRITIQUE, REFINE, PICK)
 _KINDS = {"message": USER, "tool": TOOL, "invalid": INVALID}
 _END = re.compile(r"(?:^|; )end: (success|failure)$")
 _OPTIMAL = re.compile(r"^optimal: (yes|no)\b")
@@ -59,16 +62,17 @@ class CompactPrompts:
     def backup(self, transition: Transition, next_action: str, next_future: str) -> Prompt:
         """B(s, a, r, s′, d′)."""
         if transition.next_state is None:
-            raise ValueError("the last transition of an episode has no next state; use terminal_target")
+            raise ValueError("the last transition of an episode has no next state; use hindsight")
         text, codec = self._conversation(transition.next_state)
         return _prompt(
             text + ACT + codec.learn(_safe(next_action)) + FUTURE + codec.encode(_safe(next_future)) + BACKUP,
             codec,
         )
 
-    def terminal_target(self, transition: Transition) -> str:
-        """What the environment said last, in a few words, and how it ended."""
-        return f"next: {brief(transition.last_words)}; end: {'success' if transition.success else 'failure'}"
+    def hindsight(self, heard: Sequence[str], success: bool) -> str:
+        """The next answer and the one after it, in a few words each, and how it ended."""
+        clauses = [f"{when}: {brief(words)}" for when, words in zip(("next", "then"), heard, strict=False)]
+        return "; ".join([*clauses, f"end: {'success' if success else 'failure'}"])
 
     def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
         """E(s, a, d¹…dᵏ)."""
@@ -83,6 +87,21 @@ class CompactPrompts:
         text, codec = self._conversation(state)
         text += ACT + codec.learn(_safe(action)) + CRITIQUE + codec.encode(_safe(critique.text))
         return _prompt(text + REFINE, codec)
+
+    def aggregator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
+        """One value in words from K futures of one action (NLRL)."""
+        text, codec = self._conversation(state)
+        text += ACT + codec.learn(_safe(action))
+        for future in futures:
+            text += FUTURE + codec.encode(_safe(future))
+        return _prompt(text + BACKUP, codec)
+
+    def picker(self, state: State, candidates: Sequence[tuple[str, str]]) -> Prompt:
+        """Which of several (action, value) pairs is best (NLRL)."""
+        text, codec = self._conversation(state)
+        for action, value in candidates:
+            text += ACT + codec.learn(_safe(action)) + FUTURE + codec.encode(_safe(value))
+        return _prompt(text + PICK, codec)
 
     def parse_action(self, written: str) -> str | None:
         """The whole answer."""
@@ -108,6 +127,12 @@ class CompactPrompts:
         if match is None or len(written) > MAX_ANSWER_CHARS:
             return None
         return Critique(optimal=match[1] == "yes", text=written)
+
+    def parse_pick(self, written: str, candidates: int) -> int | None:
+        """The index, from 0, where the answer is a number from 1 to ``candidates``."""
+        written = written.strip()
+        number = int(written) if written.isascii() and written.isdecimal() and len(written) < 3 else 0
+        return number - 1 if 1 <= number <= candidates else None
 
     def outcome(self, future: str) -> Outcome | None:
         """The outcome that a future ends with."""

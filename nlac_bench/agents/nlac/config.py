@@ -21,7 +21,7 @@ class NlacConfig(TrainConfig):
         replay_ratio: transitions drawn for each new one; offline, for each stored one in an epoch.
         replay_capacity: transitions kept.
         priority_alpha, priority_beta: of prioritised replay.
-        improvement_temperature: of evaluator and refiner.
+        improvement_temperature: of evaluator, refiner and picker.
         shuffle_critiques: give each action another one's critique (a control).
         probes: transitions an iteration on which critic and refiner are measured; costs tokens, which are
             booked apart.

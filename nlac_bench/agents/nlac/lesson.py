@@ -24,6 +24,8 @@ class Lesson:
     """The action that is criticised, and in the end the one that is distilled (a^r)."""
     first: str | None = None
     """The words of the action before any refinement."""
+    future: str | None = None
+    """d⁽¹⁾, the first future that the evaluator read."""
     critique: Critique | None = None
     done: bool = False
     """No further round: the action was judged optimal, or a text could not be read."""
@@ -34,6 +36,7 @@ class Lesson:
         found = {
             "target": self.target,
             "proposed": self.first,
+            "future": self.future,
             "critique": self.critique.text if self.critique else None,
             "optimal": self.critique.optimal if self.critique else None,
             "refined": self.proposed.text if self.proposed and self.rounds else None,

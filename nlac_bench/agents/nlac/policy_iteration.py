@@ -6,6 +6,9 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nlac_bench.agents.nlac.config import NlacConfig
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.replay import Replay
@@ -14,7 +17,11 @@ from nlac_bench.agents.nlac.speaker import Action, Speaker, samplings
 from nlac_bench.agents.nlac.transition import Transition, transitions
 from nlac_bench.rollout.engine import Engine, Sample, derive_seed
 from nlac_bench.train.learner import Metrics
-from nlac_bench.types import Episode
+from nlac_bench.types import Episode, Role
+
+ROLES: tuple[Role, ...] = (
+    "policy", "successor", "backup", "evaluator", "refiner", "aggregator", "picker",
+)  # fmt: skip
 
 
 class LanguagePolicyIteration(ABC):
@@ -25,6 +32,8 @@ class LanguagePolicyIteration(ABC):
         env, info: the environment's name and what its ``reset`` tells the agent.
         concurrency: transitions that the roles are asked about at once.
     """
+
+    lesson_type: type[Lesson] = Lesson
 
     def __init__(
         self,
@@ -57,9 +66,13 @@ class LanguagePolicyIteration(ABC):
 
     def remember(self, episodes: Sequence[Episode]) -> int:
         """Append the transitions of ``episodes`` to D, whatever policy played them; how many there were."""
-        found = [t for e in episodes for t in transitions(e, self._env, self._info)]
+        found = [t for e in episodes for t in self.transitions(e)]
         self.replay.add(found)
         return len(found)
+
+    def transitions(self, episode: Episode) -> list[Transition]:
+        """What ``episode`` adds to D."""
+        return transitions(episode, self._env, self._info)
 
     async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
         """Learn from D, to which ``episodes`` are added first.
@@ -68,21 +81,13 @@ class LanguagePolicyIteration(ABC):
             max_steps: at most so many gradient steps: what is left of the budget.
         """
         new = self.remember(episodes)
-        drawn = round(self.config.replay_ratio * (new or self.config.train_batch_size))
-        if max_steps is not None:
-            drawn = min(drawn, max_steps * self.config.mini_batch_size)
-        indices, weights = self.replay.draw(max(1, drawn))
+        most = None if max_steps is None else max_steps * self.config.mini_batch_size
+        indices, weights = self.draw(new, most)
         lessons = [
-            Lesson(self.replay.items[i], w, self.speaker(n))
+            self.lesson_type(self.replay.items[i], w, self.speaker(n))
             for n, (i, w) in enumerate(zip(indices.tolist(), weights.tolist(), strict=True))
         ]
-        steps = [self.back_up, self.propose]
-        for _ in range(self.config.num_refinement_steps):
-            await self.each(lessons, *steps, self.criticise)
-            if self.config.shuffle_critiques:
-                self.shuffle(lessons)
-            steps = [self.refine]
-        await self.each(lessons, *steps)
+        await self.improve(lessons)
         for lesson in lessons:
             lesson.keep()
         metrics = self.learn(lessons, indices.tolist())
@@ -92,6 +97,26 @@ class LanguagePolicyIteration(ABC):
         self.replay.iteration += 1
         return metrics | self.shares(lessons)
 
+    def draw(self, new: int, most: int | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Places in D of what is learned from now, by priority, and their importance weights.
+
+        Args:
+            new: transitions that this iteration added.
+            most: more cannot be afforded.
+        """
+        wanted = round(self.config.replay_ratio * (new or self.config.train_batch_size))
+        return self.replay.draw(max(1, wanted if most is None else min(wanted, most)))
+
+    async def improve(self, lessons: Sequence[Lesson]) -> None:
+        """Ask the roles for what each lesson teaches: L1's target, L2's action."""
+        steps = [self.back_up, self.propose]
+        for _ in range(self.config.num_refinement_steps):
+            await self.each(lessons, *steps, self.criticise)
+            if self.config.shuffle_critiques:
+                self.shuffle(lessons)
+            steps = [self.refine]
+        await self.each(lessons, *steps)
+
     # --- the language Bellman backup ------------------------------------------------------------
 
     async def back_up(self, lesson: Lesson) -> None:
@@ -100,7 +125,7 @@ class LanguagePolicyIteration(ABC):
         if self.config.critic_coef == 0:
             return
         if t.terminated or t.next_state is None:
-            lesson.target = self.prompts.terminal_target(t)
+            lesson.target = self.prompts.hindsight([t.last_words], bool(t.success))
             return
         action = await lesson.speaker.act(t.next_state)
         if action is None:
@@ -124,10 +149,18 @@ class LanguagePolicyIteration(ABC):
         if lesson.done or lesson.proposed is None:
             return
         state, action = lesson.transition.state, lesson.proposed.text
-        futures = await lesson.speaker.futures(state, action, self.config.num_nlq_samples)
+        futures = await self.futures(lesson)
+        lesson.future = futures[0] if futures else None
         lesson.critique = await lesson.speaker.critique(state, action, futures) if futures else None
         if lesson.critique is None:  # never trained on: neither is what it would have refined
             lesson.done, lesson.proposed = True, None
+
+    async def futures(self, lesson: Lesson) -> list[str]:
+        """d⁽¹⁾…d⁽ᵏ⁾ ~ M(· | s, a) of the proposed action."""
+        assert lesson.proposed is not None
+        return await lesson.speaker.futures(
+            lesson.transition.state, lesson.proposed.text, self.config.num_nlq_samples
+        )
 
     async def refine(self, lesson: Lesson) -> None:
         """a^r ~ π_r(· | s, a, critique); an action judged optimal stays as it is."""
@@ -179,7 +212,7 @@ class LanguagePolicyIteration(ABC):
             "share_optimal": sum(x.critique.optimal for x in judged if x.critique) / max(1, len(judged)),
             "share_refined": len(changed) / max(1, len(judged)),
         }
-        for role in ("policy", "successor", "backup", "evaluator", "refiner"):
+        for role in ROLES:
             if self.counts[role]:
                 metrics[f"unparseable_{role}"] = self.counts[f"{role}/unparseable"] / self.counts[role]
         self.counts.clear()

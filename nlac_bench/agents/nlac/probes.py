@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nlac_bench.agents.nlac.agent import NlacAgent
-from nlac_bench.agents.nlac.roles import RolePrompts
+from nlac_bench.agents.nlac.playout import play_on, replayed
 from nlac_bench.agents.nlac.transition import Transition
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.engine import derive_seed
@@ -73,14 +73,15 @@ async def refinement_metrics(
     changed = [p for p in probes if p.refined is not None and p.refined != p.transition.action]
 
     async def both(probe: Probe) -> tuple[bool, bool] | None:
-        env = await _replayed(make_env(), probe.transition, agent.prompts)
+        t = probe.transition
+        env = await replayed(make_env(), t, agent.prompts)
         if env is None:
             return None
-        actions = (probe.transition.action, probe.refined or "")
+        seed = derive_seed(t.seed, t.step)
         played, refined = await asyncio.gather(
-            *(_finish(env.fork(), probe.transition, action, agent, max_turns) for action in actions)
+            *(play_on(env.fork(), t, a, agent, seed, max_turns) for a in (t.action, probe.refined or ""))
         )
-        return played, refined
+        return played.success, refined.success
 
     pairs = [pair for pair in await asyncio.gather(*(both(p) for p in changed)) if pair is not None]
     metrics: Metrics = {"refined_probes": float(len(pairs))}
@@ -88,29 +89,3 @@ async def refinement_metrics(
         played, refined = zip(*pairs, strict=True)
         metrics |= {"played_success": float(np.mean(played)), "refined_success": float(np.mean(refined))}
     return metrics
-
-
-async def _replayed(env: TextEnv, transition: Transition, prompts: RolePrompts) -> TextEnv | None:
-    """``env`` in the transition's state; None where the same actions led elsewhere (a live simulator)."""
-    await env.areset(seed=transition.seed, options={"task_id": transition.task_id})
-    observation = ""
-    for message in transition.state.messages[1:]:
-        if message["role"] == "assistant":
-            observation, *_ = await env.astep(prompts.heard(str(message["content"]), transition.state))
-        elif message["content"] != observation:
-            return None
-    return env
-
-
-async def _finish(
-    env: TextEnv, transition: Transition, action: str, agent: NlacAgent, max_turns: int
-) -> bool:
-    """Play ``action``, then whatever ``agent`` does; whether it succeeds."""
-    actor = agent.resume(transition.state, action, derive_seed(transition.seed, transition.step))
-    observation, _, terminated, _, info = await env.astep(agent.prompts.heard(action, transition.state))
-    for _ in range(max_turns):
-        if terminated:
-            break
-        turn = await actor.act(observation, info)
-        observation, _, terminated, _, info = await env.astep(turn.text)
-    return terminated and bool(info.get("success"))

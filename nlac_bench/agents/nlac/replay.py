@@ -67,6 +67,14 @@ class Replay:
         weights = (len(self) * chances[indices]) ** -self.beta
         return indices, weights / weights.max()
 
+    def newest(self, count: int) -> NDArray[np.int64]:
+        """Indices of the last ``count`` transitions, in a random order."""
+        return self._rng.permutation(np.arange(max(0, len(self) - count), len(self)))
+
+    def since(self, iteration: int) -> list[int]:
+        """Indices of what was added in ``iteration`` or later."""
+        return [i for i, born in enumerate(self._born) if born >= iteration]
+
     def update(self, indices: Sequence[int], losses: Sequence[float]) -> None:
         """Set the critic losses of transitions that were trained on; what is not finite is left alone."""
         for index, loss in zip(indices, losses, strict=True):

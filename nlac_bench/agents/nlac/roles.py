@@ -71,8 +71,12 @@ class RolePrompts(Protocol):
         """B: the answer is what a successor model should have said of ``transition``, given a sampled
         ``next_future`` of ``next_action`` taken in its next state."""
 
-    def terminal_target(self, transition: Transition) -> str:
-        """The backup at the end of an episode, which needs no model: what happened and how it ended."""
+    def hindsight(self, heard: Sequence[str], success: bool) -> str:
+        """What a successor model should have said, told from what really happened; needs no model.
+
+        Args:
+            heard: what the environment said to the action and to those after it.
+        """
 
     def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
         """E: the answer says whether ``action`` is optimal, why, and what to do instead."""
@@ -100,3 +104,16 @@ class RolePrompts(Protocol):
 
     def hashes(self) -> dict[str, str]:
         """sha256 of everything the prompts are made of, for the manifest."""
+
+
+class ComparingPrompts(RolePrompts, Protocol):
+    """Two more roles, which NLRL has instead of evaluator and refiner."""
+
+    def aggregator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
+        """One value in words from K futures of one action; it reads like a future."""
+
+    def picker(self, state: State, candidates: Sequence[tuple[str, str]]) -> Prompt:
+        """The answer is the number of the best of several (action, value) pairs."""
+
+    def parse_pick(self, written: str, candidates: int) -> int | None:
+        """A picker's answer as an index from 0; None where it names none of the ``candidates``."""

@@ -24,7 +24,7 @@ class Speaker:
     """The roles on behalf of one transition; its random numbers depend on nothing else.
 
     Args:
-        sampling: of policy, successor and backup; ``improvement`` of evaluator and refiner.
+        sampling: of policy, successor, backup and aggregator; ``improvement`` of evaluator, refiner, picker.
         counts: answers by role, and those that could not be read as ``role/unparseable``; shared.
     """
 
@@ -38,7 +38,7 @@ class Speaker:
         counts: Counter[str],
     ) -> None:
         self._engine, self._prompts = engine, prompts
-        self._sampling: dict[Any, Sampling] = {"evaluator": improvement, "refiner": improvement}
+        self._sampling: dict[Any, Sampling] = dict.fromkeys(("evaluator", "refiner", "picker"), improvement)
         self._default = sampling
         self._seed, self._calls, self._counts = seed, 0, counts
 
@@ -46,35 +46,35 @@ class Speaker:
         """a ~ π_θ(· | s)."""
         prompt = self._prompts.policy(state)
         (sample,) = await self._ask(prompt, "policy", ids=state.prompt_ids)
-        text = self._prompts.parse_action(_decoded(prompt, sample)) if _whole(sample) else None
+        text = self._prompts.parse_action(decoded(prompt, sample)) if whole(sample) else None
         return self._action(text, sample, "policy")
 
     async def futures(self, state: State, action: str, n: int = 1, slot: Slot = "policy") -> list[str]:
         """d⁽¹⁾…d⁽ⁿ⁾ ~ M(· | s, a), those that could be read; with slot ``target`` from the average θ̄."""
         prompt = self._prompts.successor(state, action)
         samples = await self._ask(prompt, "successor", n, slot)
-        written = [self._prompts.parse_future(_decoded(prompt, s)) if _whole(s) else None for s in samples]
+        written = [self._prompts.parse_future(decoded(prompt, s)) if whole(s) else None for s in samples]
         return [future for future in written if self._readable("successor", future) and future is not None]
 
     async def backup(self, transition: Transition, next_action: str, next_future: str) -> str | None:
         """d ~ B(s, a, r, s′, d′)."""
         prompt = self._prompts.backup(transition, next_action, next_future)
         (sample,) = await self._ask(prompt, "backup")
-        target = self._prompts.parse_future(_decoded(prompt, sample)) if _whole(sample) else None
+        target = self._prompts.parse_future(decoded(prompt, sample)) if whole(sample) else None
         return target if self._readable("backup", target) else None
 
     async def critique(self, state: State, action: str, futures: Sequence[str]) -> Critique | None:
         """E(s, a, d⁽¹⁾…d⁽ᵏ⁾)."""
         prompt = self._prompts.evaluator(state, action, futures)
         (sample,) = await self._ask(prompt, "evaluator")
-        found = self._prompts.parse_critique(_decoded(prompt, sample)) if _whole(sample) else None
+        found = self._prompts.parse_critique(decoded(prompt, sample)) if whole(sample) else None
         return found if self._readable("evaluator", found) else None
 
     async def refine(self, state: State, action: str, critique: Critique) -> Action | None:
         """a^r ~ π_r(· | s, a, critique)."""
         prompt = self._prompts.refiner(state, action, critique)
         (sample,) = await self._ask(prompt, "refiner")
-        text = self._prompts.parse_refined(_decoded(prompt, sample)) if _whole(sample) else None
+        text = self._prompts.parse_refined(decoded(prompt, sample)) if whole(sample) else None
         return self._action(text, sample, "refiner")
 
     def _action(self, text: str | None, sample: Sample, role: Role) -> Action | None:
@@ -114,10 +114,11 @@ def samplings(
     return drawn, replace(drawn, temperature=improvement_temperature)
 
 
-def _decoded(prompt: Prompt, sample: Sample) -> str:
+def decoded(prompt: Prompt, sample: Sample) -> str:
+    """What the model wrote, in the environment's words."""
     return prompt.opening + prompt.codec.decode(sample.text)
 
 
-def _whole(sample: Sample) -> bool:
+def whole(sample: Sample) -> bool:
     """An answer that was cut is no answer."""
     return sample.finish == "stop"

@@ -4,10 +4,10 @@ from typing import Any
 
 from nlac_bench.agents.nlac.chat import ChatPrompts
 from nlac_bench.agents.nlac.compact import MARKS, CompactPrompts
-from nlac_bench.agents.nlac.roles import RolePrompts
+from nlac_bench.agents.nlac.roles import ComparingPrompts
 
 
-def prompts_for(tokenizer: Any) -> RolePrompts:
+def prompts_for(tokenizer: Any) -> ComparingPrompts:
     """``compact`` for a tokenizer that has the marks, else ``chat``; None (a server's model) is ``chat``."""
     if tokenizer is None:
         return ChatPrompts()

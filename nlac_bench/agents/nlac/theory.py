@@ -76,10 +76,9 @@ class ExactPrompts:
         assert transition.next_state is not None
         return _question(next_state=transition.next_state.observation, future=next_future)
 
-    def terminal_target(self, transition: Transition) -> str:
+    def hindsight(self, heard: Sequence[str], success: bool) -> str:
         """The outcome."""
-        outcome = "success" if transition.success else "failure"
-        return f"next: {transition.last_words}; end: {outcome} after 1 steps"
+        return f"next: {heard[0]}; end: {'success' if success else 'failure'} after {len(heard)} steps"
 
     def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
         """E(s, a, d¹…dᵏ)."""

@@ -1,0 +1,1 @@
+"""The algorithms that NLAC is compared with, on the same rollout, learner, prompts and budget."""

@@ -1,0 +1,92 @@
+"""Group relative policy optimisation (GRPO; Shao et al. 2024, DeepSeekMath, section 4.1): PPO's clipped loss
+with an advantage that compares the episodes of one task with each other."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from nlac_bench.baselines.on_policy import OnPolicy, rewards_of
+from nlac_bench.errors import NlacBenchError
+from nlac_bench.train import losses
+from nlac_bench.train.batch import TokenBatch, TokenSequence
+from nlac_bench.train.config import TrainConfig
+from nlac_bench.train.learner import LossFn, Metrics, Outputs
+from nlac_bench.types import Episode
+
+
+@dataclass(frozen=True, kw_only=True)
+class GrpoConfig(TrainConfig):
+    """Defaults of the paper (section 4.2), but for the group: 64 there, 8 in most public trainers.
+
+    Args:
+        rollouts_per_task: episodes of a group. A group is never split: its tasks are the batch over it.
+        clip_ratio: ε.
+        num_epochs: passes over an iteration's turns (the paper: one).
+        scale_by_std: divide by the group's standard deviation (Liu et al. 2025 do not).
+    """
+
+    rollouts_per_task: int = 8
+    clip_ratio: float = 0.2
+    kl_coef: float = 0.04
+    num_epochs: int = 1
+    scale_by_std: bool = True
+
+    def __post_init__(self) -> None:
+        TrainConfig.__post_init__(self)
+        if self.rollouts_per_task < 2:
+            raise NlacBenchError(
+                f"train.rollouts_per_task must be at least 2 for grpo, got {self.rollouts_per_task}: "
+                "a group of one compares nothing"
+            )
+
+
+class GRPO(OnPolicy[GrpoConfig]):
+    """Advantage = (return − its group's mean) / its group's deviation, on every token of the episode."""
+
+    def learn(self, episodes: Sequence[Episode], max_steps: int | None) -> Metrics:
+        """Groups with equal returns teach nothing and cost no gradient step."""
+        returns_N = torch.tensor([sum(rewards_of(e)) for e in episodes])
+        tasks = {task: i for i, task in enumerate(dict.fromkeys(e.task_id for e in episodes))}
+        groups_N = torch.tensor([tasks[e.task_id] for e in episodes])
+        advantages_N = losses.group_advantages(returns_N, groups_N, scale=self.config.scale_by_std)
+        sequences: list[TokenSequence] = []
+        for turns, advantage in zip(self.turns(episodes), advantages_N.tolist(), strict=True):
+            if advantage:
+                sequences += [
+                    replace(s, advantages=[advantage * m for m in s.loss_mask])
+                    for s in turns
+                    if s is not None
+                ]
+        batches = self.mini_batches(sequences)
+        metrics = self.take_steps(self._epochs(batches), self.loss, max_steps)
+        informative = float((advantages_N != 0).float().mean())
+        return metrics | {"informative": informative, "mean_return": float(returns_N.mean())}
+
+    def _epochs(self, batches: Sequence[TokenBatch]) -> Iterator[TokenBatch]:
+        """Each batch with the log-probabilities of the policy that played, which the learner recomputes:
+        the ratio is exactly 1 as long as nothing has changed."""
+        played = [replace(b, old_logprobs=self.learner.logprobs(b)) for b in batches]
+        for _ in range(self.config.num_epochs):
+            yield from played
+
+    def loss(self, batch: TokenBatch) -> LossFn:
+        """The clipped surrogate, a mean over tokens."""
+        mean, clip = self.token_mean(batch), self.config.clip_ratio
+
+        def compute(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
+            assert micro.old_logprobs is not None and micro.advantages is not None
+            each_BT = losses.ppo_policy_loss(
+                outputs.logprobs_BT, micro.old_logprobs, micro.advantages, clip_low=clip, clip_high=clip
+            )
+            total = mean(each_BT, micro.loss_mask)
+            ratio_BT = (outputs.logprobs_BT - micro.old_logprobs).exp().detach()
+            metrics = {
+                "policy_loss": total,
+                "clipped": mean(((ratio_BT - 1).abs() > clip).float(), micro.loss_mask),
+            }
+            total = self.with_kl(total, outputs, lambda x_BT: mean(x_BT, micro.loss_mask), metrics)
+            return total, metrics
+
+        return compute

@@ -1,0 +1,185 @@
+"""What RFT, PPO and GRPO share: they learn from the newest episodes only, token by token."""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nlac_bench.agents.nlac.agent import NlacAgent
+from nlac_bench.agents.nlac.roles import RolePrompts
+from nlac_bench.agents.nlac.transition import first_state
+from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.errors import NlacBenchError
+from nlac_bench.rollout.chat_template import ChatFormat
+from nlac_bench.rollout.engine import Engine, SampleRequest, derive_seed
+from nlac_bench.train import losses
+from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
+from nlac_bench.train.config import TrainConfig
+from nlac_bench.train.learner import Learner, LossFn, Metrics, Outputs
+from nlac_bench.train.source import push
+from nlac_bench.types import Episode, Turn
+
+C = TypeVar("C", bound=TrainConfig)
+
+
+class OnPolicy(ABC, Generic[C]):
+    """One iteration: ``learn`` from new episodes, hand the weights over, forget the episodes.
+
+    A turn is one sequence, prompt and action; the tokens that the policy sampled are the loss mask. Its
+    ``group_id`` is its place in the iteration. Arguments are those of every algorithm.
+    """
+
+    def __init__(
+        self,
+        config: C,
+        engine: Engine,
+        learner: Learner,
+        prompts: RolePrompts,
+        tokenizer: Any,
+        agent: NlacAgent,
+        make_env: Callable[[], TextEnv],
+        *,
+        seed: int,
+        concurrency: int,
+    ) -> None:
+        self.config, self.engine, self.learner, self.prompts = config, engine, learner, prompts
+        self.version = self.too_long = 0
+        env = make_env()
+        _, self._info = env.reset(seed=0)
+        self._env = env.name
+        self._format = ChatFormat(tokenizer)
+        self._seed = seed
+        self._learned: list[TokenSequence] = []
+
+    @abstractmethod
+    def learn(self, episodes: Sequence[Episode], max_steps: int | None) -> Metrics:
+        """Gradient steps, at most ``max_steps`` of them."""
+
+    async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
+        """Learn from ``episodes``, which the newest weights have just played.
+
+        Raises:
+            NlacBenchError: there are none: this algorithm cannot learn from another policy's.
+        """
+        if not episodes:
+            raise NlacBenchError(f"{type(self).__name__} learns on policy; --offline is for nlac, nlql, sac")
+        metrics = self.learn(episodes, max_steps)
+        self.sync()
+        too_long, self.too_long = self.too_long, 0
+        return metrics | {"too_long": float(too_long)}
+
+    async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
+        """KL(π ‖ π at the start) on what was learned last."""
+        if not self._learned:
+            return {}
+        batch = pack(self._learned[:16], self.config.row_tokens)
+        return {"kl_to_start": self.learner.reference_kl(batch)}
+
+    def sync(self) -> None:
+        """Hand the weights to the engine, which checks that they arrived."""
+        self.version += 1
+        push(self.learner, self.engine, self.version)
+
+    def save(self, folder: Path) -> dict[str, Any]:
+        """An on-policy algorithm remembers nothing but its weights' number."""
+        return {"version": self.version}
+
+    def load(self, folder: Path, state: Mapping[str, Any]) -> None:
+        """Go on from ``save``."""
+        self.version = int(state["version"])
+        self.sync()
+
+    # --- tokens ---------------------------------------------------------------------------------
+
+    def turns(self, episodes: Sequence[Episode]) -> list[list[TokenSequence | None]]:
+        """Each episode's turns as sequences; None for one that is too long to train on."""
+        numbers = iter(range(sum(len(e.turns) for e in episodes)))
+        return [[self._sequence(turn, next(numbers)) for turn in e.turns] for e in episodes]
+
+    def _sequence(self, turn: Turn, number: int) -> TokenSequence | None:
+        prompt, output = turn.prompt_ids, turn.output_ids
+        if prompt is None or output is None:
+            raise NlacBenchError("the engine reports no token ids; train with a model that runs here")
+        c = self.config
+        if len(prompt) > c.max_prompt_length or len(output) > c.max_response_length or not output:
+            self.too_long += 1
+            return None
+        mask = [0.0] * len(prompt) + [1.0] * len(output)
+        return TokenSequence([*prompt, *output], mask, group_id=number)
+
+    def left_in(self, episode: Episode, number: int) -> TokenSequence | None:
+        """The prompt of the state that a cut episode was left in, with one token more: the value at that
+        token is the state's."""
+        state = first_state(self._env, episode.first_observation, self._info)
+        for turn in episode.turns:
+            said = str(turn.info.get("full_text", turn.text))
+            state = state.after(said, turn.observation, str(turn.info.get("action_kind", "message")))
+        request = SampleRequest(messages=self.prompts.policy(state).messages)
+        ids = self._format.prompt_ids(request)
+        if len(ids) > self.config.max_prompt_length:
+            return None
+        return TokenSequence([*ids, ids[-1]], [0.0] * len(ids) + [1.0], group_id=number)
+
+    def read(
+        self, what: Callable[[TokenBatch], Tensor], sequences: Sequence[TokenSequence]
+    ) -> dict[int, Tensor]:
+        """What the learner says of each sequence's own tokens, by ``group_id``."""
+        batch = pack(sequences, self.config.row_tokens)
+        own_BT = batch.loss_mask != 0
+        values_N, numbers_N = what(batch)[own_BT], batch.group_id[own_BT]
+        return {s.group_id: values_N[numbers_N == s.group_id] for s in sequences}
+
+    def mini_batches(self, sequences: Sequence[TokenSequence]) -> list[TokenBatch]:
+        """``sequences`` in an order that seed and iteration decide, ``mini_batch_size`` of them a batch."""
+        self._learned = list(sequences)
+        rng = np.random.default_rng(derive_seed(self._seed, self.version, "batches"))
+        order, size = rng.permutation(len(sequences)), self.config.mini_batch_size
+        return [
+            pack([sequences[i] for i in order[start : start + size]], self.config.row_tokens)
+            for start in range(0, len(order), size)
+        ]
+
+    def take_steps(
+        self, batches: Iterator[TokenBatch], loss: Callable[[TokenBatch], LossFn], max_steps: int | None
+    ) -> Metrics:
+        """One gradient step a batch, as many as may be; the means of their metrics."""
+        sums: Counter[str] = Counter()
+        for step, batch in enumerate(batches):
+            if step == max_steps:
+                break
+            metrics = self.learner.forward_backward(batch, loss(batch)) | self.learner.optim_step()
+            sums.update({"gradient_steps": 1, **metrics})
+        steps = sums.pop("gradient_steps", 0)
+        means = {name: float(value) / max(1, steps) for name, value in sums.items()}
+        return means | {"gradient_steps": float(steps)}
+
+    def token_mean(self, batch: TokenBatch) -> Callable[[Tensor, Tensor], Tensor]:
+        """Reduces a micro-batch's losses per token to its part of the batch's mean over all tokens."""
+        tokens = losses.denominator(batch.loss_mask, "token_mean", self.learner.total)
+        return lambda loss_BT, mask_BT: losses.aggregate(loss_BT, mask_BT, "token_mean", tokens)
+
+    def with_kl(
+        self, total: Tensor, outputs: Outputs, mean: Callable[[Tensor], Tensor], metrics: dict[str, Tensor]
+    ) -> Tensor:
+        """``total`` with the KL penalty to the first model, where one is wanted."""
+        if not self.config.kl_coef:
+            return total
+        metrics["kl"] = mean(outputs.reference_kl_BT)
+        return total + self.config.kl_coef * metrics["kl"]
+
+
+def rewards_of(episode: Episode) -> list[float]:
+    """One reward a turn."""
+    return [turn.reward for turn in episode.turns]
+
+
+def spread(values: Tensor, sequence: TokenSequence) -> list[float]:
+    """``values`` of the sequence's own tokens, put to their places; 0 elsewhere."""
+    spread_T = torch.zeros(len(sequence.ids))
+    spread_T[torch.tensor(sequence.loss_mask) != 0] = values.float()
+    return [float(value) for value in spread_T]

@@ -1,0 +1,124 @@
+"""Proximal policy optimisation (PPO; Schulman et al. 2017) by the token, over the turns of an episode."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from nlac_bench.baselines.on_policy import OnPolicy, rewards_of, spread
+from nlac_bench.train import losses
+from nlac_bench.train.batch import TokenBatch, TokenSequence
+from nlac_bench.train.config import TrainConfig
+from nlac_bench.train.learner import LossFn, Metrics, Outputs
+from nlac_bench.types import Episode
+
+
+@dataclass(frozen=True, kw_only=True)
+class PpoConfig(TrainConfig):
+    """Defaults of Schulman et al. 2017 (table 3: ε, λ, c1), with γ = 1 as language-model training has it
+    (Ouyang et al. 2022): an episode is short, and a discount by the token would punish long answers.
+
+    Args:
+        gamma, gae_lambda: of generalized advantage estimation, by the token.
+        clip_ratio: ε. value_clip: of the value around its old figure.
+        value_coef: c1. entropy_coef: c2.
+        num_epochs: passes over an iteration's turns.
+    """
+
+    gamma: float = 1.0
+    gae_lambda: float = 0.95
+    clip_ratio: float = 0.2
+    value_clip: float = 0.2
+    value_coef: float = 1.0
+    entropy_coef: float = 0.0
+    num_epochs: int = 2
+
+
+class PPO(OnPolicy[PpoConfig]):
+    """Advantages from a value head on the policy's own last hidden states."""
+
+    def learn(self, episodes: Sequence[Episode], max_steps: int | None) -> Metrics:
+        """Values → GAE over each episode's own tokens → whitened advantages → clipped steps."""
+        sequences = self.advantages(episodes)
+        batches = self.mini_batches(sequences)
+        metrics = self.take_steps(self._epochs(batches), self.loss, max_steps)
+        return metrics | {"mean_return": sum(sum(rewards_of(e)) for e in episodes) / len(episodes)}
+
+    def advantages(self, episodes: Sequence[Episode]) -> list[TokenSequence]:
+        """Every turn with its old values, returns and whitened advantages.
+
+        The tokens of an episode's turns, one after another, are GAE's time steps: observations are none. An
+        episode that an administrative cut ended is bootstrapped with the value of the state it was left in.
+        """
+        c = self.config
+        played = self.turns(episodes)
+        whole = [s for turns in played for s in turns if s is not None]
+        if not whole:
+            return []
+        beyond = sum(map(len, played))
+        cut = {i: self.left_in(e, beyond + i) for i, e in enumerate(episodes) if e.truncated}
+        left = {i: s for i, s in cut.items() if s is not None}
+        values = self.read(self.learner.values, [*whole, *left.values()])
+        found: list[TokenSequence] = []
+        for i, (episode, turns) in enumerate(zip(episodes, played, strict=True)):
+            pairs = [(s, r) for s, r in zip(turns, rewards_of(episode), strict=True) if s is not None]
+            if not pairs:
+                continue
+            lengths = [len(values[s.group_id]) for s, _ in pairs]
+            values_1T = torch.cat([values[s.group_id] for s, _ in pairs])[None]
+            rewards_1T = torch.zeros_like(values_1T)
+            rewards_1T[0, torch.tensor(lengths).cumsum(0) - 1] = torch.tensor([r for _, r in pairs])
+            bootstrap_1 = values[left[i].group_id] if i in left else None
+            advantages_1T, returns_1T = losses.gae(
+                rewards_1T, values_1T, torch.ones_like(values_1T),
+                gamma=c.gamma, lam=c.gae_lambda, bootstrap_B=bootstrap_1,
+            )  # fmt: skip
+            for (s, _), own_T, return_T in zip(
+                pairs, advantages_1T[0].split(lengths), returns_1T[0].split(lengths), strict=True
+            ):
+                old = spread(values[s.group_id], s)
+                found.append(
+                    replace(s, advantages=spread(own_T, s), returns=spread(return_T, s), old_values=old)
+                )
+        return self._whitened(found)
+
+    def _whitened(self, sequences: list[TokenSequence]) -> list[TokenSequence]:
+        """Advantages with mean 0 and variance 1 over all tokens of the iteration, on all ranks."""
+        flat_1T = torch.tensor([a for s in sequences for a in s.advantages or ()])[None]
+        mask_1T = torch.tensor([m for s in sequences for m in s.loss_mask])[None]
+        white = losses.whiten(flat_1T, mask_1T, self.learner.total)[0].split([len(s.ids) for s in sequences])
+        return [replace(s, advantages=w.tolist()) for s, w in zip(sequences, white, strict=True)]
+
+    def _epochs(self, batches: Sequence[TokenBatch]) -> Iterator[TokenBatch]:
+        """Each batch with the log-probabilities of the policy that played, recomputed by the learner."""
+        played = [replace(b, old_logprobs=self.learner.logprobs(b)) for b in batches]
+        for _ in range(self.config.num_epochs):
+            yield from played
+
+    def loss(self, batch: TokenBatch) -> LossFn:
+        """Clipped surrogate + c1 · clipped value loss − c2 · entropy, each a mean over tokens."""
+        mean, c = self.token_mean(batch), self.config
+
+        def compute(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
+            assert micro.old_logprobs is not None and micro.advantages is not None
+            assert micro.old_values is not None and micro.returns is not None
+            policy_BT = losses.ppo_policy_loss(
+                outputs.logprobs_BT, micro.old_logprobs, micro.advantages,
+                clip_low=c.clip_ratio, clip_high=c.clip_ratio,
+            )  # fmt: skip
+            value_BT = losses.value_loss(
+                outputs.values_BT, micro.old_values, micro.returns, clip=c.value_clip
+            )
+            policy, value = mean(policy_BT, micro.loss_mask), mean(value_BT, micro.loss_mask)
+            metrics = {"policy_loss": policy, "value_loss": value}
+            total = policy + c.value_coef * value
+            if c.entropy_coef:
+                metrics["entropy"] = mean(outputs.entropy_BT, micro.loss_mask)
+                total = total - c.entropy_coef * metrics["entropy"]
+            ratio_BT = (outputs.logprobs_BT - micro.old_logprobs).exp().detach()
+            metrics["clipped"] = mean(((ratio_BT - 1).abs() > c.clip_ratio).float(), micro.loss_mask)
+            total = self.with_kl(total, outputs, lambda x_BT: mean(x_BT, micro.loss_mask), metrics)
+            return total, metrics
+
+        return compute

@@ -1,0 +1,199 @@
+"""Soft actor-critic (SAC; Haarnoja et al. 2018) by the turn: NLAC with a scalar critic in place of words.
+
+The policy is not changed by the critic's gradient but distils the best of m + 1 of its own actions by Q, with
+the loss that NLAC uses, so that the two differ in nothing but the critic.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor
+
+from nlac_bench.agents.nlac.algorithm import NLAC
+from nlac_bench.agents.nlac.config import NlacConfig
+from nlac_bench.agents.nlac.lesson import Lesson
+from nlac_bench.agents.nlac.policy_iteration import replayed_action
+from nlac_bench.agents.nlac.speaker import Action
+from nlac_bench.train import losses
+from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
+from nlac_bench.train.learner import LossFn, Metrics, Outputs
+from nlac_bench.types import Episode
+
+
+@dataclass(frozen=True, kw_only=True)
+class SacConfig(NlacConfig):
+    """NLAC's settings, of which ``critic_coef`` weighs the Q loss and ``num_refinement_steps`` is m.
+
+    Args:
+        gamma: discount by the turn (the paper: 0.99).
+        alpha: entropy temperature; 0, for an action's log-probability grows with its length.
+    """
+
+    gamma: float = 0.99
+    alpha: float = 0.0
+
+
+@dataclass(slots=True)
+class SacLesson(Lesson):
+    """A transition with what was sampled for it."""
+
+    following: Action | None = None
+    """a′ ~ π(· | s′)."""
+    candidates: list[Action] = field(default_factory=list)
+    """a ~ π(· | s), m + 1 times."""
+
+
+class SAC(NLAC):
+    """Twin Q heads at the last token of an action, target heads on the moving average."""
+
+    config: SacConfig
+    lesson_type = SacLesson
+
+    async def improve(self, lessons: Sequence[Lesson]) -> None:
+        """Sample a′ and the candidates; what they are worth is the learner's business."""
+        await self.each(lessons, self.sample_actions)
+
+    async def sample_actions(self, lesson: Lesson) -> None:
+        """a′ ~ π(· | s′); a₀…a_m ~ π(· | s)."""
+        assert isinstance(lesson, SacLesson)
+        t = lesson.transition
+        if t.next_state is not None and not t.terminated:
+            lesson.following = await lesson.speaker.act(t.next_state)
+        drawn = [await lesson.speaker.act(t.state) for _ in range(self.config.num_refinement_steps + 1)]
+        lesson.candidates = [action for action in drawn if action is not None]
+
+    def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> Metrics:
+        """One gradient step for each mini-batch of ``lessons``; sets the replay's priorities."""
+        sums: Counter[str] = Counter()
+        size = self.config.mini_batch_size
+        for start in range(0, len(lessons), size):
+            part = {i: lessons[i] for i in range(start, min(start + size, len(lessons)))}
+            targets = self.targets(part)
+            critic = [s for i in targets if (s := self.sequence(part[i], 2 * i)) is not None]
+            policy = self.best_candidates(part)
+            if not critic and not policy:
+                continue
+            self._distilled = policy[:16]
+            batch = pack([*critic, *policy], self.config.row_tokens)
+            errors = torch.zeros(2 * len(lessons))
+            metrics = self.learner.forward_backward(batch, self.q_loss(critic, policy, targets, errors))
+            metrics |= self.learner.optim_step()
+            self.learner.ema_update(self.config.ema_tau)
+            self.replay.update(
+                [indices[s.group_id // 2] for s in critic], [float(errors[s.group_id]) for s in critic]
+            )
+            sums.update({"gradient_steps": 1, **metrics})
+        steps = sums.pop("gradient_steps", 0)
+        means = {name: float(value) / max(1, steps) for name, value in sums.items()}
+        too_long, self.encoder.too_long = self.encoder.too_long, 0
+        return means | {"gradient_steps": float(steps), "too_long": float(too_long)}
+
+    def targets(self, part: Mapping[int, Lesson]) -> dict[int, float]:
+        """y = r + γ (1 − terminated) [min Q̄(s′, a′) − α log π(a′ | s′)], by lesson.
+
+        A lesson whose a′ could not be read, or is too long, has none.
+        """
+        following: dict[int, TokenSequence] = {}
+        logprobs: dict[int, float] = {}
+        for i, lesson in part.items():
+            assert isinstance(lesson, SacLesson)
+            t, action = lesson.transition, lesson.following
+            if action is None or t.next_state is None:
+                continue
+            there = replace(lesson, transition=replace(t, state=t.next_state), proposed=action)
+            if (sequence := self.encoder.policy(there, i)) is not None:
+                following[i] = sequence
+                logprobs[i] = sum(action.sample.logprobs or ())
+        with self.learner.averaged():
+            q1, q2 = self.q_values(list(following.values()))
+        known = [i for i, lesson in part.items() if lesson.transition.terminated or i in following]
+        y_N = losses.sac_target(
+            torch.tensor([part[i].transition.reward for i in known]),
+            torch.tensor([part[i].transition.terminated for i in known]),
+            torch.tensor([q1.get(i, 0.0) for i in known]),
+            torch.tensor([q2.get(i, 0.0) for i in known]),
+            torch.tensor([logprobs.get(i, 0.0) for i in known]),
+            gamma=self.config.gamma,
+            alpha=self.config.alpha,
+        )
+        return dict(zip(known, y_N.tolist(), strict=True))
+
+    def best_candidates(self, part: Mapping[int, Lesson]) -> list[TokenSequence]:
+        """For each lesson the candidate with the largest min(Q₁, Q₂), to be distilled."""
+        offered: list[tuple[int, Action, TokenSequence]] = []
+        for i, lesson in part.items():
+            assert isinstance(lesson, SacLesson)
+            for action in lesson.candidates:
+                sequence = self.encoder.policy(replace(lesson, proposed=action), len(offered))
+                if sequence is not None:
+                    offered.append((i, action, sequence))
+        q1, q2 = self.q_values([sequence for *_, sequence in offered])
+        best: dict[int, tuple[float, int]] = {}
+        for number, (i, _, _) in enumerate(offered):
+            worth = min(q1[number], q2[number])
+            if i not in best or worth > best[i][0]:
+                best[i] = worth, number
+        chosen = []
+        for i, (_, number) in best.items():
+            part[i].proposed = offered[number][1]
+            chosen.append(replace(offered[number][2], group_id=2 * i + 1))
+        return chosen
+
+    def sequence(self, lesson: Lesson, group: int) -> TokenSequence | None:
+        """(s, a) as it was played."""
+        return self.encoder.policy(replace(lesson, proposed=replayed_action(lesson.transition)), group)
+
+    def q_values(self, sequences: Sequence[TokenSequence]) -> tuple[dict[int, float], dict[int, float]]:
+        """Both heads at each sequence's last token, by ``group_id``, without gradient."""
+        if not sequences:
+            return {}, {}
+        batch = pack(sequences, self.config.row_tokens)
+        last_BT = last_tokens(batch)
+        numbers = batch.group_id[last_BT].tolist()
+        q1, q2 = (self.learner.q_values(batch, head)[last_BT].tolist() for head in ("q1", "q2"))
+        return dict(zip(numbers, q1, strict=True)), dict(zip(numbers, q2, strict=True))
+
+    def q_loss(
+        self,
+        critic: Sequence[TokenSequence],
+        policy: Sequence[TokenSequence],
+        targets: Mapping[int, float],
+        errors: Tensor,
+    ) -> LossFn:
+        """Mean twin Q loss of an action + λ L2; fills ``errors`` with each action's Q loss."""
+        c = self.config
+        policy_tokens = max(1.0, sum(sum(s.loss_mask) for s in policy))
+        y_G = torch.zeros(len(errors))
+        y_G[[2 * i for i in targets]] = torch.tensor(list(targets.values()))
+
+        def compute(outputs: Outputs, batch: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
+            own_BT = last_tokens(batch) & (batch.group_id % 2 == 0)
+            y_BT = y_G.to(batch.ids.device)[batch.group_id]
+            each_BT = losses.twin_q_loss(outputs.q_BT("q1"), outputs.q_BT("q2"), y_BT) * own_BT
+            errors.index_add_(0, batch.group_id.flatten().cpu(), each_BT.detach().flatten().cpu())
+            q = (each_BT * batch.weights).sum() / max(1, len(critic))
+            policy_BT = batch.loss_mask * (batch.group_id % 2)
+            l2 = -(outputs.logprobs_BT * policy_BT).sum() / policy_tokens
+            total = c.critic_coef * q + c.policy_coef * l2
+            metrics = {"q_loss": q, "l2": l2}
+            if c.kl_coef:
+                metrics["kl"] = (outputs.reference_kl_BT * policy_BT).sum() / policy_tokens
+                total = total + c.kl_coef * metrics["kl"]
+            return total, metrics
+
+        return compute
+
+    async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
+        """KL(π ‖ π at the start) on what was distilled last."""
+        if not self._distilled:
+            return {}
+        return {"kl_to_start": self.learner.reference_kl(pack(self._distilled, self.config.row_tokens))}
+
+
+def last_tokens(batch: TokenBatch) -> Tensor:
+    """Where an action ends, ``[B, T]``: trained tokens that none of their own sequence follows."""
+    own_BT = batch.loss_mask != 0
+    following_BT = torch.cat([own_BT[:, 1:], torch.zeros_like(own_BT[:, :1])], dim=1)
+    return own_BT & ~following_BT

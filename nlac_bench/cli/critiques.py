@@ -1,0 +1,73 @@
+"""``nlac-bench critiques``: read why an algorithm changed an action."""
+
+import random
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nlac_bench.agents.nlac.replay import Replay
+from nlac_bench.agents.nlac.transition import Transition
+from nlac_bench.cli.output import JsonFlag, console, escape, print_json
+from nlac_bench.errors import DataError
+
+_LINES = {
+    "played": "was played", "target": "backup target", "proposed": "would do now", "future": "predicts",
+    "critique": "critique", "refined": "learns instead",
+}  # fmt: skip
+_WIDTH = 400
+
+
+def critiques(
+    folder: Annotated[Path, typer.Argument(help="A training run of nlac, nlql or self_distillation.")],
+    count: Annotated[int, typer.Option(min=1, help="How many.")] = 5,
+    every: Annotated[bool, typer.Option("--all", help="Also those that call the action optimal.")] = False,
+    seed: Annotated[int, typer.Option(help="Which ones are drawn.")] = 0,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show critiques of a run, with the action each was about and what was learned because of it.
+
+    Only the newest texts of each transition are kept.
+
+    Example:
+
+      nlac-bench critiques runs/tau_retail-nlac-20260101-120000 --count 10
+    """
+    path = folder / "checkpoints" / "last" / "replay.jsonl.gz"
+    if not path.exists():
+        raise DataError(f"{path} is not there: {folder} is no training run that keeps critiques")
+    replay = Replay()
+    replay.load(path)
+    found = [t for t in replay.items if "critique" in t.notes and (every or t.notes.get("optimal") is False)]
+    drawn = random.Random(seed).sample(found, min(count, len(found)))
+    if as_json:
+        print_json({"critiques": len(found), "shown": [_as_dict(t) for t in drawn]})
+        return
+    console.print(f"{len(found)} of {len(replay.items)} transitions have such a critique")
+    for transition in drawn:
+        shown = _as_dict(transition)
+        console.print(
+            f"\n[bold]task {escape(shown['task'])}, step {transition.step}[/bold] "
+            f"(the episode ended in {'success' if transition.success else 'failure'})",
+            soft_wrap=True,
+        )
+        console.print(f"  it heard: {escape(_short(transition.state.observation))}", soft_wrap=True)
+        for name, label in _LINES.items():
+            if shown.get(name):
+                console.print(f"  {label}: {escape(_short(str(shown[name])))}", soft_wrap=True)
+
+
+def _as_dict(transition: Transition) -> dict[str, Any]:
+    return {
+        "task": transition.task_id,
+        "step": transition.step,
+        "success": transition.success,
+        "heard": transition.state.observation,
+        "played": transition.action,
+        **transition.notes,
+    }
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"

@@ -1,0 +1,37 @@
+"""Sums to copy and to work out, which a model this small needs before it can read numbers at all."""
+
+import random
+from collections.abc import Iterator
+
+from nlac_bench.agents.nlac.compact import ACT, USER
+from nlac_bench.tiny.corpus import Row
+
+LENGTH = 5
+"""Sums in one drill."""
+
+
+def drills(count: int, seed: int) -> Iterator[list[Row]]:
+    """``count`` rows whose answer repeats each sum with its result; the same for the same seed."""
+    for number in range(count):
+        rng = random.Random(f"drill/{seed}/{number}")
+        sums = [_sum(rng) for _ in range(LENGTH)]
+        asked = ", ".join(f"${left}$" for left, _ in sums)
+        answer = ", ".join(f"${left} = {result}$" for left, result in sums)
+        yield [Row("drill", f"<|math500_hard|>{USER}Compute {asked}.{ACT}", answer)]
+
+
+def _sum(rng: random.Random) -> tuple[str, int]:
+    """Two or three terms, or two factors; the left side in LaTeX and its value."""
+    kind = rng.random()
+    if kind < 0.25:
+        a, b = rng.randint(2, 12), rng.randint(2, 12)
+        return rf"{a} \cdot {b}", a * b
+    if kind < 0.35:
+        a, b = rng.randint(20, 110), rng.randint(20, 70)
+        return f"180 - {a} - {b}", 180 - a - b
+    if kind < 0.5:
+        a, b, c = rng.randint(2, 9), rng.randint(2, 9), rng.randint(1, 20)
+        return (rf"{a} \cdot {b} + {c}", a * b + c) if c % 2 else (rf"{a} \cdot {b} - {c}", a * b - c)
+    top = rng.choice((20, 50, 100))
+    a, b = rng.randint(1, top), rng.randint(1, top)
+    return (f"{a} + {b}", a + b) if rng.random() < 0.5 else (f"{a} - {b}", a - b)

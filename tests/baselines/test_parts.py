@@ -1,0 +1,233 @@
+"""What must be right in each baseline, on figures worked by hand."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from nlac_bench.agents.nlac.agent import NlacAgent
+from nlac_bench.agents.nlac.compact import CompactPrompts
+from nlac_bench.agents.nlac.lesson import Lesson
+from nlac_bench.agents.nlac.roles import Critique
+from nlac_bench.agents.nlac.speaker import Action
+from nlac_bench.baselines.grpo import GRPO
+from nlac_bench.baselines.nlql import NLQL
+from nlac_bench.baselines.ppo import PPO
+from nlac_bench.baselines.registry import METHODS
+from nlac_bench.baselines.rft import RFT
+from nlac_bench.baselines.sac import SAC, SacLesson, last_tokens
+from nlac_bench.baselines.self_distillation import SelfDistillation
+from nlac_bench.errors import NlacBenchError
+from nlac_bench.rollout.engine import Sample, Sampling
+from nlac_bench.rollout.hf import HFEngine
+from nlac_bench.rollout.meter import MeteredEngine
+from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
+from nlac_bench.train.learner import Learner
+from nlac_bench.types import Episode, Turn
+from tests.baselines import signal_env
+from tests.baselines.signal_env import Signal
+
+
+def make(name: str, **settings: Any) -> Any:
+    """An algorithm on a random model, whose engine is never asked."""
+    method = METHODS[name]
+    config = method.config({"precision": "fp32", "row_tokens": 64, "lr": 1e-2, **settings})
+    model = signal_env.random_model()
+    engine = MeteredEngine(HFEngine(model, signal_env.tokenizer()))
+    prompts = CompactPrompts()
+    learner = Learner(signal_env.random_model(), config.learner(0, **method.learner))
+    agent = NlacAgent(engine, prompts, Sampling())
+    return method.algorithm()(
+        config, engine, learner, prompts, signal_env.tokenizer(), agent, Signal, seed=0, concurrency=4
+    )
+
+
+def episode(
+    task: str, rewards: Sequence[float], lengths: Sequence[int] | None = None, *, cut: bool = False
+) -> Episode:
+    """One whose turns have so many tokens and such rewards."""
+    sizes = lengths or [2] * len(rewards)
+    turns = [
+        Turn(
+            "red-0", "right", reward=reward, prompt_ids=[5, 6, 7], output_ids=[8 + i] * size,
+            info={"action_kind": "message"},
+        )
+        for i, (reward, size) in enumerate(zip(rewards, sizes, strict=True))
+    ]  # fmt: skip
+    return Episode("signal", task, 0, 0, "red", turns, not cut, cut, None if cut else rewards[-1] > 0)
+
+
+# --- PPO ----------------------------------------------------------------------------------------------
+
+
+def test_ppo_steps_are_the_policys_tokens_across_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two turns of two and one tokens, values 0.5 everywhere, γ = 1, λ = 0.5, reward 1 at the end."""
+    ppo: PPO = make("ppo", gae_lambda=0.5)
+    monkeypatch.setattr(ppo.learner, "values", lambda batch: torch.full(batch.ids.shape, 0.5))
+    monkeypatch.setattr(ppo, "_whitened", lambda sequences: sequences)
+    first, second = ppo.advantages([episode("t", [0.0, 1.0], [2, 1])])
+    # δ = 0, 0, 1 − 0.5; A₃ = 0.5, A₂ = 0.5 · 0.5, A₁ = 0.5 · 0.25: nothing is counted between the turns
+    assert first.advantages == pytest.approx([0, 0, 0, 0.125, 0.25])
+    assert second.advantages == pytest.approx([0, 0, 0, 0.5])
+    assert first.returns == pytest.approx([0, 0, 0, 0.625, 0.75])
+    assert second.old_values == pytest.approx([0, 0, 0, 0.5])
+
+
+def test_ppo_bootstraps_a_cut_and_not_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    ppo: PPO = make("ppo", gae_lambda=1.0)
+    monkeypatch.setattr(ppo.learner, "values", lambda batch: torch.full(batch.ids.shape, 0.5))
+    monkeypatch.setattr(ppo, "_whitened", lambda sequences: sequences)
+    (ended,) = ppo.advantages([episode("t", [0.0], [1])])
+    (cut,) = ppo.advantages([episode("t", [0.0], [1], cut=True)])
+    assert ended.returns is not None and ended.returns[-1] == pytest.approx(0.0)
+    assert cut.returns is not None and cut.returns[-1] == pytest.approx(0.5)
+
+
+def test_ppo_whitens_over_the_whole_iteration() -> None:
+    found = make("ppo").advantages([episode("a", [1.0]), episode("b", [0.0, 0.0, 1.0])])
+    own = torch.tensor([a for s in found for a, m in zip(s.advantages, s.loss_mask, strict=True) if m])
+    assert own.mean() == pytest.approx(0, abs=1e-5) and own.std(unbiased=False) == pytest.approx(1, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["ppo", "grpo"])
+def test_ratios_begin_at_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    algorithm: Any = make(name, num_epochs=1, mini_batch_size=64, kl_coef=0.0)
+    steps: list[tuple[float, float]] = []
+    original = algorithm.learner.forward_backward
+
+    def spy(batch: TokenBatch, loss: Any) -> dict[str, float]:
+        now = algorithm.learner.logprobs(batch)
+        own = batch.loss_mask != 0
+        assert batch.old_logprobs is not None
+        steps.append((float((now - batch.old_logprobs)[own].abs().max()), original(batch, loss)["clipped"]))
+        return {"loss": 0.0}
+
+    monkeypatch.setattr(algorithm.learner, "forward_backward", spy)
+    algorithm.learn([episode("a", [1.0, 0.0]), episode("a", [0.0])], None)
+    assert steps == [(0.0, 0.0)]
+
+
+# --- GRPO, RFT ----------------------------------------------------------------------------------------
+
+
+def test_grpo_compares_within_a_task_and_spends_nothing_on_equal_returns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    grpo: GRPO = make("grpo")
+    seen: list[TokenSequence] = []
+    monkeypatch.setattr(grpo, "mini_batches", lambda sequences: seen.extend(sequences) or [])
+    metrics = grpo.learn(
+        [episode("a", [1.0]), episode("a", [0.0, 0.0]), episode("b", [1.0]), episode("b", [1.0]),
+         episode("c", [1.0])],
+        None,
+    )  # fmt: skip
+    # mean 0.5, sample deviation 0.7071: ± 0.7071 for every token; the singleton keeps no raw reward
+    assert [round(s.advantages[-1], 4) for s in seen if s.advantages] == [0.7071, -0.7071, -0.7071]
+    assert metrics["gradient_steps"] == 0 and metrics["informative"] == pytest.approx(0.4)
+    assert metrics["mean_return"] == pytest.approx(0.8)
+
+
+def test_grpo_refuses_a_group_of_one() -> None:
+    with pytest.raises(NlacBenchError, match="compares nothing"):
+        METHODS["grpo"].config({"rollouts_per_task": 1})
+    with pytest.raises(NlacBenchError, match="multiple of"):
+        METHODS["grpo"].config({"rollouts_per_task": 5})
+
+
+def test_rft_learns_only_what_succeeded() -> None:
+    rft: RFT = make("rft", mini_batch_size=1)
+    won, lost = episode("a", [0.0, 1.0]), episode("b", [0.0])
+    assert rft.learn([lost], None) == {"gradient_steps": 0.0, "accepted": 0.0}
+    before = rft.learner.text_logprobs([5, 6, 7, 8, 8], 3)
+    metrics = rft.learn([won, lost], max_steps=5)
+    assert metrics["gradient_steps"] == 2 and metrics["accepted"] == 0.5
+    assert sum(rft.learner.text_logprobs([5, 6, 7, 8, 8], 3)) > sum(before)
+
+
+def test_on_policy_algorithms_say_that_they_need_episodes() -> None:
+    with pytest.raises(NlacBenchError, match="on policy"):
+        asyncio.run(make("rft").update([]))
+
+
+# --- SAC ----------------------------------------------------------------------------------------------
+
+
+def test_last_tokens_of_packed_actions() -> None:
+    batch = pack(
+        [TokenSequence([1, 2, 3], [0, 1, 1]), TokenSequence([4, 5], [0, 1]), TokenSequence([6, 7], [0, 0])], 8
+    )
+    last = last_tokens(batch)
+    assert batch.ids[last].tolist() == [3, 5]
+
+
+def sac_lesson(sac: SAC, terminated: bool, reward: float, following: Action | None) -> SacLesson:
+    (t,) = sac.transitions(episode("t", [reward]))
+    after = t.state.after("red-0", "right", "message")
+    t = replace(t, terminated=terminated, next_state=None if terminated else after)
+    return SacLesson(t, 1.0, sac.speaker("x"), following=following)
+
+
+def test_sac_targets(monkeypatch: pytest.MonkeyPatch) -> None:
+    sac: SAC = make("sac", gamma=0.9, alpha=0.1)
+    heads = ({1: 0.8}, {1: 0.5})
+    monkeypatch.setattr(sac, "q_values", lambda sequences: heads)
+    following = Action("red-1", Sample("red-1", "stop", ids=[9, 1], logprobs=[-1.0, -2.0]))
+    ended = sac_lesson(sac, True, 1.0, None)
+    going = sac_lesson(sac, False, 0.25, following)
+    unread = sac_lesson(sac, False, 0.0, None)
+    found = sac.targets({0: ended, 1: going, 2: unread})
+    # y = 0.25 + 0.9 (min(0.8, 0.5) + 0.1 · 3); what could not be read has no target
+    assert found == {0: pytest.approx(1.0), 1: pytest.approx(0.25 + 0.9 * 0.8)}
+
+
+def test_sac_distils_the_candidate_of_the_highest_smaller_q(monkeypatch: pytest.MonkeyPatch) -> None:
+    sac: SAC = make("sac")
+    monkeypatch.setattr(sac, "q_values", lambda sequences: ({0: 0.9, 1: 0.5}, {0: 0.1, 1: 0.4}))
+    lesson = sac_lesson(sac, True, 1.0, None)
+    lesson.candidates = [Action(f"red-{i}", Sample(f"red-{i}", "stop", ids=[9 + i, 1])) for i in range(2)]
+    (chosen,) = sac.best_candidates({3: lesson})
+    assert chosen.group_id == 7 and list(chosen.ids[-2:]) == [10, 1]
+    assert lesson.proposed is not None and lesson.proposed.text == "red-1"
+
+
+# --- the ablations ------------------------------------------------------------------------------------
+
+
+def test_nlql_prefers_the_verdict_then_the_outcome_then_the_first() -> None:
+    nlql: NLQL = make("nlql")
+    lesson = Lesson(nlql.transitions(episode("t", [1.0]))[0], 1.0, nlql.speaker("x"))
+    yes, no = Critique(True, "optimal: yes"), Critique(False, "optimal: no")
+    worths = [
+        nlql.worth(replace(lesson, critique=critique, future=f"next: x; end: {end}"))
+        for critique, end in ((no, "failure"), (no, "success"), (yes, "failure"), (yes, "success"))
+    ]
+    assert worths == sorted(worths) and len(set(worths)) == 4
+
+
+def test_self_distillation_reads_what_really_happened() -> None:
+    algorithm: SelfDistillation = make("self_distillation")
+    played = episode("t", [0.0, 0.0, 1.0])
+    algorithm.remember([played])
+    assert [t.notes["future"] for t in algorithm.replay.items] == [
+        "next: right; then: right; end: success",
+        "next: right; then: right; end: success",
+        "next: right; end: success",
+    ]
+    indices, weights = algorithm.draw(2, None)
+    assert sorted(indices.tolist()) == [1, 2] and weights.tolist() == [1.0, 1.0]
+    lesson = Lesson(algorithm.replay.items[2], 1.0, algorithm.speaker("x"))
+    assert asyncio.run(algorithm.futures(lesson)) == ["next: right; end: success"]
+
+
+def test_nlrl_learns_values_of_three_iterations() -> None:
+    nlrl: Any = make("nlrl", transitions_per_iteration=1)
+    for iteration in range(5):
+        nlrl.replay.iteration = iteration
+        nlrl.remember([episode("t", [1.0])])
+        nlrl.replay.items[-1].notes["target"] = f"next: right; end: success {iteration}"
+    assert nlrl.replay.since(2) == [2, 3, 4]
+    with pytest.raises(NlacBenchError, match="on policy"):
+        nlrl.draw(0, None)

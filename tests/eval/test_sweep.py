@@ -1,0 +1,98 @@
+"""Sweeps: what is planned, what is refused, and one that really runs, is interrupted and compared."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from nlac_bench.cli import app
+from nlac_bench.eval import sweep as sweeps
+from nlac_bench.eval.config import ConfigError
+from nlac_bench.eval.sweep import Cell, Sweep
+
+SPEC = """
+methods = ["rft"]
+[seeds]
+tau_retail = [3]
+[transfer]
+tau_airline = "tau_retail"
+[run]
+model = "tiny"
+limit = 4
+[train]
+budget = "env_steps=20"
+train_batch_size = 4
+mini_batch_size = 64
+val_tasks = 2
+max_turn_length = 6
+[methods_train.rft]
+lr = 1e-5
+"""
+
+
+def spec(tmp_path: Path, text: str = SPEC) -> Path:
+    path = tmp_path / "sweep.toml"
+    path.write_text(text)
+    return path
+
+
+def test_one_seed_of_everything_comes_before_the_next() -> None:
+    planned = Sweep(("nlac", "ppo"), {"a": (0, 1), "b": (5,)})
+    assert [(c.method, c.env, c.seed) for c in planned.cells()] == [
+        ("nlac", "a", 0), ("ppo", "a", 0), ("nlac", "b", 5), ("ppo", "b", 5),
+        ("nlac", "a", 1), ("ppo", "a", 1),
+    ]  # fmt: skip
+
+
+def test_every_method_is_tuned_alike_and_takes_the_best_validation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = Sweep(("nlac", "ppo"), {"a": (0,)}, learning_rates=(1e-4, 1e-5), tuning_env="a")
+    assert len(list(planned.tuning())) == 4
+    scores = {"nlac-lr0.0001": 0.3, "nlac-lr1e-05": 0.3, "ppo-lr0.0001": 0.5, "ppo-lr1e-05": 0.4}
+    monkeypatch.setattr(sweeps, "done", lambda folder: folder.name != "missing")
+    monkeypatch.setattr(sweeps, "best_validation", lambda folder: scores[folder.name])
+    assert sweeps.chosen_rates(planned, tmp_path) == {"nlac": 1e-5, "ppo": 1e-4}
+    settings = planned.settings(Cell("ppo", "a", 0), 1e-4)
+    assert settings["train"] == {"lr": 1e-4} and settings["agent"] == "ppo"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("methods = [", "cannot be read as TOML"),
+        ("methods = ['nlac']", "give `methods"),
+        ("methods = ['dqn']\n[seeds]\na = [0]", "unknown method 'dqn'"),
+        ("methods = ['nlac']\nseed = 1\n[seeds]\na = [0]", "unknown entry 'seed'"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[transfer]\nb = 'c'", "is from 'c'"),
+    ],
+)
+def test_what_cannot_be_planned_is_named(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        Sweep.read(spec(tmp_path, text))
+
+
+@pytest.mark.slow(reason="three processes that load a model each")
+def test_a_sweep_runs_goes_on_and_compares(tmp_path: Path) -> None:
+    path, out, runner = spec(tmp_path), tmp_path / "out", CliRunner()
+    command = ["sweep", str(path), "--out", str(out), "--against", "rft"]
+    result = runner.invoke(app, [*command, "--json"])
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["complete"] is True
+    table = json.loads((out / "comparison.json").read_text())
+    assert [(row["env"], row["method"]) for row in table["rows"]] == [
+        ("tau_retail", "rft"), ("tau_airline", "rft"),
+    ]  # fmt: skip
+    for row in table["rows"]:
+        assert set(row["seeds"]) == set(row["base"]) == {"3"}
+        assert row["cost"]["environment steps"] >= 20
+    written = json.loads((out / "tau_retail" / "rft-3" / "config.json").read_text())
+    assert written["train"]["lr"] == 1e-5
+    assert "<svg" in (out / "curves.svg").read_text()
+    before = (out / "tau_retail" / "rft-3" / "metrics.jsonl").read_bytes()
+    shutil.rmtree(out / "tau_airline" / "rft-3")
+    assert runner.invoke(app, command).exit_code == 0
+    assert (out / "tau_retail" / "rft-3" / "metrics.jsonl").read_bytes() == before
+    assert (out / "tau_airline" / "rft-3" / "manifest.json").exists()
