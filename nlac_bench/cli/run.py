@@ -26,7 +26,7 @@ from nlac_bench.eval.tiny_defaults import is_tiny, with_defaults
 _RUN = "What to measure"
 _WHO = "Who plays"
 _SIM = "The environment's user, oracle or judge"
-_TRAIN = "How it is trained (nlac)"
+_TRAIN = "How it is trained (nlac, ppo, grpo, rft, sac, nlrl, nlql, self_distillation)"
 _HOW = "How it is run"
 
 Env = Annotated[
@@ -35,9 +35,12 @@ Env = Annotated[
 ]
 Agent = Annotated[
     str | None,
-    typer.Option(help="react, act, tool_calling, oracle, silent, random, constant, transfer, a plug-in.",
-                 rich_help_panel=_WHO),
-]  # fmt: skip
+    typer.Option(
+        help="Trained: nlac, ppo, grpo, rft, sac, nlrl, nlql, self_distillation. Prompted: react, act, "
+        "tool_calling. No model: oracle, silent, random, constant, transfer. Or a plug-in.",
+        rich_help_panel=_WHO,
+    ),
+]
 Split = Annotated[str | None, typer.Option(help="train or test.", rich_help_panel=_RUN)]
 Data = Annotated[str | None, typer.Option(help="embedded, official, or a folder.", rich_help_panel=_RUN)]
 Tasks = Annotated[

@@ -57,6 +57,8 @@ class TrainConfig:
         temperature: of the policy in training episodes.
         lr, warmup_steps, weight_decay, max_grad_norm: of AdamW; the rate is constant after the warm-up.
         kl_coef: weight of KL(π ‖ π at the start) over the whole vocabulary, on the tokens the policy learns.
+        lora_rank: trains adapters of this rank instead of all weights (package peft); 0 trains all. Not for
+            algorithms that keep a moving average.
         row_tokens: length of packed rows; longer sequences have rows of their own.
         precision: ``auto`` is bf16 where the hardware multiplies it, else fp32.
         val_tasks: training tasks set aside to choose the checkpoint by.
@@ -77,6 +79,7 @@ class TrainConfig:
     weight_decay: float = 0.0
     max_grad_norm: float = 1.0
     kl_coef: float = 0.0
+    lora_rank: int = 0
     row_tokens: int = 4096
     micro_rows: int = 1
     activation_checkpointing: bool = False
@@ -103,7 +106,13 @@ class TrainConfig:
     def learner(self, seed: int, **options: Any) -> "LearnerConfig":
         """The learner's part."""
         from nlac_bench.train.learner import LearnerConfig
+        from nlac_bench.train.model import Lora
 
+        if self.lora_rank and options.get("ema"):
+            raise NlacBenchError(
+                f"train.lora_rank = {self.lora_rank}: this algorithm keeps a moving average of all weights, "
+                "which adapters do not have; train all weights (lora_rank = 0)"
+            )
         return LearnerConfig(
             lr=self.lr,
             weight_decay=self.weight_decay,
@@ -114,6 +123,7 @@ class TrainConfig:
             activation_checkpointing=self.activation_checkpointing,
             reference=True,
             deterministic=self.deterministic,
+            lora=Lora(rank=self.lora_rank, alpha=2 * self.lora_rank) if self.lora_rank else None,
             seed=seed,
             **options,
         )
