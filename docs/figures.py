@@ -1,6 +1,7 @@
 """Draws the figures of the documentation; run by `make docs`."""
 
 import io
+import json
 import re
 from pathlib import Path
 
@@ -32,5 +33,36 @@ def episode(name: str, task_seed: int, path: Path) -> None:
     path.write_text(re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL), encoding="utf-8")
 
 
+def curves(source: Path, path: Path) -> None:
+    """Validation success of the runs in ``source`` against gradient steps and training seconds."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    runs = json.loads(source.read_text())["runs"]
+    figure, panels = pyplot.subplots(1, 2, figsize=(9, 3.4), sharey=True, layout="constrained")
+    for panel, (key, label) in zip(
+        panels, (("gradient_steps_total", "gradient steps"), ("tokens", "generated tokens")), strict=True
+    ):
+        for name, run in runs.items():
+            own = name.startswith("nlac-")
+            rows = run["validation"]
+            panel.plot(
+                [r[key] for r in rows],
+                [r["success"] for r in rows],
+                marker="o" if own else "x",
+                linestyle="-" if own else ":",
+                label=name,
+            )
+        panel.set_xlabel(label)
+        panel.set_ylim(0, 1)
+        panel.grid(alpha=0.3)
+    panels[0].set_ylabel("success on 64 validation tasks")
+    panels[0].legend(fontsize=7)
+    figure.savefig(path, metadata={"Date": None})
+
+
 if __name__ == "__main__":
+    curves(HERE.parent / "leaderboards" / "tiny_tau_retail_nlac.json", HERE / "nlac_curves.svg")
     episode("twenty_questions", 3, HERE / "episode.svg")

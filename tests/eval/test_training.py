@@ -10,12 +10,19 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
+from typer.testing import CliRunner
 
+from nlac_bench import tiny
+from nlac_bench.cli import app
+from nlac_bench.errors import DataError
+from nlac_bench.eval import estimate
 from nlac_bench.eval.config import ConfigError, RunConfig
 from nlac_bench.eval.curve import draw, latest
+from nlac_bench.eval.estimate_training import parameters_of
 from nlac_bench.eval.run_writer import RunWriter
 from nlac_bench.eval.rundir import RunFolder
 from nlac_bench.eval.runner import prepare
+from nlac_bench.eval.tiny_defaults import is_tiny
 from nlac_bench.eval.train_run import train_and_test, trained
 
 ENV = 'math500_hard@{"level": 1}'
@@ -150,3 +157,31 @@ def test_the_command_line(tmp_path: Path) -> None:
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert json.loads(evaluated.stdout)["success"] == found["success"]
+
+
+def test_critiques_are_shown_with_what_came_of_them(whole: Path) -> None:
+    shown = CliRunner().invoke(app, ["critiques", str(whole), "--all", "--count", "2", "--json"])
+    assert shown.exit_code == 0, shown.output
+    found = json.loads(shown.stdout)
+    assert found["critiques"] > 0 and all("critique" in row and "proposed" in row for row in found["shown"])
+    said = CliRunner().invoke(app, ["critiques", str(whole), "--all"])
+    assert said.exit_code == 0 and "critique: optimal" in said.stdout
+    with pytest.raises(DataError, match="no training run"):
+        CliRunner().invoke(app, ["critiques", str(whole / "base")], catch_exceptions=False)
+
+
+def test_a_checkpoint_of_the_miniature_is_known_as_one(whole: Path, tmp_path: Path) -> None:
+    assert is_tiny("tiny") and is_tiny(whole / "checkpoints" / "best")
+    assert not is_tiny(tmp_path) and not is_tiny(None) and not is_tiny("Qwen/Qwen2.5-7B-Instruct")
+
+
+def test_a_dry_run_of_training_estimates_tokens_memory_and_hours() -> None:
+    settings = {"env": ENV, "agent": "nlac", "model": "Qwen/Qwen2.5-7B-Instruct"}
+    config = RunConfig.from_mapping({**settings, "train": {"budget": "steps=100"}}, "test")
+    found = estimate.of(config).training
+    assert found is not None and found.gpu_gigabytes is not None and found.gpu_hours is not None
+    assert found.parameters == 7e9 and found.gradient_steps == 100
+    # 20 bytes of training state and θ̄'s 4, two copies of 2 in the engine, over 8 GPUs: 24.5 GB
+    assert 24.5 < found.gpu_gigabytes[8] < 40 and found.gpu_hours > 0
+    assert parameters_of(str(tiny.path())) == 3_674_368
+    assert parameters_of("some/model") is None
