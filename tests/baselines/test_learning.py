@@ -36,8 +36,10 @@ SCALAR: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """These begin with random weights."""
 WORDS: dict[str, Any] = {"lr": 5e-4, "mini_batch_size": 64, "replay_ratio": 2, "probes": 4, "ema_tau": 0.2}
-STEPS = {"rft": 80, "ppo": 120, "grpo": 120, "sac": 320}
-"""Gradient steps; language methods, which begin by speaking, have 160."""
+OWN: dict[str, dict[str, Any]] = {"nlql": {"num_candidates": 3, "policy_coef": 0.1}}
+"""What is only ever proposed by the policy must not be given up before the critic has seen it."""
+STEPS = {"rft": 80, "ppo": 120, "grpo": 120, "sac": 320, "nlrl": 320, "nlql": 240}
+"""Gradient steps; the others have 160."""
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +50,7 @@ def warm() -> Any:
 def learned(name: str, model: Any, shuffled: bool) -> tuple[float, float]:
     """Share of right buttons among actions drawn at temperature 1, before and after training."""
     method = METHODS[name]
-    config: Any = method.config({**SHARED, **SCALAR.get(name, WORDS)})
+    config: Any = method.config({**SHARED, **SCALAR.get(name, WORDS), **OWN.get(name, {})})
     hf = HFEngine(copy.deepcopy(model), signal_env.tokenizer())
     engine = MeteredEngine(hf)
     prompts = CompactPrompts()
