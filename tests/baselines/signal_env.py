@@ -9,6 +9,8 @@ import torch
 from nlac_bench.agents.nlac.compact import ACT, BACKUP, CRITIQUE, FUTURE, MARKS, PICK, REFINE, USER
 from nlac_bench.envs import Outcome, TextEnv
 
+torch.set_num_threads(1)  # for a model this small, waiting for a second thread takes longer than the work
+
 COLOURS = ("red", "blue", "green", "gold")
 PANEL = 4
 """Buttons of each colour."""
