@@ -86,7 +86,8 @@ def test_players_are_mediocre_and_the_teacher_errs_as_often_as_documented(name: 
                 assert critique is not None
                 optimal.append(row.truth)
                 said.append(critique.optimal)
-    assert 0.2 < sum(map(bool, won)) / len(won) < 0.97
+    assert sum(map(bool, won)) / len(won) > 0.2
+    assert sum(map(bool, optimal)) / len(optimal) < 0.97
     right = [s for s, truth in zip(said, optimal, strict=True) if truth]
     wrong = [s for s, truth in zip(said, optimal, strict=True) if not truth]
     assert abs(1 - sum(right) / len(right) - corpus.FALSE_ALARM) < 0.05
