@@ -182,6 +182,6 @@ def test_a_dry_run_of_training_estimates_tokens_memory_and_hours() -> None:
     assert found is not None and found.gpu_gigabytes is not None and found.gpu_hours is not None
     assert found.parameters == 7e9 and found.gradient_steps == 100
     # 20 bytes of training state and θ̄'s 4, two copies of 2 in the engine, over 8 GPUs: 24.5 GB
-    assert 24.5 < found.gpu_gigabytes[8] < 40 and found.gpu_hours > 0
+    assert 24.5 < found.gpu_gigabytes[8] < 60 and found.gpu_hours > 0
     assert parameters_of(str(tiny.path())) == 3_674_368
     assert parameters_of("some/model") is None
