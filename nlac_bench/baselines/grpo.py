@@ -1,7 +1,7 @@
 """Group relative policy optimisation (GRPO; Shao et al. 2024, DeepSeekMath, section 4.1): PPO's clipped loss
 with an advantage that compares the episodes of one task with each other."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -60,33 +60,16 @@ class GRPO(OnPolicy[GrpoConfig]):
                     if s is not None
                 ]
         batches = self.mini_batches(sequences)
-        metrics = self.take_steps(self._epochs(batches), self.loss, max_steps)
+        metrics = self.take_steps(self.epochs(batches, self.config.num_epochs), self.loss, max_steps)
         informative = float((advantages_N != 0).float().mean())
         return metrics | {"informative": informative, "mean_return": float(returns_N.mean())}
-
-    def _epochs(self, batches: Sequence[TokenBatch]) -> Iterator[TokenBatch]:
-        """Each batch with the log-probabilities of the policy that played, which the learner recomputes:
-        the ratio is exactly 1 as long as nothing has changed."""
-        played = [replace(b, old_logprobs=self.learner.logprobs(b)) for b in batches]
-        for _ in range(self.config.num_epochs):
-            yield from played
 
     def loss(self, batch: TokenBatch) -> LossFn:
         """The clipped surrogate, a mean over tokens."""
         mean, clip = self.token_mean(batch), self.config.clip_ratio
 
         def compute(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
-            assert micro.old_logprobs is not None and micro.advantages is not None
-            each_BT = losses.ppo_policy_loss(
-                outputs.logprobs_BT, micro.old_logprobs, micro.advantages, clip_low=clip, clip_high=clip
-            )
-            total = mean(each_BT, micro.loss_mask)
-            ratio_BT = (outputs.logprobs_BT - micro.old_logprobs).exp().detach()
-            metrics = {
-                "policy_loss": total,
-                "clipped": mean(((ratio_BT - 1).abs() > clip).float(), micro.loss_mask),
-            }
-            total = self.with_kl(total, outputs, lambda x_BT: mean(x_BT, micro.loss_mask), metrics)
-            return total, metrics
+            policy, metrics = self.surrogate(outputs, micro, mean, clip)
+            return self.with_kl(policy, outputs, micro, mean, metrics), metrics
 
         return compute

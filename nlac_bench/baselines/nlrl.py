@@ -123,10 +123,11 @@ class NLRL(NLAC):
 
     def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> Metrics:
         """NLAC's losses: L1 also on the targets of the last iterations, L2 on the new choices."""
+        new = set(indices)
         earlier = [
             (i, str(self.replay.items[i].notes["target"]))
             for i in self.replay.since(self.replay.iteration - MEMORY + 1)
-            if i not in set(indices) and "target" in self.replay.items[i].notes
+            if i not in new and "target" in self.replay.items[i].notes
         ]
         old = [
             replace(lessons[0], transition=self.replay.items[i], target=target, proposed=None)

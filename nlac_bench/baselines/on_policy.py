@@ -1,10 +1,11 @@
 """What RFT, PPO and GRPO share: they learn from the newest episodes only, token by token."""
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -20,11 +21,13 @@ from nlac_bench.rollout.engine import Engine, SampleRequest, derive_seed
 from nlac_bench.train import losses
 from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
 from nlac_bench.train.config import TrainConfig
-from nlac_bench.train.learner import Learner, LossFn, Metrics, Outputs
+from nlac_bench.train.learner import Learner, LossFn, Metrics, Outputs, mean_of_steps
 from nlac_bench.train.source import push
 from nlac_bench.types import Episode, Turn
 
 C = TypeVar("C", bound=TrainConfig)
+Mean: TypeAlias = Callable[[Tensor, Tensor], Tensor]
+"""Of values under a mask."""
 
 
 class OnPolicy(ABC, Generic[C]):
@@ -148,28 +151,45 @@ class OnPolicy(ABC, Generic[C]):
         self, batches: Iterator[TokenBatch], loss: Callable[[TokenBatch], LossFn], max_steps: int | None
     ) -> Metrics:
         """One gradient step a batch, as many as may be; the means of their metrics."""
-        sums: Counter[str] = Counter()
-        for step, batch in enumerate(batches):
-            if step == max_steps:
-                break
-            metrics = self.learner.forward_backward(batch, loss(batch)) | self.learner.optim_step()
-            sums.update({"gradient_steps": 1, **metrics})
-        steps = sums.pop("gradient_steps", 0)
-        means = {name: float(value) / max(1, steps) for name, value in sums.items()}
-        return means | {"gradient_steps": float(steps)}
+        return mean_of_steps(
+            [
+                self.learner.forward_backward(batch, loss(batch)) | self.learner.optim_step()
+                for batch in islice(batches, max_steps)
+            ]
+        )
 
-    def token_mean(self, batch: TokenBatch) -> Callable[[Tensor, Tensor], Tensor]:
+    def epochs(self, batches: Sequence[TokenBatch], count: int) -> Iterator[TokenBatch]:
+        """``count`` passes over ``batches`` with the log-probabilities of the policy that played, which the
+        learner recomputes: the ratio is exactly 1 as long as nothing has changed."""
+        played = [replace(b, old_logprobs=self.learner.logprobs(b)) for b in batches]
+        for _ in range(count):
+            yield from played
+
+    def surrogate(
+        self, outputs: Outputs, micro: TokenBatch, mean: Mean, clip: float
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """PPO's clipped loss on ``micro``'s advantages, and how often it clips."""
+        assert micro.old_logprobs is not None and micro.advantages is not None
+        each_BT = losses.ppo_policy_loss(
+            outputs.logprobs_BT, micro.old_logprobs, micro.advantages, clip_low=clip, clip_high=clip
+        )
+        policy = mean(each_BT, micro.loss_mask)
+        ratio_BT = (outputs.logprobs_BT - micro.old_logprobs).exp().detach()
+        clipped = mean(((ratio_BT - 1).abs() > clip).float(), micro.loss_mask)
+        return policy, {"policy_loss": policy, "clipped": clipped}
+
+    def token_mean(self, batch: TokenBatch) -> Mean:
         """Reduces a micro-batch's losses per token to its part of the batch's mean over all tokens."""
         tokens = losses.denominator(batch.loss_mask, "token_mean", self.learner.total)
         return lambda loss_BT, mask_BT: losses.aggregate(loss_BT, mask_BT, "token_mean", tokens)
 
     def with_kl(
-        self, total: Tensor, outputs: Outputs, mean: Callable[[Tensor], Tensor], metrics: dict[str, Tensor]
+        self, total: Tensor, outputs: Outputs, micro: TokenBatch, mean: Mean, metrics: dict[str, Tensor]
     ) -> Tensor:
         """``total`` with the KL penalty to the first model, where one is wanted."""
         if not self.config.kl_coef:
             return total
-        metrics["kl"] = mean(outputs.reference_kl_BT)
+        metrics["kl"] = mean(outputs.reference_kl_BT, micro.loss_mask)
         return total + self.config.kl_coef * metrics["kl"]
 
 

@@ -1,6 +1,6 @@
 """Proximal policy optimisation (PPO; Schulman et al. 2017) by the token, over the turns of an episode."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -42,7 +42,7 @@ class PPO(OnPolicy[PpoConfig]):
         """Values → GAE over each episode's own tokens → whitened advantages → clipped steps."""
         sequences = self.advantages(episodes)
         batches = self.mini_batches(sequences)
-        metrics = self.take_steps(self._epochs(batches), self.loss, max_steps)
+        metrics = self.take_steps(self.epochs(batches, self.config.num_epochs), self.loss, max_steps)
         return metrics | {"mean_return": sum(sum(rewards_of(e)) for e in episodes) / len(episodes)}
 
     def advantages(self, episodes: Sequence[Episode]) -> list[TokenSequence]:
@@ -90,35 +90,21 @@ class PPO(OnPolicy[PpoConfig]):
         white = losses.whiten(flat_1T, mask_1T, self.learner.total)[0].split([len(s.ids) for s in sequences])
         return [replace(s, advantages=w.tolist()) for s, w in zip(sequences, white, strict=True)]
 
-    def _epochs(self, batches: Sequence[TokenBatch]) -> Iterator[TokenBatch]:
-        """Each batch with the log-probabilities of the policy that played, recomputed by the learner."""
-        played = [replace(b, old_logprobs=self.learner.logprobs(b)) for b in batches]
-        for _ in range(self.config.num_epochs):
-            yield from played
-
     def loss(self, batch: TokenBatch) -> LossFn:
         """Clipped surrogate + c1 · clipped value loss − c2 · entropy, each a mean over tokens."""
         mean, c = self.token_mean(batch), self.config
 
         def compute(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
-            assert micro.old_logprobs is not None and micro.advantages is not None
             assert micro.old_values is not None and micro.returns is not None
-            policy_BT = losses.ppo_policy_loss(
-                outputs.logprobs_BT, micro.old_logprobs, micro.advantages,
-                clip_low=c.clip_ratio, clip_high=c.clip_ratio,
-            )  # fmt: skip
+            policy, metrics = self.surrogate(outputs, micro, mean, c.clip_ratio)
             value_BT = losses.value_loss(
                 outputs.values_BT, micro.old_values, micro.returns, clip=c.value_clip
             )
-            policy, value = mean(policy_BT, micro.loss_mask), mean(value_BT, micro.loss_mask)
-            metrics = {"policy_loss": policy, "value_loss": value}
-            total = policy + c.value_coef * value
+            metrics["value_loss"] = mean(value_BT, micro.loss_mask)
+            total = policy + c.value_coef * metrics["value_loss"]
             if c.entropy_coef:
                 metrics["entropy"] = mean(outputs.entropy_BT, micro.loss_mask)
                 total = total - c.entropy_coef * metrics["entropy"]
-            ratio_BT = (outputs.logprobs_BT - micro.old_logprobs).exp().detach()
-            metrics["clipped"] = mean(((ratio_BT - 1).abs() > c.clip_ratio).float(), micro.loss_mask)
-            total = self.with_kl(total, outputs, lambda x_BT: mean(x_BT, micro.loss_mask), metrics)
-            return total, metrics
+            return self.with_kl(total, outputs, micro, mean, metrics), metrics
 
         return compute

@@ -35,7 +35,6 @@ class RFT(OnPolicy[RftConfig]):
         def compute(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
             nll = mean(-outputs.logprobs_BT, micro.loss_mask)
             metrics = {"nll": nll}
-            total = self.with_kl(nll, outputs, lambda x_BT: mean(x_BT, micro.loss_mask), metrics)
-            return total, metrics
+            return self.with_kl(nll, outputs, micro, mean, metrics), metrics
 
         return compute

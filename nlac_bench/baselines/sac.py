@@ -4,7 +4,6 @@ The policy is not changed by the critic's gradient but distils the best of m + 1
 the loss that NLAC uses, so that the two differ in nothing but the critic.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -64,31 +63,17 @@ class SAC(NLAC):
         drawn = [await lesson.speaker.act(t.state) for _ in range(self.config.num_refinement_steps + 1)]
         lesson.candidates = [action for action in drawn if action is not None]
 
-    def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> Metrics:
-        """One gradient step for each mini-batch of ``lessons``; sets the replay's priorities."""
-        sums: Counter[str] = Counter()
-        size = self.config.mini_batch_size
-        for start in range(0, len(lessons), size):
-            part = {i: lessons[i] for i in range(start, min(start + size, len(lessons)))}
-            targets = self.targets(part)
-            critic = [s for i in targets if (s := self.sequence(part[i], 2 * i)) is not None]
-            policy = self.best_candidates(part)
-            if not critic and not policy:
-                continue
-            self._distilled = policy[:16]
-            batch = pack([*critic, *policy], self.config.row_tokens)
-            errors = torch.zeros(2 * len(lessons))
-            metrics = self.learner.forward_backward(batch, self.q_loss(critic, policy, targets, errors))
-            metrics |= self.learner.optim_step()
-            self.learner.ema_update(self.config.ema_tau)
-            self.replay.update(
-                [indices[s.group_id // 2] for s in critic], [float(errors[s.group_id]) for s in critic]
-            )
-            sums.update({"gradient_steps": 1, **metrics})
-        steps = sums.pop("gradient_steps", 0)
-        means = {name: float(value) / max(1, steps) for name, value in sums.items()}
-        too_long, self.encoder.too_long = self.encoder.too_long, 0
-        return means | {"gradient_steps": float(steps), "too_long": float(too_long)}
+    def step(self, part: Mapping[int, Lesson], indices: Sequence[int]) -> Metrics | None:
+        """Fit Q to its targets and distil the best candidates; sets the replay's priorities."""
+        targets = self.targets(part)
+        critic = [s for i in targets if (s := self.sequence(part[i], 2 * i)) is not None]
+        policy = self.best_candidates(part)
+        errors = torch.zeros(2 * len(indices))
+        metrics = self.descend(critic, policy, self.q_loss(critic, policy, targets, errors))
+        self.replay.update(
+            [indices[s.group_id // 2] for s in critic], [float(errors[s.group_id]) for s in critic]
+        )
+        return metrics
 
     def targets(self, part: Mapping[int, Lesson]) -> dict[int, float]:
         """y = r + γ (1 − terminated) [min Q̄(s′, a′) − α log π(a′ | s′)], by lesson.
@@ -152,7 +137,7 @@ class SAC(NLAC):
         batch = pack(sequences, self.config.row_tokens)
         last_BT = last_tokens(batch)
         numbers = batch.group_id[last_BT].tolist()
-        q1, q2 = (self.learner.q_values(batch, head)[last_BT].tolist() for head in ("q1", "q2"))
+        q1, q2 = self.learner.q_values(batch, ("q1", "q2"))[last_BT].T.tolist()
         return dict(zip(numbers, q1, strict=True)), dict(zip(numbers, q2, strict=True))
 
     def q_loss(
@@ -174,22 +159,14 @@ class SAC(NLAC):
             each_BT = losses.twin_q_loss(outputs.q_BT("q1"), outputs.q_BT("q2"), y_BT) * own_BT
             errors.index_add_(0, batch.group_id.flatten().cpu(), each_BT.detach().flatten().cpu())
             q = (each_BT * batch.weights).sum() / max(1, len(critic))
-            policy_BT = batch.loss_mask * (batch.group_id % 2)
-            l2 = -(outputs.logprobs_BT * policy_BT).sum() / policy_tokens
-            total = c.critic_coef * q + c.policy_coef * l2
-            metrics = {"q_loss": q, "l2": l2}
-            if c.kl_coef:
-                metrics["kl"] = (outputs.reference_kl_BT * policy_BT).sum() / policy_tokens
-                total = total + c.kl_coef * metrics["kl"]
-            return total, metrics
+            distilled, metrics = self.distillation(outputs, batch, policy_tokens)
+            return c.critic_coef * q + distilled, {"q_loss": q, **metrics}
 
         return compute
 
     async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
-        """KL(π ‖ π at the start) on what was distilled last."""
-        if not self._distilled:
-            return {}
-        return {"kl_to_start": self.learner.reference_kl(pack(self._distilled, self.config.row_tokens))}
+        """KL(π ‖ π at the start) alone: there are no words to probe."""
+        return self.kl_to_start()
 
 
 def last_tokens(batch: TokenBatch) -> Tensor:

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
-from nlac_bench.eval import sweep as sweeps
 from nlac_bench.eval.config import ConfigError
+from nlac_bench.eval.sweep import Sweep
+from nlac_bench.eval.sweep_play import play
 
 
 def sweep(
@@ -31,12 +32,12 @@ def sweep(
 
       nlac-bench sweep configs/sweeps/miniature.toml --out runs/miniature --report-only
     """
-    planned = sweeps.Sweep.read(config)
+    planned = Sweep.read(config)
     if against not in planned.methods:
         raise ConfigError(f"--against {against}: not among the methods {', '.join(planned.methods)}")
     complete = True
     if not report_only:
-        complete = sweeps.play(planned, out, jobs, lambda line: errors.print(escape(line), soft_wrap=True))
+        complete = play(planned, out, jobs, lambda line: errors.print(escape(line), soft_wrap=True))
     from nlac_bench.eval.sweep_report import write  # matplotlib takes a second
 
     path = write(planned, out, against)

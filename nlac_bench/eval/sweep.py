@@ -1,16 +1,7 @@
-"""Methods × environments × seeds from one TOML file: which runs there are, and playing what is not done.
+"""Methods × environments × seeds from one TOML file: which runs there are, and where."""
 
-Every run is a folder of its own, made by ``nlac-bench run`` in a process of its own, so that a sweep that
-was interrupted goes on where it stopped and each run can be looked at, resumed and compared like any other.
-"""
-
-import json
-import os
-import subprocess
-import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -140,91 +131,3 @@ def chosen_rates(sweep: Sweep, out: Path) -> dict[str, float]:
             best = max(tried, key=lambda c: (best_validation(c.folder(out)), -(c.lr or 0.0)))
             rates[method] = best.lr or 0.0
     return rates
-
-
-def play(sweep: Sweep, out: Path, jobs: int, say: Callable[[str], None]) -> bool:
-    """Do what is not done: tuning, then the cells, then the transfers.
-
-    Args:
-        jobs: runs at once; the cores are shared out among them.
-        say: hears one line a run.
-
-    Returns:
-        Whether everything is done. A run that fails is told of and left; the others go on.
-    """
-    out.mkdir(parents=True, exist_ok=True)
-    complete = _all((cell.folder(out), _training(sweep, cell, out, cell.lr)) for cell in sweep.tuning())(
-        jobs, say
-    )
-    rates = chosen_rates(sweep, out)
-    tuned = [c for c in sweep.cells() if not sweep.learning_rates or c.method in rates]
-    complete &= _all((c.folder(out), _training(sweep, c, out, rates.get(c.method))) for c in tuned)(jobs, say)
-    transfers = [
-        (
-            out / to / f"{BASE}-{seed}",
-            _measuring(sweep, out / to / f"{BASE}-{seed}", to, sweep.methods[0], seed),
-        )
-        for to, source in sweep.transfer.items()
-        for seed in sweep.seeds[source]
-    ]
-    transfers += [
-        (
-            folder := cell.transferred(out, to),
-            _measuring(sweep, folder, to, cell.method, cell.seed, cell.folder(out) / "checkpoints" / "best"),
-        )
-        for to, source in sweep.transfer.items()
-        for cell in tuned
-        if cell.env == source and done(cell.folder(out))
-    ]
-    return _all(transfers)(jobs, say) and complete and len(tuned) == len(list(sweep.cells()))
-
-
-def _all(runs: Any) -> Callable[[int, Callable[[str], None]], bool]:
-    owed = [(folder, command) for folder, command in runs if not done(folder)]
-
-    def play_them(jobs: int, say: Callable[[str], None]) -> bool:
-        threads = max(1, (os.cpu_count() or 1) // jobs)
-
-        def one(number: int, folder: Path, command: Sequence[str]) -> bool:
-            if (folder / "manifest.json").exists():
-                command = ["resume", str(folder)]
-            log = folder.with_suffix(".log")
-            log.parent.mkdir(parents=True, exist_ok=True)
-            say(f"{number} of {len(owed)}: {folder}")
-            with log.open("a") as stream:
-                code = subprocess.run(
-                    [sys.executable, "-m", "nlac_bench", *command], stdout=stream, stderr=stream, check=False,
-                    # processes that each take all cores for themselves stand in each other's way
-                    env={**os.environ, "OMP_NUM_THREADS": str(threads)},
-                ).returncode  # fmt: skip
-            if code:
-                say(f"failed with exit code {code}: {folder}; see {log}")
-            return code == 0
-
-        with ThreadPoolExecutor(jobs) as pool:
-            return (
-                all(list(pool.map(one, range(1, len(owed) + 1), *zip(*owed, strict=True)))) if owed else True
-            )
-
-    return play_them
-
-
-def _training(sweep: Sweep, cell: Cell, out: Path, lr: float | None) -> list[str]:
-    folder = cell.folder(out)
-    config = folder.with_suffix(".json")
-    config.parent.mkdir(parents=True, exist_ok=True)
-    config.write_text(json.dumps(sweep.settings(cell, lr), indent=1))
-    return ["run", "--config", str(config), "--out", str(folder)]
-
-
-def _measuring(
-    sweep: Sweep, folder: Path, env: str, method: str, seed: int, model: Path | None = None
-) -> list[str]:
-    """A run without training: of a checkpoint, or of the model that training begins with."""
-    config = folder.with_suffix(".json")
-    config.parent.mkdir(parents=True, exist_ok=True)
-    settings = {**sweep.run, "env": env, "agent": method, "seed": seed}
-    if model is not None:
-        settings["model"] = str(model)
-    config.write_text(json.dumps(settings, indent=1))
-    return ["eval", "--config", str(config), "--out", str(folder)]

@@ -127,9 +127,9 @@ def pairs(sweep: Sweep, out: Path, env: str, against: str) -> dict[str, tuple[Di
 
 def write(sweep: Sweep, out: Path, against: str) -> Path:
     """``comparison.json``, ``comparison.md`` and ``curves.svg`` in ``out``; the second is returned."""
-    table = rows(sweep, out)
-    parts = [f"# Comparison\n\nLearning rates: {chosen_rates(sweep, out) or 'as configured'}.\n"]
-    data: dict[str, Any] = {"learning_rates": chosen_rates(sweep, out), "rows": [], "pairs": {}}
+    table, rates = rows(sweep, out), chosen_rates(sweep, out)
+    parts = [f"# Comparison\n\nLearning rates: {rates or 'as configured'}.\n"]
+    data: dict[str, Any] = {"learning_rates": rates, "rows": [], "pairs": {}}
     for env in [*sweep.seeds, *sweep.transfer]:
         here = [row for row in table if row.env == env]
         if not here:

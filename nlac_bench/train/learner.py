@@ -4,6 +4,7 @@ one process on a CPU and for torchrun on many GPUs."""
 import copy
 import math
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -232,9 +233,9 @@ class Learner:
         return self._each_row(batch, lambda outputs: outputs.values_BT)
 
     @torch.no_grad()
-    def q_values(self, batch: TokenBatch, head: Head) -> Tensor:
-        """A Q head at each token, ``[B, T]``, on the CPU; an action's value is the one at its last token."""
-        return self._each_row(batch, lambda outputs: outputs.q_BT(head))
+    def q_values(self, batch: TokenBatch, heads: Sequence[Head]) -> Tensor:
+        """Q heads at each token, ``[B, T, H]``, on the CPU; an action's value is that of its last token."""
+        return self._each_row(batch, lambda outputs: torch.stack([outputs.q_BT(h) for h in heads], dim=-1))
 
     def _each_row(self, batch: TokenBatch, read: Callable[[Outputs], Tensor]) -> Tensor:
         rows = self.config.micro_rows
@@ -243,8 +244,9 @@ class Learner:
         width = batch.ids.shape[1]
         parts = []
         for micro in batch.micro_batches(rows, int(busiest)):
-            values_BT = read(self._forward(micro)[0]).cpu()
-            parts.append(torch.nn.functional.pad(values_BT, (0, width - values_BT.shape[1])))
+            values = read(self._forward(micro)[0]).cpu()  # [B, T] or [B, T, H]
+            missing = (0, 0) * (values.ndim - 2) + (0, width - values.shape[1])
+            parts.append(torch.nn.functional.pad(values, missing))
         return torch.cat(parts)[: len(batch)]
 
     def reference_kl(self, batch: TokenBatch) -> float:
@@ -324,6 +326,15 @@ class Learner:
                 return self.reference(*arguments).logits_MV
 
         return Outputs(forward, wanted_BT, micro, reference), micro
+
+
+def mean_of_steps(steps: Sequence[Metrics]) -> Metrics:
+    """The mean of each metric over gradient steps, and how many steps there were."""
+    sums: Counter[str] = Counter()
+    for metrics in steps:
+        sums.update(metrics)
+    means = {name: float(value) / len(steps) for name, value in sums.items()}
+    return means | {"gradient_steps": float(len(steps))}
 
 
 def seed_everything(seed: int) -> None:

@@ -1,5 +1,6 @@
 """The trained module: a Hugging Face causal LM, its value and Q heads, sharded block by block."""
 
+import atexit
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -113,9 +114,16 @@ def mesh() -> DeviceMesh:
             dist.init_process_group(backend)
         else:
             dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
+        atexit.register(_leave)
         if cuda:
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     return init_device_mesh("cuda" if cuda else "cpu", (dist.get_world_size(),))
+
+
+def _leave() -> None:
+    """Gloo's threads must end before the interpreter does: else the process may abort after its work."""
+    if dist.is_initialized():
+        dist.destroy_process_group()
 
 
 def blocks(model: nn.Module) -> list[nn.Module]:

@@ -92,6 +92,7 @@ def main(out: str, optimizer: str, lr: str) -> None:
         torch.save(final, f"{out}/weights.pt")
         with open(f"{out}/losses.json", "w") as stream:  # noqa: PTH123
             json.dump(seen, stream)
+    dist.barrier()  # no rank may take the others' connections away
     dist.destroy_process_group()
 
 

@@ -1,6 +1,5 @@
 """Natural Language Actor-Critic (arXiv 2512.04601), Algorithm 1: the gradient steps."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from nlac_bench.agents.nlac.roles import RolePrompts
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.engine import Engine, derive_seed
 from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
-from nlac_bench.train.learner import Learner, LossFn, Metrics, Outputs
+from nlac_bench.train.learner import Learner, LossFn, Metrics, Outputs, mean_of_steps
 from nlac_bench.train.source import push
 from nlac_bench.types import Episode
 
@@ -59,29 +58,35 @@ class NLAC(LanguagePolicyIteration):
 
     def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> Metrics:
         """One gradient step for each mini-batch of ``lessons``; sets the replay's priorities."""
-        sums: Counter[str] = Counter()
         size = self.config.mini_batch_size
-        for start in range(0, len(lessons), size):
-            part = range(start, min(start + size, len(lessons)))
-            critic = [s for i in part if (s := self.encoder.critic(lessons[i], group=2 * i)) is not None]
-            policy = [s for i in part if (s := self.encoder.policy(lessons[i], group=2 * i + 1)) is not None]
-            if not critic and not policy:
-                continue
-            self._distilled = policy[:16]
-            batch = pack([*critic, *policy], self.config.row_tokens)
-            nll = torch.zeros(2 * len(lessons))
-            metrics = self.learner.forward_backward(batch, self.loss(critic, policy, nll))
-            metrics |= self.learner.optim_step()
-            self.learner.ema_update(self.config.ema_tau)
-            self.replay.update(
-                [indices[s.group_id // 2] for s in critic],
-                [float(nll[s.group_id]) / sum(s.loss_mask) for s in critic],
-            )
-            sums.update({"gradient_steps": 1, **metrics})
-        steps = sums.pop("gradient_steps", 0)
-        means = {name: float(value) / max(1, steps) for name, value in sums.items()}
+        parts = (range(start, min(start + size, len(lessons))) for start in range(0, len(lessons), size))
+        steps = [self.step({i: lessons[i] for i in part}, indices) for part in parts]
         too_long, self.encoder.too_long = self.encoder.too_long, 0
-        return means | {"gradient_steps": float(steps), "too_long": float(too_long)}
+        return mean_of_steps([m for m in steps if m is not None]) | {"too_long": float(too_long)}
+
+    def step(self, part: Mapping[int, Lesson], indices: Sequence[int]) -> Metrics | None:
+        """Learn from ``part`` of the lessons, by their numbers; None where nothing in it can be learned."""
+        critic = [s for i, x in part.items() if (s := self.encoder.critic(x, group=2 * i)) is not None]
+        policy = [s for i, x in part.items() if (s := self.encoder.policy(x, group=2 * i + 1)) is not None]
+        nll = torch.zeros(2 * len(indices))
+        metrics = self.descend(critic, policy, self.loss(critic, policy, nll))
+        self.replay.update(
+            [indices[s.group_id // 2] for s in critic],
+            [float(nll[s.group_id]) / sum(s.loss_mask) for s in critic],
+        )
+        return metrics
+
+    def descend(
+        self, critic: Sequence[TokenSequence], policy: Sequence[TokenSequence], loss: LossFn
+    ) -> Metrics | None:
+        """One gradient step of θ and one of θ̄ after it; None without sequences."""
+        if not critic and not policy:
+            return None
+        self._distilled = list(policy[:16])
+        metrics = self.learner.forward_backward(pack([*critic, *policy], self.config.row_tokens), loss)
+        metrics |= self.learner.optim_step()
+        self.learner.ema_update(self.config.ema_tau)
+        return metrics
 
     def loss(self, critic: Sequence[TokenSequence], policy: Sequence[TokenSequence], nll: Tensor) -> LossFn:
         """L1 + λ L2, each a mean over its own tokens; fills ``nll`` with each sequence's summed loss."""
@@ -91,19 +96,25 @@ class NLAC(LanguagePolicyIteration):
 
         def compute(outputs: Outputs, batch: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
             nll_BT = -outputs.logprobs_BT * batch.loss_mask
-            policy_BT = batch.loss_mask * (batch.group_id % 2)
-            critic_BT = batch.loss_mask - policy_BT
+            critic_BT = batch.loss_mask * (1 - batch.group_id % 2)
             nll.index_add_(0, batch.group_id.flatten().cpu(), nll_BT.detach().flatten().float().cpu())
             l1 = (nll_BT * critic_BT * batch.weights).sum() / critic_tokens
-            l2 = (nll_BT * policy_BT).sum() / policy_tokens
-            total = c.critic_coef * l1 + c.policy_coef * l2
-            metrics = {"l1": l1, "l2": l2}
-            if c.kl_coef:
-                metrics["kl"] = (outputs.reference_kl_BT * policy_BT).sum() / policy_tokens
-                total = total + c.kl_coef * metrics["kl"]
-            return total, metrics
+            distilled, metrics = self.distillation(outputs, batch, policy_tokens)
+            return c.critic_coef * l1 + distilled, {"l1": l1, **metrics}
 
         return compute
+
+    def distillation(
+        self, outputs: Outputs, batch: TokenBatch, tokens: float
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """λ L2 and, where it is wanted, the KL penalty: means over the ``tokens`` of odd groups."""
+        policy_BT = batch.loss_mask * (batch.group_id % 2)
+        metrics = {"l2": -(outputs.logprobs_BT * policy_BT).sum() / tokens}
+        total = self.config.policy_coef * metrics["l2"]
+        if self.config.kl_coef:
+            metrics["kl"] = (outputs.reference_kl_BT * policy_BT).sum() / tokens
+            total = total + self.config.kl_coef * metrics["kl"]
+        return total, metrics
 
     def sync(self) -> None:
         """Hand θ and θ̄ to the engine, which checks that they arrived."""
@@ -120,10 +131,14 @@ class NLAC(LanguagePolicyIteration):
         metrics = critic_metrics(probes)
         if deep:
             metrics |= await refinement_metrics(probes, self._make_env, self._agent, PROBE_TURNS)
-        if self._distilled:
-            metrics["kl_to_start"] = self.learner.reference_kl(pack(self._distilled, self.config.row_tokens))
         self.counts.clear()
-        return metrics
+        return metrics | self.kl_to_start()
+
+    def kl_to_start(self) -> Metrics:
+        """KL(π ‖ π at the start) on what was distilled last."""
+        if not self._distilled:
+            return {}
+        return {"kl_to_start": self.learner.reference_kl(pack(self._distilled, self.config.row_tokens))}
 
     def save(self, folder: Path) -> dict[str, Any]:
         """Write D into ``folder``; what else is needed to go on, as JSON."""

@@ -76,11 +76,7 @@ class CompactPrompts:
 
     def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
         """E(s, a, d¹…dᵏ)."""
-        text, codec = self._conversation(state)
-        text += ACT + codec.learn(_safe(action))
-        for future in futures:
-            text += FUTURE + codec.encode(_safe(future))
-        return _prompt(text + CRITIQUE, codec)
+        return self._on_futures(state, action, futures, CRITIQUE)
 
     def refiner(self, state: State, action: str, critique: Critique) -> Prompt:
         """π_r(· | s, a, critique)."""
@@ -90,11 +86,7 @@ class CompactPrompts:
 
     def aggregator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
         """One value in words from K futures of one action (NLRL)."""
-        text, codec = self._conversation(state)
-        text += ACT + codec.learn(_safe(action))
-        for future in futures:
-            text += FUTURE + codec.encode(_safe(future))
-        return _prompt(text + BACKUP, codec)
+        return self._on_futures(state, action, futures, BACKUP)
 
     def picker(self, state: State, candidates: Sequence[tuple[str, str]]) -> Prompt:
         """Which of several (action, value) pairs is best (NLRL)."""
@@ -146,6 +138,13 @@ class CompactPrompts:
         sources = (inspect.getsource(sys.modules[__name__]), inspect.getsource(codec_module))
         names = ("compact", "codec")
         return {n: hashlib.sha256(s.encode()).hexdigest() for n, s in zip(names, sources, strict=True)}
+
+    def _on_futures(self, state: State, action: str, futures: Sequence[str], mark: str) -> Prompt:
+        text, codec = self._conversation(state)
+        text += ACT + codec.learn(_safe(action))
+        for future in futures:
+            text += FUTURE + codec.encode(_safe(future))
+        return _prompt(text + mark, codec)
 
     def _conversation(self, state: State) -> tuple[str, IdentifierCodec]:
         codec = IdentifierCodec()
