@@ -111,7 +111,7 @@ class MathTeaching:
     def act(self, env: TextEnv, first: str, history: History, skill: Skill, rng: random.Random) -> str:
         """The solution; in weak families more often than not with a mistake."""
         weak = int(hashlib.sha256(_family(env).encode()).hexdigest(), 16) % WEAK
-        rate = skill.habit * 0.9 if weak == 0 else skill.slip
+        rate = skill.habit * 0.5 if weak == 0 else skill.slip
         if rng.random() < rate:
             return _unboxed(env.oracle_action()) if rng.random() < 0.7 else _slipped(env.oracle_action(), rng)
         return env.oracle_action()

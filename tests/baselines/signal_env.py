@@ -9,9 +9,7 @@ import torch
 from nlac_bench.agents.nlac.compact import ACT, BACKUP, CRITIQUE, FUTURE, MARKS, PICK, REFINE, USER
 from nlac_bench.envs import Outcome, TextEnv
 
-torch.set_num_threads(1)  # for a model this small, waiting for a second thread takes longer than the work
-
-COLOURS = ("red", "blue", "green", "gold")
+COLOURS = ("red", "blue")
 PANEL = 4
 """Buttons of each colour."""
 BUTTONS = {colour: tuple(f"{colour}-{i}" for i in range(PANEL)) for colour in COLOURS}
@@ -29,7 +27,7 @@ class Signal(TextEnv):
     max_steps = 1
 
     def __init__(self, split: str = "train", render_mode: str | None = None, shuffled: bool = False) -> None:
-        ids = tuple(f"{colour}-{i}" for i in range(8) for colour in COLOURS)
+        ids = tuple(f"{colour}-{i}" for i in range(16) for colour in COLOURS)
         super().__init__(task_ids=ids, split=split, render_mode=render_mode)
         self.shuffled = shuffled
 
@@ -107,10 +105,10 @@ def random_model(seed: int = 0) -> Any:
 
 
 def warm_start(steps: int = 400, batch: int = 64) -> Any:
-    """A model that speaks every role and believes in wrong buttons: rewards alone tell it the right ones.
+    """A model that speaks every role and knows no right button: rewards alone tell it which they are.
 
-    The policy presses any button of the colour's panel. The successor expects success of the one after the
-    right one. The evaluator repeats the future's verdict, the refiner leaves what is optimal and
+    The policy presses any button of the colour's panel. The successor expects success of each as often as
+    chance has it. The evaluator repeats the future's verdict, the refiner leaves what is optimal and
     else takes another button, the aggregator says what most futures say, the picker takes the first that
     ends well.
     """
@@ -145,8 +143,7 @@ def _lesson(rng: random.Random) -> tuple[str, str]:
     if role == "policy":
         return f"{state}{ACT}", tried
     if role == "successor":
-        believed = panel[(COLOURS.index(colour) + 1) % PANEL]
-        return f"{acted}{FUTURE}", _RIGHT if tried == believed else _WRONG
+        return f"{acted}{FUTURE}", future
     if role == "evaluator":
         return f"{acted}{FUTURE}{future}{CRITIQUE}", _YES if lucky else _NO
     if role == "refiner":
