@@ -90,7 +90,10 @@ class Sweep:
         train = {**self.train, **self.method_train.get(cell.method, {})}
         if lr is not None:
             train["lr"] = lr
-        return {**self.run, "env": cell.env, "agent": cell.method, "seed": cell.seed, "train": train}
+        run = {**self.run, "env": cell.env, "agent": cell.method, "seed": cell.seed, "train": train}
+        if cell.lr is not None:
+            run["limit"] = 1  # validation decides: the test tasks are nobody's to tune on
+        return run
 
 
 @dataclass(frozen=True)

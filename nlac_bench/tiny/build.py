@@ -1,14 +1,11 @@
-"""Pre-training of the embedded model: from the environments' training splits to a folder of weights."""
+"""Pre-training of the embedded model: from packed rows of tokens to a folder of weights."""
 
-import hashlib
 import json
 import math
 import os
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,24 +14,15 @@ from numpy.typing import NDArray
 
 from nlac_bench.errors import DataError
 from nlac_bench.tiny import corpus, tokenizer
-from nlac_bench.tiny.drills import drills
 from nlac_bench.tiny.fingerprint import fingerprint
-from nlac_bench.tiny.trees import IGNORED, TokenRow, Tree, pack, trees
+from nlac_bench.tiny.prepare import CONTEXT_KIND, KINDS, prepare
+from nlac_bench.tiny.trees import IGNORED
 
 if TYPE_CHECKING:
     import torch
 
-CONTEXT_KIND = len(corpus.ROLES) + 1
-KINDS = ("none", *corpus.ROLES, "context")
 CONTEXT = 4_096
 """Positions; the corpus uses about a thousand, rotary embeddings allow more."""
-EPISODES: Mapping[str, int] = {
-    "tau_retail": 8_000, "tau_airline": 5_000, "twenty_questions": 12_000, "math500_hard": 40_000,
-}  # fmt: skip
-DRILLS = 25_000
-"""Rows of sums, at the scale of the episodes above."""
-
-
 OF_A_PHASE = ("steps", "minutes", "lr", "warmup", "batch", "context_weight", "weight_decay", "compiled")
 """What may change when a finished model is trained further."""
 
@@ -78,67 +66,6 @@ class BuildConfig:
 Report = Callable[[dict[str, Any]], None]
 
 
-def prepare(config: BuildConfig, out: Path, say: Callable[[str], None]) -> dict[str, NDArray[np.int32]]:
-    """The corpus in packed tokens, and the tokenizer in ``out``; read again where it is there already."""
-    from transformers import AutoTokenizer
-
-    stored = out / "corpus.npz"
-    if stored.exists():
-        with np.load(stored) as found:
-            return {name: found[name] for name in found.files}
-    texts: list[list[corpus.Row]] = []
-    for name, count in EPISODES.items():
-        began = time.monotonic()
-        texts += _episodes(name, max(1, round(count * config.scale)), config.seed)
-        say(f"{name}: episodes played in {time.monotonic() - began:.0f} s")
-    texts += drills(round(DRILLS * config.scale), config.seed)
-    if (out / "tokenizer.json").exists():  # a model that is trained further keeps its tokens
-        tok: Any = AutoTokenizer.from_pretrained(out)
-    else:
-        some = texts[:: max(1, len(texts) // 2_000)]
-        said = (part for rows in some for part in (rows[0].prompt, *(row.answer for row in rows)))
-        tok = tokenizer.train(said, [f"<|{name}|>" for name in EPISODES])
-        tokenizer.save(tok, out)
-    found_trees: list[Tree] = []
-    digest = hashlib.sha256()
-    for rows in texts:
-        for row in rows:
-            digest.update(f"{row.role}\0{row.prompt}\0{row.answer}\0".encode())
-        found_trees += trees(_tokens(tok, rows), config.length, CONTEXT_KIND)
-    np.random.default_rng(config.seed).shuffle(found_trees)
-    packed = pack(found_trees, config.length, int(tok.pad_token_id))
-    counts = {name: round(count * config.scale) for name, count in EPISODES.items()}
-    facts = {"sha256": digest.hexdigest(), "episodes": counts, "rows": sum(map(len, texts))}
-    (out / "corpus.json").write_text(json.dumps(facts))
-    unfinished = out / "corpus.part.npz"
-    np.savez(unfinished, **packed)  # type: ignore[arg-type]
-    unfinished.replace(stored)
-    say(f"corpus: {len(texts):,} episodes, {facts['rows']:,} rows, {packed['ids'].size:,} tokens")
-    return packed
-
-
-def _episodes(name: str, count: int, seed: int) -> list[list[corpus.Row]]:
-    """``corpus.episodes`` by as many processes as there are cores."""
-    starts = range(0, count, 100)
-    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        parts = pool.map(_some_episodes, ((name, start, min(start + 100, count), seed) for start in starts))
-        return [rows for part in parts for rows in part]
-
-
-def _some_episodes(job: tuple[str, int, int, int]) -> list[list[corpus.Row]]:
-    name, start, stop, seed = job
-    return list(corpus.episodes(name, stop, seed, start))
-
-
-def _tokens(tok: Any, rows: list[corpus.Row]) -> list[TokenRow]:
-    prompts = tok([row.prompt for row in rows], add_special_tokens=False)["input_ids"]
-    answers = tok([row.answer for row in rows], add_special_tokens=False)["input_ids"]
-    return [
-        TokenRow([*prompt, *answer, tok.eos_token_id], len(prompt), 1 + corpus.ROLES.index(row.role))
-        for prompt, answer, row in zip(prompts, answers, rows, strict=True)
-    ]
-
-
 def build(config: BuildConfig, out: Path, report: Report, say: Callable[[str], None] = print) -> None:
     """Train, and leave model, tokenizer and manifest in ``out``.
 
@@ -153,7 +80,7 @@ def build(config: BuildConfig, out: Path, report: Report, say: Callable[[str], N
 
     out.mkdir(parents=True, exist_ok=True)
     _same_config(config, out)
-    data = prepare(config, out, say)
+    data = prepare(out, scale=config.scale, length=config.length, seed=config.seed, say=say)
     torch.manual_seed(config.seed)
     model: Any = Qwen2ForCausalLM(
         Qwen2Config(

@@ -57,6 +57,8 @@ def test_every_method_is_tuned_alike_and_takes_the_best_validation(
     assert sweeps.chosen_rates(planned, tmp_path) == {"nlac": 1e-5, "ppo": 1e-4}
     settings = planned.settings(Cell("ppo", "a", 0), 1e-4)
     assert settings["train"] == {"lr": 1e-4} and settings["agent"] == "ppo"
+    assert "limit" not in settings
+    assert planned.settings(Cell("ppo", "a", 100, lr=1e-4), 1e-4)["limit"] == 1, "tuning plays no test tasks"
 
 
 @pytest.mark.parametrize(

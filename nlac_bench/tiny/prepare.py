@@ -1,0 +1,93 @@
+"""From the environments' training splits to packed rows of tokens, which pre-training reads."""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlac_bench.tiny import corpus, tokenizer
+from nlac_bench.tiny.drills import drills
+from nlac_bench.tiny.trees import TokenRow, Tree, pack, trees
+
+CONTEXT_KIND = len(corpus.ROLES) + 1
+KINDS = ("none", *corpus.ROLES, "context")
+EPISODES: Mapping[str, int] = {
+    "tau_retail": 8_000, "tau_airline": 5_000, "twenty_questions": 12_000, "math500_hard": 40_000,
+}  # fmt: skip
+DRILLS = 25_000
+"""Rows of sums, at the scale of the episodes above."""
+
+
+def prepare(
+    out: Path, *, scale: float, length: int, seed: int, say: Callable[[str], None]
+) -> dict[str, NDArray[np.int32]]:
+    """The corpus in packed tokens, and the tokenizer in ``out``; read again where it is there already.
+
+    Args:
+        scale: multiplies the number of episodes of each environment.
+        length: of the packed rows, in tokens.
+    """
+    from transformers import AutoTokenizer
+
+    stored = out / "corpus.npz"
+    if stored.exists():
+        with np.load(stored) as found:
+            return {name: found[name] for name in found.files}
+    texts: list[list[corpus.Row]] = []
+    for name, count in EPISODES.items():
+        began = time.monotonic()
+        texts += _episodes(name, max(1, round(count * scale)), seed)
+        say(f"{name}: episodes played in {time.monotonic() - began:.0f} s")
+    texts += drills(round(DRILLS * scale), seed)
+    if (out / "tokenizer.json").exists():  # a model that is trained further keeps its tokens
+        tok: Any = AutoTokenizer.from_pretrained(out)
+    else:
+        some = texts[:: max(1, len(texts) // 2_000)]
+        said = (part for rows in some for part in (rows[0].prompt, *(row.answer for row in rows)))
+        tok = tokenizer.train(said, [f"<|{name}|>" for name in EPISODES])
+        tokenizer.save(tok, out)
+    found_trees: list[Tree] = []
+    digest = hashlib.sha256()
+    for rows in texts:
+        for row in rows:
+            digest.update(f"{row.role}\0{row.prompt}\0{row.answer}\0".encode())
+        found_trees += trees(_tokens(tok, rows), length, CONTEXT_KIND)
+    np.random.default_rng(seed).shuffle(found_trees)
+    packed = pack(found_trees, length, int(tok.pad_token_id))
+    counts = {name: round(count * scale) for name, count in EPISODES.items()}
+    facts = {"sha256": digest.hexdigest(), "episodes": counts, "rows": sum(map(len, texts))}
+    (out / "corpus.json").write_text(json.dumps(facts))
+    unfinished = out / "corpus.part.npz"
+    np.savez(unfinished, **packed)  # type: ignore[arg-type]
+    unfinished.replace(stored)
+    say(f"corpus: {len(texts):,} episodes, {facts['rows']:,} rows, {packed['ids'].size:,} tokens")
+    return packed
+
+
+def _episodes(name: str, count: int, seed: int) -> list[list[corpus.Row]]:
+    """``corpus.episodes`` by as many processes as there are cores."""
+    starts = range(0, count, 100)
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        parts = pool.map(_some_episodes, ((name, start, min(start + 100, count), seed) for start in starts))
+        return [rows for part in parts for rows in part]
+
+
+def _some_episodes(job: tuple[str, int, int, int]) -> list[list[corpus.Row]]:
+    name, start, stop, seed = job
+    return list(corpus.episodes(name, stop, seed, start))
+
+
+def _tokens(tok: Any, rows: list[corpus.Row]) -> list[TokenRow]:
+    prompts = tok([row.prompt for row in rows], add_special_tokens=False)["input_ids"]
+    answers = tok([row.answer for row in rows], add_special_tokens=False)["input_ids"]
+    return [
+        TokenRow([*prompt, *answer, tok.eos_token_id], len(prompt), 1 + corpus.ROLES.index(row.role))
+        for prompt, answer, row in zip(prompts, answers, rows, strict=True)
+    ]
