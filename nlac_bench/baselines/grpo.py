@@ -12,7 +12,7 @@ from nlac_bench.errors import NlacBenchError
 from nlac_bench.train import losses
 from nlac_bench.train.batch import TokenBatch, TokenSequence
 from nlac_bench.train.config import TrainConfig
-from nlac_bench.train.learner import LossFn, Metrics, Outputs
+from nlac_bench.train.outputs import LossFn, Metrics, Outputs
 from nlac_bench.types import Episode
 
 

@@ -16,7 +16,7 @@ from nlac_bench.agents.nlac.speaker import Speaker, decoded, whole
 from nlac_bench.agents.nlac.transition import State
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engine import derive_seed
-from nlac_bench.train.learner import Metrics
+from nlac_bench.train.outputs import Metrics
 from nlac_bench.types import Episode
 
 MEMORY = 3

@@ -21,7 +21,8 @@ from nlac_bench.rollout.engine import Engine, SampleRequest, derive_seed
 from nlac_bench.train import losses
 from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
 from nlac_bench.train.config import TrainConfig
-from nlac_bench.train.learner import Learner, LossFn, Metrics, Outputs, mean_of_steps
+from nlac_bench.train.learner import Learner
+from nlac_bench.train.outputs import LossFn, Metrics, Outputs, mean_of_steps
 from nlac_bench.train.source import push
 from nlac_bench.types import Episode, Turn
 

@@ -10,7 +10,7 @@ from nlac_bench.baselines.on_policy import OnPolicy, rewards_of, spread
 from nlac_bench.train import losses
 from nlac_bench.train.batch import TokenBatch, TokenSequence
 from nlac_bench.train.config import TrainConfig
-from nlac_bench.train.learner import LossFn, Metrics, Outputs
+from nlac_bench.train.outputs import LossFn, Metrics, Outputs
 from nlac_bench.types import Episode
 
 

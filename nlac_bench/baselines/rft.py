@@ -9,7 +9,7 @@ from torch import Tensor
 from nlac_bench.baselines.on_policy import OnPolicy
 from nlac_bench.train.batch import TokenBatch
 from nlac_bench.train.config import TrainConfig
-from nlac_bench.train.learner import LossFn, Metrics, Outputs
+from nlac_bench.train.outputs import LossFn, Metrics, Outputs
 from nlac_bench.types import Episode
 
 

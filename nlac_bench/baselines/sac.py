@@ -17,7 +17,7 @@ from nlac_bench.agents.nlac.policy_iteration import replayed_action
 from nlac_bench.agents.nlac.speaker import Action
 from nlac_bench.train import losses
 from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
-from nlac_bench.train.learner import LossFn, Metrics, Outputs
+from nlac_bench.train.outputs import LossFn, Metrics, Outputs
 from nlac_bench.types import Episode
 
 

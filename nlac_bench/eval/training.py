@@ -29,7 +29,8 @@ from nlac_bench.rollout.limits import Limits
 from nlac_bench.rollout.meter import MeteredEngine
 from nlac_bench.train import checkpoint
 from nlac_bench.train.config import Budget, TrainConfig
-from nlac_bench.train.learner import Learner, Metrics
+from nlac_bench.train.learner import Learner
+from nlac_bench.train.outputs import Metrics
 from nlac_bench.types import Episode, Usage
 
 MAX_IDLE = 50

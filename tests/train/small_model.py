@@ -9,7 +9,8 @@ from torch import Tensor
 
 from nlac_bench.train import losses
 from nlac_bench.train.batch import TokenBatch, TokenSequence, one_a_row, pack
-from nlac_bench.train.learner import Learner, LearnerConfig, LossFn, Outputs
+from nlac_bench.train.learner import Learner, LearnerConfig
+from nlac_bench.train.outputs import LossFn, Outputs
 
 VOCABULARY = 61
 

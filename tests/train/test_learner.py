@@ -11,8 +11,9 @@ from torch import Tensor
 
 from nlac_bench.train import checkpoint, losses
 from nlac_bench.train.batch import TokenBatch, TokenSequence, one_a_row, pack
-from nlac_bench.train.learner import Learner, LearnerConfig, Outputs
+from nlac_bench.train.learner import Learner, LearnerConfig
 from nlac_bench.train.model import Lora
+from nlac_bench.train.outputs import Outputs
 from tests.train.small_model import model, nll, sequences, steps, weights
 
 FP32 = LearnerConfig(lr=1e-3, precision="fp32", micro_rows=2)

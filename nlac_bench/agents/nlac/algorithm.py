@@ -17,7 +17,8 @@ from nlac_bench.agents.nlac.roles import RolePrompts
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.engine import Engine, derive_seed
 from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
-from nlac_bench.train.learner import Learner, LossFn, Metrics, Outputs, mean_of_steps
+from nlac_bench.train.learner import Learner
+from nlac_bench.train.outputs import LossFn, Metrics, Outputs, mean_of_steps
 from nlac_bench.train.source import push
 from nlac_bench.types import Episode
 

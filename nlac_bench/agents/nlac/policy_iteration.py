@@ -16,7 +16,7 @@ from nlac_bench.agents.nlac.roles import RolePrompts
 from nlac_bench.agents.nlac.speaker import Action, Speaker, samplings
 from nlac_bench.agents.nlac.transition import Transition, transitions
 from nlac_bench.rollout.engine import Engine, Sample, derive_seed
-from nlac_bench.train.learner import Metrics
+from nlac_bench.train.outputs import Metrics
 from nlac_bench.types import Episode, Role
 
 ROLES: tuple[Role, ...] = (

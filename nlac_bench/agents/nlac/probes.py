@@ -12,7 +12,7 @@ from nlac_bench.agents.nlac.playout import play_on, replayed
 from nlac_bench.agents.nlac.transition import Transition
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.engine import derive_seed
-from nlac_bench.train.learner import Metrics
+from nlac_bench.train.outputs import Metrics
 
 if TYPE_CHECKING:
     from nlac_bench.agents.nlac.algorithm import NLAC

@@ -20,7 +20,7 @@ from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
 from nlac_bench.agents.nlac.roles import Critique, Outcome, Prompt
 from nlac_bench.agents.nlac.transition import State, Transition
 from nlac_bench.rollout.engine import Sample, SampleRequest, Slot, WeightSource
-from nlac_bench.train.learner import Metrics
+from nlac_bench.train.outputs import Metrics
 from nlac_bench.types import Episode, Turn
 
 GAMMA = 0.9
