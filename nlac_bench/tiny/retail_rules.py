@@ -5,13 +5,13 @@ what is missing, refuses what policy forbids, asks for confirmation, acts and re
 neither task nor script.
 """
 
-import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-STOP = "###STOP###"
+from nlac_bench.tiny.talking import Over, TalkingAgent
+
 ID = re.compile(r"#W\d+")
 METHOD = re.compile(r"(?:credit_card|gift_card|paypal)_\d+")
 HINT = re.compile(r"my order with the ([A-Z][A-Za-z-]*(?: [A-Z][A-Za-z-]*)*)")
@@ -25,74 +25,6 @@ ADDRESS = re.compile(
     r"(?:to|is) (\d+ [^,]+), (?:((?:Apt|Unit|Suite) \d+), )?([A-Z][A-Za-z .]+), ([A-Z]{2}) (\d{5}), "
     r"([A-Za-z]+)"
 )
-
-
-class Over(Exception):
-    """The user has left."""
-
-
-@dataclass
-class TalkingAgent:
-    """``say`` returns the user's reply, ``call`` a tool's observation."""
-
-    say: Callable[[str], str]
-    call: Callable[..., str]
-    user_id: str = ""
-    user: dict[str, Any] = field(default_factory=dict)
-    heard: str = ""
-
-    def play(self, first: str) -> None:
-        """Serve the user until they leave."""
-        self.heard = first
-        try:
-            self.authenticate()
-            while True:
-                kind = self.kind(self.heard)
-                if kind is None:
-                    self.tell("What would you like me to do?")
-                else:
-                    getattr(self, f"do_{kind}")(self.heard)
-        except Over:
-            return
-
-    def authenticate(self) -> None:
-        """Find out who the user is."""
-        raise NotImplementedError
-
-    def kind(self, text: str) -> str | None:
-        """What is asked for."""
-        raise NotImplementedError
-
-    def tell(self, text: str) -> str:
-        """Say something; the reply becomes what was last heard."""
-        self.heard = self.say(text)
-        if STOP in self.heard:
-            raise Over
-        return self.heard
-
-    def read(self, name: str, **kwargs: Any) -> Any:
-        """A tool's observation, parsed where it is JSON."""
-        observation = self.call(name, **kwargs)
-        try:
-            return json.loads(observation)
-        except ValueError:
-            return observation
-
-    def confirmed(self, proposal: str) -> bool:
-        """Whether the user says yes to ``proposal``."""
-        return self.tell(f"{proposal} Do you confirm (yes/no)?").startswith("Yes")
-
-    def act(self, report: str, name: str, **kwargs: Any) -> None:
-        """Call a tool and report."""
-        observation = self.call(name, **kwargs)
-        if observation.startswith("Error"):
-            self.refuse(f"I am unable to do that: {observation[7:]}.")
-        else:
-            self.tell(f"{report} Is there anything else I can help you with?")
-
-    def refuse(self, why: str) -> None:
-        """Say no."""
-        self.tell(f"I am sorry, but {why}")
 
 
 @dataclass
