@@ -109,7 +109,7 @@ class MathTeaching:
     """Mathematics of level 1: worked solutions; some without a box, some with a slip in the result."""
 
     def act(self, env: TextEnv, first: str, history: History, skill: Skill, rng: random.Random) -> str:
-        """The solution; in weak families more often than not with a mistake."""
+        """The solution; in weak families often with a mistake."""
         weak = int(hashlib.sha256(_family(env).encode()).hexdigest(), 16) % WEAK
         rate = skill.habit * 0.5 if weak == 0 else skill.slip
         if rng.random() < rate:

@@ -114,7 +114,7 @@ def mesh() -> DeviceMesh:
             dist.init_process_group(backend)
         else:
             dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
-        atexit.register(_leave)
+            atexit.register(_leave)  # of many ranks one that failed must not wait for the others
         if cuda:
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     return init_device_mesh("cuda" if cuda else "cpu", (dist.get_world_size(),))
