@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
 from nlac_bench.rollout.engine import Slot
+from nlac_bench.train import attention
 from nlac_bench.train.batch import TokenBatch, TokenSequence, one_a_row
 from nlac_bench.train.model import Head, Lora, PolicyModel, add_lora, load_causal_lm, mesh, shard
 from nlac_bench.train.outputs import LossFn, Metrics, Outputs
@@ -82,6 +83,7 @@ class Learner:
         on_gpu = self.mesh.device_type == "cuda"
         self.device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
         causal_lm = model if isinstance(model, nn.Module) else load_causal_lm(model)
+        attention.use_where_faster(causal_lm, self.device)
         self.reference = self._frozen_copy(causal_lm) if config.reference else None
         if config.lora is not None:
             causal_lm = add_lora(causal_lm, config.lora)

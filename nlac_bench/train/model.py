@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
+from nlac_bench.train import attention
+
 Head: TypeAlias = Literal["value", "q1", "q2"]
 
 
@@ -57,11 +59,11 @@ class PolicyModel(nn.Module):
     ) -> Forward:
         """Logits where ``wanted_BT`` is true, and every head's scalar at every position."""
         base: Any = self.causal_lm
+        mask = _attention_mask(segment_ids_BT)
+        by_segment = mask is not None and base.config._attn_implementation == attention.NAME
+        packed = {"segments": attention.segment_lengths(segment_ids_BT)} if by_segment else {}
         hidden_BTH = base.get_decoder()(
-            input_ids=ids_BT,
-            position_ids=position_ids_BT,
-            attention_mask=_attention_mask(segment_ids_BT),
-            use_cache=False,
+            input_ids=ids_BT, position_ids=position_ids_BT, attention_mask=mask, use_cache=False, **packed
         ).last_hidden_state
         logits_MV = base.get_output_embeddings()(hidden_BTH[wanted_BT])
         heads_BT = {name: head(hidden_BTH).sum(-1).float() for name, head in self.heads.items()}
