@@ -74,8 +74,10 @@ class BareLoop:
         for micro in batch.to(self.device).micro_batches(self.rows, -(-len(batch) // self.rows)):
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16):
                 logits = self.model(input_ids=micro.ids, use_cache=False).logits
-            logprobs_BT = losses.selective_log_softmax(logits[:, :-1], micro.ids[:, 1:])
-            (-(logprobs_BT * micro.loss_mask[:, 1:]).sum() / batch.ids.numel()).backward()
+            nll_N = torch.nn.functional.cross_entropy(
+                logits[:, :-1].flatten(0, 1).float(), micro.ids[:, 1:].flatten(), reduction="none"
+            )
+            ((nll_N * micro.loss_mask[:, 1:].flatten()).sum() / batch.ids.numel()).backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)

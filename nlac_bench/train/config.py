@@ -62,7 +62,8 @@ class TrainConfig:
         row_tokens: length of packed rows; longer sequences have rows of their own.
         precision: ``auto`` is bf16 where the hardware multiplies it, else fp32.
         val_tasks: training tasks set aside to choose the checkpoint by.
-        test_freq: iterations between validations. save_freq: between checkpoints to resume from.
+        test_freq: gradient steps between validations, each at the end of an iteration. save_freq: between
+            checkpoints to resume from.
     """
 
     budget: str = "steps=200"
@@ -86,8 +87,8 @@ class TrainConfig:
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     deterministic: bool = False
     val_tasks: int = 50
-    test_freq: int = 5
-    save_freq: int = 5
+    test_freq: int = 20
+    save_freq: int = 20
 
     def __post_init__(self) -> None:
         Budget.parse(self.budget)

@@ -120,7 +120,10 @@ class Learner:
         micro_batches = list(batch.micro_batches(rows, int(busiest)))
         for i, micro in enumerate(micro_batches):
             # Gradients are reduced once, with the last micro-batch; before that they stay on their rank.
-            self.model.set_requires_gradient_sync(i == len(micro_batches) - 1)  # type: ignore[operator]
+            # One process also keeps its gathered weights until then: there is nobody to gather from.
+            last = i == len(micro_batches) - 1
+            self.model.set_requires_gradient_sync(last)  # type: ignore[operator]
+            self.model.set_reshard_after_backward(last or self.mesh.size() > 1)  # type: ignore[operator]
             outputs, on_device = self._forward(micro)
             part, metrics = loss(outputs, on_device)
             # FSDP averages over ranks, but the parts are to be summed.

@@ -7,7 +7,7 @@ a mean per rank, averaged over ranks, weighs a token by how full its rank happen
 """
 
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import torch
 from torch import Tensor
@@ -21,16 +21,27 @@ def _alone(local_sum: Tensor) -> Tensor:
     return local_sum
 
 
-def selective_log_softmax(logits_BTV: Tensor, ids_BT: Tensor) -> Tensor:
-    """Log-probabilities of ``ids_BT`` under ``logits_BTV``, ``[B, T]`` in float32 (or float64).
+class _SelectiveLogSoftmax(torch.autograd.Function):
+    """d log p(id) / d logits = 1[id] − softmax, in one array: none is wider."""
 
-    Row by row, so that the float32 copy of the logits is ``[T, V]`` and not ``[B, T, V]``.
-    """
-    rows = []
-    for logits_TV, ids_T in zip(logits_BTV, ids_BT, strict=True):
-        wide_TV = logits_TV if logits_TV.dtype == torch.float64 else logits_TV.float()
-        rows.append(wide_TV.gather(-1, ids_T[:, None])[:, 0] - wide_TV.logsumexp(-1))
-    return torch.stack(rows)
+    @staticmethod
+    def forward(ctx: Any, logits_BTV: Tensor, ids_BT: Tensor) -> Tensor:
+        normalizer_BT = logits_BTV.logsumexp(-1)
+        ctx.save_for_backward(logits_BTV, ids_BT, normalizer_BT)
+        return logits_BTV.gather(-1, ids_BT[..., None])[..., 0] - normalizer_BT
+
+    @staticmethod
+    def backward(ctx: Any, grad_BT: Tensor) -> tuple[Tensor, None]:
+        logits_BTV, ids_BT, normalizer_BT = ctx.saved_tensors
+        grad_BTV = (logits_BTV - normalizer_BT[..., None]).exp_().mul_(-grad_BT[..., None])
+        return grad_BTV.scatter_add_(-1, ids_BT[..., None], grad_BT[..., None]), None
+
+
+def selective_log_softmax(logits_BTV: Tensor, ids_BT: Tensor) -> Tensor:
+    """Log-probabilities of ``ids_BT`` under ``logits_BTV``, ``[B, T]`` (or ``[M]``) in float32 or float64."""
+    wide_BTV = logits_BTV if logits_BTV.dtype == torch.float64 else logits_BTV.float()
+    logprobs_BT: Tensor = _SelectiveLogSoftmax.apply(wide_BTV, ids_BT)
+    return logprobs_BT
 
 
 def entropy(logits_BTV: Tensor) -> Tensor:

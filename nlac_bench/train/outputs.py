@@ -40,7 +40,7 @@ class Outputs:
         """Log-probabilities of the trained tokens at temperature 1."""
         next_ids_BT = self._batch.ids.roll(-1, dims=1)
         logits_MV, ids_M = self._forward.logits_MV, next_ids_BT[self._wanted_BT]
-        return self._spread(losses.selective_log_softmax(logits_MV[None], ids_M[None])[0])
+        return self._spread(losses.selective_log_softmax(logits_MV, ids_M))
 
     @cached_property
     def entropy_BT(self) -> Tensor:
@@ -64,9 +64,15 @@ class Outputs:
 
     @property
     def anchor(self) -> Tensor:
-        """0, but attached to every output, so that a micro-batch without any loss still runs backward."""
-        heads = sum((head_BT.sum() for head_BT in self._forward.heads_BT.values()), torch.zeros(()))
-        return 0.0 * (self._forward.logits_MV.float().sum() + heads.to(self._forward.logits_MV.device))
+        """0, but attached to what the loss may not be, so that all of the backward pass is run.
+
+        A loss that has read ``logprobs_BT`` and the like is attached to the logits by them; their widest
+        array is not gone through once more.
+        """
+        device = self._forward.logits_MV.device
+        loose = sum((head_BT.sum() for head_BT in self._forward.heads_BT.values()), torch.zeros(()))
+        read = {"logprobs_BT", "entropy_BT", "reference_kl_BT"} & self.__dict__.keys()
+        return 0.0 * (loose.to(device) if read else loose.to(device) + self._forward.logits_MV.sum())
 
 
 LossFn: TypeAlias = Callable[[Outputs, TokenBatch], tuple[Tensor, dict[str, Tensor]]]

@@ -201,6 +201,21 @@ def test_moving_average() -> None:
         Learner(model(), FP32).ema_update(0.1)
 
 
+def test_the_average_computes_with_all_of_its_weights_and_gives_them_back() -> None:
+    """Weights that were gathered for one forward pass must not be left over for another's."""
+    batch = one_a_row([TokenSequence(list(range(20)), [0.0] * 5 + [1.0] * 15)])
+    learner = Learner(model(), LearnerConfig(lr=1e-2, precision="fp32", ema=True))
+    start = learner.logprobs(batch)
+    for _ in range(2):
+        learner.forward_backward(batch, nll(batch.loss_mask.sum()))
+        learner.optim_step()
+    trained = learner.logprobs(batch)
+    assert not torch.allclose(trained, start)
+    with learner.averaged():
+        assert torch.equal(learner.logprobs(batch), start)
+    assert torch.equal(learner.logprobs(batch), trained)
+
+
 def test_a_gradient_that_is_not_finite_changes_nothing() -> None:
     learner = Learner(model(), FP32)
     before, batch = weights(learner), pack(sequences(), 64)
