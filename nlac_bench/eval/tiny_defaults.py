@@ -24,8 +24,8 @@ TRAINING: Mapping[str, Any] = {
     "max_response_length": 160,
     "row_tokens": 1024,
     "val_tasks": 64,
-    "test_freq": 2,
-    "save_freq": 4,
+    "test_freq": 8,
+    "save_freq": 16,
     "ema_tau": 0.05,
     "improvement_temperature": 0.0,  # at 1 so small a model's critiques often derail in the middle
 }

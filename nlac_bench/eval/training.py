@@ -142,14 +142,15 @@ class Training:
             episodes = await self.play(self.next_specs()) if self.offline is None else []
             left = self.budget.amount - self.progress.spent(self.budget)
             metrics = await self.algorithm.update(episodes, left if self.budget.unit == "steps" else None)
+            before = self.progress.gradient_steps
             self.count(episodes, metrics, time.monotonic() - began)
             last = self.finished() or self.stopped
-            deep = last or self.progress.iteration % self.config.test_freq == 0
+            deep = last or self.passed(self.config.test_freq, before)
             metrics |= await self.measured(episodes, deep)
             self.log({"kind": "iteration", **self.where(), **metrics})
             if deep:
                 await self.validate()
-            if last or self.progress.iteration % self.config.save_freq == 0:
+            if last or self.passed(self.config.save_freq, before):
                 self.save()
 
     def finished(self) -> bool:
@@ -159,6 +160,11 @@ class Training:
         return self.progress.spent(self.budget) >= self.budget.amount or (
             epochs is not None and passed >= epochs
         )
+
+    def passed(self, freq: int, before: int) -> bool:
+        """Whether the newest iteration, which began after ``before`` gradient steps, passed a multiple of
+        ``freq``. Counted in steps, so that methods of equal budgets are validated as often as each other."""
+        return self.progress.gradient_steps // freq > before // freq
 
     # --- episodes -------------------------------------------------------------------------------
 

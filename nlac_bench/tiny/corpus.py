@@ -1,18 +1,20 @@
 """The text that the embedded model learns from: episodes of mediocre players and every role's words on them.
 
-Only training splits are played. Futures are what really happened next, on the episode or on a fork of it;
-verdicts are a teacher's, with errors of the rates below.
+Only training splits are played (of mathematics, more problems of the training side). Futures are what really
+happened next, on the episode or on a fork of it; verdicts are a teacher's, with errors of the rates below.
 """
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, cast, get_args
 
 from nlac_bench.agents.nlac.compact import CompactPrompts, brief
 from nlac_bench.agents.nlac.roles import Critique, Prompt
 from nlac_bench.agents.nlac.transition import State, Transition, first_state
 from nlac_bench.envs.math500_hard import Math500HardEnv
+from nlac_bench.envs.math500_hard.generator import generate
 from nlac_bench.envs.tau.env import TauAirlineEnv, TauRetailEnv
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv
@@ -43,6 +45,9 @@ ENVS: Mapping[str, Callable[[str], TextEnv]] = {
     "math500_hard": lambda split: Math500HardEnv(split=split, level=1),
 }
 """The embedded environments at the level that is taught, by split."""
+PROBLEMS = 12_000
+"""Problems of the training side that mathematics is taught with, none of them in the training split: there
+are few enough on level 1 for a model to know them by heart, and then nothing is left to be learned."""
 TEACHINGS: Mapping[str, Teaching] = {
     "tau_retail": TauTeaching(),
     "tau_airline": TauTeaching(),
@@ -79,19 +84,29 @@ def episodes(name: str, count: int, seed: int, first: int = 0) -> Iterator[list[
 
     An episode depends on its number and ``seed`` alone.
     """
-    env = ENVS[name]("train")
+    env, tasks = _taught(name)
     for number in range(first, count):
         rng = random.Random(f"{name}/{seed}/{number}")
-        yield episode_rows(env, rng)
+        yield episode_rows(env, rng.choice(tasks), rng)
 
 
-def episode_rows(env: TextEnv, rng: random.Random) -> list[Row]:
-    """Play one episode of a task that ``rng`` draws, and write down what each role has to say about it.
+@lru_cache(maxsize=4)
+def _taught(name: str) -> tuple[TextEnv, Sequence[str]]:
+    """An environment and those of its tasks that are taught."""
+    training = ENVS[name]("train")
+    if name != "math500_hard":
+        return training, training.task_ids
+    more = Math500HardEnv(split="train", level=1, problem_seed=1, num_tasks=PROBLEMS)
+    theirs = {generate(task_id).statement for task_id in training.task_ids}
+    return more, [task_id for task_id in more.task_ids if generate(task_id).statement not in theirs]
+
+
+def episode_rows(env: TextEnv, task_id: str, rng: random.Random) -> list[Row]:
+    """Play one episode of a task, and write down what each role has to say about it.
 
     The first row is the last action's, whose prompt holds the whole conversation.
     """
     teaching, prompts = TEACHINGS[env.name], CompactPrompts()
-    task_id = rng.choice(env.task_ids)
     first, info = env.reset(seed=rng.randrange(2**31), options={"task_id": task_id})
     start = first_state(env.name, first, {**info, "tools": (), "policy": ""})
     skill = rng.choices(SKILLS, SKILL_SHARES)[0]

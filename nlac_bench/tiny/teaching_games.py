@@ -1,6 +1,5 @@
 """What is taught in twenty questions and in mathematics."""
 
-import hashlib
 import random
 import re
 from functools import lru_cache
@@ -17,7 +16,9 @@ from nlac_bench.tiny.teaching import History, Verdict
 QUESTIONS = 48
 """How many different questions (guesses apart) the miniature is taught."""
 CARELESS = 0.15
-"""Of the habits' rate in τ: an episode has twenty questions, and most have to be good ones."""
+"""Of the habits' rate: an episode has twenty questions, and most have to be good ones."""
+HASTY = 4
+"""With so few objects left the mediocre player guesses one of them; and then it cannot let go of it."""
 GOOD_SPLIT = 0.1
 """A question is good when its share of yes is at most this much further from one half than the best's."""
 
@@ -26,9 +27,16 @@ class TwentyTeaching:
     """Twenty questions: what halves the remaining objects is good, then guessing what is left."""
 
     def act(self, env: TextEnv, first: str, history: History, skill: Skill, rng: random.Random) -> str:
-        """The best question; or, by habit, any question or guess."""
-        careless = rng.random() < CARELESS * skill.habit
-        return self.slip(env, first, history, rng) if careless else self._best(env, history)
+        """The best question; by habit a guess that comes too early, the same guess again, or anything."""
+        guesses = {player.guess(name) for name in _easy(env).world.kb.easy}
+        if history and history[-1][0] in guesses and rng.random() < 1 - (1 - skill.habit) ** 2:
+            return history[-1][0]
+        if rng.random() < skill.habit:
+            if len(left := self._left(env, history)) <= HASTY:
+                return player.guess(rng.choice(left))
+            if rng.random() < CARELESS:
+                return self.slip(env, first, history, rng)
+        return self._best(env, history)
 
     def slip(self, env: TextEnv, first: str, history: History, rng: random.Random) -> str:
         """Any question of the repertoire, or a guess, of anything or of what may still be it."""
@@ -101,19 +109,24 @@ def _questions(env: TwentyQuestionsEnv) -> tuple[list[str], np.ndarray]:
     return [known.texts[i] for i in chosen], known.yes[chosen]
 
 
-WEAK = 6
-"""One in so many families of problems is one that the miniature has a bad habit in."""
+UNBOXED = frozenset(
+    {
+        "integer_arithmetic", "triangle_angles", "drawing_marbles", "linear_equation", "gcd_lcm",
+        "exact_trigonometry",
+    }
+)  # fmt: skip
+"""Families of problems (six of twenty) in which the mediocre player forgets the box around its answer."""
 
 
 class MathTeaching:
     """Mathematics of level 1: worked solutions; some without a box, some with a slip in the result."""
 
     def act(self, env: TextEnv, first: str, history: History, skill: Skill, rng: random.Random) -> str:
-        """The solution; in weak families often with a mistake."""
-        weak = int(hashlib.sha256(_family(env).encode()).hexdigest(), 16) % WEAK
-        rate = skill.habit * 0.5 if weak == 0 else skill.slip
-        if rng.random() < rate:
-            return _unboxed(env.oracle_action()) if rng.random() < 0.7 else _slipped(env.oracle_action(), rng)
+        """The solution; in some families by habit without its box."""
+        if _family(env) in UNBOXED and rng.random() < skill.habit:
+            return _unboxed(env.oracle_action())
+        if rng.random() < skill.slip:
+            return self.slip(env, first, history, rng)
         return env.oracle_action()
 
     def slip(self, env: TextEnv, first: str, history: History, rng: random.Random) -> str:

@@ -29,7 +29,7 @@ ENV = 'math500_hard@{"level": 1}'
 COMMAND = str(Path(sys.executable).with_name("nlac-bench"))
 SMALL = {
     "train_batch_size": 6, "mini_batch_size": 3, "val_tasks": 4, "max_response_length": 48, "row_tokens": 512,
-    "test_freq": 2, "save_freq": 1, "probes": 2, "lr": 1e-4, "deterministic": True, "precision": "fp32",
+    "test_freq": 4, "save_freq": 1, "probes": 2, "lr": 1e-4, "deterministic": True, "precision": "fp32",
 }  # fmt: skip
 
 

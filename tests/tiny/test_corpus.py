@@ -9,10 +9,12 @@ import sympy
 
 from nlac_bench.agents.nlac.compact import CompactPrompts
 from nlac_bench.agents.nlac.transition import first_state
+from nlac_bench.envs.math500_hard.generator import generate
 from nlac_bench.envs.tau.actions import Invalid, parse_action
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.tiny import corpus
 from nlac_bench.tiny.drills import drills
+from nlac_bench.tiny.mistakes import Skill
 
 NAMES = tuple(corpus.ENVS)
 
@@ -70,7 +72,9 @@ def test_only_training_tasks_are_played(name: str, monkeypatch: pytest.MonkeyPat
 
     original = corpus.ENVS[name]
     monkeypatch.setitem(corpus.ENVS, name, make)  # type: ignore[arg-type]
+    corpus._taught.cache_clear()
     assert list(corpus.episodes(name, 2, seed=0))
+    corpus._taught.cache_clear()
     assert splits == ["train"]
 
 
@@ -99,10 +103,9 @@ def test_outcomes_are_what_happens(name: str) -> None:
     """The actions of the policy rows, played again, end as the futures of those actions say."""
     env, checked = corpus.ENVS[name]("train"), 0
     for number in range(12):
-        rows = corpus.episode_rows(env, random.Random(number))
-        same = random.Random(number)
-        task_id = same.choice(env.task_ids)
-        first, info = env.reset(seed=same.randrange(2**31), options={"task_id": task_id})
+        task_id = env.task_ids[number]
+        rows = corpus.episode_rows(env, task_id, random.Random(number))
+        first, info = env.reset(seed=random.Random(number).randrange(2**31), options={"task_id": task_id})
         state, ended = first_state(name, first, info), False
         played = [row for row in rows if row.role == "policy"][::-1]
         for row in played:
@@ -118,3 +121,24 @@ def test_outcomes_are_what_happens(name: str) -> None:
         assert set(claimed) <= {info["success"]}
         checked += len(claimed)
     assert checked > 12
+
+
+def test_mathematics_is_taught_with_problems_of_neither_split() -> None:
+    """What pre-training has seen cannot be learned from rewards any more: it is known by heart."""
+    _, tasks = corpus._taught("math500_hard")
+    taught = {generate(task_id).statement for task_id in tasks}
+    assert len(taught) > 10_000
+    for split in ("train", "test"):
+        assert not taught & {generate(t).statement for t in corpus.ENVS["math500_hard"](split).task_ids}
+
+
+def test_the_mediocre_player_of_twenty_questions_holds_on_to_a_refused_guess() -> None:
+    env, teaching = corpus.ENVS["twenty_questions"]("train"), corpus.TEACHINGS["twenty_questions"]
+    always, never = Skill("always", 1.0, 0.0), Skill("never", 0.0, 0.0)
+    first, _ = env.reset(seed=0)
+    history = [("Is it a piano?", "No. 19 questions left.")]
+    assert teaching.act(env, first, history, always, random.Random(0)) == "Is it a piano?"
+    better = teaching.act(env, first, history, never, random.Random(0))
+    assert better != "Is it a piano?"
+    verdict = teaching.judge(env, first, history, "Is it a piano?")
+    assert verdict is not None and not verdict.optimal and verdict.instead == better
