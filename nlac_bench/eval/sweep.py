@@ -27,6 +27,7 @@ class Sweep:
         transfer: environment on which the checkpoints of another are measured, untrained: ``{to: from}``.
         learning_rates, tuning_seed, tuning_env: each method is trained with each rate on that seed, and
             takes the one whose best validation is highest; without rates nothing is tuned.
+        tuning_budget: of the tuning runs; None: as ``train`` has it.
     """
 
     methods: tuple[str, ...]
@@ -38,6 +39,7 @@ class Sweep:
     learning_rates: tuple[float, ...] = ()
     tuning_seed: int = 100
     tuning_env: str = ""
+    tuning_budget: str | None = None
 
     @classmethod
     def read(cls, path: Path) -> "Sweep":
@@ -68,7 +70,7 @@ class Sweep:
         return cls(
             methods, seeds, found.get("run", {}), found.get("train", {}), found.get("methods_train", {}),
             transfer, tuple(tuning.get("lr", ())), int(tuning.get("seed", 100)),
-            str(tuning.get("env", next(iter(seeds)))),
+            str(tuning.get("env", next(iter(seeds)))), tuning.get("budget"),
         )  # fmt: skip
 
     def cells(self) -> Iterator["Cell"]:
@@ -93,6 +95,8 @@ class Sweep:
         run = {**self.run, "env": cell.env, "agent": cell.method, "seed": cell.seed, "train": train}
         if cell.lr is not None:
             run["limit"] = 1  # validation decides: the test tasks are nobody's to tune on
+            if self.tuning_budget is not None:
+                train["budget"] = self.tuning_budget
         return run
 
 

@@ -49,7 +49,9 @@ def test_one_seed_of_everything_comes_before_the_next() -> None:
 def test_every_method_is_tuned_alike_and_takes_the_best_validation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    planned = Sweep(("nlac", "ppo"), {"a": (0,)}, learning_rates=(1e-4, 1e-5), tuning_env="a")
+    planned = Sweep(
+        ("nlac", "ppo"), {"a": (0,)}, learning_rates=(1e-4, 1e-5), tuning_env="a", tuning_budget="steps=9"
+    )
     assert len(list(planned.tuning())) == 4
     scores = {"nlac-lr0.0001": 0.3, "nlac-lr1e-05": 0.3, "ppo-lr0.0001": 0.5, "ppo-lr1e-05": 0.4}
     monkeypatch.setattr(sweeps, "done", lambda folder: folder.name != "missing")
@@ -58,7 +60,9 @@ def test_every_method_is_tuned_alike_and_takes_the_best_validation(
     settings = planned.settings(Cell("ppo", "a", 0), 1e-4)
     assert settings["train"] == {"lr": 1e-4} and settings["agent"] == "ppo"
     assert "limit" not in settings
-    assert planned.settings(Cell("ppo", "a", 100, lr=1e-4), 1e-4)["limit"] == 1, "tuning plays no test tasks"
+    tried = planned.settings(Cell("ppo", "a", 100, lr=1e-4), 1e-4)
+    assert tried["limit"] == 1, "tuning plays no test tasks"
+    assert tried["train"] == {"lr": 1e-4, "budget": "steps=9"}
 
 
 @pytest.mark.parametrize(
