@@ -4,7 +4,7 @@ one process on a CPU and for torchrun on many GPUs."""
 import copy
 import math
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -89,7 +89,8 @@ class Learner:
             causal_lm = add_lora(causal_lm, config.lora)
         self.model = PolicyModel(causal_lm, config.heads).to(self.device).train()
         shard(self.model, self.mesh, config.precision, config.activation_checkpointing)
-        self.parameters = [p for p in self.model.parameters() if p.requires_grad]
+        self.master = dict(self.model.named_parameters())  # the shards, whatever is gathered in their place
+        self.parameters = [p for p in self.master.values() if p.requires_grad]
         self.optimizer: torch.optim.Optimizer = (
             torch.optim.AdamW(
                 self.parameters, lr=config.lr, betas=config.betas, weight_decay=config.weight_decay
@@ -97,7 +98,7 @@ class Learner:
             if config.optimizer == "adamw"
             else torch.optim.SGD(self.parameters, lr=config.lr, weight_decay=config.weight_decay)
         )
-        self.ema = [_local(p).detach().clone() for p in self.model.parameters()] if config.ema else None
+        self.ema = [_local(p).detach().clone() for p in self.master.values()] if config.ema else None
 
     # --- one optimizer step -------------------------------------------------------------------------
 
@@ -156,7 +157,7 @@ class Learner:
         """θ̄ ← (1 − τ) θ̄ + τ θ, in float32."""
         if self.ema is None:
             raise ValueError("this learner keeps no moving average; set ema=True in its LearnerConfig")
-        torch._foreach_lerp_(self.ema, [_local(p).detach() for p in self.model.parameters()], tau)
+        torch._foreach_lerp_(self.ema, [_local(p).detach() for p in self.master.values()], tau)
 
     # --- without gradients --------------------------------------------------------------------------
 
@@ -205,7 +206,7 @@ class Learner:
             raise ValueError("this learner keeps no moving average; set ema=True in its LearnerConfig")
 
         def swap() -> None:
-            for parameter, average in zip(self.model.parameters(), self.ema or (), strict=True):
+            for parameter, average in zip(self.master.values(), self.ema or (), strict=True):
                 local = _local(parameter.data)
                 held = local.clone()
                 local.copy_(average)
@@ -229,19 +230,18 @@ class Learner:
         """
         if slot == "target" and self.ema is None:
             raise ValueError("this learner keeps no moving average; set ema=True in its LearnerConfig")
-        parameters = dict(self.model.named_parameters())
-        averaged = dict(zip(parameters, self.ema or (), strict=False))
-        for name, parameter in parameters.items():
+        averaged = dict(zip(self.master, self.ema or (), strict=False))
+        for name, parameter in self.master.items():
             if not name.startswith("causal_lm.") or ".lora_" in name:
                 continue
             full = _full(parameter if slot == "policy" else _like(parameter, averaged[name]))
             if name.endswith(".base_layer.weight"):
-                full = full + self._adapter(name.removesuffix(".base_layer.weight"), parameters)
+                full = full + self._adapter(name.removesuffix(".base_layer.weight"))
             yield _plain_name(name), full
 
-    def _adapter(self, module_name: str, parameters: Mapping[str, Tensor]) -> Tensor:
+    def _adapter(self, module_name: str) -> Tensor:
         """What a LoRA module adds to its weight. peft's own merge works on whole tensors, not on shards."""
-        a, b = (_full(parameters[f"{module_name}.lora_{x}.default.weight"]) for x in "AB")
+        a, b = (_full(self.master[f"{module_name}.lora_{x}.default.weight"]) for x in "AB")
         module: Any = self.model.get_submodule(module_name)
         return module.scaling["default"] * (b @ a)
 

@@ -152,7 +152,7 @@ def shard(
         if precision == "bf16"
         else MixedPrecisionPolicy()
     )
-    many = device_mesh.size() > 1  # one process saves nothing by giving gathered weights back in between
+    # The root too: what a pass without gradients leaves gathered would be taken for the weights by the next.
     for block in blocks(model):
-        fully_shard(block, mesh=device_mesh, mp_policy=policy, reshard_after_forward=many)
-    fully_shard(model, mesh=device_mesh, mp_policy=policy, reshard_after_forward=many)
+        fully_shard(block, mesh=device_mesh, mp_policy=policy, reshard_after_forward=True)
+    fully_shard(model, mesh=device_mesh, mp_policy=policy, reshard_after_forward=True)

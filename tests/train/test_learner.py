@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -201,19 +202,28 @@ def test_moving_average() -> None:
         Learner(model(), FP32).ema_update(0.1)
 
 
-def test_the_average_computes_with_all_of_its_weights_and_gives_them_back() -> None:
-    """Weights that were gathered for one forward pass must not be left over for another's."""
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_the_average_computes_with_all_of_its_weights_and_gives_them_back(precision: Any) -> None:
+    """Weights that were gathered for a forward pass must be taken neither for the policy's nor the average's."""
     batch = one_a_row([TokenSequence(list(range(20)), [0.0] * 5 + [1.0] * 15)])
-    learner = Learner(model(), LearnerConfig(lr=1e-2, precision="fp32", ema=True))
+    learner = Learner(model(), LearnerConfig(lr=1e-2, precision=precision, ema=True))
+    assert learner.ema is not None
     start = learner.logprobs(batch)
     for _ in range(2):
         learner.forward_backward(batch, nll(batch.loss_mask.sum()))
         learner.optim_step()
+        with learner.averaged():
+            assert torch.equal(learner.logprobs(batch), start)
     trained = learner.logprobs(batch)
     assert not torch.allclose(trained, start)
-    with learner.averaged():
-        assert torch.equal(learner.logprobs(batch), start)
-    assert torch.equal(learner.logprobs(batch), trained)
+    before = weights(learner), [shard.clone() for shard in learner.ema]
+    for _ in range(2):
+        with learner.averaged():
+            assert torch.equal(learner.logprobs(batch), start)
+        assert torch.equal(learner.logprobs(batch), trained)
+    assert all(torch.equal(w, before[0][name]) for name, w in weights(learner).items())
+    assert all(torch.equal(now, then) for now, then in zip(learner.ema, before[1], strict=True))
+    assert {w.dtype for w in weights(learner).values()} == {torch.float32}
 
 
 def test_a_gradient_that_is_not_finite_changes_nothing() -> None:
