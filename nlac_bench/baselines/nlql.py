@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from nlac_bench.agents.nlac.algorithm import NLAC
-from nlac_bench.agents.nlac.config import NlacConfig
+from nlac_bench.agents.nlac.config import NlacConfig, refuse_shuffling
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.errors import NlacBenchError
 
@@ -21,6 +21,7 @@ class NlqlConfig(NlacConfig):
 
     def __post_init__(self) -> None:
         NlacConfig.__post_init__(self)
+        refuse_shuffling(self)
         if self.num_candidates < 1:
             raise NlacBenchError(f"train.num_candidates must be at least 1, got {self.num_candidates}")
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlac_bench.agents.nlac.algorithm import NLAC, PROBE_TURNS
-from nlac_bench.agents.nlac.config import NlacConfig
+from nlac_bench.agents.nlac.config import NlacConfig, refuse_shuffling
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.playout import play_on, replayed
 from nlac_bench.agents.nlac.roles import ComparingPrompts
@@ -39,6 +39,7 @@ class NlrlConfig(NlacConfig):
 
     def __post_init__(self) -> None:
         NlacConfig.__post_init__(self)
+        refuse_shuffling(self)
         for name in ("num_futures", "num_candidates", "transitions_per_iteration"):
             if getattr(self, name) < 1:
                 raise NlacBenchError(f"train.{name} must be at least 1, got {getattr(self, name)}")
@@ -80,7 +81,7 @@ class NLRL(NLAC):
     def draw(self, new: int, most: int | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Some of the newest transitions."""
         if not new:
-            raise NlacBenchError("NLRL learns on policy; --offline is for nlac, nlql, sac")
+            raise NlacBenchError("NLRL learns on policy, from its own episodes alone")
         self._most = most
         newest = self.replay.newest(new)[: self.config.transitions_per_iteration][:most]
         return newest, np.ones(len(newest))
@@ -94,6 +95,7 @@ class NLRL(NLAC):
         assert isinstance(lesson.speaker, NlrlSpeaker)
         t = lesson.transition
         env = await replayed(self._make_env(), t, self.prompts)
+        self.counts["playout_steps"] += t.step
         if env is None:
             return
         futures = []
@@ -102,7 +104,6 @@ class NLRL(NLAC):
             playout = await play_on(env.fork(), t, t.action, self._agent, seed, PROBE_TURNS)
             self.counts["playout_steps"] += len(playout.heard)
             futures.append(self.prompts.hindsight(playout.heard, playout.success))
-        self.counts["playout_steps"] += t.step
         lesson.target = await lesson.speaker.aggregate(t.state, t.action, futures)
 
     async def choose(self, lesson: Lesson) -> None:

@@ -71,7 +71,7 @@ class OnPolicy(ABC, Generic[C]):
             NlacBenchError: there are none: this algorithm cannot learn from another policy's.
         """
         if not episodes:
-            raise NlacBenchError(f"{type(self).__name__} learns on policy; --offline is for nlac, nlql, sac")
+            raise NlacBenchError(f"{type(self).__name__} learns on policy, from its own episodes alone")
         metrics = self.learn(episodes, max_steps)
         self.sync()
         too_long, self.too_long = self.too_long, 0
@@ -94,8 +94,8 @@ class OnPolicy(ABC, Generic[C]):
         return {"version": self.version}
 
     def load(self, folder: Path, state: Mapping[str, Any]) -> None:
-        """Go on from ``save``."""
-        self.version = int(state["version"])
+        """Go on from ``save``, with the weights' number that it had."""
+        self.version = int(state["version"]) - 1
         self.sync()
 
     # --- tokens ---------------------------------------------------------------------------------

@@ -62,7 +62,12 @@ class PPO(OnPolicy[PpoConfig]):
         values = self.read(self.learner.values, [*whole, *left.values()])
         found: list[TokenSequence] = []
         for i, (episode, turns) in enumerate(zip(episodes, played, strict=True)):
-            pairs = [(s, r) for s, r in zip(turns, rewards_of(episode), strict=True) if s is not None]
+            pairs: list[tuple[TokenSequence, float]] = []
+            for sequence, reward in zip(turns, rewards_of(episode), strict=True):
+                if sequence is not None:
+                    pairs.append((sequence, reward))
+                elif pairs:  # what a turn earned that is too long to train on belongs to those before it too
+                    pairs[-1] = pairs[-1][0], pairs[-1][1] + reward
             if not pairs:
                 continue
             lengths = [len(values[s.group_id]) for s, _ in pairs]
@@ -70,6 +75,8 @@ class PPO(OnPolicy[PpoConfig]):
             rewards_1T = torch.zeros_like(values_1T)
             rewards_1T[0, torch.tensor(lengths).cumsum(0) - 1] = torch.tensor([r for _, r in pairs])
             bootstrap_1 = values[left[i].group_id] if i in left else None
+            if episode.truncated and bootstrap_1 is None:  # its state is too long to be read: the last one's
+                bootstrap_1 = values_1T[:, -1]
             advantages_1T, returns_1T = losses.gae(
                 rewards_1T, values_1T, torch.ones_like(values_1T),
                 gamma=c.gamma, lam=c.gae_lambda, bootstrap_B=bootstrap_1,
@@ -85,8 +92,9 @@ class PPO(OnPolicy[PpoConfig]):
 
     def _whitened(self, sequences: list[TokenSequence]) -> list[TokenSequence]:
         """Advantages with mean 0 and variance 1 over all tokens of the iteration, on all ranks."""
-        flat_1T = torch.tensor([a for s in sequences for a in s.advantages or ()])[None]
-        mask_1T = torch.tensor([m for s in sequences for m in s.loss_mask])[None]
+        device = self.learner.device
+        flat_1T = torch.tensor([a for s in sequences for a in s.advantages or ()], device=device)[None]
+        mask_1T = torch.tensor([m for s in sequences for m in s.loss_mask], device=device)[None]
         white = losses.whiten(flat_1T, mask_1T, self.learner.total)[0].split([len(s.ids) for s in sequences])
         return [replace(s, advantages=w.tolist()) for s, w in zip(sequences, white, strict=True)]
 

@@ -13,7 +13,7 @@ from nlac_bench.train.config import TrainConfig
 class Method:
     """An algorithm. Names, not classes: torch is imported when something is trained.
 
-    ``learner`` are fields of ``LearnerConfig``.
+    ``learner`` are fields of ``LearnerConfig``; ``off_policy`` ones can learn from another policy's episodes.
     """
 
     module: str
@@ -21,6 +21,7 @@ class Method:
     algorithm_name: str
     learner: Mapping[str, Any] = field(default_factory=dict)
     config_module: str | None = None
+    off_policy: bool = False
 
     @property
     def config_class(self) -> type[TrainConfig]:
@@ -47,16 +48,16 @@ _NLAC = "nlac_bench.agents.nlac"
 _HERE = "nlac_bench.baselines"
 _EMA = {"ema": True}
 METHODS: Mapping[str, Method] = {
-    "nlac": Method(f"{_NLAC}.algorithm", "NlacConfig", "NLAC", _EMA, f"{_NLAC}.config"),
+    "nlac": Method(f"{_NLAC}.algorithm", "NlacConfig", "NLAC", _EMA, f"{_NLAC}.config", True),
     "rft": Method(f"{_HERE}.rft", "RftConfig", "RFT"),
     "ppo": Method(f"{_HERE}.ppo", "PpoConfig", "PPO", {"heads": ("value",)}),
     "grpo": Method(f"{_HERE}.grpo", "GrpoConfig", "GRPO"),
-    "sac": Method(f"{_HERE}.sac", "SacConfig", "SAC", {**_EMA, "heads": ("q1", "q2")}),
+    "sac": Method(f"{_HERE}.sac", "SacConfig", "SAC", {**_EMA, "heads": ("q1", "q2")}, off_policy=True),
     "nlrl": Method(f"{_HERE}.nlrl", "NlrlConfig", "NLRL", _EMA),
     "self_distillation": Method(
-        f"{_HERE}.self_distillation", "SelfDistillationConfig", "SelfDistillation", _EMA
+        f"{_HERE}.self_distillation", "SelfDistillationConfig", "SelfDistillation", _EMA, off_policy=True
     ),
-    "nlql": Method(f"{_HERE}.nlql", "NlqlConfig", "NLQL", _EMA),
+    "nlql": Method(f"{_HERE}.nlql", "NlqlConfig", "NLQL", _EMA, off_policy=True),
 }
 
 

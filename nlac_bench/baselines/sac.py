@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from nlac_bench.agents.nlac.algorithm import NLAC
-from nlac_bench.agents.nlac.config import NlacConfig
+from nlac_bench.agents.nlac.config import NlacConfig, refuse_shuffling
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.policy_iteration import replayed_action
 from nlac_bench.agents.nlac.speaker import Action
@@ -32,6 +32,10 @@ class SacConfig(NlacConfig):
 
     gamma: float = 0.99
     alpha: float = 0.0
+
+    def __post_init__(self) -> None:
+        NlacConfig.__post_init__(self)
+        refuse_shuffling(self)
 
 
 @dataclass(slots=True)
@@ -149,7 +153,7 @@ class SAC(NLAC):
     ) -> LossFn:
         """Mean twin Q loss of an action + λ L2; fills ``errors`` with each action's Q loss."""
         c = self.config
-        policy_tokens = max(1.0, sum(sum(s.loss_mask) for s in policy))
+        policy_tokens, actions = self.tokens(policy), self.learner.total(torch.tensor(float(len(critic))))
         y_G = torch.zeros(len(errors))
         y_G[[2 * i for i in targets]] = torch.tensor(list(targets.values()))
 
@@ -158,7 +162,7 @@ class SAC(NLAC):
             y_BT = y_G.to(batch.ids.device)[batch.group_id]
             each_BT = losses.twin_q_loss(outputs.q_BT("q1"), outputs.q_BT("q2"), y_BT) * own_BT
             errors.index_add_(0, batch.group_id.flatten().cpu(), each_BT.detach().flatten().cpu())
-            q = (each_BT * batch.weights).sum() / max(1, len(critic))
+            q = (each_BT * batch.weights).sum() / actions.clamp(min=1)
             distilled, metrics = self.distillation(outputs, batch, policy_tokens)
             return c.critic_coef * q + distilled, {"q_loss": q, **metrics}
 

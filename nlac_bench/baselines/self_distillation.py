@@ -10,6 +10,7 @@ from nlac_bench.agents.nlac.algorithm import NLAC
 from nlac_bench.agents.nlac.config import NlacConfig
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.transition import Transition
+from nlac_bench.errors import NlacBenchError
 from nlac_bench.types import Episode
 
 
@@ -20,6 +21,14 @@ class SelfDistillationConfig(NlacConfig):
     critic_coef: float = 0.0
     refine_source: Literal["fresh", "replayed"] = "replayed"
 
+    def __post_init__(self) -> None:
+        NlacConfig.__post_init__(self)
+        if self.refine_source == "fresh":
+            raise NlacBenchError(
+                "train.refine_source = fresh: the real future is that of the played action, and a fresh one "
+                "would be judged by it; leave it at replayed"
+            )
+
 
 class SelfDistillation(NLAC):
     """On policy: each new transition is judged by the real continuation of its episode, and refined."""
@@ -28,7 +37,7 @@ class SelfDistillation(NLAC):
         """Each transition with its real future, in the successor's words."""
         found = super().transitions(episode)
         heard = [turn.observation for turn in episode.turns]
-        for t in found:
+        for t in found if episode.terminated else ():  # of a cut episode nobody knows the end
             t.notes["future"] = self.prompts.hindsight(heard[t.step :], bool(episode.success))
         return found
 

@@ -7,7 +7,7 @@ import typer
 
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
 from nlac_bench.eval.config import ConfigError
-from nlac_bench.eval.sweep import Sweep
+from nlac_bench.eval.sweep import Sweep, complete
 from nlac_bench.eval.sweep_play import play
 
 
@@ -35,14 +35,13 @@ def sweep(
     planned = Sweep.read(config)
     if against not in planned.methods:
         raise ConfigError(f"--against {against}: not among the methods {', '.join(planned.methods)}")
-    complete = True
     if not report_only:
-        complete = play(planned, out, jobs, lambda line: errors.print(escape(line), soft_wrap=True))
+        play(planned, out, jobs, lambda line: errors.print(escape(line), soft_wrap=True))
     from nlac_bench.eval.sweep_report import write  # matplotlib takes a second
 
     path = write(planned, out, against)
     if as_json:
-        print_json({"folder": str(out), "complete": complete, "comparison": str(path)})
+        print_json({"folder": str(out), "complete": complete(planned, out), "comparison": str(path)})
     else:
         console.print(escape(path.read_text()), soft_wrap=True)
-    raise typer.Exit(0 if complete else 3)
+    raise typer.Exit(0 if complete(planned, out) else 3)

@@ -32,6 +32,7 @@ class Outline:
 
     config: RunConfig
     make_env: Callable[[], gymnasium.Env[str, str]]
+    make_training_env: Callable[[], TextEnv]
     conditions: dict[str, Any]
     plan: tuple[Planned, ...]
 
@@ -55,7 +56,17 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
     """
     if config.train is not None:
         methods.find(config.agent).config(config.train)
-    make_env = _env_maker(config, chat if chat is not None else _simulator(config))
+    if config.offline is not None:
+        _check_offline(config)
+    arguments = _arguments(config, chat if chat is not None else _simulator(config))
+
+    def make_env() -> gymnasium.Env[str, str]:
+        return _make(config.env, arguments)
+
+    def make_training_env() -> TextEnv:
+        chosen = {name: value for name, value in arguments.items() if name != "tasks"}  # of the test's
+        return envs.make_training_env(config.env, **chosen)
+
     env = make_env()
     raw = env.unwrapped
     if getattr(raw, "floors_only", False) and config.agent not in FLOORS:
@@ -68,7 +79,7 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
             f"agent {config.agent!r} needs one of the suite's TextEnvs, which {config.env} is not"
         )
     plan = plan_episodes(_task_ids(config, raw), config.trials, config.seed)
-    return Outline(config, make_env, _conditions(config, raw), plan)
+    return Outline(config, make_env, make_training_env, _conditions(config, raw), plan)
 
 
 def prepare(config: RunConfig) -> Prepared:
@@ -82,12 +93,13 @@ def prepare(config: RunConfig) -> Prepared:
     context = AgentContext(
         engine=policy_engine(config),
         sampling=sampling,
-        make_train_env=lambda: envs.make_training_env(config.env, **environment_arguments(config)),
+        make_train_env=planned.make_training_env,
     )
     agent = agents.make(config.agent, context)
     return Prepared(
         config=config,
         make_env=planned.make_env,
+        make_training_env=planned.make_training_env,
         conditions=planned.conditions,
         plan=planned.plan,
         agent=agent,
@@ -211,15 +223,33 @@ def make_engine(
     return VLLMEngine(model)
 
 
-def _env_maker(config: RunConfig, chat: ChatFn | None) -> Callable[[], gymnasium.Env[str, str]]:
-    kwargs = environment_arguments(config)
+def _check_offline(config: RunConfig) -> None:
+    """Refuse, before anything is played, what can learn nothing from ``config.offline``."""
+    method = methods.find(config.agent)
+    if not method.off_policy:
+        able = ", ".join(name for name, m in methods.METHODS.items() if m.off_policy)
+        raise ConfigError(
+            f"--offline: {config.agent} learns on policy, from its own episodes alone; take one of {able}"
+        )
+    settings = method.config(config.train or {})
+    if settings.budget.startswith("env_steps") and settings.total_epochs is None:
+        raise ConfigError(
+            f"--offline plays no episodes, so --budget {settings.budget} is never spent; give steps=… or "
+            "tokens=…"
+        )
+
+
+def _arguments(config: RunConfig, chat: ChatFn | None) -> dict[str, Any]:
+    """What the environment is made with."""
+    names = ("split", "data")
+    kwargs = {name: value for name in names if (value := getattr(config, name)) is not None}
     if config.user is not None:
         kwargs["user"] = config.user
     if config.tasks == "clean":
         kwargs["tasks"] = "clean"
     if chat is not None:
         kwargs["chat"] = chat
-    return lambda: _make(config.env, kwargs)
+    return kwargs
 
 
 def _make(env: str, kwargs: dict[str, Any]) -> gymnasium.Env[str, str]:
@@ -229,11 +259,6 @@ def _make(env: str, kwargs: dict[str, Any]) -> gymnasium.Env[str, str]:
         raise ConfigError(
             f"{env} cannot be made with {', '.join(kwargs) or 'no arguments'}: {error}"
         ) from error
-
-
-def environment_arguments(config: RunConfig) -> dict[str, Any]:
-    """What ``--split`` and ``--data`` hand to the environment."""
-    return {name: value for name in ("split", "data") if (value := getattr(config, name)) is not None}
 
 
 def _simulator(config: RunConfig) -> ChatFn | None:

@@ -67,10 +67,19 @@ class Sweep:
             if source not in seeds:
                 raise ConfigError(f"{path}: transfer {to!r} is from {source!r}, which is not trained on")
         tuning = found.get("tuning", {})
+        known = {"lr", "seed", "env", "budget"}
+        if unknown := sorted(set(tuning) - known):
+            raise ConfigError(f"{path}: [tuning] has no {unknown[0]!r}; there are {', '.join(sorted(known))}")
+        tuning_env = str(tuning.get("env", next(iter(seeds))))
+        if tuning.get("lr") and int(tuning.get("seed", 100)) in seeds.get(tuning_env, ()):
+            raise ConfigError(
+                f"{path}: tuning.seed = {tuning.get('seed', 100)} is also a seed of {tuning_env}; what is "
+                "compared must not be what was tuned on"
+            )
         return cls(
             methods, seeds, found.get("run", {}), found.get("train", {}), found.get("methods_train", {}),
             transfer, tuple(tuning.get("lr", ())), int(tuning.get("seed", 100)),
-            str(tuning.get("env", next(iter(seeds)))), tuning.get("budget"),
+            tuning_env, tuning.get("budget"),
         )  # fmt: skip
 
     def cells(self) -> Iterator["Cell"]:
@@ -122,6 +131,15 @@ class Cell:
 def done(folder: Path) -> bool:
     """Whether the run in ``folder`` owes nothing."""
     return (folder / "manifest.json").exists() and not RunFolder.open(folder).owed()
+
+
+def complete(sweep: Sweep, out: Path) -> bool:
+    """Whether every run that is compared is done."""
+    folders = [cell.folder(out) for cell in sweep.cells()]
+    for to, source in sweep.transfer.items():
+        folders += [cell.transferred(out, to) for cell in sweep.cells() if cell.env == source]
+        folders += [out / to / f"{BASE}-{seed}" for seed in sweep.seeds[source]]
+    return all(map(done, folders))
 
 
 def best_validation(folder: Path) -> float:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from nlac_bench.eval.config import ConfigError
 from nlac_bench.eval.sweep import BASE, Cell, Sweep, chosen_rates, done
 
 Say = Callable[[str], None]
@@ -27,44 +28,61 @@ class Job:
     folder: Path
     settings: dict[str, Any]
 
+    @property
+    def written(self) -> Path:
+        """Its configuration, beside its folder. (A rate's point is no suffix.)"""
+        return self.folder.with_name(f"{self.folder.name}.json")
+
+    def check(self) -> None:
+        """Whether what is there was begun with these settings.
+
+        Raises:
+            ConfigError: it was begun with others, and would be compared as if it had not.
+        """
+        if not (self.folder / "manifest.json").exists():
+            return
+        before = json.loads(self.written.read_text()) if self.written.exists() else None
+        if before != json.loads(json.dumps(self.settings)):
+            raise ConfigError(
+                f"{self.folder} was begun with other settings ({self.written}); take another --out, or "
+                "move it away to have it played anew"
+            )
+
     def command(self) -> list[str]:
         """To begin it, or to go on with it; a new one's configuration is written beside its folder."""
         if (self.folder / "manifest.json").exists():
             return ["resume", str(self.folder)]
-        config = self.folder.with_suffix(".json")
+        config = self.written
         config.parent.mkdir(parents=True, exist_ok=True)
         config.write_text(json.dumps(self.settings, indent=1))
         return [self.verb, "--config", str(config), "--out", str(self.folder)]
 
 
-def play(sweep: Sweep, out: Path, jobs: int, say: Say) -> bool:
-    """Do what is not done.
+def play(sweep: Sweep, out: Path, jobs: int, say: Say) -> None:
+    """Do what is not done. A run that fails is told of and left; the others go on.
 
     Args:
         jobs: runs at once; the cores are shared out among them.
         say: hears one line a run.
-
-    Returns:
-        Whether everything is done. A run that fails is told of and left; the others go on.
     """
-    complete = _play([_training(sweep, cell, out, cell.lr) for cell in sweep.tuning()], jobs, say)
+    _play([_training(sweep, cell, out, cell.lr) for cell in sweep.tuning()], jobs, say)
     rates = chosen_rates(sweep, out)
     tuned = [c for c in sweep.cells() if not sweep.learning_rates or c.method in rates]
-    complete &= _play([_training(sweep, c, out, rates.get(c.method)) for c in tuned], jobs, say)
+    _play([_training(sweep, c, out, rates.get(c.method)) for c in tuned], jobs, say)
     trained = [c for c in tuned if done(c.folder(out))]
-    complete &= _play(list(_transfers(sweep, trained, out)), jobs, say)
-    return complete and len(tuned) == len(list(sweep.cells()))
+    _play(list(_transfers(sweep, trained, out)), jobs, say)
 
 
-def _play(jobs: Sequence[Job], at_once: int, say: Say) -> bool:
-    """Whether all that was owed among ``jobs`` ended well."""
+def _play(jobs: Sequence[Job], at_once: int, say: Say) -> None:
+    for job in jobs:
+        job.check()
     owed = [job for job in jobs if not done(job.folder)]
     # processes that each take all cores for themselves stand in each other's way
     environment = {**os.environ, "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // at_once))}
 
-    def one(number: int, job: Job) -> bool:
+    def one(number: int, job: Job) -> None:
         command = job.command()
-        log = job.folder.with_suffix(".log")
+        log = job.folder.with_name(f"{job.folder.name}.log")
         say(f"{number} of {len(owed)}: {job.folder}")
         with log.open("a") as stream:
             code = subprocess.run(
@@ -73,10 +91,9 @@ def _play(jobs: Sequence[Job], at_once: int, say: Say) -> bool:
             ).returncode  # fmt: skip
         if code:
             say(f"failed with exit code {code}: {job.folder}; see {log}")
-        return code == 0
 
     with ThreadPoolExecutor(at_once) as pool:
-        return all(list(pool.map(one, range(1, len(owed) + 1), owed)))
+        list(pool.map(one, range(1, len(owed) + 1), owed))
 
 
 def _training(sweep: Sweep, cell: Cell, out: Path, lr: float | None) -> Job:

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nlac_bench.eval.algorithms import compare_algorithms
-from nlac_bench.eval.compare import Measured, compare
+from nlac_bench.eval.compare import ALPHA, Measured, compare
 from nlac_bench.eval.curve import AXES, latest
 from nlac_bench.eval.rundir import RunFolder
 from nlac_bench.eval.significance import holm
@@ -109,7 +109,7 @@ def difference(a: Sequence[Measured], b: Sequence[Measured]) -> Difference:
 
 
 def pairs(sweep: Sweep, out: Path, env: str, against: str) -> dict[str, tuple[Difference, float]]:
-    """``against`` minus each other method on ``env``, with p-values after Holm's correction."""
+    """``against`` minus each other method on ``env``; p-values and verdicts after Holm's correction."""
     runs = {
         method: [
             Measured.read(_folder(sweep, c, out, env), f"{method}-{c.seed}")
@@ -122,7 +122,11 @@ def pairs(sweep: Sweep, out: Path, env: str, against: str) -> dict[str, tuple[Di
         return {}
     found = {m: difference(runs[against], other) for m, other in runs.items() if m != against and other}
     adjusted = holm([float("nan") if d.p_value is None else d.p_value for d in found.values()])
-    return {m: (d, p) for (m, d), p in zip(found.items(), adjusted, strict=True)}
+    held = (
+        d if p < ALPHA else replace(d, verdict="not distinguishable")
+        for d, p in zip(found.values(), adjusted, strict=True)
+    )
+    return dict(zip(found, zip(held, adjusted, strict=True), strict=True))
 
 
 def write(sweep: Sweep, out: Path, against: str) -> Path:

@@ -11,19 +11,18 @@ from typing import Any
 
 from nlac_bench.agents.nlac.agent import NlacAgent
 from nlac_bench.baselines import registry as methods
-from nlac_bench.envs import registry as envs
-from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.eval.compare import Comparison, Measured, compare
 from nlac_bench.eval.config import ConfigError
 from nlac_bench.eval.episode_json import dump_line, episode_from_row, episode_to_row
 from nlac_bench.eval.jsonl import Appender, read_lines
 from nlac_bench.eval.run_writer import RunWriter
 from nlac_bench.eval.rundir import RunFolder
-from nlac_bench.eval.runner import Prepared, environment_arguments, local_model, play
+from nlac_bench.eval.runner import Prepared, local_model, play
 from nlac_bench.eval.training import Training
 from nlac_bench.rollout.driver import Failure
 from nlac_bench.rollout.engine import Sampling
 from nlac_bench.rollout.hf import HFEngine
+from nlac_bench.rollout.limits import Limits
 from nlac_bench.rollout.meter import MeteredEngine
 from nlac_bench.rollout.weights import ModelSource
 from nlac_bench.train.learner import Learner
@@ -124,21 +123,15 @@ def make_training(
     learner = Learner(local_model(str(config.model)), settings.learner(config.seed, **method.learner))
     sampling = Sampling(temperature=settings.temperature, max_tokens=settings.max_response_length)
     learns = replace(agent, engine=metered, sampling=sampling)
-
-    def make_env() -> TextEnv:
-        return envs.make_training_env(config.env, **environment_arguments(config))
-
     algorithm = method.algorithm()(
-        settings, metered, learner, agent.prompts, engine.tokenizer, learns, make_env,
+        settings, metered, learner, agent.prompts, engine.tokenizer, learns,
+        prepared.make_training_env,
         seed=config.seed, concurrency=config.concurrency,
     )  # fmt: skip
     rollouts = _appender(folder / ROLLOUTS)
     offline = None
     if config.offline is not None:
-        if not hasattr(algorithm, "remember"):
-            raise ConfigError(f"--offline: {config.agent} learns on policy, from its own episodes alone")
         offline = offline_episodes(Path(config.offline), {item.task_id for item in prepared.plan})
-        algorithm.remember(offline)
 
     def keep(episode: Episode) -> None:
         rollouts.append(dump_line(episode_to_row(episode)))
@@ -154,15 +147,18 @@ def make_training(
         learner,
         metered,
         engine.tokenizer,
-        make_env,
+        prepared.make_training_env,
         learns,
         replace(agent, engine=metered),
+        limits=Limits(turns=config.max_turns, seconds=config.max_seconds),
         seed=config.seed,
         concurrency=config.concurrency,
         log=say,
         keep=keep,
         offline=offline,
     )
+    if offline is not None:
+        algorithm.remember(training.learnable(offline))
     try:
         yield training
     finally:
@@ -178,6 +174,8 @@ def offline_episodes(folder: Path, forbidden: set[str]) -> list[Episode]:
         ConfigError: there are none, or they play the tasks that this run is measured on.
     """
     found = [episode_from_row(row) for row, _ in read_lines(folder / ROLLOUTS)]
+    # What was played again after a crash is there twice.
+    found = list({(e.task_id, e.trial, e.seed): e for e in found}.values())
     if not found:
         found = list(RunFolder.open(folder).episodes())
     if not found:

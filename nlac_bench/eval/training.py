@@ -3,7 +3,8 @@
 The folder is a run like any other, whose episodes are the test episodes of the trained policy. Beside them::
 
     base/              the same tasks and seeds, played before training: a run of its own
-    rollouts.jsonl     every training episode, in the order in which it was learned from
+    rollouts.jsonl     every training episode, in the order in which it was learned from; what was played
+                       again after a crash is there twice
     metrics.jsonl      one line an iteration, one a validation
     checkpoints/last   to resume from; checkpoints/best: a Hugging Face folder
 """
@@ -81,7 +82,8 @@ class Training:
     Args:
         folder: of the run.
         make_env: makes the environment's training split.
-        learn_agent: plays training episodes; ``judge_agent``: validation, as the test is played.
+        learn_agent: plays training episodes; ``judge_agent``: validation, as the test is played, under
+            the test's ``limits``.
         log: takes each metrics row; ``keep`` each training episode.
         offline: episodes to learn from; then none is played.
     """
@@ -98,6 +100,7 @@ class Training:
         learn_agent: Agent,
         judge_agent: Agent,
         *,
+        limits: Limits,
         seed: int,
         concurrency: int,
         log: Callable[[dict[str, Any]], None],
@@ -108,7 +111,7 @@ class Training:
         self.learner, self.engine, self.tokenizer = learner, engine, tokenizer
         self.make_env, self.learn_agent, self.judge_agent = make_env, learn_agent, judge_agent
         self.seed, self.concurrency, self.log, self.keep = seed, concurrency, log, keep
-        self.offline = offline
+        self.limits, self.offline = limits, offline
         self.budget = Budget.parse(config.budget)
         self.progress = Progress()
         self.stopped = False
@@ -116,7 +119,7 @@ class Training:
         ids = list(make_env().task_ids)
         np.random.default_rng(derive_seed(seed, "validation")).shuffle(ids)
         held_out = min(config.val_tasks, len(ids) // 2)
-        self.val_plan = plan_episodes(ids[:held_out], 1, seed)
+        self.val_plan = plan_episodes(ids[: held_out or 1], 1, seed)  # an only task must serve for both
         self.train_ids = ids[held_out:]
 
     @property
@@ -131,7 +134,7 @@ class Training:
 
     async def run(self) -> None:
         """Train until the budget is spent or ``stopped`` is set; goes on from ``checkpoints/last``."""
-        fresh = not (self.checkpoints / "last").exists()
+        fresh = not checkpoint.exists(self.checkpoints / "last")
         if fresh:
             self.algorithm.sync()
             await self.validate()
@@ -144,13 +147,12 @@ class Training:
             metrics = await self.algorithm.update(episodes, left if self.budget.unit == "steps" else None)
             before = self.progress.gradient_steps
             self.count(episodes, metrics, time.monotonic() - began)
-            last = self.finished() or self.stopped
-            deep = last or self.passed(self.config.test_freq, before)
+            deep = self.finished() or self.passed(self.config.test_freq, before)
             metrics |= await self.measured(episodes, deep)
             self.log({"kind": "iteration", **self.where(), **metrics})
             if deep:
                 await self.validate()
-            if last or self.passed(self.config.save_freq, before):
+            if self.stopped or self.finished() or self.passed(self.config.save_freq, before):
                 self.save()
 
     def finished(self) -> bool:
@@ -161,9 +163,24 @@ class Training:
             epochs is not None and passed >= epochs
         )
 
+    def learnable(self, episodes: Sequence[Episode]) -> list[Episode]:
+        """Those of ``episodes`` that do not play a validation task.
+
+        Raises:
+            NlacBenchError: there are none.
+        """
+        apart = {planned.task_id for planned in self.val_plan}
+        kept = [episode for episode in episodes if episode.task_id not in apart]
+        if not kept:
+            raise NlacBenchError(
+                f"all {len(episodes)} episodes play one of the {len(apart)} validation tasks; set "
+                "train.val_tasks to fewer, or take a run of more tasks"
+            )
+        return kept
+
     def passed(self, freq: int, before: int) -> bool:
         """Whether the newest iteration, which began after ``before`` gradient steps, passed a multiple of
-        ``freq``. Counted in steps, so that methods of equal budgets are validated as often as each other."""
+        ``freq``. Counted in steps, so that methods whose iterations differ are validated alike."""
         return self.progress.gradient_steps // freq > before // freq
 
     # --- episodes -------------------------------------------------------------------------------
@@ -190,28 +207,34 @@ class Training:
         limits = Limits(turns=self.config.max_turn_length)
         driver = Driver(self.learn_agent, self.make_env, concurrency=self.concurrency, limits=limits)
         played, failures = await _results(driver, specs)
-        if len(failures) > len(played):
-            raise EnvInfraError(f"{len(failures)} of {len(specs)} episodes failed: {failures[0].message}")
+        _most_played(played, failures)
         for episode in played:
             self.keep(episode)
         return played
 
     async def validate(self) -> None:
-        """Play the validation tasks; the best policy so far is exported to ``checkpoints/best``."""
-        driver = Driver(self.judge_agent, self.make_env, concurrency=self.concurrency)
+        """Play the validation tasks; the best policy so far is exported to ``checkpoints/best``.
+
+        Raises:
+            EnvInfraError: as ``play``.
+        """
+        driver = Driver(self.judge_agent, self.make_env, concurrency=self.concurrency, limits=self.limits)
         env = self.make_env().name
         specs = [EpisodeSpec(env, p.task_id, p.trial, p.seed) for p in self.val_plan]
         self.engine.label = "validation:"
-        episodes, _ = await _results(driver, specs)
+        episodes, failures = await _results(driver, specs)
         self.engine.label = ""
-        success = float(np.mean([bool(e.success) for e in episodes])) if episodes else 0.0
-        low, high = wilson_bounds(np.asarray(success), max(1, len(episodes)), Z95)
-        better = success > self.progress.best
+        _most_played(episodes, failures)
+        success = float(np.mean([bool(e.success) for e in episodes]))
+        low, high = wilson_bounds(np.asarray(success), len(episodes), Z95)
+        # A success on fewer tasks is none that could be compared.
+        better = success > self.progress.best and not failures
         if better:
             self.progress.best, self.progress.best_iteration = success, self.progress.iteration
             checkpoint.export(self.learner, self.checkpoints / "best", self.tokenizer)
-        row = {"success": success, "ci": [float(low), float(high)], "tasks": len(episodes), "best": better}
-        self.log({"kind": "validation", **self.where(), **row})
+        row = {"success": success, "ci": [float(low), float(high)], "best": better}
+        counts = {"tasks": len(episodes), "planned": len(specs), "infra_failed": len(failures)}
+        self.log({"kind": "validation", **self.where(), **row, **counts})
 
     async def measured(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
         """The training episodes' success, and the algorithm's own probes (their tokens are booked apart)."""
@@ -269,6 +292,12 @@ class Training:
         self.progress = Progress(**state["progress"])
         self.engine.usage = {role: Usage(**spent) for role, spent in self.progress.usage.items()}
         self.algorithm.load(last, state["algorithm"])
+
+
+def _most_played(episodes: Sequence[Episode], failures: Sequence[Failure]) -> None:
+    if len(failures) > len(episodes):
+        planned = len(failures) + len(episodes)
+        raise EnvInfraError(f"{len(failures)} of {planned} episodes failed: {failures[0].message}")
 
 
 async def _results(driver: Driver, specs: Sequence[EpisodeSpec]) -> tuple[list[Episode], list[Failure]]:

@@ -43,13 +43,22 @@ def save(
     if dist.get_rank() == 0:
         state = {"step": learner.step, "world_size": dist.get_world_size(), "loop": loop_state(partial)}
         (partial / _LOOP_FILE).write_text(json.dumps(state, allow_nan=False), encoding="utf-8")
-        replaced = path.with_name(f".{path.name}.replaced")
+        replaced = _replaced(path)
         shutil.rmtree(replaced, ignore_errors=True)
         if path.exists():
             path.rename(replaced)
         partial.rename(path)
         shutil.rmtree(replaced, ignore_errors=True)
     dist.barrier()
+
+
+def exists(path: Path) -> bool:
+    """Whether ``load`` finds a checkpoint at ``path``."""
+    return path.exists() or _replaced(path).exists()
+
+
+def _replaced(path: Path) -> Path:
+    return path.with_name(f".{path.name}.replaced")
 
 
 def load(learner: Learner, path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -60,6 +69,9 @@ def load(learner: Learner, path: str | os.PathLike[str]) -> dict[str, Any]:
             (its generators would not go on where they stopped).
     """
     path = Path(path)
+    replaced = _replaced(path)
+    if not path.exists() and replaced.exists():  # a crash between the two renames of ``save``
+        replaced.rename(path)
     try:
         state = json.loads((path / _LOOP_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -204,7 +204,7 @@ def test_moving_average() -> None:
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_the_average_computes_with_all_of_its_weights_and_gives_them_back(precision: Any) -> None:
-    """Weights that were gathered for a forward pass must be taken neither for the policy's nor the average's."""
+    """Weights that were gathered for a forward pass are neither the policy's nor the average's."""
     batch = one_a_row([TokenSequence(list(range(20)), [0.0] * 5 + [1.0] * 15)])
     learner = Learner(model(), LearnerConfig(lr=1e-2, precision=precision, ema=True))
     assert learner.ema is not None

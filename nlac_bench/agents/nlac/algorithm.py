@@ -92,8 +92,7 @@ class NLAC(LanguagePolicyIteration):
     def loss(self, critic: Sequence[TokenSequence], policy: Sequence[TokenSequence], nll: Tensor) -> LossFn:
         """L1 + λ L2, each a mean over its own tokens; fills ``nll`` with each sequence's summed loss."""
         c = self.config
-        critic_tokens = max(1.0, sum(sum(s.loss_mask) for s in critic))
-        policy_tokens = max(1.0, sum(sum(s.loss_mask) for s in policy))
+        critic_tokens, policy_tokens = self.tokens(critic), self.tokens(policy)
 
         def compute(outputs: Outputs, batch: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
             nll_BT = -outputs.logprobs_BT * batch.loss_mask
@@ -104,6 +103,10 @@ class NLAC(LanguagePolicyIteration):
             return c.critic_coef * l1 + distilled, {"l1": l1, **metrics}
 
         return compute
+
+    def tokens(self, sequences: Sequence[TokenSequence]) -> float:
+        """How many tokens all ranks train on in ``sequences``."""
+        return max(1.0, float(self.learner.total(torch.tensor(sum(sum(s.loss_mask) for s in sequences)))))
 
     def distillation(
         self, outputs: Outputs, batch: TokenBatch, tokens: float
@@ -149,5 +152,5 @@ class NLAC(LanguagePolicyIteration):
     def load(self, folder: Path, state: Mapping[str, Any]) -> None:
         """Go back to what ``save`` wrote, and hand the learner's weights to the engine."""
         self.replay.load(folder / "replay.jsonl.gz")
-        self.version = int(state["version"])
+        self.version = int(state["version"]) - 1
         self.sync()

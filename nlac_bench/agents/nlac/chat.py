@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nlac_bench.agents import prompts
 from nlac_bench.agents.nlac.roles import Critique, Outcome, Prompt
-from nlac_bench.agents.nlac.transition import State, Transition
+from nlac_bench.agents.nlac.transition import State, Transition, earned
 from nlac_bench.agents.prompted import spoken
 from nlac_bench.types import Message
 
@@ -74,7 +74,7 @@ class ChatPrompts:
             "nlac_backup",
             transition.state,
             action=_visible(transition.action),
-            answer=following.observation,
+            answer=following.observation + earned(transition),
             next_action=_visible(next_action),
             next_future=_visible(next_future),
         )

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from nlac_bench.agents.nlac import codec as codec_module
 from nlac_bench.agents.nlac.codec import IdentifierCodec
 from nlac_bench.agents.nlac.roles import Critique, Outcome, Prompt
-from nlac_bench.agents.nlac.transition import State, Transition
+from nlac_bench.agents.nlac.transition import State, Transition, earned
 
 USER, TOOL, INVALID = "<|user|>", "<|tool|>", "<|invalid|>"
 ACT, FUTURE, BACKUP, CRITIQUE, REFINE = "<|act|>", "<|future|>", "<|backup|>", "<|critique|>", "<|refine|>"
@@ -64,10 +64,8 @@ class CompactPrompts:
         if transition.next_state is None:
             raise ValueError("the last transition of an episode has no next state; use hindsight")
         text, codec = self._conversation(transition.next_state)
-        return _prompt(
-            text + ACT + codec.learn(_safe(next_action)) + FUTURE + codec.encode(_safe(next_future)) + BACKUP,
-            codec,
-        )
+        text += earned(transition) + ACT + codec.learn(_safe(next_action))
+        return _prompt(text + FUTURE + codec.encode(_safe(next_future)) + BACKUP, codec)
 
     def hindsight(self, heard: Sequence[str], success: bool) -> str:
         """The next answer and the one after it, in a few words each, and how it ended."""

@@ -18,7 +18,7 @@ class NlacConfig(TrainConfig):
         critic_coef: weight of L1; 0 never trains the successor model (a control).
         policy_coef: weight of L2 (λ).
         ema_tau: how far the target follows the policy at each gradient step.
-        replay_ratio: transitions drawn for each new one; offline, for each stored one in an epoch.
+        replay_ratio: transitions drawn for each new one; offline, for each of ``train_batch_size``.
         replay_capacity: transitions kept.
         priority_alpha, priority_beta: of prioritised replay.
         improvement_temperature: of evaluator, refiner and picker.
@@ -53,3 +53,16 @@ class NlacConfig(TrainConfig):
             raise NlacBenchError(f"train.replay_ratio must be positive, got {self.replay_ratio}")
         if not 0 < self.ema_tau <= 1:
             raise NlacBenchError(f"train.ema_tau must be above 0 and at most 1, got {self.ema_tau}")
+
+
+def refuse_shuffling(config: NlacConfig) -> None:
+    """For methods in which no critique refines an action.
+
+    Raises:
+        NlacBenchError: the control is asked for.
+    """
+    if config.shuffle_critiques:
+        raise NlacBenchError(
+            "train.shuffle_critiques = true is a control of nlac and self_distillation; this method gives no "
+            "critique to a refiner that could be shuffled"
+        )

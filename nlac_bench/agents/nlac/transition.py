@@ -40,8 +40,8 @@ class State:
 class Transition:
     """(s, a, r, s′, terminated), and every text that the critic ever wrote about it.
 
-    ``next_state`` is None after the last step. An administrative cut has neither a next state nor
-    ``terminated``: nothing is known of what would have followed, so it is no training target.
+    ``next_state`` is None after the last step of an episode that ended. One that an administrative cut ended
+    goes on from its last state like any other: only its policy was stopped.
     """
 
     state: State
@@ -62,6 +62,11 @@ class Transition:
     """The newest prediction, backup target, critique and refinement, for a person to read."""
 
 
+def earned(transition: Transition) -> str:
+    """The step's own reward in words, where it has one: most tasks pay at their end alone."""
+    return f" [reward {transition.reward:g}]" if transition.reward else ""
+
+
 def first_state(env: str, observation: str, info: Mapping[str, Any]) -> State:
     """The state in which an episode begins, from what ``reset`` returned.
 
@@ -73,7 +78,7 @@ def first_state(env: str, observation: str, info: Mapping[str, Any]) -> State:
 
 
 def transitions(episode: Episode, env: str, info: Mapping[str, Any]) -> list[Transition]:
-    """The transitions of ``episode``, first to last; what a cut left open is left out.
+    """The transitions of ``episode``, first to last.
 
     Args:
         env: the environment's name.
@@ -85,8 +90,7 @@ def transitions(episode: Episode, env: str, info: Mapping[str, Any]) -> list[Tra
     for step, turn in enumerate(episode.turns):
         action = str(turn.info.get("full_text", turn.text))
         last = step == len(episode.turns) - 1
-        if last and not episode.terminated:
-            break
+        ended = last and episode.terminated
         state = replace(state, prompt_ids=prompts[step])
         following = state.after(action, turn.observation, turn.info.get("action_kind", "message"))
         following = replace(following, prompt_ids=None if last else prompts[step + 1])
@@ -95,15 +99,15 @@ def transitions(episode: Episode, env: str, info: Mapping[str, Any]) -> list[Tra
                 state=state,
                 action=action,
                 reward=turn.reward,
-                next_state=None if last else following,
-                terminated=last,
+                next_state=None if ended else following,
+                terminated=ended,
                 success=episode.success,
                 task_id=episode.task_id,
                 seed=episode.seed,
                 step=step,
                 weight_version=turn.weight_version,
                 action_ids=turn.output_ids,
-                last_words=turn.observation if last else "",
+                last_words=turn.observation if ended else "",
             )
         )
         state = following
