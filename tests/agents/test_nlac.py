@@ -14,6 +14,7 @@ from nlac_bench import tiny
 from nlac_bench.agents.nlac.agent import NlacAgent
 from nlac_bench.agents.nlac.algorithm import NLAC
 from nlac_bench.agents.nlac.chat import ChatPrompts
+from nlac_bench.agents.nlac.compact import CompactPrompts
 from nlac_bench.agents.nlac.config import NlacConfig
 from nlac_bench.agents.nlac.lesson import Encoder, Lesson
 from nlac_bench.agents.nlac.policy_iteration import replayed_action
@@ -76,6 +77,16 @@ def test_a_cut_is_no_end() -> None:
     found = transitions(episode(terminated=False, success=False), "demo", {})
     assert [t.step for t in found] == [0, 1, 2]
     assert not any(t.terminated for t in found) and all(t.next_state for t in found)
+
+
+def test_the_backup_hears_of_a_steps_own_reward() -> None:
+    following = State("demo", "be kind", (), ({"role": "user", "content": "on you go", "kind": "message"},))
+    for prompts in (CompactPrompts(), ChatPrompts()):
+        told = [
+            str(prompts.backup(transition(reward=reward, next_state=following), "b", "next: x").messages)
+            for reward in (0.0, 0.25)
+        ]
+        assert "[reward" not in told[0] and "on you go [reward 0.25]" in told[1]
 
 
 # --- replay -----------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -84,6 +85,35 @@ def test_ppo_bootstraps_a_cut_and_not_an_end(monkeypatch: pytest.MonkeyPatch) ->
     (cut,) = ppo.advantages([episode("t", [0.0], [1], cut=True)])
     assert ended.returns is not None and ended.returns[-1] == pytest.approx(0.0)
     assert cut.returns is not None and cut.returns[-1] == pytest.approx(0.5)
+
+
+def test_ppo_keeps_the_reward_of_a_turn_that_is_too_long_to_train_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    ppo: PPO = make("ppo", gae_lambda=1.0, max_response_length=2)
+    monkeypatch.setattr(ppo.learner, "values", lambda batch: torch.full(batch.ids.shape, 0.5))
+    monkeypatch.setattr(ppo, "_whitened", lambda sequences: sequences)
+    (kept,) = ppo.advantages([episode("t", [0.0, 1.0], [1, 3])])
+    assert kept.returns is not None and kept.returns[-1] == pytest.approx(1.0)
+    monkeypatch.setattr(ppo, "left_in", lambda episode, number: None)
+    (cut,) = ppo.advantages([episode("t", [0.0], [1], cut=True)])
+    assert cut.returns is not None and cut.returns[-1] == pytest.approx(0.5), "a cut is never an end"
+
+
+def test_a_resumed_algorithm_takes_the_batches_that_it_would_have_taken(tmp_path: Path) -> None:
+    going_on, resumed = make("rft", mini_batch_size=2), make("rft", mini_batch_size=2)
+    for _ in range(2):
+        going_on.sync()
+    resumed.load(tmp_path, going_on.save(tmp_path))
+    sequences = [TokenSequence([5, i, 6], [0.0, 0.0, 1.0]) for i in range(12)]
+    orders = [[b.ids.tolist() for b in x.mini_batches(sequences)] for x in (going_on, resumed)]
+    assert orders[0] == orders[1] and going_on.version == resumed.version
+
+
+@pytest.mark.parametrize("name", ["nlql", "nlrl", "sac"])
+def test_a_control_that_would_do_nothing_is_refused(name: str) -> None:
+    with pytest.raises(NlacBenchError, match="shuffle_critiques"):
+        METHODS[name].config({"shuffle_critiques": "true"})
+    with pytest.raises(NlacBenchError, match="refine_source = fresh"):
+        METHODS["self_distillation"].config({"refine_source": "fresh"})
 
 
 def test_ppo_whitens_over_the_whole_iteration() -> None:

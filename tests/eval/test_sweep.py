@@ -9,8 +9,11 @@ from typer.testing import CliRunner
 
 from nlac_bench.cli import app
 from nlac_bench.eval import sweep as sweeps
+from nlac_bench.eval import sweep_report
 from nlac_bench.eval.config import ConfigError
 from nlac_bench.eval.sweep import Cell, Sweep
+from nlac_bench.eval.sweep_play import Job
+from nlac_bench.eval.sweep_report import Difference
 
 SPEC = """
 methods = ["rft"]
@@ -73,11 +76,41 @@ def test_every_method_is_tuned_alike_and_takes_the_best_validation(
         ("methods = ['dqn']\n[seeds]\na = [0]", "unknown method 'dqn'"),
         ("methods = ['nlac']\nseed = 1\n[seeds]\na = [0]", "unknown entry 'seed'"),
         ("methods = ['nlac']\n[seeds]\na = [0]\n[transfer]\nb = 'c'", "is from 'c'"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nlrs = [1]", "has no 'lrs'"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nlr = [1e-3]\nseed = 0", "also a seed of a"),
     ],
 )
 def test_what_cannot_be_planned_is_named(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         Sweep.read(spec(tmp_path, text))
+
+
+def test_a_run_that_was_begun_with_other_settings_is_not_taken_for_one_of_the_sweep(tmp_path: Path) -> None:
+    job = Job("run", tmp_path / "nlac-lr0.0001", {"train": {"budget": "steps=4"}})
+    job.command()
+    job.check()
+    job.folder.mkdir()
+    (job.folder / "manifest.json").write_text("{}")
+    job.check()
+    with pytest.raises(ConfigError, match="begun with other settings"):
+        Job("run", job.folder, {"train": {"budget": "steps=8"}}).check()
+
+
+def test_verdicts_are_those_of_the_corrected_p_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chances = {"ppo": 0.03, "rft": 0.04, "sac": 0.0001}
+    planned = Sweep(("nlac", *chances), {"a": (0,)})
+    monkeypatch.setattr(sweep_report, "done", lambda folder: True)
+    monkeypatch.setattr(sweep_report.Measured, "read", lambda folder, name: name)
+    monkeypatch.setattr(
+        sweep_report, "difference",
+        lambda a, b: Difference(0.1, 0.01, 0.2, chances[b[0].split("-")[0]], "A better"),
+    )  # fmt: skip
+    found = sweep_report.pairs(planned, tmp_path, "a", "nlac")
+    assert {m: d.verdict for m, (d, _) in found.items()} == {
+        "ppo": "not distinguishable", "rft": "not distinguishable", "sac": "A better",
+    }  # fmt: skip
 
 
 @pytest.mark.slow(reason="three processes that load a model each")

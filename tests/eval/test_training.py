@@ -128,6 +128,18 @@ def test_learning_from_a_folder_of_episodes_alone(whole: Path, tmp_path: Path) -
         play(leaked, config(steps=2, offline=str(whole / "base")))
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"agent": "nlrl"}, "learns on policy"),
+        ({"train": {**SMALL, "budget": "env_steps=10"}}, "is never spent"),
+    ],
+)
+def test_what_can_learn_nothing_offline_is_refused_at_once(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        prepare(config(steps=2, offline="nowhere", **changes))
+
+
 def test_the_curve_is_drawn(whole: Path) -> None:
     text = draw(whole).read_text()
     assert text.startswith("<?xml") and "gradient steps" in text
