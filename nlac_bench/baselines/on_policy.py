@@ -95,8 +95,8 @@ class OnPolicy(ABC, Generic[C]):
 
     def load(self, folder: Path, state: Mapping[str, Any]) -> None:
         """Go on from ``save``, with the weights' number that it had."""
-        self.version = int(state["version"]) - 1
-        self.sync()
+        self.version = int(state["version"])
+        push(self.learner, self.engine, self.version)
 
     # --- tokens ---------------------------------------------------------------------------------
 

@@ -7,8 +7,8 @@ import typer
 
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
 from nlac_bench.eval.config import ConfigError
-from nlac_bench.eval.sweep import Sweep, complete
-from nlac_bench.eval.sweep_play import play
+from nlac_bench.eval.sweep import Sweep
+from nlac_bench.eval.sweep_play import complete, play
 
 
 def sweep(
@@ -40,8 +40,9 @@ def sweep(
     from nlac_bench.eval.sweep_report import write  # matplotlib takes a second
 
     path = write(planned, out, against)
+    finished = complete(planned, out)
     if as_json:
-        print_json({"folder": str(out), "complete": complete(planned, out), "comparison": str(path)})
+        print_json({"folder": str(out), "complete": finished, "comparison": str(path)})
     else:
         console.print(escape(path.read_text()), soft_wrap=True)
-    raise typer.Exit(0 if complete(planned, out) else 3)
+    raise typer.Exit(0 if finished else 3)

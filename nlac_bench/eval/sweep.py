@@ -133,15 +133,6 @@ def done(folder: Path) -> bool:
     return (folder / "manifest.json").exists() and not RunFolder.open(folder).owed()
 
 
-def complete(sweep: Sweep, out: Path) -> bool:
-    """Whether every run that is compared is done."""
-    folders = [cell.folder(out) for cell in sweep.cells()]
-    for to, source in sweep.transfer.items():
-        folders += [cell.transferred(out, to) for cell in sweep.cells() if cell.env == source]
-        folders += [out / to / f"{BASE}-{seed}" for seed in sweep.seeds[source]]
-    return all(map(done, folders))
-
-
 def best_validation(folder: Path) -> float:
     """The highest validation success of a run."""
     return max(row["success"] for row in latest(list(RunFolder.open(folder).metrics()), "validation"))

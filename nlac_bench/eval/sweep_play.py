@@ -73,6 +73,13 @@ def play(sweep: Sweep, out: Path, jobs: int, say: Say) -> None:
     _play(list(_transfers(sweep, trained, out)), jobs, say)
 
 
+def complete(sweep: Sweep, out: Path) -> bool:
+    """Whether every run that is compared is done."""
+    cells = list(sweep.cells())
+    folders = [cell.folder(out) for cell in cells] + [job.folder for job in _transfers(sweep, cells, out)]
+    return all(map(done, folders))
+
+
 def _play(jobs: Sequence[Job], at_once: int, say: Say) -> None:
     for job in jobs:
         job.check()

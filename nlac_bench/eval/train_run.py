@@ -11,6 +11,7 @@ from typing import Any
 
 from nlac_bench.agents.nlac.agent import NlacAgent
 from nlac_bench.baselines import registry as methods
+from nlac_bench.errors import NlacBenchError
 from nlac_bench.eval.compare import Comparison, Measured, compare
 from nlac_bench.eval.config import ConfigError
 from nlac_bench.eval.episode_json import dump_line, episode_from_row, episode_to_row
@@ -85,9 +86,13 @@ async def train_and_test(
         await training.run()
     if not training.finished():
         return False
-    engine = _engine(prepared)
-    best = load_causal_lm(training.checkpoints / "best")
-    engine.sync(ModelSource(best), training.progress.iteration + 1, "policy")
+    engine, best = _engine(prepared), training.checkpoints / "best"
+    if not best.exists():
+        raise NlacBenchError(
+            f"{best} was never written: in every validation some episode failed for a reason that is not the "
+            "policy's, so no checkpoint could be chosen; mend the environment's server and begin anew"
+        )
+    engine.sync(ModelSource(load_causal_lm(best)), training.progress.iteration + 1, "policy")
     if writer.owed():
         await play(prepared, writer, on_phase("test", len(writer.owed())))
     return not writer.owed()

@@ -1,6 +1,7 @@
 """What rule-based service agents have in common: they listen, look things up, ask, act and report."""
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,7 @@ class Over(Exception):
 
 
 @dataclass
-class TalkingAgent:
+class TalkingAgent(ABC):
     """``say`` returns the user's reply, ``call`` a tool's observation."""
 
     say: Callable[[str], str]
@@ -36,13 +37,13 @@ class TalkingAgent:
         except Over:
             return
 
+    @abstractmethod
     def authenticate(self) -> None:
         """Find out who the user is."""
-        raise NotImplementedError
 
+    @abstractmethod
     def kind(self, text: str) -> str | None:
         """What is asked for."""
-        raise NotImplementedError
 
     def tell(self, text: str) -> str:
         """Say something; the reply becomes what was last heard."""

@@ -153,6 +153,5 @@ def shard(
         else MixedPrecisionPolicy()
     )
     # The root too: what a pass without gradients leaves gathered would be taken for the weights by the next.
-    for block in blocks(model):
-        fully_shard(block, mesh=device_mesh, mp_policy=policy, reshard_after_forward=True)
-    fully_shard(model, mesh=device_mesh, mp_policy=policy, reshard_after_forward=True)
+    for module in (*blocks(model), model):
+        fully_shard(module, mesh=device_mesh, mp_policy=policy, reshard_after_forward=True)

@@ -69,10 +69,10 @@ class Outputs:
         A loss that has read ``logprobs_BT`` and the like is attached to the logits by them; their widest
         array is not gone through once more.
         """
-        device = self._forward.logits_MV.device
-        loose = sum((head_BT.sum() for head_BT in self._forward.heads_BT.values()), torch.zeros(()))
-        read = {"logprobs_BT", "entropy_BT", "reference_kl_BT"} & self.__dict__.keys()
-        return 0.0 * (loose.to(device) if read else loose.to(device) + self._forward.logits_MV.sum())
+        loose = [head_BT.sum() for head_BT in self._forward.heads_BT.values()]
+        if not {"logprobs_BT", "entropy_BT", "reference_kl_BT"} & self.__dict__.keys():
+            loose.append(self._forward.logits_MV.sum())
+        return 0.0 * sum(loose, torch.zeros((), device=self._forward.logits_MV.device))
 
 
 LossFn: TypeAlias = Callable[[Outputs, TokenBatch], tuple[Tensor, dict[str, Tensor]]]

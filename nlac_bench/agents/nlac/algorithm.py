@@ -152,5 +152,5 @@ class NLAC(LanguagePolicyIteration):
     def load(self, folder: Path, state: Mapping[str, Any]) -> None:
         """Go back to what ``save`` wrote, and hand the learner's weights to the engine."""
         self.replay.load(folder / "replay.jsonl.gz")
-        self.version = int(state["version"]) - 1
-        self.sync()
+        self.version = int(state["version"])
+        push(self.learner, self.engine, self.version)

@@ -1,6 +1,7 @@
 """The atoms of an answer: numbers, letters, brackets, commands with arguments, environments, texts."""
 
 import re
+from abc import ABC, abstractmethod
 from fractions import Fraction
 
 from nlac_bench.envs.math500_hard.forms import marked, without_name
@@ -48,7 +49,7 @@ def number(text: str) -> Node:
     return num(value, len(mantissa.replace(".", "").lstrip("0")) if "." in mantissa else 0)
 
 
-class Atoms:
+class Atoms(ABC):
     """The half of the parser below powers; `parser.Parser` is the other."""
 
     def __init__(self, tokens: list[Token], depth: int = 0) -> None:
@@ -56,20 +57,20 @@ class Atoms:
         self.bars = 0
         """Absolute values that are open: a bar then closes one and cannot start another factor."""
 
-    def items(self, *closers: str) -> tuple[list[Node], bool]:
-        raise NotImplementedError
+    @abstractmethod
+    def items(self, *closers: str) -> tuple[list[Node], bool]: ...
 
-    def sum(self) -> Node:
-        raise NotImplementedError
+    @abstractmethod
+    def sum(self) -> Node: ...
 
-    def product(self) -> Node:
-        raise NotImplementedError
+    @abstractmethod
+    def product(self) -> Node: ...
 
-    def factor(self) -> Node:
-        raise NotImplementedError
+    @abstractmethod
+    def factor(self) -> Node: ...
 
-    def nested(self, text: str) -> Node:
-        raise NotImplementedError
+    @abstractmethod
+    def nested(self, text: str) -> Node: ...
 
     # --- reading tokens -------------------------------------------------------------------------------------
 
