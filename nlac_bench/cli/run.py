@@ -13,6 +13,7 @@ from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
 from nlac_bench.cli.progress import RunProgress, TrainProgress
 from nlac_bench.eval import estimate
 from nlac_bench.eval.algorithms import compare_algorithms
+from nlac_bench.eval.base import check_base
 from nlac_bench.eval.compare import Measured, compare_all, comparison_table
 from nlac_bench.eval.compare import compare as compare_two
 from nlac_bench.eval.config import RunConfig, read_config
@@ -97,6 +98,12 @@ Offline = Annotated[
     str | None,
     typer.Option(help="Learn from the episodes of this run's folder, play none.", rich_help_panel=_TRAIN),
 ]
+Base = Annotated[
+    str | None,
+    typer.Option(
+        help="Compare with this `eval` of the untrained model, do not play it again.", rich_help_panel=_TRAIN
+    ),
+]
 Config = Annotated[
     Path | None,
     typer.Option(help="Settings in TOML, or a run's config.json; flags win.", rich_help_panel=_HOW),
@@ -116,6 +123,7 @@ def run(
     user_max_tokens: UserMaxTokens = None, user_price: UserPrice = None,
     record: Record = None, replay: Replay = None,
     train: Train = None, budget: Budget = None, replay_ratio: ReplayRatio = None, offline: Offline = None,
+    base: Base = None,
     concurrency: Concurrency = None, max_turns: MaxTurns = None,
     max_seconds: MaxSeconds = None, max_cost: MaxCost = None, config: Config = None, out: Out = None,
     dry_run: DryRun = False, as_json: JsonFlag = False,
@@ -150,6 +158,7 @@ def run(
         _show_estimate(resolved, as_json)
         return
     prepared = prepare(resolved)
+    check_base(prepared)
     folder = out or _default_folder(prepared.config)
     with RunWriter.create(
         folder,
@@ -195,10 +204,10 @@ def _completed(settings: dict[str, Any], measure_only: bool, source: str) -> Run
     if settings.get("agent") in TRAINED:
         settings.setdefault("model", "tiny")
         if measure_only:
-            settings |= {"train": None, "offline": None}
+            settings |= {"train": None, "offline": None, "base": None}
         elif settings.get("train") is None:
             settings["train"] = {}
-    elif settings.get("train") or settings.get("offline"):
+    elif settings.get("train") or settings.get("offline") or settings.get("base"):
         raise ValueError(
             f"agent {settings.get('agent')!r} is not trained; those that are: {', '.join(TRAINED)}"
         )

@@ -45,6 +45,8 @@ class RunConfig:
         record, replay: file of the calls of user, oracle and judge.
         train: settings of the training (a table in TOML); None only measures.
         offline: an earlier run's folder; training learns from its episodes alone.
+        base: folder of a finished run of the untrained model, with which the trained one is compared; None
+            plays it.
     """
 
     env: str
@@ -75,6 +77,7 @@ class RunConfig:
     replay: str | None = None
     train: dict | None = None
     offline: str | None = None
+    base: str | None = None
 
     def __post_init__(self) -> None:
         if self.record is not None and self.replay is not None:

@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from nlac_bench.baselines.registry import METHODS
+from nlac_bench.eval.base import BASE
 from nlac_bench.eval.config import ConfigError
 from nlac_bench.eval.curve import latest
 from nlac_bench.eval.rundir import RunFolder
-
-BASE = "base"
-"""The untrained model on an environment that is not trained on."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +94,10 @@ class Sweep:
             for method in self.methods:
                 yield Cell(method, self.tuning_env, self.tuning_seed, lr)
 
+    def base(self, env: str) -> dict[str, Any]:
+        """The configuration of the untrained model's run on ``env``, but for its seed."""
+        return {**self.run, "env": env, "agent": self.methods[0]}
+
     def settings(self, cell: "Cell", lr: float | None) -> dict[str, Any]:
         """The configuration of ``cell``'s run."""
         train = {**self.train, **self.method_train.get(cell.method, {})}
@@ -126,6 +128,11 @@ class Cell:
     def transferred(self, out: Path, to: str) -> Path:
         """Where its checkpoint's episodes on ``to`` are."""
         return out / to / f"{self.method}-{self.seed}"
+
+
+def base_folder(out: Path, env: str, seed: int) -> Path:
+    """Where the untrained model's episodes are: every method's runs with this seed are compared with them."""
+    return out / env / f"{BASE}-{seed}"
 
 
 def done(folder: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Playing what a sweep owes: tuning, then the runs that are compared, then the transfers.
+"""Playing what a sweep owes: tuning, the untrained model, the runs that are compared, the transfers.
 
 Every run is a folder of its own, made by ``nlac-bench run`` in a process of its own, so that a sweep that
 was interrupted goes on where it stopped and each run can be looked at, resumed and compared like any other.
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nlac_bench.eval.config import ConfigError
-from nlac_bench.eval.sweep import BASE, Cell, Sweep, chosen_rates, done
+from nlac_bench.eval.sweep import Cell, Sweep, base_folder, chosen_rates, done
 
 Say = Callable[[str], None]
 
@@ -66,8 +66,10 @@ def play(sweep: Sweep, out: Path, jobs: int, say: Say) -> None:
         say: hears one line a run.
     """
     _play([_training(sweep, cell, out, cell.lr) for cell in sweep.tuning()], jobs, say)
+    _play(list(_bases(sweep, out)), jobs, say)
     rates = chosen_rates(sweep, out)
     tuned = [c for c in sweep.cells() if not sweep.learning_rates or c.method in rates]
+    tuned = [c for c in tuned if done(base_folder(out, c.env, c.seed))]
     _play([_training(sweep, c, out, rates.get(c.method)) for c in tuned], jobs, say)
     trained = [c for c in tuned if done(c.folder(out))]
     _play(list(_transfers(sweep, trained, out)), jobs, say)
@@ -76,8 +78,8 @@ def play(sweep: Sweep, out: Path, jobs: int, say: Say) -> None:
 def complete(sweep: Sweep, out: Path) -> bool:
     """Whether every run that is compared is done."""
     cells = list(sweep.cells())
-    folders = [cell.folder(out) for cell in cells] + [job.folder for job in _transfers(sweep, cells, out)]
-    return all(map(done, folders))
+    owed = [*_bases(sweep, out), *_transfers(sweep, cells, out)]
+    return all(map(done, [cell.folder(out) for cell in cells] + [job.folder for job in owed]))
 
 
 def _play(jobs: Sequence[Job], at_once: int, say: Say) -> None:
@@ -103,16 +105,24 @@ def _play(jobs: Sequence[Job], at_once: int, say: Say) -> None:
         list(pool.map(one, range(1, len(owed) + 1), owed))
 
 
+def _bases(sweep: Sweep, out: Path) -> Iterator[Job]:
+    """The model that training begins with, once for every environment and seed."""
+    seeds = {**sweep.seeds, **{to: sweep.seeds[source] for to, source in sweep.transfer.items()}}
+    for env, chosen in seeds.items():
+        for seed in chosen:
+            yield Job("eval", base_folder(out, env, seed), {**sweep.base(env), "seed": seed})
+
+
 def _training(sweep: Sweep, cell: Cell, out: Path, lr: float | None) -> Job:
-    return Job("run", cell.folder(out), sweep.settings(cell, lr))
+    settings = sweep.settings(cell, lr)
+    if cell.lr is None:
+        settings["base"] = str(base_folder(out, cell.env, cell.seed))
+    return Job("run", cell.folder(out), settings)
 
 
 def _transfers(sweep: Sweep, trained: Sequence[Cell], out: Path) -> Iterator[Job]:
-    """The model that training begins with, and every checkpoint, on what was not trained on."""
+    """Every checkpoint, on what was not trained on."""
     for to, source in sweep.transfer.items():
-        for seed in sweep.seeds[source]:
-            settings = {**sweep.run, "env": to, "agent": sweep.methods[0], "seed": seed}
-            yield Job("eval", out / to / f"{BASE}-{seed}", settings)
         for cell in trained:
             if cell.env == source:
                 best = {"model": str(cell.folder(out) / "checkpoints" / "best")}

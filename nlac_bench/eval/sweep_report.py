@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from nlac_bench.eval.algorithms import compare_algorithms
+from nlac_bench.eval.base import BASE
 from nlac_bench.eval.compare import ALPHA, Measured, compare
 from nlac_bench.eval.curve import AXES, latest
 from nlac_bench.eval.rundir import RunFolder
 from nlac_bench.eval.significance import holm
-from nlac_bench.eval.sweep import Cell, Sweep, chosen_rates, done
+from nlac_bench.eval.sweep import Cell, Sweep, base_folder, chosen_rates, done
 from nlac_bench.eval.tables import number, p_text, render_table
 
 
@@ -75,8 +76,8 @@ def _folder(sweep: Sweep, cell: Cell, out: Path, env: str) -> Path:
 def _row(sweep: Sweep, out: Path, env: str, method: str, cells: Sequence[Cell]) -> Row:
     folders = {c.seed: _folder(sweep, c, out, env) for c in cells}
     trained = {seed: Measured.read(folder, f"{method}-{seed}") for seed, folder in folders.items()}
-    bases = {s: _base(sweep, out, env, s, folder) for s, folder in folders.items()}
-    known = {seed: base for seed, base in bases.items() if base is not None}
+    paths = {seed: base_folder(out, env, seed) for seed in folders}
+    known = {s: Measured.read(path, f"{BASE}-{s}") for s, path in paths.items() if done(path)}
     last = [latest(list(RunFolder.open(c.folder(out)).metrics()), "iteration")[-1] for c in cells]
     return Row(
         method, env,
@@ -85,11 +86,6 @@ def _row(sweep: Sweep, out: Path, env: str, method: str, cells: Sequence[Cell]) 
         gain=difference([trained[s] for s in known], list(known.values())),
         cost={label: float(np.mean([row[key] for row in last])) for key, label in AXES.items()},
     )  # fmt: skip
-
-
-def _base(sweep: Sweep, out: Path, env: str, seed: int, folder: Path) -> Measured | None:
-    path = out / env / f"base-{seed}" if env in sweep.transfer else folder / "base"
-    return Measured.read(path, f"base-{seed}") if done(path) else None
 
 
 def _mean(run: Measured) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 from nlac_bench.agents.nlac.agent import NlacAgent
 from nlac_bench.baselines import registry as methods
 from nlac_bench.errors import NlacBenchError
+from nlac_bench.eval.base import BASE, take_base
 from nlac_bench.eval.compare import Comparison, Measured, compare
 from nlac_bench.eval.config import ConfigError
 from nlac_bench.eval.episode_json import dump_line, episode_from_row, episode_to_row
@@ -77,11 +78,14 @@ async def train_and_test(
         Whether everything is done; False after an interruption.
     """
     folder = writer.folder.path
-    with _base_writer(prepared, folder) as base:
-        if base.owed():
-            await play(prepared, base, on_phase("base", len(base.owed())))
-        if base.owed():
-            return False
+    if prepared.config.base is not None and not (folder / BASE).exists():
+        take_base(Path(prepared.config.base), folder)
+    if prepared.config.base is None:
+        with _base_writer(prepared, folder) as base:
+            if base.owed():
+                await play(prepared, base, on_phase("base", len(base.owed())))
+            if base.owed():
+                return False
     with make_training(prepared, folder, writer.log, on_metrics) as training, _interruptible(training):
         await training.run()
     if not training.finished():
@@ -100,13 +104,13 @@ async def train_and_test(
 
 def trained(folder: Path) -> Trained | None:
     """What the training run in ``folder`` shows; None where it is not finished, or no training run."""
-    if not (folder / "base" / "manifest.json").exists():
+    if not (folder / BASE / "manifest.json").exists():
         return None
     run = RunFolder.open(folder)
     rows = [row for row in run.metrics() if row["kind"] == "iteration"]
     if not rows or run.owed():
         return None
-    gain = compare(Measured.read(folder, "trained"), Measured.read(folder / "base", "base"))
+    gain = compare(Measured.read(folder, "trained"), Measured.read(folder / BASE, "base"))
     return Trained(gain, rows[-1])
 
 
@@ -208,7 +212,7 @@ def _engine(prepared: Prepared) -> HFEngine:
 
 
 def _base_writer(prepared: Prepared, folder: Path) -> RunWriter:
-    path = folder / "base"
+    path = folder / BASE
     subject = {**prepared.subject, "train": None}
     if (path / "manifest.json").exists():
         return RunWriter.resume(path, conditions=prepared.conditions, subject=subject, plan=prepared.plan)

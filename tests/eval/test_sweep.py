@@ -129,6 +129,8 @@ def test_a_sweep_runs_goes_on_and_compares(tmp_path: Path) -> None:
         assert row["cost"]["environment steps"] >= 20
     written = json.loads((out / "tau_retail" / "rft-3" / "config.json").read_text())
     assert written["train"]["lr"] == 1e-5
+    played = (out / "tau_retail" / "base-3" / "episodes.jsonl").read_bytes()
+    assert (out / "tau_retail" / "rft-3" / "base" / "episodes.jsonl").read_bytes() == played
     assert "<svg" in (out / "curves.svg").read_text()
     before = (out / "tau_retail" / "rft-3" / "metrics.jsonl").read_bytes()
     shutil.rmtree(out / "tau_airline" / "rft-3")

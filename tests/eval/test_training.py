@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from nlac_bench import tiny
 from nlac_bench.cli import app
 from nlac_bench.errors import DataError
 from nlac_bench.eval import estimate
+from nlac_bench.eval.base import check_base
 from nlac_bench.eval.config import ConfigError, RunConfig
 from nlac_bench.eval.curve import draw, latest
 from nlac_bench.eval.estimate_training import parameters_of
@@ -120,12 +122,44 @@ def test_a_resumed_run_is_bitwise_the_uninterrupted_one(whole: Path, tmp_path: P
 
 
 def test_learning_from_a_folder_of_episodes_alone(whole: Path, tmp_path: Path) -> None:
-    assert play(tmp_path / "run", config(steps=2, offline=str(whole)))
+    assert play(tmp_path / "run", config(steps=2, offline=str(whole), base=str(whole / "base")))
+    copied, played = ((f / "base" / "episodes.jsonl").read_bytes() for f in (tmp_path / "run", whole))
+    assert copied == played, "a base that was handed in is not played again"
     last = latest(list(RunFolder.open(tmp_path / "run").metrics()), "iteration")[-1]
     assert last["env_steps"] == 0 and last["gradient_steps_total"] == 2 and last["buffer_size"] > 0
     leaked = tmp_path / "leak"
     with pytest.raises(ConfigError, match="on which this run is measured"):
         play(leaked, config(steps=2, offline=str(whole / "base")))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"seed": 1}, "tasks, trials or seeds"),
+        ({"limit": 3}, "tasks, trials or seeds"),
+        ({"env": "twenty_questions"}, "conditions.env: 'math500_hard' against 'twenty_questions'"),
+        ({"temperature": 0.5}, "subject.temperature: 0.0 against 0.5"),
+        ({"agent": "ppo", "train": {}}, None),
+    ],
+)
+def test_a_base_that_measured_something_else_is_refused(
+    whole: Path, changes: dict[str, Any], said: str | None
+) -> None:
+    prepared = prepare(config(steps=2, base=str(whole / "base"), **changes))
+    if said is None:
+        return check_base(prepared)
+    with pytest.raises(ConfigError, match=said):
+        check_base(prepared)
+
+
+def test_a_base_that_is_trained_or_unfinished_is_refused(whole: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="it is a training run"):
+        check_base(prepare(config(steps=2, base=str(whole))))
+    torn = tmp_path / "torn"
+    shutil.copytree(whole / "base", torn)
+    (torn / "episodes.jsonl").write_text("")
+    with pytest.raises(ConfigError, match="still owes 4 episodes"):
+        check_base(prepare(config(steps=2, base=str(torn))))
 
 
 @pytest.mark.parametrize(
