@@ -1,7 +1,7 @@
 """What a sweep shows: a table for each environment, verdicts over seeds and tasks, learning curves."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,11 @@ import numpy as np
 from nlac_bench.eval.algorithms import compare_algorithms
 from nlac_bench.eval.base import BASE
 from nlac_bench.eval.compare import ALPHA, Measured, compare
-from nlac_bench.eval.curve import AXES, latest
-from nlac_bench.eval.rundir import RunFolder
+from nlac_bench.eval.curve import AXES
 from nlac_bench.eval.significance import holm
-from nlac_bench.eval.sweep import Cell, Sweep, base_folder, chosen_rates, done
+from nlac_bench.eval.sweep import Sweep, best_validation, chosen_rates, done
+from nlac_bench.eval.sweep_curves import draw
+from nlac_bench.eval.sweep_results import Played, Results
 from nlac_bench.eval.tables import number, p_text, render_table
 
 
@@ -42,10 +43,15 @@ class Row:
     method: str
     env: str
     seeds: dict[int, float]
-    base: dict[int, float]
     gain: Difference
     cost: dict[str, float]
-    """Mean over seeds: gradient steps, environment steps, generated tokens, seconds."""
+    """Mean over seeds, by the names of ``AXES``."""
+    versus: Difference | None
+    """The method that all are compared with, minus this one; the verdict is that after Holm's correction."""
+    p_holm: float | None
+    steps_to_best: float | None
+    """Gradient steps after which that method's validation was first as good as this one's best; mean over
+    common seeds, None where it never was in one of them."""
 
     @property
     def success(self) -> float:
@@ -53,43 +59,39 @@ class Row:
         return float(np.mean(list(self.seeds.values())))
 
 
-def rows(sweep: Sweep, out: Path) -> list[Row]:
-    """Every method's finished runs, by environment; the transferred ones last."""
+def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[Row]:
+    """Every method that is finished on ``env``, best first."""
+    compared, leader = pairs(sweep, results, env, against), results.of(env, against)
     found = []
-    for env in [*sweep.seeds, *sweep.transfer]:
-        for method in sweep.methods:
-            cells = [c for c in _cells(sweep, env, method) if done(_folder(sweep, c, out, env))]
-            if cells:
-                found.append(_row(sweep, out, env, method, cells))
-    return found
-
-
-def _cells(sweep: Sweep, env: str, method: str) -> list[Cell]:
-    source = sweep.transfer.get(env, env)
-    return [c for c in sweep.cells() if c.env == source and c.method == method]
-
-
-def _folder(sweep: Sweep, cell: Cell, out: Path, env: str) -> Path:
-    return cell.transferred(out, env) if env in sweep.transfer else cell.folder(out)
-
-
-def _row(sweep: Sweep, out: Path, env: str, method: str, cells: Sequence[Cell]) -> Row:
-    folders = {c.seed: _folder(sweep, c, out, env) for c in cells}
-    trained = {seed: Measured.read(folder, f"{method}-{seed}") for seed, folder in folders.items()}
-    paths = {seed: base_folder(out, env, seed) for seed in folders}
-    known = {s: Measured.read(path, f"{BASE}-{s}") for s, path in paths.items() if done(path)}
-    last = [latest(list(RunFolder.open(c.folder(out)).metrics()), "iteration")[-1] for c in cells]
-    return Row(
-        method, env,
-        seeds={seed: _mean(run) for seed, run in trained.items()},
-        base={seed: _mean(run) for seed, run in known.items()},
-        gain=difference([trained[s] for s in known], list(known.values())),
-        cost={label: float(np.mean([row[key] for row in last])) for key, label in AXES.items()},
-    )  # fmt: skip
+    for method in sweep.methods:
+        runs = results.of(env, method)
+        if not runs:
+            continue
+        based = [seed for seed in runs if seed in results.bases[env]]
+        versus, p_holm = compared.get(method, (None, None))
+        found.append(
+            Row(
+                method,
+                env,
+                seeds={seed: _mean(run.measured) for seed, run in runs.items()},
+                gain=difference([runs[s].measured for s in based], [results.bases[env][s] for s in based]),
+                cost={k: float(np.mean([r.cost[k] for r in runs.values()])) for k in AXES.values()},
+                versus=versus,
+                p_holm=p_holm,
+                steps_to_best=None if method == against else _steps_to_best(leader, runs),
+            )
+        )
+    return sorted(found, key=lambda row: -row.success)
 
 
 def _mean(run: Measured) -> float:
     return float(np.nanmean(run.outcomes.task_means("success")))
+
+
+def _steps_to_best(leader: Mapping[int, Played], others: Mapping[int, Played]) -> float | None:
+    steps = [leader[seed].steps_to(others[seed].best) for seed in leader if seed in others]
+    known = [step for step in steps if step is not None]
+    return float(np.mean(known)) if known and len(known) == len(steps) else None
 
 
 def difference(a: Sequence[Measured], b: Sequence[Measured]) -> Difference:
@@ -104,19 +106,13 @@ def difference(a: Sequence[Measured], b: Sequence[Measured]) -> Difference:
     return Difference(one.difference, low, high, one.p_value, one.verdict)
 
 
-def pairs(sweep: Sweep, out: Path, env: str, against: str) -> dict[str, tuple[Difference, float]]:
+def pairs(sweep: Sweep, results: Results, env: str, against: str) -> dict[str, tuple[Difference, float]]:
     """``against`` minus each other method on ``env``; p-values and verdicts after Holm's correction."""
-    runs = {
-        method: [
-            Measured.read(_folder(sweep, c, out, env), f"{method}-{c.seed}")
-            for c in _cells(sweep, env, method)
-            if done(_folder(sweep, c, out, env))
-        ]
-        for method in sweep.methods
-    }
-    if not runs.get(against):
+    leader = [run.measured for run in results.of(env, against).values()]
+    if not leader:
         return {}
-    found = {m: difference(runs[against], other) for m, other in runs.items() if m != against and other}
+    others = {m: [run.measured for run in results.of(env, m).values()] for m in sweep.methods if m != against}
+    found = {method: difference(leader, runs) for method, runs in others.items() if runs}
     adjusted = holm([float("nan") if d.p_value is None else d.p_value for d in found.values()])
     held = (
         d if p < ALPHA else replace(d, verdict="not distinguishable")
@@ -127,103 +123,109 @@ def pairs(sweep: Sweep, out: Path, env: str, against: str) -> dict[str, tuple[Di
 
 def write(sweep: Sweep, out: Path, against: str) -> Path:
     """``comparison.json``, ``comparison.md`` and ``curves.svg`` in ``out``; the second is returned."""
-    table, rates = rows(sweep, out), chosen_rates(sweep, out)
-    parts = [f"# Comparison\n\nLearning rates: {rates or 'as configured'}.\n"]
-    data: dict[str, Any] = {"learning_rates": rates, "rows": [], "pairs": {}}
+    results = Results.read(sweep, out)
+    tuned = tuning(sweep, out)
+    rates = chosen_rates(sweep, out)
+    parts = ["# Comparison\n", _tuning_section(tuned, rates)]
+    data: dict[str, Any] = {
+        "against": against, "learning_rates": rates, "tuning": tuned, "rows": [], "runs": {},
+    }  # fmt: skip
     for env in [*sweep.seeds, *sweep.transfer]:
-        here = [row for row in table if row.env == env]
+        here = rows(sweep, results, env, against)
         if not here:
             continue
-        compared = pairs(sweep, out, env, against)
-        parts.append(_section(sweep, env, here, against, compared))
-        data["rows"] += [
-            {
-                "env": env, "method": r.method, "success": r.success, "seeds": r.seeds, "base": r.base,
-                "gain": vars(r.gain), "cost": r.cost,
-            }
-            for r in here
-        ]  # fmt: skip
-        data["pairs"][env] = {m: {**vars(d), "p_holm": p} for m, (d, p) in compared.items()}
-    draw(sweep, out)
-    (out / "comparison.json").write_text(json.dumps(data, indent=1) + "\n")
+        source = sweep.transfer.get(env)
+        title = f"## {env}" + (f" (trained on {source}, whose costs these are)" if source else "")
+        bases = {seed: _mean(run) for seed, run in results.bases[env].items()}
+        table = render_table(*_success_table(here, bases, against))
+        costs = render_table(*_cost_table(here, against))
+        parts.append(f"{title}\n\n```\n{table}\n\n{costs}\n```\n")
+        data["rows"] += [_row_json(row, bases) for row in here]
+        data["runs"][env] = _runs_json(sweep, results, env)
+    draw(sweep, results, out / "curves.svg")
+    (out / "comparison.json").write_text(json.dumps(data) + "\n")
     path = out / "comparison.md"
     path.write_text("\n".join(parts))
     return path
 
 
-def _section(
-    sweep: Sweep, env: str, here: Sequence[Row], against: str, compared: dict[str, tuple[Difference, float]]
-) -> str:
-    header = [
-        "method",
-        "seeds",
-        "success",
-        "each seed",
-        "gain over base",
-        "steps",
-        "env steps",
-        "tokens",
-        "s",
+def tuning(sweep: Sweep, out: Path) -> dict[str, dict[str, float]]:
+    """The best validation of every finished tuning run, by method and rate."""
+    found: dict[str, dict[str, float]] = {}
+    for cell in sweep.tuning():
+        if done(cell.folder(out)):
+            found.setdefault(cell.method, {})[f"{cell.lr:g}"] = best_validation(cell.folder(out))
+    return found
+
+
+def _tuning_section(tuned: Mapping[str, Mapping[str, float]], rates: Mapping[str, float]) -> str:
+    if not tuned:
+        return "Learning rates as configured.\n"
+    tried = list(dict.fromkeys(rate for of in tuned.values() for rate in of))
+    lines = [
+        [method, *(number(of.get(rate)) for rate in tried), f"{rates[method]:g}" if method in rates else "–"]
+        for method, of in tuned.items()
     ]
-    header += [f"{against} − method", "p (Holm)", "verdict"]
+    table = render_table(["best validation at rate", *tried, "taken"], lines)
+    return f"## Tuning\n\n```\n{table}\n```\n"
+
+
+def _success_table(
+    here: Sequence[Row], bases: Mapping[int, float], against: str
+) -> tuple[list[str], list[list[str]]]:
+    header = ["method", "seeds", "success", "each seed", "gain over base", f"{against} − method", "p (Holm)"]
     lines = []
-    for row in sorted(here, key=lambda r: -r.success):
-        pair = compared.get(row.method)
-        costs = [f"{row.cost[label]:,.0f}" for label in AXES.values()]
-        each = " ".join(number(s) for s in row.seeds.values())
+    for row in here:
         versus = ["", "", ""]
-        if pair is not None:
-            verdict = (
-                pair[0]
-                .verdict.replace("A better", f"{against} better")
-                .replace("B better", f"{row.method} better")
-            )
-            versus = [pair[0].to_text(), p_text(pair[1]), verdict]
-        lines.append(
-            [row.method, str(len(row.seeds)), number(row.success), each, row.gain.to_text(), *costs, *versus]
-        )
-    note = f" (trained on {sweep.transfer[env]})" if env in sweep.transfer else ""
-    return f"## {env}{note}\n\n```\n{render_table(header, lines)}\n```\n"
+        if row.versus is not None:
+            names = {"A better": f"{against} better", "B better": f"{row.method} better"}
+            versus = [
+                row.versus.to_text(), p_text(row.p_holm), names.get(row.versus.verdict, row.versus.verdict),
+            ]  # fmt: skip
+        lines.append([row.method, *_seeds(row.seeds), row.gain.to_text(), *versus])
+    if bases:
+        lines.append([BASE, *_seeds(bases), "", "", "", ""])
+    return [*header, "verdict"], lines
 
 
-def draw(sweep: Sweep, out: Path) -> Path:
-    """``curves.svg``: validation success against each cost; a line is the mean of a method's seeds, its band
-    their range."""
-    import matplotlib
+def _seeds(successes: Mapping[int, float]) -> list[str]:
+    values = list(successes.values())
+    return [str(len(values)), number(float(np.mean(values))), " ".join(map(number, values))]
 
-    matplotlib.use("svg")
-    from matplotlib import pyplot
 
-    envs = list(sweep.seeds)
-    figure, panels = pyplot.subplots(
-        len(envs), len(AXES), figsize=(15, 3.4 * len(envs)), sharey="row", squeeze=False, layout="constrained"
-    )
-    for env, panel_row in zip(envs, panels, strict=True):
-        for method in sweep.methods:
-            series = [
-                latest(list(RunFolder.open(c.folder(out)).metrics()), "validation")
-                for c in _cells(sweep, env, method)
-                if done(c.folder(out))
+def _cost_table(here: Sequence[Row], against: str) -> tuple[list[str], list[list[str]]]:
+    header = ["cost, mean over seeds", *AXES.values(), f"steps for {against} to validate as well"]
+    lines = []
+    for row in here:
+        steps = number(row.steps_to_best, digits=0) if row.method != against else ""
+        lines.append([row.method, *(f"{row.cost[label]:,.0f}" for label in AXES.values()), steps])
+    return header, lines
+
+
+def _row_json(row: Row, bases: Mapping[int, float]) -> dict[str, Any]:
+    return {
+        "env": row.env, "method": row.method, "success": row.success, "seeds": row.seeds, "base": bases,
+        "gain": vars(row.gain), "cost": row.cost, "versus": row.versus and vars(row.versus),
+        "p_holm": row.p_holm, "steps_to_best": row.steps_to_best,
+    }  # fmt: skip
+
+
+def _runs_json(sweep: Sweep, results: Results, env: str) -> dict[str, Any]:
+    """Each run's success by task and its validations: enough to compare anew."""
+    found: dict[str, Any] = {}
+    for seed, base in results.bases[env].items():
+        found[f"{BASE}-{seed}"] = {"success": _by_task(base)}
+    for method in sweep.methods:
+        for seed, run in results.of(env, method).items():
+            curve = [
+                {**{key: v[key] for key in AXES}, "success": v["success"], "tasks": v["tasks"]}
+                for v in run.validations
             ]
-            for panel, key in zip(panel_row, AXES, strict=True):
-                if series:
-                    _band(panel, series, key, method)
-        for panel, label in zip(panel_row, AXES.values(), strict=True):
-            panel.set_xlabel(label)
-            panel.set_ylim(0, 1)
-            panel.grid(alpha=0.3)
-        panel_row[0].set_ylabel(f"{env}: validation success")
-        panel_row[0].legend(fontsize=7)
-    path = out / "curves.svg"
-    figure.savefig(path, metadata={"Date": None})
-    pyplot.close(figure)
-    return path
+            found[f"{method}-{seed}"] = {"success": _by_task(run.measured), "cost": run.cost}
+            if env in sweep.seeds:
+                found[f"{method}-{seed}"]["validations"] = curve
+    return found
 
 
-def _band(panel: Any, series: Sequence[Sequence[dict[str, Any]]], key: str, method: str) -> None:
-    """On a common axis up to where the shortest run ends."""
-    end = min(s[-1][key] for s in series)
-    x = np.linspace(0, end, 50)
-    ys = np.array([np.interp(x, [r[key] for r in s], [r["success"] for r in s]) for s in series])
-    (line,) = panel.plot(x, ys.mean(axis=0), label=method, linewidth=1.2)
-    panel.fill_between(x, ys.min(axis=0), ys.max(axis=0), alpha=0.12, color=line.get_color())
+def _by_task(run: Measured) -> dict[str, float]:
+    return dict(zip(run.outcomes.tasks, run.outcomes.task_means("success").tolist(), strict=True))

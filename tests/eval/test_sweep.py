@@ -3,7 +3,9 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -14,6 +16,7 @@ from nlac_bench.eval.config import ConfigError
 from nlac_bench.eval.sweep import Cell, Sweep
 from nlac_bench.eval.sweep_play import Job
 from nlac_bench.eval.sweep_report import Difference
+from nlac_bench.eval.sweep_results import Played, Results
 
 SPEC = """
 methods = ["rft"]
@@ -96,18 +99,28 @@ def test_a_run_that_was_begun_with_other_settings_is_not_taken_for_one_of_the_sw
         Job("run", job.folder, {"train": {"budget": "steps=8"}}).check()
 
 
-def test_verdicts_are_those_of_the_corrected_p_values(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def played(measured: Any, validations: list[tuple[int, float]]) -> Played:
+    rows = tuple({"gradient_steps_total": step, "success": success} for step, success in validations)
+    return Played(measured, rows, {})
+
+
+def test_steps_to_anothers_best_validation() -> None:
+    leader = {0: played(None, [(0, 0.3), (10, 0.6), (20, 0.9)]), 1: played(None, [(0, 0.3), (12, 0.7)])}
+    other = {0: played(None, [(0, 0.3), (40, 0.5)]), 1: played(None, [(0, 0.3), (40, 0.7)])}
+    assert sweep_report._steps_to_best(leader, other) == 11
+    assert sweep_report._steps_to_best(other, leader) is None, "one seed of two never reaches 0.9"
+    assert sweep_report._steps_to_best(leader, {2: other[0]}) is None, "no common seed"
+
+
+def test_verdicts_are_those_of_the_corrected_p_values(monkeypatch: pytest.MonkeyPatch) -> None:
     chances = {"ppo": 0.03, "rft": 0.04, "sac": 0.0001}
     planned = Sweep(("nlac", *chances), {"a": (0,)})
-    monkeypatch.setattr(sweep_report, "done", lambda folder: True)
-    monkeypatch.setattr(sweep_report.Measured, "read", lambda folder, name: name)
     monkeypatch.setattr(
         sweep_report, "difference",
-        lambda a, b: Difference(0.1, 0.01, 0.2, chances[b[0].split("-")[0]], "A better"),
+        lambda a, b: Difference(0.1, 0.01, 0.2, chances[b[0]], "A better"),
     )  # fmt: skip
-    found = sweep_report.pairs(planned, tmp_path, "a", "nlac")
+    results = Results({("a", m): {0: played(m, [])} for m in planned.methods}, {"a": {}})
+    found = sweep_report.pairs(planned, results, "a", "nlac")
     assert {m: d.verdict for m, (d, _) in found.items()} == {
         "ppo": "not distinguishable", "rft": "not distinguishable", "sac": "A better",
     }  # fmt: skip
@@ -127,6 +140,8 @@ def test_a_sweep_runs_goes_on_and_compares(tmp_path: Path) -> None:
     for row in table["rows"]:
         assert set(row["seeds"]) == set(row["base"]) == {"3"}
         assert row["cost"]["environment steps"] >= 20
+        alone = table["runs"][row["env"]]["rft-3"]
+        assert np.mean(list(alone["success"].values())) == row["success"] and len(alone["success"]) == 4
     written = json.loads((out / "tau_retail" / "rft-3" / "config.json").read_text())
     assert written["train"]["lr"] == 1e-5
     played = (out / "tau_retail" / "base-3" / "episodes.jsonl").read_bytes()
