@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from gymnasium.error import Error as GymnasiumError
 
-from nlac_bench.cli import critiques, data, doctor, envs, floors, grade, run, sweep, theory, tiny
+from nlac_bench.cli import compare, critiques, data, doctor, envs, floors, grade, run, sweep, theory, tiny
 from nlac_bench.cli.output import fail
 from nlac_bench.errors import NlacBenchError
 
@@ -47,8 +47,8 @@ app.command("eval", help="The same as run without training: measure an agent, or
     run.run
 )
 app.command("resume")(run.resume)
-app.command("score")(run.score)
-app.command("compare")(run.compare)
+app.command("score")(compare.score)
+app.command("compare")(compare.compare)
 app.command("sweep")(sweep.sweep)
 app.command("critiques")(critiques.critiques)
 app.command("doctor")(doctor.doctor)

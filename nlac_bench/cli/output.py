@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 import typer
 from rich.console import Console
@@ -28,6 +28,24 @@ def print_json(value: dict[str, Any]) -> None:
     """Print ``value`` as one JSON object on one line."""
     json.dump(value, sys.stdout, ensure_ascii=False, allow_nan=False)
     sys.stdout.write("\n")
+
+
+class Shown(Protocol):
+    """What can be read by people and by programs."""
+
+    def to_json(self) -> dict[str, Any]:
+        """One object."""
+
+    def to_text(self) -> str:
+        """Lines."""
+
+
+def show(result: Shown, as_json: bool) -> None:
+    """Print ``result`` for a program or for people."""
+    if as_json:
+        print_json(result.to_json())
+    else:
+        console.print(escape(result.to_text()), soft_wrap=True)
 
 
 def table(title: str, columns: list[str], rows: list[list[Any]]) -> Table:

@@ -1,0 +1,89 @@
+"""``nlac-bench score`` and ``compare``: what finished runs show."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nlac_bench.cli.output import JsonFlag, console, escape, print_json, show
+from nlac_bench.eval.algorithms import compare_algorithms
+from nlac_bench.eval.compare import Measured, compare_all, comparison_table
+from nlac_bench.eval.compare import compare as compare_two
+from nlac_bench.eval.rundir import RunFolder
+from nlac_bench.eval.score import rescore
+from nlac_bench.eval.summary import summarise, summary_of
+
+
+def score(
+    folder: Annotated[Path, typer.Argument(help="A run's folder.")],
+    by: Annotated[
+        str | None,
+        typer.Option(help="A reward part to score by, such as 'strict' (τ); default: as it was played."),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Summarise a run again, or score its saved episodes by another rule, without playing anything.
+
+    Example:
+
+      nlac-bench score runs/tau_retail-react-20260101-120000 --by strict
+    """
+    run_folder = RunFolder.open(folder)
+    if by is None:
+        show(summarise(run_folder), as_json)
+        return
+    conditions, subject = run_folder.conditions, run_folder.subject
+    rescored = summary_of(
+        rescore(run_folder, by), str(folder), f"{conditions['env']} ({by})", subject["agent"]
+    )
+    show(rescored, as_json)
+
+
+def compare(
+    folders: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN RUN…", help="Runs on the same tasks; 'A1,A2,A3' are seeds of one algorithm."
+        ),
+    ],
+    metric: Annotated[str, typer.Option(help="success or reward.")] = "success",
+    tasks: Annotated[
+        str, typer.Option(help="'all' wants the same tasks in every run; 'common' takes those that all have.")
+    ] = "all",
+    as_json: JsonFlag = False,
+) -> None:
+    """Compare runs task by task: the difference with its 95 % interval, and a verdict.
+
+    Of more than two runs each pair is compared, with Holm's correction over the table. To compare
+    *algorithms*, give each side several seeds, separated by commas: seeds and tasks are resampled.
+
+    Examples:
+
+      nlac-bench compare runs/react runs/act
+
+      nlac-bench compare runs/nlac-0,runs/nlac-1,runs/nlac-2 runs/ppo-0,runs/ppo-1,runs/ppo-2
+    """
+    if len(folders) < 2:
+        raise ValueError(f"a comparison takes at least two runs, got {len(folders)}")
+    if any("," in side for side in folders):
+        _compare_seeds(folders, metric, tasks, as_json)
+        return
+    runs: list[Any] = [Measured.read(folder) for folder in folders]
+    if len(runs) == 2:
+        found = compare_two(*runs, metric=metric, tasks=tasks)  # type: ignore[arg-type]
+        show(found, as_json)
+        return
+    table = compare_all(runs, metric=metric, tasks=tasks)  # type: ignore[arg-type]
+    if as_json:
+        print_json({"comparisons": [each.to_json() for each in table]})
+    else:
+        console.print(escape(comparison_table(table)), soft_wrap=True)
+
+
+def _compare_seeds(folders: list[str], metric: str, tasks: str, as_json: bool) -> None:
+    if len(folders) != 2:
+        raise ValueError(f"algorithms are compared two at a time, got {len(folders)} sides")
+    sides = [[Measured.read(folder) for folder in side.split(",") if folder] for side in folders]
+    names = [side if len(side) < 60 else f"{side[:57]}…" for side in folders]
+    found = compare_algorithms(*sides, name_a=names[0], name_b=names[1], metric=metric, tasks=tasks)  # type: ignore[arg-type]
+    show(found, as_json)
