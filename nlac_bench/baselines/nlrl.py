@@ -117,7 +117,8 @@ class NLRL(NLAC):
         if not valued:
             return
         lesson.first = valued[0][0].text
-        index = await lesson.speaker.pick(state, [(action.text, value) for action, value in valued])
+        shown = [(action.text, value) for action, value in valued]
+        index = await lesson.speaker.pick(state, shown) if len(valued) > 1 else 0  # one alone is no question
         if index is not None:
             lesson.proposed, lesson.future = valued[index]
             lesson.rounds = 1

@@ -261,3 +261,31 @@ def test_nlrl_learns_values_of_three_iterations() -> None:
     assert nlrl.replay.since(2) == [2, 3, 4]
     with pytest.raises(NlacBenchError, match="on policy"):
         nlrl.draw(0, None)
+
+
+def test_nlrl_asks_for_a_choice_only_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    nlrl: Any = make("nlrl", num_candidates=2)
+    nlrl.remember([episode("t", [1.0])])
+    offered: list[int] = []
+
+    async def futures(state: Any, text: str) -> list[str]:
+        return [f"next: {text}; end: success"]
+
+    async def pick(state: Any, candidates: Sequence[tuple[str, str]]) -> int:
+        offered.append(len(candidates))
+        return len(candidates) - 1
+
+    def chosen(*drawn: str) -> tuple[str, str]:
+        lesson, texts = Lesson(nlrl.replay.items[0], 1.0, nlrl.speaker("x")), iter(drawn)
+
+        async def act(state: Any) -> Action:
+            return Action(next(texts), Sample("", "stop"))
+
+        for function in (act, futures, pick):
+            monkeypatch.setattr(lesson.speaker, function.__name__, function)
+        asyncio.run(nlrl.choose(lesson))
+        assert lesson.proposed is not None
+        return lesson.first, lesson.proposed.text
+
+    assert chosen("left", "left") == ("left", "left") and offered == []
+    assert chosen("left", "right") == ("left", "right") and offered == [2]
