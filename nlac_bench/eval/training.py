@@ -150,9 +150,9 @@ class Training:
             deep = self.finished() or self.passed(self.config.test_freq, before)
             metrics |= await self.measured(episodes, deep)
             self.log({"kind": "iteration", **self.where(), **metrics})
-            if deep:
-                await self.validate()
-            if self.stopped or self.finished() or self.passed(self.config.save_freq, before):
+            best = deep and await self.validate()
+            # A best that `last` does not know of could not be told from a better one after a crash.
+            if best or self.stopped or self.finished() or self.passed(self.config.save_freq, before):
                 self.save()
 
     def finished(self) -> bool:
@@ -212,8 +212,11 @@ class Training:
             self.keep(episode)
         return played
 
-    async def validate(self) -> None:
+    async def validate(self) -> bool:
         """Play the validation tasks; the best policy so far is exported to ``checkpoints/best``.
+
+        Returns:
+            Whether this is the best.
 
         Raises:
             EnvInfraError: as ``play``.
@@ -235,6 +238,7 @@ class Training:
         row = {"success": success, "ci": [float(low), float(high)], "best": better}
         counts = {"tasks": len(episodes), "planned": len(specs), "infra_failed": len(failures)}
         self.log({"kind": "validation", **self.where(), **row, **counts})
+        return better
 
     async def measured(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
         """The training episodes' success, and the algorithm's own probes (their tokens are booked apart)."""

@@ -12,7 +12,7 @@ from nlac_bench.errors import EnvInfraError, NlacBenchError
 from nlac_bench.eval.training import Training
 from nlac_bench.rollout.driver import EpisodeSpec, Failure
 from nlac_bench.rollout.limits import Limits
-from nlac_bench.train.config import TrainConfig
+from nlac_bench.train.config import Budget, TrainConfig
 from nlac_bench.types import Episode
 
 
@@ -65,3 +65,34 @@ def test_a_validation_with_failures_is_never_the_best(
     assert rows[0]["success"] == 1.0 and rows[0]["best"] is False
     assert (rows[0]["tasks"], rows[0]["planned"], rows[0]["infra_failed"]) == (3, 4, 1)
     assert not (training.checkpoints / "best").exists()
+
+
+def test_a_new_best_is_known_to_the_checkpoint_that_a_resume_goes_back_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training = bare_training(tmp_path, list("abcdefgh"))
+    training.config = TrainConfig(val_tasks=4, test_freq=1, save_freq=1000, budget="steps=4")
+    training.budget = Budget.parse(training.config.budget)
+    bests = iter([0.2, 0.5, 0.4, 0.6, 0.1])
+    done: list[int] = []
+
+    async def update(episodes: Any, left: Any) -> dict[str, float]:
+        return {"gradient_steps": 1.0}
+
+    async def validate() -> bool:
+        success = next(bests)
+        better = success > training.progress.best
+        training.progress.best = max(success, training.progress.best)
+        return better
+
+    async def nothing(*_: Any) -> Any:
+        return {}
+
+    training.algorithm = SimpleNamespace(sync=lambda: None, update=update, probe=nothing)
+    training.engine = SimpleNamespace(label="", usage={}, generated_tokens=lambda: 0)  # type: ignore[assignment]
+    monkeypatch.setattr(training, "validate", validate)
+    monkeypatch.setattr(training, "play", nothing)
+    monkeypatch.setattr(training, "measured", nothing)
+    monkeypatch.setattr(training, "save", lambda: done.append(training.progress.gradient_steps))
+    asyncio.run(training.run())
+    assert done == [1, 3, 4], "after 0.5, after 0.6 and at the end"
