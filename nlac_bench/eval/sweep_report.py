@@ -136,7 +136,8 @@ def write(sweep: Sweep, out: Path, against: str) -> Path:
             continue
         source = sweep.transfer.get(env)
         title = f"## {env}" + (f" (trained on {source}, whose costs these are)" if source else "")
-        bases = {seed: _mean(run) for seed, run in results.bases[env].items()}
+        seeds = {seed for row in here for seed in row.seeds}
+        bases = {seed: _mean(run) for seed, run in results.bases[env].items() if seed in seeds}
         table = render_table(*_success_table(here, bases, against))
         costs = render_table(*_cost_table(here, against))
         parts.append(f"{title}\n\n```\n{table}\n\n{costs}\n```\n")
