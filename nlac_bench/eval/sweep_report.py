@@ -46,6 +46,8 @@ class Row:
     gain: Difference
     cost: dict[str, float]
     """Mean over seeds, by the names of ``AXES``."""
+    chosen_steps: dict[int, int]
+    """Gradient steps of the checkpoint that each seed was tested with; 0 is the untrained model."""
     versus: Difference | None
     """The method that all are compared with, minus this one; the verdict is that after Holm's correction."""
     p_holm: float | None
@@ -76,6 +78,7 @@ def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[Row]:
                 seeds={seed: _mean(run.measured) for seed, run in runs.items()},
                 gain=difference([runs[s].measured for s in based], [results.bases[env][s] for s in based]),
                 cost={k: float(np.mean([r.cost[k] for r in runs.values()])) for k in AXES.values()},
+                chosen_steps={seed: run.chosen_step for seed, run in runs.items()},
                 versus=versus,
                 p_holm=p_holm,
                 steps_to_best=None if method == against else _steps_to_best(leader, runs),
@@ -195,19 +198,25 @@ def _seeds(successes: Mapping[int, float]) -> list[str]:
 
 
 def _cost_table(here: Sequence[Row], against: str) -> tuple[list[str], list[list[str]]]:
-    header = ["cost, mean over seeds", *AXES.values(), f"steps for {against} to validate as well"]
+    header = [
+        "cost, mean over seeds",
+        *AXES.values(),
+        "tested at step",
+        f"steps for {against} to validate as well",
+    ]
     lines = []
     for row in here:
         steps = number(row.steps_to_best, digits=0) if row.method != against else ""
-        lines.append([row.method, *(f"{row.cost[label]:,.0f}" for label in AXES.values()), steps])
+        chosen = " ".join(map(str, row.chosen_steps.values()))
+        lines.append([row.method, *(f"{row.cost[label]:,.0f}" for label in AXES.values()), chosen, steps])
     return header, lines
 
 
 def _row_json(row: Row, bases: Mapping[int, float]) -> dict[str, Any]:
     return {
         "env": row.env, "method": row.method, "success": row.success, "seeds": row.seeds, "base": bases,
-        "gain": vars(row.gain), "cost": row.cost, "versus": row.versus and vars(row.versus),
-        "p_holm": row.p_holm, "steps_to_best": row.steps_to_best,
+        "gain": vars(row.gain), "cost": row.cost, "chosen_steps": row.chosen_steps,
+        "versus": row.versus and vars(row.versus), "p_holm": row.p_holm, "steps_to_best": row.steps_to_best,
     }  # fmt: skip
 
 

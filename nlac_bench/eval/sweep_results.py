@@ -31,6 +31,11 @@ class Played:
         """The highest validation success."""
         return max(float(v["success"]) for v in self.validations)
 
+    @property
+    def chosen_step(self) -> int:
+        """The gradient steps of the tested checkpoint; 0: no validation was better than the first."""
+        return int([v["gradient_steps_total"] for v in self.validations if v["best"]][-1])
+
 
 @dataclass(frozen=True)
 class Results:

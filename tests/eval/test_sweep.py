@@ -100,7 +100,7 @@ def test_a_run_that_was_begun_with_other_settings_is_not_taken_for_one_of_the_sw
 
 
 def played(measured: Any, validations: list[tuple[int, float]]) -> Played:
-    rows = tuple({"gradient_steps_total": step, "success": success} for step, success in validations)
+    rows = tuple({"gradient_steps_total": n, "success": s, "best": s > 0.5} for n, s in validations)
     return Played(measured, rows, {})
 
 
@@ -108,6 +108,7 @@ def test_steps_to_anothers_best_validation() -> None:
     leader = {0: played(None, [(0, 0.3), (10, 0.6), (20, 0.9)]), 1: played(None, [(0, 0.3), (12, 0.7)])}
     other = {0: played(None, [(0, 0.3), (40, 0.5)]), 1: played(None, [(0, 0.3), (40, 0.7)])}
     assert sweep_report._steps_to_best(leader, other) == 11
+    assert leader[0].chosen_step == 20
     assert sweep_report._steps_to_best(other, leader) is None, "one seed of two never reaches 0.9"
     assert sweep_report._steps_to_best(leader, {2: other[0]}) is None, "no common seed"
 
