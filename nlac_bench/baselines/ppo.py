@@ -16,8 +16,11 @@ from nlac_bench.types import Episode
 
 @dataclass(frozen=True, kw_only=True)
 class PpoConfig(TrainConfig):
-    """Defaults of Schulman et al. 2017 (table 3: ε, λ, c1), with γ = 1 as language-model training has it
-    (Ouyang et al. 2022): an episode is short, and a discount by the token would punish long answers.
+    """ε and c1 of Schulman et al. 2017 (table 1: ε = 0.2; table 5: c1 = 1, which they use where policy and
+    value share weights, as here). Their λ = 0.95 and γ = 0.99 are for dense rewards: over an answer of 140
+    tokens that earns its reward at the end, 0.95 leaves the first token a thousandth of it, so both are 1, as
+    language-model trainers have them (Ouyang et al. 2022: γ; Yuan et al. 2025, arXiv 2503.01491: λ). The
+    clipped value is that of PPO's reference code.
 
     Args:
         gamma, gae_lambda: of generalized advantage estimation, by the token.
@@ -27,7 +30,7 @@ class PpoConfig(TrainConfig):
     """
 
     gamma: float = 1.0
-    gae_lambda: float = 0.95
+    gae_lambda: float = 1.0
     clip_ratio: float = 0.2
     value_clip: float = 0.2
     value_coef: float = 1.0

@@ -13,7 +13,6 @@ from torch import Tensor
 from nlac_bench.agents.nlac.algorithm import NLAC
 from nlac_bench.agents.nlac.config import NlacConfig, refuse_shuffling
 from nlac_bench.agents.nlac.lesson import Lesson
-from nlac_bench.agents.nlac.policy_iteration import replayed_action
 from nlac_bench.agents.nlac.speaker import Action
 from nlac_bench.train import losses
 from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
@@ -70,7 +69,7 @@ class SAC(NLAC):
     def step(self, part: Mapping[int, Lesson], indices: Sequence[int]) -> Metrics | None:
         """Fit Q to its targets and distil the best candidates; sets the replay's priorities."""
         targets = self.targets(part)
-        critic = [s for i in targets if (s := self.sequence(part[i], 2 * i)) is not None]
+        critic = [s for i in targets if (s := self.encoder.played(part[i], 2 * i)) is not None]
         policy = self.best_candidates(part)
         errors = torch.zeros(2 * len(indices))
         metrics = self.descend(critic, policy, self.q_loss(critic, policy, targets, errors))
@@ -129,10 +128,6 @@ class SAC(NLAC):
             part[i].proposed = offered[number][1]
             chosen.append(replace(offered[number][2], group_id=2 * i + 1))
         return chosen
-
-    def sequence(self, lesson: Lesson, group: int) -> TokenSequence | None:
-        """(s, a) as it was played."""
-        return self.encoder.policy(replace(lesson, proposed=replayed_action(lesson.transition)), group)
 
     def q_values(self, sequences: Sequence[TokenSequence]) -> tuple[dict[int, float], dict[int, float]]:
         """Both heads at each sequence's last token, by ``group_id``, without gradient."""

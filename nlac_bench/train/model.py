@@ -50,9 +50,12 @@ class PolicyModel(nn.Module):
         self.causal_lm = causal_lm
         hidden = causal_lm.config.get_text_config().hidden_size  # type: ignore[union-attr, operator]
         self.heads = nn.ModuleDict({name: nn.Linear(hidden, 1) for name in heads})
-        for head in self.heads.values():
-            nn.init.zeros_(head.weight)  # type: ignore[arg-type]  # values start at 0, not at noise
+        for name, head in self.heads.items():
             nn.init.zeros_(head.bias)  # type: ignore[arg-type]
+            if name == "value":
+                nn.init.zeros_(head.weight)  # type: ignore[arg-type]  # values start at 0, not at noise
+            else:  # twins that start alike get the same gradients and stay one head
+                nn.init.normal_(head.weight, std=1 / hidden)  # type: ignore[arg-type]
 
     def forward(
         self, ids_BT: Tensor, position_ids_BT: Tensor, segment_ids_BT: Tensor, wanted_BT: Tensor

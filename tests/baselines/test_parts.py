@@ -223,6 +223,30 @@ def test_sac_distils_the_candidate_of_the_highest_smaller_q(monkeypatch: pytest.
     assert lesson.proposed is not None and lesson.proposed.text == "red-1"
 
 
+def test_sac_weighs_what_was_played_and_keeps_its_tokens() -> None:
+    """Two actions with y = 1 and 0, weights 0.25 and 1, Q = 0: (0.25 · 2 · 1/2 + 0) / 2 = 0.125."""
+    sac: SAC = make("sac")
+    lessons = {i: replace(sac_lesson(sac, True, 1.0 - i, None), weight=(0.25, 1.0)[i]) for i in range(2)}
+    played = [sac.encoder.played(lesson, 2 * i) for i, lesson in lessons.items()]
+    assert [(list(s.ids), s.weight) for s in played if s] == [([5, 6, 7, 8, 8], 0.25), ([5, 6, 7, 8, 8], 1.0)]
+    for name, parameter in sac.learner.model.heads.named_parameters():
+        if name.startswith("q"):
+            parameter.data.zero_()
+    loss = sac.q_loss([s for s in played if s], [], sac.targets(lessons), torch.zeros(4))
+    found = sac.learner.forward_backward(pack([s for s in played if s], 64), loss)
+    assert found["q_loss"] == pytest.approx(0.125)
+
+
+def test_twin_q_heads_stay_two() -> None:
+    sac: SAC = make("sac", mini_batch_size=4)
+    lessons = [sac_lesson(sac, True, float(i % 2), None) for i in range(4)]
+    sac.replay.add([lesson.transition for lesson in lessons])
+    for _ in range(5):
+        sac.learn(lessons, range(4))
+    q1, q2 = (sac.learner.model.heads[name].weight for name in ("q1", "q2"))
+    assert not torch.equal(q1, q2)
+
+
 # --- the ablations ------------------------------------------------------------------------------------
 
 

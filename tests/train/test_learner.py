@@ -170,6 +170,7 @@ def test_heads_values_and_q_are_aligned_and_trained() -> None:
         last = learner.forward_backward(batch, loss)["loss"]
         learner.optim_step()
     assert last < 0.3 * first
+    assert not torch.equal(learner.model.heads["q1"].weight, learner.model.heads["q2"].weight)
 
 
 def test_entropy_and_reference_kl() -> None:

@@ -73,6 +73,14 @@ class Encoder:
         ids = list(state.prompt_ids) if state.prompt_ids else self._prompt_ids(prompt)
         return self._sequence(ids, self._answer_ids(prompt, lesson.proposed), 1.0, group)
 
+    def played(self, lesson: Lesson, group: int) -> TokenSequence | None:
+        """(s, a) as it was played, token by token where the engine told them."""
+        t = lesson.transition
+        prompt = self._prompts.policy(t.state)
+        ids = list(t.state.prompt_ids) if t.state.prompt_ids else self._prompt_ids(prompt)
+        answer = list(t.action_ids) if t.action_ids else self._text_ids(prompt, t.action)
+        return self._sequence(ids, answer, lesson.weight, group)
+
     def _answer_ids(self, prompt: Prompt, action: Action) -> list[int]:
         sample = action.sample
         # Not the same where a thought was rewritten, or the refiner's prompt numbered identifiers otherwise.
