@@ -71,6 +71,11 @@ class Turn:
     usage: Usage = field(default_factory=Usage)
     info: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def played(self) -> bool:
+        """Whether the environment heard it: one that did not fit into the context ends the episode before."""
+        return self.finish != "context_overflow"
+
 
 @dataclass(slots=True)
 class Episode:

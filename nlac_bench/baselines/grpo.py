@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from nlac_bench.baselines.on_policy import OnPolicy, rewards_of
+from nlac_bench.baselines.on_policy import OnPolicy, refuse_tempering, rewards_of
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.train import losses
 from nlac_bench.train.batch import TokenBatch, TokenSequence
@@ -40,6 +40,9 @@ class GrpoConfig(TrainConfig):
                 f"train.rollouts_per_task must be at least 2 for grpo, got {self.rollouts_per_task}: "
                 "a group of one compares nothing"
             )
+        self.check(("clip_ratio",), above=0)
+        self.check(("num_epochs",), least=1)
+        refuse_tempering(self)
 
 
 class GRPO(OnPolicy[GrpoConfig]):
@@ -51,9 +54,13 @@ class GRPO(OnPolicy[GrpoConfig]):
         tasks = {task: i for i, task in enumerate(dict.fromkeys(e.task_id for e in episodes))}
         groups_N = torch.tensor([tasks[e.task_id] for e in episodes])
         advantages_N = losses.group_advantages(returns_N, groups_N, scale=self.config.scale_by_std)
+        # One that is as good as its group's mean counts among the group's tokens like the others.
+        informative_N = torch.isin(groups_N, groups_N[advantages_N != 0])
         sequences: list[TokenSequence] = []
-        for turns, advantage in zip(self.turns(episodes), advantages_N.tolist(), strict=True):
-            if advantage:
+        for turns, advantage, informative in zip(
+            self.turns(episodes), advantages_N.tolist(), informative_N.tolist(), strict=True
+        ):
+            if informative:
                 sequences += [
                     replace(s, advantages=[advantage * m for m in s.loss_mask])
                     for s in turns
@@ -61,8 +68,8 @@ class GRPO(OnPolicy[GrpoConfig]):
                 ]
         batches = self.mini_batches(sequences)
         metrics = self.take_steps(self.epochs(batches, self.config.num_epochs), self.loss, max_steps)
-        informative = float((advantages_N != 0).float().mean())
-        return metrics | {"informative": informative, "mean_return": float(returns_N.mean())}
+        share = float(informative_N.float().mean())
+        return metrics | {"informative": share, "mean_return": float(returns_N.mean())}
 
     def loss(self, batch: TokenBatch) -> LossFn:
         """The clipped surrogate, a mean over tokens."""

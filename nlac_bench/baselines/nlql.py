@@ -22,8 +22,11 @@ class NlqlConfig(NlacConfig):
     def __post_init__(self) -> None:
         NlacConfig.__post_init__(self)
         refuse_shuffling(self)
-        if self.num_candidates < 1:
-            raise NlacBenchError(f"train.num_candidates must be at least 1, got {self.num_candidates}")
+        self.check(("num_candidates",), least=1)
+        if self.refine_source == "replayed":
+            raise NlacBenchError(
+                "train.refine_source = replayed: all candidates would be the played action; leave it at fresh"
+            )
 
 
 class NLQL(NLAC):
@@ -32,8 +35,7 @@ class NLQL(NLAC):
     config: NlqlConfig
 
     async def improve(self, lessons: Sequence[Lesson]) -> None:
-        """a₁…a_N ~ π(· | s); a^r is the first that the critic calls optimal, else the first whose predicted
-        outcome is success, else the first."""
+        """a₁…a_N ~ π(· | s); a^r is the best by ``worth``, of equals the first."""
         await self.each(lessons, self.back_up, self.choose)
 
     async def choose(self, lesson: Lesson) -> None:
@@ -51,6 +53,6 @@ class NLQL(NLAC):
         lesson.rounds = 1
 
     def worth(self, candidate: Lesson) -> tuple[bool, bool]:
-        """Whether it is judged optimal, and whether it is said to end well."""
+        """Whether it is judged optimal; among those alike in this, whether it is said to end well."""
         optimal = candidate.critique is not None and candidate.critique.optimal
         return optimal, self.prompts.outcome(candidate.future or "") == "success"

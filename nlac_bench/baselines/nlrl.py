@@ -40,9 +40,7 @@ class NlrlConfig(NlacConfig):
     def __post_init__(self) -> None:
         NlacConfig.__post_init__(self)
         refuse_shuffling(self)
-        for name in ("num_futures", "num_candidates", "transitions_per_iteration"):
-            if getattr(self, name) < 1:
-                raise NlacBenchError(f"train.{name} must be at least 1, got {getattr(self, name)}")
+        self.check(("num_futures", "num_candidates", "transitions_per_iteration"), least=1)
 
 
 class NlrlSpeaker(Speaker):

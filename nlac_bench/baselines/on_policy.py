@@ -101,11 +101,14 @@ class OnPolicy(ABC, Generic[C]):
     # --- tokens ---------------------------------------------------------------------------------
 
     def turns(self, episodes: Sequence[Episode]) -> list[list[TokenSequence | None]]:
-        """Each episode's turns as sequences; None for one that is too long to train on."""
+        """Each episode's turns as sequences; None for one that is too long to train on, or was never played
+        because the context was full."""
         numbers = iter(range(sum(len(e.turns) for e in episodes)))
         return [[self._sequence(turn, next(numbers)) for turn in e.turns] for e in episodes]
 
     def _sequence(self, turn: Turn, number: int) -> TokenSequence | None:
+        if not turn.played:
+            return None
         prompt, output = turn.prompt_ids, turn.output_ids
         if prompt is None or output is None:
             raise NlacBenchError("the engine reports no token ids; train with a model that runs here")
@@ -120,7 +123,7 @@ class OnPolicy(ABC, Generic[C]):
         """The prompt of the state that a cut episode was left in, with one token more: the value at that
         token is the state's."""
         state = first_state(self._env, episode.first_observation, self._info)
-        for turn in episode.turns:
+        for turn in (turn for turn in episode.turns if turn.played):
             said = str(turn.info.get("full_text", turn.text))
             state = state.after(said, turn.observation, str(turn.info.get("action_kind", "message")))
         request = SampleRequest(messages=self.prompts.policy(state).messages)
@@ -176,8 +179,9 @@ class OnPolicy(ABC, Generic[C]):
         )
         policy = mean(each_BT, micro.loss_mask)
         ratio_BT = (outputs.logprobs_BT - micro.old_logprobs).exp().detach()
-        clipped = mean(((ratio_BT - 1).abs() > clip).float(), micro.loss_mask)
-        return policy, {"policy_loss": policy, "clipped": clipped}
+        # Beyond the bound on the side that its advantage pushes to: there the gradient is 0.
+        beyond_BT = (ratio_BT - 1) * micro.advantages.sign() > clip
+        return policy, {"policy_loss": policy, "clipped": mean(beyond_BT.float(), micro.loss_mask)}
 
     def token_mean(self, batch: TokenBatch) -> Mean:
         """Reduces a micro-batch's losses per token to its part of the batch's mean over all tokens."""
@@ -192,6 +196,19 @@ class OnPolicy(ABC, Generic[C]):
             return total
         metrics["kl"] = mean(outputs.reference_kl_BT, micro.loss_mask)
         return total + self.config.kl_coef * metrics["kl"]
+
+
+def refuse_tempering(config: TrainConfig) -> None:
+    """For methods that compare the policy with the one that played, both at temperature 1.
+
+    Raises:
+        NlacBenchError: episodes would be drawn from another distribution than the one that is trained.
+    """
+    if config.temperature != 1:
+        raise NlacBenchError(
+            f"train.temperature = {config.temperature:g}: ratios and gradients are those of the policy at "
+            "temperature 1, with which it must play; leave it at 1"
+        )
 
 
 def rewards_of(episode: Episode) -> list[float]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from nlac_bench.baselines.on_policy import OnPolicy, rewards_of, spread
+from nlac_bench.baselines.on_policy import OnPolicy, refuse_tempering, rewards_of, spread
 from nlac_bench.train import losses
 from nlac_bench.train.batch import TokenBatch, TokenSequence
 from nlac_bench.train.config import TrainConfig
@@ -36,6 +36,14 @@ class PpoConfig(TrainConfig):
     value_coef: float = 1.0
     entropy_coef: float = 0.0
     num_epochs: int = 2
+
+    def __post_init__(self) -> None:
+        TrainConfig.__post_init__(self)
+        self.check(("gamma", "gae_lambda"), least=0, most=1)
+        self.check(("clip_ratio", "value_clip"), above=0)
+        self.check(("value_coef", "entropy_coef"), least=0)
+        self.check(("num_epochs",), least=1)
+        refuse_tempering(self)
 
 
 class PPO(OnPolicy[PpoConfig]):

@@ -35,6 +35,8 @@ class SacConfig(NlacConfig):
     def __post_init__(self) -> None:
         NlacConfig.__post_init__(self)
         refuse_shuffling(self)
+        self.check(("gamma",), least=0, most=1)
+        self.check(("alpha",), least=0)
 
 
 @dataclass(slots=True)

@@ -28,6 +28,11 @@ class SelfDistillationConfig(NlacConfig):
                 "train.refine_source = fresh: the real future is that of the played action, and a fresh one "
                 "would be judged by it; leave it at replayed"
             )
+        if self.num_refinement_steps > 1:
+            raise NlacBenchError(
+                f"train.num_refinement_steps = {self.num_refinement_steps}: the real future is that of the "
+                "played action, and a refined one would be judged by it; take 1 (or 0)"
+            )
 
 
 class SelfDistillation(NLAC):

@@ -7,7 +7,7 @@ import typer
 
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
 from nlac_bench.eval.config import ConfigError
-from nlac_bench.eval.sweep import Sweep
+from nlac_bench.eval.sweep_file import read_sweep
 from nlac_bench.eval.sweep_play import complete, play
 
 
@@ -32,7 +32,7 @@ def sweep(
 
       nlac-bench sweep configs/sweeps/miniature.toml --out runs/miniature --report-only
     """
-    planned = Sweep.read(config)
+    planned = read_sweep(config)
     if against not in planned.methods:
         raise ConfigError(f"--against {against}: not among the methods {', '.join(planned.methods)}")
     if not report_only:

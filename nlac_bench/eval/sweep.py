@@ -1,16 +1,18 @@
-"""Methods × environments × seeds from one TOML file: which runs there are, and where."""
+"""Methods × environments × seeds: which runs there are, and where."""
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nlac_bench.baselines.registry import METHODS
 from nlac_bench.eval.base import BASE
-from nlac_bench.eval.config import ConfigError
 from nlac_bench.eval.curve import latest
 from nlac_bench.eval.rundir import RunFolder
+
+TUNING = "tuning"
+"""Folder of the runs that choose learning rates."""
+FLOORS = ("random", "constant")
+"""Policies without a model, which every board shows."""
 
 
 @dataclass(frozen=True)
@@ -39,47 +41,6 @@ class Sweep:
     tuning_env: str = ""
     tuning_budget: str | None = None
 
-    @classmethod
-    def read(cls, path: Path) -> "Sweep":
-        """From a TOML file.
-
-        Raises:
-            ConfigError: naming what is unknown, missing or impossible.
-        """
-        try:
-            found = tomllib.loads(path.read_text())
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"{path} cannot be read as TOML: {error}") from error
-        known = {"methods", "seeds", "run", "train", "methods_train", "transfer", "tuning"}
-        if unknown := sorted(set(found) - known):
-            raise ConfigError(f"{path}: unknown entry {unknown[0]!r}; there are {', '.join(sorted(known))}")
-        methods = tuple(found.get("methods", ()))
-        if wrong := [m for m in (*methods, *found.get("methods_train", {})) if m not in METHODS]:
-            raise ConfigError(f"{path}: unknown method {wrong[0]!r}; there are {', '.join(METHODS)}")
-        seeds = {env: tuple(s) for env, s in found.get("seeds", {}).items()}
-        if not methods or not seeds:
-            raise ConfigError(
-                f"{path}: give `methods = [...]` and a table `[seeds]` such as tau_retail = [0]"
-            )
-        for to, source in (transfer := found.get("transfer", {})).items():
-            if source not in seeds:
-                raise ConfigError(f"{path}: transfer {to!r} is from {source!r}, which is not trained on")
-        tuning = found.get("tuning", {})
-        known = {"lr", "seed", "env", "budget"}
-        if unknown := sorted(set(tuning) - known):
-            raise ConfigError(f"{path}: [tuning] has no {unknown[0]!r}; there are {', '.join(sorted(known))}")
-        tuning_env = str(tuning.get("env", next(iter(seeds))))
-        if tuning.get("lr") and int(tuning.get("seed", 100)) in seeds.get(tuning_env, ()):
-            raise ConfigError(
-                f"{path}: tuning.seed = {tuning.get('seed', 100)} is also a seed of {tuning_env}; what is "
-                "compared must not be what was tuned on"
-            )
-        return cls(
-            methods, seeds, found.get("run", {}), found.get("train", {}), found.get("methods_train", {}),
-            transfer, tuple(tuning.get("lr", ())), int(tuning.get("seed", 100)),
-            tuning_env, tuning.get("budget"),
-        )  # fmt: skip
-
     def cells(self) -> Iterator["Cell"]:
         """Every run that is compared, first one seed of everything, then the next."""
         for place in range(max(map(len, self.seeds.values()))):
@@ -87,6 +48,10 @@ class Sweep:
                 for method in self.methods:
                     if place < len(seeds):
                         yield Cell(method, env, seeds[place])
+
+    def seeds_by_env(self) -> dict[str, tuple[int, ...]]:
+        """Of every environment that is measured on, trained on or not."""
+        return {**self.seeds, **{to: self.seeds[source] for to, source in self.transfer.items()}}
 
     def tuning(self) -> Iterator["Cell"]:
         """The runs that choose each method's learning rate."""
@@ -123,7 +88,7 @@ class Cell:
     def folder(self, out: Path) -> Path:
         """Where it is."""
         last = f"{self.method}-{self.seed}" if self.lr is None else f"{self.method}-lr{self.lr:g}"
-        return out / ("tuning" if self.lr is not None else self.env) / last
+        return out / (TUNING if self.lr is not None else self.env) / last
 
     def transferred(self, out: Path, to: str) -> Path:
         """Where its checkpoint's episodes on ``to`` are."""
@@ -133,6 +98,11 @@ class Cell:
 def base_folder(out: Path, env: str, seed: int) -> Path:
     """Where the untrained model's episodes are: every method's runs with this seed are compared with them."""
     return out / env / f"{BASE}-{seed}"
+
+
+def floor_folder(out: Path, env: str, name: str) -> Path:
+    """Where the episodes of a policy without a model are."""
+    return out / env / f"floor-{name}"
 
 
 def done(folder: Path) -> bool:

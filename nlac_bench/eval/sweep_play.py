@@ -1,4 +1,4 @@
-"""Playing what a sweep owes: tuning, the untrained model, the runs that are compared, the transfers.
+"""Playing what a sweep owes: tuning, floors, the untrained model, the runs that are compared, the transfers.
 
 Every run is a folder of its own, made by ``nlac-bench run`` in a process of its own, so that a sweep that
 was interrupted goes on where it stopped and each run can be looked at, resumed and compared like any other.
@@ -8,25 +8,33 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from nlac_bench.eval.config import ConfigError
-from nlac_bench.eval.sweep import Cell, Sweep, base_folder, chosen_rates, done
+from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.eval.config import ConfigError, RunConfig
+from nlac_bench.eval.runner import outline
+from nlac_bench.eval.sweep import FLOORS, Cell, Sweep, base_folder, chosen_rates, done, floor_folder
+from nlac_bench.eval.sweep_file import check_sweep
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Job:
-    """``nlac-bench run`` or ``eval`` with ``settings`` into ``folder``."""
+    """``nlac-bench run`` or ``eval`` with ``settings`` into ``folder``.
+
+    ``inputs`` are settings too: paths to other runs of the same sweep, which say nothing that the folder's
+    own place does not, and change when all of them are moved.
+    """
 
     verb: Literal["run", "eval"]
     folder: Path
     settings: dict[str, Any]
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def written(self) -> Path:
@@ -41,7 +49,9 @@ class Job:
         """
         if not (self.folder / "manifest.json").exists():
             return
-        before = json.loads(self.written.read_text()) if self.written.exists() else None
+        before = json.loads(self.written.read_text()) if self.written.exists() else {}
+        for name in self.inputs:
+            before.pop(name, None)
         if before != json.loads(json.dumps(self.settings)):
             raise ConfigError(
                 f"{self.folder} was begun with other settings ({self.written}); take another --out, or "
@@ -54,7 +64,7 @@ class Job:
             return ["resume", str(self.folder)]
         config = self.written
         config.parent.mkdir(parents=True, exist_ok=True)
-        config.write_text(json.dumps(self.settings, indent=1))
+        config.write_text(json.dumps({**self.settings, **self.inputs}, indent=1))
         return [self.verb, "--config", str(config), "--out", str(self.folder)]
 
 
@@ -64,9 +74,13 @@ def play(sweep: Sweep, out: Path, jobs: int, say: Say) -> None:
     Args:
         jobs: runs at once; the cores are shared out among them.
         say: hears one line a run.
+
+    Raises:
+        ConfigError: a run of the sweep could not begin, or was begun with other settings.
     """
+    check_sweep(sweep)
     _play([_training(sweep, cell, out, cell.lr) for cell in sweep.tuning()], jobs, say)
-    _play(list(_bases(sweep, out)), jobs, say)
+    _play([*_floors(sweep, out), *_bases(sweep, out)], jobs, say)
     rates = chosen_rates(sweep, out)
     tuned = [c for c in sweep.cells() if not sweep.learning_rates or c.method in rates]
     tuned = [c for c in tuned if done(base_folder(out, c.env, c.seed))]
@@ -78,7 +92,7 @@ def play(sweep: Sweep, out: Path, jobs: int, say: Say) -> None:
 def complete(sweep: Sweep, out: Path) -> bool:
     """Whether every run that is compared is done."""
     cells = list(sweep.cells())
-    owed = [*_bases(sweep, out), *_transfers(sweep, cells, out)]
+    owed = [*_floors(sweep, out), *_bases(sweep, out), *_transfers(sweep, cells, out)]
     return all(map(done, [cell.folder(out) for cell in cells] + [job.folder for job in owed]))
 
 
@@ -105,19 +119,28 @@ def _play(jobs: Sequence[Job], at_once: int, say: Say) -> None:
         list(pool.map(one, range(1, len(owed) + 1), owed))
 
 
+def _floors(sweep: Sweep, out: Path) -> Iterator[Job]:
+    """What plays without a model, once for every environment; constant where it names what to try."""
+    run = {name: value for name, value in sweep.run.items() if name not in ("model", "engine", "base_url")}
+    for env, seeds in sweep.seeds_by_env().items():
+        raw = outline(RunConfig.from_mapping(sweep.base(env), "[run]")).make_env().unwrapped
+        if not isinstance(raw, TextEnv):
+            continue
+        for name in FLOORS if raw.constant_actions() else FLOORS[:1]:
+            settings = {**run, "env": env, "agent": name, "seed": seeds[0]}
+            yield Job("eval", floor_folder(out, env, name), settings)
+
+
 def _bases(sweep: Sweep, out: Path) -> Iterator[Job]:
     """The model that training begins with, once for every environment and seed."""
-    seeds = {**sweep.seeds, **{to: sweep.seeds[source] for to, source in sweep.transfer.items()}}
-    for env, chosen in seeds.items():
+    for env, chosen in sweep.seeds_by_env().items():
         for seed in chosen:
             yield Job("eval", base_folder(out, env, seed), {**sweep.base(env), "seed": seed})
 
 
 def _training(sweep: Sweep, cell: Cell, out: Path, lr: float | None) -> Job:
-    settings = sweep.settings(cell, lr)
-    if cell.lr is None:
-        settings["base"] = str(base_folder(out, cell.env, cell.seed))
-    return Job("run", cell.folder(out), settings)
+    base = {"base": str(base_folder(out, cell.env, cell.seed))} if cell.lr is None else {}
+    return Job("run", cell.folder(out), sweep.settings(cell, lr), base)
 
 
 def _transfers(sweep: Sweep, trained: Sequence[Cell], out: Path) -> Iterator[Job]:
@@ -126,5 +149,6 @@ def _transfers(sweep: Sweep, trained: Sequence[Cell], out: Path) -> Iterator[Job
         for cell in trained:
             if cell.env == source:
                 best = {"model": str(cell.folder(out) / "checkpoints" / "best")}
-                settings = {**sweep.run, "env": to, "agent": cell.method, "seed": cell.seed, **best}
-                yield Job("eval", cell.transferred(out, to), settings)
+                run = {name: value for name, value in sweep.run.items() if name != "model"}
+                settings = {**run, "env": to, "agent": cell.method, "seed": cell.seed}
+                yield Job("eval", cell.transferred(out, to), settings, best)

@@ -1,127 +1,21 @@
 """What a sweep shows: a table for each environment, verdicts over seeds and tasks, learning curves."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nlac_bench.eval.algorithms import compare_algorithms
 from nlac_bench.eval.base import BASE
-from nlac_bench.eval.compare import ALPHA, Measured, compare
+from nlac_bench.eval.compare import Measured
 from nlac_bench.eval.curve import AXES
-from nlac_bench.eval.significance import holm
 from nlac_bench.eval.sweep import Sweep, best_validation, chosen_rates, done
 from nlac_bench.eval.sweep_curves import draw
-from nlac_bench.eval.sweep_results import Played, Results
+from nlac_bench.eval.sweep_results import Results
+from nlac_bench.eval.sweep_rows import Row, mean_success, rows, total
 from nlac_bench.eval.tables import number, p_text, render_table
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A − B with a 95 % interval: over seeds and tasks where each side has two seeds, else over tasks."""
-
-    mean: float
-    low: float | None
-    high: float | None
-    p_value: float | None
-    verdict: str
-
-    def to_text(self) -> str:
-        """``+0.050 [+0.005, +0.094]``."""
-        if self.low is None or self.high is None:
-            return number(self.mean, sign=True)
-        return f"{self.mean:+.3f} [{self.low:+.3f}, {self.high:+.3f}]"
-
-
-@dataclass(frozen=True)
-class Row:
-    """One method on one environment."""
-
-    method: str
-    env: str
-    seeds: dict[int, float]
-    gain: Difference
-    cost: dict[str, float]
-    """Mean over seeds, by the names of ``AXES``."""
-    chosen_steps: dict[int, int]
-    """Gradient steps of the checkpoint that each seed was tested with; 0 is the untrained model."""
-    versus: Difference | None
-    """The method that all are compared with, minus this one; the verdict is that after Holm's correction."""
-    p_holm: float | None
-    steps_to_best: float | None
-    """Gradient steps after which that method's validation was first as good as this one's best; mean over
-    common seeds, None where it never was in one of them."""
-
-    @property
-    def success(self) -> float:
-        """Mean over seeds."""
-        return float(np.mean(list(self.seeds.values())))
-
-
-def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[Row]:
-    """Every method that is finished on ``env``, best first."""
-    compared, leader = pairs(sweep, results, env, against), results.of(env, against)
-    found = []
-    for method in sweep.methods:
-        runs = results.of(env, method)
-        if not runs:
-            continue
-        based = [seed for seed in runs if seed in results.bases[env]]
-        versus, p_holm = compared.get(method, (None, None))
-        found.append(
-            Row(
-                method,
-                env,
-                seeds={seed: _mean(run.measured) for seed, run in runs.items()},
-                gain=difference([runs[s].measured for s in based], [results.bases[env][s] for s in based]),
-                cost={k: float(np.mean([r.cost[k] for r in runs.values()])) for k in AXES.values()},
-                chosen_steps={seed: run.chosen_step for seed, run in runs.items()},
-                versus=versus,
-                p_holm=p_holm,
-                steps_to_best=None if method == against else _steps_to_best(leader, runs),
-            )
-        )
-    return sorted(found, key=lambda row: -row.success)
-
-
-def _mean(run: Measured) -> float:
-    return float(np.nanmean(run.outcomes.task_means("success")))
-
-
-def _steps_to_best(leader: Mapping[int, Played], others: Mapping[int, Played]) -> float | None:
-    steps = [leader[seed].steps_to(others[seed].best) for seed in leader if seed in others]
-    known = [step for step in steps if step is not None]
-    return float(np.mean(known)) if known and len(known) == len(steps) else None
-
-
-def difference(a: Sequence[Measured], b: Sequence[Measured]) -> Difference:
-    """How much better ``a``'s runs are than ``b``'s."""
-    if not a or not b:
-        return Difference(float("nan"), None, None, None, "not measured")
-    if min(len(a), len(b)) >= 2:
-        many = compare_algorithms(a, b, tasks="common")
-        return Difference(many.difference, many.interval.low, many.interval.high, many.p_value, many.verdict)
-    one = compare(a[0], b[0], tasks="common")
-    low, high = (None, None) if one.interval is None else (one.interval.low, one.interval.high)
-    return Difference(one.difference, low, high, one.p_value, one.verdict)
-
-
-def pairs(sweep: Sweep, results: Results, env: str, against: str) -> dict[str, tuple[Difference, float]]:
-    """``against`` minus each other method on ``env``; p-values and verdicts after Holm's correction."""
-    leader = [run.measured for run in results.of(env, against).values()]
-    if not leader:
-        return {}
-    others = {m: [run.measured for run in results.of(env, m).values()] for m in sweep.methods if m != against}
-    found = {method: difference(leader, runs) for method, runs in others.items() if runs}
-    adjusted = holm([float("nan") if d.p_value is None else d.p_value for d in found.values()])
-    held = (
-        d if p < ALPHA else replace(d, verdict="not distinguishable")
-        for d, p in zip(found.values(), adjusted, strict=True)
-    )
-    return dict(zip(found, zip(held, adjusted, strict=True), strict=True))
 
 
 def write(sweep: Sweep, out: Path, against: str) -> Path:
@@ -140,14 +34,20 @@ def write(sweep: Sweep, out: Path, against: str) -> Path:
         source = sweep.transfer.get(env)
         title = f"## {env}" + (f" (trained on {source}, whose costs these are)" if source else "")
         seeds = {seed for row in here for seed in row.seeds}
-        bases = {seed: _mean(run) for seed, run in results.bases[env].items() if seed in seeds}
-        table = render_table(*_success_table(here, bases, against))
-        costs = render_table(*_cost_table(here, against))
-        parts.append(f"{title}\n\n```\n{table}\n\n{costs}\n```\n")
-        data["rows"] += [_row_json(row, bases) for row in here]
+        untrained = {seed: run for seed, run in results.bases[env].items() if seed in seeds}
+        bases = {seed: mean_success(run) for seed, run in untrained.items()}
+        floors = {name: mean_success(run) for name, run in results.floors.get(env, {}).items()}
+        tables = [
+            render_table(*_success_table(here, bases, floors, against)),
+            render_table(*_cost_table(here, against)),
+            render_table(*_episode_table(here, list(untrained.values()))),
+        ]
+        notes = "".join(f"\n{note}\n" for note in _notes(here))
+        parts.append(f"{title}\n\n```\n" + "\n\n".join(tables) + f"\n```\n{notes}")
+        data["rows"] += [_row_json(row, bases, floors) for row in here]
         data["runs"][env] = _runs_json(sweep, results, env)
     draw(sweep, results, out / "curves.svg")
-    (out / "comparison.json").write_text(json.dumps(data) + "\n")
+    (out / "comparison.json").write_text(json.dumps(_plain(data), allow_nan=False) + "\n")
     path = out / "comparison.md"
     path.write_text("\n".join(parts))
     return path
@@ -175,21 +75,23 @@ def _tuning_section(tuned: Mapping[str, Mapping[str, float]], rates: Mapping[str
 
 
 def _success_table(
-    here: Sequence[Row], bases: Mapping[int, float], against: str
+    here: Sequence[Row], bases: Mapping[int, float], floors: Mapping[str, float], against: str
 ) -> tuple[list[str], list[list[str]]]:
-    header = ["method", "seeds", "success", "each seed", "gain over base", f"{against} − method", "p (Holm)"]
+    header = ["method", "seeds", "success", "each seed", "gain over base", f"{against} − method"]
     lines = []
     for row in here:
-        versus = ["", "", ""]
+        versus = [""] * 4
         if row.versus is not None:
             names = {"A better": f"{against} better", "B better": f"{row.method} better"}
             versus = [
-                row.versus.to_text(), p_text(row.p_holm), names.get(row.versus.verdict, row.versus.verdict),
+                row.versus.to_text(), number(row.versus.detectable), p_text(row.p_holm),
+                names.get(row.versus.verdict, row.versus.verdict),
             ]  # fmt: skip
         lines.append([row.method, *_seeds(row.seeds), row.gain.to_text(), *versus])
     if bases:
-        lines.append([BASE, *_seeds(bases), "", "", "", ""])
-    return [*header, "verdict"], lines
+        lines.append([BASE, *_seeds(bases), *[""] * 5])
+    lines += [[f"floor: {name}", "", number(success), *[""] * 6] for name, success in floors.items()]
+    return [*header, "detectable", "p (Holm)", "verdict"], lines
 
 
 def _seeds(successes: Mapping[int, float]) -> list[str]:
@@ -212,9 +114,27 @@ def _cost_table(here: Sequence[Row], against: str) -> tuple[list[str], list[list
     return header, lines
 
 
-def _row_json(row: Row, bases: Mapping[int, float]) -> dict[str, Any]:
+def _episode_table(here: Sequence[Row], bases: Sequence[Measured]) -> tuple[list[str], list[list[str]]]:
+    counts = {row.method: row.counts for row in here} | ({BASE: total(bases)} if bases else {})
+    lines = [
+        [name, *map(str, (c.planned, c.scored, c.infra_errors, c.truncated))] for name, c in counts.items()
+    ]
+    return ["test episodes of all seeds", "planned", "scored", "infra", "truncated"], lines
+
+
+def _notes(here: Sequence[Row]) -> list[str]:
+    notes = []
+    if min(len(row.seeds) for row in here) == 1:
+        notes.append("One seed tells two checkpoints apart, not two algorithms.")
+    if len({tuple(row.seeds) for row in here}) > 1:
+        notes.append("Not all methods have the same seeds: a difference is over those that both have.")
+    return notes
+
+
+def _row_json(row: Row, bases: Mapping[int, float], floors: Mapping[str, float]) -> dict[str, Any]:
     return {
         "env": row.env, "method": row.method, "success": row.success, "seeds": row.seeds, "base": bases,
+        "floors": floors, "episodes": row.counts.to_json(),
         "gain": vars(row.gain), "cost": row.cost, "chosen_steps": row.chosen_steps,
         "versus": row.versus and vars(row.versus), "p_holm": row.p_holm, "steps_to_best": row.steps_to_best,
     }  # fmt: skip
@@ -239,3 +159,12 @@ def _runs_json(sweep: Sweep, results: Results, env: str) -> dict[str, Any]:
 
 def _by_task(run: Measured) -> dict[str, float]:
     return dict(zip(run.outcomes.tasks, run.outcomes.task_means("success").tolist(), strict=True))
+
+
+def _plain(value: Any) -> Any:
+    """``value`` with None for what is not a number: JSON has no word for that."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and math.isnan(value) else value

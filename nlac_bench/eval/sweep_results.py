@@ -1,14 +1,16 @@
 """What a sweep's finished runs hold, read once."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from nlac_bench.eval.compare import Measured
 from nlac_bench.eval.curve import AXES, latest
 from nlac_bench.eval.rundir import RunFolder
-from nlac_bench.eval.sweep import Cell, Sweep, base_folder, done
+from nlac_bench.eval.sweep import FLOORS, Cell, Sweep, base_folder, done, floor_folder
+
+K = TypeVar("K")
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,12 @@ class Played:
 
 @dataclass(frozen=True)
 class Results:
-    """Finished runs by environment, method and seed, and the untrained model's by environment and seed."""
+    """Finished runs by environment, method and seed, the untrained model's by environment and seed, and those
+    of policies without a model by environment and name."""
 
     runs: Mapping[tuple[str, str], Mapping[int, Played]]
     bases: Mapping[str, Mapping[int, Measured]]
+    floors: Mapping[str, Mapping[str, Measured]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, sweep: Sweep, out: Path) -> "Results":
@@ -53,15 +57,19 @@ class Results:
                 folder = cell.folder(out) if env == cell.env else cell.transferred(out, env)
                 if done(cell.folder(out)) and done(folder):
                     runs.setdefault((env, cell.method), {})[cell.seed] = _played(cell, out, folder)
-        bases = {}
-        for env in (*sweep.seeds, *sweep.transfer):
-            paths = {s: base_folder(out, env, s) for s in sweep.seeds[sweep.transfer.get(env, env)]}
-            bases[env] = {s: Measured.read(path, path.name) for s, path in paths.items() if done(path)}
-        return cls(runs, bases)
+        bases, floors = {}, {}
+        for env, seeds in sweep.seeds_by_env().items():
+            bases[env] = _finished({seed: base_folder(out, env, seed) for seed in seeds})
+            floors[env] = _finished({name: floor_folder(out, env, name) for name in FLOORS})
+        return cls(runs, bases, floors)
 
     def of(self, env: str, method: str) -> Mapping[int, Played]:
         """By seed; empty where nothing is finished."""
         return self.runs.get((env, method), {})
+
+
+def _finished(paths: Mapping[K, Path]) -> dict[K, Measured]:
+    return {key: Measured.read(path, path.name) for key, path in paths.items() if done(path)}
 
 
 def _played(cell: Cell, out: Path, folder: Path) -> Played:

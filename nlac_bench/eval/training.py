@@ -260,7 +260,7 @@ class Training:
         p.gradient_steps += int(metrics.get("gradient_steps", 0))
         p.env_steps += sum(len(e.turns) for e in episodes) + int(metrics.get("extra_env_steps", 0))
         p.idle = 0 if metrics.get("gradient_steps") else p.idle + 1
-        if p.idle == MAX_IDLE:
+        if p.idle == MAX_IDLE and self.budget.unit == "steps":  # which it would never have spent
             raise NlacBenchError(
                 f"{MAX_IDLE} iterations in a row taught nothing: no episode succeeded, or none differed from "
                 "another of its task. Take easier tasks or a stronger model"

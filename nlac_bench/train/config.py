@@ -1,9 +1,11 @@
 """What every training algorithm is told: budget, batches, optimizer, validation."""
 
 import dataclasses
+import math
+import re
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -32,7 +34,7 @@ class Budget:
         """
         unit, _, amount = text.partition("=")
         units = typing.get_args(BudgetUnit)
-        if unit not in units or not amount.isdigit() or int(amount) < 1:
+        if unit not in units or not re.fullmatch(r"0*[1-9][0-9]{0,17}", amount):
             raise NlacBenchError(
                 f"budget {text!r} is not understood; write {', '.join(f'{u}=N' for u in units)}"
             )
@@ -92,17 +94,39 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         Budget.parse(self.budget)
-        for name in (
-            "train_batch_size", "rollouts_per_task", "mini_batch_size", "max_prompt_length",
-            "max_response_length", "row_tokens", "micro_rows", "val_tasks", "test_freq", "save_freq",
-        ):  # fmt: skip
-            if getattr(self, name) < 1:
-                raise NlacBenchError(f"train.{name} must be at least 1, got {getattr(self, name)}")
+        self.check(
+            ("total_epochs", "train_batch_size", "rollouts_per_task", "mini_batch_size", "max_turn_length",
+             "max_prompt_length", "max_response_length", "row_tokens", "micro_rows", "val_tasks", "test_freq",
+             "save_freq"),
+            least=1,
+        )  # fmt: skip
+        self.check(("temperature", "warmup_steps", "weight_decay", "kl_coef", "lora_rank"), least=0)
+        self.check(("lr", "max_grad_norm"), above=0)
         if self.train_batch_size % self.rollouts_per_task:
             raise NlacBenchError(
                 f"train.train_batch_size = {self.train_batch_size} must be a multiple of "
                 f"train.rollouts_per_task = {self.rollouts_per_task}"
             )
+
+    def check(
+        self,
+        names: Iterable[str],
+        *,
+        least: float = -math.inf,
+        above: float = -math.inf,
+        most: float = math.inf,
+    ) -> None:
+        """Whether these settings, where they are set, are within their bounds.
+
+        Raises:
+            NlacBenchError: naming the first that is not.
+        """
+        bounds = [f"{word} {x:g}" for word, x in (("at least", least), ("above", above), ("at most", most))
+                  if math.isfinite(x)]  # fmt: skip
+        for name in names:
+            value = getattr(self, name)
+            if value is not None and not (least <= value <= most and value > above):
+                raise NlacBenchError(f"train.{name} must be {' and '.join(bounds)}, got {value}")
 
     def learner(self, seed: int, **options: Any) -> "LearnerConfig":
         """The learner's part."""
@@ -160,7 +184,7 @@ def _read(value: Any, hint: Any, where: str) -> Any:
     try:
         if kind in (int, float) and not isinstance(value, bool):
             number = float(value)
-            if kind is float or number == int(number):
+            if math.isfinite(number) and (kind is float or number == int(number)):
                 return kind(number)
         elif kind is str and isinstance(value, str):
             return value

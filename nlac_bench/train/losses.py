@@ -2,8 +2,9 @@
 
 Axes: B rows, T tokens, V vocabulary, N transitions. A mask is 1.0 on tokens that the policy itself sampled
 (or on distillation targets) and 0.0 on prompts, observations and padding; what stands on masked positions
-never reaches a result. Losses come per token and are reduced by ``aggregate`` with *global* denominators:
-a mean per rank, averaged over ranks, weighs a token by how full its rank happens to be.
+never reaches a result (but must be finite where a gradient is taken: 0 · ∞ is not 0). Losses come per token
+and are reduced by ``aggregate`` with *global* denominators: a mean per rank, averaged over ranks, weighs a
+token by how full its rank happens to be.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,7 @@
 """What must be right in each baseline, on figures worked by hand."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -116,8 +117,51 @@ def test_a_control_that_would_do_nothing_is_refused(name: str) -> None:
         METHODS["self_distillation"].config({"refine_source": "fresh"})
 
 
+@pytest.mark.parametrize(
+    ("name", "settings", "said"),
+    [
+        ("self_distillation", {"num_refinement_steps": 2}, "real future"),
+        ("nlql", {"refine_source": "replayed"}, "all candidates would be the played action"),
+        ("ppo", {"temperature": 0.7}, "temperature = 0.7"),
+        ("grpo", {"temperature": 0}, "temperature = 0"),
+        ("rft", {"lr": -1e-4}, "train.lr must be above 0, got -0.0001"),
+        ("rft", {"lr": "nan"}, "train.lr must be float"),
+        ("rft", {"max_grad_norm": -1}, "train.max_grad_norm must be above 0, got -1"),
+        ("rft", {"temperature": -1}, "train.temperature must be at least 0"),
+        ("rft", {"max_turn_length": 0}, "train.max_turn_length must be at least 1"),
+        ("ppo", {"num_epochs": 0}, "train.num_epochs must be at least 1"),
+        ("ppo", {"gae_lambda": -1}, "train.gae_lambda must be at least 0 and at most 1, got -1"),
+        ("grpo", {"clip_ratio": 0}, "train.clip_ratio must be above 0"),
+        ("sac", {"gamma": 5}, "train.gamma must be at least 0 and at most 1, got 5"),
+        ("nlac", {"replay_capacity": 0}, "train.replay_capacity must be at least 1"),
+        ("nlac", {"ema_tau": 0}, "train.ema_tau must be above 0 and at most 1, got 0"),
+        ("nlac", {"probes": -1}, "train.probes must be at least 0"),
+        ("nlac", {"budget": "steps=²"}, "is not understood"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(name: str, settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(NlacBenchError, match=re.escape(said)):
+        METHODS[name].config(settings)
+
+
+@pytest.mark.parametrize("name", ["ppo", "sac"])
+def test_a_turn_that_did_not_fit_was_never_played(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The context was full: the environment heard nothing, and the state left is the one before."""
+    algorithm: Any = make(name)
+    whole, full = episode("t", [0.0], cut=True), episode("t", [0.0, 0.0], cut=True)
+    full.turns[-1] = replace(
+        full.turns[-1], text="", finish="context_overflow", output_ids=[], observation=""
+    )
+    if name == "sac":
+        one, other = (algorithm.transitions(e) for e in (whole, full))
+        assert len(one) == len(other) == 1 and one[0].next_state == other[0].next_state
+        return
+    assert algorithm.left_in(whole, 7) == algorithm.left_in(full, 7)
+    assert [s is None for s in algorithm.turns([full])[0]] == [False, True] and algorithm.too_long == 0
+
+
 def test_ppo_whitens_over_the_whole_iteration() -> None:
-    found = make("ppo").advantages([episode("a", [1.0]), episode("b", [0.0, 0.0, 1.0])])
+    found = make("ppo").advantages([episode("a", [1.0]), episode("b", [0.0, 0.0, 0.0])])
     own = torch.tensor([a for s in found for a, m in zip(s.advantages, s.loss_mask, strict=True) if m])
     assert own.mean() == pytest.approx(0, abs=1e-5) and own.std(unbiased=False) == pytest.approx(1, abs=1e-4)
 
@@ -158,6 +202,10 @@ def test_grpo_compares_within_a_task_and_spends_nothing_on_equal_returns(
     assert [round(s.advantages[-1], 4) for s in seen if s.advantages] == [0.7071, -0.7071, -0.7071]
     assert metrics["gradient_steps"] == 0 and metrics["informative"] == pytest.approx(0.4)
     assert metrics["mean_return"] == pytest.approx(0.8)
+    seen.clear()
+    metrics = grpo.learn([episode("a", [x]) for x in (0.0, 0.5, 1.0)], None)
+    assert [round(s.advantages[-1], 4) for s in seen if s.advantages] == [-1, 0, 1]
+    assert metrics["informative"] == 1, "the middle one counts among its group's tokens"
 
 
 def test_grpo_refuses_a_group_of_one() -> None:

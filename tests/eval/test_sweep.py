@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ from typer.testing import CliRunner
 
 from nlac_bench.cli import app
 from nlac_bench.eval import sweep as sweeps
-from nlac_bench.eval import sweep_report
+from nlac_bench.eval import sweep_rows
 from nlac_bench.eval.config import ConfigError
 from nlac_bench.eval.sweep import Cell, Sweep
+from nlac_bench.eval.sweep_file import check_sweep, read_sweep
 from nlac_bench.eval.sweep_play import Job
-from nlac_bench.eval.sweep_report import Difference
 from nlac_bench.eval.sweep_results import Played, Results
+from nlac_bench.eval.sweep_rows import Difference
 
 SPEC = """
 methods = ["rft"]
@@ -77,15 +79,71 @@ def test_every_method_is_tuned_alike_and_takes_the_best_validation(
         ("methods = [", "cannot be read as TOML"),
         ("methods = ['nlac']", "give `methods"),
         ("methods = ['dqn']\n[seeds]\na = [0]", "unknown method 'dqn'"),
-        ("methods = ['nlac']\nseed = 1\n[seeds]\na = [0]", "unknown entry 'seed'"),
+        ("methods = ['nlac']\nseed = 1\n[seeds]\na = [0]", "entry 'seed' is unknown"),
         ("methods = ['nlac']\n[seeds]\na = [0]\n[transfer]\nb = 'c'", "is from 'c'"),
-        ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nlrs = [1]", "has no 'lrs'"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nlrs = [1]", "'lrs' is unknown"),
         ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nlr = [1e-3]\nseed = 0", "also a seed of a"),
+        ("methods = 3", "methods must be a list of texts, got 3"),
+        ("methods = [['nlac']]", "methods must be a list of texts"),
+        ("methods = ['nlac', 'nlac']\n[seeds]\na = [0]", "methods has 'nlac' twice"),
+        ("methods = ['nlac']\nseeds = [0, 1]", "seeds must be a table"),
+        ("methods = ['nlac']\n[seeds]\na = 0", "seeds.a must be a list of numbers, got 0"),
+        ("methods = ['nlac']\n[seeds]\na = '012'", "seeds.a must be a list of numbers, got '012'"),
+        ("methods = ['nlac']\n[seeds]\na = [0.5]", "seeds.a must be a list of numbers"),
+        ("methods = ['nlac']\n[seeds]\na = [true]", "seeds.a must be a list of numbers"),
+        ("methods = ['nlac']\n[seeds]\na = [1, 1]", "seeds.a has 1 twice"),
+        ("methods = ['nlac']\n[seeds]\na = [-1]", "from 0 on"),
+        ("methods = ['nlac']\n[seeds]\na = []", "one or more"),
+        ("methods = ['nlac']\n[seeds]\n'../../x' = [0]", "cannot be the name of a folder"),
+        ("methods = ['nlac']\n[seeds]\ntuning = [0]", "cannot be the name of a folder"),
+        ("methods = ['nlac']\ntransfer = 'b'\n[seeds]\na = [0]", "transfer must be a table"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[transfer]\nb = ['a']", "not trained on"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[transfer]\na = 'a'", "same folder"),
+        ("methods = ['nlac']\ntrain = 3\n[seeds]\na = [0]", "train must be a table"),
+        (
+            "methods = ['nlac']\n[seeds]\na = [0]\n[methods_train]\nrft = 3",
+            "methods_train.rft must be a table",
+        ),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[run]\nseed = 1", "run.seed: the sweep itself"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nlr = 1e-4", "tuning.lr must be a list"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nlr = ['abc']", "tuning.lr must be a list"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nlr = [1e-4, 1.0000001e-4]", "same in six digits"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nseed = 'x'", "tuning.seed must be a list of num"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nbudget = 3", "tuning.budget must be text"),
     ],
 )
 def test_what_cannot_be_planned_is_named(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
-        Sweep.read(spec(tmp_path, text))
+        read_sweep(spec(tmp_path, text))
+
+
+GOOD = "methods = ['nlac', 'rft']\n[seeds]\ntau_retail = [0]\n[run]\nmodel = 'tiny'\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (GOOD.replace("tau_retail", "tau_reta"), "no environment is called 'tau_reta'"),
+        (GOOD + "[transfer]\nnowhere = 'tau_retail'", "no environment is called 'nowhere'"),
+        (GOOD + "[tuning]\nlr = [1e-4]\nenv = 'nowhere'", "no environment is called 'nowhere'"),
+        (GOOD + "[tuning]\nlr = [1e-4]\nbudget = 'lots'", "budget 'lots' is not understood"),
+        (GOOD + "[tuning]\nlr = [1e-4, -1e-4]", "train.lr must be above 0, got -0.0001"),
+        (GOOD + "[train]\nlearning_rate = 1", "nlac: unknown training setting 'learning_rate'"),
+        (GOOD + "[methods_train.rft]\nmicro_rows = 0", "rft: train.micro_rows must be at least 1"),
+        (GOOD + "colour = 'red'", "unknown setting 'colour'"),
+        (GOOD + "limit = 0", "limit must be at least 1"),
+    ],
+)
+def test_what_could_not_begin_is_named_before_anything_is_played(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    out = tmp_path / "out"
+    result = CliRunner().invoke(
+        app, ["sweep", str(spec(tmp_path, text)), "--out", str(out), "--against", "rft"]
+    )
+    assert isinstance(result.exception, ConfigError) and said in str(result.exception)
+    assert not out.exists()
+    check_sweep(read_sweep(spec(tmp_path, GOOD)))
 
 
 def test_a_run_that_was_begun_with_other_settings_is_not_taken_for_one_of_the_sweep(tmp_path: Path) -> None:
@@ -99,29 +157,58 @@ def test_a_run_that_was_begun_with_other_settings_is_not_taken_for_one_of_the_sw
         Job("run", job.folder, {"train": {"budget": "steps=8"}}).check()
 
 
+def test_a_sweep_that_was_moved_goes_on(tmp_path: Path) -> None:
+    before, after = (
+        Job("run", tmp_path / place / "rft-0", {"seed": 0}, {"base": f"{place}/base-0"}) for place in "ab"
+    )
+    before.command()
+    assert json.loads(before.written.read_text()) == {"seed": 0, "base": "a/base-0"}
+    before.folder.mkdir()
+    (before.folder / "manifest.json").write_text("{}")
+    (tmp_path / "a").rename(tmp_path / "b")
+    after.check()
+    assert after.command() == ["resume", str(after.folder)]
+
+
 def played(measured: Any, validations: list[tuple[int, float]]) -> Played:
     rows = tuple({"gradient_steps_total": n, "success": s, "best": s > 0.5} for n, s in validations)
     return Played(measured, rows, {})
 
 
+def test_differences_are_over_common_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[Any, Any]] = []
+
+    def compare(a: Any, b: Any, tasks: str) -> Any:
+        seen.append((a, b))
+        return SimpleNamespace(
+            difference=0.1, interval=None, p_value=0.5, verdict="A better", detectable=None
+        )
+
+    monkeypatch.setattr(sweep_rows, "compare", compare)
+    a: Any = {0: "a-0", 1: "a-1"}
+    assert sweep_rows.difference(a, {1: "b-1"}).mean == 0.1  # type: ignore[dict-item]
+    assert seen == [("a-1", "b-1")]
+    assert sweep_rows.difference(a, {2: "b-2"}).verdict == "not measured"  # type: ignore[dict-item]
+
+
 def test_steps_to_anothers_best_validation() -> None:
     leader = {0: played(None, [(0, 0.3), (10, 0.6), (20, 0.9)]), 1: played(None, [(0, 0.3), (12, 0.7)])}
     other = {0: played(None, [(0, 0.3), (40, 0.5)]), 1: played(None, [(0, 0.3), (40, 0.7)])}
-    assert sweep_report._steps_to_best(leader, other) == 11
+    assert sweep_rows._steps_to_best(leader, other) == 11
     assert leader[0].chosen_step == 20
-    assert sweep_report._steps_to_best(other, leader) is None, "one seed of two never reaches 0.9"
-    assert sweep_report._steps_to_best(leader, {2: other[0]}) is None, "no common seed"
+    assert sweep_rows._steps_to_best(other, leader) is None, "one seed of two never reaches 0.9"
+    assert sweep_rows._steps_to_best(leader, {2: other[0]}) is None, "no common seed"
 
 
 def test_verdicts_are_those_of_the_corrected_p_values(monkeypatch: pytest.MonkeyPatch) -> None:
     chances = {"ppo": 0.03, "rft": 0.04, "sac": 0.0001}
     planned = Sweep(("nlac", *chances), {"a": (0,)})
     monkeypatch.setattr(
-        sweep_report, "difference",
+        sweep_rows, "difference",
         lambda a, b: Difference(0.1, 0.01, 0.2, chances[b[0]], "A better"),
     )  # fmt: skip
     results = Results({("a", m): {0: played(m, [])} for m in planned.methods}, {"a": {}})
-    found = sweep_report.pairs(planned, results, "a", "nlac")
+    found = sweep_rows.pairs(planned, results, "a", "nlac")
     assert {m: d.verdict for m, (d, _) in found.items()} == {
         "ppo": "not distinguishable", "rft": "not distinguishable", "sac": "A better",
     }  # fmt: skip
@@ -139,6 +226,8 @@ def test_a_sweep_runs_goes_on_and_compares(tmp_path: Path) -> None:
         ("tau_retail", "rft"), ("tau_airline", "rft"),
     ]  # fmt: skip
     for row in table["rows"]:
+        assert set(row["floors"]) == {"random", "constant"}
+        assert row["episodes"]["planned"] == row["episodes"]["scored"] == 4
         assert set(row["seeds"]) == set(row["base"]) == {"3"}
         assert row["cost"]["environment steps"] >= 20
         alone = table["runs"][row["env"]]["rft-3"]

@@ -1,4 +1,4 @@
-"""Every loss, advantage and target against a naive loop on ragged multi-turn data, and by hand."""
+"""Losses, advantages and targets by hand, and what must hold of them; see also ``test_losses_naive.py``."""
 
 import math
 
@@ -104,6 +104,14 @@ def test_whiten_over_all_ranks(seed: int) -> None:
     torch.testing.assert_close(part_BT, whole_BT[:2], rtol=0, atol=1e-6)
 
 
+def test_whiten_by_hand() -> None:
+    x_BT = torch.tensor([[1.0, 9.0], [3.0, 5.0]], dtype=torch.float64)
+    mask_BT = torch.tensor([[1.0, 0.0], [1.0, 1.0]], dtype=torch.float64)
+    # 1, 3, 5: mean 3, variance 8/3
+    expected_BT = torch.tensor([[-math.sqrt(1.5), 0.0], [0.0, math.sqrt(1.5)]], dtype=torch.float64)
+    torch.testing.assert_close(losses.whiten(x_BT, mask_BT, eps=0.0), expected_BT, **TOLERANCE)
+
+
 def test_group_advantages_by_hand() -> None:
     rewards_N = torch.tensor([1.0, 0.0, 1.0, 1.0, 7.0, 0.1, 0.1, 0.1], dtype=torch.float64)
     groups_N = torch.tensor([4, 4, 4, 4, 9, 2, 2, 2])
@@ -171,6 +179,9 @@ def test_kl_estimates_by_hand_and_in_the_mean() -> None:
         torch.testing.assert_close(losses.kl_estimate(logprobs_BT, ref_BT, kind).item(), expected)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="k4"):
         losses.kl_estimate(logprobs_BT, ref_BT, "k4")  # type: ignore[arg-type]
+    p_V, q_V = torch.tensor([[0.5, 0.5], [0.25, 0.75]], dtype=torch.float64)  # ½ ln 2 + ½ ln ⅔
+    divergence = losses.full_kl(p_V.log(), q_V.log()).item()
+    torch.testing.assert_close(divergence, 0.5 * math.log(4 / 3), **TOLERANCE)
     generator = torch.Generator().manual_seed(0)
     logits_V, ref_V = torch.randn(2, 7, generator=generator, dtype=torch.float64)
     p_V, q_V = logits_V.softmax(-1), ref_V.softmax(-1)
@@ -210,21 +221,21 @@ def test_selective_log_softmax_and_entropy() -> None:
 
 def test_sac_target_and_loss_by_hand() -> None:
     target_N = losses.sac_target(
-        rewards_N=torch.tensor([0.0, 1.0, 0.0]),
+        rewards_N=torch.tensor([0.0, 1.0, 0.0], dtype=torch.float64),
         terminated_N=torch.tensor([False, True, False]),
-        next_q1_N=torch.tensor([0.8, 5.0, 0.3]),
-        next_q2_N=torch.tensor([0.6, 5.0, 0.9]),
-        next_logprobs_N=torch.tensor([-2.0, -2.0, -1.0]),
+        next_q1_N=torch.tensor([0.8, 5.0, 0.3], dtype=torch.float64),
+        next_q2_N=torch.tensor([0.6, 5.0, 0.9], dtype=torch.float64),
+        next_logprobs_N=torch.tensor([-2.0, -2.0, -1.0], dtype=torch.float64),
         gamma=0.5,
         alpha=0.1,
     )
     # 0.5·(0.6 + 0.2); terminated: only r; 0.5·(0.3 + 0.1)
-    torch.testing.assert_close(target_N, torch.tensor([0.4, 1.0, 0.2]))
-    q_N = torch.tensor([0.0, 0.5, 0.2], requires_grad=True)
+    torch.testing.assert_close(target_N, torch.tensor([0.4, 1.0, 0.2], dtype=torch.float64), **TOLERANCE)
+    q_N = torch.tensor([0.0, 0.5, 0.2], dtype=torch.float64, requires_grad=True)
     loss_N = losses.twin_q_loss(q_N, q_N, target_N)
-    torch.testing.assert_close(loss_N, torch.tensor([0.16, 0.25, 0.0]))
+    torch.testing.assert_close(loss_N, torch.tensor([0.16, 0.25, 0.0], dtype=torch.float64), **TOLERANCE)
     loss_N.sum().backward()
-    torch.testing.assert_close(q_N.grad, 2 * (q_N.detach() - target_N))
+    torch.testing.assert_close(q_N.grad, 2 * (q_N.detach() - target_N), **TOLERANCE)
 
 
 MODES: list[losses.Aggregation] = ["token_mean", "sequence_mean_token_sum", "sequence_mean_token_mean"]

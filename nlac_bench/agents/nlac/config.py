@@ -43,16 +43,12 @@ class NlacConfig(TrainConfig):
 
     def __post_init__(self) -> None:
         TrainConfig.__post_init__(self)
-        if self.num_nlq_samples < 1:
-            raise NlacBenchError(f"train.num_nlq_samples must be at least 1, got {self.num_nlq_samples}")
-        if self.num_refinement_steps < 0:
-            raise NlacBenchError(
-                f"train.num_refinement_steps must be at least 0, got {self.num_refinement_steps}"
-            )
-        if self.replay_ratio <= 0:
-            raise NlacBenchError(f"train.replay_ratio must be positive, got {self.replay_ratio}")
-        if not 0 < self.ema_tau <= 1:
-            raise NlacBenchError(f"train.ema_tau must be above 0 and at most 1, got {self.ema_tau}")
+        self.check(("num_nlq_samples", "replay_capacity"), least=1)
+        self.check(("num_refinement_steps", "critic_coef", "policy_coef", "probes"), least=0)
+        self.check(("priority_alpha", "improvement_temperature"), least=0)
+        self.check(("replay_ratio",), above=0)
+        self.check(("ema_tau",), above=0, most=1)
+        self.check(("priority_beta",), least=0, most=1)
 
 
 def refuse_shuffling(config: NlacConfig) -> None:

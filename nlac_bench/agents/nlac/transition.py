@@ -78,18 +78,19 @@ def first_state(env: str, observation: str, info: Mapping[str, Any]) -> State:
 
 
 def transitions(episode: Episode, env: str, info: Mapping[str, Any]) -> list[Transition]:
-    """The transitions of ``episode``, first to last.
+    """The transitions of ``episode``, first to last. A turn for which the context was full is none.
 
     Args:
         env: the environment's name.
         info: what ``reset`` told the agent (policy and tools; episodes do not repeat them).
     """
     state = first_state(env, episode.first_observation, info)
-    prompts = [turn.prompt_ids for turn in episode.turns]
+    turns = [turn for turn in episode.turns if turn.played]
+    prompts = [turn.prompt_ids for turn in turns]
     found = []
-    for step, turn in enumerate(episode.turns):
+    for step, turn in enumerate(turns):
         action = str(turn.info.get("full_text", turn.text))
-        last = step == len(episode.turns) - 1
+        last = step == len(turns) - 1
         ended = last and episode.terminated
         state = replace(state, prompt_ids=prompts[step])
         following = state.after(action, turn.observation, turn.info.get("action_kind", "message"))

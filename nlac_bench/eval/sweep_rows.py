@@ -1,0 +1,135 @@
+"""A sweep's methods side by side: what each gained over the base, and how the one in question compares."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
+
+import numpy as np
+
+from nlac_bench.eval.algorithms import compare_algorithms
+from nlac_bench.eval.compare import ALPHA, Measured, compare
+from nlac_bench.eval.curve import AXES
+from nlac_bench.eval.outcomes import Counts
+from nlac_bench.eval.significance import holm
+from nlac_bench.eval.sweep import Sweep
+from nlac_bench.eval.sweep_results import Played, Results
+from nlac_bench.eval.tables import number
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A − B with a 95 % interval: over seeds and tasks where each side has two seeds, else over tasks."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    p_value: float | None
+    verdict: str
+    detectable: float | None = None
+    """The smallest difference that would have been found four times in five."""
+
+    def to_text(self) -> str:
+        """``+0.050 [+0.005, +0.094]``."""
+        if self.low is None or self.high is None:
+            return number(self.mean, sign=True)
+        return f"{self.mean:+.3f} [{self.low:+.3f}, {self.high:+.3f}]"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method on one environment."""
+
+    method: str
+    env: str
+    seeds: dict[int, float]
+    gain: Difference
+    cost: dict[str, float]
+    """Mean over seeds, by the names of ``AXES``."""
+    chosen_steps: dict[int, int]
+    """Gradient steps of the checkpoint that each seed was tested with; 0 is the untrained model."""
+    versus: Difference | None
+    """The method that all are compared with, minus this one; the verdict is that after Holm's correction."""
+    p_holm: float | None
+    steps_to_best: float | None
+    """Gradient steps after which that method's validation was first as good as this one's best; mean over
+    common seeds, None where it never was in one of them."""
+
+    counts: Counts
+    """What became of the test episodes, over all seeds."""
+
+    @property
+    def success(self) -> float:
+        """Mean over seeds."""
+        return float(np.mean(list(self.seeds.values())))
+
+
+def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[Row]:
+    """Every method that is finished on ``env``, best first."""
+    compared, leader = pairs(sweep, results, env, against), results.of(env, against)
+    found = []
+    bases = results.bases[env]
+    for method in sweep.methods:
+        runs = results.of(env, method)
+        if not runs:
+            continue
+        versus, p_holm = compared.get(method, (None, None))
+        found.append(
+            Row(
+                method,
+                env,
+                seeds={seed: mean_success(run.measured) for seed, run in runs.items()},
+                gain=difference({seed: run.measured for seed, run in runs.items()}, bases),
+                cost={k: float(np.mean([r.cost[k] for r in runs.values()])) for k in AXES.values()},
+                chosen_steps={seed: run.chosen_step for seed, run in runs.items()},
+                versus=versus,
+                p_holm=p_holm,
+                counts=total([run.measured for run in runs.values()]),
+                steps_to_best=None if method == against else _steps_to_best(leader, runs),
+            )
+        )
+    return sorted(found, key=lambda row: -row.success)
+
+
+def mean_success(run: Measured) -> float:
+    """Mean over tasks."""
+    return float(np.nanmean(run.outcomes.task_means("success")))
+
+
+def total(runs: Sequence[Measured]) -> Counts:
+    """The episodes of all ``runs``."""
+    columns = zip(*(astuple(run.outcomes.counts) for run in runs), strict=True)
+    return Counts(*map(sum, columns))
+
+
+def _steps_to_best(leader: Mapping[int, Played], others: Mapping[int, Played]) -> float | None:
+    steps = [leader[seed].steps_to(others[seed].best) for seed in leader if seed in others]
+    known = [step for step in steps if step is not None]
+    return float(np.mean(known)) if known and len(known) == len(steps) else None
+
+
+def difference(a: Mapping[int, Measured], b: Mapping[int, Measured]) -> Difference:
+    """How much better ``a``'s runs are than ``b``'s, by seed; over the seeds that both have."""
+    common = [seed for seed in a if seed in b]
+    if not common:
+        return Difference(float("nan"), None, None, None, "not measured")
+    if len(common) > 1:
+        many = compare_algorithms([a[s] for s in common], [b[s] for s in common], tasks="common")
+        low, high = many.interval.low, many.interval.high
+        return Difference(many.difference, low, high, many.p_value, many.verdict, many.detectable)
+    one = compare(a[common[0]], b[common[0]], tasks="common")
+    bounds = (None, None) if one.interval is None else (one.interval.low, one.interval.high)
+    return Difference(one.difference, *bounds, one.p_value, one.verdict, one.detectable)
+
+
+def pairs(sweep: Sweep, results: Results, env: str, against: str) -> dict[str, tuple[Difference, float]]:
+    """``against`` minus each other method on ``env``; p-values and verdicts after Holm's correction."""
+    runs = {m: {s: run.measured for s, run in results.of(env, m).items()} for m in sweep.methods}
+    leader = runs.pop(against)
+    if not leader:
+        return {}
+    found = {method: difference(leader, other) for method, other in runs.items() if other}
+    adjusted = holm([float("nan") if d.p_value is None else d.p_value for d in found.values()])
+    held = (
+        d if p < ALPHA else replace(d, verdict="not distinguishable")
+        for d, p in zip(found.values(), adjusted, strict=True)
+    )
+    return dict(zip(found, zip(held, adjusted, strict=True), strict=True))
