@@ -15,9 +15,11 @@ from nlac_bench.types import Episode
 
 @dataclass(frozen=True, kw_only=True)
 class RftConfig(TrainConfig):
-    """Nothing of its own: the share of accepted episodes is the algorithm's whole behaviour. On line, with one
-    improve step for each grow step (ReST); Yuan et al. sample 100 answers of each task from one model and train
-    three epochs on what is right."""
+    """Nothing of its own: the share of accepted episodes is the algorithm's whole behaviour.
+
+    On line, with one improve step for each grow step (ReST); Yuan et al. sample 100 answers of each task from
+    one model and train three epochs on what is right.
+    """
 
 
 class RFT(OnPolicy[RftConfig]):
