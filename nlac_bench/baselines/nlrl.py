@@ -27,8 +27,8 @@ MEMORY = 3
 class NlrlConfig(NlacConfig):
     """NLAC's settings, of which those of backup, evaluator and refiner have no meaning here.
 
-    The paper's figures (512 games an iteration, ≤ 5 trajectories a sum, 10 candidates at temperature 0.7, 2
-    epochs, an aggregator of 70 billion parameters beside learners of 8) are scaled down, and one model has all
+    The paper's figures (512 games an iteration, ≤ 5 trajectories a sum, 10 candidates at temperature 0.7, two
+    epochs, an aggregator of 70 billion parameters beside learners of 8) are scaled down; one model has all
     roles.
 
     Args:

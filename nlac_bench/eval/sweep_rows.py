@@ -113,11 +113,13 @@ def difference(a: Mapping[int, Measured], b: Mapping[int, Measured]) -> Differen
         return Difference(float("nan"), None, None, None, "not measured")
     if len(common) > 1:
         many = compare_algorithms([a[s] for s in common], [b[s] for s in common], tasks="common")
-        low, high = many.interval.low, many.interval.high
-        return Difference(many.difference, low, high, many.p_value, many.verdict, many.detectable)
+        interval = many.interval
+        return Difference(
+            many.difference, interval.low, interval.high, many.p_value, many.verdict, many.detectable
+        )
     one = compare(a[common[0]], b[common[0]], tasks="common")
-    bounds = (None, None) if one.interval is None else (one.interval.low, one.interval.high)
-    return Difference(one.difference, *bounds, one.p_value, one.verdict, one.detectable)
+    low, high = (None, None) if one.interval is None else (one.interval.low, one.interval.high)
+    return Difference(one.difference, low, high, one.p_value, one.verdict, one.detectable)
 
 
 def pairs(sweep: Sweep, results: Results, env: str, against: str) -> dict[str, tuple[Difference, float]]:

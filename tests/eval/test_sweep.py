@@ -146,6 +146,17 @@ def test_what_could_not_begin_is_named_before_anything_is_played(
     check_sweep(read_sweep(spec(tmp_path, GOOD)))
 
 
+def test_a_report_of_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = ["sweep", str(spec(tmp_path, GOOD)), "--out", str(out), "--report-only"]
+    result = CliRunner().invoke(app, command)
+    assert isinstance(result.exception, ConfigError) and "no such folder" in str(result.exception)
+    out.mkdir()
+    result = CliRunner().invoke(app, [*command, "--json"])
+    assert result.exit_code == 3 and json.loads(result.stdout)["complete"] is False
+    assert json.loads((out / "comparison.json").read_text())["rows"] == []
+
+
 def test_a_run_that_was_begun_with_other_settings_is_not_taken_for_one_of_the_sweep(tmp_path: Path) -> None:
     job = Job("run", tmp_path / "nlac-lr0.0001", {"train": {"budget": "steps=4"}})
     job.command()
