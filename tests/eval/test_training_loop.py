@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nlac_bench.errors import EnvInfraError, NlacBenchError
-from nlac_bench.eval.training import Training
+from nlac_bench.eval.training import MAX_IDLE, Training
 from nlac_bench.rollout.driver import EpisodeSpec, Failure
 from nlac_bench.rollout.limits import Limits
 from nlac_bench.train.config import Budget, TrainConfig
@@ -96,3 +96,18 @@ def test_a_new_best_is_known_to_the_checkpoint_that_a_resume_goes_back_to(
     monkeypatch.setattr(training, "save", lambda: done.append(training.progress.gradient_steps))
     asyncio.run(training.run())
     assert done == [1, 3, 4], "after 0.5, after 0.6 and at the end"
+
+
+@pytest.mark.parametrize("budget", ["steps=4", "env_steps=200", "tokens=200"])
+def test_only_a_budget_of_steps_cannot_be_spent_without_learning(tmp_path: Path, budget: str) -> None:
+    training = bare_training(tmp_path, list("abcdefgh"))
+    training.budget = Budget.parse(budget)
+    training.engine.generated_tokens = lambda: training.progress.iteration  # type: ignore[method-assign]
+    for _ in range(MAX_IDLE - 1):
+        training.count([], {"gradient_steps": 0.0}, 0.1)
+    if training.budget.unit == "steps":
+        with pytest.raises(NlacBenchError, match="taught nothing"):
+            training.count([], {"gradient_steps": 0.0}, 0.1)
+    else:
+        training.count([], {"gradient_steps": 0.0}, 0.1)
+        assert training.progress.idle == MAX_IDLE
