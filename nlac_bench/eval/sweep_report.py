@@ -108,7 +108,7 @@ def _cost_table(here: Sequence[Row], against: str) -> tuple[list[str], list[list
     ]
     lines = []
     for row in here:
-        steps = number(row.steps_to_best, digits=0) if row.method != against else ""
+        steps = " ".join("–" if step is None else str(step) for step in row.steps_to_best.values())
         chosen = " ".join(map(str, row.chosen_steps.values()))
         lines.append([row.method, *(f"{row.cost[label]:,.0f}" for label in AXES.values()), chosen, steps])
     return header, lines

@@ -49,9 +49,9 @@ class Row:
     versus: Difference | None
     """The method that all are compared with, minus this one; the verdict is that after Holm's correction."""
     p_holm: float | None
-    steps_to_best: float | None
-    """Gradient steps after which that method's validation was first as good as this one's best; mean over
-    common seeds, None where it never was in one of them."""
+    steps_to_best: dict[int, int | None]
+    """Gradient steps after which that method's validation was first as good as this one's best, by common
+    seeds; None where it never was."""
 
     counts: Counts
     """What became of the test episodes, over all seeds."""
@@ -83,7 +83,7 @@ def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[Row]:
                 versus=versus,
                 p_holm=p_holm,
                 counts=total([run.measured for run in runs.values()]),
-                steps_to_best=None if method == against else _steps_to_best(leader, runs),
+                steps_to_best={} if method == against else _steps_to_best(leader, runs),
             )
         )
     return sorted(found, key=lambda row: -row.success)
@@ -100,10 +100,8 @@ def total(runs: Sequence[Measured]) -> Counts:
     return Counts(*map(sum, columns))
 
 
-def _steps_to_best(leader: Mapping[int, Played], others: Mapping[int, Played]) -> float | None:
-    steps = [leader[seed].steps_to(others[seed].best) for seed in leader if seed in others]
-    known = [step for step in steps if step is not None]
-    return float(np.mean(known)) if known and len(known) == len(steps) else None
+def _steps_to_best(leader: Mapping[int, Played], others: Mapping[int, Played]) -> dict[int, int | None]:
+    return {seed: leader[seed].steps_to(other.best) for seed, other in others.items() if seed in leader}
 
 
 def difference(a: Mapping[int, Measured], b: Mapping[int, Measured]) -> Difference:

@@ -25,11 +25,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
-def number(value: float | None, *, sign: bool = False, digits: int = 3) -> str:
-    """``digits`` decimals, or a dash for None."""
+def number(value: float | None, *, sign: bool = False) -> str:
+    """Three decimals, or a dash for None."""
     if value is None:
         return "–"
-    return f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
+    return f"{value:+.3f}" if sign else f"{value:.3f}"
 
 
 def bracket(interval: Interval | None, *, sign: bool = False) -> str:
