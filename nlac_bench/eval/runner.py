@@ -91,7 +91,7 @@ def prepare(config: RunConfig) -> Prepared:
     planned = outline(config)
     sampling = Sampling(temperature=config.temperature, max_tokens=config.max_tokens)
     context = AgentContext(
-        engine=policy_engine(config),
+        engine=None if config.agent in FLOORS else policy_engine(config),
         sampling=sampling,
         make_train_env=planned.make_training_env,
     )

@@ -120,14 +120,16 @@ def _play(jobs: Sequence[Job], at_once: int, say: Say) -> None:
 
 
 def _floors(sweep: Sweep, out: Path) -> Iterator[Job]:
-    """What plays without a model, once for every environment; constant where it names what to try."""
-    run = {name: value for name, value in sweep.run.items() if name not in ("model", "engine", "base_url")}
+    """What plays without a model, once for every environment; constant where it names what to try.
+
+    Their settings name the model all the same: what is played by default may depend on it.
+    """
     for env, seeds in sweep.seeds_by_env().items():
         raw = outline(RunConfig.from_mapping(sweep.base(env), "[run]")).make_env().unwrapped
         if not isinstance(raw, TextEnv):
             continue
         for name in FLOORS if raw.constant_actions() else FLOORS[:1]:
-            settings = {**run, "env": env, "agent": name, "seed": seeds[0]}
+            settings = {**sweep.base(env), "agent": name, "seed": seeds[0]}
             yield Job("eval", floor_folder(out, env, name), settings)
 
 

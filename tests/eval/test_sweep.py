@@ -14,6 +14,7 @@ from nlac_bench.cli import app
 from nlac_bench.eval import sweep as sweeps
 from nlac_bench.eval import sweep_rows
 from nlac_bench.eval.config import ConfigError
+from nlac_bench.eval.rundir import RunFolder
 from nlac_bench.eval.sweep import Cell, Sweep
 from nlac_bench.eval.sweep_file import check_sweep, read_sweep
 from nlac_bench.eval.sweep_play import Job
@@ -238,6 +239,10 @@ def test_a_sweep_runs_goes_on_and_compares(tmp_path: Path) -> None:
     ]  # fmt: skip
     for row in table["rows"]:
         assert set(row["floors"]) == {"random", "constant"}
+        own, floor = (
+            RunFolder.open(out / row["env"] / name).conditions for name in ("rft-3", "floor-random")
+        )
+        assert own == floor, "floors play what the methods play"
         assert row["episodes"]["planned"] == row["episodes"]["scored"] == 4
         assert set(row["seeds"]) == set(row["base"]) == {"3"}
         assert row["cost"]["environment steps"] >= 20
