@@ -13,7 +13,7 @@ from torch import Tensor
 
 from nlac_bench.agents.nlac.agent import NlacAgent
 from nlac_bench.agents.nlac.roles import RolePrompts
-from nlac_bench.agents.nlac.transition import first_state
+from nlac_bench.agents.nlac.transition import first_state, walk
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.chat_template import ChatFormat
@@ -123,9 +123,8 @@ class OnPolicy(ABC, Generic[C]):
         """The prompt of the state that a cut episode was left in, with one token more: the value at that
         token is the state's."""
         state = first_state(self._env, episode.first_observation, self._info)
-        for turn in (turn for turn in episode.turns if turn.played):
-            said = str(turn.info.get("full_text", turn.text))
-            state = state.after(said, turn.observation, str(turn.info.get("action_kind", "message")))
+        for _, _, following in walk(episode, self._env, self._info):
+            state = following
         request = SampleRequest(messages=self.prompts.policy(state).messages)
         ids = self._format.prompt_ids(request)
         if len(ids) > self.config.max_prompt_length:

@@ -35,10 +35,10 @@ def sweep(
     planned = read_sweep(config)
     if against not in planned.methods:
         raise ConfigError(f"--against {against}: not among the methods {', '.join(planned.methods)}")
-    if report_only and not out.is_dir():
-        raise ConfigError(f"--out {out}: there is no such folder to report of; play the sweep first")
     if not report_only:
         play(planned, out, jobs, lambda line: errors.print(escape(line), soft_wrap=True))
+    elif not out.is_dir():
+        raise ConfigError(f"--out {out}: there is no such folder to report of; play the sweep first")
     from nlac_bench.eval.sweep_report import write  # matplotlib takes a second
 
     path = write(planned, out, against)

@@ -23,7 +23,7 @@ from nlac_bench.eval.compare import (
 )
 from nlac_bench.eval.distributions import normal_quantile, t_cdf, t_quantile
 from nlac_bench.eval.intervals import Floats, Interval
-from nlac_bench.eval.outcomes import Counts
+from nlac_bench.eval.outcomes import COUNTED, Counts
 from nlac_bench.eval.power import POWER
 from nlac_bench.eval.tables import bracket, number, p_text, render_table
 
@@ -86,21 +86,14 @@ class AlgorithmComparison:
     def to_text(self) -> str:
         """The same for people, every seed on its own line."""
         rows = [
-            [
-                f"{side} {name}",
-                number(mean),
-                str(c.planned),
-                str(c.scored),
-                str(c.infra_errors),
-                str(c.truncated),
-            ]
+            [f"{side} {name}", number(mean), *counts.cells()]
             for side, seeds in (("A", self.seeds_a), ("B", self.seeds_b))
-            for name, mean, c in seeds
+            for name, mean, counts in seeds
         ]
         few = min(len(self.seeds_a), len(self.seeds_b))
         lines = [
             f"A = {self.name_a} ({len(self.seeds_a)} seeds), B = {self.name_b} ({len(self.seeds_b)} seeds)",
-            render_table(["seed", self.metric, "planned", "scored", "infra", "truncated"], rows),
+            render_table(["seed", self.metric, *COUNTED], rows),
             f"A − B = {number(self.difference, sign=True)} {bracket(self.interval, sign=True)} "
             f"on {self.tasks} tasks, p = {p_text(self.p_value)} (t with {self.df:.1f} degrees of freedom)",
             f"verdict: {self.verdict}",

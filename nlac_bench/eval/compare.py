@@ -10,7 +10,7 @@ import numpy as np
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.eval.intervals import Floats, Interval, mean_interval, paired_interval, rate_interval
 from nlac_bench.eval.manifest import differences
-from nlac_bench.eval.outcomes import Counts, Outcomes, outcomes_of
+from nlac_bench.eval.outcomes import COUNTED, Counts, Outcomes, outcomes_of
 from nlac_bench.eval.power import POWER, detectable_difference
 from nlac_bench.eval.rundir import RunFolder
 from nlac_bench.eval.significance import holm, sign_flip_p
@@ -122,7 +122,7 @@ class Comparison:
 
     def to_text(self) -> str:
         """The same for people."""
-        header = ["", self.metric, "95 % interval", "trials", "planned", "scored", "infra", "truncated"]
+        header = ["", self.metric, "95 % interval", "trials", *COUNTED]
         lines = [f"A = {self.a.name}", f"B = {self.b.name}"]
         lines.append(render_table(header, [_side_cells("A", self.a), _side_cells("B", self.b)]))
         lines.append(
@@ -285,9 +285,7 @@ def _side(run: Measured, means: Floats, metric: Metric) -> Side:
 
 
 def _side_cells(label: str, side: Side) -> list[str]:
-    counts = side.counts
-    numbers = (side.trials, counts.planned, counts.scored, counts.infra_errors, counts.truncated)
-    return [label, number(side.mean), bracket(side.interval), *map(str, numbers)]
+    return [label, number(side.mean), bracket(side.interval), str(side.trials), *side.counts.cells()]
 
 
 def _notes(a: Measured, b: Measured) -> list[str]:

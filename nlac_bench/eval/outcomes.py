@@ -13,6 +13,9 @@ from nlac_bench.eval.jsonl import RunFolderError
 from nlac_bench.eval.rundir import RunFolder
 from nlac_bench.types import Episode, Usage
 
+COUNTED = ("planned", "scored", "infra", "truncated")
+"""What every table says of its episodes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Counts:
@@ -33,6 +36,10 @@ class Counts:
     def to_json(self) -> dict[str, int]:
         """As a plain dict."""
         return asdict(self)
+
+    def cells(self) -> list[str]:
+        """For a table, under ``COUNTED``."""
+        return [str(n) for n in (self.planned, self.scored, self.infra_errors, self.truncated)]
 
     def __str__(self) -> str:
         parts = [f"{self.planned} planned", f"{self.scored} scored", f"{self.infra_errors} infra errors"]

@@ -10,7 +10,6 @@ from nlac_bench.errors import NlacBenchError
 from nlac_bench.eval.config import ConfigError, RunConfig
 from nlac_bench.eval.runner import outline
 from nlac_bench.eval.sweep import TUNING, Cell, Sweep
-from nlac_bench.train.config import TrainConfig
 
 _TABLES = {"seeds", "run", "train", "methods_train", "transfer", "tuning"}
 _TUNING = {"lr", "seed", "env", "budget"}
@@ -40,19 +39,15 @@ def check_sweep(sweep: Sweep) -> None:
     for method in sweep.methods:
         for lr in sweep.learning_rates or (None,):
             cell = Cell(method, sweep.tuning_env, sweep.tuning_seed, lr)
-            _config_of(method, sweep.settings(cell, lr)["train"])
+            try:
+                METHODS[method].config(sweep.settings(cell, lr)["train"])
+            except NlacBenchError as error:
+                raise ConfigError(f"{method}: {error}") from error
     for env in (*sweep.seeds, *sweep.transfer, sweep.tuning_env):
         try:
             outline(RunConfig.from_mapping(sweep.base(env), "[run]"))
         except (NlacBenchError, ValueError) as error:
             raise ConfigError(f"{env}: {error}") from error
-
-
-def _config_of(method: str, settings: Mapping[str, Any]) -> TrainConfig:
-    try:
-        return METHODS[method].config(settings)
-    except NlacBenchError as error:
-        raise ConfigError(f"{method}: {error}") from error
 
 
 def _sweep(found: Mapping[str, Any]) -> Sweep:

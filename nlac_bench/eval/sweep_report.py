@@ -11,6 +11,7 @@ import numpy as np
 from nlac_bench.eval.base import BASE
 from nlac_bench.eval.compare import Measured
 from nlac_bench.eval.curve import AXES
+from nlac_bench.eval.outcomes import COUNTED
 from nlac_bench.eval.sweep import Sweep, best_validation, chosen_rates, done
 from nlac_bench.eval.sweep_curves import draw
 from nlac_bench.eval.sweep_results import Results
@@ -116,10 +117,7 @@ def _cost_table(here: Sequence[Row], against: str) -> tuple[list[str], list[list
 
 def _episode_table(here: Sequence[Row], bases: Sequence[Measured]) -> tuple[list[str], list[list[str]]]:
     counts = {row.method: row.counts for row in here} | ({BASE: total(bases)} if bases else {})
-    lines = [
-        [name, *map(str, (c.planned, c.scored, c.infra_errors, c.truncated))] for name, c in counts.items()
-    ]
-    return ["test episodes of all seeds", "planned", "scored", "infra", "truncated"], lines
+    return ["test episodes of all seeds", *COUNTED], [[name, *c.cells()] for name, c in counts.items()]
 
 
 def _notes(here: Sequence[Row]) -> list[str]:

@@ -67,6 +67,10 @@ class Results:
         """By seed; empty where nothing is finished."""
         return self.runs.get((env, method), {})
 
+    def measured(self, env: str, method: str) -> dict[int, Measured]:
+        """The tests alone, by seed."""
+        return {seed: run.measured for seed, run in self.of(env, method).items()}
+
 
 def _finished(paths: Mapping[K, Path]) -> dict[K, Measured]:
     return {key: Measured.read(path, path.name) for key, path in paths.items() if done(path)}

@@ -52,7 +52,6 @@ class Row:
     steps_to_best: dict[int, int | None]
     """Gradient steps after which that method's validation was first as good as this one's best, by common
     seeds; None where it never was."""
-
     counts: Counts
     """What became of the test episodes, over all seeds."""
 
@@ -66,9 +65,8 @@ def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[Row]:
     """Every method that is finished on ``env``, best first."""
     compared, leader = pairs(sweep, results, env, against), results.of(env, against)
     found = []
-    bases = results.bases[env]
     for method in sweep.methods:
-        runs = results.of(env, method)
+        runs, measured = results.of(env, method), results.measured(env, method)
         if not runs:
             continue
         versus, p_holm = compared.get(method, (None, None))
@@ -76,14 +74,14 @@ def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[Row]:
             Row(
                 method,
                 env,
-                seeds={seed: mean_success(run.measured) for seed, run in runs.items()},
-                gain=difference({seed: run.measured for seed, run in runs.items()}, bases),
+                seeds={seed: mean_success(run) for seed, run in measured.items()},
+                gain=difference(measured, results.bases[env]),
                 cost={k: float(np.mean([r.cost[k] for r in runs.values()])) for k in AXES.values()},
                 chosen_steps={seed: run.chosen_step for seed, run in runs.items()},
                 versus=versus,
                 p_holm=p_holm,
-                counts=total([run.measured for run in runs.values()]),
                 steps_to_best={} if method == against else _steps_to_best(leader, runs),
+                counts=total(list(measured.values())),
             )
         )
     return sorted(found, key=lambda row: -row.success)
@@ -122,7 +120,7 @@ def difference(a: Mapping[int, Measured], b: Mapping[int, Measured]) -> Differen
 
 def pairs(sweep: Sweep, results: Results, env: str, against: str) -> dict[str, tuple[Difference, float]]:
     """``against`` minus each other method on ``env``; p-values and verdicts after Holm's correction."""
-    runs = {m: {s: run.measured for s, run in results.of(env, m).items()} for m in sweep.methods}
+    runs = {method: results.measured(env, method) for method in sweep.methods}
     leader = runs.pop(against)
     if not leader:
         return {}

@@ -211,7 +211,7 @@ class Driver:
             self.spent.turns += 1
             self.spent.add(episode, turn.role, turn.usage)
             episode.turns.append(turn)
-            if turn.finish == "context_overflow":
+            if not turn.played:
                 _cut(episode, "context_overflow")
                 return
             observation, reward, terminated, truncated, info = await player.step(turn.text)

@@ -144,20 +144,17 @@ def test_settings_that_make_no_sense_are_refused(name: str, settings: dict[str, 
         METHODS[name].config(settings)
 
 
-@pytest.mark.parametrize("name", ["ppo", "sac"])
-def test_a_turn_that_did_not_fit_was_never_played(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_turn_that_did_not_fit_was_never_played() -> None:
     """The context was full: the environment heard nothing, and the state left is the one before."""
-    algorithm: Any = make(name)
+    ppo, sac = make("ppo"), make("sac")
     whole, full = episode("t", [0.0], cut=True), episode("t", [0.0, 0.0], cut=True)
     full.turns[-1] = replace(
         full.turns[-1], text="", finish="context_overflow", output_ids=[], observation=""
     )
-    if name == "sac":
-        one, other = (algorithm.transitions(e) for e in (whole, full))
-        assert len(one) == len(other) == 1 and one[0].next_state == other[0].next_state
-        return
-    assert algorithm.left_in(whole, 7) == algorithm.left_in(full, 7)
-    assert [s is None for s in algorithm.turns([full])[0]] == [False, True] and algorithm.too_long == 0
+    one, other = (sac.transitions(e) for e in (whole, full))
+    assert len(one) == len(other) == 1 and one[0].next_state == other[0].next_state
+    assert ppo.left_in(whole, 7) == ppo.left_in(full, 7)
+    assert [s is None for s in ppo.turns([full])[0]] == [False, True] and ppo.too_long == 0
 
 
 def test_ppo_whitens_over_the_whole_iteration() -> None:

@@ -44,8 +44,11 @@ class NlacConfig(TrainConfig):
     def __post_init__(self) -> None:
         TrainConfig.__post_init__(self)
         self.check(("num_nlq_samples", "replay_capacity"), least=1)
-        self.check(("num_refinement_steps", "critic_coef", "policy_coef", "probes"), least=0)
-        self.check(("priority_alpha", "improvement_temperature"), least=0)
+        self.check(
+            ("num_refinement_steps", "critic_coef", "policy_coef", "priority_alpha",
+             "improvement_temperature", "probes"),
+            least=0,
+        )  # fmt: skip
         self.check(("replay_ratio",), above=0)
         self.check(("ema_tau",), above=0, most=1)
         self.check(("priority_beta",), least=0, most=1)

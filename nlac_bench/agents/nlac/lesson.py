@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from nlac_bench.agents.nlac.roles import Critique, Prompt, RolePrompts
 from nlac_bench.agents.nlac.speaker import Action, Speaker
-from nlac_bench.agents.nlac.transition import Transition
+from nlac_bench.agents.nlac.transition import State, Transition
 from nlac_bench.rollout.chat_template import ChatFormat
 from nlac_bench.rollout.engine import SampleRequest
 from nlac_bench.train.batch import TokenSequence
@@ -70,16 +70,15 @@ class Encoder:
             return None
         state = lesson.transition.state
         prompt = self._prompts.policy(state)
-        ids = list(state.prompt_ids) if state.prompt_ids else self._prompt_ids(prompt)
-        return self._sequence(ids, self._answer_ids(prompt, lesson.proposed), 1.0, group)
+        answer = self._answer_ids(prompt, lesson.proposed)
+        return self._sequence(self._state_ids(state, prompt), answer, 1.0, group)
 
     def played(self, lesson: Lesson, group: int) -> TokenSequence | None:
         """(s, a) as it was played, token by token where the engine told them."""
         t = lesson.transition
         prompt = self._prompts.policy(t.state)
-        ids = list(t.state.prompt_ids) if t.state.prompt_ids else self._prompt_ids(prompt)
         answer = list(t.action_ids) if t.action_ids else self._text_ids(prompt, t.action)
-        return self._sequence(ids, answer, lesson.weight, group)
+        return self._sequence(self._state_ids(t.state, prompt), answer, lesson.weight, group)
 
     def _answer_ids(self, prompt: Prompt, action: Action) -> list[int]:
         sample = action.sample
@@ -97,6 +96,10 @@ class Encoder:
         tokenizer = self._format.tokenizer
         ids: Sequence[int] = tokenizer(self._written(prompt, text), add_special_tokens=False)["input_ids"]
         return [*ids, tokenizer.eos_token_id]
+
+    def _state_ids(self, state: State, prompt: Prompt) -> list[int]:
+        """The policy's prompt as it was seen, where that is known."""
+        return list(state.prompt_ids) if state.prompt_ids else self._prompt_ids(prompt)
 
     def _prompt_ids(self, prompt: Prompt) -> list[int]:
         return self._format.prompt_ids(SampleRequest(messages=prompt.messages))

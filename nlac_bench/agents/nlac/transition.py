@@ -1,10 +1,10 @@
 """States and transitions in words: what the critic reads and what the replay holds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nlac_bench.types import Episode, Message
+from nlac_bench.types import Episode, Message, Turn
 
 
 @dataclass(frozen=True)
@@ -77,30 +77,42 @@ def first_state(env: str, observation: str, info: Mapping[str, Any]) -> State:
     return State(env, str(info.get("policy", "")), tuple(info.get("tools", ())), (first,))
 
 
-def transitions(episode: Episode, env: str, info: Mapping[str, Any]) -> list[Transition]:
-    """The transitions of ``episode``, first to last. A turn for which the context was full is none.
+def walk(episode: Episode, env: str, info: Mapping[str, Any]) -> Iterator[tuple[State, Turn, State]]:
+    """Each turn of ``episode`` with the state before it and the state after it. A turn for which the context
+    was full was never played, and is left out.
 
     Args:
         env: the environment's name.
         info: what ``reset`` told the agent (policy and tools; episodes do not repeat them).
     """
     state = first_state(env, episode.first_observation, info)
-    turns = [turn for turn in episode.turns if turn.played]
-    prompts = [turn.prompt_ids for turn in turns]
+    for turn in episode.turns:
+        if turn.played:
+            state = replace(state, prompt_ids=turn.prompt_ids)
+            kind = str(turn.info.get("action_kind", "message"))
+            following = state.after(_said(turn), turn.observation, kind)
+            yield state, turn, following
+            state = following
+
+
+def _said(turn: Turn) -> str:
+    return str(turn.info.get("full_text", turn.text))
+
+
+def transitions(episode: Episode, env: str, info: Mapping[str, Any]) -> list[Transition]:
+    """The transitions of ``episode``, first to last; arguments are those of ``walk``."""
+    walked = list(walk(episode, env, info))
     found = []
-    for step, turn in enumerate(turns):
-        action = str(turn.info.get("full_text", turn.text))
-        last = step == len(turns) - 1
+    for step, (state, turn, following) in enumerate(walked):
+        last = step == len(walked) - 1
         ended = last and episode.terminated
-        state = replace(state, prompt_ids=prompts[step])
-        following = state.after(action, turn.observation, turn.info.get("action_kind", "message"))
-        following = replace(following, prompt_ids=None if last else prompts[step + 1])
+        reached = following if last else walked[step + 1][0]  # the same, with the prompt that it had
         found.append(
             Transition(
                 state=state,
-                action=action,
+                action=_said(turn),
                 reward=turn.reward,
-                next_state=None if ended else following,
+                next_state=None if ended else reached,
                 terminated=ended,
                 success=episode.success,
                 task_id=episode.task_id,
@@ -111,5 +123,4 @@ def transitions(episode: Episode, env: str, info: Mapping[str, Any]) -> list[Tra
                 last_words=turn.observation if ended else "",
             )
         )
-        state = following
     return found
