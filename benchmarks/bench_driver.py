@@ -14,7 +14,7 @@ from typing import Any
 from nlac_bench.agents.registry import AgentContext, make
 from nlac_bench.envs import registry
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
-from nlac_bench.rollout.engine import Sample, SampleRequest, Slot, WeightSource
+from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Slot, WeightSource
 from nlac_bench.rollout.limits import Limits
 from nlac_bench.types import Episode, Usage
 

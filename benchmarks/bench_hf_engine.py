@@ -15,8 +15,8 @@ import pytest
 import torch
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
-from nlac_bench.rollout.engine import SampleRequest, Sampling
-from nlac_bench.rollout.hf import HFEngine
+from nlac_bench.rollout.engines.engine import SampleRequest, Sampling
+from nlac_bench.rollout.engines.hf.engine import HFEngine
 from tests.rollout.tiny_model import tokenizer
 
 ROWS, ANSWER = 32, 48

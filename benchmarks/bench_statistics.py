@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlac_bench.eval.algorithms import hierarchical_error
-from nlac_bench.eval.compare import Measured, compare
-from nlac_bench.eval.outcomes import Counts, Outcomes
-from nlac_bench.eval.run_writer import RunWriter
-from nlac_bench.eval.seeds import Planned, plan_episodes
-from nlac_bench.eval.significance import sign_flip_p
-from nlac_bench.eval.summary import summarise, summary_of
+from nlac_bench.eval.runs.seeds import Planned, plan_episodes
+from nlac_bench.eval.runs.writer import RunWriter
+from nlac_bench.eval.statistics.compare import Measured, compare
+from nlac_bench.eval.statistics.compare_seeds import hierarchical_error
+from nlac_bench.eval.statistics.outcomes import Counts, Outcomes
+from nlac_bench.eval.statistics.significance import sign_flip_p
+from nlac_bench.eval.statistics.summary import summarise, summary_of
 from nlac_bench.types import Episode, Turn, Usage
 
 CONDITIONS, SUBJECT = {"env": "toy"}, {"agent": "dice"}

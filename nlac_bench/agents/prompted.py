@@ -14,7 +14,7 @@ from typing import Any, Literal
 from nlac_bench.agents import prompts
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.agent import Actor
-from nlac_bench.rollout.engine import Engine, Sample, SampleRequest, Sampling, Slot, derive_seed
+from nlac_bench.rollout.engines.engine import Engine, Sample, SampleRequest, Sampling, Slot, derive_seed
 from nlac_bench.types import Message, Turn
 
 _ACTION = re.compile(r"(?:^|\s)\*{0,2}Action:\*{0,2}\s*")

@@ -12,7 +12,7 @@ from nlac_bench.agents.tool_calling import ToolCallingAgent
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import NlacBenchError, UnknownIdError
 from nlac_bench.rollout.agent import Agent
-from nlac_bench.rollout.engine import Engine, Sampling
+from nlac_bench.rollout.engines.engine import Engine, Sampling
 
 PLUGIN_GROUP = "nlac_bench.agents"
 FLOORS = ("silent", "random", "constant", "transfer", "oracle")
@@ -59,8 +59,8 @@ def make(name: str, context: AgentContext) -> Agent:
     if name == "tool_calling":
         return ToolCallingAgent(context.required_engine(name), context.sampling)
     if name in TRAINED:
-        from nlac_bench.agents.nlac.agent import NlacAgent
-        from nlac_bench.agents.nlac.styles import prompts_for
+        from nlac_bench.agents.roles.policy_agent import NlacAgent
+        from nlac_bench.agents.roles.styles import prompts_for
 
         engine = context.required_engine(name)
         prompts = prompts_for(getattr(engine, "tokenizer", None))

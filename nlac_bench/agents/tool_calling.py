@@ -8,7 +8,7 @@ from nlac_bench.agents import prompts
 from nlac_bench.agents.prompted import Conversation, as_turn
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.agent import Actor
-from nlac_bench.rollout.engine import Engine, Sampling, Slot
+from nlac_bench.rollout.engines.engine import Engine, Sampling, Slot
 from nlac_bench.types import Turn
 
 

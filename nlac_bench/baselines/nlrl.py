@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from nlac_bench.agents.nlac.algorithm import NLAC, PROBE_TURNS
 from nlac_bench.agents.nlac.config import NlacConfig, refuse_shuffling
 from nlac_bench.agents.nlac.lesson import Lesson
-from nlac_bench.agents.nlac.playout import play_on, replayed
-from nlac_bench.agents.nlac.roles import ComparingPrompts
-from nlac_bench.agents.nlac.speaker import Speaker, decoded, whole
-from nlac_bench.agents.nlac.transition import State
+from nlac_bench.agents.roles.playout import play_on, replayed
+from nlac_bench.agents.roles.role_prompts import ComparingPrompts
+from nlac_bench.agents.roles.speaker import Speaker, decoded, whole
+from nlac_bench.agents.roles.transition import State
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.rollout.engine import derive_seed
+from nlac_bench.rollout.engines.engine import derive_seed
 from nlac_bench.train.outputs import Metrics
 from nlac_bench.types import Episode
 

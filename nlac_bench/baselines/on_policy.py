@@ -11,13 +11,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nlac_bench.agents.nlac.agent import NlacAgent
-from nlac_bench.agents.nlac.roles import RolePrompts
-from nlac_bench.agents.nlac.transition import first_state, walk
+from nlac_bench.agents.roles.policy_agent import NlacAgent
+from nlac_bench.agents.roles.role_prompts import RolePrompts
+from nlac_bench.agents.roles.transition import first_state, walk
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.rollout.chat_template import ChatFormat
-from nlac_bench.rollout.engine import Engine, SampleRequest, derive_seed
+from nlac_bench.rollout.engines.chat_template import ChatFormat
+from nlac_bench.rollout.engines.engine import Engine, SampleRequest, derive_seed
 from nlac_bench.train import losses
 from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
 from nlac_bench.train.config import TrainConfig

@@ -13,7 +13,7 @@ from torch import Tensor
 from nlac_bench.agents.nlac.algorithm import NLAC
 from nlac_bench.agents.nlac.config import NlacConfig, refuse_shuffling
 from nlac_bench.agents.nlac.lesson import Lesson
-from nlac_bench.agents.nlac.speaker import Action
+from nlac_bench.agents.roles.speaker import Action
 from nlac_bench.train import losses
 from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
 from nlac_bench.train.outputs import LossFn, Metrics, Outputs

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from nlac_bench.agents.nlac.algorithm import NLAC
 from nlac_bench.agents.nlac.config import NlacConfig
 from nlac_bench.agents.nlac.lesson import Lesson
-from nlac_bench.agents.nlac.transition import Transition
+from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.types import Episode
 

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 import typer
 
 from nlac_bench.cli.output import JsonFlag, console, escape, print_json, show
-from nlac_bench.eval.algorithms import compare_algorithms
-from nlac_bench.eval.compare import Measured, compare_all, comparison_table
-from nlac_bench.eval.compare import compare as compare_two
-from nlac_bench.eval.rundir import RunFolder
-from nlac_bench.eval.score import rescore
-from nlac_bench.eval.summary import summarise, summary_of
+from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.eval.statistics.compare import Measured, compare_all, comparison_table
+from nlac_bench.eval.statistics.compare import compare as compare_two
+from nlac_bench.eval.statistics.compare_seeds import compare_algorithms
+from nlac_bench.eval.statistics.score import rescore
+from nlac_bench.eval.statistics.summary import summarise, summary_of
 
 
 def score(

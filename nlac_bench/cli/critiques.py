@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from nlac_bench.agents.nlac.replay import Replay
-from nlac_bench.agents.nlac.transition import Transition
+from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.cli.output import JsonFlag, console, escape, print_json
 from nlac_bench.errors import DataError
 

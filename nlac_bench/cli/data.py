@@ -124,11 +124,11 @@ def verify(
         raise typer.BadParameter("--expected and --against are two different checks; pass one of them")
     report: Any
     if expected is not None:
-        from nlac_bench.envs.tau.verify import verify_expected
+        from nlac_bench.envs.tau.verification.recorded import verify_expected
 
         report = verify_expected(folder, expected)
     elif against == "installed":
-        from nlac_bench.envs.tau.against import verify_against_installed
+        from nlac_bench.envs.tau.verification.side_by_side import verify_against_installed
 
         report = verify_against_installed(folder)
     else:

@@ -10,9 +10,9 @@ import typer
 from nlac_bench.agents.floors import floor_agent
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
 from nlac_bench.envs import registry
-from nlac_bench.eval.tables import number, render_table
+from nlac_bench.eval.statistics.tables import number, render_table
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
-from nlac_bench.rollout.engine import derive_seed
+from nlac_bench.rollout.engines.engine import derive_seed
 
 AGENTS = ("oracle", "constant", "random", "silent")
 

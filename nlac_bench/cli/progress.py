@@ -9,9 +9,9 @@ import numpy as np
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from nlac_bench.cli.output import errors
-from nlac_bench.eval.config import RunConfig
-from nlac_bench.eval.distributions import Z95
-from nlac_bench.eval.intervals import wilson_bounds
+from nlac_bench.eval.runs.configuration import RunConfig
+from nlac_bench.eval.statistics.distributions import Z95
+from nlac_bench.eval.statistics.intervals import wilson_bounds
 from nlac_bench.rollout.driver import Failure
 from nlac_bench.train.config import Budget, TrainConfig
 from nlac_bench.types import Episode

@@ -11,14 +11,14 @@ import typer
 from nlac_bench.agents.registry import TRAINED
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, show
 from nlac_bench.cli.progress import RunProgress, TrainProgress
-from nlac_bench.eval import estimate
-from nlac_bench.eval.base import check_base
-from nlac_bench.eval.config import RunConfig, read_config
-from nlac_bench.eval.run_writer import RunWriter
-from nlac_bench.eval.rundir import RunFolder
-from nlac_bench.eval.runner import Prepared, play, prepare
-from nlac_bench.eval.summary import summarise
-from nlac_bench.eval.tiny_defaults import is_tiny, with_defaults
+from nlac_bench.eval.measure import estimate
+from nlac_bench.eval.measure.runner import Prepared, play, prepare
+from nlac_bench.eval.measure.tiny_defaults import is_tiny, with_defaults
+from nlac_bench.eval.runs.configuration import RunConfig, read_config
+from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.eval.runs.writer import RunWriter
+from nlac_bench.eval.statistics.summary import summarise
+from nlac_bench.eval.training.untrained import check_base
 
 _RUN = "What to measure"
 _WHO = "Who plays"
@@ -234,8 +234,8 @@ def _play(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
 
 
 def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> NoReturn:
-    from nlac_bench.eval.curve import draw  # torch and matplotlib take seconds to import
-    from nlac_bench.eval.train_run import train_and_test, trained
+    from nlac_bench.eval.training.curve import draw  # torch and matplotlib take seconds to import
+    from nlac_bench.eval.training.run import train_and_test, trained
 
     folder = writer.folder.path
     errors.print(f"training run; folder {escape(str(folder))}", soft_wrap=True)

@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
-from nlac_bench.eval.config import ConfigError
-from nlac_bench.eval.sweep_file import read_sweep
-from nlac_bench.eval.sweep_play import complete, play
+from nlac_bench.eval.runs.configuration import ConfigError
+from nlac_bench.eval.sweep.file import read_sweep
+from nlac_bench.eval.sweep.play import complete, play
 
 
 def sweep(
@@ -39,7 +39,7 @@ def sweep(
         play(planned, out, jobs, lambda line: errors.print(escape(line), soft_wrap=True))
     elif not out.is_dir():
         raise ConfigError(f"--out {out}: there is no such folder to report of; play the sweep first")
-    from nlac_bench.eval.sweep_report import write  # matplotlib takes a second
+    from nlac_bench.eval.sweep.report import write  # matplotlib takes a second
 
     path = write(planned, out, against)
     finished = complete(planned, out)

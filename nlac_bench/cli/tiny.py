@@ -11,9 +11,9 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.eval.distributions import Z95
-from nlac_bench.eval.intervals import wilson_bounds
-from nlac_bench.eval.tables import render_table
+from nlac_bench.eval.statistics.distributions import Z95
+from nlac_bench.eval.statistics.intervals import wilson_bounds
+from nlac_bench.eval.statistics.tables import render_table
 
 app = typer.Typer(no_args_is_help=True, help="The embedded model: build it, and measure it.")
 
@@ -107,7 +107,7 @@ def report(
       nlac-bench tiny report --env tau_retail
     """
     from nlac_bench import tiny
-    from nlac_bench.rollout.hf import HFEngine
+    from nlac_bench.rollout.engines.hf.engine import HFEngine
     from nlac_bench.tiny import corpus
     from nlac_bench.tiny.report import improvement, play, roles
 

@@ -83,7 +83,7 @@ def _gather(spec: DatasetSpec, origin: str | None, staging: Path, progress: Prog
     if origin == "installed":
         if spec.name != "tau":
             raise DataError(f"--from installed is for data set 'tau', not {spec.name!r}")
-        from nlac_bench.envs.tau.upstream import find_installed
+        from nlac_bench.envs.tau.verification.upstream import find_installed
 
         _convert_tau(find_installed(), staging)
         return spec.files
@@ -192,7 +192,7 @@ def _unpack(archive: Path, folder: Path) -> None:
 
 
 def _convert_tau(source: Path, staging: Path) -> None:
-    from nlac_bench.envs.tau.upstream import convert_upstream
+    from nlac_bench.envs.tau.verification.upstream import convert_upstream
 
     convert_upstream(source, staging)
 

@@ -15,7 +15,7 @@ import gymnasium
 from nlac_bench.errors import EnvInfraError, NlacBenchError
 from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.limits import Limits, Spent
-from nlac_bench.rollout.replay import episode_scope
+from nlac_bench.rollout.recorded_calls import episode_scope
 from nlac_bench.rollout.stepping import Stepper, stepper
 from nlac_bench.types import Episode, Turn, Usage
 

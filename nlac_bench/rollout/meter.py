@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from nlac_bench.rollout.engine import Engine, Sample, SampleRequest, Slot, WeightSource
+from nlac_bench.rollout.engines.engine import Engine, Sample, SampleRequest, Slot, WeightSource
 from nlac_bench.types import Usage
 
 

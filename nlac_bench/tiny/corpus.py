@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, cast, get_args
 
-from nlac_bench.agents.nlac.compact import CompactPrompts, brief
-from nlac_bench.agents.nlac.roles import Critique, Prompt
-from nlac_bench.agents.nlac.transition import State, Transition, first_state
+from nlac_bench.agents.roles.compact import CompactPrompts, brief
+from nlac_bench.agents.roles.role_prompts import Critique, Prompt
+from nlac_bench.agents.roles.transition import State, Transition, first_state
 from nlac_bench.envs.math500_hard import Math500HardEnv
 from nlac_bench.envs.math500_hard.generator import generate
 from nlac_bench.envs.tau.env import TauAirlineEnv, TauRetailEnv
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv
+from nlac_bench.tiny.curriculum import History, TauTeaching, Teaching, Verdict
+from nlac_bench.tiny.curriculum_games import MathTeaching, TwentyTeaching
 from nlac_bench.tiny.mistakes import SKILL_SHARES, SKILLS, Skill
-from nlac_bench.tiny.teaching import History, TauTeaching, Teaching, Verdict
-from nlac_bench.tiny.teaching_games import MathTeaching, TwentyTeaching
 
 Taught = Literal["policy", "successor", "backup", "evaluator", "refiner", "aggregator", "picker", "drill"]
 ROLES: tuple[Taught, ...] = get_args(Taught)

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterator
 
-from nlac_bench.agents.nlac.compact import ACT, USER
+from nlac_bench.agents.roles.compact import ACT, USER
 from nlac_bench.tiny.corpus import Row
 
 LENGTH = 5

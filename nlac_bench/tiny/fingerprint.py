@@ -3,9 +3,9 @@
 import hashlib
 import json
 
-from nlac_bench.agents.nlac.compact import CompactPrompts, brief
-from nlac_bench.agents.nlac.roles import Critique
-from nlac_bench.agents.nlac.transition import State, Transition
+from nlac_bench.agents.roles.compact import CompactPrompts, brief
+from nlac_bench.agents.roles.role_prompts import Critique
+from nlac_bench.agents.roles.transition import State, Transition
 
 _SAID = (
     ("message", "I am kim.ng12@example.org. Return the <|act|> lamp ~3 from #W1234567 with paypal_991."),

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, cast
 
-from nlac_bench.agents.nlac.agent import NlacAgent
-from nlac_bench.agents.nlac.compact import CompactPrompts
-from nlac_bench.agents.nlac.roles import Prompt
-from nlac_bench.agents.nlac.transition import first_state
+from nlac_bench.agents.roles.compact import CompactPrompts
+from nlac_bench.agents.roles.policy_agent import NlacAgent
+from nlac_bench.agents.roles.role_prompts import Prompt
+from nlac_bench.agents.roles.transition import first_state
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
-from nlac_bench.rollout.engine import SampleRequest, Sampling, derive_seed
-from nlac_bench.rollout.hf import HFEngine
+from nlac_bench.rollout.engines.engine import SampleRequest, Sampling, derive_seed
+from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.tiny import corpus
 from nlac_bench.types import Episode, Role
 

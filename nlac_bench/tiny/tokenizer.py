@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nlac_bench.agents.nlac.compact import MARKS
+from nlac_bench.agents.roles.compact import MARKS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.rollout.precision import fast_bf16
+from nlac_bench.rollout.engines.hf.precision import fast_bf16
 
 if TYPE_CHECKING:
     from nlac_bench.train.learner import LearnerConfig

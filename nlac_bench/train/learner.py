@@ -15,7 +15,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
-from nlac_bench.rollout.engine import Slot
+from nlac_bench.rollout.engines.engine import Slot
 from nlac_bench.train import attention
 from nlac_bench.train.batch import TokenBatch, TokenSequence, one_a_row
 from nlac_bench.train.model import Head, Lora, PolicyModel, add_lora, load_causal_lm, mesh, shard

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from nlac_bench.rollout.engine import Engine, Slot
+from nlac_bench.rollout.engines.engine import Engine, Slot
 from nlac_bench.train.learner import Learner
 
 

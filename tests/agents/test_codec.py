@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlac_bench.agents.nlac.codec import IdentifierCodec
+from nlac_bench.agents.roles.codec import IdentifierCodec
 from tests.timing import scans
 
 FRAGMENTS = st.sampled_from(

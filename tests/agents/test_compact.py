@@ -2,9 +2,9 @@
 
 import pytest
 
-from nlac_bench.agents.nlac.compact import MARKS, CompactPrompts, brief
-from nlac_bench.agents.nlac.roles import Critique, Prompt
-from nlac_bench.agents.nlac.transition import State, Transition
+from nlac_bench.agents.roles.compact import MARKS, CompactPrompts, brief
+from nlac_bench.agents.roles.role_prompts import Critique, Prompt
+from nlac_bench.agents.roles.transition import State, Transition
 
 PROMPTS = CompactPrompts()
 FIRST = {"role": "user", "content": "Cancel order #W123, I am kim_ng_4411.", "kind": "message"}

@@ -11,22 +11,22 @@ import pytest
 from scipy import stats
 
 from nlac_bench import tiny
-from nlac_bench.agents.nlac.agent import NlacAgent
 from nlac_bench.agents.nlac.algorithm import NLAC
-from nlac_bench.agents.nlac.chat import ChatPrompts
-from nlac_bench.agents.nlac.compact import CompactPrompts
 from nlac_bench.agents.nlac.config import NlacConfig
 from nlac_bench.agents.nlac.lesson import Encoder, Lesson
 from nlac_bench.agents.nlac.policy_iteration import replayed_action
 from nlac_bench.agents.nlac.replay import Replay
-from nlac_bench.agents.nlac.roles import Critique
-from nlac_bench.agents.nlac.styles import prompts_for
-from nlac_bench.agents.nlac.transition import State, Transition, transitions
+from nlac_bench.agents.roles.chat import ChatPrompts
+from nlac_bench.agents.roles.compact import CompactPrompts
+from nlac_bench.agents.roles.policy_agent import NlacAgent
+from nlac_bench.agents.roles.role_prompts import Critique
+from nlac_bench.agents.roles.styles import prompts_for
+from nlac_bench.agents.roles.transition import State, Transition, transitions
 from nlac_bench.envs import registry
 from nlac_bench.errors import DataError, NlacBenchError
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
-from nlac_bench.rollout.engine import Sampling
-from nlac_bench.rollout.hf import HFEngine
+from nlac_bench.rollout.engines.engine import Sampling
+from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.meter import MeteredEngine
 from nlac_bench.train.learner import Learner
 from nlac_bench.types import Episode, Turn

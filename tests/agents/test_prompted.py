@@ -18,7 +18,7 @@ from nlac_bench.envs import Outcome
 from nlac_bench.envs.tau.actions import Call, Invalid, parse_action
 from nlac_bench.errors import NlacBenchError, UnknownIdError
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
-from nlac_bench.rollout.engine import Sample, SampleRequest, ToolCall
+from nlac_bench.rollout.engines.engine import Sample, SampleRequest, ToolCall
 from nlac_bench.types import Episode
 from tests.rollout.stubs import GREEDY, Guess, RuleEngine
 

@@ -8,8 +8,8 @@ import pytest
 from nlac_bench.agents.registry import AgentContext, make
 from nlac_bench.envs import registry
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
-from nlac_bench.rollout.engine import Sampling
-from nlac_bench.rollout.hf import HFEngine
+from nlac_bench.rollout.engines.engine import Sampling
+from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.limits import Limits
 from nlac_bench.types import Episode
 from tests.rollout import tiny_model

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from nlac_bench.agents.nlac.compact import ACT, BACKUP, CRITIQUE, FUTURE, MARKS, PICK, REFINE, USER
+from nlac_bench.agents.roles.compact import ACT, BACKUP, CRITIQUE, FUTURE, MARKS, PICK, REFINE, USER
 from nlac_bench.envs import Outcome, TextEnv
 
 COLOURS = ("red", "blue")

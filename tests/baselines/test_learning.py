@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import torch
 
-from nlac_bench.agents.nlac.agent import NlacAgent
-from nlac_bench.agents.nlac.compact import CompactPrompts
+from nlac_bench.agents.roles.compact import CompactPrompts
+from nlac_bench.agents.roles.policy_agent import NlacAgent
 from nlac_bench.baselines.registry import METHODS
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
-from nlac_bench.rollout.engine import Sampling, derive_seed
-from nlac_bench.rollout.hf import HFEngine
+from nlac_bench.rollout.engines.engine import Sampling, derive_seed
+from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.meter import MeteredEngine
 from nlac_bench.train.learner import Learner
 from nlac_bench.types import Episode

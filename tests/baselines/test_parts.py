@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import torch
 
-from nlac_bench.agents.nlac.agent import NlacAgent
-from nlac_bench.agents.nlac.compact import CompactPrompts
 from nlac_bench.agents.nlac.lesson import Lesson
-from nlac_bench.agents.nlac.roles import Critique
-from nlac_bench.agents.nlac.speaker import Action
+from nlac_bench.agents.roles.compact import CompactPrompts
+from nlac_bench.agents.roles.policy_agent import NlacAgent
+from nlac_bench.agents.roles.role_prompts import Critique
+from nlac_bench.agents.roles.speaker import Action
 from nlac_bench.baselines.grpo import GRPO
 from nlac_bench.baselines.nlql import NLQL
 from nlac_bench.baselines.ppo import PPO
@@ -23,8 +23,8 @@ from nlac_bench.baselines.rft import RFT
 from nlac_bench.baselines.sac import SAC, SacLesson, last_tokens
 from nlac_bench.baselines.self_distillation import SelfDistillation
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.rollout.engine import Sample, Sampling
-from nlac_bench.rollout.hf import HFEngine
+from nlac_bench.rollout.engines.engine import Sample, Sampling
+from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.meter import MeteredEngine
 from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
 from nlac_bench.train.learner import Learner

@@ -4,7 +4,7 @@ import dataclasses
 import random
 from collections.abc import Iterator
 
-from nlac_bench.envs.tau.scripted_intent import Goal, Item, Leg, Script
+from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Leg, Script
 
 ASKS = (
     "Do you confirm (yes/no)?",

@@ -11,7 +11,7 @@ from typing import Any
 
 from nlac_bench.envs.tau.embedded.retail_parts import AMOUNT
 from nlac_bench.envs.tau.embedded.retail_tasks import VOCABULARY
-from nlac_bench.envs.tau.scripted_intent import Goal, Item, Leg, Passenger, Payment, Person, Script
+from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Leg, Passenger, Payment, Person, Script
 
 ADA = Person("Ada", "Lang", email="ada.lang@example.org")
 BEN = Person("Ben", "Moss", zip="83712")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nlac_bench.envs.math500_hard.judge import check
+from nlac_bench.envs.math500_hard.grading.judge import check
 
 CASES = [
     json.loads(line)

@@ -14,7 +14,7 @@ from math_verify import LatexExtractionConfig, parse
 from nlac_bench.envs.math500_hard import generator
 from nlac_bench.envs.math500_hard.generator import latex
 from nlac_bench.envs.math500_hard.generator.family import Draft, Draw, close, family
-from nlac_bench.envs.math500_hard.judge import check
+from nlac_bench.envs.math500_hard.grading.judge import check
 from nlac_bench.envs.math500_hard.problem import LEVELS, SUBJECTS
 from nlac_bench.errors import UnknownIdError
 

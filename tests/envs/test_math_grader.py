@@ -2,9 +2,9 @@
 
 import pytest
 
-from nlac_bench.envs.math500_hard import symbolic
-from nlac_bench.envs.math500_hard.extract import boxed, extract
-from nlac_bench.envs.math500_hard.judge import check
+from nlac_bench.envs.math500_hard.grading import symbolic
+from nlac_bench.envs.math500_hard.grading.extract import boxed, extract
+from nlac_bench.envs.math500_hard.grading.judge import check
 
 SAME = [
     # one spelling for another

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nlac_bench.envs.math500_hard.grade_file import grade_file
+from nlac_bench.envs.math500_hard.grading.grade_file import grade_file
 from nlac_bench.errors import DataError
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nlac_bench.envs.math500_hard.grader import Grader
+from nlac_bench.envs.math500_hard.grading.grader import Grader
 
 LIMIT_S = 2.0
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nlac_bench.envs.math500_hard.grade_file import grade_file
-from nlac_bench.envs.math500_hard.judge import check
+from nlac_bench.envs.math500_hard.grading.grade_file import grade_file
+from nlac_bench.envs.math500_hard.grading.judge import check
 from tests.envs.math_variants import different, same
 
 DATA = os.environ.get("NLAC_BENCH_DATA")

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from nlac_bench.envs.math500_hard import grader as grader_module
-from nlac_bench.envs.math500_hard.grader import Grader, default_grader
+from nlac_bench.envs.math500_hard.grading import grader as grader_module
+from nlac_bench.envs.math500_hard.grading.grader import Grader, default_grader
 from nlac_bench.errors import EnvInfraError
 
 SLOW = r"\int_0^{\infty} e^{-x^2}\sin(x^3)\ln(1+x^7) dx"
@@ -148,7 +148,7 @@ def test_a_killed_parent_leaves_no_worker(busy: bool) -> None:
     script = textwrap.dedent(
         f"""
         import os, threading, time
-        from nlac_bench.envs.math500_hard.grader import Grader
+        from nlac_bench.envs.math500_hard.grading.grader import Grader
         grader = Grader(timeout_s=3.0)
         grader.grade("x+1", "1+x")
         if os.fork() == 0:  # a sibling that keeps a copy of the pipes open
@@ -172,7 +172,7 @@ def test_a_killed_parent_leaves_no_worker(busy: bool) -> None:
 
 def test_exit_ends_the_default_grader() -> None:
     script = (
-        "import os; from nlac_bench.envs.math500_hard.grader import grade, default_grader;"
+        "import os; from nlac_bench.envs.math500_hard.grading.grader import grade, default_grader;"
         "print(grade('x+1', '1+x').correct, [w._process.pid for w in default_grader()._running][0])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nlac_bench.envs.tau.against import verify_against_installed
+from nlac_bench.envs.tau.verification.side_by_side import verify_against_installed
 from nlac_bench.errors import DataError
 from tests.envs.fake_tau_bench import write_fake
 

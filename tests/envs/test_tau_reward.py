@@ -11,7 +11,7 @@ import pytest
 from nlac_bench.envs.tau.domain import Task, load_official
 from nlac_bench.envs.tau.invoke import invoke
 from nlac_bench.envs.tau.reward import Grader
-from nlac_bench.envs.tau.verify import verify_expected
+from nlac_bench.envs.tau.verification.recorded import verify_expected
 from nlac_bench.errors import DataError
 from tests.envs.tau_small import load_small, write_small
 

@@ -15,10 +15,10 @@ from nlac_bench.envs.tau.actions import render_call, render_message
 from nlac_bench.envs.tau.domain import Task, load_official
 from nlac_bench.envs.tau.embedded import load_embedded
 from nlac_bench.envs.tau.env import TauAirlineEnv, TauEnv, TauRetailEnv
-from nlac_bench.envs.tau.official_train import gold_calls, script_of, vocabulary_of
-from nlac_bench.envs.tau.scripted import MAX_REPLIES, ScriptedUser
-from nlac_bench.envs.tau.scripted_intent import Goal, Script
 from nlac_bench.envs.tau.users.base import STOP
+from nlac_bench.envs.tau.users.scripted.intent import Goal, Script
+from nlac_bench.envs.tau.users.scripted.official_train import gold_calls, script_of, vocabulary_of
+from nlac_bench.envs.tau.users.scripted.user import MAX_REPLIES, ScriptedUser
 from nlac_bench.errors import DataError
 from nlac_bench.tiny.airline_rules import AirlineAgent
 from nlac_bench.tiny.retail_rules import RetailAgent

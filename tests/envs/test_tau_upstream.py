@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from nlac_bench.envs.pinned import TAU, TAU_UPSTREAM
-from nlac_bench.envs.tau import upstream
-from nlac_bench.envs.tau.upstream import convert_upstream, find_installed
+from nlac_bench.envs.tau.verification import upstream
+from nlac_bench.envs.tau.verification.upstream import convert_upstream, find_installed
 from nlac_bench.errors import DataError
 
 VARIABLES = {

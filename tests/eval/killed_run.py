@@ -6,8 +6,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from nlac_bench.eval.run_writer import RunWriter
-from nlac_bench.eval.seeds import Planned, plan_episodes
+from nlac_bench.eval.runs.seeds import Planned, plan_episodes
+from nlac_bench.eval.runs.writer import RunWriter
 from nlac_bench.types import Episode, Turn, Usage
 
 CONDITIONS = {"env": "toy", "data_sha256": "abc"}

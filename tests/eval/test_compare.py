@@ -9,15 +9,21 @@ import numpy as np
 import pytest
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.eval.algorithms import compare_algorithms, hierarchical_error
-from nlac_bench.eval.compare import Measured, NotComparableError, compare, compare_all, comparison_table
-from nlac_bench.eval.jsonl import RunFolderError
-from nlac_bench.eval.outcomes import Counts, outcomes_of
-from nlac_bench.eval.run_writer import RunWriter
-from nlac_bench.eval.rundir import RunFolder
-from nlac_bench.eval.score import rescore
-from nlac_bench.eval.seeds import Planned, plan_episodes
-from nlac_bench.eval.summary import summarise, summary_of
+from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.eval.runs.lines import RunFolderError
+from nlac_bench.eval.runs.seeds import Planned, plan_episodes
+from nlac_bench.eval.runs.writer import RunWriter
+from nlac_bench.eval.statistics.compare import (
+    Measured,
+    NotComparableError,
+    compare,
+    compare_all,
+    comparison_table,
+)
+from nlac_bench.eval.statistics.compare_seeds import compare_algorithms, hierarchical_error
+from nlac_bench.eval.statistics.outcomes import Counts, outcomes_of
+from nlac_bench.eval.statistics.score import rescore
+from nlac_bench.eval.statistics.summary import summarise, summary_of
 from nlac_bench.rollout.driver import EpisodeSpec, Failure
 from nlac_bench.types import Episode, Turn, Usage
 

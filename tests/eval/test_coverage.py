@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nlac_bench.eval import coverage, coverage_pairs
-from nlac_bench.eval.coverage import Cell, success_cells
-from nlac_bench.eval.intervals import clustered_bounds, paired_interval, rate_interval
-from nlac_bench.eval.task_models import beta_binomial, beta_moment, beta_tasks, paired_differences
+from benchmarks.simulations import coverage, coverage_pairs
+from benchmarks.simulations.__main__ import main as print_report
+from benchmarks.simulations.coverage import Cell, success_cells
+from benchmarks.simulations.task_models import beta_binomial, beta_moment, beta_tasks, paired_differences
+from nlac_bench.eval.statistics.intervals import clustered_bounds, paired_interval, rate_interval
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +86,7 @@ def test_paired_model_has_the_differences_it_says() -> None:
 
 def test_report_prints_its_tables(capsys: pytest.CaptureFixture[str]) -> None:
     for section in ("success", "pass-k", "paired", "unlike", "power", "algorithms"):
-        coverage.main(["--draws", "20", "--only", section])
+        print_report(["--draws", "20", "--only", section])
         text = capsys.readouterr().out
         assert text.startswith(f"<!-- {section}: ")
         assert text.count("\n|---") >= 1

@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.eval import episode_json
-from nlac_bench.eval.episode_json import (
+from nlac_bench.eval.runs import episode_json
+from nlac_bench.eval.runs.episode_json import (
     EpisodeFormatError,
     dump_line,
     episode_from_row,
     episode_to_row,
     parse_line,
 )
-from nlac_bench.eval.seeds import episode_seed, plan_episodes
+from nlac_bench.eval.runs.seeds import episode_seed, plan_episodes
 from nlac_bench.types import Episode, Turn, Usage
 
 # Lone surrogates included; two that stand together are one character in JSON, so none follows another here.

@@ -16,10 +16,10 @@ import pytest
 from killed_run import CONDITIONS, PLAN, SUBJECT, play
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.eval.episode_json import usage_from_row
-from nlac_bench.eval.jsonl import RunFolderError
-from nlac_bench.eval.run_writer import RunWriter
-from nlac_bench.eval.rundir import RunFolder
+from nlac_bench.eval.runs.episode_json import usage_from_row
+from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.eval.runs.lines import RunFolderError
+from nlac_bench.eval.runs.writer import RunWriter
 from nlac_bench.rollout.driver import EpisodeSpec, Failure
 from nlac_bench.types import Episode, Usage
 
@@ -147,7 +147,7 @@ def test_second_process_is_refused_until_the_first_dies(tmp_path: Path) -> None:
 def test_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:
     code = (
         "import os, sys, time; sys.path.insert(0, sys.argv[2]); import killed_run as k;"
-        "from nlac_bench.eval.run_writer import RunWriter;"
+        "from nlac_bench.eval.runs.writer import RunWriter;"
         "w = RunWriter.create(sys.argv[1], config={}, conditions=k.CONDITIONS,"
         " subject=k.SUBJECT, plan=k.PLAN);"
         "pid = os.fork();"
@@ -172,8 +172,8 @@ def test_full_disk(tmp_path: Path) -> None:
     target.mkdir()
     code = (
         "import sys; sys.path.insert(0, sys.argv[2]); import killed_run as k;"
-        "from nlac_bench.eval.run_writer import RunWriter;"
-        "from nlac_bench.eval.jsonl import RunFolderError\n"
+        "from nlac_bench.eval.runs.writer import RunWriter;"
+        "from nlac_bench.eval.runs.lines import RunFolderError\n"
         "w = RunWriter.create(sys.argv[1], config={}, conditions=k.CONDITIONS,"
         " subject=k.SUBJECT, plan=k.PLAN)\n"
         "n = 0\n"

@@ -13,15 +13,15 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.eval.distributions import Z95, normal_quantile, t_cdf, t_quantile
-from nlac_bench.eval.intervals import mean_interval, paired_interval, rate_interval
-from nlac_bench.eval.passk import pass_hat_k
-from nlac_bench.eval.power import (
+from nlac_bench.eval.statistics.distributions import Z95, normal_quantile, t_cdf, t_quantile
+from nlac_bench.eval.statistics.intervals import mean_interval, paired_interval, rate_interval
+from nlac_bench.eval.statistics.passk import pass_hat_k
+from nlac_bench.eval.statistics.power import (
     detectable_difference,
     difference_variance,
     minimum_detectable_difference,
 )
-from nlac_bench.eval.significance import holm, sign_flip_p
+from nlac_bench.eval.statistics.significance import holm, sign_flip_p
 
 NAN = float("nan")
 

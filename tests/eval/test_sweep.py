@@ -11,15 +11,15 @@ import pytest
 from typer.testing import CliRunner
 
 from nlac_bench.cli import app
-from nlac_bench.eval import sweep as sweeps
-from nlac_bench.eval import sweep_rows
-from nlac_bench.eval.config import ConfigError
-from nlac_bench.eval.rundir import RunFolder
-from nlac_bench.eval.sweep import Cell, Sweep
-from nlac_bench.eval.sweep_file import check_sweep, read_sweep
-from nlac_bench.eval.sweep_play import Job
-from nlac_bench.eval.sweep_results import Played, Results
-from nlac_bench.eval.sweep_rows import Difference
+from nlac_bench.eval.runs.configuration import ConfigError
+from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.eval.sweep import plan as sweeps
+from nlac_bench.eval.sweep import rows as sweep_rows
+from nlac_bench.eval.sweep.file import check_sweep, read_sweep
+from nlac_bench.eval.sweep.plan import Cell, Sweep
+from nlac_bench.eval.sweep.play import Job
+from nlac_bench.eval.sweep.results import Played, Results
+from nlac_bench.eval.sweep.rows import Difference
 
 SPEC = """
 methods = ["rft"]

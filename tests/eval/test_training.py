@@ -16,16 +16,16 @@ from typer.testing import CliRunner
 from nlac_bench import tiny
 from nlac_bench.cli import app
 from nlac_bench.errors import DataError
-from nlac_bench.eval import estimate
-from nlac_bench.eval.base import check_base
-from nlac_bench.eval.config import ConfigError, RunConfig
-from nlac_bench.eval.curve import draw, latest
-from nlac_bench.eval.estimate_training import parameters_of
-from nlac_bench.eval.run_writer import RunWriter
-from nlac_bench.eval.rundir import RunFolder
-from nlac_bench.eval.runner import prepare
-from nlac_bench.eval.tiny_defaults import is_tiny
-from nlac_bench.eval.train_run import train_and_test, trained
+from nlac_bench.eval.measure import estimate
+from nlac_bench.eval.measure.runner import prepare
+from nlac_bench.eval.measure.tiny_defaults import is_tiny
+from nlac_bench.eval.runs.configuration import ConfigError, RunConfig
+from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.eval.runs.writer import RunWriter
+from nlac_bench.eval.training.curve import draw, latest
+from nlac_bench.eval.training.estimate import parameters_of
+from nlac_bench.eval.training.run import train_and_test, trained
+from nlac_bench.eval.training.untrained import check_base
 
 ENV = 'math500_hard@{"level": 1}'
 COMMAND = str(Path(sys.executable).with_name("nlac-bench"))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nlac_bench.errors import EnvInfraError, NlacBenchError
-from nlac_bench.eval.training import MAX_IDLE, Training
+from nlac_bench.eval.training.loop import MAX_IDLE, Training
 from nlac_bench.rollout.driver import EpisodeSpec, Failure
 from nlac_bench.rollout.limits import Limits
 from nlac_bench.train.config import Budget, TrainConfig
@@ -56,7 +56,7 @@ def test_a_validation_with_failures_is_never_the_best(
     async def results(*_: Any) -> Any:
         return won, failures
 
-    monkeypatch.setattr("nlac_bench.eval.training._results", results)
+    monkeypatch.setattr("nlac_bench.eval.training.loop._results", results)
     if not logged:
         with pytest.raises(EnvInfraError, match="3 of 4"):
             asyncio.run(training.validate())

@@ -9,7 +9,7 @@ import numpy as np
 
 from nlac_bench.envs import Outcome, TextEnv
 from nlac_bench.rollout.agent import Actor
-from nlac_bench.rollout.engine import Sample, SampleRequest, Sampling, Slot, WeightSource
+from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling, Slot, WeightSource
 from nlac_bench.types import ChatFn, Turn, Usage
 
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from nlac_bench.rollout import attention
+from nlac_bench.rollout.engines.hf import attention
 from tests.rollout import tiny_model
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from nlac_bench.agents.registry import AgentContext, make
-from nlac_bench.rollout.backoff import Retries
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
-from nlac_bench.rollout.engine import EngineError, SampleRequest, chat_fn
-from nlac_bench.rollout.openai import OpenAIEngine
+from nlac_bench.rollout.engines.backoff import Retries
+from nlac_bench.rollout.engines.engine import EngineError, SampleRequest, chat_fn
+from nlac_bench.rollout.engines.openai.engine import OpenAIEngine
 from nlac_bench.types import Episode
 from tests.rollout.fault_server import FAULTS, FaultServer, completion
 from tests.rollout.stubs import Guess

@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.rollout.engine import EngineError, Sample, SampleRequest, Sampling, SyncError
-from nlac_bench.rollout.hf import HFEngine
-from nlac_bench.rollout.weights import ModelSource, forward_logprobs
+from nlac_bench.rollout.engines.engine import EngineError, Sample, SampleRequest, Sampling, SyncError
+from nlac_bench.rollout.engines.hf.engine import HFEngine
+from nlac_bench.rollout.engines.weights import ModelSource, forward_logprobs
 from tests.rollout import tiny_model
 
 T = TypeVar("T")

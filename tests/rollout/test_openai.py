@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from nlac_bench.rollout.backoff import Retries
-from nlac_bench.rollout.engine import (
+from nlac_bench.rollout.engines.backoff import Retries
+from nlac_bench.rollout.engines.engine import (
     EngineError,
     Sample,
     SampleRequest,
@@ -18,8 +18,8 @@ from nlac_bench.rollout.engine import (
     ToolCall,
     chat_fn,
 )
-from nlac_bench.rollout.openai import EngineSetupError, OpenAIEngine
-from nlac_bench.rollout.openai_reply import Price, room_left, says_overflow
+from nlac_bench.rollout.engines.openai.engine import EngineSetupError, OpenAIEngine
+from nlac_bench.rollout.engines.openai.reply import Price, room_left, says_overflow
 from nlac_bench.types import Usage
 from tests.rollout.fault_server import FaultServer, Reply, completion
 

@@ -9,7 +9,7 @@ import pytest
 
 from nlac_bench.errors import DataError
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
-from nlac_bench.rollout.replay import ReplayError, recording, replaying
+from nlac_bench.rollout.recorded_calls import ReplayError, recording, replaying
 from nlac_bench.types import ChatFn, ChatReply, Episode, Messages, Role, Usage
 from tests.rollout.stubs import CallAgent, Guess
 

@@ -11,9 +11,9 @@ import torch
 from nlac_bench.agents.registry import AgentContext, make
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
-from nlac_bench.rollout.engine import Sample, SampleRequest, Sampling, SyncError
-from nlac_bench.rollout.vllm import VLLMEngine
-from nlac_bench.rollout.weights import ModelSource, forward_logprobs
+from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling, SyncError
+from nlac_bench.rollout.engines.vllm.engine import VLLMEngine
+from nlac_bench.rollout.engines.weights import ModelSource, forward_logprobs
 from nlac_bench.types import Episode
 from tests.rollout import tiny_model
 from tests.rollout.stubs import Guess

@@ -15,9 +15,9 @@ import pytest
 from nlac_bench.agents.registry import AgentContext, make
 from nlac_bench.envs import registry
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
-from nlac_bench.rollout.engine import SampleRequest, Sampling
-from nlac_bench.rollout.openai import EngineSetupError, OpenAIEngine
-from nlac_bench.rollout.weights import forward_logprobs
+from nlac_bench.rollout.engines.engine import SampleRequest, Sampling
+from nlac_bench.rollout.engines.openai.engine import EngineSetupError, OpenAIEngine
+from nlac_bench.rollout.engines.weights import forward_logprobs
 from nlac_bench.types import Episode
 from tests.rollout import tiny_model
 

@@ -11,11 +11,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlac_bench.agents.nlac.compact import MARKS, CompactPrompts
-from nlac_bench.agents.nlac.transition import State
+from nlac_bench.agents.roles.compact import MARKS, CompactPrompts
+from nlac_bench.agents.roles.transition import State
 from nlac_bench.errors import DataError
-from nlac_bench.rollout.engine import SampleRequest, Sampling
-from nlac_bench.rollout.hf import HFEngine
+from nlac_bench.rollout.engines.engine import SampleRequest, Sampling
+from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.tiny import build as building
 from nlac_bench.tiny import corpus, tokenizer
 from nlac_bench.tiny.fingerprint import fingerprint

@@ -7,8 +7,8 @@ from itertools import islice
 import pytest
 import sympy
 
-from nlac_bench.agents.nlac.compact import CompactPrompts
-from nlac_bench.agents.nlac.transition import first_state
+from nlac_bench.agents.roles.compact import CompactPrompts
+from nlac_bench.agents.roles.transition import first_state
 from nlac_bench.envs.math500_hard.generator import generate
 from nlac_bench.envs.tau.actions import Invalid, parse_action
 from nlac_bench.envs.text_env import TextEnv

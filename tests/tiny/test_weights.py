@@ -7,9 +7,9 @@ import re
 import pytest
 
 from nlac_bench import tiny
-from nlac_bench.agents.nlac import codec, compact
-from nlac_bench.rollout.engine import SampleRequest, Sampling
-from nlac_bench.rollout.hf import HFEngine
+from nlac_bench.agents.roles import codec, compact
+from nlac_bench.rollout.engines.engine import SampleRequest, Sampling
+from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.tiny import corpus
 from nlac_bench.tiny.fingerprint import fingerprint
 
@@ -61,7 +61,7 @@ def test_weights_play() -> None:
 def test_weights_play_in_vllm() -> None:
     """Greedy text is that of the transformers engine."""
     pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'nlac-bench[vllm]'")
-    from nlac_bench.rollout.vllm import VLLMEngine
+    from nlac_bench.rollout.engines.vllm.engine import VLLMEngine
 
     (rows,) = corpus.episodes("tau_retail", 1, seed=9)
     request = SampleRequest(

@@ -8,14 +8,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nlac_bench.agents.nlac.agent import NlacAgent
 from nlac_bench.agents.nlac.config import NlacConfig
 from nlac_bench.agents.nlac.lesson import Encoder, Lesson
 from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
 from nlac_bench.agents.nlac.probes import critic_metrics, read_critic, refinement_metrics
-from nlac_bench.agents.nlac.roles import RolePrompts
+from nlac_bench.agents.roles.policy_agent import NlacAgent
+from nlac_bench.agents.roles.role_prompts import RolePrompts
 from nlac_bench.envs.text_env import TextEnv
-from nlac_bench.rollout.engine import Engine, derive_seed
+from nlac_bench.rollout.engines.engine import Engine, derive_seed
 from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
 from nlac_bench.train.learner import Learner
 from nlac_bench.train.outputs import LossFn, Metrics, Outputs, mean_of_steps

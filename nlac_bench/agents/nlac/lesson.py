@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nlac_bench.agents.nlac.roles import Critique, Prompt, RolePrompts
-from nlac_bench.agents.nlac.speaker import Action, Speaker
-from nlac_bench.agents.nlac.transition import State, Transition
-from nlac_bench.rollout.chat_template import ChatFormat
-from nlac_bench.rollout.engine import SampleRequest
+from nlac_bench.agents.roles.role_prompts import Critique, Prompt, RolePrompts
+from nlac_bench.agents.roles.speaker import Action, Speaker
+from nlac_bench.agents.roles.transition import State, Transition
+from nlac_bench.rollout.engines.chat_template import ChatFormat
+from nlac_bench.rollout.engines.engine import SampleRequest
 from nlac_bench.train.batch import TokenSequence
 
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from nlac_bench.agents.nlac.config import NlacConfig
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.replay import Replay
-from nlac_bench.agents.nlac.roles import RolePrompts
-from nlac_bench.agents.nlac.speaker import Action, Speaker, samplings
-from nlac_bench.agents.nlac.transition import Transition, transitions
-from nlac_bench.rollout.engine import Engine, Sample, derive_seed
+from nlac_bench.agents.roles.role_prompts import RolePrompts
+from nlac_bench.agents.roles.speaker import Action, Speaker, samplings
+from nlac_bench.agents.roles.transition import Transition, transitions
+from nlac_bench.rollout.engines.engine import Engine, Sample, derive_seed
 from nlac_bench.train.outputs import Metrics
 from nlac_bench.types import Episode, Role
 

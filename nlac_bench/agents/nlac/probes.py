@@ -3,19 +3,16 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nlac_bench.agents.nlac.agent import NlacAgent
-from nlac_bench.agents.nlac.playout import play_on, replayed
-from nlac_bench.agents.nlac.transition import Transition
+from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
+from nlac_bench.agents.roles.playout import play_on, replayed
+from nlac_bench.agents.roles.policy_agent import NlacAgent
+from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.envs.text_env import TextEnv
-from nlac_bench.rollout.engine import derive_seed
+from nlac_bench.rollout.engines.engine import derive_seed
 from nlac_bench.train.outputs import Metrics
-
-if TYPE_CHECKING:
-    from nlac_bench.agents.nlac.algorithm import NLAC
 
 
 @dataclass(slots=True)
@@ -28,7 +25,7 @@ class Probe:
     refined: str | None
 
 
-async def read_critic(nlac: "NLAC", transitions: Sequence[Transition]) -> list[Probe]:
+async def read_critic(nlac: LanguagePolicyIteration, transitions: Sequence[Transition]) -> list[Probe]:
     """Ask successor, evaluator and refiner about replayed actions."""
 
     async def one(number: int, t: Transition) -> Probe:

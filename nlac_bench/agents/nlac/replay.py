@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlac_bench.agents.nlac.transition import State, Transition
+from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.errors import DataError
 
 

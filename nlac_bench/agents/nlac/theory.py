@@ -17,9 +17,9 @@ import numpy as np
 from nlac_bench.agents.nlac.config import NlacConfig
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
-from nlac_bench.agents.nlac.roles import Critique, Outcome, Prompt
-from nlac_bench.agents.nlac.transition import State, Transition
-from nlac_bench.rollout.engine import Sample, SampleRequest, Slot, WeightSource
+from nlac_bench.agents.roles.role_prompts import Critique, Outcome, Prompt
+from nlac_bench.agents.roles.transition import State, Transition
+from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Slot, WeightSource
 from nlac_bench.train.outputs import Metrics
 from nlac_bench.types import Episode, Turn
 

@@ -59,6 +59,11 @@ def official_world(data: str) -> tuple[World, DataSource]:
         ) from error
 
 
+def _reopen(data: str) -> World:
+    """What unpickling a ``World`` calls: the world is read from its files again."""
+    return official_world(data)[0]
+
+
 def _things(raw: bytes) -> list[dict[str, str]]:
     rows = list(csv.DictReader(io.StringIO(raw.decode("utf-8")), delimiter="\t", quoting=csv.QUOTE_NONE))
     if rows and not {"unique_id", "word", "categories"} <= set(rows[0]):
@@ -134,7 +139,7 @@ def _build(things: list[dict[str, str]], senses: dict[str, Any], data: str, sha2
     nouns = {name_key(x) for names in (words, *aliases) for x in names} | set(more_nouns) | base.foreign
     nouns |= {name_key(x) for names in (base.names, *base.aliases) for x in names}
     lexicon = Lexicon(base.attributes, nouns, {phrase_key(p): f"part:{p}" for p in own_parts})
-    return World(kb, lexicon, data, more_nouns)
+    return World(kb, lexicon, data, _reopen, more_nouns)
 
 
 def _mapped(

@@ -41,7 +41,8 @@ class World:
     Args:
         kb: the objects and what is known of them.
         lexicon: the phrases that name it.
-        data: what opens this world again, ``"embedded"``, ``"official"`` or a folder: a pickle holds no more.
+        data: ``"embedded"``, ``"official"`` or a folder.
+        reopen: makes this world from ``data`` again; a pickle holds these two alone.
         more_nouns: noun → ``int8 [objects]`` of what is (+1), is not (-1) or may be (0) called so, beyond
             the objects' own names (official data: the WordNet ancestors).
     """
@@ -51,10 +52,12 @@ class World:
         kb: KnowledgeBase,
         lexicon: Lexicon,
         data: str,
+        reopen: Callable[[str], "World"],
         more_nouns: Mapping[tuple[str, ...], np.ndarray] | None = None,
     ) -> None:
         self.kb = kb
         self.data = data
+        self._reopen = reopen
         self.lexicon = lexicon
         self.names = kb.names
         self.index = {name: i for i, name in enumerate(kb.names)}
@@ -62,7 +65,7 @@ class World:
         self._parsed: dict[tuple[str, ...], Formula] = {}
 
     def __reduce__(self) -> tuple[Callable[[str], "World"], tuple[str]]:
-        return _reopen, (self.data,)
+        return self._reopen, (self.data,)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -228,15 +231,11 @@ def _count(between: np.ndarray, comparison: str, number: float) -> Truth:
     return np.where(yes, 1, np.where(no, -1, 0)).astype(np.int8)
 
 
+def embedded_world(data: str = "embedded") -> World:
+    """The world of the embedded objects; ``data`` must be ``"embedded"`` (unpickling passes it)."""
+    return _embedded_world()
+
+
 @lru_cache(maxsize=1)
-def embedded_world() -> World:
-    """The world of the embedded objects."""
-    return World(embedded(), embedded_lexicon(), "embedded")
-
-
-def _reopen(data: str) -> World:
-    if data == "embedded":
-        return embedded_world()
-    from nlac_bench.envs.twenty_questions.official import official_world  # it imports this module
-
-    return official_world(data)[0]
+def _embedded_world() -> World:
+    return World(embedded(), embedded_lexicon(), "embedded", embedded_world)

@@ -15,8 +15,8 @@ from nlac_bench.envs.tau.embedded.airline_tables import (
 )
 from nlac_bench.envs.tau.embedded.draws import Draws
 from nlac_bench.envs.tau.embedded.parts import Part, call, payment
-from nlac_bench.envs.tau.scripted_intent import Goal, Leg, Passenger, Payment
-from nlac_bench.envs.tau.scripted_phrases import CABINS as CABIN_WORDS
+from nlac_bench.envs.tau.users.scripted.intent import Goal, Leg, Passenger, Payment
+from nlac_bench.envs.tau.users.scripted.phrases import CABINS as CABIN_WORDS
 
 AMOUNT = r"\$ ?\d{2,}|\b\d{2,}(\.\d+)? ?(dollars|usd)|\b\d{2,4}\b"
 PLANS = "my plans have changed"

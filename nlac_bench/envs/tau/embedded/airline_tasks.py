@@ -7,7 +7,7 @@ from nlac_bench.envs.tau.embedded.draws import Draws
 from nlac_bench.envs.tau.embedded.parts import Part, make_task, weighted
 from nlac_bench.envs.tau.embedded.retail_tables import LEVELS
 from nlac_bench.envs.tau.embedded.retail_tasks import TASKS
-from nlac_bench.envs.tau.scripted_intent import Person, Script
+from nlac_bench.envs.tau.users.scripted.intent import Person, Script
 
 _EASY = (
     (parts.cancel, 24), (parts.add_bags, 17), (parts.change_cabin, 14), (parts.change_flights, 14),

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nlac_bench.envs.tau import scripted_phrases as say
 from nlac_bench.envs.tau.domain import Task, ToolCall
 from nlac_bench.envs.tau.embedded.draws import Draws
-from nlac_bench.envs.tau.scripted_intent import Goal, Payment, Script
+from nlac_bench.envs.tau.users.scripted import phrases as say
+from nlac_bench.envs.tau.users.scripted.intent import Goal, Payment, Script
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from nlac_bench.envs.tau.domain import ToolCall
 from nlac_bench.envs.tau.embedded.draws import Draws
 from nlac_bench.envs.tau.embedded.parts import Part, call, payment
 from nlac_bench.envs.tau.embedded.retail_tables import address, money
-from nlac_bench.envs.tau.scripted_intent import Goal, Item, Payment
-from nlac_bench.envs.tau.scripted_phrases import MISTAKE, NOT_NEEDED
+from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Payment
+from nlac_bench.envs.tau.users.scripted.phrases import MISTAKE, NOT_NEEDED
 
 AMOUNT = r"\d\.\d\d|\$ ?\d|\b\d+ (dollars|usd)"
 COUNT = r"\b(\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten)\b"

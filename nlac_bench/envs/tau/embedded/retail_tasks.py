@@ -8,7 +8,7 @@ from nlac_bench.envs.tau.embedded.catalogue import CATALOGUE
 from nlac_bench.envs.tau.embedded.draws import Draws
 from nlac_bench.envs.tau.embedded.parts import Part, make_task, weighted
 from nlac_bench.envs.tau.embedded.retail_tables import LEVELS, SEED, RetailTables
-from nlac_bench.envs.tau.scripted_intent import Person, Script
+from nlac_bench.envs.tau.users.scripted.intent import Person, Script
 
 TASKS: Mapping[str, int] = {"train": 400, "test": 120}
 """Tasks of each level."""

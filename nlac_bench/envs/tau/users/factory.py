@@ -70,7 +70,7 @@ def make_user(
                     "script would leak the answer; pass user='llm' (or 'react', 'verify', 'reflection') "
                     "with chat=…, or user='replay' with recorded replies"
                 )
-            from nlac_bench.envs.tau.scripted import ScriptedUser
+            from nlac_bench.envs.tau.users.scripted.user import ScriptedUser
 
             return ScriptedUser(domain)
         case "replay":

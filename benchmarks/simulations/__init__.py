@@ -1,0 +1,1 @@
+"""Simulations of the intervals' coverage; docs/statistics.md has their results."""

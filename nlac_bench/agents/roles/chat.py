@@ -1,0 +1,185 @@
+"""The chat prompt style: roles described in words (files in ``agents/prompts``), for real models."""
+
+import json
+import re
+from collections.abc import Sequence
+
+from nlac_bench.agents import prompts
+from nlac_bench.agents.prompted import spoken
+from nlac_bench.agents.roles.role_prompts import Critique, Outcome, Prompt
+from nlac_bench.agents.roles.transition import State, Transition, earned
+from nlac_bench.types import Message
+
+FILES = (
+    "react_tools",
+    "react_plain",
+    "tool_result",
+    "nlac_successor",
+    "nlac_backup",
+    "nlac_evaluator",
+    "nlac_refiner",
+    "nlrl_aggregator",
+    "nlrl_picker",
+)
+_OUTCOME = re.compile(r"^\W*outcome\W*\s(success|failure)\W*$", re.IGNORECASE | re.MULTILINE)
+_OPTIMAL = re.compile(r"^\W*optimal\W*\s(yes|no)\b", re.IGNORECASE | re.MULTILINE)
+_REASONED = re.compile(
+    r"^\W*reasoning:\s*(.*?)^\W*prediction:\s*(.*)", re.IGNORECASE | re.MULTILINE | re.DOTALL
+)
+_THOUGHT = re.compile(r"^\W*thought:\s*(.*?)^\W*(action:.*)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
+_BEST = re.compile(r"^\W*best\W*\s(\d{1,2})\b", re.IGNORECASE | re.MULTILINE)
+MAX_ANSWER_CHARS = 20_000
+HEARD = 6
+"""So many of the environment's answers are told in hindsight."""
+
+
+class ChatPrompts:
+    """``RolePrompts`` in words. The policy is prompted as ReAct is.
+
+    A model that thinks aloud is trained on thoughts as well: a target's reasons become its thought, and the
+    prompts of backup and refiner ask for reasons that do not quote what could not be known at the time
+    (what the user answered becomes what the user may answer).
+
+    Args:
+        thinks: the model writes ``<think>…</think>`` before its answer.
+        opens: its chat template has already written the opening mark.
+    """
+
+    grows = True
+
+    def __init__(self, thinks: bool = False, opens: bool = False) -> None:
+        self.thinks = thinks
+        self._opening = "<think>\n" if opens else ""
+
+    def policy(self, state: State) -> Prompt:
+        """Act."""
+        messages: list[Message] = [{"role": "system", "content": _setting(state)}]
+        for message in state.messages:
+            text = str(message["content"])
+            if message["role"] == "user" and message.get("kind") in ("tool", "invalid"):
+                text = prompts.fill("tool_result", observation=text)
+            messages.append({"role": message["role"], "content": text})
+        return Prompt(tuple(messages), opening=self._opening)
+
+    def successor(self, state: State, action: str) -> Prompt:
+        """M(d | s, a)."""
+        return self._ask("nlac_successor", state, action=_visible(action))
+
+    def backup(self, transition: Transition, next_action: str, next_future: str) -> Prompt:
+        """B(s, a, r, s′, d′)."""
+        following = transition.next_state
+        if following is None:
+            raise ValueError("the last transition of an episode has no next state; use hindsight")
+        return self._ask(
+            "nlac_backup",
+            transition.state,
+            action=_visible(transition.action),
+            answer=following.observation + earned(transition),
+            next_action=_visible(next_action),
+            next_future=_visible(next_future),
+        )
+
+    def hindsight(self, heard: Sequence[str], success: bool) -> str:
+        """The environment's next answers, and how it ended."""
+        said = [" ".join(words.split())[:300] or "nothing" for words in heard[:HEARD]]
+        if len(heard) == 1:
+            reason, told = "This action ends the task.", f"The task ends with this action: {said[0]}"
+        else:
+            reason = f"After this action the task goes on for {len(heard) - 1} more steps."
+            told = f"The answer would be: {said[0]}\nThen: " + "\nThen: ".join(said[1:])
+        return self._with_thought(reason, f"{told}\nOutcome: {'success' if success else 'failure'}")
+
+    def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
+        """E(s, a, d¹…dᵏ)."""
+        listed = "\n\n".join(f"Prediction {i}:\n{_visible(future)}" for i, future in enumerate(futures, 1))
+        return self._ask("nlac_evaluator", state, action=_visible(action), futures=listed)
+
+    def refiner(self, state: State, action: str, critique: Critique) -> Prompt:
+        """π_r(· | s, a, critique)."""
+        return self._ask("nlac_refiner", state, action=_visible(action), critique=critique.text)
+
+    def aggregator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
+        """One value in words from K futures of one action (NLRL)."""
+        listed = "\n\n".join(f"Course {i}:\n{_visible(future)}" for i, future in enumerate(futures, 1))
+        return self._ask("nlrl_aggregator", state, action=_visible(action), futures=listed)
+
+    def picker(self, state: State, candidates: Sequence[tuple[str, str]]) -> Prompt:
+        """Which of several (action, value) pairs is best (NLRL)."""
+        listed = "\n\n".join(
+            f"Candidate {i}:\n{_visible(action)}\nWhat it leads to:\n{_visible(value)}"
+            for i, (action, value) in enumerate(candidates, 1)
+        )
+        return self._ask("nlrl_picker", state, candidates=listed)
+
+    def parse_action(self, written: str) -> str | None:
+        """The whole answer, thoughts included: that is what the policy said."""
+        return written.strip() or None
+
+    def parse_refined(self, written: str) -> str | None:
+        """The refiner's action; its own thoughts, which know the critique, are left out."""
+        text = _visible(written)
+        match = _THOUGHT.search(text)
+        if match is None:
+            return None
+        return self._with_thought(match[1].strip(), match[2].strip()) if self.thinks else match[0].strip()
+
+    def parse_future(self, written: str) -> str | None:
+        """The prediction, with its reasons as a thought where the model thinks."""
+        text = _visible(written)
+        if len(text) > MAX_ANSWER_CHARS or self.outcome(text) is None:
+            return None
+        match = _REASONED.search(text)
+        return text if match is None else self._with_thought(match[1].strip(), match[2].strip())
+
+    def parse_critique(self, written: str) -> Critique | None:
+        """The answer if it names a verdict."""
+        text = _visible(written)
+        match = _OPTIMAL.search(text)
+        if match is None or len(text) > MAX_ANSWER_CHARS:
+            return None
+        return Critique(optimal=match[1].lower() == "yes", text=text)
+
+    def parse_pick(self, written: str, candidates: int) -> int | None:
+        """The last number after ``Best:``."""
+        found = _BEST.findall(_visible(written))
+        number = int(found[-1]) if found else 0
+        return number - 1 if 1 <= number <= candidates else None
+
+    def outcome(self, future: str) -> Outcome | None:
+        """The last outcome that a future names."""
+        found = _OUTCOME.findall(_visible(future))
+        if not found:
+            return None
+        return "success" if found[-1].lower() == "success" else "failure"
+
+    def heard(self, action: str, state: State) -> str:
+        """The environment reads the raw text where it has tools, and else what follows ``Action:``."""
+        return _visible(action) if state.tools else spoken(action)
+
+    def hashes(self) -> dict[str, str]:
+        """sha256 of each prompt file."""
+        return {name: prompts.sha256(name) for name in FILES}
+
+    def _ask(self, name: str, state: State, **parts: str) -> Prompt:
+        lines = []
+        for message in state.messages:
+            kind = message.get("kind")
+            who = "Agent" if message["role"] == "assistant" else "Tool result" if kind == "tool" else "User"
+            lines.append(f"{who}: {_visible(str(message['content']))}")
+        text = prompts.fill(name, setting=_setting(state), conversation="\n\n".join(lines), **parts)
+        return Prompt(({"role": "user", "content": text},), opening=self._opening)
+
+    def _with_thought(self, thought: str, answer: str) -> str:
+        return f"<think>\n{thought}\n</think>\n\n{answer}" if self.thinks else answer
+
+
+def _setting(state: State) -> str:
+    if not state.tools:
+        return prompts.fill("react_plain", policy=state.policy)
+    tools = "\n".join(json.dumps(tool.get("function", tool), ensure_ascii=False) for tool in state.tools)
+    return prompts.fill("react_tools", policy=state.policy, tools=tools)
+
+
+def _visible(text: str) -> str:
+    """Without thoughts."""
+    return text[text.rfind("</think>") + len("</think>") :].strip() if "</think>" in text else text.strip()

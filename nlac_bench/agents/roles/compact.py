@@ -1,0 +1,190 @@
+"""The compact prompt style: marks instead of instructions, for a small model that was taught them.
+
+::
+
+    <|tau_retail|><|user|>…<|act|>…<|tool|>…<|act|>            policy: the action
+    …<|act|>a<|future|>                                         successor: next: …; end: success
+    …<|act|>a<|tool|>o<|act|>a'<|future|>d'<|backup|>           backup: next: …; then: …; end: success
+    …<|act|>a<|future|>d<|critique|>                            evaluator: optimal: no; why: …; instead: …
+    …<|act|>a<|critique|>c<|refine|>                            refiner: the action
+    …<|act|>a<|future|>d<|future|>d'<|backup|>                  aggregator: next: …; then: …; end: success
+    …<|act|>a<|future|>d<|act|>a'<|future|>d'<|pick|>           picker: the best action's number, from 1
+
+Each answer ends with the end token. Identifiers are numbered (``codec.py``). The environment's policy and
+tool schemas are left out: the model has them in its weights or not at all.
+"""
+
+import hashlib
+import inspect
+import re
+import sys
+from collections.abc import Sequence
+
+from nlac_bench.agents.roles import codec as codec_module
+from nlac_bench.agents.roles.codec import IdentifierCodec
+from nlac_bench.agents.roles.role_prompts import Critique, Outcome, Prompt
+from nlac_bench.agents.roles.transition import State, Transition, earned
+
+USER, TOOL, INVALID = "<|user|>", "<|tool|>", "<|invalid|>"
+ACT, FUTURE, BACKUP, CRITIQUE, REFINE = "<|act|>", "<|future|>", "<|backup|>", "<|critique|>", "<|refine|>"
+PICK = "<|pick|>"
+MARKS = (USER, TOOL, INVALID, ACT, FUTURE, BACKUP, CRITIQUE, REFINE, PICK)
+_KINDS = {"message": USER, "tool": TOOL, "invalid": INVALID}
+_END = re.compile(r"(?:^|; )end: (success|failure)$")
+_OPTIMAL = re.compile(r"^optimal: (yes|no)\b")
+_STATUS = re.compile(r'"status": "([a-z ()]{1,40})"')
+MAX_ANSWER_CHARS = 4_000
+
+
+class CompactPrompts:
+    """``RolePrompts`` in marks.
+
+    Args:
+        max_chars: longer conversations lose their middle: the first message says what is wanted, the newest
+            ones what is going on.
+    """
+
+    grows = False  # the numbering and the cut in the middle may change
+
+    def __init__(self, max_chars: int = 6_000) -> None:
+        self.max_chars = max_chars
+
+    def policy(self, state: State) -> Prompt:
+        """Act."""
+        text, codec = self._conversation(state)
+        return _prompt(text + ACT, codec)
+
+    def successor(self, state: State, action: str) -> Prompt:
+        """M(d | s, a)."""
+        text, codec = self._conversation(state)
+        return _prompt(text + ACT + codec.learn(_safe(action)) + FUTURE, codec)
+
+    def backup(self, transition: Transition, next_action: str, next_future: str) -> Prompt:
+        """B(s, a, r, s′, d′)."""
+        if transition.next_state is None:
+            raise ValueError("the last transition of an episode has no next state; use hindsight")
+        text, codec = self._conversation(transition.next_state)
+        text += earned(transition) + ACT + codec.learn(_safe(next_action))
+        return _prompt(text + FUTURE + codec.encode(_safe(next_future)) + BACKUP, codec)
+
+    def hindsight(self, heard: Sequence[str], success: bool) -> str:
+        """The next answer and the one after it, in a few words each, and how it ended."""
+        clauses = [f"{when}: {brief(words)}" for when, words in zip(("next", "then"), heard, strict=False)]
+        return "; ".join([*clauses, f"end: {'success' if success else 'failure'}"])
+
+    def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
+        """E(s, a, d¹…dᵏ)."""
+        return self._on_futures(state, action, futures, CRITIQUE)
+
+    def refiner(self, state: State, action: str, critique: Critique) -> Prompt:
+        """π_r(· | s, a, critique)."""
+        text, codec = self._conversation(state)
+        text += ACT + codec.learn(_safe(action)) + CRITIQUE + codec.encode(_safe(critique.text))
+        return _prompt(text + REFINE, codec)
+
+    def aggregator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
+        """One value in words from K futures of one action (NLRL)."""
+        return self._on_futures(state, action, futures, BACKUP)
+
+    def picker(self, state: State, candidates: Sequence[tuple[str, str]]) -> Prompt:
+        """Which of several (action, value) pairs is best (NLRL)."""
+        text, codec = self._conversation(state)
+        for action, value in candidates:
+            text += ACT + codec.learn(_safe(action)) + FUTURE + codec.encode(_safe(value))
+        return _prompt(text + PICK, codec)
+
+    def parse_action(self, written: str) -> str | None:
+        """The whole answer."""
+        return written.strip() or None
+
+    def parse_refined(self, written: str) -> str | None:
+        """The whole answer."""
+        return self.parse_action(written)
+
+    def heard(self, action: str, state: State) -> str:
+        """All of it."""
+        return action
+
+    def parse_future(self, written: str) -> str | None:
+        """The answer if it is whole, that is, if it ends by naming an outcome."""
+        written = written.strip()
+        return written if len(written) <= MAX_ANSWER_CHARS and self.outcome(written) else None
+
+    def parse_critique(self, written: str) -> Critique | None:
+        """The answer if it begins with a verdict."""
+        written = written.strip()
+        match = _OPTIMAL.match(written)
+        if match is None or len(written) > MAX_ANSWER_CHARS:
+            return None
+        return Critique(optimal=match[1] == "yes", text=written)
+
+    def parse_pick(self, written: str, candidates: int) -> int | None:
+        """The index, from 0, where the answer is a number from 1 to ``candidates``."""
+        written = written.strip()
+        number = int(written) if written.isascii() and written.isdecimal() and len(written) < 3 else 0
+        return number - 1 if 1 <= number <= candidates else None
+
+    def outcome(self, future: str) -> Outcome | None:
+        """The outcome that a future ends with."""
+        match = _END.search(future)
+        if match is None:
+            return None
+        return "success" if match[1] == "success" else "failure"
+
+    def hashes(self) -> dict[str, str]:
+        """sha256 of the code that makes the prompts: it is what the model was taught."""
+        sources = (inspect.getsource(sys.modules[__name__]), inspect.getsource(codec_module))
+        names = ("compact", "codec")
+        return {n: hashlib.sha256(s.encode()).hexdigest() for n, s in zip(names, sources, strict=True)}
+
+    def _on_futures(self, state: State, action: str, futures: Sequence[str], mark: str) -> Prompt:
+        text, codec = self._conversation(state)
+        text += ACT + codec.learn(_safe(action))
+        for future in futures:
+            text += FUTURE + codec.encode(_safe(future))
+        return _prompt(text + mark, codec)
+
+    def _conversation(self, state: State) -> tuple[str, IdentifierCodec]:
+        codec = IdentifierCodec()
+        parts = []
+        for message in state.messages:
+            mark = ACT if message["role"] == "assistant" else _KINDS[message.get("kind", "message")]
+            parts.append(mark + codec.learn(_safe(str(message["content"]))))
+        return f"<|{state.env.split('@')[0]}|>" + _without_middle(parts, self.max_chars), codec
+
+
+def _prompt(text: str, codec: IdentifierCodec) -> Prompt:
+    return Prompt(messages=({"role": "user", "content": text},), codec=codec)
+
+
+def _safe(text: str) -> str:
+    """Foreign text cannot forge a mark."""
+    return text.replace("<|", "< |").strip()
+
+
+def _without_middle(parts: Sequence[str], limit: int) -> str:
+    """``parts`` joined; where that is too long, the first part and as many of the last ones as fit."""
+    kept: list[str] = []
+    room = limit - min(len(parts[0]), limit // 2)
+    for part in reversed(parts[1:]):
+        room -= len(part)
+        if room < 0 and kept:
+            break
+        kept.append(part[: limit // 2])
+    return parts[0][: limit // 2] + "".join(reversed(kept))
+
+
+def brief(observation: str, words: int = 8) -> str:
+    """An observation as a clause of a future: the first few words of a message, the kind of a record.
+
+    Identifiers become ``#``: a future tells what happens, not to which row, and those that are yet to be
+    seen could not be written down by number.
+    """
+    text = observation[:MAX_ANSWER_CHARS].strip()
+    if text.startswith("{"):
+        status = _STATUS.search(text)
+        return f"a record, {status[1]}" if status else "a record"
+    if text.startswith("["):
+        return "a list"
+    text = _safe(codec_module.hide(text)).replace(";", ",")
+    return " ".join(text.split()[:words]) or "nothing"

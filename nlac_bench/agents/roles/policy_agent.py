@@ -1,0 +1,71 @@
+"""The policy role as an agent: what NLAC plays with, in training and after it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from nlac_bench.agents.prompted import as_turn
+from nlac_bench.agents.roles.role_prompts import RolePrompts
+from nlac_bench.agents.roles.transition import State, first_state
+from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.rollout.agent import Actor
+from nlac_bench.rollout.engines.engine import Engine, SampleRequest, Sampling, Slot, derive_seed
+from nlac_bench.types import Turn
+
+
+@dataclass(frozen=True)
+class NlacAgent:
+    """π_θ in the words of ``prompts``."""
+
+    engine: Engine
+    prompts: RolePrompts
+    sampling: Sampling = field(default_factory=Sampling)
+    slot: Slot = "policy"
+    name: str = "nlac"
+
+    def begin(self, env: TextEnv, seed: int) -> Actor:
+        """An actor that has heard nothing yet."""
+        return _Actor(self, env.name, seed)
+
+    def resume(self, state: State, action: str, seed: int) -> Actor:
+        """An actor that has just done ``action`` in ``state``, whoever chose it."""
+        actor = _Actor(self, state.env, seed)
+        actor.state, actor.said = state, action
+        return actor
+
+    def prompt_hashes(self) -> dict[str, str]:
+        """sha256 of what the prompts are made of."""
+        return self.prompts.hashes()
+
+
+class _Actor:
+    def __init__(self, agent: NlacAgent, env: str, seed: int) -> None:
+        self._agent, self._env, self._seed = agent, env, seed
+        self.state: State | None = None
+        self.said = ""
+        self._prefix_ids: list[int] | None = None
+
+    async def act(self, observation: str, info: dict[str, Any]) -> Turn:
+        agent = self._agent
+        if self.state is None:
+            self.state = first_state(self._env, observation, info)
+        else:
+            kind = str(info.get("action_kind", "message"))
+            self.state = self.state.after(self.said, observation, kind)
+        prompt = agent.prompts.policy(self.state)
+        request = SampleRequest(
+            messages=prompt.messages,
+            slot=agent.slot,
+            sampling=agent.sampling,
+            seed=derive_seed(self._seed, len(self.state.messages)),
+            prefix_ids=self._prefix_ids,
+        )
+        (sample,) = await agent.engine.sample(request)
+        written = prompt.opening + prompt.codec.decode(sample.text)
+        # What is no action at all is still what the policy said: the environment judges it.
+        self.said = agent.prompts.parse_action(written) or written
+        if agent.prompts.grows and sample.prompt_ids is not None and sample.ids is not None:
+            self._prefix_ids = [*sample.prompt_ids, *sample.ids]
+        heard = agent.prompts.heard(self.said, self.state)
+        turn = as_turn(sample, heard)
+        turn.info = {} if heard == self.said else {"full_text": self.said}
+        return turn

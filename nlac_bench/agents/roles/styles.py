@@ -1,0 +1,21 @@
+"""Which prompt style a model speaks: what its tokenizer was made with decides."""
+
+from typing import Any
+
+from nlac_bench.agents.roles.chat import ChatPrompts
+from nlac_bench.agents.roles.compact import MARKS, CompactPrompts
+from nlac_bench.agents.roles.role_prompts import ComparingPrompts
+
+
+def prompts_for(tokenizer: Any) -> ComparingPrompts:
+    """``compact`` for a tokenizer that has the marks, else ``chat``; None (a server's model) is ``chat``."""
+    if tokenizer is None:
+        return ChatPrompts()
+    if set(MARKS) <= set(tokenizer.get_vocab()):
+        return CompactPrompts()
+    template = str(getattr(tokenizer, "chat_template", None) or "")
+    hello = [{"role": "user", "content": "Hello"}]
+    begun = (
+        tokenizer.apply_chat_template(hello, tokenize=False, add_generation_prompt=True) if template else ""
+    )
+    return ChatPrompts(thinks="</think>" in template, opens=begun.rstrip().endswith("<think>"))

@@ -1,0 +1,1 @@
+"""Grading mathematical answers: extraction, parsing, comparison, and the worker processes that bound them."""

@@ -1,0 +1,276 @@
+"""Whether two parsed answers say the same: lists, tuples, sets, intervals, matrices, labelled values.
+
+`same(gold, pred)` is not symmetric. The gold answer decides what was asked for: its units, its per cent sign,
+its `x =` may be left out by a prediction, while a prediction may not answer with a list to a single value.
+"""
+
+from collections.abc import Sequence
+
+from nlac_bench.envs.math500_hard.grading import intervals, relations
+from nlac_bench.envs.math500_hard.grading.compare import equal_ratios, equal_values, expand_signs
+from nlac_bench.envs.math500_hard.grading.exact import Undefined, rational
+from nlac_bench.envs.math500_hard.grading.labels import (
+    has,
+    plain,
+    scaled,
+    split_unit,
+    without,
+    without_degrees,
+)
+from nlac_bench.envs.math500_hard.grading.matrices import as_matrix, has_matrix
+from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, key, literal
+from nlac_bench.envs.math500_hard.grading.normalize import words
+from nlac_bench.envs.math500_hard.grading.units import factor, says_what
+
+MAX_UNMATCHED = 60
+"""Elements of two lists that are compared all with all, once those that are alike at sight are set aside."""
+
+_UNORDERED = ("list", "set", "cases")
+
+
+def same(gold: Node, pred: Node) -> bool:
+    """Whether `pred` is the answer `gold`.
+
+    Raises:
+        TooComplex: it takes more than the fixed limits to tell.
+    """
+    gold, pred = plain(gold), plain(pred)
+    if key(gold) == key(pred):
+        return True
+    if gold.op not in _UNORDERED and pred.op not in _UNORDERED:
+        gold_signs, pred_signs = expand_signs(gold), expand_signs(pred)
+        if len(gold_signs) > 1 or len(pred_signs) > 1:
+            return _same_elements(gold_signs, pred_signs)
+    if intervals.is_condition(gold) and intervals.is_condition(pred):
+        return _same_conditions(gold, pred)
+    if "rel" in (gold.op, pred.op):
+        return relations.same(gold, pred, same)
+    if gold.op in _UNORDERED or pred.op in _UNORDERED:
+        return _same_collections(gold, pred)
+    if gold.op == "tuple" and pred.op == "tuple":
+        return _brackets(gold) == _brackets(pred) and _same_in_order(gold.args, pred.args)
+    if _is_union(gold) or _is_union(pred) or {gold.op, pred.op} == {"sym", "tuple"}:
+        return _same_unions(gold, pred)
+    if "matrix" in (gold.op, pred.op) or (has_matrix(gold) and has_matrix(pred)):
+        return _same_matrices(gold, pred)
+    if gold.op == "time" or pred.op == "time":
+        return _same_times(gold, pred)
+    if gold.op == "numeral" or pred.op == "numeral":
+        return _same_numerals(gold, pred)
+    if gold.op == "ratio" and pred.op == "ratio":
+        return equal_ratios(gold.args, pred.args)
+    if gold.op == "text" or pred.op == "text":
+        return _same_texts(gold, pred)
+    if "tuple" in (gold.op, pred.op):
+        return False
+    return _same_values(gold, pred)
+
+
+def _brackets(node: Node) -> str:
+    return str(node.value).replace("{", "(").replace("}", ")")
+
+
+def _same_in_order(gold: Sequence[Node], pred: Sequence[Node]) -> bool:
+    return len(gold) == len(pred) and all(same(g, p) for g, p in zip(gold, pred, strict=True))
+
+
+def _elements(node: Node) -> list[Node]:
+    elements = []
+    for arg in node.args if node.op in _UNORDERED else (node,):
+        elements.extend(_elements(arg) if arg.op == "list" else expand_signs(arg))
+    return elements
+
+
+def _same_collections(gold: Node, pred: Node) -> bool:
+    """At least one is unordered: `1, 2`, `\\{1, 2\\}` or a system of equations."""
+    for one, other in ((gold, pred), (pred, gold)):
+        if other.op == "tuple" and one.op == "list":
+            if intervals.is_condition(one):  # x > 1 and x < 2 for (1, 2)
+                return _same_unions(gold, pred)
+            if any(
+                arg.op != "rel" for arg in one.args
+            ):  # the values 3, 5 are no point and no interval (3, 5)
+                return False
+            return other.value in ("()", "row") and _same_in_order(gold.args, pred.args)
+    if "tuple" in (gold.op, pred.op) and len(_elements(gold)) != len(_elements(pred)):
+        return False
+    if _is_union(gold) or _is_union(pred):
+        return _same_unions(gold, pred)
+    gold_elements, pred_elements = _elements(gold), _elements(pred)
+    if _same_elements(gold_elements, pred_elements) or _same_elements(_solutions(gold), _solutions(pred)):
+        return True
+    different = {key(element): element for element in pred_elements}
+    if (
+        gold.op in _UNORDERED
+        and len(different) < len(pred_elements)
+        and len({key(element) for element in gold_elements}) == len(gold_elements)
+    ):
+        return _same_elements(gold_elements, list(different.values()))  # a solution that is named twice
+    if all(one.op == "rel" for one in (*gold_elements, *pred_elements)):
+        return relations.same_conditions(gold_elements, pred_elements)
+    return False
+
+
+def _same_conditions(gold: Node, pred: Node) -> bool:
+    links = [list(node.args) if node.op == "list" else [node] for node in (gold, pred)]
+    if relations.same_conditions(*links):
+        return True
+    if gold.op == pred.op == "rel":
+        return relations.same(gold, pred, same)
+    if relations.one_name(gold, pred) and _same_unions(gold, pred):
+        return True
+    return gold.op == pred.op and _same_elements(*links)
+
+
+def _solutions(node: Node) -> list[Node]:
+    """`p=5, q=2; p=7, q=2` as the pairs (5, 2), (7, 2); other lists as they are."""
+    elements = _elements(node)
+    if not elements or not all(
+        one.op == "rel" and one.value == ("=",) and one.args[0].op == "sym" for one in elements
+    ):
+        return elements
+    names = [one.args[0].value for one in elements]
+    width = names.index(names[0], 1) if names[0] in names[1:] else 0
+    if width < 2 or len(names) % width or names != names[:width] * (len(names) // width):
+        return elements
+    values = [one.args[1] for one in elements]
+    return [Node("tuple", tuple(values[at : at + width]), "()") for at in range(0, len(values), width)]
+
+
+def _same_elements(gold: list[Node], pred: list[Node]) -> bool:
+    """Each element of one is an element of the other, as often as it occurs."""
+    if len(gold) != len(pred):
+        return False
+    keys: dict[str, int] = {}
+    for element in pred:
+        keys[key(element)] = keys.get(key(element), 0) + 1
+    open_gold = []
+    for element in gold:
+        if keys.get(key(element), 0):
+            keys[key(element)] -= 1
+        else:
+            open_gold.append(element)
+    open_pred = []
+    for element in pred:
+        if keys[key(element)]:
+            keys[key(element)] -= 1
+            open_pred.append(element)
+    if len(open_gold) > MAX_UNMATCHED:
+        raise TooComplex(f"{len(open_gold)} elements to match")
+    for element in open_gold:
+        match = next((index for index, other in enumerate(open_pred) if same(element, other)), None)
+        if match is None:
+            return False
+        del open_pred[match]
+    return True
+
+
+def _is_union(node: Node) -> bool:
+    return node.op == "union" or (node.op == "opaque" and node.value in ("cap", "setminus"))
+
+
+def _same_unions(gold: Node, pred: Node) -> bool:
+    gold_pieces, pred_pieces = intervals.pieces(gold), intervals.pieces(pred)
+    if gold_pieces is not None and pred_pieces is not None:
+        return _same_in_order(gold_pieces, pred_pieces)
+    if gold.op != "union" or pred.op not in ("union", "list"):
+        return False
+    parts = [list(node.args) if node.op in ("union", "list") else [node] for node in (gold, pred)]
+    return _same_elements(*parts)
+
+
+def _same_matrices(gold: Node, pred: Node) -> bool:
+    if gold.op == "matrix" and pred.op == "matrix":
+        return gold.value == pred.value and _same_in_order(gold.args, pred.args)
+    matrix, other = (gold, pred) if gold.op == "matrix" else (pred, gold)
+    if (
+        matrix.op == "matrix" and other.op == "tuple" and other.value in ("()", "[]") and 1 in matrix.value
+    ):  # a vector
+        return _same_in_order(gold.args, pred.args)
+    matrices = [as_matrix(gold), as_matrix(pred)]  # a sum, a product or a multiple of matrices is worked out
+    if matrices[0] is None or matrices[1] is None or matrices == [gold, pred]:
+        return False
+    return same(matrices[0], matrices[1])
+
+
+def _same_times(gold: Node, pred: Node) -> bool:
+    if gold.op == "time" and pred.op == "time":
+        (gold_seconds, gold_half), (pred_seconds, pred_half) = gold.value, pred.value
+        half_day = 12 * 3600
+        if (gold_half and pred_half) or not (gold_half or pred_half):
+            return bool(gold_seconds == pred_seconds)
+        # One says a.m. or p.m., the other may use 24 hours or have dropped the label.
+        bare = pred_seconds if gold_half else gold_seconds
+        full = gold_seconds if gold_half else pred_seconds
+        return bool(full in (bare, (bare + half_day) % (2 * half_day) if bare < 13 * 3600 else bare))
+    time, other = (gold, pred) if gold.op == "time" else (pred, gold)
+    seconds, half = time.value
+    hours = literal(other)  # 9 for 9 a.m.
+    return bool(half and hours is not None and seconds in (hours * 3600, (hours + 12) * 3600))
+
+
+def _same_numerals(gold: Node, pred: Node) -> bool:
+    if gold.op == "numeral" and pred.op == "numeral":
+        return gold.value[1] == pred.value[1] and _digits(gold.value[0]) == _digits(pred.value[0])
+    numeral, other = (gold, pred) if gold.op == "numeral" else (pred, gold)
+    value = literal(other)
+    if value is None:
+        return False
+    if numeral.value[1] == 10:
+        return rational(numeral) == value
+    # The question fixes the base, so the digits alone answer it; a numeral for a plain gold number does not.
+    return gold.op == "numeral" and value.denominator == 1 and _digits(gold.value[0]) == str(value)
+
+
+def _digits(digits: str) -> str:
+    sign = "-" if digits.startswith("-") else ""
+    return sign + (digits.lstrip("-").upper().lstrip("0") or "0")
+
+
+def _same_texts(gold: Node, pred: Node) -> bool:
+    said = []
+    for node in (gold, pred):
+        if node.op in ("text", "sym"):
+            said.append(words(str(node.value)))
+        elif node.op == "mul" and all(arg.op in ("text", "sym", "const") for arg in node.args):
+            said.append(words("".join(str(arg.value) for arg in node.args)))
+        else:
+            return False
+    return said[0] == said[1] and bool(said[0]) and not (gold.op == "sym" and pred.op == "sym")
+
+
+def _same_values(gold: Node, pred: Node) -> bool:
+    gold_parts, pred_parts = split_unit(gold), split_unit(pred)
+    if gold_parts is None or pred_parts is None:
+        return False
+    (gold, gold_unit), (pred, pred_unit) = gold_parts, pred_parts
+    if gold.op == pred.op == "opaque" and gold.value == pred.value == "mod":
+        return same(gold.args[1], pred.args[1]) and equal_values(gold, pred)
+    for one, other_unit in ((gold, pred_unit), (pred, gold_unit)):
+        if (has(one, "deg") or has(one, "pct")) and says_what(other_unit):  # 20° is not 20 miles
+            return False
+    if gold_unit or pred_unit:
+        scale = factor(gold_unit, pred_unit)
+        if scale is None:
+            return False
+        return same(gold, scaled(pred, scale))
+    if equal_values(gold, pred):
+        return True
+    for mark in ("deg", "pct"):
+        if has(gold, mark) != has(pred, mark):
+            bare_gold, bare_pred = without(gold, mark), without(pred, mark)
+            # 45 for 45 % where the question asks for a percentage; 0.5 for 0.5 % would be another number.
+            if mark == "pct" and not _at_least_one(bare_gold):
+                continue
+            if equal_values(bare_gold, bare_pred):
+                return True
+    # \cos 58 for \cos 58^\circ: the same text with the sign left out, though the number is another.
+    return key(without_degrees(gold)) == key(pred)
+
+
+def _at_least_one(node: Node) -> bool:
+    try:
+        value = rational(node)
+    except Undefined:
+        return False
+    return value is not None and abs(value) >= 1

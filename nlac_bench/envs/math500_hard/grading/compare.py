@@ -1,0 +1,215 @@
+"""Whether two expressions have the same value: exactly, and for all values of their variables.
+
+A difference found numerically is a proof of inequality. Agreement to hundreds of digits at independent points
+is taken for equality; terms too small for the precision in use raise it instead of being lost.
+"""
+
+import math
+from fractions import Fraction
+
+from nlac_bench.envs.math500_hard.grading.exact import Undefined, rational
+from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, key, literal, symbols, walk
+from nlac_bench.envs.math500_hard.grading.values import WIDE, Evaluator, has_imaginary, is_piecewise
+
+_LEVELS = (256, 800, 12_000)  # bits; the second confirms, the third is for terms of very different size
+_POINTS = 12
+_WIDE_POINTS = 24
+MIN_DIGITS = 10
+"""Significant digits from which a decimal that agrees in all of them stands for an endless one."""
+
+
+def equal_values(gold: Node, pred: Node) -> bool:
+    """Whether two expressions are equal.
+
+    Raises:
+        TooComplex: their numbers are beyond what is computed.
+    """
+    if key(gold) == key(pred):
+        return True
+    try:
+        exact_gold, exact_pred = rational(gold), rational(pred)
+        if exact_gold is not None and exact_pred is not None:
+            return exact_gold == exact_pred or _rounded(gold, pred)
+        names = symbols(gold) | symbols(pred)
+        if not names:
+            return _agree(gold, pred, 0, True) or _rounded(gold, pred)
+    except Undefined:
+        return False
+    return _agree_everywhere(gold, pred)
+
+
+def _agree_everywhere(gold: Node, pred: Node) -> bool:
+    """Agreement at three points (more where pieces meet), real ones if the expressions speak of real numbers.
+
+    Where a number is not real (a root of a negative variable) a point says nothing about a real identity, so
+    others are tried; expressions that are never real are compared as complex ones.
+    """
+    real = not (has_imaginary(gold) or has_imaginary(pred))
+    agreed = 0
+    for demand in (True, False) if real else (False,):
+        for point in range(_POINTS):
+            try:
+                same = _agree(gold, pred, point, not agreed, real=demand)
+            except Undefined:
+                continue
+            if same is False:
+                return False
+            agreed += bool(same)
+            if agreed == 3:
+                return _agree_widely(gold, pred, demand)
+        if agreed:
+            return agreed > 1
+    return False
+
+
+def _agree_widely(gold: Node, pred: Node, real: bool) -> bool:
+    """Agreement of expressions that agree near 1 also far from it and with signs of every mixture."""
+    if not (is_piecewise(gold) or is_piecewise(pred)):
+        return True  # analytic: what agrees at points that no formula was made for agrees everywhere
+    for point in range(WIDE, WIDE + _WIDE_POINTS):
+        try:
+            if _agree(gold, pred, point, False, real=real) is False:
+                return False
+        except (Undefined, TooComplex):
+            continue
+    return True
+
+
+def _agree(gold: Node, pred: Node, point: int, confirm: bool, *, real: bool = False) -> bool | None:
+    """Agreement at one point; None where `real` values are demanded and there are none.
+
+    Raises:
+        Undefined: one has no value there.
+        TooComplex: not settled at the highest precision.
+    """
+    previous = None
+    for bits in _LEVELS:
+        mp, values, errors, dropped, all_real, scale = None, [], [], False, True, -math.inf
+        for node in (gold, pred):
+            evaluate = Evaluator(bits, point)
+            mp = evaluate.mp
+            value = evaluate(node)
+            size = float(mp.mag(value)) if mp.isnormal(value) else -math.inf
+            values.append(value)
+            # Besides what was lost, a value that should be 0 is as wrong as the numbers it came from.
+            error = (
+                max(size + evaluate.lost, evaluate.scale if evaluate.lost >= bits / 2 else -math.inf) - bits
+            )
+            errors.append(error + 32 if error > -math.inf else -math.inf)
+            dropped |= evaluate.dropped
+            scale = max(scale, evaluate.scale)
+            all_real &= evaluate.real
+        assert mp is not None
+        a, b = values
+        if mp.isinf(a) or mp.isinf(b):
+            return bool(a == b)
+        if real and not all_real:
+            return None
+        difference = a - b
+        gap = float(mp.mag(difference)) if difference != 0 else -math.inf
+        if gap > max(errors) or (previous is not None and math.isfinite(gap) and abs(gap - previous) < 2):
+            return False  # the second: what is only noise would shrink with more bits
+        previous = gap
+        largest = max((float(mp.mag(v)) for v in values if v != 0), default=-math.inf)
+        # The bounds grow with every operation, so beside them the values speak for themselves: they agree in
+        # half of all bits, or both vanish beside the numbers that they came from.
+        settled = max(errors) < largest - 96 or gap < largest - bits / 2 or largest < scale - bits / 2
+        if settled and not dropped and (bits > _LEVELS[0] or not confirm):
+            return True
+    raise TooComplex(f"not settled with {_LEVELS[-1]} bits")
+
+
+def _rounded(gold: Node, pred: Node) -> bool:
+    """Whether `pred` is a long decimal of an endless `gold`: rounded or cut, right in all its digits."""
+    value, digits = literal(pred), _digits(pred)
+    if not value or digits < MIN_DIGITS:
+        return False
+    exact = rational(gold)
+    if exact is not None and _terminates(exact):
+        return False
+    unit = Fraction(10) ** (math.floor(math.log10(abs(value))) + 1 - digits)
+    evaluate = Evaluator(max(_LEVELS[0], 8 * digits), 0)
+    mp = evaluate.mp
+    error = evaluate(gold) - mp.mpf(value.numerator) / value.denominator
+    if mp.im(error) != 0:
+        return False
+    if value < 0:
+        error = -error
+    size = mp.mpf(unit.numerator) / unit.denominator
+    return bool(-size / 2 <= error < size)  # rounded, or cut off towards zero
+
+
+def _digits(node: Node) -> int:
+    return _digits(node.args[0]) if node.op == "neg" else node.digits
+
+
+def _terminates(value: Fraction) -> bool:
+    denominator = value.denominator
+    for prime in (2, 5):
+        while denominator % prime == 0:
+            denominator //= prime
+    return denominator == 1
+
+
+def proportional(first: Node, second: Node, *, positive: bool) -> bool:
+    """Whether one expression is a constant (and positive) multiple of the other, so both vanish together.
+
+    Raises:
+        TooComplex: their numbers are beyond what is computed.
+    """
+    if symbols(first) != symbols(second) or not symbols(first):
+        return False
+    ratio = None
+    seen = 0
+    for point in _spread(first, second):
+        try:
+            evaluate = Evaluator(_LEVELS[1], point)
+            a, b = evaluate(first), evaluate(second)
+        except Undefined:
+            continue
+        mp = evaluate.mp
+        if a == b == 0 or evaluate.lost > _LEVELS[1] / 2:
+            continue
+        if a == 0 or b == 0:
+            return False
+        here = a / b
+        if ratio is None:
+            ratio = here
+        elif abs(here - ratio) > abs(ratio) * mp.mpf(2) ** -200:
+            return False
+        if mp.im(here) != 0 or (positive and mp.re(here) < 0):
+            return False
+        seen += 1
+    return seen >= 3
+
+
+def _spread(first: Node, second: Node) -> range:
+    return range(WIDE, WIDE + _WIDE_POINTS) if is_piecewise(first) or is_piecewise(second) else range(_POINTS)
+
+
+def expand_signs(node: Node) -> list[Node]:
+    """The two expressions that a ± stands for; every ± and ∓ in it switches together."""
+    if not any(one.op == "pm" for one in walk(node)):
+        return [node]
+    return [_with_sign(node, upper) for upper in (True, False)]
+
+
+def _with_sign(node: Node, upper: bool) -> Node:
+    args = tuple(_with_sign(arg, upper) for arg in node.args)
+    if node.op == "pm":
+        return args[0] if (node.value == "pm") == upper else Node("neg", args)
+    return Node(node.op, args, node.value, node.digits) if args else node
+
+
+def difference(left: Node, right: Node) -> Node:
+    return Node("add", (left, Node("neg", (right,))))
+
+
+def equal_ratios(gold: tuple[Node, ...], pred: tuple[Node, ...]) -> bool:
+    """Whether `a:b:c` and `d:e:f` are the same ratio."""
+    if len(gold) != len(pred):
+        return False
+    return all(
+        equal_values(Node("mul", (gold[0], pred[i])), Node("mul", (gold[i], pred[0])))
+        for i in range(1, len(gold))
+    )

@@ -1,0 +1,237 @@
+"""The answer in a model's text: the last box, else what follows "the answer is", else the last value.
+
+One answer is taken and no other is tried, so a text that lists many earns nothing by it.
+"""
+
+import re
+
+from nlac_bench.envs.math500_hard.grading.nodes import names
+from nlac_bench.envs.math500_hard.grading.normalize import repair_escapes, to_ascii
+from nlac_bench.envs.math500_hard.grading.tokens import FUNCTIONS
+from nlac_bench.envs.math500_hard.grading.units import is_unit
+
+MAX_TAIL = 200_000
+"""Characters at the end of a text in which a box is looked for; MAX_PROSE for an answer without one."""
+MAX_PROSE = 20_000
+_MAX_BOXES = 20
+
+_TEMPLATE = re.compile(
+    r"<\|(?:im_start|im_end|endoftext|eot_id|end_of_text|end|eom_id)\|>|</s>|<eos>|<end_of_turn>"
+)
+_BOX = re.compile(r"\\(?:boxed|fbox|framebox)(?![a-zA-Z])\s*")
+_BARE_BOX = re.compile(r"[-+]?[\d.,]+|\\?[A-Za-z]+")
+
+
+def extract(text: str) -> str:
+    """The answer that `text` gives, still as it was written; the whole of a text that is nothing else."""
+    text = _last_message(text[-MAX_TAIL:])
+    found = boxed(text)
+    if found is not None:
+        return found
+    text = to_ascii(repair_escapes(text[-MAX_PROSE:])).strip()
+    text = text.rpartition("####")[2].strip() or text  # GSM8K's mark before the answer
+    inner = _only_math(_EMPHASIS.sub(r"\2", text))
+    if is_bare(inner):
+        return inner
+    return _from_prose(text)
+
+
+def _last_message(text: str) -> str:
+    """The reply itself: without the thinking before it and the chat template's turns after it."""
+    thinking, mark, reply = text.rpartition("</think>")
+    if mark and reply.strip():
+        text = reply
+    elif mark:
+        text = thinking
+    for match in _TEMPLATE.finditer(text):
+        if text[: match.start()].strip():
+            return text[: match.start()]
+    return text
+
+
+def boxed(text: str) -> str | None:
+    """What the last box that is not empty holds; None without a box."""
+    if "boxed" not in text and "fbox" not in text and "framebox" not in text:
+        return None
+    text = text.replace("\x08oxed", "\\boxed").replace("\x0cbox", "\\fbox")
+    starts = [match.end() for match in _BOX.finditer(text)][-_MAX_BOXES:]
+    for start in reversed(starts):
+        content = _braced(text, start)
+        if content is not None and content.strip():
+            return content.strip()
+    if (
+        starts and _braced(text, starts[-1]) is None and text[starts[-1] : starts[-1] + 1] == "{"
+    ):  # cut off, or a brace forgotten
+        return text[starts[-1] + 1 :].split("\n")[0].strip().rstrip("$ .") or None
+    return None
+
+
+def _braced(text: str, start: int) -> str | None:
+    """The balanced group at `start`, or the single token of `\\boxed 5`."""
+    if text[start : start + 1] != "{":
+        match = _BARE_BOX.match(text, start)
+        return match.group().rstrip(".,") if match else None
+    depth, index = 0, start
+    end = min(len(text), start + MAX_PROSE)
+    while index < end:
+        character = text[index]
+        if character == "\\":
+            index += 1
+        elif character == "{":
+            depth += 1
+        elif character == "}":
+            depth -= 1
+            if depth == 0:
+                return text[start + 1 : index]
+        index += 1
+    return None
+
+
+# --- answers without a box ---------------------------------------------------------------------------------
+
+_DELIMITED = re.compile(
+    r"\$\$(?:[^$\\]|\\.)+\$\$|\$(?:[^$\\]|\\.)+\$|\\\[(?:[^\\]|\\[^\]])+\\\]|\\\((?:[^\\]|\\[^)])+\\\)",
+    re.DOTALL,
+)
+_JOIN = r"\s*(?:,?\s*and|,?\s*or|,|;)\s*"
+_SPANS = re.compile(rf"(?:{_DELIMITED.pattern})(?:{_JOIN}(?:{_DELIMITED.pattern}))*\s*(?:\\?%)?", re.DOTALL)
+_TEXT = re.compile(
+    r"\\(?:text|mbox|mathrm|textbf|mathbf|operatorname|textit|boldsymbol|hbox|textnormal|begin|end)\s*\{[^{}]*\}"
+)
+_COMMAND = re.compile(r"\\[a-zA-Z]+")
+_WORDS = re.compile(r"[A-Za-z]{2,}|[^\W\d_A-Za-z]+")
+_MATH_WORDS = names(
+    "and or pi sqrt inf infty infinity am pm percent percentage pct per cent points degrees "
+    "degree frac times cdot abs union theta alpha beta mod pmod in per"
+)
+
+
+_EMPHASIS = re.compile(r"\A(\*\*|__|\*)([^*]+)\1\.?\Z")
+
+
+def _only_math(text: str) -> str:
+    """The content of `$…$` where there is nothing else."""
+    match = _DELIMITED.fullmatch(text)
+    if not match:
+        return text
+    width = 1 if text[0] == "$" and text[1] != "$" else 2
+    return text[width:-width].strip()
+
+
+_SENTENCE = re.compile(r"[\d$=:\n]|\b(?:answer|is|are|was)\b", re.IGNORECASE)
+
+
+def _is_mathematical(word: str) -> bool:
+    """Whether a word may stand in an answer that is no sentence: a name, a unit, letters side by side."""
+    if not word.isascii():
+        return False
+    known = word.lower() in _MATH_WORDS or word in FUNCTIONS or is_unit(word)
+    return known or len(word) <= 2 or (word.isupper() and len(word) <= 4)
+
+
+def is_bare(text: str) -> bool:
+    """Whether a text is an answer by itself rather than sentences around one."""
+    if len(text) > 2_000 and " " not in text.strip():
+        return True
+    plain = _COMMAND.sub(" ", _TEXT.sub(" ", text))
+    unknown = [word for word in _WORDS.findall(plain) if not _is_mathematical(word)]
+    if not unknown:
+        return True
+    # A few words and nothing to compute are an answer in words: "two lines".
+    return len(plain.split()) <= 4 and not _SENTENCE.search(text)
+
+
+_ANCHOR = re.compile(
+    r"(?:final\s+)?answers?\b(?:\s+(?:to|for|of)\s[^.\n:$]{1,80}?)?(?:\s*\*+)?\s*"
+    r"(?::|=|\bis\b|\bare\b|\bwas\b|\bwould be\b|\bmust be\b|\bshould be\b|(?=\$|\\\(|\\\[|\[))"
+    r"|(?:réponse|reponse|respuesta|resposta|antwort|risposta|antwoord|svar|vastaus|odpowiedź|odpověď|răspuns|"
+    r"cevap|jawaban|đáp án|đáp số|câu trả lời|ответ|відповідь|одговор|απάντηση|الإجابة|الجواب|پاسخ|جواب|"
+    r"उत्तर|जवाब|উত্তর|คำตอบ|답|정답|答え|答案|答)(?:\s*(?:finale?|final|الصحيحة|النهائية))?\s*"
+    r"(?::|=|\best\b|\bist\b|\bes\b|\bé\b|\bè\b|\bis\b|是|为|為|は|은|는|हैं?|هي|هو|—|-)",
+    re.IGNORECASE,
+)
+_END = re.compile(r"\.?\s*I hope it is correct|\n|\.(?=\s|$)(?!\s*\d)")
+_LINK = re.compile(r"(?:.*\s)?(?:is|are|equals|be|=)\s+(?=\S)", re.DOTALL)
+_VALUE = re.compile(
+    r"-?\\frac\s*\{-?\d+\}\s*\{\d+\}"
+    r"|(?<![A-Za-z0-9_.^{\\])-?\s?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+(?:,\d+)*)(?:\.\d+)?(?:\s*/\s*\d+(?![\d/]))?(?:\s*%)?"
+    r"|(?<![A-Za-z0-9_.^{\\])-?\.\d+"
+)
+_CODE = re.compile(
+    r"__\w+__|\(\)\.|\b(?:import|exec|eval|open|system|popen|getattr|lambda|input|print)\s*[(.:]|;\s*\w+\("
+)
+_CHOICE = re.compile(r"(\([A-H]\)|[A-H](?=[,.;:)]))")
+_TOLD = re.compile(r"\b(?:is|are|equals)\s+((?:(?!\b(?:is|are|equals)\s)[^\n]){1,200}?)[.\s]*\Z")
+_BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
+
+
+def _from_prose(text: str) -> str:
+    if _CODE.search(text):  # a number somewhere in a program is not its writer's answer
+        return text
+    anchors = list(_ANCHOR.finditer(text))
+    for anchor in reversed(anchors[-3:]):
+        rest = text[anchor.end() :].lstrip(" \n*_:=>")
+        if rest:
+            return _after_anchor(rest)
+    hope = text.find("I hope it is correct")
+    if hope > 0:
+        text = text[:hope]
+    return _last_value(text)
+
+
+def _after_anchor(rest: str) -> str:
+    spans = _SPANS.match(rest)
+    if spans:
+        return _spans(spans.group())
+    end = _END.search(rest)
+    sentence = (rest[: end.start()] if end else rest[:400]).lstrip(" *_").rstrip(" *_.")
+    if is_bare(sentence):
+        return sentence
+    if choice := _CHOICE.match(sentence):
+        return choice.group(1)
+    found = _SPANS.findall(sentence)
+    link = _LINK.match(sentence)
+    tail = sentence[link.end() :].lstrip(" *_") if link else ""
+    if tail and (is_bare(tail) or (found and tail.startswith(("$", "\\(", "\\[")))):
+        return _spans(tail)
+    if found:
+        return _spans(list(_SPANS.finditer(sentence))[-1].group())
+    value = _VALUE.search(sentence)
+    return value.group() if value else sentence
+
+
+def _spans(text: str) -> str:
+    """`$2$, $3$ and $5$` as the list `2, 3 , 5`."""
+    parts = _DELIMITED.findall(text)
+    if not parts:
+        return text
+    percent = "\\%" if text.rstrip().endswith("%") and not parts[-1].rstrip("$").endswith("%") else ""
+    return " , ".join(_only_math(part) for part in parts) + percent
+
+
+def _last_value(text: str) -> str:
+    spans = list(_SPANS.finditer(text))
+    if spans:
+        last = spans[-1]
+        after = text[last.end() :]
+        # "$f(x)=0$ has 3 roots": a value that comes later counts if the formula is only a name.
+        value = _VALUE.search(after)
+        if value and re.fullmatch(r"[^\d=<>]*", _spans(last.group())):
+            return value.group()
+        return _spans(last.group())
+    bold = [match.group(1) for match in _BOLD.finditer(text) if any(c.isdigit() for c in match.group(1))]
+    if bold:
+        return bold[-1] if is_bare(bold[-1]) else _last(bold[-1])
+    return _last(text)
+
+
+def _last(text: str) -> str:
+    told = _TOLD.search(text)
+    if told and is_bare(told.group(1)) and re.search(r"\d.*(?:=|,\s|\band\b|\bor\b)|=.*\d", told.group(1)):
+        return told.group(1)  # "The solutions are x = 3 and x = -2."
+    values = [match.group() for match in _VALUE.finditer(text)]
+    if values:
+        return values[-1].strip(" ,")
+    link = _LINK.match(text.strip())
+    tail = text.strip()[link.end() :].strip(" .*") if link else ""
+    return tail if tail and len(tail.split()) <= 4 else text

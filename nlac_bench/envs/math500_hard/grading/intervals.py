@@ -1,0 +1,202 @@
+"""Sets of real numbers: intervals, inequalities, and unions, intersections and differences of them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from nlac_bench.envs.math500_hard.grading.exact import Undefined
+from nlac_bench.envs.math500_hard.grading.forms import REALS
+from nlac_bench.envs.math500_hard.grading.labels import is_constant
+from nlac_bench.envs.math500_hard.grading.nodes import Node
+from nlac_bench.envs.math500_hard.grading.values import Evaluator
+
+FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+ORDER = frozenset(FLIPPED)
+MAX_PIECES = 200
+_INFINITY = Node("const", value="oo")
+_MINUS_INFINITY = Node("neg", (_INFINITY,))
+
+
+def interval(node: Node) -> Node | None:
+    """`3 < x \\le 5` as `(3, 5]`, `\\{2\\}` as `[2, 2]`, the reals as an interval; None for others."""
+    if node.op == "tuple" and len(node.args) == 2 and node.value in ("()", "[]", "(]", "[)"):
+        return node
+    if node.op == "set" and len(node.args) == 1:
+        return Node("tuple", (node.args[0], node.args[0]), "[]")
+    if node.op == "sym" and node.value == REALS:
+        return Node("tuple", (_MINUS_INFINITY, _INFINITY), "()")
+    if node.op != "rel" or not set(node.value) <= ORDER or len(node.value) > 2:
+        return None
+    args, operators = list(node.args), list(node.value)
+    if operators[0][0] == ">":
+        args, operators = args[::-1], [FLIPPED[o] for o in operators[::-1]]
+    if any(o[0] != "<" for o in operators):
+        return None
+    if len(args) == 2 and args[0].op == "fn" and args[0].value == "abs" and is_constant(args[1]):
+        low, middle, high = Node("neg", (args[1],)), args[0].args[0], args[1]  # |x| < 3
+        operators.append(operators[0])
+        if not is_positive(high):
+            return None
+    elif len(args) == 3:
+        low, middle, high = args
+    elif is_constant(args[0]):
+        (low, middle), high = args, _INFINITY
+        operators.append("<")
+    else:
+        (middle, high), low = args, _MINUS_INFINITY
+        operators.insert(0, "<")
+    if middle.op != "sym" or not (is_constant(low) and is_constant(high)):
+        return None
+    brackets = ("[" if operators[0] == "<=" else "(") + ("]" if operators[1] == "<=" else ")")
+    return Node("tuple", (low, high), brackets)
+
+
+def is_positive(node: Node) -> bool:
+    try:
+        return bool(Evaluator(256, 0)(node) > 0)
+    except (Undefined, TypeError):  # a complex number has no order
+        return False
+
+
+def is_condition(node: Node) -> bool:
+    """Whether it is an inequality or several: `x > 1`, `x > 1 \\text{ and } x < 2`."""
+    if node.op == "list":
+        return all(is_condition(arg) for arg in node.args)
+    return node.op == "rel" and set(node.value) <= ORDER
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """An end of a piece: its value, the expression that gave it, and on which side of the value it lies.
+
+    `side` is 0 where the point itself is inside, 1 or -1 where the piece starts behind or ends before it.
+    """
+
+    value: Any
+    node: Node
+    side: int
+
+    @property
+    def order(self) -> tuple[Any, int]:
+        return self.value, self.side
+
+
+_Piece = tuple[_End, _End]
+
+
+def pieces(node: Node) -> list[Node] | None:
+    """A set of real numbers as separate intervals in order; None where it is none or an end is no number."""
+    evaluate = Evaluator(256, 0)
+    try:
+        found = _pieces(node, evaluate)
+    except Undefined:
+        return None
+    if found is None:
+        return None
+    return [
+        Node("tuple", (low.node, high.node), ("(" if low.side else "[") + (")" if high.side else "]"))
+        for low, high in _merged(found)
+    ]
+
+
+def _pieces(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
+    if node.op == "opaque" and node.value in ("cap", "setminus"):
+        left, right = (_pieces(arg, evaluate) for arg in node.args)
+        if left is None or right is None or len(left) * len(right) > MAX_PIECES:
+            return None
+        return _common(left, _outside(_merged(right)) if node.value == "setminus" else right)
+    if node.op == "list" and is_condition(node):
+        return _conditions(node, evaluate)
+    if (
+        node.op == "rel" and set(node.value) <= ORDER | {"!="} and (inside := _opposite(node)) is not None
+    ):  # |x| > 1 is where |x| <= 1 is not
+        within = _pieces(inside, evaluate)
+        return None if within is None else _outside(_merged(within))
+    if node.op in ("union", "list", "set"):
+        found: list[_Piece] = []
+        for arg in node.args:
+            part = _single(Node("set", (arg,)), evaluate) if node.op == "set" else _pieces(arg, evaluate)
+            if part is None:
+                return None
+            found.extend(part)
+        return found
+    return _single(node, evaluate)
+
+
+def _opposite(relation: Node) -> Node | None:
+    if relation.value == ("!=",):
+        sides = relation.args if relation.args[0].op == "sym" else relation.args[::-1]
+        return Node("set", sides[1:]) if sides[0].op == "sym" and is_constant(sides[1]) else None
+    if relation.value[0][0] == "<":
+        relation = Node("rel", relation.args[::-1], tuple(FLIPPED[o] for o in relation.value[::-1]))
+    left = relation.args[0]
+    if len(relation.value) > 1 or left.op != "fn" or left.value != "abs":
+        return None
+    return Node("rel", relation.args, ("<=",) if relation.value == (">",) else ("<",))
+
+
+def _conditions(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
+    """`x < 1, x > 2` are two pieces and `x > 1, x < 2` is what both allow, whether "and" or "or" is said."""
+    found: list[_Piece] = []
+    common: list[_Piece] | None = None
+    for arg in node.args:
+        part = _pieces(arg, evaluate)
+        if part is None or len(found) > MAX_PIECES:
+            return None
+        found.extend(part)
+        common = part if common is None else _common(common, part)
+    apart = sum(bool(_common([one], [other])) for i, one in enumerate(found) for other in found[:i]) == 0
+    return found if apart else common
+
+
+def _single(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
+    span = interval(node)
+    if span is None or not is_constant(span):
+        return None
+    low, high = span.args
+    brackets = span.value
+    return [
+        (
+            _End(evaluate(low), low, int(brackets[0] == "(")),
+            _End(evaluate(high), high, -int(brackets[1] == ")")),
+        )
+    ]
+
+
+def _common(left: list[_Piece], right: list[_Piece]) -> list[_Piece]:
+    found = []
+    for low, high in left:
+        for other_low, other_high in right:
+            start = max(low, other_low, key=lambda end: end.order)
+            stop = min(high, other_high, key=lambda end: end.order)
+            if start.order <= stop.order:
+                found.append((start, stop))
+    return found
+
+
+def _outside(inside: list[_Piece]) -> list[_Piece]:
+    """What a sorted list of separate pieces leaves of the real line."""
+    infinity = Evaluator(256, 0)(_INFINITY)
+    start = _End(-infinity, _MINUS_INFINITY, 1)
+    found = []
+    for low, high in inside:
+        stop = _End(low.value, low.node, low.side - 1)  # up to where the piece begins
+        if start.order <= stop.order:
+            found.append((start, stop))
+        start = _End(high.value, high.node, high.side + 1)
+    found.append((start, _End(infinity, _INFINITY, -1)))
+    return found
+
+
+def _merged(found: list[_Piece]) -> list[_Piece]:
+    """Pieces in order, those that touch or overlap as one, empty ones left out."""
+    result: list[_Piece] = []
+    for low, high in sorted(found, key=lambda piece: piece[0].order):
+        if low.order > high.order:
+            continue
+        # (0, 1) and [1, 2) touch: the one ends just before 1, the other starts at it.
+        if result and (low.value, low.side - 1) <= result[-1][1].order:
+            if high.order > result[-1][1].order:
+                result[-1] = (result[-1][0], high)
+        else:
+            result.append((low, high))
+    return result

@@ -1,0 +1,244 @@
+"""`check(gold, pred)`: the verdict of one case, without bounds on time or memory; `grader` adds those."""
+
+import re
+
+from nlac_bench.envs.math500_hard.grading.answers import same
+from nlac_bench.envs.math500_hard.grading.exact import numeral
+from nlac_bench.envs.math500_hard.grading.extract import MAX_TAIL, boxed, extract, is_bare
+from nlac_bench.envs.math500_hard.grading.nodes import (
+    Node,
+    TooComplex,
+    UnknownCommand,
+    Unreadable,
+    names,
+    num,
+    walk,
+)
+from nlac_bench.envs.math500_hard.grading.normalize import MAX_ANSWER, NUMBER_WORDS, WRAPPER, normalize, words
+from nlac_bench.envs.math500_hard.grading.parser import parse
+
+Verdict = tuple[bool | None, str]
+
+_DECIMAL = re.compile(r"([-+]?)(\d{1,3}(?:,\d{3})+|\d+|)(?:\.(\d+))?", re.ASCII)
+_TIME = re.compile(r"(\d{1,2})(?::(\d{2}))?(?::(\d{2}))?([ap])m")
+_CLOCK = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)(?::([0-5]\d))?")
+_NUMERAL = re.compile(
+    r"(-?(?:[0-9A-Za-z.]*[0-9][0-9A-Za-z]*|[A-Fa-f]{2,}(?=_\{?16)))_\{?(\d{1,2}|[a-z]{3,7})\}?"
+)
+# A decimal comma is not in front of three digits, which it would rather group, and has no space behind it.
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,(?!\d{3}$)\d+", re.ASCII)
+_SPACED_GROUPS = re.compile(r"[-+]?\d{1,3}(?:,~\d{3})+", re.ASCII)
+_TEXT_OR_SPACE = re.compile(r"\\(?:text|mbox|mathrm)\s*\{([^{}]*)\}|\s")
+_WORDY = re.compile(r"[^\W\d_]{3,}")
+_CHOICE = re.compile(r"\(?([A-H])\)?[).:] \S.*|\(([A-H])\)(?: -?)?[A-Za-z0-9\\$].*")
+_OPTION = re.compile(r"\A(?:\\text\s*\{)?\s*(?:option|choice)\s+\(?([A-H])\)?\s*\}?\Z", re.IGNORECASE)
+_WORDS = re.compile(r"(?:[^\W_]|[\s,.;:!?'{}()~]|(?<=[^\W\d_])-(?=[^\W\d_]))+")
+# Constructs that the parser only recognises by their spelling; their value is math-verify's to find.
+_SYMBOLIC = names("int iint iiint oint lim")
+_SERIES = names("sum prod")
+_PROVEN = "equal"
+
+
+def quick(gold: str, pred: str) -> Verdict | None:
+    """The verdict where it is plain from the spelling: a box or a bare answer, identical or both numbers.
+
+    None where it takes more. Linear in the text and safe on any input.
+    """
+    if not gold.strip():
+        return None, "ungraded: the gold answer is empty"
+    if not pred.strip():
+        return False, "no answer"
+    answers = []
+    for text in (gold[-MAX_TAIL:], pred[-MAX_TAIL:]):
+        answer = boxed(text)
+        if answer is None:
+            answer = text.strip()
+            if _DECIMAL.fullmatch(answer):
+                answers.append(answer)
+                continue
+            if len(answer) > 200 or not answer.isascii() or not is_bare(answer):
+                return None
+        answers.append(normalize(answer) if len(answer) <= MAX_ANSWER else answer)
+    if not answers[0] or not answers[1]:
+        return None
+    if answers[0] == answers[1]:
+        return True, "identical"
+    numbers = [_plain_number(answer) for answer in answers]
+    if numbers[0] is None or numbers[1] is None:
+        return None
+    if numbers[0] == numbers[1]:
+        return True, "the same number"
+    return None if "," in answers[0] + answers[1] else (False, "different numbers")
+
+
+def _plain_number(text: str) -> tuple[str, str, str] | None:
+    """A decimal of any length as its sign, its whole part and its decimals."""
+    match = _DECIMAL.fullmatch(text)
+    if match and (match.group(2) or match.group(3)):
+        whole = match.group(2).replace(",", "").lstrip("0") or "0"
+        decimals = (match.group(3) or "").rstrip("0")
+        negative = match.group(1) == "-" and (whole, decimals) != ("0", "")
+        return ("-" if negative else "", whole, decimals)
+    return None
+
+
+def check(gold: str, pred: str) -> Verdict:
+    """Whether `pred` (a bare answer, or a whole solution) gives the answer `gold`.
+
+    Returns:
+        (True or False, why), or (None, why) where it cannot be told: the gold answer is empty, the numbers
+        and nesting are beyond fixed limits, or computer algebra failed. Time and memory are not bounded here.
+    """
+    gold, pred = gold[-MAX_TAIL:], pred[-MAX_TAIL:]
+    verdict = quick(gold, pred)
+    if verdict is not None:
+        return verdict
+    if words(gold) == words(pred) and _is_words(gold) and _is_words(pred):
+        return True, "the same words"
+    gold, pred = _gold_answer(gold), extract(pred)
+    gold_text, pred_text = normalize(gold[: MAX_ANSWER + 1]), normalize(pred[: MAX_ANSWER + 1])
+    if not gold_text:
+        return None, "ungraded: the gold answer is empty"
+    if not pred_text:
+        return False, "no answer"
+    if len(gold) > MAX_ANSWER or len(pred) > MAX_ANSWER:
+        return (
+            (True, "identical")
+            if gold == pred
+            else (None, f"ungraded: an answer of over {MAX_ANSWER} characters")
+        )
+    if gold_text == pred_text or _spelled(gold) == _spelled(pred):
+        return True, "identical"
+    if words(gold) == words(pred) and _is_words(gold) and _is_words(pred):
+        return True, "the same words"
+    return _compare(gold_text, pred_text)
+
+
+def _spelled(text: str) -> str:
+    """The text without the thin negative spaces of `11,\\! 111`, which a writer may leave out."""
+    return " ".join(text.replace("\\!", "").split())
+
+
+def _gold_answer(gold: str) -> str:
+    """The answer in a gold text, which may be a whole solution; short plain text is the answer itself."""
+    plain = len(gold) < 60 and "$" not in gold and "\\(" not in gold and "\\[" not in gold
+    return gold if plain and boxed(gold) is None else extract(gold)
+
+
+def _is_words(text: str) -> bool:
+    """Whether a text is words, in which spelling is all there is, rather than mathematics."""
+    return bool(_WORDY.search(text)) and bool(_WORDS.fullmatch(WRAPPER.sub(" ", text).strip(" $")))
+
+
+def _compare(gold: str, pred: str) -> Verdict:
+    if (letter := _chosen(gold)) and letter in (_chosen(pred), pred.strip("()")):
+        return True, "the letter chosen"
+    if (letter := _chosen(pred)) and gold.strip("()") in (
+        letter,
+        f"\\text{{{letter}}}",
+        f"\\text{{({letter})}}",
+    ):
+        return True, "the letter chosen"
+    gold, pred = _OPTION.sub(r"\1", gold), _OPTION.sub(r"\1", pred)
+    clocks = [_clock(text) for text in (gold, pred)]
+    if clocks[0] is not None and clocks[1] is not None:
+        return (True, _PROVEN) if clocks[0] == clocks[1] else (False, "another time of day")
+    trees: list[Node | None] = []
+    unread = ""
+    for text in (gold, pred):
+        try:
+            trees.append(read(text))
+        except UnknownCommand as error:
+            trees.append(None)
+            unread = f" (not read: {error})"
+        except Unreadable as error:
+            return False, f"different (not read: {error})"
+        except TooComplex as error:
+            return None, f"ungraded: {error}"
+    gold_tree, pred_tree = trees
+    try:
+        if gold_tree is not None and pred_tree is not None:
+            if same(gold_tree, pred_tree) or _other_reading(gold, gold_tree, pred, pred_tree):
+                return True, _PROVEN
+            if not _needs_algebra(gold_tree, pred_tree):
+                return False, "different"
+    except TooComplex as error:
+        return None, f"ungraded: {error}"
+    except RecursionError:
+        return None, "ungraded: nested too deep"
+    from nlac_bench.envs.math500_hard.grading import symbolic
+
+    try:
+        if symbolic.equal(gold, pred):
+            return True, "equal by math-verify"
+    except symbolic.Unsettled as error:
+        return None, f"ungraded: {error}{unread}"
+    return False, f"not shown to be equal by math-verify{unread}"
+
+
+def read(text: str) -> Node:
+    """The tree of a normalised answer; clock times and numerals with letters are read before arithmetic."""
+    if words(text) in NUMBER_WORDS:
+        return num(NUMBER_WORDS[words(text)])
+    squeezed = re.sub(r"\\(?:text|mbox|mathrm)|[\s{}.]|\\(?![a-zA-Z])", "", text).lower()
+    if match := _TIME.fullmatch(squeezed):
+        hours, minutes, seconds = (int(part or 0) for part in match.groups()[:3])
+        if hours <= 24:
+            hours = hours % 12 + (12 if match.group(4) == "p" else 0) if hours <= 12 else hours
+            return Node("time", value=(hours * 3600 + minutes * 60 + seconds, match.group(4)))
+    if "_" in text and len(text) < 200:
+        match = _NUMERAL.fullmatch(_TEXT_OR_SPACE.sub(r"\1", text))
+        if match:
+            base = int(match[2]) if match[2].isdecimal() else NUMBER_WORDS.get(match[2].lower(), 0)
+            if numeral(match[1], base) is not None:
+                return Node("numeral", value=(match[1], base))
+    return parse(text)
+
+
+def _other_reading(gold: str, gold_tree: Node, pred: str, pred_tree: Node) -> bool:
+    """Readings of an ambiguous spelling: `101,202` as two numbers, `20:34` as a time of day."""
+    if pred_tree.op in ("list", "set") and gold_tree.op == "num" and "," in gold:
+        return same(parse(gold, thousands=False), pred_tree)
+    if gold_tree.op in ("list", "set") and pred_tree.op == "num" and "," in pred:
+        return same(gold_tree, parse(pred, thousands=False))
+    if gold_tree.op == "num" and pred_tree.op == "list":
+        if _DECIMAL_COMMA.fullmatch(pred) and "." in gold:
+            return same(gold_tree, parse(pred.replace(",", ".")))
+        if _SPACED_GROUPS.fullmatch(pred):
+            return same(gold_tree, parse(pred.replace(",~", "")))
+    if pred_tree.op == "num" and _SPACED_GROUPS.fullmatch(gold):
+        return same(parse(gold.replace(",~", "")), pred_tree)
+    if "time" in (gold_tree.op, pred_tree.op) and "ratio" in (gold_tree.op, pred_tree.op):
+        times = [
+            tree if tree.op == "time" else _clock(text)
+            for text, tree in ((gold, gold_tree), (pred, pred_tree))
+        ]
+        return times[0] is not None and times[1] is not None and same(*times)  # type: ignore[arg-type]
+    return False
+
+
+def _clock(text: str) -> Node | None:
+    """`20:34` as a time of day; it may also be a ratio, so this is only one reading."""
+    match = _CLOCK.fullmatch(text.replace(" ", ""))
+    if match is None:
+        return None
+    hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return Node("time", value=(hours * 3600 + minutes * 60 + seconds, ""))
+
+
+def _chosen(text: str) -> str | None:
+    """The letter of `(C) 12`, an option that is given with its content."""
+    match = _CHOICE.fullmatch(re.sub(r"\\(?:text|textbf|textrm|mathrm|mbox)\b\s*|[{}]", "", text).strip())
+    return (match.group(1) or match.group(2)) if match else None
+
+
+def _needs_algebra(gold: Node, pred: Node) -> bool:
+    """Whether one side has a construct that only computer algebra values.
+
+    Two series of different spelling are taken to differ; where a closed form is asked for, one side has none.
+    """
+    found = [{str(one.value) for one in walk(tree) if one.op == "opaque"} for tree in (gold, pred)]
+    either = found[0] | found[1]
+    if either & _SYMBOLIC or any(name.startswith("determinant") for name in either):
+        return True
+    return bool(found[0] & _SERIES) != bool(found[1] & _SERIES)

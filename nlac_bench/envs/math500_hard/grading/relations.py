@@ -1,0 +1,174 @@
+"""Equations, inequalities and chains of them; inequalities in one variable as intervals and back."""
+
+from collections.abc import Callable, Sequence
+
+from nlac_bench.envs.math500_hard.grading.compare import difference, proportional
+from nlac_bench.envs.math500_hard.grading.exact import Undefined
+from nlac_bench.envs.math500_hard.grading.intervals import FLIPPED, ORDER, interval, pieces
+from nlac_bench.envs.math500_hard.grading.labels import is_constant, is_name
+from nlac_bench.envs.math500_hard.grading.nodes import Node, key, symbols
+from nlac_bench.envs.math500_hard.grading.values import Evaluator
+
+Same = Callable[[Node, Node], bool]
+
+
+def same(gold: Node, pred: Node, same_answer: Same) -> bool:
+    """Whether two answers agree of which at least one is a relation; `same_answer` compares the sides."""
+    gold_readings, pred_readings = _readings(gold), _readings(pred)
+    if len(gold_readings) > 1 and len(pred_readings) > 1:
+        return all(same_answer(g, p) for g, p in zip(gold_readings, pred_readings, strict=True))
+    if len(gold_readings) > 1 or len(pred_readings) > 1:
+        return any(same_answer(g, p) for g in gold_readings for p in pred_readings)
+    gold, pred = gold_readings[0], pred_readings[0]
+    if "rel" not in (gold.op, pred.op):
+        return same_answer(gold, pred)
+    if gold.op == "rel" and pred.op == "rel":
+        return _same_relations(gold, pred, same_answer)
+    if gold.op == "rel":
+        return _value_of(gold, pred, same_answer)
+    return _value_of(pred, gold, same_answer, gold_is_value=True)
+
+
+def _readings(node: Node) -> list[Node]:
+    """`x \\approx 0.67` can be read as either side; the arrow of a derivation leaves its last step."""
+    if node.op != "rel":
+        return [node]
+    if "=>" in node.value:
+        last = len(node.value) - 1 - node.value[::-1].index("=>")
+        return _readings(_part(node, last + 1, len(node.args)))
+    if "~" in node.value:
+        first = node.value.index("~")
+        sides = [_part(node, 0, first + 1), _part(node, first + 1, len(node.args))]
+        names = [is_name(side) for side in sides]
+        if names[0] and not names[1]:
+            return [sides[1]]
+        return sides if _close(*sides) else sides[:1]
+    return [node]
+
+
+def _part(node: Node, start: int, stop: int) -> Node:
+    args = node.args[start:stop]
+    return args[0] if len(args) == 1 else Node("rel", args, node.value[start : stop - 1])
+
+
+def _close(left: Node, right: Node) -> bool:
+    """Whether the sides of ≈ are within one per cent, so that either may stand for the answer."""
+    if left.op == "rel":
+        left = left.args[-1]
+    if right.op == "rel" or not (is_constant(left) and is_constant(right)):
+        return False
+    try:
+        evaluate = Evaluator(256, 0)
+        a, b = evaluate(left), evaluate(right)
+    except Undefined:
+        return True  # units on both sides, as in \$2/3 ≈ \$0.67
+    return bool(abs(a - b) <= abs(a) / 100)
+
+
+def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: bool = False) -> bool:
+    """A relation against something that is none: `x = 5` and 5, `x \\in S` and S, `x > 3` and (3, ∞)."""
+
+    def agrees(node: Node) -> bool:
+        return same_answer(value, node) if gold_is_value else same_answer(node, value)
+
+    if relation.value == ("in",):
+        return agrees(relation.args[1])
+    if set(relation.value) <= ORDER | {"!="}:
+        span = interval(relation)
+        if value.op not in ("tuple", "union"):
+            return False
+        return _same_pieces(relation, value, same_answer) if span is None else agrees(span)
+    if set(relation.value) != {"="}:
+        return False
+    first, last = relation.args[0], relation.args[-1]
+    if is_name(first) or is_constant(first):
+        return agrees(last) or (is_constant(first) and not is_name(first) and agrees(first))
+    if is_name(last):
+        return agrees(first)
+    return gold_is_value and agrees(first) and agrees(last)  # (x-1)(x+1) = x^2-1 for x^2-1
+
+
+def _same_pieces(relation: Node, value: Node, same_answer: Same) -> bool:
+    found = [pieces(node) for node in (relation, value)]
+    if found[0] is None or found[1] is None or len(found[0]) != len(found[1]):
+        return False
+    return all(same_answer(r, v) for r, v in zip(found[0], found[1], strict=True))
+
+
+def _same_relations(gold: Node, pred: Node, same_answer: Same) -> bool:
+    if set(gold.value) == {"="} and set(pred.value) == {"="}:
+        return _same_equations(_ends(gold), _ends(pred), same_answer)
+    if gold.value == pred.value and len(gold.value) == 1 and gold.value[0] not in (*ORDER, "!="):
+        return all(same_answer(g, p) for g, p in zip(gold.args, pred.args, strict=True))
+    if same_conditions([gold], [pred]):
+        return True
+    if ("in",) in (gold.value, pred.value):
+        named, other = (gold, pred) if gold.value == ("in",) else (pred, gold)
+        return named.args[0].op == "sym" and _same_pieces(other, named.args[1], same_answer)
+    gold_span, pred_span = interval(gold), interval(pred)
+    if gold_span is None or pred_span is None or symbols(gold) != symbols(pred):
+        return False
+    return same_answer(gold_span, pred_span)
+
+
+def _ends(equation: Node) -> Node:
+    """The first and the last side of a chain `x = 2 + 3 = 5`, a name on the left where one side is a name."""
+    first, last = equation.args[0], equation.args[-1]
+    if is_name(last) and not is_name(first):
+        first, last = last, first
+    return Node("rel", (first, last), ("=",))
+
+
+def _same_equations(gold: Node, pred: Node, same_answer: Same) -> bool:
+    (gold_left, gold_right), (pred_left, pred_right) = gold.args, pred.args
+    if is_name(gold_left) and is_name(pred_left):
+        if key(gold_left) == key(pred_left):
+            return same_answer(gold_right, pred_right)
+        if "text" in (gold_left.op, pred_left.op):
+            return same_answer(gold_right, pred_right)
+    if same_answer(gold_left, pred_left) and same_answer(gold_right, pred_right):
+        return True
+    if any(side.op in ("tuple", "set", "matrix", "union") for side in (gold_right, pred_right)):
+        return False
+    return proportional(difference(gold_left, gold_right), difference(pred_left, pred_right), positive=False)
+
+
+def one_name(gold: Node, pred: Node) -> bool:
+    """Whether both speak of the same single variable."""
+    return len(symbols(gold)) == 1 and symbols(gold) == symbols(pred)
+
+
+def same_conditions(gold: Sequence[Node], pred: Sequence[Node]) -> bool:
+    """Whether two conjunctions of inequalities have the same links, however they are turned or scaled."""
+    gold_links, pred_links = _links(gold), _links(pred)
+    if gold_links is None or pred_links is None or len(gold_links) != len(pred_links):
+        return False
+    for expression, operator in gold_links:
+        match = next(
+            (
+                index
+                for index, (other, other_operator) in enumerate(pred_links)
+                if operator == other_operator
+                and proportional(expression, other, positive=operator not in ("!=", "="))
+            ),
+            None,
+        )
+        if match is None:
+            return False
+        del pred_links[match]
+    return True
+
+
+def _links(relations: Sequence[Node]) -> list[tuple[Node, str]] | None:
+    """Each link as an expression that is > 0, >= 0, = 0 or != 0."""
+    links = []
+    for relation in relations:
+        for index, operator in enumerate(relation.value):
+            left, right = relation.args[index], relation.args[index + 1]
+            if operator in (">", ">=", "!=", "="):
+                links.append((difference(left, right), operator))
+            elif operator in ("<", "<="):
+                links.append((difference(right, left), FLIPPED[operator]))
+            else:
+                return None
+    return links

@@ -1,0 +1,144 @@
+"""Units: what is only a label behind a number, and which labels are exact multiples of one another."""
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from nlac_bench.envs.math500_hard.grading.nodes import names
+
+# Dimension → unit → its size in the dimension's base unit; only conversions that are exact by definition.
+_MEASURES: dict[str, dict[str, str]] = {
+    "length": {
+        "mm millimeter millimetre": "1/1000",
+        "cm centimeter centimetre": "1/100",
+        "dm decimeter": "1/10",
+        "m meter metre": "1",
+        "km kilometer kilometre": "1000",
+        "in inch": "254/10000",
+        "ft foot feet": "3048/10000",
+        "yd yard": "9144/10000",
+        "mi mile": "1609344/1000",
+    },
+    "time": {"s sec second": "1", "min minute": "60", "h hr hour": "3600", "day": "86400", "week": "604800"},
+    "calendar": {"month": "1", "yr year": "12"},
+    "mass": {"mg milligram": "1/1000", "g gm gram": "1", "kg kilogram": "1000"},
+    "weight": {"oz ounce": "1", "lb pound": "16"},
+    "volume": {"cup": "1", "pint": "2", "quart": "4", "gal gallon": "16"},
+    "capacity": {"ml milliliter millilitre": "1/1000", "l liter litre": "1"},
+    "money": {"cent": "1/100", "dollar usd buck": "1"},
+}
+_SIZES = {
+    name: (dimension, Fraction(size))
+    for dimension, table in _MEASURES.items()
+    for names, size in table.items()
+    for name in names.split()
+}
+_RATES = {"mph": "mi / h", "kph": "km / h", "kmph": "km / h"}
+# Words beside a number that name no kind of thing, so they go with any unit.
+_NEUTRAL = names("unit number answer total about approximately exactly the a an of")
+_LABELS = names(
+    "mph kph kmph acre hectare degree unit radian rad euro way student people person point digit "
+    "integer number value solution time square sq cubic cu dozen piece ticket ball page apple "
+    "book child children men women man woman boy girl car box meal edge pencil marble coin card "
+    "game team player item rupee rs"
+)
+_TOKEN = re.compile(r"[A-Za-z]+|/|\^\s*\{?\s*-?\d\s*\}?")
+_POWER_WORDS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
+_POWERS_AFTER = {"squared": 2, "cubed": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A unit text: `3 \\text{ km per hour}` has the dimensions length and 1/time."""
+
+    dimensions: tuple[tuple[str, int], ...]
+    """Dimensions with their exponents, sorted; empty where no word is a known measure."""
+    size: Fraction
+    """In the base units of the dimensions."""
+    power: int
+    """2 for areas and 3 for volumes, of unknown units as well (`square units`)."""
+    things: frozenset[str]
+    """Other words that say what is counted: `boxes`."""
+
+
+def _singular(word: str) -> str:
+    word = word.casefold()
+    for name in (word, word.removesuffix("s"), word.removesuffix("es")):
+        if name in _SIZES or name in _LABELS:
+            return name
+    return word
+
+
+def is_unit(word: str) -> bool:
+    """Whether a bare word behind a number is read as its unit."""
+    name = _singular(word)
+    return name in _SIZES or name in _LABELS
+
+
+def is_measure(unit: str) -> bool:
+    """Whether a unit text is a known measure of length, time, money or the like, rather than any label."""
+    return bool(_read(unit).dimensions)
+
+
+def says_what(unit: str) -> bool:
+    """Whether a unit text is a measure or names what is counted: `miles`, `edges`, not just `units`."""
+    found = _read(unit)
+    return bool(found.dimensions or found.things)
+
+
+def _read(unit: str) -> _Unit:
+    for word, rate in _RATES.items():
+        unit = re.sub(rf"\b{word}\b", rate, unit, flags=re.IGNORECASE)
+    measures: list[tuple[str, int]] = []  # names and exponents
+    things = set()
+    sign, power, largest = 1, 1, 1
+    for token in _TOKEN.findall(unit):
+        name = _singular(token)
+        after = int(re.sub(r"[^-\d]", "", token)) if token[0] == "^" else _POWERS_AFTER.get(name)
+        if after is not None:
+            largest = max(largest, after)
+            if measures:
+                measures[-1] = (measures[-1][0], after * (1 if measures[-1][1] > 0 else -1))
+        elif name in ("/", "per"):
+            sign = -1
+        elif name in _POWER_WORDS:
+            power = _POWER_WORDS[name]
+            largest = max(largest, power)
+        elif name in _SIZES:
+            measures.append((name, sign * power))
+            power = 1
+        elif name not in _NEUTRAL:
+            things.add(name)
+    dimensions: dict[str, int] = {}
+    size = Fraction(1)
+    for name, exponent in measures:
+        dimension, base = _SIZES[name]
+        dimensions[dimension] = dimensions.get(dimension, 0) + exponent
+        size *= base**exponent
+    return _Unit(tuple(sorted(dimensions.items())), size, largest, frozenset(things))
+
+
+def factor(gold: str, pred: str) -> Fraction | None:
+    """What a number in `pred`'s unit is multiplied by to be in `gold`'s: 1/100 for cm to m.
+
+    1 where either has no unit or both are mere labels (`tickets`, `children`), which MATH's answers carry or
+    not at random. None where one is a measure and the other another one, or a thing that is counted.
+    """
+    if not gold.strip() or not pred.strip():
+        return Fraction(1)
+    left, right = _read(gold), _read(pred)
+    if not left.dimensions or not right.dimensions:
+        if left.power != right.power and (
+            min(left.power, right.power) > 1 or left.dimensions or right.dimensions
+        ):
+            return None  # square units are no days
+        counted = right.things if left.dimensions else left.things if right.dimensions else ()
+        return None if counted else Fraction(1)
+    if left.dimensions != right.dimensions:
+        left, right = _price(left, gold), _price(right, pred)
+    return right.size / left.size if left.dimensions == right.dimensions else None
+
+
+def _price(unit: _Unit, text: str) -> _Unit:
+    """A price without what it is for: `dollars per pound` as `dollars`, which is how it is asked."""
+    return _read(re.split(r"/|\bper\b", text)[0]) if ("money", 1) in unit.dimensions else unit

@@ -1,0 +1,114 @@
+"""The judging process: `python -P -m nlac_bench.envs.math500_hard.grading.worker PARENT MEMORY_MB`.
+
+It reads requests from standard input and writes verdicts to standard output, each a four-byte length and
+JSON. It ends when its input closes or its parent is gone, and the kernel ends it when a case overstays, so
+that nothing is left behind by a parent that was killed.
+"""
+
+import json
+import os
+import resource
+import select
+import signal
+import struct
+import sys
+from pathlib import Path
+from typing import Any, BinaryIO
+
+GRACE_S = 1.0  # the parent kills at the limit; the kernel's own alarm is for when there is no parent any more
+_PARENT_POLL_S = 2.0
+_RECURSION = 12_000
+
+
+def main() -> None:
+    parent, memory_mb = int(sys.argv[1]), int(sys.argv[2])
+    replies = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # nothing that a library prints may be taken for a reply
+    requests = os.fdopen(0, "rb", buffering=0)
+    sys.setrecursionlimit(_RECURSION)
+
+    from nlac_bench.envs.math500_hard.grading import symbolic
+    from nlac_bench.envs.math500_hard.grading.judge import check
+
+    symbolic.equal(r"\int_0^1 2x dx", "1")  # loads sympy and the grammar before any case is timed
+    check("x+1", "1 + x")
+    limit = _limit_memory(memory_mb)
+    send(replies, {"ready": True})
+    while (request := _next_request(requests, parent)) is not None:
+        signal.setitimer(signal.ITIMER_REAL, request["timeout_s"] + GRACE_S)
+        failed = False
+        try:
+            correct, reason = check(request["gold"], request["pred"])
+        except MemoryError:
+            correct, reason, failed = None, f"ungraded: more than {memory_mb} MB of memory", True
+        except RecursionError:
+            correct, reason = None, "ungraded: nested too deep"
+        except Exception as error:  # an error of the grader's own is reported, and is no wrong answer
+            correct, reason = None, f"ungraded: {type(error).__name__}: {error}"[:500]
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if not failed and limit and _peak() > 0.98 * limit:  # a library may have swallowed the MemoryError
+            correct, reason, failed = None, f"ungraded: more than {memory_mb} MB of memory", True
+        # A fresh process takes over when caches hold half of what a case may use.
+        last = failed or bool(limit and _address_space() > limit - memory_mb * 2**19)
+        send(replies, {"correct": correct, "reason": reason, "last": last})
+        if last:
+            return
+
+
+def send(stream: BinaryIO, message: dict[str, Any]) -> None:
+    """Writes one framed message."""
+    body = json.dumps(message).encode()
+    frame = struct.pack(">I", len(body)) + body
+    while frame:
+        frame = frame[stream.write(frame) :]
+
+
+def _next_request(stream: BinaryIO, parent: int) -> dict[str, Any] | None:
+    poll = select.poll()
+    poll.register(stream, select.POLLIN | select.POLLHUP)
+    # The input stays open after the parent's death where a forked sibling holds a copy of its other end.
+    while not poll.poll(_PARENT_POLL_S * 1000):
+        if os.getppid() != parent:
+            return None
+    header = _read(stream, 4)
+    if header is None:
+        return None
+    body = _read(stream, struct.unpack(">I", header)[0])
+    return None if body is None else json.loads(body)
+
+
+def _read(stream: BinaryIO, size: int) -> bytes | None:
+    data = b""
+    while len(data) < size:
+        part = stream.read(size - len(data))
+        if not part:
+            return None
+        data += part
+    return data
+
+
+def _limit_memory(memory_mb: int) -> int:
+    """Bounds the address space at what the libraries hold plus `memory_mb`; 0 where that is not known."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    held = _address_space()
+    if not held:
+        return 0
+    limit = held + memory_mb * 2**20
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    return limit
+
+
+def _address_space() -> int:
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text().split()[0]) * resource.getpagesize() if statm.exists() else 0
+
+
+def _peak() -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmPeak:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The scripted user: reads what the agent wrote and answers from its instruction, without a model."""

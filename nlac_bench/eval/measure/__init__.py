@@ -1,0 +1,1 @@
+"""Measuring an agent: from a configuration to played episodes."""

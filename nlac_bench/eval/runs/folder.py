@@ -1,0 +1,135 @@
+"""A run is a folder that can be killed at any moment and continued.
+
+::
+
+    config.json      the resolved configuration; ``--config`` takes it again
+    manifest.json    code, packages, hardware, conditions, subject, every planned (task, trial, seed)
+    episodes.jsonl   one line an episode, append-only
+    errors.jsonl     one line an infrastructure error, append-only; such an episode is owed again
+    metrics.jsonl    one line a measurement (training)
+    checkpoints/     weights (training)
+
+``conditions`` say what was measured (environment and version, split, data source and hash, reward, user,
+oracle, limits): runs are comparable where they agree. ``subject`` says who was measured (agent, model, prompt
+hashes, sampling). A run is resumed only where both, and the plan, are what they were.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from nlac_bench.eval.runs.episode_json import EpisodeFormatError, episode_from_row
+from nlac_bench.eval.runs.lines import RunFolderError, read_lines
+from nlac_bench.eval.runs.seeds import Planned
+from nlac_bench.types import Episode
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A run on disk, for reading. Opening checks the manifest; episodes are read when asked for."""
+
+    path: Path
+    config: Mapping[str, Any]
+    manifest: Mapping[str, Any]
+    plan: tuple[Planned, ...]
+
+    @classmethod
+    def open(cls, path: str | Path) -> Self:
+        """The run in ``path``.
+
+        Raises:
+            RunFolderError: there is none, it never began, or its manifest is damaged.
+        """
+        folder = Path(path)
+        manifest = _read_object(folder / "manifest.json")
+        if manifest.get("format") != FORMAT:
+            raise RunFolderError(
+                f"{folder} has format {manifest.get('format')!r}, this version reads format {FORMAT}"
+            )
+        try:
+            plan = tuple(Planned(str(task), int(trial), int(seed)) for task, trial, seed in manifest["plan"])
+            _ = manifest["conditions"]["env"], manifest["subject"]["agent"], manifest["sessions"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise RunFolderError(f"{folder / 'manifest.json'} is damaged ({error!r})") from None
+        return cls(folder, _read_object(folder / "config.json"), manifest, plan)
+
+    @property
+    def conditions(self) -> Mapping[str, Any]:
+        """What was measured; equal in runs that can be compared."""
+        return self.manifest["conditions"]
+
+    @property
+    def subject(self) -> Mapping[str, Any]:
+        """Who was measured."""
+        return self.manifest["subject"]
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The recorded episodes as plain dicts, in the order of their ending; one at a time in memory.
+
+        Raises:
+            RunFolderError: a damaged line, an episode that was not planned, or one that is there twice.
+        """
+        for row, _ in self.episode_lines():
+            yield row
+
+    def episodes(self) -> Iterator[Episode]:
+        """The recorded episodes, one at a time in memory.
+
+        Raises:
+            RunFolderError: as ``rows``, and for a line that is JSON but no episode.
+        """
+        for row in self.rows():
+            try:
+                yield episode_from_row(row)
+            except EpisodeFormatError as error:
+                raise RunFolderError(f"{self.path / 'episodes.jsonl'}, {row_key(row)}: {error}") from error
+
+    def errors(self) -> Iterator[dict[str, Any]]:
+        """The recorded infrastructure errors, oldest first."""
+        return (row for row, _ in read_lines(self.path / "errors.jsonl"))
+
+    def metrics(self) -> Iterator[dict[str, Any]]:
+        """The recorded measurements, oldest first."""
+        return (row for row, _ in read_lines(self.path / "metrics.jsonl"))
+
+    def owed(self) -> tuple[Planned, ...]:
+        """The planned episodes that are not recorded, in planned order."""
+        done = {row_key(row) for row in self.rows()}
+        return tuple(item for item in self.plan if item.key not in done)
+
+    def episode_lines(self) -> Iterator[tuple[dict[str, Any], int]]:
+        """``rows``, each with the byte offset after its line."""
+        path = self.path / "episodes.jsonl"
+        planned = {item.key: item.seed for item in self.plan}
+        seen: set[tuple[str, int]] = set()
+        for row, end in read_lines(path):
+            key = row_key(row)
+            if key not in planned or row.get("seed") != planned[key]:
+                raise RunFolderError(
+                    f"{path} holds {key} with seed {row.get('seed')!r}, which was not planned"
+                )
+            if key in seen:
+                raise RunFolderError(f"{path} holds {key} twice; it was altered by hand")
+            seen.add(key)
+            yield row, end
+
+
+def row_key(row: Mapping[str, Any]) -> tuple[str, int]:
+    """What identifies an episode's row within its run."""
+    return str(row.get("task_id")), row["trial"] if isinstance(row.get("trial"), int) else -1
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise RunFolderError(f"{path.parent} holds no run: it lacks {path.name}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise RunFolderError(f"{path} cannot be read ({error})") from None
+    if not isinstance(content, dict):
+        raise RunFolderError(f"{path} must hold a JSON object, not a {type(content).__name__}")
+    return content

@@ -1,0 +1,241 @@
+"""The writing end of a run folder: begun once, continued any number of times, by one process at a time."""
+
+import json
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Self
+
+from nlac_bench.eval.runs import manifest as manifests
+from nlac_bench.eval.runs.episode_json import dump_line, episode_to_row, usage_to_row
+from nlac_bench.eval.runs.lines import Appender, FolderLock, RunFolderError, read_lines, write_atomically
+from nlac_bench.eval.runs.folder import FORMAT, RunFolder, row_key
+from nlac_bench.eval.runs.secrets import redact, refuse_secrets, secret_values
+from nlac_bench.eval.runs.seeds import Planned, first_duplicate
+from nlac_bench.rollout.driver import Failure
+from nlac_bench.types import Episode
+
+_MAX_TEXT = 8_000
+
+
+class RunWriter:
+    """A run that this process is playing: the only way to write into its folder. A context manager.
+
+    ``append`` may be called from any thread. Every line is with the kernel when the call returns; see
+    ``FSYNC_SECONDS`` in ``jsonl.py`` for what a crash of the machine can cost.
+    """
+
+    def __init__(self, folder: RunFolder, lock: FolderLock) -> None:
+        """Use ``create`` or ``resume``."""
+        self.folder = folder
+        self._lock = lock
+        self._guard = threading.Lock()
+        self._secrets = secret_values()
+        self._files: dict[str, Appender] = {}
+        end = 0
+        done: set[tuple[str, int]] = set()
+        for row, end in folder.episode_lines():  # noqa: B007 - the last end is kept
+            done.add(row_key(row))
+        self._planned = {item.key: item for item in folder.plan}
+        self._done = done
+        self._files["episodes.jsonl"] = Appender(folder.path / "episodes.jsonl", end)
+        for name in ("errors.jsonl", "metrics.jsonl"):
+            ends = [end for _, end in read_lines(folder.path / name)]
+            self._files[name] = Appender(folder.path / name, ends[-1] if ends else 0)
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        *,
+        config: Mapping[str, Any],
+        conditions: Mapping[str, Any],
+        subject: Mapping[str, Any],
+        plan: Sequence[Planned],
+    ) -> "RunWriter":
+        """Begin a new run in ``path``, which must not hold anything yet.
+
+        ``conditions`` must have ``env``, ``subject`` must have ``agent``; see the module's docstring.
+
+        Raises:
+            RunFolderError: the folder is used, locked or cannot be written.
+            NlacBenchError: the configuration holds a secret.
+        """
+        folder = Path(path)
+        refuse_secrets(config)
+        if "env" not in conditions or "agent" not in subject:
+            raise RunFolderError("conditions must name their 'env' and subject its 'agent'")
+        if not plan:
+            raise RunFolderError("nothing to play: the plan is empty")
+        twice = first_duplicate(item.key for item in plan)
+        if twice is not None:
+            raise RunFolderError(f"{twice} is planned twice")
+        _make_folder(folder)
+        with ExitStack() as undo:
+            lock = FolderLock(folder)
+            undo.callback(lock.release)
+            taken = sorted(x.name for x in folder.iterdir() if not _is_scaffold(x.name))
+            if "manifest.json" in taken:
+                raise RunFolderError(
+                    f"{folder} holds a run already; continue it with `nlac-bench resume {folder}`, or choose "
+                    "another --out"
+                )
+            if taken:
+                raise RunFolderError(f"{folder} is not empty (it has {taken[0]!r}); choose another --out")
+            manifest = {
+                "format": FORMAT,
+                "conditions": conditions,
+                "subject": subject,
+                "sessions": [manifests.environment()],
+                "plan": [[item.task_id, item.trial, item.seed] for item in plan],
+            }
+            secrets = secret_values()
+            _write_object(folder / "config.json", config, secrets)
+            _make_folder(folder / "checkpoints")
+            _write_object(folder / "manifest.json", manifest, secrets)  # last: a run exists once this does
+            writer = cls(RunFolder.open(folder), lock)
+            undo.pop_all()
+            return writer
+
+    @classmethod
+    def resume(
+        cls,
+        path: str | Path,
+        *,
+        conditions: Mapping[str, Any],
+        subject: Mapping[str, Any],
+        plan: Sequence[Planned] | None = None,
+    ) -> "RunWriter":
+        """Continue the run in ``path``; a torn last line is cut off and its episode owed again.
+
+        ``conditions``, ``subject`` and ``plan`` are what this process would measure now.
+
+        Raises:
+            RunFolderError: there is no run, another process writes it, or something differs from what the
+                run began with: each difference is named.
+        """
+        folder = Path(path)
+        RunFolder.open(folder)  # a clear error before anything is made
+        with ExitStack() as undo:
+            lock = FolderLock(folder)
+            undo.callback(lock.release)
+            run = RunFolder.open(folder)
+            secrets = secret_values()
+            now = json.loads(redact(dump_line({"conditions": conditions, "subject": subject}), secrets))
+            changed = manifests.differences({"conditions": run.conditions, "subject": run.subject}, now)
+            if plan is not None and tuple(plan) != run.plan:
+                changed.append(_plan_difference(run.plan, plan))
+            if changed:
+                raise RunFolderError(
+                    f"{folder} was begun with something else, which must not be mixed with new episodes: "
+                    + "; ".join(changed)
+                    + ". Restore what differs, or begin a new run with another --out"
+                )
+            session = manifests.environment()
+            first = run.manifest["sessions"][0]
+            session["packages"] = manifests.differences(first["packages"], session["packages"])
+            manifest = {**run.manifest, "sessions": [*run.manifest["sessions"], session]}
+            _write_object(folder / "manifest.json", manifest, secrets)
+            writer = cls(RunFolder.open(folder), lock)
+            undo.pop_all()
+            return writer
+
+    def owed(self) -> tuple[Planned, ...]:
+        """The planned episodes that are not recorded yet, in planned order."""
+        with self._guard:
+            return tuple(item for item in self.folder.plan if item.key not in self._done)
+
+    def append(self, episode: Episode) -> None:
+        """Record a finished episode.
+
+        Raises:
+            RunFolderError: it was not planned, is there already, or the disk is full.
+            EpisodeFormatError: its ``info`` holds what JSON cannot, or it is too long.
+        """
+        key = (episode.task_id, episode.trial)
+        line = dump_line(episode_to_row(episode))
+        with self._guard:
+            planned = self._planned.get(key)
+            if planned is None or planned.seed != episode.seed:
+                raise RunFolderError(
+                    f"episode {key} with seed {episode.seed} was not planned in {self.folder.path}"
+                )
+            if key in self._done:
+                raise RunFolderError(f"episode {key} is recorded already in {self.folder.path}")
+            self._write("episodes.jsonl", line)
+            self._done.add(key)
+
+    def record_failure(self, item: Planned, failure: Failure) -> None:
+        """Record that an episode came to no result; it stays owed and is never scored."""
+        row = {
+            "task_id": item.task_id,
+            "trial": item.trial,
+            "seed": item.seed,
+            "kind": failure.kind,
+            "error": failure.error,
+            "message": failure.message[:_MAX_TEXT],
+            "traceback": failure.traceback[-_MAX_TEXT:],
+            "turns": failure.turns,
+            "usage": usage_to_row(failure.usage),
+            "seconds": failure.seconds,
+            "time": time.time(),
+        }
+        with self._guard:
+            self._write("errors.jsonl", dump_line(row))
+
+    def log(self, metrics: Mapping[str, Any]) -> None:
+        """Record a measurement."""
+        with self._guard:
+            self._write("metrics.jsonl", dump_line(metrics))
+
+    def close(self) -> None:
+        """Ask the disk to keep everything and let go of the folder."""
+        try:
+            for appender in self._files.values():
+                appender.close()
+        finally:
+            self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _write(self, name: str, line: str) -> None:
+        self._files[name].append(redact(line, self._secrets))
+
+
+def _is_scaffold(name: str) -> bool:
+    """Whether a beginning that was cut short left this behind."""
+    return name in (".lock", "config.json", "checkpoints") or (
+        name.startswith(".") and name.endswith(".draft")
+    )
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunFolderError(
+            f"cannot make the folder {path} ({error.strerror}); choose another --out"
+        ) from error
+
+
+def _write_object(path: Path, content: Mapping[str, Any], secrets: Mapping[str, str]) -> None:
+    compact = redact(dump_line(content), secrets)
+    if path.name == "manifest.json":  # thousands of planned episodes: one line each section
+        body = ",\n".join(f" {json.dumps(k)}: {json.dumps(v)}" for k, v in json.loads(compact).items())
+        write_atomically(path, "{\n" + body + "\n}\n")
+    else:
+        write_atomically(path, json.dumps(json.loads(compact), indent=1) + "\n")
+
+
+def _plan_difference(old: Sequence[Planned], new: Sequence[Planned]) -> str:
+    lost, gained = set(old) - set(new), set(new) - set(old)
+    if not lost and not gained:
+        return "plan: the same episodes in another order"
+    example = min(lost or gained, key=lambda item: (item.task_id, item.trial))
+    return f"plan: {len(old)} episodes against {len(new)}, for instance {example}"

@@ -1,0 +1,1 @@
+"""Statistics of runs: intervals, pass^k, paired comparisons, tables."""

@@ -1,0 +1,307 @@
+"""Is run A better than run B? Paired by task, with a verdict that has to earn itself."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, Self, TypeAlias
+
+import numpy as np
+
+from nlac_bench.errors import NlacBenchError
+from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.eval.runs.manifest import differences
+from nlac_bench.eval.statistics.intervals import (
+    Floats,
+    Interval,
+    mean_interval,
+    paired_interval,
+    rate_interval,
+)
+from nlac_bench.eval.statistics.outcomes import COUNTED, Counts, Outcomes, outcomes_of
+from nlac_bench.eval.statistics.power import POWER, detectable_difference
+from nlac_bench.eval.statistics.significance import holm, sign_flip_p
+from nlac_bench.eval.statistics.tables import bracket, number, p_text, render_table
+
+Metric: TypeAlias = Literal["success", "reward"]
+TaskChoice: TypeAlias = Literal["all", "common"]
+Verdict: TypeAlias = Literal["A better", "B better", "not distinguishable"]
+
+ALPHA = 0.05
+
+
+class NotComparableError(NlacBenchError):
+    """Two runs measured different things, or different tasks."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run as ``compare`` takes it: under which conditions it was made and what came of it."""
+
+    name: str
+    conditions: Mapping[str, Any]
+    outcomes: Outcomes
+
+    @classmethod
+    def read(cls, path: str | Path, name: str | None = None) -> Self:
+        """The run in folder ``path``.
+
+        Raises:
+            RunFolderError: there is none, or it is damaged.
+        """
+        run = RunFolder.open(path)
+        return cls(name or str(path), run.conditions, outcomes_of(run))
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One run's part in a comparison, over the compared tasks."""
+
+    name: str
+    mean: float
+    interval: Interval | None
+    trials: int
+    counts: Counts
+
+    def to_json(self) -> dict[str, Any]:
+        """As a plain dict."""
+        return {
+            "name": self.name,
+            "mean": self.mean,
+            "ci": None if self.interval is None else [self.interval.low, self.interval.high],
+            "trials": self.trials,
+            **self.counts.to_json(),
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A paired comparison. Differences are A minus B.
+
+    ``p_adjusted`` is ``p_value`` unless several comparisons were made at once (Holm). ``better_only`` counts,
+    with single trials, the tasks that only A and only B solved. ``detectable`` is the smallest difference
+    that this comparison would have found four times in five.
+    """
+
+    metric: Metric
+    a: Side
+    b: Side
+    tasks: int
+    left_out: int
+    difference: float
+    interval: Interval | None
+    test: str
+    p_value: float
+    p_adjusted: float
+    better_only: tuple[int, int] | None
+    detectable: float | None
+    notes: tuple[str, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """A better or B better only where the test rejects *and* the interval excludes 0."""
+        if self.interval is None or self.p_adjusted >= ALPHA:
+            return "not distinguishable"
+        if self.interval.low > 0:
+            return "A better"
+        return "B better" if self.interval.high < 0 else "not distinguishable"
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``--json`` prints."""
+        return {
+            "metric": self.metric,
+            "verdict": self.verdict,
+            "difference": self.difference,
+            "ci": None if self.interval is None else [self.interval.low, self.interval.high],
+            "ci_method": None if self.interval is None else self.interval.method,
+            "test": self.test,
+            "p_value": self.p_value,
+            "p_adjusted": self.p_adjusted,
+            "detectable_difference": self.detectable,
+            "tasks": self.tasks,
+            "tasks_left_out": self.left_out,
+            "only_a": None if self.better_only is None else self.better_only[0],
+            "only_b": None if self.better_only is None else self.better_only[1],
+            "a": self.a.to_json(),
+            "b": self.b.to_json(),
+            "notes": list(self.notes),
+        }
+
+    def to_text(self) -> str:
+        """The same for people."""
+        header = ["", self.metric, "95 % interval", "trials", *COUNTED]
+        lines = [f"A = {self.a.name}", f"B = {self.b.name}"]
+        lines.append(render_table(header, [_side_cells("A", self.a), _side_cells("B", self.b)]))
+        lines.append(
+            f"A − B = {number(self.difference, sign=True)} {bracket(self.interval, sign=True)} "
+            f"on {self.tasks} tasks, p = {p_text(self.p_value)} ({self.test})"
+        )
+        if self.p_adjusted != self.p_value:
+            lines.append(f"p after Holm's correction = {p_text(self.p_adjusted)}")
+        if self.better_only is not None:
+            lines.append(f"solved by A only: {self.better_only[0]}, by B only: {self.better_only[1]}")
+        lines.append(f"verdict: {self.verdict}")
+        if self.detectable is not None:
+            lines.append(
+                f"differences from {number(self.detectable)} on would be found {POWER:.0%} of the time"
+            )
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+def compare(a: Measured, b: Measured, *, metric: Metric = "success", tasks: TaskChoice = "all") -> Comparison:
+    """Compare two runs on the same tasks.
+
+    Each task contributes the difference of its two means over scored trials. The test flips the signs of
+    these differences (exactly; with single trials it is McNemar's), the interval is Bonett and Price's.
+
+    Args:
+        a, b: the runs.
+        metric: ``success`` rates, or ``reward``, the mean return.
+        tasks: ``all`` refuses runs whose tasks differ or that lack scores; ``common`` compares the tasks that
+            both have a score for and says how many were left out.
+
+    Raises:
+        NotComparableError: the runs' conditions differ, or their tasks do.
+    """
+    check_conditions([a, b])
+    means_a, means_b, left_out = paired_means([a, b], metric, tasks)
+    difference = means_a - means_b
+    single = a.outcomes.trials == b.outcomes.trials == 1
+    if metric == "success":
+        interval = paired_interval(difference, single=single)
+        detectable = detectable_difference(difference, single=single)
+    else:
+        interval, detectable = mean_interval(difference), None
+    counted = single and metric == "success"
+    p_value = sign_flip_p(difference)
+    return Comparison(
+        metric=metric,
+        a=_side(a, means_a, metric),
+        b=_side(b, means_b, metric),
+        tasks=len(difference),
+        left_out=left_out,
+        difference=float(difference.mean()),
+        interval=interval,
+        test="exact McNemar" if counted else "sign flips by task",
+        p_value=p_value,
+        p_adjusted=p_value,
+        better_only=(int((difference > 0).sum()), int((difference < 0).sum())) if counted else None,
+        detectable=detectable,
+        notes=tuple(_notes(a, b)),
+    )
+
+
+def compare_all(
+    runs: Sequence[Measured], *, metric: Metric = "success", tasks: TaskChoice = "all"
+) -> list[Comparison]:
+    """Every pair of ``runs``, with Holm's correction over all pairs in verdicts and ``p_adjusted``.
+
+    Raises:
+        NotComparableError: fewer than two runs, or as ``compare``.
+    """
+    if len(runs) < 2:
+        raise NotComparableError(f"a comparison takes at least two runs, got {len(runs)}")
+    pairs = [(a, b) for i, a in enumerate(runs) for b in runs[i + 1 :]]
+    found = [compare(a, b, metric=metric, tasks=tasks) for a, b in pairs]
+    adjusted = holm([each.p_value for each in found])
+    return [replace(each, p_adjusted=p) for each, p in zip(found, adjusted, strict=True)]
+
+
+def comparison_table(found: Sequence[Comparison]) -> str:
+    """Several comparisons as one text table, denominators included."""
+    header = ["A", "B", "A", "B", "A − B", "95 % interval", "p", "p (Holm)", "verdict", "tasks"]
+    header += ["scored A", "scored B"]
+    rows = []
+    for c in found:
+        row = [c.a.name, c.b.name, number(c.a.mean), number(c.b.mean), number(c.difference, sign=True)]
+        row += [
+            bracket(c.interval, sign=True),
+            p_text(c.p_value),
+            p_text(c.p_adjusted),
+            c.verdict,
+            str(c.tasks),
+        ]
+        row += [f"{side.counts.scored}/{side.counts.planned}" for side in (c.a, c.b)]
+        rows.append(row)
+    return render_table(header, rows)
+
+
+def check_conditions(runs: Sequence[Measured]) -> None:
+    """Refuse runs that measured different things.
+
+    Raises:
+        NotComparableError: naming what differs between the first run and another.
+    """
+    for other in runs[1:]:
+        found = differences(runs[0].conditions, other.conditions)
+        if found:
+            raise NotComparableError(
+                f"{runs[0].name} and {other.name} measured different things and cannot be compared: "
+                + "; ".join(found)
+            )
+
+
+def paired_means(runs: Sequence[Measured], metric: Metric, tasks: TaskChoice) -> tuple[Floats, Floats, int]:
+    """The task means of exactly two runs on their tasks; see ``matched_means``."""
+    (first, second), left_out = matched_means(runs, metric, tasks)
+    return first, second, left_out
+
+
+def matched_means(runs: Sequence[Measured], metric: Metric, tasks: TaskChoice) -> tuple[list[Floats], int]:
+    """Each run's task means ``[tasks]`` on the same tasks in the same order, and how many tasks were left
+    out.
+
+    Raises:
+        NotComparableError: with ``tasks="all"``, where the runs' tasks differ or lack scores; otherwise where
+            no task is common.
+    """
+    by_task = [dict(zip(r.outcomes.tasks, r.outcomes.task_means(metric), strict=True)) for r in runs]
+    everything = list(dict.fromkeys(task for means in by_task for task in means))
+    common = [t for t in everything if all(not np.isnan(means.get(t, np.nan)) for means in by_task)]
+    if tasks == "all" and len(common) < len(everything):
+        raise NotComparableError(_mismatch(runs, by_task, everything, len(common)))
+    if not common:
+        raise NotComparableError(f"{runs[0].name} and {runs[1].name} have no task with a score in common")
+    return [np.array([means[t] for t in common]) for means in by_task], len(everything) - len(common)
+
+
+def _mismatch(
+    runs: Sequence[Measured], by_task: Sequence[Mapping[str, float]], everything: Sequence[str], common: int
+) -> str:
+    said = []
+    for run, means in zip(runs, by_task, strict=True):
+        absent = [t for t in everything if t not in means]
+        unscored = [t for t in means if np.isnan(means[t])]
+        if absent:
+            said.append(f"{run.name} does not have {len(absent)} of them (such as {absent[0]!r})")
+        if unscored:
+            said.append(
+                f"{run.name} has no score for {len(unscored)} of them (such as {unscored[0]!r}; resume it)"
+            )
+    return (
+        f"the runs' tasks differ: of {len(everything)} in all, "
+        + "; ".join(said)
+        + f". Compare the {common} tasks that all have scores for with --tasks common"
+    )
+
+
+def _side(run: Measured, means: Floats, metric: Metric) -> Side:
+    outcomes = run.outcomes
+    interval = rate_interval(means, outcomes.trials) if metric == "success" else mean_interval(means)
+    return Side(run.name, float(means.mean()), interval, outcomes.trials, outcomes.counts)
+
+
+def _side_cells(label: str, side: Side) -> list[str]:
+    return [label, number(side.mean), bracket(side.interval), str(side.trials), *side.counts.cells()]
+
+
+def _notes(a: Measured, b: Measured) -> list[str]:
+    notes = []
+    for run in (a, b):
+        counts = run.outcomes.counts
+        if counts.scored < counts.planned:
+            notes.append(
+                f"{run.name}: {counts.planned - counts.scored} of {counts.planned} episodes are not scored"
+            )
+    if a.outcomes.trials != b.outcomes.trials:
+        notes.append(f"A has {a.outcomes.trials} trials a task and B {b.outcomes.trials}; tasks count alike")
+    return notes

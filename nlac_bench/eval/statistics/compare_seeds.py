@@ -1,0 +1,203 @@
+"""Is algorithm A better than algorithm B? Several training seeds a side: another seed is another model.
+
+Comparing one run of each says which *model* is better. An algorithm's claim must survive new seeds and new
+tasks, so both are resampled: a bootstrap over seeds (each side its own) and tasks (the same for all runs).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nlac_bench.eval.statistics.compare import (
+    ALPHA,
+    Measured,
+    Metric,
+    NotComparableError,
+    TaskChoice,
+    Verdict,
+    check_conditions,
+    matched_means,
+)
+from nlac_bench.eval.statistics.distributions import normal_quantile, t_cdf, t_quantile
+from nlac_bench.eval.statistics.intervals import Floats, Interval
+from nlac_bench.eval.statistics.outcomes import COUNTED, Counts
+from nlac_bench.eval.statistics.power import POWER
+from nlac_bench.eval.statistics.tables import bracket, number, p_text, render_table
+
+RESAMPLES = 4_000
+_BLOCK = 500
+
+
+@dataclass(frozen=True)
+class AlgorithmComparison:
+    """Two algorithms over several seeds a side, A minus B; every seed is shown in ``seeds_a``, ``seeds_b``.
+
+    ``df`` are the degrees of freedom of the t quantile: with three seeds a side about 4, which is why few
+    seeds rarely tell algorithms apart.
+    """
+
+    metric: Metric
+    name_a: str
+    name_b: str
+    seeds_a: tuple[tuple[str, float, Counts], ...]
+    seeds_b: tuple[tuple[str, float, Counts], ...]
+    tasks: int
+    left_out: int
+    difference: float
+    interval: Interval
+    p_value: float
+    df: float
+    detectable: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """A better or B better only where the interval excludes 0."""
+        if self.p_value >= ALPHA:
+            return "not distinguishable"
+        return "A better" if self.difference > 0 else "B better"
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``--json`` prints."""
+        sides = {
+            key: {
+                "name": name,
+                "mean": float(np.mean([mean for _, mean, _ in seeds])),
+                "seeds": [{"name": n, "mean": mean, **counts.to_json()} for n, mean, counts in seeds],
+            }
+            for key, name, seeds in (("a", self.name_a, self.seeds_a), ("b", self.name_b, self.seeds_b))
+        }
+        return {
+            "metric": self.metric,
+            "verdict": self.verdict,
+            "difference": self.difference,
+            "ci": [self.interval.low, self.interval.high],
+            "ci_method": self.interval.method,
+            "p_value": self.p_value,
+            "df": self.df,
+            "detectable_difference": self.detectable,
+            "tasks": self.tasks,
+            "tasks_left_out": self.left_out,
+            **sides,
+        }
+
+    def to_text(self) -> str:
+        """The same for people, every seed on its own line."""
+        rows = [
+            [f"{side} {name}", number(mean), *counts.cells()]
+            for side, seeds in (("A", self.seeds_a), ("B", self.seeds_b))
+            for name, mean, counts in seeds
+        ]
+        few = min(len(self.seeds_a), len(self.seeds_b))
+        lines = [
+            f"A = {self.name_a} ({len(self.seeds_a)} seeds), B = {self.name_b} ({len(self.seeds_b)} seeds)",
+            render_table(["seed", self.metric, *COUNTED], rows),
+            f"A − B = {number(self.difference, sign=True)} {bracket(self.interval, sign=True)} "
+            f"on {self.tasks} tasks, p = {p_text(self.p_value)} (t with {self.df:.1f} degrees of freedom)",
+            f"verdict: {self.verdict}",
+            f"differences from {number(self.detectable)} on would be found about {POWER:.0%} of the time",
+        ]
+        if few < 5:
+            lines.append(f"note: with {few} seeds a side the spread between seeds is itself hardly known")
+        return "\n".join(lines)
+
+
+def compare_algorithms(
+    a: Sequence[Measured],
+    b: Sequence[Measured],
+    *,
+    name_a: str = "A",
+    name_b: str = "B",
+    metric: Metric = "success",
+    tasks: TaskChoice = "all",
+    seed: int = 0,
+) -> AlgorithmComparison:
+    """Compare two algorithms, each by at least two runs that differ in the training seed alone.
+
+    Args:
+        a, b: one run a training seed.
+        metric, tasks: as for ``compare``.
+        seed: of the resampling.
+
+    Raises:
+        NotComparableError: fewer than two seeds on a side, conditions or tasks that differ, or one task.
+    """
+    for name, runs in ((name_a, a), (name_b, b)):
+        if len(runs) < 2:
+            raise NotComparableError(
+                f"{name} has {len(runs)} seed; how much seeds differ takes at least two of each algorithm. "
+                "To compare single models, compare two runs"
+            )
+    check_conditions([*a, *b])
+    means, left_out = matched_means([*a, *b], metric, tasks)
+    if len(means[0]) < 2:
+        raise NotComparableError("a comparison of algorithms takes at least two tasks")
+    means_a, means_b = np.array(means[: len(a)]), np.array(means[len(a) :])
+    error, df = hierarchical_error(means_a, means_b, np.random.default_rng(seed))
+    difference = float(means_a.mean() - means_b.mean())
+    quantile = t_quantile(0.975, df)
+    method = "bootstrap over seeds and tasks, t"
+    # No spread at all (every run the same on every task) is nothing to judge by.
+    p_value = 2 * (1 - t_cdf(abs(difference) / error, df)) if error > 0 else 1.0
+    return AlgorithmComparison(
+        metric=metric,
+        name_a=name_a,
+        name_b=name_b,
+        seeds_a=_seeds(a, means_a),
+        seeds_b=_seeds(b, means_b),
+        tasks=means_a.shape[1],
+        left_out=left_out,
+        difference=difference,
+        interval=Interval(difference - quantile * error, difference + quantile * error, method),
+        p_value=p_value,
+        df=df,
+        detectable=(quantile + normal_quantile(POWER)) * error,
+    )
+
+
+def hierarchical_error(
+    means_a: Floats, means_b: Floats, rng: np.random.Generator, resamples: int = RESAMPLES
+) -> tuple[float, float]:
+    """Standard error of the difference of two algorithms' means, and its degrees of freedom.
+
+    Seeds and tasks are drawn with replacement, S − 1 of S seeds and n − 1 of n tasks (Rao and Wu 1988:
+    drawing all S would understate the variance between three seeds by a third). Drawing along both axes
+    counts the noise in each cell of the table three times (Owen 2007), so twice its estimate is taken off
+    again, but never below what seeds or tasks alone give. The degrees of freedom are Satterthwaite's, from
+    the variance between seeds on each side and between tasks.
+
+    Args:
+        means_a, means_b: ``[seeds, tasks]``, the same tasks.
+        rng: draws the resamples.
+        resamples: how many.
+    """
+    variances = []
+    noise = 0.0
+    draws = np.zeros(resamples)
+    n = means_a.shape[1]
+    for start in range(0, resamples, _BLOCK):
+        size = min(_BLOCK, resamples - start)
+        weights_t = rng.multinomial(n - 1, np.full(n, 1 / n), size) / (n - 1)
+        for means, sign in ((means_a, 1.0), (means_b, -1.0)):
+            seeds = len(means)
+            weights_s = rng.multinomial(seeds - 1, np.full(seeds, 1 / seeds), size) / (seeds - 1)
+            draws[start : start + size] += sign * ((weights_s @ means) * weights_t).sum(axis=1)
+    for means in (means_a, means_b):
+        seeds = len(means)
+        by_seed, by_task = means.mean(axis=1), means.mean(axis=0)
+        variances.append((float(by_seed.var(ddof=1)) / seeds, seeds - 1))
+        residual = means - by_seed[:, None] - by_task[None, :] + means.mean()
+        noise += float((residual**2).sum()) / ((seeds - 1) * (n - 1)) / (seeds * n)
+    over_seeds = sum(variance for variance, _ in variances)
+    over_tasks = float((means_a.mean(axis=0) - means_b.mean(axis=0)).var(ddof=1)) / n
+    variance = max(float(draws.var()) - 2 * noise, over_seeds, over_tasks)
+    variances.append((over_tasks, n - 1))
+    total = sum(v for v, _ in variances)
+    spread = sum(v * v / df for v, df in variances)
+    return math.sqrt(variance), max(1.0, total * total / spread) if spread > 0 else 1.0
+
+
+def _seeds(runs: Sequence[Measured], means: Floats) -> tuple[tuple[str, float, Counts], ...]:
+    return tuple((run.name, float(m.mean()), run.outcomes.counts) for run, m in zip(runs, means, strict=True))

@@ -1,0 +1,143 @@
+"""A run as numbers: tasks × trials tables of success and reward, what they cost, and every denominator."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nlac_bench.eval.runs.episode_json import usage_from_row
+from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.eval.runs.lines import RunFolderError
+from nlac_bench.eval.statistics.intervals import Floats
+from nlac_bench.types import Episode, Usage
+
+COUNTED = ("planned", "scored", "infra", "truncated")
+"""What every table says of its episodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What became of the planned episodes: ``planned = scored + unscored + infra_errors + owed``.
+
+    ``unscored`` ended without a verdict of the environment, ``infra_errors`` failed for reasons outside the
+    agent and are still without a result, ``owed`` were never played to an end. ``truncated`` (cut by a limit
+    of tokens, time or cost) were recorded and are among ``scored`` or ``unscored``.
+    """
+
+    planned: int
+    scored: int
+    unscored: int
+    infra_errors: int
+    owed: int
+    truncated: int
+
+    def to_json(self) -> dict[str, int]:
+        """As a plain dict."""
+        return asdict(self)
+
+    def cells(self) -> list[str]:
+        """For a table, under ``COUNTED``."""
+        return [str(n) for n in (self.planned, self.scored, self.infra_errors, self.truncated)]
+
+    def __str__(self) -> str:
+        parts = [f"{self.planned} planned", f"{self.scored} scored", f"{self.infra_errors} infra errors"]
+        parts += [f"{self.truncated} truncated"]
+        parts += [f"{n} {name}" for n, name in ((self.unscored, "unscored"), (self.owed, "owed")) if n]
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """What came of a run.
+
+    ``success`` (0, 1) and ``reward`` (undiscounted return) are ``[tasks, trials]`` with NaN where an
+    episode was not scored; never 0 for want of a result. ``usage`` is by role and includes that of failed
+    attempts.
+    """
+
+    tasks: tuple[str, ...]
+    success: Floats
+    reward: Floats
+    counts: Counts
+    usage: Mapping[str, Usage] = field(default_factory=dict)
+    seconds: float = 0.0
+    end_reasons: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def trials(self) -> int:
+        """The most trials that a task has."""
+        return self.success.shape[1]
+
+    def task_means(self, metric: str) -> Floats:
+        """``[tasks]`` means of ``"success"`` or ``"reward"`` over scored trials; NaN without any."""
+        table = self.success if metric == "success" else self.reward
+        scored = ~np.isnan(table)
+        with np.errstate(invalid="ignore"):
+            means: Floats = np.where(scored, table, 0.0).sum(axis=1) / scored.sum(axis=1)
+        return means
+
+
+def outcomes_of(run: RunFolder) -> Outcomes:
+    """Read a run's episodes, one at a time, into tables.
+
+    Raises:
+        RunFolderError: a damaged folder, or an episode whose return is not a finite number.
+    """
+    tasks = tuple(dict.fromkeys(item.task_id for item in run.plan))
+    row_of = {task: i for i, task in enumerate(tasks)}
+    trials = sorted({item.trial for item in run.plan})
+    column_of = {trial: i for i, trial in enumerate(trials)}
+    success = np.full((len(tasks), len(trials)), np.nan)
+    reward = success.copy()
+    recorded: set[tuple[str, int]] = set()
+    truncated = 0
+    usage: dict[str, Usage] = {}
+    seconds = 0.0
+    end_reasons: dict[str, int] = {}
+    for episode in run.episodes():
+        key = episode.task_id, episode.trial
+        recorded.add(key)
+        truncated += episode.truncated
+        seconds += episode.seconds
+        _add(usage, episode.usage)
+        end_reasons[episode.end_reason] = end_reasons.get(episode.end_reason, 0) + 1
+        if episode.success is not None:
+            success[row_of[key[0]], column_of[key[1]]] = episode.success
+            reward[row_of[key[0]], column_of[key[1]]] = finite_return(episode)
+    failed = set()
+    for error in run.errors():
+        failed.add((error.get("task_id"), error.get("trial")))
+        _add(usage, usage_from_row(error.get("usage", {})))
+    missing = {item.key for item in run.plan} - recorded
+    scored = int(np.count_nonzero(~np.isnan(success)))
+    counts = Counts(
+        planned=len(run.plan),
+        scored=scored,
+        unscored=len(recorded) - scored,
+        infra_errors=len(missing & failed),
+        owed=len(missing - failed),
+        truncated=truncated,
+    )
+    return Outcomes(tasks, success, reward, counts, usage, seconds, end_reasons)
+
+
+def finite_return(episode: Episode) -> float:
+    """The episode's return.
+
+    Raises:
+        RunFolderError: it is NaN or infinite, which no mean survives.
+    """
+    value = episode.total_reward
+    if not math.isfinite(value):
+        raise RunFolderError(
+            f"the return of episode {(episode.task_id, episode.trial)} is {value}; its environment gave a "
+            "reward that is not a finite number"
+        )
+    return value
+
+
+def _add(total: dict[str, Usage], more: Mapping[str, Any]) -> None:
+    for role, spent in more.items():
+        total[role] = total.get(role, Usage()) + spent

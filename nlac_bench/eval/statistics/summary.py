@@ -1,0 +1,123 @@
+"""One run in one object: success with its interval, pass^k, reward, denominators, cost by role."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.eval.statistics.intervals import Floats, Interval, mean_interval, rate_interval
+from nlac_bench.eval.statistics.outcomes import Outcomes, outcomes_of
+from nlac_bench.eval.statistics.passk import PassK, pass_hat_k
+from nlac_bench.eval.statistics.tables import bracket, number, render_table
+from nlac_bench.types import Usage
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a run shows. ``success`` is the mean over tasks of each task's rate over its scored trials."""
+
+    run_dir: str
+    env: str
+    agent: str
+    success: float | None
+    interval: Interval | None
+    mean_reward: float | None
+    reward_interval: Interval | None
+    pass_k: list[PassK]
+    tasks: int
+    tasks_scored: int
+    outcomes: Outcomes
+
+    @property
+    def success_if_missing_failed(self) -> float:
+        """The success rate if every planned episode without a score had failed: the least it can be."""
+        return float(np.nan_to_num(self.outcomes.success).sum() / max(1, self.outcomes.counts.planned))
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``--json`` prints."""
+        usage = self.outcomes.usage
+        total = sum(usage.values(), Usage())
+        return {
+            "run_dir": self.run_dir,
+            "env": self.env,
+            "agent": self.agent,
+            "success": self.success,
+            "ci": None if self.interval is None else [self.interval.low, self.interval.high],
+            "ci_method": None if self.interval is None else self.interval.method,
+            "success_if_missing_failed": self.success_if_missing_failed,
+            "mean_reward": self.mean_reward,
+            "reward_ci": None
+            if self.reward_interval is None
+            else [self.reward_interval.low, self.reward_interval.high],
+            "pass_k": [each.to_json() for each in self.pass_k],
+            "tasks": self.tasks,
+            "tasks_scored": self.tasks_scored,
+            **self.outcomes.counts.to_json(),
+            "end_reasons": dict(self.outcomes.end_reasons),
+            "tokens": total.prompt_tokens + total.completion_tokens,
+            "cost": total.cost,
+            "seconds": self.outcomes.seconds,
+            "usage": {role: asdict(spent) for role, spent in sorted(usage.items())},
+        }
+
+    def to_text(self) -> str:
+        """The same for people."""
+        rows = [
+            ["success", number(self.success), bracket(self.interval)],
+            ["mean reward", number(self.mean_reward), bracket(self.reward_interval)],
+        ]
+        rows += [[f"pass^{x.k}", number(x.value), x.why_not or bracket(x.interval)] for x in self.pass_k[1:]]
+        lines = [
+            f"{self.agent} on {self.env}: {self.run_dir}",
+            render_table(["", "value", "95 % interval"], rows),
+        ]
+        lines.append(f"episodes: {self.outcomes.counts}; tasks: {self.tasks_scored} of {self.tasks} scored")
+        if self.outcomes.counts.scored < self.outcomes.counts.planned:
+            lines.append(f"success if all others had failed: {number(self.success_if_missing_failed)}")
+        costs = [
+            [role, f"{u.calls:,}", f"{u.prompt_tokens:,}", f"{u.completion_tokens:,}", f"{u.cost:.2f}"]
+            for role, u in sorted(self.outcomes.usage.items())
+        ]
+        if costs:
+            lines.append(render_table(["role", "calls", "tokens in", "tokens out", "US$"], costs))
+        return "\n".join(lines)
+
+
+def summarise(run: RunFolder | str | Path) -> Summary:
+    """The summary of a run folder, finished or not.
+
+    Raises:
+        RunFolderError: there is no run, or it is damaged.
+    """
+    folder = run if isinstance(run, RunFolder) else RunFolder.open(run)
+    return summary_of(
+        outcomes_of(folder), str(folder.path), folder.conditions["env"], folder.subject["agent"]
+    )
+
+
+def summary_of(outcomes: Outcomes, run_dir: str, env: str, agent: str) -> Summary:
+    """The summary of outcomes that are in memory (re-scored ones, for instance)."""
+    rates = _present(outcomes.task_means("success"))
+    rewards = _present(outcomes.task_means("reward"))
+    # Rewards that are all 0 or 1 are proportions and deserve their better interval.
+    proportions = bool(np.isin(outcomes.reward, (0.0, 1.0))[~np.isnan(outcomes.reward)].all())
+    reward_interval = rate_interval(rewards, outcomes.trials) if proportions else mean_interval(rewards)
+    return Summary(
+        run_dir=run_dir,
+        env=env,
+        agent=agent,
+        success=float(rates.mean()) if len(rates) else None,
+        interval=rate_interval(rates, outcomes.trials),
+        mean_reward=float(rewards.mean()) if len(rewards) else None,
+        reward_interval=reward_interval,
+        pass_k=pass_hat_k(outcomes.success),
+        tasks=len(outcomes.tasks),
+        tasks_scored=len(rates),
+        outcomes=outcomes,
+    )
+
+
+def _present(task_means: Floats) -> Floats:
+    return task_means[~np.isnan(task_means)]

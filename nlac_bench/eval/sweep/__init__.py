@@ -1,0 +1,1 @@
+"""Sweeps: methods × environments × seeds, played and compared."""

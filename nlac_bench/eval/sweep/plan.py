@@ -1,0 +1,126 @@
+"""Methods × environments × seeds: which runs there are, and where."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.eval.training.curve import latest
+from nlac_bench.eval.training.untrained import BASE
+
+TUNING = "tuning"
+"""Folder of the runs that choose learning rates."""
+FLOORS = ("random", "constant")
+"""Policies without a model, which every board shows."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What ``sweep.toml`` says.
+
+    Args:
+        methods: names of training algorithms.
+        seeds: of each environment's runs.
+        run: settings of every run (``RunConfig``): model, limit, concurrency …
+        train: training settings of every method, above all ``budget``; ``method_train`` those of one.
+        transfer: environment on which the checkpoints of another are measured, untrained: ``{to: from}``.
+        learning_rates, tuning_seed, tuning_env: each method is trained with each rate on that seed, and
+            takes the one whose best validation is highest; without rates nothing is tuned.
+        tuning_budget: of the tuning runs; None: as ``train`` has it.
+    """
+
+    methods: tuple[str, ...]
+    seeds: Mapping[str, tuple[int, ...]]
+    run: Mapping[str, Any] = field(default_factory=dict)
+    train: Mapping[str, Any] = field(default_factory=dict)
+    method_train: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    transfer: Mapping[str, str] = field(default_factory=dict)
+    learning_rates: tuple[float, ...] = ()
+    tuning_seed: int = 100
+    tuning_env: str = ""
+    tuning_budget: str | None = None
+
+    def cells(self) -> Iterator["Cell"]:
+        """Every run that is compared, first one seed of everything, then the next."""
+        for place in range(max(map(len, self.seeds.values()))):
+            for env, seeds in self.seeds.items():
+                for method in self.methods:
+                    if place < len(seeds):
+                        yield Cell(method, env, seeds[place])
+
+    def seeds_by_env(self) -> dict[str, tuple[int, ...]]:
+        """Of every environment that is measured on, trained on or not."""
+        return {**self.seeds, **{to: self.seeds[source] for to, source in self.transfer.items()}}
+
+    def tuning(self) -> Iterator["Cell"]:
+        """The runs that choose each method's learning rate."""
+        for lr in self.learning_rates:
+            for method in self.methods:
+                yield Cell(method, self.tuning_env, self.tuning_seed, lr)
+
+    def base(self, env: str) -> dict[str, Any]:
+        """The configuration of the untrained model's run on ``env``, but for its seed."""
+        return {**self.run, "env": env, "agent": self.methods[0]}
+
+    def settings(self, cell: "Cell", lr: float | None) -> dict[str, Any]:
+        """The configuration of ``cell``'s run."""
+        train = {**self.train, **self.method_train.get(cell.method, {})}
+        if lr is not None:
+            train["lr"] = lr
+        run = {**self.run, "env": cell.env, "agent": cell.method, "seed": cell.seed, "train": train}
+        if cell.lr is not None:
+            run["limit"] = 1  # validation decides: the test tasks are nobody's to tune on
+            if self.tuning_budget is not None:
+                train["budget"] = self.tuning_budget
+        return run
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training run; ``lr`` is set where it is part of the tuning."""
+
+    method: str
+    env: str
+    seed: int
+    lr: float | None = None
+
+    def folder(self, out: Path) -> Path:
+        """Where it is."""
+        last = f"{self.method}-{self.seed}" if self.lr is None else f"{self.method}-lr{self.lr:g}"
+        return out / (TUNING if self.lr is not None else self.env) / last
+
+    def transferred(self, out: Path, to: str) -> Path:
+        """Where its checkpoint's episodes on ``to`` are."""
+        return out / to / f"{self.method}-{self.seed}"
+
+
+def base_folder(out: Path, env: str, seed: int) -> Path:
+    """Where the untrained model's episodes are: every method's runs with this seed are compared with them."""
+    return out / env / f"{BASE}-{seed}"
+
+
+def floor_folder(out: Path, env: str, name: str) -> Path:
+    """Where the episodes of a policy without a model are."""
+    return out / env / f"floor-{name}"
+
+
+def done(folder: Path) -> bool:
+    """Whether the run in ``folder`` owes nothing."""
+    return (folder / "manifest.json").exists() and not RunFolder.open(folder).owed()
+
+
+def best_validation(folder: Path) -> float:
+    """The highest validation success of a run."""
+    return max(row["success"] for row in latest(list(RunFolder.open(folder).metrics()), "validation"))
+
+
+def chosen_rates(sweep: Sweep, out: Path) -> dict[str, float]:
+    """Each method's learning rate: of equals the smallest. Methods whose tuning is not done are left out."""
+    rates: dict[str, float] = {}
+    for method in sweep.methods:
+        tried = [cell for cell in sweep.tuning() if cell.method == method]
+        if tried and all(done(cell.folder(out)) for cell in tried):
+            best = max(tried, key=lambda c: (best_validation(c.folder(out)), -(c.lr or 0.0)))
+            rates[method] = best.lr or 0.0
+    return rates

@@ -1,0 +1,1 @@
+"""The transformers engine: a Hugging Face model in this process."""

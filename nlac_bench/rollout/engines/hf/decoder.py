@@ -1,0 +1,259 @@
+"""Continuous batching for a transformers model: rows join and leave between two tokens.
+
+Slots of ended rows keep their keys and values, so that the next turn of a conversation, further samples
+of a prompt and prompts with the same beginning compute only what is new.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from nlac_bench.rollout.engines.engine import Finish, Sampling
+from nlac_bench.rollout.engines.hf.kv_slots import SlotCache
+
+_PREFILL_TOKENS = 4096
+"""Tokens of one prefill pass: bounds its memory."""
+_WORTH_A_PASS = 64
+"""So many padding tokens cost as much as the overhead of another pass."""
+_WORTH_COPYING = 32
+"""A shorter common beginning is computed faster than looked after."""
+
+
+@dataclass(eq=False, slots=True)
+class Row:
+    """One sample in the making. ``limit`` is how many tokens fit; ``draws`` its own random numbers."""
+
+    prompt: list[int]
+    sampling: Sampling
+    limit: int
+    draws: np.random.Generator
+    owner: Any
+    ids: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    finish: Finish | None = None
+    broken: bool = False
+    """The model gave no probabilities (NaN)."""
+
+
+class Decoder:
+    """Decodes rows with one model. Not thread-safe.
+
+    Args:
+        model: a transformers causal LM whose layers all have full attention.
+        end_ids: tokens that end a sample.
+        max_rows: how many rows are decoded together, and how many conversations are kept.
+        alone: compute each row by itself from its first token, which makes it bitwise independent of all
+            others. Together, rows differ from that in the last bits of their logits, as sums are taken in
+            another order; rarely, that moves a draw to another token.
+    """
+
+    def __init__(self, model: Any, end_ids: frozenset[int], max_rows: int, alone: bool = False) -> None:
+        self.model = model
+        self.end_ids = end_ids
+        self.max_rows = 1 if alone else max_rows
+        self.reuse = not alone
+        self.active: list[Row] = []
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all rows and all that is cached; after new weights and after a failure."""
+        self.active = []
+        self._cache = SlotCache(self.model.config.get_text_config().num_hidden_layers)
+        self._kept_ST = np.zeros((0, 0), dtype=np.int64)  # the tokens whose keys and values a slot holds
+        self._lengths_S = np.zeros(0, dtype=np.int64)
+        self._ended_S = np.zeros(0, dtype=np.int64)  # when; the longest ago is overwritten first
+        self._clock = 0
+
+    def admit(self, rows: Sequence[Row]) -> None:
+        """Take in rows, of which there may be as many as ``max_rows`` leaves room for."""
+        # Rows of a pass are as wide as its widest: neighbours should have about as much to compute.
+        waiting = sorted(rows, key=self._new_tokens, reverse=True)
+        while waiting:
+            wave: list[tuple[np.ndarray, int]] = []
+            later: list[Row] = []
+            for row in waiting:
+                prompt_T = np.array(row.prompt, dtype=np.int64)
+                known, source = self._longest_match(prompt_T)
+                near = max((_common(prompt_T, other) for other, _ in wave), default=0) if self.reuse else 0
+                if near > known + _WORTH_COPYING:  # an earlier row of this wave is about to compute it
+                    later.append(row)
+                else:
+                    self._place(row, prompt_T, known, source)
+                    wave.append((prompt_T, len(self.active) - 1))
+            self._prefill([slot for _, slot in wave])
+            waiting = later
+
+    def step(self) -> None:
+        """Sample one token for every active row and mark those that end with it."""
+        starts_R = self._lengths_S[: len(self.active)].copy()
+        tokens_R = np.array([row.ids[-1] if row.ids else row.prompt[-1] for row in self.active])
+        logits_RV = self._forward(0, tokens_R[:, None], starts_R)
+        self._kept_ST[np.arange(len(starts_R)), starts_R] = tokens_R
+        self._lengths_S[: len(starts_R)] += 1
+        drawn_R, logprobs_R = sample_tokens(logits_RV, self.active)
+        for row, token, logprob in zip(self.active, drawn_R, logprobs_R, strict=True):
+            row.ids.append(token)
+            row.logprobs.append(logprob)
+            if math.isnan(logprob):
+                row.broken, row.finish = True, "stop"
+            elif token in self.end_ids:
+                row.finish = "stop"
+            elif len(row.ids) >= row.limit:
+                row.finish = "length" if row.limit == row.sampling.max_tokens else "context_overflow"
+
+    def release(self, row: Row) -> None:
+        """Take an ended or abandoned row out; its slot becomes the first idle one."""
+        slot, last = self.active.index(row), len(self.active) - 1
+        self._swap(slot, last)
+        self.active[slot] = self.active[last]
+        self.active.pop()
+        self._clock += 1
+        self._ended_S[last] = self._clock
+
+    def _new_tokens(self, row: Row) -> int:
+        return len(row.prompt) - self._longest_match(np.array(row.prompt, dtype=np.int64))[0]
+
+    def _longest_match(self, prompt_T: np.ndarray) -> tuple[int, int]:
+        """How many tokens of the prompt, its last one excepted, some slot has, and which slot."""
+        if not self.reuse or not len(self._lengths_S):
+            return 0, 0
+        width = min(len(prompt_T) - 1, self._kept_ST.shape[1])
+        if width == 0:
+            return 0, 0
+        differs_ST = self._kept_ST[:, :width] != prompt_T[:width]
+        first_S = np.where(differs_ST.any(axis=1), differs_ST.argmax(axis=1), width)
+        match_S = np.minimum(first_S, self._lengths_S)
+        slot = int(match_S.argmax())
+        return int(match_S[slot]), slot
+
+    def _place(self, row: Row, prompt_T: np.ndarray, known: int, source: int) -> None:
+        """Give ``row`` the slot after the active ones, with ``known`` tokens of slot ``source`` in it."""
+        slot = len(self.active)
+        self._reserve(slot + 1, len(prompt_T) + 1)
+        oldest = slot + int(self._ended_S[slot:].argmin())
+        known = known if known >= _WORTH_COPYING else 0
+        continued = known >= 0.9 * self._lengths_S[source]  # the same conversation, a turn later
+        if known and source >= slot and (continued or source == oldest):
+            self._swap(slot, source)
+        else:
+            if oldest != slot:  # what the slot holds is worth more than what is forgotten
+                source = oldest if source == slot else source
+                self._copy(slot, oldest)
+            if known and source != slot:
+                self._cache.copy(source, slot, known)
+        self._kept_ST[slot, : len(prompt_T)] = prompt_T
+        self._lengths_S[slot] = known
+        self.active.append(row)
+
+    def _prefill(self, slots: Sequence[int]) -> None:
+        """Compute the keys and values of all prompt tokens but the last, which the next step feeds in."""
+        first = slots[0]
+        while first <= slots[-1]:
+            last, width, wanted = first, 0, 0
+            while last <= slots[-1]:  # as many neighbours as fit into one pass without much padding
+                need = len(self.active[last].prompt) - 1 - int(self._lengths_S[last])
+                wider, size = max(width, need), last + 1 - first
+                padding = wider * size - wanted - need
+                if last > first and (wider * size > _PREFILL_TOKENS or padding > _WORTH_A_PASS + wanted // 2):
+                    break
+                last, width, wanted = last + 1, wider, wanted + need
+            for offset in range(0, width, _PREFILL_TOKENS):
+                self._prefill_pass(first, last, min(_PREFILL_TOKENS, width - offset))
+            first = last
+
+    def _prefill_pass(self, first: int, last: int, width: int) -> None:
+        starts_R = self._lengths_S[first:last].copy()
+        ends_R = np.array([len(row.prompt) - 1 for row in self.active[first:last]])
+        tokens_RQ = np.zeros((last - first, width), dtype=np.int64)
+        for i, (start, end) in enumerate(zip(starts_R, ends_R, strict=True)):
+            piece = self._kept_ST[first + i, start : min(start + width, end)]
+            tokens_RQ[i, : len(piece)] = piece
+        self._forward(first, tokens_RQ, starts_R)
+        self._lengths_S[first:last] = np.minimum(starts_R + width, ends_R)
+
+    def _forward(self, first: int, tokens_RQ: np.ndarray, starts_R: np.ndarray) -> torch.Tensor:
+        """Logits ``[R, V]`` after the last column; writes keys and values at ``starts_R`` and on."""
+        width = tokens_RQ.shape[1]
+        length = int(starts_R.max()) + width
+        self._reserve(first + len(starts_R), length)
+        device = self.model.device
+        positions_RQ = torch.from_numpy(starts_R[:, None] + np.arange(width)).to(device)
+        mask_R1QT = torch.arange(length, device=device) <= positions_RQ[:, None, :, None]
+        self._cache.focus(first, positions_RQ, length)
+        with torch.no_grad():
+            output = self.model(
+                input_ids=torch.from_numpy(tokens_RQ).to(device),
+                attention_mask=mask_R1QT,
+                position_ids=positions_RQ,
+                past_key_values=self._cache,
+                use_cache=True,
+                logits_to_keep=1,
+            )
+        logits_RV: torch.Tensor = output.logits[:, -1]
+        return logits_RV
+
+    def _reserve(self, slots: int, length: int) -> None:
+        self._cache.reserve(slots, length, self.max_rows)
+        missing_slots = self._cache.slots - len(self._lengths_S)
+        missing_width = self._cache.length - self._kept_ST.shape[1]
+        if missing_slots or missing_width:
+            self._kept_ST = np.pad(self._kept_ST, ((0, missing_slots), (0, missing_width)))
+            self._lengths_S = np.pad(self._lengths_S, (0, missing_slots))
+            self._ended_S = np.pad(self._ended_S, (0, missing_slots))
+
+    def _swap(self, one: int, other: int) -> None:
+        if one == other:
+            return
+        self._cache.swap(one, other, int(max(self._lengths_S[one], self._lengths_S[other])))
+        for array in (self._kept_ST, self._lengths_S, self._ended_S):
+            array[[one, other]] = array[[other, one]]
+
+    def _copy(self, source: int, target: int) -> None:
+        self._cache.copy(source, target, int(self._lengths_S[source]))
+        for array in (self._kept_ST, self._lengths_S, self._ended_S):
+            array[target] = array[source]
+
+
+def _common(one_T: np.ndarray, other_T: np.ndarray) -> int:
+    width = min(len(one_T), len(other_T))
+    differs_T = one_T[:width] != other_T[:width]
+    return int(differs_T.argmax()) if differs_T.any() else width
+
+
+def sample_tokens(logits_RV: torch.Tensor, rows: Sequence[Row]) -> tuple[list[int], list[float]]:
+    """One token a row by its own random number, and its log-probability under the sampling distribution.
+
+    The token is where the cumulative distribution passes the row's number, so a row's draw depends on no
+    other row; sums are in float64, in which a vocabulary's rounding does not matter.
+    """
+    device = logits_RV.device
+    temperatures = [row.sampling.temperature for row in rows]
+    scale_R = torch.tensor([t or 1.0 for t in temperatures], device=device)
+    logprobs_RV = torch.log_softmax(logits_RV.float() / scale_R[:, None], dim=-1)
+    if any(row.sampling.top_p < 1 for row in rows):
+        top_p_R = torch.tensor([row.sampling.top_p for row in rows], device=device)
+        logprobs_RV = _nucleus(logprobs_RV, top_p_R)
+    drawn_R = torch.tensor([row.draws.random() for row in rows], dtype=torch.float64, device=device)
+    cumulative_RV = logprobs_RV.double().exp().cumsum(dim=-1)
+    # Below the total, so that rounding cannot select past the last token that has any probability.
+    wanted_R1 = (drawn_R * cumulative_RV[:, -1])[:, None]
+    tokens_R = torch.searchsorted(cumulative_RV, wanted_R1, right=True)[:, 0]
+    tokens_R = tokens_R.clamp(max=logits_RV.shape[1] - 1)
+    if 0.0 in temperatures:
+        greedy_R = torch.tensor([t == 0 for t in temperatures], device=device)
+        tokens_R = torch.where(greedy_R, logits_RV.argmax(dim=-1), tokens_R)
+    picked_R = logprobs_RV.gather(1, tokens_R[:, None])[:, 0]
+    return tokens_R.tolist(), picked_R.tolist()
+
+
+def _nucleus(logprobs_RV: torch.Tensor, top_p_R: torch.Tensor) -> torch.Tensor:
+    """The fewest likeliest tokens whose probabilities reach ``top_p``, renormalised; Holtzman et al. 2020."""
+    sorted_RV, order_RV = logprobs_RV.sort(dim=-1, descending=True)
+    before_RV = sorted_RV.exp().cumsum(dim=-1) - sorted_RV.exp()
+    sorted_RV = sorted_RV.masked_fill(before_RV >= top_p_R[:, None], -torch.inf)
+    kept_RV = torch.full_like(logprobs_RV, -torch.inf).scatter(1, order_RV, sorted_RV)
+    return torch.log_softmax(kept_RV, dim=-1)

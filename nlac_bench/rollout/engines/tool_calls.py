@@ -1,0 +1,39 @@
+"""Native tool calls in the text of a model that is run here: Hermes' form, which Qwen's templates use.
+
+``<tool_call>{"name": …, "arguments": {…}}</tool_call>``; servers parse it themselves.
+"""
+
+import json
+import re
+
+from nlac_bench.rollout.engines.engine import ToolCall
+
+_CALL = re.compile(r"<tool_call>\s*(.*?)\s*(?:</tool_call>|\Z)", re.DOTALL)
+
+
+def parse_tool_calls(text: str) -> tuple[str, tuple[ToolCall, ...]]:
+    """``text`` without its tool calls, and those; a call that is not readable stays in the text."""
+    calls: list[ToolCall] = []
+
+    def take(match: re.Match[str]) -> str:
+        call = _parse(match[1], f"call_{len(calls)}")
+        if call is None:
+            return match[0]
+        calls.append(call)
+        return ""
+
+    rest = _CALL.sub(take, text)
+    return (rest.strip(), tuple(calls)) if calls else (text, ())
+
+
+def _parse(body: str, call_id: str) -> ToolCall | None:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or not isinstance(value.get("name"), str):
+        return None
+    try:
+        return ToolCall(value["name"], json.dumps(value.get("arguments", {}), ensure_ascii=False), call_id)
+    except RecursionError:
+        return None

@@ -1,0 +1,261 @@
+"""VLLMEngine: vLLM in this process (extra ``vllm``), on GPU or CPU, with weights that can be changed.
+
+vLLM runs on an event loop of its own, so that requests may come from any loop and ``sync`` from any
+thread. Token ids go in and out; log-probabilities are those of the sampling distribution
+(``logprobs_mode="processed_logprobs"``).
+"""
+
+import asyncio
+import itertools
+import tempfile
+import threading
+import time
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, TypeVar
+
+from nlac_bench.errors import NlacBenchError
+from nlac_bench.rollout.engines.chat_template import ChatFormat
+from nlac_bench.rollout.engines.engine import (
+    EngineError,
+    Finish,
+    Sample,
+    SampleRequest,
+    Slot,
+    SyncError,
+    WeightSource,
+    derive_seed,
+)
+from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
+from nlac_bench.rollout.engines.weights import check_arrived, probe_ids
+from nlac_bench.types import Usage
+
+T = TypeVar("T")
+
+
+class VLLMEngine:
+    """A model under vLLM's ``AsyncLLM``.
+
+    Continuous batching and prefix caching are vLLM's. The slot ``target`` is a second vLLM with weights
+    of its own, started at its first sync: leave it memory (``gpu_memory_utilization`` at most 0.45 each).
+
+    Args:
+        model: name or folder of a Hugging Face model with a chat template.
+        context: longest prompt and answer together; the model's own by default.
+        sync_tolerance: largest mean difference of the probe's log-probabilities after a sync.
+        options: further arguments of vLLM's ``AsyncEngineArgs`` (``dtype``, ``tensor_parallel_size`` …).
+
+    Raises:
+        NlacBenchError: vLLM is not installed, or cannot run the model.
+    """
+
+    def __init__(
+        self, model: str, *, context: int | None = None, sync_tolerance: float = 0.05, **options: Any
+    ) -> None:
+        try:
+            import vllm  # noqa: F401
+        except ImportError as error:
+            raise NlacBenchError(
+                f"vLLM cannot be imported ({error}); pip install 'nlac-bench[vllm]', or use --engine hf"
+            ) from None
+        self.model = model
+        self.sync_tolerance = sync_tolerance
+        self._options = {**options, "max_model_len": context} if context else options
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="nlac-bench-vllm", daemon=True)
+        self._thread.start()
+        self._names = itertools.count()
+        self._engines: dict[Slot, Any] = {}
+        self._versions: dict[Slot, int] = {"policy": 0, "target": 0}
+        self._running = 0
+        self._idle = self._call(_event())
+        self._open = self._call(_event())
+        self._call(self._start("policy"))
+        self._format = ChatFormat(self._engines["policy"].get_tokenizer())
+        self.context = int(self._engines["policy"].model_config.max_model_len)
+
+    def __repr__(self) -> str:
+        return f"VLLMEngine({self.model!r})"
+
+    async def sample(self, request: SampleRequest) -> list[Sample]:
+        """As ``Engine.sample``; samples of one request differ by a seed derived from the request's.
+
+        Raises:
+            EngineError: vLLM failed.
+            NlacBenchError: the chat template refuses the messages, or the slot has no weights yet.
+        """
+        return await asyncio.wrap_future(self._submit(self._sample(request)))
+
+    async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
+        """As ``Engine.logprobs``."""
+        if not 1 <= prompt_len <= len(ids):
+            raise ValueError(f"prompt_len must be within 1 and the {len(ids)} ids, got {prompt_len}")
+        return await asyncio.wrap_future(self._submit(self._logprobs(ids, prompt_len, slot)))
+
+    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
+        """As ``Engine.sync``: waits until running samples have ended; later ones wait for it."""
+        from safetensors.torch import save_file
+
+        # A file hands the weights to worker processes without pickle; shared memory where there is some.
+        shared = Path("/dev/shm")
+        with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
+            path = Path(folder) / "weights.safetensors"
+            save_file({name: t.detach().cpu().contiguous() for name, t in source.named_tensors()}, path)
+            self._call(self._take_over(path, source, version, slot))
+
+    def close(self) -> None:
+        """Shut vLLM down."""
+        for engine in self._engines.values():
+            engine.shutdown()
+        self._engines = {}
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+
+    # --- on the caller's thread -----------------------------------------------------------------
+
+    def _submit(self, coroutine: Coroutine[Any, Any, T]) -> "Future[T]":
+        if not self._thread.is_alive():
+            coroutine.close()
+            raise EngineError(f"{self!r} is closed", "closed")
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    def _call(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return self._submit(coroutine).result()
+
+    # --- on vLLM's event loop -------------------------------------------------------------------
+
+    async def _start(self, slot: Slot) -> None:
+        from vllm import AsyncEngineArgs
+        from vllm.platforms import current_platform
+        from vllm.v1.engine.async_llm import AsyncLLM
+
+        arguments = {
+            "model": self.model,
+            "logprobs_mode": "processed_logprobs",
+            "worker_extension_cls": "nlac_bench.rollout.engines.vllm.worker.WeightLoader",
+            # Compiled graphs would hold on to packed weights of the old model.
+            "enforce_eager": current_platform.is_cpu(),
+            "disable_log_stats": True,
+            **self._options,
+        }
+        try:
+            self._engines[slot] = AsyncLLM.from_engine_args(AsyncEngineArgs(**arguments))
+        except (ValueError, OSError, RuntimeError) as error:
+            raise NlacBenchError(f"vLLM cannot run {self.model!r}: {str(error)[:1000]}") from None
+
+    def _of(self, slot: Slot) -> Any:
+        if slot not in self._engines:
+            raise NlacBenchError(f"the slot {slot!r} has no weights yet: sync it before sampling")
+        return self._engines[slot]
+
+    async def _sample(self, request: SampleRequest) -> list[Sample]:
+        began = time.perf_counter()
+        self._of(request.slot)
+        prompt = self._format.prompt_ids(request)
+        left = self.context - len(prompt)
+        if left < 1:
+            samples = [Sample("", "context_overflow", prompt, [], []) for _ in range(request.n)]
+        else:
+            numbers = range(request.n)
+            samples = await asyncio.gather(*(self._one(request, prompt, left, i) for i in numbers))
+        usages = [Usage(completion_tokens=len(sample.ids or ())) for sample in samples]
+        usages[0] = usages[0] + Usage(1, len(prompt), 0, 0.0, time.perf_counter() - began)
+        return [
+            Sample(s.text, s.finish, prompt, s.ids, s.logprobs, s.weight_version, usage, s.tool_calls)
+            for s, usage in zip(samples, usages, strict=True)
+        ]
+
+    async def _one(self, request: SampleRequest, prompt: list[int], left: int, number: int) -> Sample:
+        from vllm import SamplingParams
+
+        sampling = request.sampling
+        limit = min(left, sampling.max_tokens)
+        seed = request.seed
+        if seed is not None and number > 0:
+            seed = derive_seed(seed, number)
+        params = SamplingParams(
+            temperature=sampling.temperature,
+            top_p=sampling.top_p,
+            max_tokens=limit,
+            stop=list(sampling.stop),
+            seed=seed,
+            logprobs=0,
+        )
+        output = await self._generate(request.slot, prompt, params)
+        version = self._versions[request.slot]
+        done = output.outputs[0]
+        ids = [int(i) for i in done.token_ids]
+        logprobs = [float(step[i].logprob) for i, step in zip(ids, done.logprobs, strict=True)]
+        finish: Finish = "stop"
+        if done.finish_reason == "length":
+            finish = "length" if limit == sampling.max_tokens else "context_overflow"
+        elif done.finish_reason != "stop":
+            raise EngineError(f"{self!r} ended a sample with {done.finish_reason!r}", "server")
+        text, calls = parse_tool_calls(done.text) if request.tools else (done.text, ())
+        if calls and finish == "stop":
+            finish = "tool_calls"
+        return Sample(text, finish, prompt, ids, logprobs, version, Usage(), calls)
+
+    async def _logprobs(
+        self, ids: Sequence[int], prompt_len: int, slot: Slot, inside_sync: bool = False
+    ) -> list[float]:
+        from vllm import SamplingParams
+
+        params = SamplingParams(temperature=1.0, max_tokens=1, prompt_logprobs=0, detokenize=False)
+        steps = (await self._generate(slot, list(ids), params, inside_sync)).prompt_logprobs
+        return [float(steps[i][ids[i]].logprob) for i in range(prompt_len, len(ids))]
+
+    async def _generate(self, slot: Slot, prompt: list[int], params: Any, inside_sync: bool = False) -> Any:
+        """The finished output; waits while weights are being changed."""
+        from vllm.sampling_params import RequestOutputKind
+
+        params.output_kind = RequestOutputKind.FINAL_ONLY
+        if not inside_sync:
+            await self._open.wait()
+            self._running += 1
+            self._idle.clear()
+        try:
+            output = None
+            name = f"nlac-{next(self._names)}"
+            async for latest in self._of(slot).generate({"prompt_token_ids": prompt}, params, name):
+                output = latest
+        except (asyncio.CancelledError, NlacBenchError):
+            raise
+        except Exception as error:
+            raise EngineError(f"{self!r} failed: {type(error).__name__}: {error}"[:1000], "server") from None
+        finally:
+            if not inside_sync:
+                self._running -= 1
+                if self._running == 0:
+                    self._idle.set()
+        if output is None:
+            raise EngineError(f"{self!r} returned nothing", "server")
+        return output
+
+    async def _take_over(self, path: Path, source: WeightSource, version: int, slot: Slot) -> None:
+        self._open.clear()
+        try:
+            await self._idle.wait()
+            if slot not in self._engines:
+                await self._start(slot)
+            engine = self._engines[slot]
+            try:
+                await engine.collective_rpc("nlac_load_weights", args=(str(path),))
+            except Exception as error:
+                raise SyncError(
+                    f"{self!r} refused the weights of version {version}: {error}"[:2000]
+                ) from None
+            await engine.reset_prefix_cache()  # what is cached belongs to the old weights
+            ids = probe_ids(self._format.tokenizer)
+            found = await self._logprobs(ids, 1, slot, inside_sync=True)
+            check_arrived(found, list(source.logprobs(ids, 1)), self.sync_tolerance, version)
+            self._versions[slot] = version
+        finally:
+            self._open.set()
+
+
+async def _event() -> asyncio.Event:
+    event = asyncio.Event()
+    event.set()
+    return event

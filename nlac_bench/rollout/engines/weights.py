@@ -1,0 +1,100 @@
+"""Weights on their way from a learner to an engine, and the check that they arrived."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from nlac_bench.rollout.engines.engine import SyncError, WeightSource
+
+if TYPE_CHECKING:
+    import torch
+
+PROBE = (
+    'The quick brown fox jumps over 13 lazy dogs. {"name": "get_order", "arguments": {"id": "#W1234567"}} '
+    "Is it alive? Yes. Then \\frac{1}{2} of it is mine, he said; 50% or 0.5."
+)
+"""Read by the engine and by the source of the weights; both must find it equally likely."""
+
+
+class ModelSource:
+    """A transformers model in this process as a source of weights."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def named_tensors(self) -> Iterable[tuple[str, "torch.Tensor"]]:
+        """Its parameters; tied ones once."""
+        return ((name, parameter.detach()) for name, parameter in self.model.named_parameters())
+
+    def logprobs(self, ids: Sequence[int], prompt_len: int) -> list[float]:
+        """Of ``ids[prompt_len:]``, by a plain forward pass."""
+        was_training = self.model.training
+        self.model.eval()
+        try:
+            return forward_logprobs(self.model, ids, prompt_len)
+        finally:
+            self.model.train(was_training)
+
+
+def forward_logprobs(model: Any, ids: Sequence[int], prompt_len: int) -> list[float]:
+    """Log-probabilities of ``ids[prompt_len:]`` under ``model`` at temperature 1, in float32."""
+    import torch
+
+    if not 1 <= prompt_len <= len(ids):
+        raise ValueError(f"prompt_len must be within 1 and the {len(ids)} ids, got {prompt_len}")
+    with torch.inference_mode():
+        tokens_1T = torch.tensor([list(ids)], device=model.device)
+        keep = len(ids) - prompt_len + 1
+        logits_KV = model(input_ids=tokens_1T, logits_to_keep=keep, use_cache=False).logits[0, :-1].float()
+        targets_K = tokens_1T[0, prompt_len:]
+        logprobs_K = torch.log_softmax(logits_KV, dim=-1).gather(-1, targets_K[:, None])[:, 0]
+    return [float(value) for value in logprobs_K.tolist()]
+
+
+def load_weights(model: Any, source: WeightSource) -> None:
+    """Copy the tensors of ``source`` into ``model`` in place, cast to its dtype.
+
+    Raises:
+        SyncError: a tensor is missing, unknown or of another shape. Tied tensors need to come only once.
+    """
+    import torch
+
+    wanted = dict(model.named_parameters())
+    every_name = dict(model.named_parameters(remove_duplicate=False))  # tied ones under each of their names
+    missing = {id(parameter) for parameter in wanted.values()}
+    with torch.no_grad():
+        for name, tensor in source.named_tensors():
+            parameter = every_name.get(name)
+            if parameter is None:
+                raise SyncError(f"the engine's model has no weight {name!r}; it has {len(wanted)} others")
+            if parameter.shape != tensor.shape:
+                raise SyncError(
+                    f"weight {name!r} has shape {tuple(tensor.shape)}, the engine's {tuple(parameter.shape)}"
+                )
+            parameter.copy_(tensor)
+            missing.discard(id(parameter))
+    absent = [name for name, parameter in wanted.items() if id(parameter) in missing]
+    if absent:
+        raise SyncError(f"the source lacks {len(absent)} of the engine's weights, the first is {absent[0]!r}")
+
+
+def probe_ids(tokenizer: Any) -> list[int]:
+    """The probe text's first 64 tokens, for the check after a sync."""
+    return [int(i) for i in tokenizer(PROBE, add_special_tokens=False)["input_ids"]][:64]
+
+
+def check_arrived(engine: Sequence[float], source: Sequence[float], tolerance: float, version: int) -> float:
+    """The mean absolute difference of the probe's log-probabilities.
+
+    Raises:
+        SyncError: when it exceeds ``tolerance``: the engine still samples from other weights. Of all
+            faults in this field the most reported one is to go on unaware.
+    """
+    gap = sum(abs(a - b) for a, b in zip(engine, source, strict=True)) / len(source)
+    if not gap <= tolerance or math.isnan(gap):
+        raise SyncError(
+            f"after the sync to version {version} the engine's log-probabilities of a probe text differ from "
+            f"the source's by {gap:.4g} in the mean, {tolerance:g} is allowed: the weights did not arrive. "
+            "Compare names, shapes and dtypes of both models"
+        )
+    return gap

@@ -1,0 +1,106 @@
+"""What is taught in one environment: a mediocre player, and a teacher that judges any player's action."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from nlac_bench.envs.tau.actions import Call, parse_action
+from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.tiny import mistakes
+from nlac_bench.tiny.mistakes import Situation, Skill
+from nlac_bench.tiny.rule_player import next_action, play_on
+
+History = Sequence[tuple[str, str]]
+"""What was done and what the environment answered, in turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the teacher thinks of an action, and what it would do itself."""
+
+    optimal: bool
+    why: str
+    instead: str
+
+
+class Teaching(Protocol):
+    """A mediocre player and a teacher."""
+
+    def act(self, env: TextEnv, first: str, history: History, skill: Skill, rng: random.Random) -> str:
+        """The mediocre player's action; ``env`` is before it and is left alone."""
+
+    def slip(self, env: TextEnv, first: str, history: History, rng: random.Random) -> str:
+        """An action that is probably a mistake."""
+
+    def judge(self, env: TextEnv, first: str, history: History, action: str) -> Verdict | None:
+        """The teacher's verdict on ``action``; None where the teacher knows nothing to do."""
+
+    def describe(self, action: str) -> str:
+        """``action`` in a few words, for a critique's advice."""
+
+
+class TauTeaching:
+    """τ: the rule agents with mistakes, judged by playing on from the action to the end.
+
+    An action is optimal when the teacher, going on after it, succeeds as it would have without it, in no more
+    steps. Where all is lost already, the teacher's own action counts as optimal.
+    """
+
+    def act(self, env: TextEnv, first: str, history: History, skill: Skill, rng: random.Random) -> str:
+        """The teacher's action, or a habit or slip of ``skill``."""
+        now = self._situation(env, first, history)[1]
+        return mistakes.act(now, skill, rng) if now else mistakes.HANDOVER
+
+    def slip(self, env: TextEnv, first: str, history: History, rng: random.Random) -> str:
+        """A slip, or half of the time what a poor agent does."""
+        now = self._situation(env, first, history)[1]
+        if now is None:
+            return mistakes.REFUSAL
+        if rng.random() < 0.5:
+            return mistakes.act(now, mistakes.Skill("worst", 1.0, 0.0), rng)
+        return mistakes.slip(now, rng)
+
+    def judge(self, env: TextEnv, first: str, history: History, action: str) -> Verdict | None:
+        """As the class says."""
+        wins, now = self._situation(env, first, history)
+        if now is None:
+            return None
+        same = parse_action(action) == parse_action(now.due)
+        optimal = same or (wins and self._keeps(env, first, history, action, len(now.plan)))
+        why = (mistakes.why_right if optimal else mistakes.why_wrong)(now, action)
+        return Verdict(optimal, why, now.due)
+
+    def describe(self, action: str) -> str:
+        """A call's name and values, or the beginning of a message."""
+        parsed = parse_action(action)
+        if isinstance(parsed, Call):
+            return ", ".join([parsed.name, *_values(parsed.arguments)])
+        return " ".join(action.replace(";", ",").split()[:12])
+
+    @staticmethod
+    def _situation(env: TextEnv, first: str, history: History) -> tuple[bool, Situation | None]:
+        if next_action(env.name, history, first) is None:
+            return False, None
+        wins, plan = play_on(env.fork(), history, first)
+        text = "\n".join([first, *(part for turn in history for part in turn)])
+        return wins, Situation(env.name, plan, text)
+
+    @staticmethod
+    def _keeps(env: TextEnv, first: str, history: History, action: str, steps: int) -> bool:
+        """Whether the episode is still won after ``action``, in ``steps`` steps with it."""
+        trial = env.fork()
+        observation, _, ended, _, info = trial.step(action)
+        if ended:
+            return bool(info["success"])
+        wins, plan = play_on(trial, [*history, (action, observation)], first)
+        return wins and 1 + len(plan) <= steps
+
+
+def _values(value: Any) -> list[str]:
+    """The scalars in ``value``, in order."""
+    if isinstance(value, Mapping):
+        return [text for part in value.values() for text in _values(part)]
+    if isinstance(value, list):
+        return [text for part in value for text in _values(part)]
+    return [str(value)] if value != "" else []
