@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import dataclasses
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,9 @@ from typing import Any
 from nlac_bench.agents.roles.policy_agent import NlacAgent
 from nlac_bench.baselines import registry as methods
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.eval.measure.runner import Prepared, local_model, play
+from nlac_bench.eval.measure.engines import local_model
+from nlac_bench.eval.measure.play import play
+from nlac_bench.eval.measure.prepare import Prepared
 from nlac_bench.eval.runs.configuration import ConfigError
 from nlac_bench.eval.runs.episode_json import dump_line, episode_from_row, episode_to_row
 from nlac_bench.eval.runs.folder import RunFolder
@@ -124,7 +125,8 @@ def make_training(
     """Learner, algorithm and the loop around them, as ``prepared.config`` describes them."""
     config = prepared.config
     method = methods.find(config.agent)
-    settings = method.config(config.train or {})
+    settings = config.train
+    assert settings is not None
     engine = _engine(prepared)
     agent = prepared.agent
     assert isinstance(agent, NlacAgent)
@@ -216,7 +218,7 @@ def _base_writer(prepared: Prepared, folder: Path) -> RunWriter:
     subject = {**prepared.subject, "train": None}
     if (path / "manifest.json").exists():
         return RunWriter.resume(path, conditions=prepared.conditions, subject=subject, plan=prepared.plan)
-    config = dataclasses.replace(prepared.config, train=None, offline=None).as_dict()
+    config = prepared.config.changed(train=None, offline=None).as_dict()
     return RunWriter.create(
         path, config=config, conditions=prepared.conditions, subject=subject, plan=prepared.plan
     )
