@@ -104,7 +104,7 @@ class TokenBatch:
         return self._map(lambda tensor: tensor[:, :used])
 
     def micro_batches(self, rows: int, count: int) -> Iterator["TokenBatch"]:
-        """Yield ``count`` micro-batches of at most ``rows`` rows; those past the end of the batch have no loss.
+        """Yield ``count`` micro-batches of at most ``rows`` rows; those past the end have no loss.
 
         All ranks must run the same number of micro-batches, that of the rank with the most: each one takes
         part in collective operations, which wait for every rank.
@@ -118,7 +118,7 @@ class TokenBatch:
 
 
 def pack(sequences: Sequence[TokenSequence], row_tokens: int, pad_id: int = 0) -> TokenBatch:
-    """Pack ``sequences`` into rows of ``row_tokens`` tokens, longest first, each into the first row with room.
+    """Pack ``sequences`` into rows of ``row_tokens`` tokens: longest first, each where it first fits.
 
     A sequence longer than ``row_tokens`` gets a row of its own. The cost of attention grows with the square
     of a row's length, so rows much longer than the usual sequence cost more than packing saves. Rows stay in

@@ -224,7 +224,7 @@ def test_an_iteration_learns_and_says_why(parts: tuple[NLAC, NlacAgent]) -> None
     assert any((a != b).any() for a, b in zip(before, nlac.learner.parameters, strict=True))
     noted = [t for t in nlac.replay.items if t.notes]
     assert noted and any("target" in t.notes for t in noted) and any("critique" in t.notes for t in noted)
-    roles = {name for name in nlac.engine.usage if ":" not in name}  # type: ignore[attr-defined]
+    roles = {role for purpose, role in nlac.engine.usage if purpose == "learning"}  # type: ignore[attr-defined]
     assert {"policy", "successor", "evaluator"} <= roles
     probed = asyncio.run(nlac.probe(played, deep=False))
     assert probed["probes"] == 4 and probed["kl_to_start"] >= 0

@@ -74,7 +74,7 @@ class Encoder:
         return self._sequence(self._state_ids(state, prompt), answer, 1.0, group, "policy")
 
     def played(self, lesson: Lesson, group: int) -> TokenSequence | None:
-        """(s, a) as it was played, for a scalar critic; with the sampled tokens where the engine gave them."""
+        """(s, a) as it was played, for a scalar critic; with the sampled tokens where they are known."""
         t = lesson.transition
         prompt = self._prompts.policy(t.state)
         answer = list(t.action_ids) if t.action_ids else self._text_ids(prompt, t.action)
