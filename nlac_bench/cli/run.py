@@ -8,7 +8,8 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from nlac_bench.agents.registry import TRAINED
+from nlac_bench.agents import methods
+from nlac_bench.agents.names import FLOORS, PROMPTED
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, show
 from nlac_bench.cli.progress import RunProgress, TrainProgress
 from nlac_bench.eval.measure import estimate
@@ -23,7 +24,8 @@ from nlac_bench.eval.training.untrained import check_base
 _RUN = "What to measure"
 _WHO = "Who plays"
 _SIM = "The environment's user, oracle or judge"
-_TRAIN = "How it is trained (nlac, ppo, grpo, rft, sac, nlrl, nlql, self_distillation)"
+_TRAINED = ", ".join(methods.BUILT_IN)
+_TRAIN = f"How it is trained ({_TRAINED})"
 _HOW = "How it is run"
 
 Env = Annotated[
@@ -33,8 +35,8 @@ Env = Annotated[
 Agent = Annotated[
     str | None,
     typer.Option(
-        help="Trained: nlac, ppo, grpo, rft, sac, nlrl, nlql, self_distillation. Prompted: react, act, "
-        "tool_calling. No model: oracle, silent, random, constant, transfer. Or a plug-in.",
+        help=f"Trained: {_TRAINED}. Prompted: {', '.join(PROMPTED)}. No model: {', '.join(FLOORS)}. "
+        "Or a plug-in.",
         rich_help_panel=_WHO,
     ),
 ]
@@ -197,7 +199,7 @@ def _assignments(texts: list[str]) -> dict[str, str]:
 
 def _completed(settings: dict[str, Any], measure_only: bool, source: str) -> RunConfig:
     """``settings`` with the defaults that depend on others."""
-    if settings.get("agent") in TRAINED:
+    if settings.get("agent") in methods.names():
         settings.setdefault("model", "tiny")
         if measure_only:
             settings |= {"train": None, "offline": None, "base": None}
@@ -205,7 +207,7 @@ def _completed(settings: dict[str, Any], measure_only: bool, source: str) -> Run
             settings["train"] = {}
     elif settings.get("train") or settings.get("offline") or settings.get("base"):
         raise ValueError(
-            f"agent {settings.get('agent')!r} is not trained; those that are: {', '.join(TRAINED)}"
+            f"agent {settings.get('agent')!r} is not trained; those that are: {', '.join(methods.names())}"
         )
     if is_tiny(settings.get("model")):
         settings = with_defaults(settings)

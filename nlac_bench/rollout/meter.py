@@ -1,8 +1,9 @@
 """An engine that counts what it was asked for, by role: methods are compared at equal cost."""
 
 from collections.abc import Sequence
+from typing import Any
 
-from nlac_bench.rollout.engines.engine import Engine, Sample, SampleRequest, Slot, WeightSource
+from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Slot, TrainableEngine, WeightSource
 from nlac_bench.types import Usage
 
 
@@ -11,10 +12,20 @@ class MeteredEngine:
     what is sampled only to measure must not be booked as the cost of learning.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: TrainableEngine) -> None:
         self.engine = engine
         self.usage: dict[str, Usage] = {}
         self.label = ""
+
+    @property
+    def tokenizer(self) -> Any:
+        """As ``TrainableEngine.tokenizer``."""
+        return self.engine.tokenizer
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """As ``TrainableEngine.slots``."""
+        return self.engine.slots
 
     async def sample(self, request: SampleRequest) -> list[Sample]:
         """As ``Engine.sample``."""
@@ -29,7 +40,7 @@ class MeteredEngine:
         return await self.engine.logprobs(ids, prompt_len, slot)
 
     def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
-        """As ``Engine.sync``."""
+        """As ``TrainableEngine.sync``."""
         self.engine.sync(source, version, slot)
 
     def generated_tokens(self) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from nlac_bench.rollout.engines.engine import Engine, Slot
+from nlac_bench.rollout.engines.engine import Slot, TrainableEngine
 from nlac_bench.train.learner import Learner
 
 
@@ -28,12 +28,16 @@ class LearnerSource:
             return self.learner.text_logprobs(ids, prompt_len)
 
 
-def push(learner: Learner, engine: Engine, version: int) -> None:
+def push(learner: Learner, engine: TrainableEngine, version: int) -> None:
     """Hand the policy, and its moving average where there is one, to ``engine``, which checks them.
 
     Raises:
         SyncError: the engine computes something else than the learner.
     """
-    slots: tuple[Slot, ...] = ("policy",) if learner.ema is None else ("policy", "target")
-    for slot in slots:
+    for slot in slots(ema=learner.ema is not None):
         engine.sync(LearnerSource(learner, slot), version, slot)
+
+
+def slots(*, ema: bool) -> tuple[Slot, ...]:
+    """The engine's slots that ``push`` fills, for a learner with or without a moving average."""
+    return ("policy", "target") if ema else ("policy",)

@@ -19,7 +19,7 @@ from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
 from nlac_bench.agents.roles.role_prompts import Critique, Outcome, Prompt
 from nlac_bench.agents.roles.transition import State, Transition
-from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Slot, WeightSource
+from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Slot
 from nlac_bench.train.outputs import Metrics
 from nlac_bench.types import Episode, Turn
 
@@ -137,9 +137,6 @@ class Tables:
     async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
         """Tables know no tokens."""
         raise NotImplementedError
-
-    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
-        """Tables are where they are."""
 
     def _policy(self, q: dict[str, Any], slot: Slot) -> str:
         return self.policy[q["state"]]

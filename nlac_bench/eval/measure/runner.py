@@ -8,9 +8,9 @@ from typing import Any
 
 import gymnasium
 
+from nlac_bench.agents import methods
 from nlac_bench.agents import registry as agents
 from nlac_bench.agents.registry import AgentContext
-from nlac_bench.baselines import registry as methods
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.eval.runs.configuration import ConfigError, RunConfig
@@ -227,7 +227,7 @@ def _check_offline(config: RunConfig) -> None:
     """Refuse, before anything is played, what can learn nothing from ``config.offline``."""
     method = methods.find(config.agent)
     if not method.off_policy:
-        able = ", ".join(name for name, m in methods.METHODS.items() if m.off_policy)
+        able = ", ".join(name for name, m in methods.BUILT_IN.items() if m.off_policy)
         raise ConfigError(
             f"--offline: {config.agent} learns on policy, from its own episodes alone; take one of {able}"
         )

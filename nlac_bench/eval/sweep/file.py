@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
-from nlac_bench.baselines.registry import METHODS
+from nlac_bench.agents import methods as known_methods
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.eval.measure.runner import outline
 from nlac_bench.eval.runs.configuration import ConfigError, RunConfig
@@ -40,7 +40,7 @@ def check_sweep(sweep: Sweep) -> None:
         for lr in sweep.learning_rates or (None,):
             cell = Cell(method, sweep.tuning_env, sweep.tuning_seed, lr)
             try:
-                METHODS[method].config(sweep.settings(cell, lr)["train"])
+                known_methods.find(method).config(sweep.settings(cell, lr)["train"])
             except NlacBenchError as error:
                 raise ConfigError(f"{method}: {error}") from error
     for env in (*sweep.seeds, *sweep.transfer, sweep.tuning_env):
@@ -58,8 +58,8 @@ def _sweep(found: Mapping[str, Any]) -> Sweep:
     methods = _list(found.get("methods", []), str, "methods")
     of_methods = found.get("methods_train", {})
     for method in (*methods, *of_methods):
-        if method not in METHODS:
-            raise ConfigError(f"unknown method {method!r}; there are {', '.join(METHODS)}")
+        if method not in known_methods.names():
+            raise ConfigError(f"unknown method {method!r}; there are {', '.join(known_methods.names())}")
     for method, settings in of_methods.items():
         if not isinstance(settings, dict):
             raise ConfigError(f"methods_train.{method} must be a table of settings, got {settings!r}")

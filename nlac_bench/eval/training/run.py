@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nlac_bench.agents.roles.policy_agent import NlacAgent
-from nlac_bench.baselines import registry as methods
+from nlac_bench.agents import methods
+from nlac_bench.agents.algorithm import Resources
+from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.eval.measure.runner import Prepared, local_model, play
 from nlac_bench.eval.runs.configuration import ConfigError
@@ -127,15 +128,16 @@ def make_training(
     settings = method.config(config.train or {})
     engine = _engine(prepared)
     agent = prepared.agent
-    assert isinstance(agent, NlacAgent)
+    assert isinstance(agent, PolicyAgent)
     metered = MeteredEngine(engine)
     learner = Learner(local_model(str(config.model)), settings.learner(config.seed, **method.learner))
     sampling = Sampling(temperature=settings.temperature, max_tokens=settings.max_response_length)
     learns = replace(agent, engine=metered, sampling=sampling)
-    algorithm = method.algorithm()(
-        settings, metered, learner, agent.prompts, engine.tokenizer, learns,
-        prepared.make_training_env,
-        seed=config.seed, concurrency=config.concurrency,
+    algorithm = method.algorithm_class(
+        Resources(
+            settings, metered, learner, agent.prompts, learns, prepared.make_training_env,
+            seed=config.seed, concurrency=config.concurrency,
+        )
     )  # fmt: skip
     rollouts = _appender(folder / ROLLOUTS)
     offline = None
