@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nlac_bench.agents.names import FLOORS, PROMPTED
-from nlac_bench.errors import UnknownIdError
+from nlac_bench.errors import ConfigError, UnknownIdError
+from nlac_bench.rollout.engines.engine import Slot, missing_for_training
 
 if TYPE_CHECKING:
     from nlac_bench.agents.algorithm import Algorithm
@@ -72,6 +73,23 @@ class Method:
             NlacBenchError: naming the setting that is unknown or impossible.
         """
         return self.config_class.from_mapping(settings)
+
+    def check_engine(self, engine: object, model: str | None) -> None:
+        """Refuse an engine that this method cannot be trained with.
+
+        Args:
+            model: what the engine was made for, as the user named it.
+
+        Raises:
+            ConfigError: naming what ``engine`` lacks.
+        """
+        slots: tuple[Slot, ...] = ("policy", "target") if self.learner.get("ema") else ("policy",)
+        if missing := missing_for_training(engine, slots):
+            raise ConfigError(
+                f"{self.name} cannot be trained with --model {model}: {type(engine).__name__}, which plays "
+                f"it, has no {', '.join(missing)}. Training needs a model that runs here: give --model a "
+                "Hugging Face folder or id, and no --base-url"
+            )
 
 
 _NLAC, _BASELINES = "nlac_bench.agents.nlac", "nlac_bench.baselines"

@@ -34,10 +34,6 @@ def push(learner: Learner, engine: TrainableEngine, version: int) -> None:
     Raises:
         SyncError: the engine computes something else than the learner.
     """
-    for slot in slots(ema=learner.ema is not None):
+    slots: tuple[Slot, ...] = ("policy",) if learner.ema is None else ("policy", "target")
+    for slot in slots:
         engine.sync(LearnerSource(learner, slot), version, slot)
-
-
-def slots(*, ema: bool) -> tuple[Slot, ...]:
-    """The engine's slots that ``push`` fills, for a learner with or without a moving average."""
-    return ("policy", "target") if ema else ("policy",)

@@ -95,6 +95,8 @@ def prepare(config: RunConfig) -> Prepared:
         sampling=sampling,
         make_train_env=planned.make_training_env,
     )
+    if config.train is not None:
+        methods.find(config.agent).check_engine(context.engine, config.model)
     agent = agents.make(config.agent, context)
     return Prepared(
         config=config,
