@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
+from nlac_bench.agents import methods
 from nlac_bench.agents.floors import floor_agent
+from nlac_bench.agents.names import FLOORS, PROMPTED
 from nlac_bench.agents.prompted import PromptedAgent
 from nlac_bench.agents.tool_calling import ToolCallingAgent
 from nlac_bench.envs.text_env import TextEnv
@@ -15,10 +17,6 @@ from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.engines.engine import Engine, Sampling
 
 PLUGIN_GROUP = "nlac_bench.agents"
-FLOORS = ("silent", "random", "constant", "transfer", "oracle")
-PROMPTED = ("react", "act", "tool_calling")
-TRAINED = ("nlac", "rft", "ppo", "grpo", "sac", "nlrl", "self_distillation", "nlql")
-"""Agents that ``run`` trains; ``eval`` plays them as they are. All play the same policy role."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +56,19 @@ def make(name: str, context: AgentContext) -> Agent:
         return PromptedAgent(style, context.required_engine(name), context.sampling)
     if name == "tool_calling":
         return ToolCallingAgent(context.required_engine(name), context.sampling)
-    if name in TRAINED:
-        from nlac_bench.agents.roles.policy_agent import NlacAgent
+    if name in methods.names():
+        methods.find(name)  # a plug-in that cannot be used says why
+        from nlac_bench.agents.roles.policy_agent import PolicyAgent
         from nlac_bench.agents.roles.styles import prompts_for
 
         engine = context.required_engine(name)
         prompts = prompts_for(getattr(engine, "tokenizer", None))
-        return NlacAgent(engine, prompts, context.sampling, name=name)
+        return PolicyAgent(engine, prompts, context.sampling, name=name)
     for plugin, factory in iter_plugins(only=name):
         if plugin == name:
             return factory(context)
     plugged = {point.name for point in importlib.metadata.entry_points(group=PLUGIN_GROUP)}
-    known = ", ".join([*FLOORS, *PROMPTED, *TRAINED, *sorted(plugged)])
+    known = ", ".join([*FLOORS, *PROMPTED, *methods.names(), *sorted(plugged)])
     raise UnknownIdError(f"no agent is called {name!r}; there are {known}")
 
 

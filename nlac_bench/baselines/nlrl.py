@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nlac_bench.agents.nlac.algorithm import NLAC, PROBE_TURNS
+from nlac_bench.agents.nlac.algorithm import NLAC
 from nlac_bench.agents.nlac.lesson import Lesson
-from nlac_bench.agents.roles.playout import play_on, replayed
 from nlac_bench.agents.roles.role_prompts import ComparingPrompts
 from nlac_bench.agents.roles.speaker import Speaker, decoded, whole
 from nlac_bench.agents.roles.transition import State
@@ -72,14 +71,14 @@ class NLRL(NLAC):
         """d⁽¹⁾…d⁽ᴷ⁾ by playing on, V(s, a) ~ G(· | s, a, d⁽¹⁾…d⁽ᴷ⁾)."""
         assert isinstance(lesson.speaker, NlrlSpeaker)
         t = lesson.transition
-        env = await replayed(self._make_env(), t, self.prompts)
+        env = await self.resources.reached(t)
         self.counts["playout_steps"] += t.step
         if env is None:
             return
         futures = []
         for k in range(self.config.num_futures):
             seed = derive_seed(self._seed, self.replay.iteration, t.seed, t.step, k)
-            playout = await play_on(env.fork(), t, t.action, self._agent, seed, PROBE_TURNS)
+            playout = await self.resources.play_on(env.fork(), t, t.action, seed)
             self.counts["playout_steps"] += len(playout.heard)
             futures.append(self.prompts.hindsight(playout.heard, playout.success))
         lesson.target = await lesson.speaker.aggregate(t.state, t.action, futures)

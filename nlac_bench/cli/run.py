@@ -8,7 +8,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from nlac_bench.agents.registry import TRAINED
+from nlac_bench.agents import methods
 from nlac_bench.cli.options import with_options
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, show
 from nlac_bench.cli.progress import RunProgress, TrainProgress
@@ -131,7 +131,7 @@ def _assignments(texts: list[str]) -> dict[str, str]:
 
 def _completed(settings: dict[str, Any], measure_only: bool, source: str) -> RunConfig:
     """``settings`` with the defaults that depend on others."""
-    if settings.get("agent") in TRAINED:
+    if settings.get("agent") in methods.names():
         settings.setdefault("model", "tiny")
         if measure_only:
             settings |= {"train": None, "offline": None, "base": None}
@@ -139,7 +139,7 @@ def _completed(settings: dict[str, Any], measure_only: bool, source: str) -> Run
             settings["train"] = {}
     elif settings.get("train") or settings.get("offline") or settings.get("base"):
         raise ConfigError(
-            f"agent {settings.get('agent')!r} is not trained; those that are: {', '.join(TRAINED)}"
+            f"agent {settings.get('agent')!r} is not trained; those that are: {', '.join(methods.names())}"
         )
     if is_tiny(settings.get("model")):
         settings = with_defaults(settings)

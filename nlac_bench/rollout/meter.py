@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from dataclasses import asdict
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from nlac_bench.rollout.engines.engine import Engine, Sample, SampleRequest, Slot, WeightSource
+from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Slot, TrainableEngine, WeightSource
 from nlac_bench.types import Role, Usage
 
 Purpose: TypeAlias = Literal["learning", "validation", "probe"]
@@ -34,9 +34,19 @@ def spending_on(purpose: Purpose) -> Iterator[None]:
 class MeteredEngine:
     """``engine``, with the ``usage`` of each (purpose, role); see ``spending_on``."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: TrainableEngine) -> None:
         self.engine = engine
         self.usage: Spent = {}
+
+    @property
+    def tokenizer(self) -> Any:
+        """As ``TrainableEngine.tokenizer``."""
+        return self.engine.tokenizer
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """As ``TrainableEngine.slots``."""
+        return self.engine.slots
 
     async def sample(self, request: SampleRequest) -> list[Sample]:
         """As ``Engine.sample``."""
@@ -50,7 +60,7 @@ class MeteredEngine:
         return await self.engine.logprobs(ids, prompt_len, slot)
 
     def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
-        """As ``Engine.sync``."""
+        """As ``TrainableEngine.sync``."""
         self.engine.sync(source, version, slot)
 
     def generated_tokens(self) -> int:

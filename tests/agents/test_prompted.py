@@ -197,7 +197,11 @@ def test_plugins_are_found_and_broken_ones_only_warn(monkeypatch: pytest.MonkeyP
         metadata.EntryPoint("broken", "no_such_module_here:agent", registry.PLUGIN_GROUP),
         metadata.EntryPoint("number", "nlac_bench.agents.registry:FLOORS", registry.PLUGIN_GROUP),
     ]
-    monkeypatch.setattr(registry.importlib.metadata, "entry_points", lambda group: points)
+    monkeypatch.setattr(
+        registry.importlib.metadata,
+        "entry_points",
+        lambda group: points if group == registry.PLUGIN_GROUP else [],
+    )
     context = AgentContext()
     assert make("mine", context).begin.__self__.action is context  # type: ignore[attr-defined]
     with pytest.warns(UserWarning, match="'broken'.*left out"), pytest.raises(UnknownIdError):

@@ -9,7 +9,7 @@ is the very code that trains models (``LanguagePolicyIteration``); tables stand 
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
 from nlac_bench.agents.roles.role_prompts import Critique, Outcome, Prompt
 from nlac_bench.agents.roles.transition import State, Transition
-from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Slot, WeightSource
+from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Slot
 from nlac_bench.train.outputs import Metrics
 from nlac_bench.types import Episode, Turn
 
@@ -138,9 +138,6 @@ class Tables:
         """Tables know no tokens."""
         raise NotImplementedError
 
-    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
-        """Tables are where they are."""
-
     def _policy(self, q: dict[str, Any], slot: Slot) -> str:
         return self.policy[q["state"]]
 
@@ -221,7 +218,7 @@ def check(seed: int = 0, episodes: int = 400, iterations: int = 60, drawn: int =
     tables = Tables(grid, seed)
     learner = TabularPolicyIteration(tables, seed)
     learner.remember(random_walks(grid, episodes, seed))
-    learner.config = replace(learner.config, train_batch_size=drawn)
+    learner.config = learner.config.changed(train_batch_size=drawn)
     history = []
     for _ in range(iterations):
         asyncio.run(learner.update([]))

@@ -6,9 +6,9 @@ from typing import Any
 
 import gymnasium
 
+from nlac_bench.agents import methods
 from nlac_bench.agents import registry as agents
 from nlac_bench.agents.registry import AgentContext
-from nlac_bench.baselines import registry as methods
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError
 from nlac_bench.eval.measure.engines import policy_engine
@@ -79,6 +79,8 @@ def prepare(config: RunConfig) -> Prepared:
     planned = outline(config)
     engine = None if config.agent in FLOORS else policy_engine(config)
     sampling = Sampling(temperature=config.temperature, max_tokens=config.max_tokens)
+    if config.train is not None:
+        methods.find(config.agent).check_engine(engine, config.model)
     agent = agents.make(config.agent, AgentContext(engine, sampling, planned.make_training_env))
     return Prepared(
         config=config,
@@ -105,7 +107,7 @@ def _check_offline(config: RunConfig) -> None:
     if config.train is None:
         raise ConfigError(f"--offline: agent {config.agent!r} is not trained")
     if not methods.find(config.agent).off_policy:
-        able = ", ".join(name for name, m in methods.METHODS.items() if m.off_policy)
+        able = ", ".join(name for name, m in methods.BUILT_IN.items() if m.off_policy)
         raise ConfigError(
             f"--offline: {config.agent} learns on policy, from its own episodes alone; take one of {able}"
         )

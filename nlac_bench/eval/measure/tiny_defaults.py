@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nlac_bench.baselines import registry as methods
+from nlac_bench.agents import methods
 from nlac_bench.envs import registry as envs
 
 EASY: Mapping[str, Mapping[str, Any]] = {

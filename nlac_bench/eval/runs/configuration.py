@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 from pydantic import Field, SerializeAsAny, model_validator
 
-from nlac_bench.baselines import registry as methods
+from nlac_bench.agents import methods
 from nlac_bench.errors import ConfigError
 from nlac_bench.settings import Settings, explain_unknown
 from nlac_bench.train.config import TrainConfig

@@ -1,39 +1,37 @@
-"""From a configuration with a training part to a finished run folder: base, training, test, comparison."""
+"""A training run: base measured, policy trained, the best checkpoint measured on the same tasks.
+
+The folder is a run like any other, whose episodes are the test episodes of the trained policy. Beside them::
+
+    base/              the same tasks and seeds, played before training: a run of its own
+    rollouts.jsonl     every training episode, in the order in which it was learned from; what was played
+                       again after a crash is there twice
+    metrics.jsonl      one line an iteration, one a validation
+    checkpoints/last   to resume from; checkpoints/best: a Hugging Face folder
+"""
 
 import asyncio
 import contextlib
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nlac_bench.agents.roles.policy_agent import NlacAgent
-from nlac_bench.baselines import registry as methods
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.eval.measure.engines import local_model
 from nlac_bench.eval.measure.play import play
 from nlac_bench.eval.measure.prepare import Prepared
-from nlac_bench.eval.runs.configuration import ConfigError
-from nlac_bench.eval.runs.episode_json import dump_line, episode_from_row, episode_to_row
 from nlac_bench.eval.runs.folder import RunFolder
-from nlac_bench.eval.runs.lines import Appender, read_lines
 from nlac_bench.eval.runs.writer import RunWriter
 from nlac_bench.eval.statistics.compare import Comparison, Measured, compare
 from nlac_bench.eval.training.loop import Training
+from nlac_bench.eval.training.prepare import make_training, trainable_engine
 from nlac_bench.eval.training.untrained import BASE, take_base
 from nlac_bench.rollout.driver import Failure
-from nlac_bench.rollout.engines.engine import Sampling
-from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.engines.weights import ModelSource
-from nlac_bench.rollout.limits import Limits
-from nlac_bench.rollout.meter import MeteredEngine
-from nlac_bench.train.learner import Learner
 from nlac_bench.train.model import load_causal_lm
 from nlac_bench.types import Episode
 
 OnResult = Callable[[Episode | Failure], None]
-ROLLOUTS = "rollouts.jsonl"
 
 
 @dataclass(frozen=True)
@@ -91,11 +89,11 @@ async def train_and_test(
         await training.run()
     if not training.finished():
         return False
-    engine, best = _engine(prepared), training.checkpoints / "best"
+    engine, best = trainable_engine(prepared), training.checkpoints.best
     if not best.exists():
         raise NlacBenchError(
             f"{best} was never written: in every validation some episode failed for a reason that is not the "
-            "policy's, so no checkpoint could be chosen; mend the environment's server and begin anew"
+            "policy's, so no checkpoint could be chosen; fix the environment's server and start a new run"
         )
     engine.sync(ModelSource(load_causal_lm(best)), training.progress.iteration + 1, "policy")
     if writer.owed():
@@ -115,104 +113,6 @@ def trained(folder: Path) -> Trained | None:
     return Trained(gain, rows[-1])
 
 
-@contextlib.contextmanager
-def make_training(
-    prepared: Prepared,
-    folder: Path,
-    log: Callable[[dict[str, Any]], None],
-    on_metrics: Callable[[dict[str, Any]], None],
-) -> Iterator[Training]:
-    """Learner, algorithm and the loop around them, as ``prepared.config`` describes them."""
-    config = prepared.config
-    method = methods.find(config.agent)
-    settings = config.train
-    assert settings is not None
-    engine = _engine(prepared)
-    agent = prepared.agent
-    assert isinstance(agent, NlacAgent)
-    metered = MeteredEngine(engine)
-    learner = Learner(local_model(str(config.model)), settings.learner(config.seed, **method.learner))
-    sampling = Sampling(temperature=settings.temperature, max_tokens=settings.max_response_length)
-    learns = replace(agent, engine=metered, sampling=sampling)
-    algorithm = method.algorithm()(
-        settings, metered, learner, agent.prompts, engine.tokenizer, learns,
-        prepared.make_training_env,
-        seed=config.seed, concurrency=config.concurrency,
-    )  # fmt: skip
-    rollouts = _appender(folder / ROLLOUTS)
-    offline = None
-    if config.offline is not None:
-        offline = offline_episodes(Path(config.offline), {item.task_id for item in prepared.plan})
-
-    def keep(episode: Episode) -> None:
-        rollouts.append(dump_line(episode_to_row(episode)))
-
-    def say(row: dict[str, Any]) -> None:
-        log(row)
-        on_metrics(row)
-
-    training = Training(
-        folder,
-        settings,
-        algorithm,
-        learner,
-        metered,
-        engine.tokenizer,
-        prepared.make_training_env,
-        learns,
-        replace(agent, engine=metered),
-        limits=Limits(turns=config.max_turns, seconds=config.max_seconds),
-        seed=config.seed,
-        concurrency=config.concurrency,
-        log=say,
-        keep=keep,
-        offline=offline,
-    )
-    if offline is not None:
-        algorithm.remember(training.learnable(offline))
-    try:
-        yield training
-    finally:
-        rollouts.close()
-
-
-def offline_episodes(folder: Path, forbidden: set[str]) -> list[Episode]:
-    """The episodes of an earlier run, any policy's: those it was measured by, or those it learned from.
-
-    They are texts from here on: their tokens may be another model's.
-
-    Raises:
-        ConfigError: there are none, or they play the tasks that this run is measured on.
-    """
-    found = [episode_from_row(row) for row, _ in read_lines(folder / ROLLOUTS)]
-    # What was played again after a crash is there twice.
-    found = list({(e.task_id, e.trial, e.seed): e for e in found}.values())
-    if not found:
-        found = list(RunFolder.open(folder).episodes())
-    if not found:
-        raise ConfigError(f"--offline: {folder} holds no episodes")
-    leaked = sorted({e.task_id for e in found} & forbidden)
-    if leaked:
-        raise ConfigError(
-            f"--offline: {folder} plays task {leaked[0]!r}, on which this run is measured; take a run with "
-            "--split train"
-        )
-    for episode in found:
-        for turn in episode.turns:
-            turn.prompt_ids = turn.output_ids = turn.logprobs = None
-    return found
-
-
-def _engine(prepared: Prepared) -> HFEngine:
-    engine = getattr(prepared.agent, "engine", None)
-    if not isinstance(engine, HFEngine):
-        raise ConfigError(
-            f"training needs a model that runs here; --model {prepared.config.model} is played by "
-            f"{type(engine).__name__}. Name a Hugging Face folder or id, and no --base-url"
-        )
-    return engine
-
-
 def _base_writer(prepared: Prepared, folder: Path) -> RunWriter:
     path = folder / BASE
     subject = {**prepared.subject, "train": None}
@@ -222,11 +122,6 @@ def _base_writer(prepared: Prepared, folder: Path) -> RunWriter:
     return RunWriter.create(
         path, config=config, conditions=prepared.conditions, subject=subject, plan=prepared.plan
     )
-
-
-def _appender(path: Path) -> Appender:
-    ends = [end for _, end in read_lines(path)]
-    return Appender(path, ends[-1] if ends else 0)
 
 
 @contextlib.contextmanager

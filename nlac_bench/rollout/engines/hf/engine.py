@@ -80,6 +80,8 @@ class HFEngine:
         NlacBenchError: the model has layers without full attention, or there is no chat template.
     """
 
+    slots: tuple[Slot, ...] = ("policy", "target")
+
     def __init__(
         self,
         model: Any,
@@ -162,7 +164,7 @@ class HFEngine:
         return list(await asyncio.wrap_future(call.future))
 
     def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
-        """As ``Engine.sync``: waits until running samples have ended; later ones wait for it.
+        """As ``TrainableEngine.sync``: waits until running samples have ended; later ones wait for it.
 
         The slot ``target`` gets weights of its own with its first sync.
         """

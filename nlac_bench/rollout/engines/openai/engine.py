@@ -25,8 +25,6 @@ from nlac_bench.rollout.engines.engine import (
     Sample,
     SampleRequest,
     Slot,
-    SyncError,
-    WeightSource,
 )
 from nlac_bench.rollout.engines.openai.reply import (
     ContextOverflow,
@@ -167,14 +165,6 @@ class OpenAIEngine:
         if len(values) != len(ids) - prompt_len:
             raise EngineError(f"{self!r} does not return log-probabilities of a prompt (echo)", "refused")
         return values
-
-    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
-        """Not possible.
-
-        Raises:
-            SyncError: always.
-        """
-        raise SyncError(f"{self!r}: the weights of a served model cannot be set; train with hf or vllm")
 
     async def _sample_once(self, request: SampleRequest, max_tokens: int) -> list[Sample]:
         endpoint = "chat/completions" if request.prompt_ids is None else "completions"
