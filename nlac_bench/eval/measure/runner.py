@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium
 
 from nlac_bench.agents import registry as agents
+from nlac_bench.agents.prompts import prompt_files
 from nlac_bench.agents.registry import AgentContext
 from nlac_bench.baselines import registry as methods
 from nlac_bench.envs import registry as envs
@@ -94,6 +95,7 @@ def prepare(config: RunConfig) -> Prepared:
         engine=None if config.agent in FLOORS else policy_engine(config),
         sampling=sampling,
         make_train_env=planned.make_training_env,
+        prompts=prompt_files(None, getattr(planned.make_env().unwrapped, "prompts", None)),
     )
     agent = agents.make(config.agent, context)
     return Prepared(
