@@ -8,6 +8,7 @@ import gymnasium
 
 from nlac_bench.agents import methods
 from nlac_bench.agents import registry as agents
+from nlac_bench.agents.prompts import prompt_files
 from nlac_bench.agents.registry import AgentContext
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError
@@ -81,7 +82,13 @@ def prepare(config: RunConfig) -> Prepared:
     sampling = Sampling(temperature=config.temperature, max_tokens=config.max_tokens)
     if config.train is not None:
         methods.find(config.agent).check_engine(engine, config.model)
-    agent = agents.make(config.agent, AgentContext(engine, sampling, planned.make_training_env))
+    context = AgentContext(
+        engine=engine,
+        sampling=sampling,
+        make_train_env=planned.make_training_env,
+        prompts=prompt_files(config.prompts, getattr(planned.make_env().unwrapped, "prompts", None)),
+    )
+    agent = agents.make(config.agent, context)
     return Prepared(
         config=config,
         make_env=planned.make_env,

@@ -55,6 +55,9 @@ class RunConfig(Settings):
     )
     temperature: float = _option(PLAYER, 0.0, "Of the policy; 0 is greedy.", ge=0, le=100)
     max_tokens: int = _option(PLAYER, 1024, "Longest reply, in tokens.", ge=1)
+    prompts: str | None = _option(
+        PLAYER, None, "Folder of prompt files that replace the packaged ones of the same names."
+    )
     price: str | None = _option(PLAYER, None, "US dollars per million tokens in and out, as '0.25,2'.")
     user: str | None = _option(
         SIMULATOR, None, "τ: scripted, llm, react, verify, reflection, human or none."
