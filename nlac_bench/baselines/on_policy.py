@@ -197,19 +197,6 @@ class OnPolicy(ABC, Generic[C]):
         return total + self.config.kl_coef * metrics["kl"]
 
 
-def refuse_tempering(config: TrainConfig) -> None:
-    """For methods that compare the policy with the one that played, both at temperature 1.
-
-    Raises:
-        NlacBenchError: episodes would be drawn from another distribution than the one that is trained.
-    """
-    if config.temperature != 1:
-        raise NlacBenchError(
-            f"train.temperature = {config.temperature:g}: ratios and gradients are those of the policy at "
-            "temperature 1, with which it must play; leave it at 1"
-        )
-
-
 def rewards_of(episode: Episode) -> list[float]:
     """One reward a turn."""
     return [turn.reward for turn in episode.turns]

@@ -46,18 +46,19 @@ class Method:
 
 _NLAC = "nlac_bench.agents.nlac"
 _HERE = "nlac_bench.baselines"
+_CONFIG = f"{_HERE}.config"
 _EMA = {"ema": True}
 METHODS: Mapping[str, Method] = {
     "nlac": Method(f"{_NLAC}.algorithm", "NlacConfig", "NLAC", _EMA, f"{_NLAC}.config", True),
-    "rft": Method(f"{_HERE}.rft", "RftConfig", "RFT"),
-    "ppo": Method(f"{_HERE}.ppo", "PpoConfig", "PPO", {"heads": ("value",)}),
-    "grpo": Method(f"{_HERE}.grpo", "GrpoConfig", "GRPO"),
-    "sac": Method(f"{_HERE}.sac", "SacConfig", "SAC", {**_EMA, "heads": ("q1", "q2")}, off_policy=True),
-    "nlrl": Method(f"{_HERE}.nlrl", "NlrlConfig", "NLRL", _EMA),
+    "rft": Method(f"{_HERE}.rft", "RftConfig", "RFT", {}, _CONFIG),
+    "ppo": Method(f"{_HERE}.ppo", "PpoConfig", "PPO", {"heads": ("value",)}, _CONFIG),
+    "grpo": Method(f"{_HERE}.grpo", "GrpoConfig", "GRPO", {}, _CONFIG),
+    "sac": Method(f"{_HERE}.sac", "SacConfig", "SAC", {**_EMA, "heads": ("q1", "q2")}, _CONFIG, True),
+    "nlrl": Method(f"{_HERE}.nlrl", "NlrlConfig", "NLRL", _EMA, _CONFIG),
     "self_distillation": Method(
-        f"{_HERE}.self_distillation", "SelfDistillationConfig", "SelfDistillation", _EMA, off_policy=True
+        f"{_HERE}.self_distillation", "SelfDistillationConfig", "SelfDistillation", _EMA, _CONFIG, True
     ),
-    "nlql": Method(f"{_HERE}.nlql", "NlqlConfig", "NLQL", _EMA, off_policy=True),
+    "nlql": Method(f"{_HERE}.nlql", "NlqlConfig", "NLQL", _EMA, _CONFIG, True),
 }
 
 

@@ -11,32 +11,13 @@ import torch
 from torch import Tensor
 
 from nlac_bench.agents.nlac.algorithm import NLAC
-from nlac_bench.agents.nlac.config import NlacConfig, refuse_shuffling
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.roles.speaker import Action
+from nlac_bench.baselines.config import SacConfig
 from nlac_bench.train import losses
 from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
 from nlac_bench.train.outputs import LossFn, Metrics, Outputs
 from nlac_bench.types import Episode
-
-
-@dataclass(frozen=True, kw_only=True)
-class SacConfig(NlacConfig):
-    """NLAC's settings, of which ``critic_coef`` weighs the Q loss and ``num_refinement_steps`` is m.
-
-    Args:
-        gamma: discount by the turn (the paper: 0.99).
-        alpha: entropy temperature; 0, for an action's log-probability grows with its length.
-    """
-
-    gamma: float = 0.99
-    alpha: float = 0.0
-
-    def __post_init__(self) -> None:
-        NlacConfig.__post_init__(self)
-        refuse_shuffling(self)
-        self.check(("gamma",), least=0, most=1)
-        self.check(("alpha",), least=0)
 
 
 @dataclass(slots=True)
