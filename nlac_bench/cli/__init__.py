@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from nlac_bench.cli import compare, critiques, data, doctor, envs, floors, grade, run, sweep, theory, tiny
-from nlac_bench.cli.exit_codes import ExitCodes, exit_on_sigterm
+from nlac_bench.cli.exit_codes import ExitCodes
 
 app = typer.Typer(
     name="nlac-bench",
@@ -80,7 +80,8 @@ def _root(
 
 
 def main() -> None:
-    """Entry point of the command ``nlac-bench``; never returns, see ``exit_codes``."""
-    sys.path.append(str(Path.cwd()))  # finds `my_env:MyEnv-v0` in the current folder; last, so it hides nothing
-    exit_on_sigterm()
+    """Run the command ``nlac-bench``; never returns, see ``exit_codes``."""
+    sys.path.append(
+        str(Path.cwd())
+    )  # finds `my_env:MyEnv-v0` in the current folder; last, so it hides nothing
     app()

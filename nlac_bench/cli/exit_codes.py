@@ -29,7 +29,7 @@ from typer.core import TyperGroup
 from nlac_bench.cli.output import errors, escape, fail
 from nlac_bench.errors import NlacBenchError
 
-REFUSED, INCOMPLETE, TERMINATED, CLOSED_PIPE = 2, 3, 143, 141
+REFUSED, INCOMPLETE, CLOSED_PIPE = 2, 3, 141
 
 EXPECTED = (NlacBenchError, GymnasiumError, ValueError, OSError)
 """Errors whose message names a value and a fix; they are printed without a traceback."""
@@ -56,42 +56,41 @@ class ExitCodes(TyperGroup):
         return result
 
 
-def exit_on_sigterm() -> None:
-    """Make SIGTERM raise ``SystemExit(143)``, so that files and engines are closed as after Ctrl-C."""
-
-    def on_signal(number: int, frame: object) -> None:
-        raise SystemExit(TERMINATED)
-
-    signal.signal(signal.SIGTERM, on_signal)
-
-
 @contextlib.contextmanager
-def resumable(command: str, on_incomplete: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Turn errors and signals inside the block into exit code 3: what was done is on disk.
+def resumable(
+    command: str, on_incomplete: Callable[[], None] = lambda: None, *, errors_too: bool = True
+) -> Iterator[None]:
+    """Turn signals and errors inside the block into exit code 3: what was done is on disk.
 
     Args:
         command: continues the work; printed on standard error.
         on_incomplete: called before the message, to print the JSON object of what there is.
+        errors_too: False lets errors pass: those of bad input, before anything is done.
 
     Raises:
         typer.Exit: with code 3, after an error, SIGINT or SIGTERM.
     """
+    cause: BaseException
     try:
         yield
     except (typer.Exit, BrokenPipeError):
         raise
     except (KeyboardInterrupt, SystemExit, asyncio.CancelledError) as stop:
         why, cause = "interrupted", stop
+        for each in (signal.SIGINT, signal.SIGTERM):  # the process ends: another signal changes nothing
+            signal.signal(each, signal.SIG_IGN)
     except EXPECTED as error:
+        if not errors_too:
+            raise
         fail(error)
         why, cause = "stopped by an error", error
     except Exception as error:
+        if not errors_too:
+            raise
         errors.print(escape(traceback.format_exc()), soft_wrap=True)
         why, cause = "stopped by an unexpected error", error
     else:
         return
-    for each in (signal.SIGINT, signal.SIGTERM):  # the process is about to end: another one changes nothing
-        signal.signal(each, signal.SIG_IGN)
     on_incomplete()
     raise incomplete(why, command) from cause
 

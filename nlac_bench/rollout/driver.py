@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import signal
 import time
 import traceback
 from collections import deque
@@ -14,6 +13,7 @@ import gymnasium
 
 from nlac_bench.errors import EnvInfraError, NlacBenchError
 from nlac_bench.rollout.agent import Agent
+from nlac_bench.rollout.interrupts import on_interrupt
 from nlac_bench.rollout.limits import Limits, Spent
 from nlac_bench.rollout.recorded_calls import episode_scope
 from nlac_bench.rollout.stepping import Stepper, stepper
@@ -267,10 +267,11 @@ def _timed(episode: Episode, began: float) -> Episode:
 
 @contextlib.contextmanager
 def graceful_interrupt(driver: Driver, grace: float = 30.0) -> Iterator[None]:
-    """In the running event loop's thread, Ctrl-C (or SIGTERM) ends ``driver`` without losing results.
+    """Within the block, SIGINT and SIGTERM stop ``driver`` without losing results.
 
-    The first begins no further episode and gives the running ones ``grace`` seconds; the second, or the
-    end of that time, drops them. Dropped and never begun episodes are in ``driver.owed``.
+    The first signal starts no further episode and gives the running ones ``grace`` seconds; the second
+    signal, or the end of that time, drops them. Episodes that were dropped or never started are in
+    ``driver.owed``. Must be entered in the main thread, inside a running event loop.
     """
     loop = asyncio.get_running_loop()
 
@@ -281,11 +282,5 @@ def graceful_interrupt(driver: Driver, grace: float = 30.0) -> Iterator[None]:
         else:
             driver.abort()
 
-    signals = (signal.SIGINT, signal.SIGTERM)
-    for each in signals:
-        loop.add_signal_handler(each, on_signal)
-    try:
+    with on_interrupt(on_signal):
         yield
-    finally:
-        for each in signals:
-            loop.remove_signal_handler(each)

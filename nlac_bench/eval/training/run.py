@@ -3,8 +3,7 @@
 import asyncio
 import contextlib
 import dataclasses
-import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from nlac_bench.rollout.driver import Failure
 from nlac_bench.rollout.engines.engine import Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.engines.weights import ModelSource
+from nlac_bench.rollout.interrupts import on_interrupt
 from nlac_bench.rollout.limits import Limits
 from nlac_bench.rollout.meter import MeteredEngine
 from nlac_bench.train.learner import Learner
@@ -83,9 +83,9 @@ async def train_and_test(
     if prepared.config.base is None:
         with _base_writer(prepared, folder) as base:
             if base.owed():
-                await play(prepared, base, on_phase("base", len(base.owed())))
-            if base.owed():
-                return False
+                driver = await play(prepared, base, on_phase("base", len(base.owed())))
+                if driver.stopped or base.owed():
+                    return False
     with make_training(prepared, folder, writer.log, on_metrics) as training, _interruptible(training):
         await training.run()
     if not training.finished():
@@ -229,8 +229,7 @@ def _appender(path: Path) -> Appender:
 
 @contextlib.contextmanager
 def _interruptible(training: Training) -> Iterator[None]:
-    """The first Ctrl-C finishes and keeps the running iteration; the second stops at once."""
-    loop = asyncio.get_running_loop()
+    """The first SIGINT or SIGTERM stops after the running iteration, which is saved; the second at once."""
     task = asyncio.current_task()
 
     def on_signal() -> None:
@@ -238,11 +237,5 @@ def _interruptible(training: Training) -> Iterator[None]:
             task.cancel()
         training.stopped = True
 
-    signals: Sequence[signal.Signals] = (signal.SIGINT, signal.SIGTERM)
-    for each in signals:
-        loop.add_signal_handler(each, on_signal)
-    try:
+    with on_interrupt(on_signal):
         yield
-    finally:
-        for each in signals:
-            loop.remove_signal_handler(each)

@@ -1,12 +1,14 @@
 """HFEngine: a transformers model in this process, on CPU or GPU; one thread batches whatever waits."""
 
 import asyncio
+import atexit
 import contextlib
 import copy
 import queue
 import secrets
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
@@ -32,6 +34,15 @@ from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
 from nlac_bench.rollout.engines.weights import check_arrived, forward_logprobs, load_weights, probe_ids
 from nlac_bench.types import Usage
+
+_running: "weakref.WeakSet[HFEngine]" = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """Stop every worker: one that is inside torch while the interpreter shuts down aborts the process."""
+    for engine in list(_running):
+        engine.close()
 
 
 @dataclass(eq=False, slots=True)
@@ -183,6 +194,7 @@ class HFEngine:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="nlac-bench-hf", daemon=True)
                 self._thread.start()
+                _running.add(self)
             elif not self._thread.is_alive():
                 raise EngineError(f"{self!r} is closed", "closed")
         self._inbox.put(item)
