@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from nlac_bench.baselines.registry import find
 from nlac_bench.cli.output import errors
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.statistics.distributions import Z95
 from nlac_bench.eval.statistics.intervals import wilson_bounds
 from nlac_bench.rollout.driver import Failure
-from nlac_bench.train.config import Budget, TrainConfig
+from nlac_bench.train.config import Budget
 from nlac_bench.types import Episode
 
 _PLAIN_EVERY_S = 10.0
@@ -79,7 +80,7 @@ class TrainProgress:
     """How a training run is going: a line an iteration; a ``RunProgress`` for base and test."""
 
     def __init__(self, config: RunConfig) -> None:
-        self._budget = Budget.parse(str((config.train or {}).get("budget", TrainConfig.budget)))
+        self._budget = Budget.parse(find(config.agent).config(config.train or {}).budget)
         self._playing: RunProgress | None = None
 
     def __enter__(self) -> "TrainProgress":

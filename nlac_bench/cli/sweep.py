@@ -29,7 +29,8 @@ def sweep(
     """Train several methods on several environments with several seeds, and compare them.
 
     Plays the first seed of every method and environment, then the second, and so on. The same command
-    continues an interrupted sweep; finished runs are not repeated. Writes comparison.md, comparison.json and curves.svg into the folder.
+    continues an interrupted sweep; finished runs are not repeated. Writes comparison.md, comparison.json and
+    curves.svg into the folder.
 
     Examples:
 

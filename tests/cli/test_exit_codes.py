@@ -85,9 +85,9 @@ def test_a_finished_run_exits_0_and_so_do_the_commands_that_read_it(tmp_path: Pa
 
 
 def test_commands_that_only_look_exit_0() -> None:
-    for command in (("envs", "list"), ("envs", "show", "twenty_questions"), ("data", "list"),
-                    ("run", *SMALL, "--dry-run"),
-                    ("floors", "--env", "twenty_questions", "--agent", "silent", "--episodes", "2")):  # fmt: skip
+    floors = ("floors", "--env", "twenty_questions", "--agent", "silent", "--episodes", "2")
+    show = ("envs", "show", "twenty_questions")
+    for command in (("envs", "list"), show, ("data", "list"), ("run", *SMALL, "--dry-run"), floors):
         result = invoke(*command, "--json")
         assert result.exit_code == 0, result.output
         assert one_json(result)

@@ -10,12 +10,12 @@ import gymnasium
 
 from nlac_bench.agents import registry as agents
 from nlac_bench.agents.registry import AgentContext
-from nlac_bench.baselines import registry as methods
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.eval.runs.configuration import ConfigError, RunConfig
 from nlac_bench.eval.runs.seeds import Planned, plan_episodes
 from nlac_bench.eval.runs.writer import RunWriter
+from nlac_bench.eval.training.checks import check_training
 from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure, graceful_interrupt
 from nlac_bench.rollout.engines.engine import Engine, Sampling, chat_fn
@@ -54,10 +54,6 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
     Raises:
         NlacBenchError: whatever cannot be made, named.
     """
-    if config.train is not None:
-        methods.find(config.agent).config(config.train)
-    if config.offline is not None:
-        _check_offline(config)
     arguments = _arguments(config, chat if chat is not None else _simulator(config))
 
     def make_env() -> gymnasium.Env[str, str]:
@@ -79,6 +75,8 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
             f"agent {config.agent!r} needs one of the suite's TextEnvs, which {config.env} is not"
         )
     plan = plan_episodes(_task_ids(config, raw), config.trials, config.seed)
+    if config.train is not None:
+        check_training(config, plan, make_training_env)
     return Outline(config, make_env, make_training_env, _conditions(config, raw), plan)
 
 
@@ -221,22 +219,6 @@ def make_engine(
     from nlac_bench.rollout.engines.vllm.engine import VLLMEngine
 
     return VLLMEngine(model)
-
-
-def _check_offline(config: RunConfig) -> None:
-    """Refuse, before anything is played, what can learn nothing from ``config.offline``."""
-    method = methods.find(config.agent)
-    if not method.off_policy:
-        able = ", ".join(name for name, m in methods.METHODS.items() if m.off_policy)
-        raise ConfigError(
-            f"--offline: {config.agent} learns on policy, from its own episodes alone; take one of {able}"
-        )
-    settings = method.config(config.train or {})
-    if settings.budget.startswith("env_steps") and settings.total_epochs is None:
-        raise ConfigError(
-            f"--offline plays no episodes, so --budget {settings.budget} is never spent; give steps=… or "
-            "tokens=…"
-        )
 
 
 def _arguments(config: RunConfig, chat: ChatFn | None) -> dict[str, Any]:

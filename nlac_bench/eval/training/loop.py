@@ -23,6 +23,7 @@ from nlac_bench.errors import EnvInfraError, NlacBenchError
 from nlac_bench.eval.runs.seeds import plan_episodes
 from nlac_bench.eval.statistics.distributions import Z95
 from nlac_bench.eval.statistics.intervals import wilson_bounds
+from nlac_bench.eval.training.tasks import split_tasks
 from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.engines.engine import derive_seed
@@ -116,11 +117,8 @@ class Training:
         self.progress = Progress()
         self.stopped = False
         """Set from a signal handler: the running iteration is finished and kept."""
-        ids = list(make_env().task_ids)
-        np.random.default_rng(derive_seed(seed, "validation")).shuffle(ids)
-        held_out = min(config.val_tasks, len(ids) // 2)
-        self.val_plan = plan_episodes(ids[: held_out or 1], 1, seed)  # an only task must serve for both
-        self.train_ids = ids[held_out:]
+        validation, self.train_ids = split_tasks(make_env().task_ids, config.val_tasks, seed)
+        self.val_plan = plan_episodes(validation, 1, seed)
 
     @property
     def tasks_per_iteration(self) -> int:
@@ -162,21 +160,6 @@ class Training:
         return self.progress.spent(self.budget) >= self.budget.amount or (
             epochs is not None and passed >= epochs
         )
-
-    def learnable(self, episodes: Sequence[Episode]) -> list[Episode]:
-        """Those of ``episodes`` that do not play a validation task.
-
-        Raises:
-            NlacBenchError: there are none.
-        """
-        apart = {planned.task_id for planned in self.val_plan}
-        kept = [episode for episode in episodes if episode.task_id not in apart]
-        if not kept:
-            raise NlacBenchError(
-                f"all {len(episodes)} episodes play one of the {len(apart)} validation tasks; set "
-                "train.val_tasks to fewer, or take a run of more tasks"
-            )
-        return kept
 
     def passed(self, freq: int, before: int) -> bool:
         """Whether the newest iteration, which began after ``before`` gradient steps, passed a multiple of

@@ -13,12 +13,14 @@ from nlac_bench.baselines import registry as methods
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.eval.measure.runner import Prepared, local_model, play
 from nlac_bench.eval.runs.configuration import ConfigError
-from nlac_bench.eval.runs.episode_json import dump_line, episode_from_row, episode_to_row
+from nlac_bench.eval.runs.episode_json import dump_line, episode_to_row
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.lines import Appender, read_lines
 from nlac_bench.eval.runs.writer import RunWriter
 from nlac_bench.eval.statistics.compare import Comparison, Measured, compare
 from nlac_bench.eval.training.loop import Training
+from nlac_bench.eval.training.offline import ROLLOUTS, offline_episodes
+from nlac_bench.eval.training.tasks import split_tasks
 from nlac_bench.eval.training.untrained import BASE, take_base
 from nlac_bench.rollout.driver import Failure
 from nlac_bench.rollout.engines.engine import Sampling
@@ -32,7 +34,6 @@ from nlac_bench.train.model import load_causal_lm
 from nlac_bench.types import Episode
 
 OnResult = Callable[[Episode | Failure], None]
-ROLLOUTS = "rollouts.jsonl"
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,9 @@ def make_training(
     rollouts = _appender(folder / ROLLOUTS)
     offline = None
     if config.offline is not None:
-        offline = offline_episodes(Path(config.offline), {item.task_id for item in prepared.plan})
+        tasks = prepared.make_training_env().task_ids
+        validation, _ = split_tasks(tasks, settings.val_tasks, config.seed)
+        offline = offline_episodes(Path(config.offline), prepared.plan, validation)
 
     def keep(episode: Episode) -> None:
         rollouts.append(dump_line(episode_to_row(episode)))
@@ -167,38 +170,11 @@ def make_training(
         offline=offline,
     )
     if offline is not None:
-        algorithm.remember(training.learnable(offline))
+        algorithm.remember(offline)
     try:
         yield training
     finally:
         rollouts.close()
-
-
-def offline_episodes(folder: Path, forbidden: set[str]) -> list[Episode]:
-    """The episodes of an earlier run, any policy's: those it was measured by, or those it learned from.
-
-    They are texts from here on: their tokens may be another model's.
-
-    Raises:
-        ConfigError: there are none, or they play the tasks that this run is measured on.
-    """
-    found = [episode_from_row(row) for row, _ in read_lines(folder / ROLLOUTS)]
-    # What was played again after a crash is there twice.
-    found = list({(e.task_id, e.trial, e.seed): e for e in found}.values())
-    if not found:
-        found = list(RunFolder.open(folder).episodes())
-    if not found:
-        raise ConfigError(f"--offline: {folder} holds no episodes")
-    leaked = sorted({e.task_id for e in found} & forbidden)
-    if leaked:
-        raise ConfigError(
-            f"--offline: {folder} plays task {leaked[0]!r}, on which this run is measured; take a run with "
-            "--split train"
-        )
-    for episode in found:
-        for turn in episode.turns:
-            turn.prompt_ids = turn.output_ids = turn.logprobs = None
-    return found
 
 
 def _engine(prepared: Prepared) -> HFEngine:
