@@ -13,6 +13,9 @@ def main() -> None:
         run_command()
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
+    finally:  # the exit code is decided; a signal while the interpreter shuts down must not change it
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_IGN)
 
 
 def _exit(number: int, frame: object) -> None:

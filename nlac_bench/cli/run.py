@@ -12,7 +12,7 @@ import typer
 from nlac_bench.agents.registry import TRAINED
 from nlac_bench.cli.exit_codes import incomplete, resumable
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, show
-from nlac_bench.cli.progress import RunProgress, TrainProgress
+from nlac_bench.cli.progress import RunProgress, TrainProgress, tokens_of
 from nlac_bench.eval.measure import estimate
 from nlac_bench.eval.measure.runner import Prepared, play, prepare
 from nlac_bench.eval.measure.tiny_defaults import is_tiny, with_defaults
@@ -235,7 +235,7 @@ def _measure(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
     folder, planned = writer.folder.path, len(writer.folder.plan)
     owed = len(writer.owed())
     errors.print(f"{owed} of {planned} episodes to play; folder {escape(str(folder))}", soft_wrap=True)
-    with RunProgress(planned, planned - owed) as progress:
+    with RunProgress(planned, planned - owed, tokens_of(prepared.agent)) as progress:
         driver = asyncio.run(play(prepared, writer, progress))
     show(summarise(folder), as_json)
     if left := len(writer.owed()):
@@ -249,8 +249,10 @@ def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
 
     folder = writer.folder.path
     errors.print(f"training run; folder {escape(str(folder))}", soft_wrap=True)
-    with TrainProgress(prepared.config) as progress:
-        done = asyncio.run(train_and_test(prepared, writer, progress.phase, progress.metrics))
+    with TrainProgress(prepared.config, tokens_of(prepared.agent)) as progress:
+        done = asyncio.run(
+            train_and_test(prepared, writer, progress.phase, progress.metrics, progress.training)
+        )
     result = trained(folder)
     if result is None or not done:
         if as_json:
@@ -264,7 +266,7 @@ def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
         print_json(summary.to_json() | result.to_json() | {"curve": str(curve)})
     else:
         show(summary, as_json)
-        console.print(escape(result.gain.to_text()), soft_wrap=True)
+        console.print(escape(result.to_text()), soft_wrap=True)
         console.print(f"learning curve: {escape(str(curve))}", soft_wrap=True)
 
 

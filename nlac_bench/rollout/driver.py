@@ -59,9 +59,10 @@ class Driver:
 
     An episode that reaches one of its own ``limits`` or overflows the context is cut: an ``Episode`` with
     ``truncated=True``, ``success=False`` and ``end_reason`` ``turn_limit``, ``token_limit``, ``cost_limit``,
-    ``time_limit`` or ``context_overflow``. When the *run's* limits are reached, unfinished episodes are
-    dropped and owed instead: which ones those are depends on their length and on other episodes'
-    spending, so their results would be a biased sample.
+    ``time_limit`` or ``context_overflow``. One whose time is up before the policy's first reply is a
+    ``Failure`` instead: a server that hangs says nothing about the agent. When the *run's* limits are
+    reached, unfinished episodes are dropped and owed: which ones those are depends on their length and on
+    other episodes' spending, so their results would be a biased sample.
 
     Args:
         agent: who plays.
@@ -185,10 +186,16 @@ class Driver:
         except NlacBenchError:
             raise
         except TimeoutError as error:
-            if clock.expired():
+            if not clock.expired():
+                fault, kind, trace = error, "crash", traceback.format_exc()[-8000:]
+            elif episode.turns:
                 _cut(episode, "time_limit")
                 return _timed(episode, began)
-            fault, kind, trace = error, "crash", traceback.format_exc()[-8000:]
+            else:
+                fault = TimeoutError(
+                    f"no reply of the policy within the episode's {self.limits.seconds:g} s; is the server "
+                    "up? Otherwise raise --max-seconds"
+                )
         except Exception as error:
             fault, kind, trace = error, "crash", traceback.format_exc()[-8000:]
         return Failure(

@@ -70,8 +70,8 @@ def _check_engine(config: RunConfig) -> None:
     model = str(config.model)
     if config.engine == "auto" and model != "tiny" and "/" not in model and not Path(model).is_dir():
         raise ConfigError(
-            f"--model {model!r} is neither a folder nor a Hugging Face id (owner/name); it names a model on a "
-            f"server, which cannot be trained; {advice}"
+            f"--model {model!r} is neither a folder nor a Hugging Face id (owner/name); it names a model on "
+            f"a server, which cannot be trained; {advice}"
         )
 
 

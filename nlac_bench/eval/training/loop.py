@@ -87,6 +87,7 @@ class Training:
             the test's ``limits``.
         log: takes each metrics row; ``keep`` each training episode.
         offline: episodes to learn from; then none is played.
+        on_phase: called with what begins: ``validating``, ``playing``, ``learning`` or ``probing``.
     """
 
     def __init__(
@@ -107,12 +108,13 @@ class Training:
         log: Callable[[dict[str, Any]], None],
         keep: Callable[[Episode], None],
         offline: Sequence[Episode] | None = None,
+        on_phase: Callable[[str], None] = lambda phase: None,
     ) -> None:
         self.folder, self.config, self.algorithm = folder, config, algorithm
         self.learner, self.engine, self.tokenizer = learner, engine, tokenizer
         self.make_env, self.learn_agent, self.judge_agent = make_env, learn_agent, judge_agent
         self.seed, self.concurrency, self.log, self.keep = seed, concurrency, log, keep
-        self.limits, self.offline = limits, offline
+        self.limits, self.offline, self.on_phase = limits, offline, on_phase
         self.budget = Budget.parse(config.budget)
         self.progress = Progress()
         self.stopped = False
@@ -142,6 +144,7 @@ class Training:
             began = time.monotonic()
             episodes = await self.play(self.next_specs()) if self.offline is None else []
             left = self.budget.amount - self.progress.spent(self.budget)
+            self.on_phase("learning")
             metrics = await self.algorithm.update(episodes, left if self.budget.unit == "steps" else None)
             before = self.progress.gradient_steps
             self.count(episodes, metrics, time.monotonic() - began)
@@ -187,6 +190,7 @@ class Training:
         Raises:
             EnvInfraError: more than half of them failed for a reason that is not the policy's.
         """
+        self.on_phase("playing")
         limits = Limits(turns=self.config.max_turn_length)
         driver = Driver(self.learn_agent, self.make_env, concurrency=self.concurrency, limits=limits)
         played, failures = await _results(driver, specs)
@@ -204,6 +208,7 @@ class Training:
         Raises:
             EnvInfraError: as ``play``.
         """
+        self.on_phase("validating")
         driver = Driver(self.judge_agent, self.make_env, concurrency=self.concurrency, limits=self.limits)
         env = self.make_env().name
         specs = [EpisodeSpec(env, p.task_id, p.trial, p.seed) for p in self.val_plan]
@@ -229,6 +234,7 @@ class Training:
         if episodes:
             metrics["train_success"] = float(np.mean([bool(e.success) for e in episodes]))
             metrics["train_turns"] = float(np.mean([len(e.turns) for e in episodes]))
+        self.on_phase("probing")
         self.engine.label = "probe:"
         metrics |= await self.algorithm.probe(episodes, deep)
         self.engine.label = ""

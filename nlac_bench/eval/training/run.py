@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,12 @@ from nlac_bench.train.learner import Learner
 from nlac_bench.train.model import load_causal_lm
 from nlac_bench.types import Episode
 
+_UNPARSEABLE = "unparseable_"
 OnResult = Callable[[Episode | Failure], None]
+
+
+MUCH_UNPARSEABLE = 0.2
+"""Share of a role's answers above which ``Trained.to_text`` says what to try."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,35 @@ class Trained:
 
     gain: Comparison
     where: dict[str, Any]
+    unparseable: dict[str, float]
+    """Share of each role's answers that could not be read: the mean over the iterations."""
+
+    @property
+    def learned(self) -> bool:
+        """Whether a gradient step was taken; without one the tested model is the untrained one."""
+        return bool(self.where["gradient_steps_total"])
+
+    def to_text(self) -> str:
+        """The comparison with the untrained model, what was spent, and what to try if little was learned."""
+        spent = self.where
+        lines = [
+            self.gain.to_text(),
+            f"training took {spent['gradient_steps_total']:,} gradient steps, {spent['env_steps']:,} steps of "
+            f"environments, {spent['tokens']:,} generated tokens and {spent['seconds']:,.0f} s of wall time",
+        ]
+        if bad := {role: share for role, share in self.unparseable.items() if share > 0}:
+            shares = ", ".join(f"{role} {share:.0%}" for role, share in sorted(bad.items()))
+            lines.append(f"answers that could not be read: {shares}")
+        if not self.learned:
+            lines.append(
+                "nothing was learned: no gradient step was taken, so trained and base are the same model"
+            )
+        if not self.learned or max(bad.values(), default=0.0) > MUCH_UNPARSEABLE:
+            lines.append(
+                "try: a model that follows instructions better; easier tasks; longer answers, if they were cut "
+                "(--train max_response_length=N); rollouts.jsonl holds what the policy wrote"
+            )
+        return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
         """Base, gain and cost, as part of the object that ``--json`` prints."""
@@ -58,6 +92,8 @@ class Trained:
             "env_steps": self.where["env_steps"],
             "generated_tokens": self.where["tokens"],
             "training_seconds": self.where["seconds"],
+            "learned": self.learned,
+            "unparseable": self.unparseable,
         }
 
 
@@ -66,14 +102,17 @@ async def train_and_test(
     writer: RunWriter,
     on_phase: Callable[[str, int], OnResult],
     on_metrics: Callable[[dict[str, Any]], None],
+    on_step: Callable[[str], None] = lambda phase: None,
 ) -> bool:
     """Measure the base model, train, measure the best checkpoint on the same tasks and seeds.
 
     Whatever was done already (a resumed run) is not done again.
 
     Args:
-        on_phase: told "base" or "test" and how many episodes are owed; gives what hears of results.
-        on_metrics: hears each row of ``metrics.jsonl``.
+        on_phase: called with "base" or "test" and the number of episodes to play; returns what is called
+            with each result.
+        on_metrics: called with each row of ``metrics.jsonl``.
+        on_step: called with what training does next, as ``Training.on_phase``.
 
     Returns:
         Whether everything is done; False after an interruption.
@@ -87,7 +126,10 @@ async def train_and_test(
                 driver = await play(prepared, base, on_phase("base", len(base.owed())))
                 if driver.stopped or base.owed():
                     return False
-    with make_training(prepared, folder, writer.log, on_metrics) as training, _interruptible(training):
+    with (
+        make_training(prepared, folder, writer.log, on_metrics, on_step) as training,
+        _interruptible(training),
+    ):
         await training.run()
     if not training.finished():
         return False
@@ -95,7 +137,7 @@ async def train_and_test(
     if not best.exists():
         raise NlacBenchError(
             f"{best} was never written: in every validation some episode failed for a reason that is not the "
-            "policy's, so no checkpoint could be chosen; mend the environment's server and begin anew"
+            "policy's, so no checkpoint could be chosen; fix the environment's server and start a new run"
         )
     engine.sync(ModelSource(load_causal_lm(best)), training.progress.iteration + 1, "policy")
     if writer.owed():
@@ -112,7 +154,17 @@ def trained(folder: Path) -> Trained | None:
     if not rows or run.owed():
         return None
     gain = compare(Measured.read(folder, "trained"), Measured.read(folder / BASE, "base"))
-    return Trained(gain, rows[-1])
+    return Trained(gain, rows[-1], _unparseable(rows))
+
+
+def _unparseable(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """By role, from metrics named ``unparseable_ROLE``."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        for name, share in row.items():
+            if name.startswith(_UNPARSEABLE):
+                found.setdefault(name.removeprefix(_UNPARSEABLE), []).append(share)
+    return {role: sum(shares) / len(shares) for role, shares in found.items()}
 
 
 @contextlib.contextmanager
@@ -121,6 +173,7 @@ def make_training(
     folder: Path,
     log: Callable[[dict[str, Any]], None],
     on_metrics: Callable[[dict[str, Any]], None],
+    on_step: Callable[[str], None] = lambda phase: None,
 ) -> Iterator[Training]:
     """Learner, algorithm and the loop around them, as ``prepared.config`` describes them."""
     config = prepared.config
@@ -168,6 +221,7 @@ def make_training(
         log=say,
         keep=keep,
         offline=offline,
+        on_phase=on_step,
     )
     if offline is not None:
         algorithm.remember(offline)

@@ -117,6 +117,8 @@ class HFEngine:
         attention.use_where_faster(model)
         exact = model.dtype == torch.float32
         self.sync_tolerance = sync_tolerance if sync_tolerance is not None else (1e-3 if exact else 0.05)
+        self.generated_tokens = 0
+        """Sampled so far, unfinished samples included; read by progress displays."""
         self._format = ChatFormat(tokenizer)
         self._max_rows = max_rows
         self._end_ids = _end_ids(model, tokenizer)
@@ -294,6 +296,7 @@ class HFEngine:
         if not decoder.active:
             return
         decoder.step()
+        self.generated_tokens += len(decoder.active)
         for row in decoder.active:
             if row.finish is None and row.sampling.stop and self._at_stop(row):
                 row.finish = "stop"
