@@ -60,8 +60,8 @@ class Trained:
         spent = self.where
         lines = [
             self.gain.to_text(),
-            f"training took {spent['gradient_steps_total']:,} gradient steps, {spent['env_steps']:,} steps of "
-            f"environments, {spent['tokens']:,} generated tokens and {spent['seconds']:,.0f} s of wall time",
+            f"training took {spent['gradient_steps_total']:,} gradient steps, {spent['env_steps']:,} steps "
+            f"of environments, {spent['tokens']:,} generated tokens and {spent['seconds']:,.0f} s of wall time",
         ]
         if bad := {role: share for role, share in self.unparseable.items() if share > 0}:
             shares = ", ".join(f"{role} {share:.0%}" for role, share in sorted(bad.items()))
@@ -72,8 +72,8 @@ class Trained:
             )
         if not self.learned or max(bad.values(), default=0.0) > MUCH_UNPARSEABLE:
             lines.append(
-                "try: a model that follows instructions better; easier tasks; longer answers, if they were cut "
-                "(--train max_response_length=N); rollouts.jsonl holds what the policy wrote"
+                "try: a model that follows instructions better; easier tasks; longer answers, if they were "
+                "cut (--train max_response_length=N); rollouts.jsonl holds what the policy wrote"
             )
         return "\n".join(lines)
 
@@ -131,7 +131,7 @@ async def train_and_test(
         _interruptible(training),
     ):
         await training.run()
-    if not training.finished():
+    if training.stopped or not training.finished():
         return False
     engine, best = _engine(prepared), training.checkpoints / "best"
     if not best.exists():

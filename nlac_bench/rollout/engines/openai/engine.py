@@ -242,8 +242,8 @@ class OpenAIEngine:
                 ) from None
             except openai.APITimeoutError:
                 raise TransientFault(
-                    f"no connection to {self._host} within {_CONNECT_S:g} s; check that the server is up, and "
-                    "--base-url",
+                    f"no connection to {self._host} within {_CONNECT_S:g} s; check that the server is up, "
+                    "and --base-url",
                     "connection",
                 ) from None
             except openai.OpenAIError as error:
