@@ -12,6 +12,7 @@ from nlac_bench.agents import registry as agents
 from nlac_bench.agents.registry import AgentContext
 from nlac_bench.baselines import registry as methods
 from nlac_bench.envs import registry as envs
+from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.eval.runs.configuration import ConfigError, RunConfig
 from nlac_bench.eval.runs.seeds import Planned, plan_episodes
@@ -61,11 +62,10 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
     arguments = _arguments(config, chat if chat is not None else _simulator(config))
 
     def make_env() -> gymnasium.Env[str, str]:
-        return _make(config.env, arguments)
+        return _make(config.env, config.limit, arguments)
 
     def make_training_env() -> TextEnv:
-        chosen = {name: value for name, value in arguments.items() if name != "tasks"}  # of the test's
-        return envs.make_training_env(config.env, **chosen)
+        return envs.make_training_env(config.env, **_training(arguments))
 
     env = make_env()
     raw = env.unwrapped
@@ -74,10 +74,13 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
             f"{config.env} with these tasks needs a user that is played by a model: pass --user-model (and "
             "--user-base-url), or --replay FILE; without one only floors and the oracle may play"
         )
-    if not isinstance(raw, TextEnv) and config.agent in FLOORS:
+    if isinstance(raw, PlainEnv) and config.agent in ("oracle", "constant"):
         raise ConfigError(
-            f"agent {config.agent!r} needs one of the suite's TextEnvs, which {config.env} is not"
+            f"agent {config.agent!r} needs a TextEnv, which has an oracle action and a list of constant ones; "
+            f"{config.env} is a plain Gymnasium environment, which 'random' and 'silent' can play"
         )
+    if config.train is not None:
+        envs.check_training(config.env, **_training(arguments))
     plan = plan_episodes(_task_ids(config, raw), config.trials, config.seed)
     return Outline(config, make_env, make_training_env, _conditions(config, raw), plan)
 
@@ -132,13 +135,10 @@ async def play(
         limits=Limits(turns=config.max_turns, seconds=config.max_seconds),
         run_limits=Limits(cost=config.max_cost),
     )
-    named = isinstance(prepared.make_env().unwrapped, TextEnv)  # others have no tasks to ask for by name
-    planned = {(_name(item, named), item.trial, item.seed): item for item in writer.folder.plan}
+    planned = {(item.task_id, item.trial, item.seed): item for item in writer.folder.plan}
     with graceful_interrupt(driver):
         for _ in range(2):
-            specs = [
-                EpisodeSpec(config.env, _name(item, named), item.trial, item.seed) for item in writer.owed()
-            ]
+            specs = [EpisodeSpec(config.env, item.task_id, item.trial, item.seed) for item in writer.owed()]
             if not specs or driver.stopped:
                 break
             async with aclosing(driver.run(specs)) as results:
@@ -147,15 +147,9 @@ async def play(
                         spec = result.spec
                         writer.record_failure(planned[spec.task_id, spec.trial, spec.seed], result)
                     else:
-                        if not named:
-                            result.task_id = planned[None, result.trial, result.seed].task_id
                         writer.append(result)
                     on_result(result)
     return driver
-
-
-def _name(item: Planned, named: bool) -> str | None:
-    return item.task_id if named else None
 
 
 def policy_engine(config: RunConfig) -> Engine | None:
@@ -252,9 +246,14 @@ def _arguments(config: RunConfig, chat: ChatFn | None) -> dict[str, Any]:
     return kwargs
 
 
-def _make(env: str, kwargs: dict[str, Any]) -> gymnasium.Env[str, str]:
+def _training(arguments: dict[str, Any]) -> dict[str, Any]:
+    """``arguments`` for the training split: ``tasks`` names tasks of the test split."""
+    return {name: value for name, value in arguments.items() if name != "tasks"}
+
+
+def _make(env: str, episodes: int | None, kwargs: dict[str, Any]) -> gymnasium.Env[str, str]:
     try:
-        return envs.make(env, **kwargs)
+        return envs.make_playable(env, episodes=episodes, **kwargs)
     except TypeError as error:
         raise ConfigError(
             f"{env} cannot be made with {', '.join(kwargs) or 'no arguments'}: {error}"
@@ -286,13 +285,7 @@ def _simulator_settings(config: RunConfig) -> dict[str, Any]:
     }
 
 
-def _task_ids(config: RunConfig, env: Any) -> list[str]:
-    if not isinstance(env, TextEnv):
-        if config.tasks is not None:
-            raise ConfigError(
-                f"{config.env} is a plain Gymnasium environment and has no tasks to choose from"
-            )
-        return [f"episode-{i}" for i in range(config.limit or 100)]
+def _task_ids(config: RunConfig, env: TextEnv) -> list[str]:
     ids = list(env.task_ids)
     if config.tasks not in (None, "clean"):
         chosen = [name.strip() for name in str(config.tasks).split(",") if name.strip()]
@@ -315,7 +308,7 @@ def _conditions(config: RunConfig, env: Any) -> dict[str, Any]:
         "max_turns": config.max_turns,
         "max_seconds": config.max_seconds,
     }
-    if isinstance(env, TextEnv):
+    if not isinstance(env, PlainEnv):  # which has no data
         conditions |= {
             "env_version": env.env_version,
             "split": env.split,
