@@ -37,12 +37,13 @@ class _Copied:
 class PlainEnv(TextEnv):
     """A plain Gymnasium environment with the interface of a ``TextEnv``.
 
-    A plain environment has no tasks: an episode is determined by its seed. Tasks are therefore named
+    A plain environment has no tasks: its seed determines an episode. Tasks are therefore named
     ``episode-0``, ``episode-1``, … In split ``test`` the environment is reset with the seed that ``reset``
     receives. In split ``train`` (``train-0``, ``train-1``, …) it is reset with a seed computed from the
     task's name, so that all rollouts of one training task begin in the same state, which GRPO's groups need.
 
-    - ``policy()`` is the environment's docstring (see ``TextEnv.policy``), or ``info["policy"]`` of its reset.
+    - ``policy()`` is the environment's docstring (see ``TextEnv.policy``), or ``info["policy"]`` of its
+      reset.
     - ``info["success"]`` at an episode's end is passed on where the environment sets it; it is not invented.
     - An exception that ``step`` raises on an action outside the action space makes the action invalid: a
       counted step with a message; the tenth one truncates the episode. On an action inside the space the
@@ -177,9 +178,9 @@ def check_trainable(env: PlainEnv) -> None:
         twin = env.fork()
     except Exception as error:
         raise NlacBenchError(
-            f"{env.name} cannot be trained on: copy.deepcopy of the environment raises {type(error).__name__}: "
-            f"{error}. Training continues episodes from copies; create what cannot be copied (locks, files, "
-            "clients) outside the environment, or define __deepcopy__"
+            f"{env.name} cannot be trained on: copy.deepcopy of the environment raises "
+            f"{type(error).__name__}: {error}. Training continues episodes from copies; create what "
+            "cannot be copied (locks, files, clients) outside the environment, or define __deepcopy__"
         ) from error
     if reports_success(twin) is False:
         raise NlacBenchError(

@@ -100,7 +100,7 @@ def test_gymnasiums_time_limit_truncates() -> None:
     assert env.max_steps == 2
     env.reset(seed=0)
     assert env.step("a")[2:4] == (False, False)
-    observation, _, terminated, truncated, info = env.step("b")
+    _, _, terminated, truncated, info = env.step("b")
     assert (terminated, truncated) == (False, True) and "success" not in info
 
 

@@ -76,7 +76,7 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
         )
     if isinstance(raw, PlainEnv) and config.agent in ("oracle", "constant"):
         raise ConfigError(
-            f"agent {config.agent!r} needs a TextEnv, which has an oracle action and a list of constant ones; "
+            f"agent {config.agent!r} needs a TextEnv, which has an oracle and constant actions; "
             f"{config.env} is a plain Gymnasium environment, which 'random' and 'silent' can play"
         )
     if config.train is not None:

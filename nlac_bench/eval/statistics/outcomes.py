@@ -53,8 +53,8 @@ class Outcomes:
     """What came of a run.
 
     ``success`` (0, 1) and ``reward`` (undiscounted return) are ``[tasks, trials]``. ``success`` is NaN where
-    an episode has no verdict, ``reward`` where no episode is recorded; a missing result is never 0. ``usage`` is by role and includes that of failed
-    attempts.
+    an episode has no verdict, ``reward`` where no episode is recorded; a missing result is never 0.
+    ``usage`` is by role and includes that of failed attempts.
     """
 
     tasks: tuple[str, ...]
@@ -71,7 +71,7 @@ class Outcomes:
         return self.success.shape[1]
 
     def task_means(self, metric: str) -> Floats:
-        """``[tasks]`` means of ``"success"`` or ``"reward"`` over the trials that have one; NaN without any."""
+        """``[tasks]`` means of ``"success"`` or ``"reward"`` over its trials; NaN without any."""
         table = self.success if metric == "success" else self.reward
         scored = ~np.isnan(table)
         with np.errstate(invalid="ignore"):

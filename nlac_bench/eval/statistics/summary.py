@@ -77,8 +77,8 @@ class Summary:
         unscored = self.outcomes.counts.unscored
         if unscored:
             lines.append(
-                f"{unscored} episodes ended without info['success'], so they count in the mean reward alone; an "
-                "environment that sets info['success'] at an episode's end gets a success rate"
+                f"{unscored} episodes ended without info['success'], so they count in the mean reward alone; "
+                "an environment that sets info['success'] at an episode's end gets a success rate"
             )
         if unscored < self.outcomes.counts.planned > self.outcomes.counts.scored:
             lines.append(f"success if all others had failed: {number(self.success_if_missing_failed)}")
