@@ -120,7 +120,7 @@ def make_training_env(text: str, **kwargs: Any) -> "TextEnv":
         return make_text_env(text, **{**kwargs, "data": "embedded"})
     except TypeError as error:
         raise NlacBenchError(
-            f"{text} cannot be trained on: its constructor does not accept split='train' ({error}). Add an "
+            f"{text} cannot be trained on: its constructor does not accept split='train'. Add an "
             "argument split, and play other tasks in split 'train' than in split 'test'"
         ) from error
 

@@ -43,8 +43,8 @@ def _about_splits(env: gymnasium.Env[str, str], make_env: MakeEnv) -> list[str]:
         return []
     try:
         make_env(split="train").close()
-    except TypeError as error:
-        return [f"the constructor does not accept split='train' ({error}): agents cannot be trained on it"]
+    except TypeError:
+        return ["the constructor does not accept split='train': agents cannot be trained on it"]
     return []
 
 
