@@ -16,6 +16,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from nlac_bench.envs.datasets import DataSource
+from nlac_bench.envs.docstring import own_docstring, rules
 from nlac_bench.envs.spaces import UnicodeText
 from nlac_bench.errors import UnknownIdError
 from nlac_bench.types import Message, Usage
@@ -153,8 +154,13 @@ class TextEnv(gymnasium.Env[str, str]):
         return ()
 
     def policy(self) -> str:
-        """The rules that the agent is told, or an empty string."""
-        return ""
+        """The rules that the agent is told, as part of its prompt.
+
+        By default those that the class docstring states: the text before its first heading and the sections
+        Description, Action Space, Observation Space, Reward and Episode End. A parent's docstring is used
+        where the class has none, ``TextEnv``'s is not. Override it to tell the agent something else.
+        """
+        return rules(own_docstring(type(self), TextEnv))
 
     def tools(self) -> Sequence[dict[str, Any]]:
         """Schemas of the tools that the agent may call, in OpenAI's function format."""

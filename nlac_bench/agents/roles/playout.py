@@ -33,10 +33,10 @@ async def play_on(
 ) -> Playout:
     """Play ``action`` in ``env`` (consumed), then whatever ``agent`` does, at most ``max_turns`` times."""
     actor = agent.resume(transition.state, action, seed)
-    observation, _, terminated, _, info = await env.astep(agent.prompts.heard(action, transition.state))
+    observation, _, terminated, cut, info = await env.astep(agent.prompts.heard(action, transition.state))
     heard = [observation]
-    while not terminated and len(heard) <= max_turns:
+    while not (terminated or cut) and len(heard) <= max_turns:
         turn = await actor.act(observation, info)
-        observation, _, terminated, _, info = await env.astep(turn.text)
+        observation, _, terminated, cut, info = await env.astep(turn.text)
         heard.append(observation)
     return Playout(heard, terminated and bool(info.get("success")))

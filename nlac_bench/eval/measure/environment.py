@@ -6,6 +6,7 @@ from typing import Any
 import gymnasium
 
 from nlac_bench.envs import registry as envs
+from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError
 from nlac_bench.eval.measure.simulator import simulator_settings
@@ -20,6 +21,9 @@ def environment_factories(config: RunConfig, chat: ChatFn | None) -> tuple[MakeE
 
     Args:
         chat: the model behind the environment's user, oracle or judge.
+
+    Raises:
+        NlacBenchError: the run trains, and the environment cannot be trained on.
     """
     arguments: dict[str, Any] = {
         name: value for name in ("split", "data", "user") if (value := getattr(config, name)) is not None
@@ -31,32 +35,29 @@ def environment_factories(config: RunConfig, chat: ChatFn | None) -> tuple[MakeE
 
     def make_env() -> gymnasium.Env[str, str]:
         try:
-            return envs.make(config.env, **arguments)
+            return envs.make_playable(config.env, episodes=config.limit, **arguments)
         except TypeError as error:
             raise ConfigError(
                 f"{config.env} cannot be made with {', '.join(arguments) or 'no arguments'}: {error}"
             ) from error
 
+    # ``tasks`` selects tasks of the test split.
+    training = {name: value for name, value in arguments.items() if name != "tasks"}
+    if config.train is not None:
+        envs.check_training(config.env, **training)
+
     def make_training_env() -> TextEnv:
-        # The selection of tasks is the test's.
-        chosen = {name: value for name, value in arguments.items() if name != "tasks"}
-        return envs.make_training_env(config.env, **chosen)
+        return envs.make_training_env(config.env, **training)
 
     return make_env, make_training_env
 
 
-def chosen_tasks(config: RunConfig, env: Any) -> list[str]:
+def chosen_tasks(config: RunConfig, env: TextEnv) -> list[str]:
     """The tasks of ``env`` that ``config`` selects, in order.
 
     Raises:
-        ConfigError: ``env`` has no such task, or no tasks at all.
+        ConfigError: ``env`` has no such task.
     """
-    if not isinstance(env, TextEnv):
-        if config.tasks is not None:
-            raise ConfigError(
-                f"{config.env} is a plain Gymnasium environment and has no tasks to choose from"
-            )
-        return [f"episode-{i}" for i in range(config.limit or 100)]
     ids = list(env.task_ids)
     if config.tasks not in (None, "clean"):
         chosen = [name.strip() for name in str(config.tasks).split(",") if name.strip()]
@@ -79,7 +80,7 @@ def conditions(config: RunConfig, env: Any) -> dict[str, Any]:
         "max_turns": config.max_turns,
         "max_seconds": config.max_seconds,
     }
-    if isinstance(env, TextEnv):
+    if not isinstance(env, PlainEnv):  # which has no data
         found |= {
             "env_version": env.env_version,
             "split": env.split,

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from contextlib import aclosing
 
-from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.eval.measure.prepare import Prepared
 from nlac_bench.eval.runs.seeds import Planned
 from nlac_bench.eval.runs.writer import RunWriter
@@ -28,13 +27,12 @@ async def play(
         limits=Limits(turns=config.max_turns, seconds=config.max_seconds),
         run_limits=Limits(cost=config.max_cost),
     )
-    named = isinstance(prepared.make_env().unwrapped, TextEnv)  # others have no tasks to ask for by name
-    planned = {(_name(item, named), item.trial, item.seed): item for item in writer.folder.plan}
+    planned: dict[tuple[str | None, int, int], Planned] = {
+        (item.task_id, item.trial, item.seed): item for item in writer.folder.plan
+    }
     with graceful_interrupt(driver):
         for _ in range(2):
-            specs = [
-                EpisodeSpec(config.env, _name(item, named), item.trial, item.seed) for item in writer.owed()
-            ]
+            specs = [EpisodeSpec(config.env, item.task_id, item.trial, item.seed) for item in writer.owed()]
             if not specs or driver.stopped:
                 break
             async with aclosing(driver.run(specs)) as results:
@@ -43,12 +41,6 @@ async def play(
                         spec = result.spec
                         writer.record_failure(planned[spec.task_id, spec.trial, spec.seed], result)
                     else:
-                        if not named:
-                            result.task_id = planned[None, result.trial, result.seed].task_id
                         writer.append(result)
                     on_result(result)
     return driver
-
-
-def _name(item: Planned, named: bool) -> str | None:
-    return item.task_id if named else None

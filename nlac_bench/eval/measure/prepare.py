@@ -10,6 +10,7 @@ from nlac_bench.agents import methods
 from nlac_bench.agents import registry as agents
 from nlac_bench.agents.prompts import prompt_files
 from nlac_bench.agents.registry import AgentContext
+from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError
 from nlac_bench.eval.measure.engines import policy_engine
@@ -56,15 +57,16 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
     make_env, make_training_env = environment_factories(
         config, chat if chat is not None else simulator(config)
     )
-    env = make_env().unwrapped
+    env: Any = make_env().unwrapped  # a TextEnv
     if getattr(env, "floors_only", False) and config.agent not in FLOORS:
         raise ConfigError(
             f"{config.env} with these tasks needs a user that is played by a model: pass --user-model (and "
             "--user-base-url), or --replay FILE; without one only floors and the oracle may play"
         )
-    if not isinstance(env, TextEnv) and config.agent in FLOORS:
+    if isinstance(env, PlainEnv) and config.agent in ("oracle", "constant"):
         raise ConfigError(
-            f"agent {config.agent!r} needs one of the suite's TextEnvs, which {config.env} is not"
+            f"agent {config.agent!r} needs a TextEnv, which has an oracle and constant actions; "
+            f"{config.env} is a plain Gymnasium environment, which 'random' and 'silent' can play"
         )
     plan = plan_episodes(chosen_tasks(config, env), config.trials, config.seed)
     if config.train is not None:
