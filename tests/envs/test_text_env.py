@@ -188,12 +188,12 @@ def test_a_fork_has_the_same_future_and_its_own() -> None:
 
 
 def test_remote_environment_waits_without_an_event_loop_and_within_one() -> None:
-    env = CountDown(wait=0.001)
+    env = CountDown(remote=True)
     assert env.reset(seed=0, options={"task_id": "2"})[0] == "2"
     assert env.step("1")[4]["success"]
 
     async def within() -> bool:
-        inner = CountDown(wait=0.001)
+        inner = CountDown(remote=True)
         await inner.areset(seed=0, options={"task_id": "2"})
         return (await inner.astep("1"))[2]
 

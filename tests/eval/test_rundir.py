@@ -44,7 +44,7 @@ def result(path: Path) -> list[Episode]:
     return sorted(RunFolder.open(path).episodes(), key=lambda e: (e.task_id, e.trial))
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # starts 21 processes
 def test_killed_at_twenty_random_moments(tmp_path: Path) -> None:
     dice = random.Random(0)
     run = tmp_path / "run"
@@ -61,9 +61,9 @@ def test_killed_at_twenty_random_moments(tmp_path: Path) -> None:
             while episodes_file.stat().st_size < until and child.poll() is None:
                 time.sleep(0.0005)
         child.kill()
-        assert child.wait(30) == -signal.SIGKILL, "the run was over before it could be killed"
+        assert child.wait() == -signal.SIGKILL, "the run was over before it could be killed"
         torn += episodes_file.exists() and episodes_file.read_bytes()[-1:] not in (b"", b"\n")
-    subprocess.run([sys.executable, str(CHILD), str(run), "0"], check=True, timeout=60)
+    subprocess.run([sys.executable, str(CHILD), str(run), "0"], check=True)
     with create(tmp_path / "whole") as writer:
         for item in writer.owed():
             writer.append(play(item))
