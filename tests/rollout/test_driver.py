@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import threading
 from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any
@@ -275,10 +274,14 @@ def test_a_users_wrapper_keeps_its_effect(make: Callable[[], Any], reward: float
 
 
 def test_wrapped_environments_wait_for_their_simulators_at_the_same_time() -> None:
-    all_wait = threading.Barrier(8)  # each episode steps in a thread of its own; returns once 8 of them wait
+    waiting, all_wait = 0, asyncio.Event()
 
     async def chat(messages: Messages, role: Role) -> ChatReply:
-        all_wait.wait()
+        nonlocal waiting
+        waiting += 1
+        if waiting == 8:
+            all_wait.set()
+        await all_wait.wait()
         return ChatReply("Yes.")
 
     results = play(Driver(ORACLE, lambda: Doubled(Guess(chat=chat)), concurrency=8), plan(8))
