@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # One worker a core; tests/conftest.py gives each worker one torch thread. An idle worker takes tests from a busy one.
-PARALLEL := -n auto --dist worksteal
+PARALLEL := -n logical --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run floors test test-quick test-slow test-all lint format bench bench-short docs clean

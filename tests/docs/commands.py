@@ -53,5 +53,6 @@ ADDITIONS = {
 
 SLOW = {
     r"runs/trained": "it needs a training run",
-    r"^nlac-bench theory": "it iterates on 20,000 transitions",
+    r"^nlac-bench theory": "it iterates until the policy is optimal",
+    r"^nlac-bench tiny report": "it asks the model in every role",
 }
