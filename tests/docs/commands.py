@@ -46,7 +46,7 @@ ADDITIONS = {
     r"^nlac-bench run .*--agent oracle": "--limit 2",
     rf"^nlac-bench run .*{TRAINED}": "--dry-run",
     rf"^nlac-bench eval .*{TRAINED}": "--limit 2",
-    r"^nlac-bench floors": "--episodes 3",
+    r"^nlac-bench floors": "--env tau_retail --episodes 3",
     r"^nlac-bench tiny report": "--env twenty_questions --tasks 2 --role-episodes 1",
     r"^python -m benchmarks\.simulations": "--only power --draws 20",
 }

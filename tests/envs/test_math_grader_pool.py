@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -142,7 +143,7 @@ def _in_child(pipe: Connection) -> None:
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_daemonic_children_have_their_own_grader(method: str) -> None:
+def test_daemonic_children_have_their_own_grader(method: Literal["fork", "spawn"]) -> None:
     assert default_grader().grade("x+1", "1+x").correct is True
     mine = _workers_of(os.getpid())
     context = multiprocessing.get_context(method)
@@ -216,4 +217,4 @@ def test_a_worker_that_cannot_start_is_an_infrastructure_error(monkeypatch: pyte
 def test_limits_are_checked() -> None:
     for wrong in ({"timeout_s": 0}, {"timeout_s": float("nan")}, {"memory_mb": 1}, {"workers": 0}):
         with pytest.raises(ValueError, match="needed"):
-            Grader(**wrong)  # type: ignore[arg-type]
+            Grader(**wrong)

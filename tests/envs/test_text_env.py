@@ -113,10 +113,10 @@ def test_same_seed_same_episode_and_no_global_randomness() -> None:
         return [first, *(env.step(str(int(first) - 1))[0] for _ in range(1))]
 
     np.random.seed(0)
-    before = np.random.get_state()[1].tolist()
+    before = np.random.get_state(legacy=False)["state"]["key"].tolist()
     assert play(5) == play(5)
     assert len({tuple(play(s)) for s in range(20)}) > 3
-    assert np.random.get_state()[1].tolist() == before
+    assert np.random.get_state(legacy=False)["state"]["key"].tolist() == before
 
 
 def test_threads_do_not_share_randomness() -> None:

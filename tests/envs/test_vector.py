@@ -1,5 +1,7 @@
 """TextVectorEnv: rows at once, a tuple of strings, autoreset at the next step."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
@@ -28,7 +30,8 @@ def test_same_episodes_as_gymnasiums_sync_vector() -> None:
     rng = np.random.default_rng(0)
     for _ in range(40):
         actions = tuple(rng.choice(["1", "2", "3", "?"]) for _ in range(2))
-        a, b = ours.step(actions), theirs.step(actions)
+        a: tuple[Any, ...] = ours.step(actions)
+        b: tuple[Any, ...] = theirs.step(actions)
         assert a[0] == b[0]
         for i in (1, 2, 3):
             assert np.array_equal(a[i], b[i])

@@ -13,15 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from killed_run import CONDITIONS, PLAN, SUBJECT, play
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.eval.runs.episode_json import usage_from_row
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.lines import RunFolderError
+from nlac_bench.eval.runs.seeds import Planned
 from nlac_bench.eval.runs.writer import RunWriter
 from nlac_bench.rollout.driver import EpisodeSpec, Failure
 from nlac_bench.types import Episode, Usage
+from tests.eval.killed_run import CONDITIONS, PLAN, SUBJECT, play
 
 CHILD = Path(__file__).with_name("killed_run.py")
 
@@ -282,8 +283,12 @@ def test_append_keeps_to_the_plan(tmp_path: Path) -> None:
 
 def test_threads_append_whole_lines(tmp_path: Path) -> None:
     with create(tmp_path / "run") as writer:
-        quarters = [PLAN[i::4] for i in range(4)]
-        threads = [threading.Thread(target=lambda q=q: [writer.append(play(x)) for x in q]) for q in quarters]
+
+        def append(quarter: list[Planned]) -> None:
+            for item in quarter:
+                writer.append(play(item))
+
+        threads = [threading.Thread(target=append, args=(PLAN[i::4],)) for i in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -10,6 +10,7 @@ from typing import Any
 import gymnasium
 import pytest
 
+from nlac_bench.envs import TextEnv
 from nlac_bench.errors import EnvInfraError, NlacBenchError
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure, graceful_interrupt
 from nlac_bench.rollout.limits import Limits
@@ -77,7 +78,7 @@ def test_limits_of_an_episode_truncate_it(limits: Limits, reason: str, turns: in
 
 
 def test_a_slow_episode_is_cut_by_the_clock_and_the_others_go_on() -> None:
-    async def slow_at_zero(env: Guess) -> str:
+    async def slow_at_zero(env: TextEnv) -> str:
         if env.task_id == "0":
             await asyncio.Event().wait()  # never set
         return env.oracle_action()
@@ -142,7 +143,7 @@ def test_infrastructure_errors_are_typed_and_keep_what_was_spent() -> None:
 
 def test_a_bug_in_one_episode_is_recorded_and_spares_the_rest() -> None:
     def agent(_n: int, env: Any, _o: str) -> str:
-        return str({}["missing"]) if env.task_id == "5" else env.oracle_action()
+        return {"known": "x"}["missing"] if env.task_id == "5" else env.oracle_action()
 
     results = play(Driver(CallAgent(agent), Guess), plan(16))
     (failure,) = [r for r in results if isinstance(r, Failure)]
@@ -198,7 +199,7 @@ def test_ctrl_c_loses_nothing(presses: int) -> None:
     async def scenario() -> tuple[Driver, list[Episode | Failure]]:
         first_ten = asyncio.Event()
 
-        async def answer(env: Guess) -> str:
+        async def answer(env: TextEnv) -> str:
             nonlocal begun
             begun += 1
             if begun <= 10:
