@@ -28,7 +28,7 @@ def model(hidden: int = 256, layers: int = 6, intermediate: int = 768, heads: in
     from transformers import Qwen2Config, Qwen2ForCausalLM
 
     torch.manual_seed(0)
-    config = Qwen2Config(
+    config = Qwen2Config(  # type: ignore[call-arg]
         vocab_size=VOCABULARY, hidden_size=hidden, intermediate_size=intermediate, num_hidden_layers=layers,
         num_attention_heads=heads, num_key_value_heads=kv, max_position_embeddings=4096,
         tie_word_embeddings=True, attn_implementation="sdpa",
@@ -119,8 +119,9 @@ def test_packed_against_padded_rows(benchmark: Any, row: Row, short: bool) -> No
     data = ragged(8 if short else 64)  # 64 are so many that the draw hardly matters
     shape = SMALL if short else {}
     bare = BareLoop(model(**shape), 2, bf16=CUDA)
-    precision = "bf16" if CUDA else "fp32"
-    learner = Learner(model(**shape), LearnerConfig(lr=1e-6, precision=precision, micro_rows=2))
+    learner = Learner(
+        model(**shape), LearnerConfig(lr=1e-6, precision="bf16" if CUDA else "fp32", micro_rows=2)
+    )
     padded, packed = one_a_row(data), pack(data, ROW)
     benchmark.pedantic(learner_step, args=(learner, packed), rounds=1, warmup_rounds=1)
     rounds = 1 if short else 2

@@ -88,7 +88,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
         nlac_bench(
             "run",
             "--env",
-            "twenty_questions",
+            "tau_retail",
             "--agent",
             agent,
             "--limit",
@@ -129,7 +129,7 @@ def url() -> Iterator[str]:
     loop.close()
 
 
-@pytest.mark.parametrize(("command", "run"), cases())
+@pytest.mark.parametrize(("command", "run"), list(cases()))
 def test_commands_of_the_documentation_work(
     command: str,
     run: str,

@@ -265,7 +265,10 @@ def test_tools_are_shown_and_calls_are_read(make: Callable[..., HFEngine]) -> No
     engine = make()
     tool = {"type": "function", "function": {"name": "f", "parameters": {}}}
     call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}
-    messages = [*chat("Guess."), {"role": "assistant", "content": "", "tool_calls": [call]}]
+    messages: list[dict[str, Any]] = [
+        *chat("Guess."),
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+    ]
     messages.append({"role": "tool", "tool_call_id": "1", "content": "7"})
     (sample,) = run(
         engine.sample(SampleRequest(messages=messages, tools=[tool], sampling=Sampling(max_tokens=1)))
