@@ -1,14 +1,16 @@
-# Two commands do everything on a fresh machine: `make run` and `make test`. Both set up .venv first.
+# Two commands are enough on a fresh machine: `make run` and `make test`. Every task creates .venv first if needed.
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# One worker a core; tests/conftest.py gives each worker one torch thread. An idle worker takes tests from a busy one.
+PARALLEL := -n logical --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run floors test test-fast lint format bench docs clean
+.PHONY: help setup run floors test test-quick test-slow test-all lint format bench bench-short docs clean
 
 help: ## List the tasks
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 setup: $(READY) ## Create .venv with everything that running and testing need
 
@@ -23,13 +25,21 @@ run: $(READY) ## Train the embedded model with NLAC on the embedded shop; print 
 floors: $(READY) ## Play every environment with the oracle and the floor agents; print the table
 	$(BIN)/nlac-bench floors
 
-test: lint ## Lint, type check and run all tests
-	$(BIN)/python -m pytest
+test: $(READY) ## Lint, type check and run all tests but the slow ones
+	@$(MAKE) --no-print-directory -j2 lint test-quick
 
-test-fast: $(READY) ## All tests but the slow ones
-	$(BIN)/python -m pytest -m "not slow"
+test-quick: $(READY)
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
 
-lint: $(READY) ## ruff and mypy
+test-slow: $(READY) ## Run the slow tests; print the 25 slowest
+	$(BIN)/python -m pytest $(PARALLEL) -m slow --durations=25
+
+test-all: $(READY) ## `make test`, `make test-slow` and `make bench-short`, one after the other
+	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory test-slow
+	@$(MAKE) --no-print-directory bench-short
+
+lint: $(READY) ## Run ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -38,10 +48,13 @@ format: $(READY) ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY) ## Run the benchmarks (ratios measured in one run)
+bench: $(READY) ## Run the benchmarks; print the table of README's section "Speed"
 	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-columns=median,iqr,ops,rounds
 
-docs: $(READY) ## Regenerate the figures in docs/
+bench-short: $(READY) ## Run every benchmark once at a small size; print the same table
+	$(BIN)/python -m pytest benchmarks --short --benchmark-disable
+
+docs: $(READY) ## Draw the figures in docs/ again
 	$(BIN)/python docs/figures.py
 
 clean: ## Remove .venv and caches

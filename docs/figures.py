@@ -1,4 +1,4 @@
-"""Draws the figures of the documentation; run by `make docs`."""
+"""Draws the figures of the documentation; run by `make docs`, and by a test that compares the bytes."""
 
 import io
 import json
@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nlac_bench.envs import registry
+from nlac_bench.eval.figures import save_svg
 
 HERE = Path(__file__).parent
 
@@ -34,35 +35,45 @@ def episode(name: str, task_seed: int, path: Path) -> None:
 
 
 def curves(source: Path, path: Path) -> None:
-    """Validation success of the runs in ``source`` against gradient steps and training seconds."""
+    """Validation success of the runs in ``source`` against gradient steps, with 95 % intervals (Wilson)."""
     import matplotlib
 
     matplotlib.use("svg")
     from matplotlib import pyplot
 
     runs = json.loads(source.read_text())["runs"]
+    panels_of = {
+        "NLAC": {
+            name.replace("nlac-", "seed "): run for name, run in runs.items() if name.startswith("nlac-")
+        },
+        "seed 0 and its controls": {
+            name.replace("nlac-0", "NLAC-0").removesuffix("-0"): run
+            for name, run in runs.items()
+            if name.endswith("-0")
+        },
+    }
     figure, panels = pyplot.subplots(1, 2, figsize=(9, 3.4), sharey=True, layout="constrained")
-    for panel, (key, label) in zip(
-        panels, (("gradient_steps_total", "gradient steps"), ("tokens", "generated tokens")), strict=True
-    ):
-        for name, run in runs.items():
-            own = name.startswith("nlac-")
+    for panel, (title, shown) in zip(panels, panels_of.items(), strict=True):
+        for name, run in shown.items():
             rows = run["validation"]
-            panel.plot(
-                [r[key] for r in rows],
-                [r["success"] for r in rows],
-                marker="o" if own else "x",
-                linestyle="-" if own else ":",
-                label=name,
-            )
-        panel.set_xlabel(label)
+            steps = [row["gradient_steps_total"] for row in rows]
+            (line,) = panel.plot(steps, [row["success"] for row in rows], marker="o", label=name)
+            low, high = zip(*(row["ci"] for row in rows), strict=True)
+            panel.fill_between(steps, low, high, alpha=0.12, color=line.get_color())
+        panel.set_title(title, fontsize=9)
+        panel.set_xlabel("gradient steps")
         panel.set_ylim(0, 1)
         panel.grid(alpha=0.3)
-    panels[0].set_ylabel("success on 64 validation tasks")
-    panels[0].legend(fontsize=7)
-    figure.savefig(path, metadata={"Date": None})
+        panel.legend(fontsize=7)
+    panels[0].set_ylabel("validation success (64 tasks)")
+    save_svg(figure, path)
+
+
+def draw(folder: Path) -> None:
+    """Write all figures into ``folder``."""
+    curves(HERE.parent / "leaderboards" / "tiny_tau_retail_nlac.json", folder / "nlac_curves.svg")
+    episode("twenty_questions", 3, folder / "episode.svg")
 
 
 if __name__ == "__main__":
-    curves(HERE.parent / "leaderboards" / "tiny_tau_retail_nlac.json", HERE / "nlac_curves.svg")
-    episode("twenty_questions", 3, HERE / "episode.svg")
+    draw(HERE)

@@ -1,9 +1,18 @@
-"""Shared fixtures: where the public data are, and a small environment of our own."""
+"""What all tests share: one torch thread a process, hypothesis without clocks, the public data."""
 
 import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Read when torch is first imported, and by the processes that tests start. Test processes run side by side,
+# one a core, and more threads than cores make each of them slower.
+os.environ["OMP_NUM_THREADS"] = "1"
+
+# A busy machine generates examples slowly; that is not a failure.
+settings.register_profile("nlac_bench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("nlac_bench")
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,10 @@
-"""The house: imports point one way, and importing the package stays light."""
+"""Imports point one way and in no circle, and importing the package stays light."""
 
 import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,27 @@ print(ids, heavy)
         "['nlac_bench/Math500Hard-v0', 'nlac_bench/TauAirline-v0', 'nlac_bench/TauRetail-v0', "
         "'nlac_bench/TwentyQuestions-v0'] []"
     )
+
+
+def imported_modules(path: Path, known: set[str]) -> set[str]:
+    """The modules of ``known`` that the file imports anywhere, within functions too."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            found |= {name if name in known else node.module for name in names}
+    return found & known
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    files = {}
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    graph = {name: imported_modules(path, set(files)) - {name} for name, path in files.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"these modules import each other in a circle: {' → '.join(error.args[1])}")

@@ -1,5 +1,6 @@
 """Numbered identifiers: lossless, fixed by the prompt, bounded."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,6 +36,7 @@ def test_numbers_by_first_mention_and_expands_in_actions() -> None:
     assert codec.encode("#W99") == "#W99" and twin.encode("#W99") == "~3"
 
 
-def test_hostile_text_takes_linear_time() -> None:
-    for text in ("a" * 100_000, "a_" * 50_000, "1 A" * 30_000, "A1" * 50_000, "~" * 100_000, "a.b-" * 25_000):
-        assert scans(lambda text=text: IdentifierCodec().learn(text), text) < 200, text[:10]
+@pytest.mark.parametrize("piece", ["aaaa", "a_", "1 A", "A1", "~", "a.b-"])
+def test_hostile_text_takes_linear_time(piece: str) -> None:
+    text = piece * (100_000 // len(piece))
+    assert scans(lambda: IdentifierCodec().learn(text), text) < 200

@@ -26,7 +26,7 @@ def engine() -> Iterator[HFEngine]:
 @pytest.mark.parametrize("name", ["react", "act", "tool_calling"])
 def test_agents_play_every_environment(engine: HFEngine, name: str, env: str) -> None:
     agent = make(name, AgentContext(engine=engine, sampling=Sampling(max_tokens=6)))
-    ids = registry.make(env).unwrapped.task_ids[:2]
+    ids = registry.make_text_env(env).task_ids[:2]
     specs = [EpisodeSpec(env, task_id, 0, i) for i, task_id in enumerate(ids)]
 
     async def play() -> list[Episode | Failure]:
@@ -44,4 +44,4 @@ def test_agents_play_every_environment(engine: HFEngine, name: str, env: str) ->
             said = before.prompt_ids + before.output_ids  # what was sampled stays as it was sampled
             assert after.prompt_ids[: len(said)] == said
         shown = tiny_model.tokenizer().decode(episode.turns[0].prompt_ids)
-        assert registry.make(env).unwrapped.policy().strip()[:40] in shown
+        assert registry.make_text_env(env).policy().strip()[:40] in shown

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -31,9 +32,8 @@ def test_without_its_parts_it_does_not_get_there(broken: str) -> None:
     best = grid.optimal_values()
     tables = Tables(grid, seed=0)
     learner = TabularPolicyIteration(tables, seed=0)
-    learner.config = replace(
-        learner.config, train_batch_size=1_500, **{broken: broken == "shuffle_critiques"}
-    )
+    changes: dict[str, Any] = {"train_batch_size": 1_500, broken: broken == "shuffle_critiques"}
+    learner.config = replace(learner.config, **changes)
     learner.remember(random_walks(grid, 400, seed=0))
     for _ in range(20):
         asyncio.run(learner.update([]))

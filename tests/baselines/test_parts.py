@@ -190,7 +190,12 @@ def test_grpo_compares_within_a_task_and_spends_nothing_on_equal_returns(
 ) -> None:
     grpo: GRPO = make("grpo")
     seen: list[TokenSequence] = []
-    monkeypatch.setattr(grpo, "mini_batches", lambda sequences: seen.extend(sequences) or [])
+
+    def record(sequences: list[TokenSequence]) -> list[Any]:
+        seen.extend(sequences)
+        return []
+
+    monkeypatch.setattr(grpo, "mini_batches", record)
     metrics = grpo.learn(
         [episode("a", [1.0]), episode("a", [0.0, 0.0]), episode("b", [1.0]), episode("b", [1.0]),
          episode("c", [1.0])],
@@ -289,7 +294,7 @@ def test_twin_q_heads_stay_two() -> None:
     sac.replay.add([lesson.transition for lesson in lessons])
     for _ in range(5):
         sac.learn(lessons, range(4))
-    q1, q2 = (sac.learner.model.heads[name].weight for name in ("q1", "q2"))
+    q1, q2 = (sac.learner.model.heads[name].get_parameter("weight") for name in ("q1", "q2"))
     assert not torch.equal(q1, q2)
 
 
@@ -345,7 +350,7 @@ def test_nlrl_asks_for_a_choice_only_where_there_is_one(monkeypatch: pytest.Monk
         offered.append(len(candidates))
         return len(candidates) - 1
 
-    def chosen(*drawn: str) -> tuple[str, str]:
+    def chosen(*drawn: str) -> tuple[str | None, str]:
         lesson, texts = Lesson(nlrl.replay.items[0], 1.0, nlrl.speaker("x")), iter(drawn)
 
         async def act(state: Any) -> Action:

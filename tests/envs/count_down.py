@@ -24,22 +24,28 @@ class CountDown(TextEnv):
     name = "count_down"
     max_steps = 6
 
-    def __init__(
-        self, split: str = "test", render_mode: str | None = None, wait: float | None = None
-    ) -> None:
+    waiting = most_waiting = 0
+    """How many remote environments of this process wait for a reply now, and how many did at most."""
+
+    def __init__(self, split: str = "test", render_mode: str | None = None, remote: bool = False) -> None:
         super().__init__(task_ids=("2", "3", "4"), split=split, render_mode=render_mode)
-        self.remote = wait is not None
-        self.wait = wait
+        self.remote = remote
+
+    async def _wait_for_a_reply(self) -> None:
+        CountDown.waiting += 1
+        CountDown.most_waiting = max(CountDown.most_waiting, CountDown.waiting)
+        await asyncio.sleep(0.001)
+        CountDown.waiting -= 1
 
     async def _begin(self, task_id: str) -> str:
-        if self.wait is not None:
-            await asyncio.sleep(self.wait)
+        if self.remote:
+            await self._wait_for_a_reply()
         self._state = State(int(task_id), [])
         return task_id
 
     async def _respond(self, action: str) -> Outcome:
-        if self.wait is not None:
-            await asyncio.sleep(self.wait)
+        if self.remote:
+            await self._wait_for_a_reply()
         self._state.draws.append(int(self.np_random.integers(1000)))
         if action.strip() != self.oracle_action():
             return Outcome("Again.", action_kind="invalid", usage={"user": Usage(calls=1)})

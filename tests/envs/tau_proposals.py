@@ -2,7 +2,7 @@
 
 import dataclasses
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Leg, Script
 
@@ -141,5 +141,5 @@ def _slots(goal: Goal) -> list[tuple[str, str]]:
     return slots
 
 
-def _listed(options: dict[str, str]) -> str:  # type: ignore[type-arg]
+def _listed(options: Mapping[str, str]) -> str:
     return ", ".join(f"{key}: {value}" for key, value in options.items())

@@ -304,7 +304,7 @@ def test_a_broken_vector_environment_fails_make_vec() -> None:
             return observations[::-1], info
 
     env_id = "nlac_bench_test/Upside-v0"
-    gymnasium.register(env_id, entry_point=Guess, vector_entry_point=Upside)
+    gymnasium.register(env_id, entry_point=Guess, vector_entry_point=Upside)  # type: ignore[arg-type]
     try:
         assert "row of seed 4" in failed(check(Guess, env_id=env_id))["make_vec"]
     finally:

@@ -142,7 +142,7 @@ def test_constant_actions_are_the_commonest_training_answers() -> None:
     for task_id in training.task_ids:
         training.reset(options={"task_id": task_id})
         golds.append(training._state.problem.answer)
-    counts = [golds.count(env_module.boxed(action)) for action in actions]  # type: ignore[arg-type]
+    counts = [golds.count(env_module.boxed(action)) for action in actions]
     assert len(actions) == 5 and counts == sorted(counts, reverse=True)
     assert counts[0] == max(golds.count(g) for g in set(golds))
 

@@ -5,6 +5,7 @@ import random
 import re
 from fractions import Fraction
 from math import comb
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -129,7 +130,7 @@ def test_linear_equations_hold_at_the_gold(level: int) -> None:
 @pytest.mark.parametrize("level", [2, 3, 4])
 def test_systems_hold_at_the_gold(level: int) -> None:
     for text, value in statements("linear_system", level):
-        x, y = value  # type: ignore[misc]
+        x, y = cast(tuple[Any, Any], value)
         equations = re.findall(r"[-0-9xy+ ]+ = -?\d+", text)
         assert len(equations) == 2, text
         for equation in equations:
@@ -259,10 +260,10 @@ def test_problems_are_the_pinned_ones() -> None:
 
 
 def test_generating_neither_uses_nor_touches_global_random_state() -> None:
-    states = random.getstate(), np.random.get_state()[1].tolist()  # type: ignore[union-attr]
+    states = random.getstate(), np.random.get_state(legacy=False)["state"]["key"].tolist()
     task_ids = [t for fam, level in PLACES for t in ids(fam.name, level, 1)]
     first = [generator.draft(task_id)[0].statement for task_id in task_ids]
-    assert (random.getstate(), np.random.get_state()[1].tolist()) == states  # type: ignore[union-attr]
+    assert (random.getstate(), np.random.get_state(legacy=False)["state"]["key"].tolist()) == states
     random.seed(1)
     assert [generator.draft(task_id)[0].statement for task_id in task_ids] == first
 

@@ -9,12 +9,12 @@ from nlac_bench.envs.math500_hard.grading.grade_file import grade_file
 from nlac_bench.errors import DataError
 
 
-def _write(path: Path, *lines: str | dict) -> Path:  # type: ignore[type-arg]
+def _write(path: Path, *lines: str | dict) -> Path:
     path.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines) + "\n")
     return path
 
 
-def _read(path: Path) -> list[dict]:  # type: ignore[type-arg]
+def _read(path: Path) -> list[dict]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 

@@ -86,7 +86,6 @@ def test_hostile_text(grader: Grader, tmp_path: Path, name: str, gold: str) -> N
     grade = grader.grade(gold, HOSTILE[name].replace("{marker}", str(marker)))
     assert grade.correct is not True
     assert grade.correct is False or grade.reason.startswith("ungraded: ")
-    assert grade.ms < LIMIT_S * 1_000 + 500
     assert not marker.exists()
 
 

@@ -40,7 +40,7 @@ def _answers(name: str) -> list[str]:
 
 def _judge(answers: list[str]) -> tuple[int, list[tuple[str, ...]], list[tuple[str, ...]]]:
     """Number of cases, what was refused wrongly, what was accepted wrongly."""
-    cases, refused, accepted = 0, [], []
+    cases, refused, accepted = 0, list[tuple[str, ...]](), list[tuple[str, ...]]()
     for answer in answers:
         for name, text in same(answer):
             cases += 1

@@ -53,7 +53,7 @@ def play(
     env: TauEnv, act: Callable[[TauEnv], str], task_id: str | None = None, seed: int = 0
 ) -> dict[str, Any]:
     env.reset(seed=seed, options={"task_id": task_id} if task_id else None)
-    total, ended, info = 0.0, False, {}
+    total, ended = 0.0, False
     while not ended:
         _, reward, ended, truncated, info = env.step(act(env))
         assert not truncated
@@ -270,7 +270,7 @@ def test_the_oracle_solves_every_embedded_task(env_class: type[TauEnv], split: s
 @pytest.mark.parametrize(("env_class", "split"), OFFICIAL)
 def test_the_oracle_solves_every_official_task(env_class: type[TauEnv], split: str, tau_data: Path) -> None:
     for user in ("none", "scripted") if split == "train" else ("none",):
-        env = env_class(split=split, data=tau_data, user=user)  # type: ignore[arg-type]
+        env = env_class(split=split, data=tau_data, user=user)
         for task_id in env.task_ids:
             parts = play(env, TauEnv.oracle_action, task_id)["reward_parts"]
             assert (parts["original"], parts["strict"]) == (1.0, 1.0), task_id
@@ -342,7 +342,7 @@ def test_constant_actions_can_all_be_played(env: TauEnv) -> None:
 @pytest.mark.parametrize("env_class", ENVS)
 def test_levels_part_the_tasks(env_class: type[TauEnv]) -> None:
     every = set(env_class().task_ids)
-    parts = [set(env_class(level=level).task_ids) for level in ("easy", "medium", "hard")]  # type: ignore[arg-type]
+    parts = [set(env_class(level=level).task_ids) for level in ("easy", "medium", "hard")]
     assert all(parts)
     assert sum(map(len, parts)) == len(every)
     assert set().union(*parts) == every
@@ -354,9 +354,9 @@ def test_tasks_are_chosen_by_id_or_index() -> None:
     assert TauRetailEnv(tasks="clean").task_ids == ids
     for wrong in (["retail/test/9999"], [-1], ["nothing"]):
         with pytest.raises(UnknownIdError, match=str(wrong[0])):
-            TauRetailEnv(tasks=wrong)  # type: ignore[arg-type]
+            TauRetailEnv(tasks=wrong)
     with pytest.raises(ValueError, match="clean"):
-        TauRetailEnv(tasks="dirty")  # type: ignore[arg-type]
+        TauRetailEnv(tasks="dirty")
     with pytest.raises(ValueError, match="no task"):
         TauRetailEnv(tasks=[])
 

@@ -113,10 +113,10 @@ def test_same_seed_same_episode_and_no_global_randomness() -> None:
         return [first, *(env.step(str(int(first) - 1))[0] for _ in range(1))]
 
     np.random.seed(0)
-    before = np.random.get_state()[1].tolist()
+    before = np.random.get_state(legacy=False)["state"]["key"].tolist()
     assert play(5) == play(5)
     assert len({tuple(play(s)) for s in range(20)}) > 3
-    assert np.random.get_state()[1].tolist() == before
+    assert np.random.get_state(legacy=False)["state"]["key"].tolist() == before
 
 
 def test_threads_do_not_share_randomness() -> None:
@@ -188,12 +188,12 @@ def test_a_fork_has_the_same_future_and_its_own() -> None:
 
 
 def test_remote_environment_waits_without_an_event_loop_and_within_one() -> None:
-    env = CountDown(wait=0.001)
+    env = CountDown(remote=True)
     assert env.reset(seed=0, options={"task_id": "2"})[0] == "2"
     assert env.step("1")[4]["success"]
 
     async def within() -> bool:
-        inner = CountDown(wait=0.001)
+        inner = CountDown(remote=True)
         await inner.areset(seed=0, options={"task_id": "2"})
         return (await inner.astep("1"))[2]
 

@@ -21,7 +21,7 @@ LISTS = Path(__file__).parent / "data_twenty_questions"
 
 def play(env: TwentyQuestionsEnv, task_id: str) -> dict[str, Any]:
     env.reset(options={"task_id": task_id})
-    ended, info = False, {}
+    ended = False
     while not ended:
         _, _, ended, _, info = env.step(env.oracle_action())
     return info

@@ -30,7 +30,7 @@ class Model:
 
 def play(env: TwentyQuestionsEnv, task_id: str) -> dict[str, Any]:
     env.reset(options={"task_id": task_id})
-    ended, info = False, {}
+    ended = False
     while not ended:
         _, _, ended, _, info = env.step(env.oracle_action())
     return info

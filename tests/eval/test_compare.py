@@ -165,7 +165,7 @@ def test_comparison_by_hand(tmp_path: Path) -> None:
     assert 0 < found.interval.low < 0.2 < found.interval.high
     assert found.detectable is not None and 0.15 < found.detectable < 0.25
     turned = compare(b, a)
-    assert (turned.verdict, turned.difference) == ("B better", pytest.approx(-0.2))
+    assert turned.verdict == "B better" and turned.difference == pytest.approx(-0.2)
     shown = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert shown["verdict"] == "A better"
     assert (shown["a"]["planned"], shown["a"]["scored"], shown["b"]["infra_errors"]) == (50, 50, 0)
@@ -223,7 +223,8 @@ def test_rewards_are_compared_too(tmp_path: Path) -> None:
 )
 def test_other_conditions_are_not_comparable(tmp_path: Path, name: str, value: str) -> None:
     a = make_run(tmp_path / "a", lambda t, k: True)
-    b = make_run(tmp_path / "b", lambda t, k: True, **{name: value})
+    conditions: dict[str, Any] = {name: value}
+    b = make_run(tmp_path / "b", lambda t, k: True, **conditions)
     with pytest.raises(
         NotComparableError, match=f"a and b measured different things.*{name}: .* against '{value}'"
     ):
@@ -281,15 +282,14 @@ def test_algorithms_over_seeds(tmp_path: Path) -> None:
 
     def seeds(name: str, gain: float, n: int) -> list[Measured]:
         luck = rng.normal(0, 0.03, n)
-        return [
-            make_run(
-                tmp_path / f"{name}{s}",
-                lambda t, k, s=s: bool(rng.random() < hard[int(t[1:])] * 0.5 + gain + luck[s]),
-                tasks=60,
-                trials=4,
-            )
-            for s in range(n)
-        ]
+
+        def run(s: int) -> Measured:
+            def success(task: str, trial: int) -> bool:
+                return bool(rng.random() < hard[int(task[1:])] * 0.5 + gain + luck[s])
+
+            return make_run(tmp_path / f"{name}{s}", success, tasks=60, trials=4)
+
+        return [run(s) for s in range(n)]
 
     weak, strong = seeds("weak", 0.0, 3), seeds("strong", 0.3, 3)
     found = compare_algorithms(strong, weak, name_a="NLAC", name_b="GRPO")

@@ -3,8 +3,6 @@
 import asyncio
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +23,9 @@ from nlac_bench.eval.training.curve import draw, latest
 from nlac_bench.eval.training.estimate import parameters_of
 from nlac_bench.eval.training.run import train_and_test, trained
 from nlac_bench.eval.training.untrained import check_base
+from tests.cli.command import nlac_bench, one_json
 
 ENV = 'math500_hard@{"level": 1}'
-COMMAND = str(Path(sys.executable).with_name("nlac-bench"))
 SMALL = {
     "train_batch_size": 6, "mini_batch_size": 3, "val_tasks": 4, "max_response_length": 48, "row_tokens": 512,
     "test_freq": 4, "save_freq": 1, "probes": 2, "lr": 1e-4, "deterministic": True, "precision": "fp32",
@@ -71,6 +69,9 @@ def play(folder: Path, wanted: RunConfig, stop_after: int | None = None) -> bool
             prepared.agent.engine.close()  # type: ignore[attr-defined]
 
 
+needs_a_run = pytest.mark.slow  # the fixture ``whole`` trains for half a minute
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole") / "run"
@@ -78,6 +79,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@needs_a_run
 def test_a_run_has_base_training_and_test(whole: Path) -> None:
     run, base = RunFolder.open(whole), RunFolder.open(whole / "base")
     assert run.plan == base.plan and not run.owed() and not base.owed()
@@ -119,12 +121,14 @@ def test_a_training_without_a_gradient_step_says_so(whole: Path, tmp_path: Path)
     assert "no gradient step was taken" in text and "policy 100%" in text and "try: " in text
 
 
+@needs_a_run
 def test_validation_tasks_are_trained_on_by_nobody(whole: Path) -> None:
     learned = {json.loads(line)["task_id"] for line in (whole / "rollouts.jsonl").read_text().splitlines()}
     tested = {item.task_id for item in RunFolder.open(whole).plan}
     assert len(learned) == 18 and not learned & tested
 
 
+@needs_a_run
 def test_a_resumed_run_is_bitwise_the_uninterrupted_one(whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     assert not play(folder, config(steps=6), stop_after=1)
@@ -140,6 +144,7 @@ def test_a_resumed_run_is_bitwise_the_uninterrupted_one(whole: Path, tmp_path: P
     assert sorted(texts[0]) == sorted(texts[1])
 
 
+@needs_a_run
 def test_learning_from_a_folder_of_episodes_alone(whole: Path, tmp_path: Path) -> None:
     assert play(tmp_path / "run", config(steps=2, offline=str(whole), base=str(whole / "base")))
     copied, played = ((f / "base" / "episodes.jsonl").read_bytes() for f in (tmp_path / "run", whole))
@@ -151,6 +156,7 @@ def test_learning_from_a_folder_of_episodes_alone(whole: Path, tmp_path: Path) -
         play(leaked, config(steps=2, offline=str(whole / "base")))
 
 
+@needs_a_run
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -171,6 +177,7 @@ def test_a_base_that_measured_something_else_is_refused(
         check_base(prepared)
 
 
+@needs_a_run
 def test_a_base_that_is_trained_or_unfinished_is_refused(whole: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="it is a training run"):
         check_base(prepare(config(steps=2, base=str(whole))))
@@ -193,13 +200,14 @@ def test_what_can_learn_nothing_offline_is_refused_at_once(changes: dict[str, An
         prepare(config(steps=2, offline="nowhere", **changes))
 
 
+@needs_a_run
 def test_the_curve_is_drawn(whole: Path) -> None:
     text = draw(whole).read_text()
     assert text.startswith("<?xml") and "gradient steps" in text
 
 
 def test_the_command_line(tmp_path: Path) -> None:
-    command = [COMMAND, "run", "--env", ENV, "--agent", "nlac", "--budget", "steps=1",
+    command = ["run", "--env", ENV, "--agent", "nlac", "--budget", "steps=1",
                "--limit", "3", "--out", str(tmp_path / "run"), "--json"]  # fmt: skip
     for name in (
         "train_batch_size=3",
@@ -209,21 +217,20 @@ def test_the_command_line(tmp_path: Path) -> None:
         "max_response_length=48",
     ):
         command += ["--train", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout)
+    found = one_json(nlac_bench(*command))
     for name in ("run_dir", "success", "ci", "planned", "scored", "base_success", "base_ci", "gain",
                  "gain_ci", "gradient_steps", "env_steps", "seconds", "tokens"):  # fmt: skip
         assert name in found, name
     assert found["planned"] == found["scored"] == 3 and found["gradient_steps"] == 1
     best = tmp_path / "run" / "checkpoints" / "best"
-    evaluated = subprocess.run(
-        [COMMAND, "eval", "--env", ENV, "--agent", "nlac", "--model", str(best),
-         "--limit", "3", "--max-tokens", "48", "--out", str(tmp_path / "eval"), "--json"],
-        capture_output=True, text=True, check=True,
+    evaluated = nlac_bench(
+        "eval", "--env", ENV, "--agent", "nlac", "--model", str(best),
+        "--limit", "3", "--max-tokens", "48", "--out", str(tmp_path / "eval"), "--json",
     )  # fmt: skip
-    assert json.loads(evaluated.stdout)["success"] == found["success"]
+    assert one_json(evaluated)["success"] == found["success"]
 
 
+@needs_a_run
 def test_critiques_are_shown_with_what_came_of_them(whole: Path) -> None:
     shown = CliRunner().invoke(app, ["critiques", str(whole), "--all", "--count", "2", "--json"])
     assert shown.exit_code == 0, shown.output
@@ -235,6 +242,7 @@ def test_critiques_are_shown_with_what_came_of_them(whole: Path) -> None:
     assert refused.exit_code == 2 and "no training run" in refused.stderr and not refused.stdout
 
 
+@needs_a_run
 def test_a_checkpoint_of_the_miniature_is_known_as_one(whole: Path, tmp_path: Path) -> None:
     assert is_tiny("tiny") and is_tiny(whole / "checkpoints" / "best")
     assert not is_tiny(tmp_path) and not is_tiny(None) and not is_tiny("Qwen/Qwen2.5-7B-Instruct")

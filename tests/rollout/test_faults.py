@@ -92,7 +92,10 @@ def test_spent_retries_say_how_it_failed(fault: str, kind: str) -> None:
     async def run() -> FaultServer:
         async with FaultServer(answer, [fault], rate=1.0).running() as server:
             engine = OpenAIEngine(
-                "stub", base_url=server.url, timeout=0.1, retries=Retries(attempts=3, timeouts=3, first=0.01)
+                "stub",
+                base_url=server.url,
+                timeout=0.1 if fault == "timeout" else 60.0,
+                retries=Retries(attempts=3, timeouts=3, first=0.01),
             )
             with pytest.raises(EngineError, match="failed 3 times") as caught:
                 await engine.sample(SampleRequest(messages=[{"role": "user", "content": "hi"}]))

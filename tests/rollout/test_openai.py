@@ -1,6 +1,7 @@
 """OpenAIEngine: what is sent, what is read, what is never shown."""
 
 import asyncio
+import functools
 import logging
 import traceback
 from collections.abc import Callable
@@ -242,8 +243,9 @@ def test_endless_replies_are_cut_off() -> None:
 
 def test_what_every_request_would_be_refused_for_stops_the_run() -> None:
     for status in (401, 403, 404):
+        refused: Reply = (status, {"error": {"message": "no"}})
         with pytest.raises(EngineSetupError, match=f"HTTP {status}.*--model 'm'"):
-            ask(lambda _p, _b, status=status: (status, {"error": {"message": "no"}}))
+            ask(functools.partial(lambda reply, _p, _b: reply, refused))
     error = {"error": {"message": "pay", "code": "insufficient_quota"}}
     with pytest.raises(EngineSetupError, match="no money"):
         ask(lambda _p, _b: (429, error))
@@ -314,7 +316,8 @@ def test_a_simulator_counts_usage_and_its_overflow_is_not_the_agents() -> None:
 
 
 def test_requests_are_checked_when_made() -> None:
-    for wrong in ({}, {"messages": []}, {"messages": [{}], "prompt_ids": [1]}, {"prompt_ids": [1], "n": 0}):
+    cases: Any = ({}, {"messages": []}, {"messages": [{}], "prompt_ids": [1]}, {"prompt_ids": [1], "n": 0})
+    for wrong in cases:
         with pytest.raises(ValueError, match=r"SampleRequest|n must"):
             SampleRequest(**wrong)
     for bad in ({"temperature": -1}, {"top_p": 0}, {"max_tokens": 0}, {"stop": "x"}, {"stop": ("",)}):

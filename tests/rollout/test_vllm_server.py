@@ -117,7 +117,7 @@ def test_a_wrong_model_name_stops_at_once(url: str) -> None:
 def test_agents_play_every_kind_of_environment(url: str, agent: str, env: str) -> None:
     engine = OpenAIEngine("tiny", base_url=url, token_data="ids", timeout=300)
     player = make(agent, AgentContext(engine=engine, sampling=Sampling(max_tokens=12)))
-    ids = registry.make(env).unwrapped.task_ids[:6]
+    ids = registry.make_text_env(env).task_ids[:6]
     specs = [EpisodeSpec(env, task_id, 0, i) for i, task_id in enumerate(ids)]
 
     async def play() -> list[Episode | Failure]:

@@ -71,7 +71,7 @@ def test_only_training_tasks_are_played(name: str, monkeypatch: pytest.MonkeyPat
         return original(split)
 
     original = corpus.ENVS[name]
-    monkeypatch.setitem(corpus.ENVS, name, make)  # type: ignore[arg-type]
+    monkeypatch.setitem(corpus.ENVS, name, make)
     corpus._taught.cache_clear()
     assert list(corpus.episodes(name, 2, seed=0))
     corpus._taught.cache_clear()

@@ -20,7 +20,7 @@ def model(tie: bool = True) -> Any:
     from transformers import Qwen2Config, Qwen2ForCausalLM
 
     torch.manual_seed(0)
-    config = Qwen2Config(
+    config = Qwen2Config(  # type: ignore[call-arg]
         vocab_size=VOCABULARY, hidden_size=32, intermediate_size=64, num_hidden_layers=2,
         num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=256,
         tie_word_embeddings=tie, attn_implementation="sdpa",
@@ -80,9 +80,8 @@ def main(out: str, optimizer: str, lr: str) -> None:
     """One rank of many: an uneven share of the data, three steps, rank 0 writes what came of it."""
     import torch.distributed as dist
 
-    learner = Learner(
-        model(), LearnerConfig(lr=float(lr), optimizer=optimizer, precision="fp32", micro_rows=2)
-    )  # type: ignore[arg-type]
+    config = LearnerConfig(lr=float(lr), optimizer=optimizer, precision="fp32", micro_rows=2)  # type: ignore[arg-type]
+    learner = Learner(model(), config)
     everything = sequences()
     # Uneven on purpose: the first rank has most rows, so micro-batch counts differ and must be evened out.
     rank, world = dist.get_rank(), dist.get_world_size()

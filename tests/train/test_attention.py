@@ -17,10 +17,11 @@ def test_by_segment_equals_the_mask() -> None:
     layer.num_key_value_groups = 2  # type: ignore[assignment]
     shapes = ((2, 4, 18, 8), (2, 2, 18, 8), (2, 2, 18, 8))
     tensors = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+    query, key, value = tensors
     weights = torch.randn(2, 18, 4, 8, dtype=torch.float64)
     found = []
     for segments in (None, attention.segment_lengths(segment_ids_BT)):
-        output, _ = attention._by_segment(layer, *tensors, mask, scaling=0.3, segments=segments)
+        output, _ = attention._by_segment(layer, query, key, value, mask, scaling=0.3, segments=segments)
         found.append([output, *torch.autograd.grad((output * weights).sum(), tensors)])
     for masked, by_segment in zip(*found, strict=True):
         torch.testing.assert_close(by_segment, masked, rtol=0, atol=1e-12)

@@ -1,6 +1,7 @@
 """Losses, advantages and targets by hand, and what must hold of them; see also ``test_losses_naive.py``."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -8,7 +9,7 @@ from torch import Tensor
 
 from nlac_bench.train import losses
 
-TOLERANCE = {"rtol": 0.0, "atol": 1e-10}
+TOLERANCE: Any = {"rtol": 0.0, "atol": 1e-10}
 
 
 def ragged(seed: int, rows: int = 6, length: int = 23) -> tuple[Tensor, Tensor, Tensor]:
@@ -270,6 +271,7 @@ def test_masked_positions_change_no_gradient(mode: losses.Aggregation) -> None:
     for garbage in (0.0, 1e30):
         x_BT = torch.where(mask_BT != 0, loss_BT, torch.full_like(loss_BT, garbage)).requires_grad_()
         losses.aggregate(x_BT**2, mask_BT, mode, losses.denominator(mask_BT, mode)).backward()
+        assert x_BT.grad is not None
         gradients.append(x_BT.grad)
     assert torch.equal(gradients[0] * mask_BT, gradients[1] * mask_BT)
     assert not gradients[1][mask_BT == 0].any()

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from nlac_bench.eval.figures import save_svg
 from nlac_bench.eval.sweep.plan import Sweep
 from nlac_bench.eval.sweep.results import Results
 from nlac_bench.eval.training.curve import AXES
@@ -39,8 +40,7 @@ def draw(sweep: Sweep, results: Results, path: Path) -> None:
             panel.grid(alpha=0.3)
         panel_row[0].set_ylabel(f"{env}: validation success")
         panel_row[0].legend(fontsize=7)
-    figure.savefig(path, metadata={"Date": None})
-    pyplot.close(figure)
+    save_svg(figure, path)
 
 
 def _band(panel: Any, series: Sequence[Sequence[dict[str, Any]]], key: str, method: str) -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from nlac_bench.eval.figures import save_svg
 from nlac_bench.eval.runs.folder import RunFolder
 
 AXES = {
@@ -56,6 +57,5 @@ def draw(folder: Path) -> Path:
     panels[0].set_ylabel("success")
     panels[0].legend(fontsize=7)
     path = folder / "curve.svg"
-    figure.savefig(path, metadata={"Date": None})
-    pyplot.close(figure)
+    save_svg(figure, path)
     return path

@@ -32,11 +32,13 @@ def main() -> None:
 
     symbolic.equal(r"\int_0^1 2x dx", "1")  # loads sympy and the grammar before any case is timed
     check("x+1", "1 + x")
-    limit = _limit_memory(memory_mb)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    allowance = memory_mb * 2**20
+    held = _address_space()  # what the libraries need
     send(replies, {"ready": True})
     while (request := _next_request(requests, parent)) is not None:
         signal.setitimer(signal.ITIMER_REAL, request["timeout_s"] + GRACE_S)
-        failed = False
+        failed, peak_before, limit = False, _peak(), _limit_memory(allowance)
         try:
             correct, reason = check(request["gold"], request["pred"])
         except MemoryError:
@@ -46,10 +48,11 @@ def main() -> None:
         except Exception as error:  # an error of the grader's own is reported, and is no wrong answer
             correct, reason = None, f"ungraded: {type(error).__name__}: {error}"[:500]
         signal.setitimer(signal.ITIMER_REAL, 0)
-        if not failed and limit and _peak() > 0.98 * limit:  # a library may have swallowed the MemoryError
+        # A library may have caught the MemoryError: the case then came within a small part of its limit.
+        if not failed and limit and _peak() > max(peak_before, limit - allowance // 32):
             correct, reason, failed = None, f"ungraded: more than {memory_mb} MB of memory", True
         # A fresh process takes over when caches hold half of what a case may use.
-        last = failed or bool(limit and _address_space() > limit - memory_mb * 2**19)
+        last = failed or _address_space() > held + allowance // 2
         send(replies, {"correct": correct, "reason": reason, "last": last})
         if last:
             return
@@ -87,14 +90,17 @@ def _read(stream: BinaryIO, size: int) -> bytes | None:
     return data
 
 
-def _limit_memory(memory_mb: int) -> int:
-    """Bounds the address space at what the libraries hold plus `memory_mb`; 0 where that is not known."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+def _limit_memory(allowance: int) -> int:
+    """Bounds the address space at what is mapped now plus `allowance` bytes, and returns that bound.
+
+    Returns 0 and sets no bound where the size of the address space is not known.
+    """
     held = _address_space()
     if not held:
         return 0
-    limit = held + memory_mb * 2**20
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    limit = held + allowance if hard == resource.RLIM_INFINITY else min(held + allowance, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
     return limit
 
 

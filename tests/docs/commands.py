@@ -1,0 +1,58 @@
+"""How ``test_commands.py`` runs each command that the documentation shows.
+
+A command is run as written, but for these rules. Keys are regular expressions, searched in the command.
+
+- ``EXCEPTIONS``: the command is not run, for the reason that is given.
+- ``SUBSTITUTIONS``: each match is replaced, in this order. ``{data}`` is the folder of the public data sets,
+  ``{url}`` a local server that speaks OpenAI's protocol. The folder in which the command runs has the runs
+  ``runs/A`` and ``runs/B`` of agents without a model, and ``runs/trained`` (NLAC, one gradient step).
+- ``ADDITIONS``: arguments that keep the command short are appended.
+- ``SLOW``: the command, as it is run, takes more than ten seconds of CPU time, so its test is marked slow.
+
+A rule that matches no command any more fails the test, so that the lists stay short.
+"""
+
+EXCEPTIONS = {
+    r"^pre-commit install": "it changes the git hooks of the checkout",
+    r"^nlac-bench tiny build": "it trains for 45 minutes; tests/tiny/test_build.py builds with a few steps",
+    r"^nlac-bench sweep configs/sweeps/miniature\.toml": (
+        "it trains for hours; tests/eval/test_sweep.py runs the command with a smaller file"
+    ),
+    r"^nlac-bench run --config configs/paper/tau_retail_qwen2\.5-7b\.toml": (
+        "it needs the tokenizer of a model on the Hugging Face hub"
+    ),
+}
+
+SUBSTITUTIONS = {
+    r" …$": "",  # "and further options"
+    r"^make (?!help)": "make -n ",  # prints what would be run; the gate and its parts are too long for a test
+    r"^nlac-bench (resume|data fetch)$": r"nlac-bench \1 --help",  # mentioned without arguments
+    r"^nlac-bench run --json$": "nlac-bench run --env twenty_questions --agent oracle --json",
+    r"--model NAME --base-url http://localhost:8000/v1": "--model stub --base-url {url} --limit 2",
+    r"(--model|--offline|critiques) (runs/…|DIR)": r"\1 runs/trained",
+    r"(resume|score) (runs/…|DIR)": r"\1 runs/A",
+    r"compare S0,S1,S2 S0/base,S1/base,S2/base": "compare runs/A,runs/B runs/B,runs/A",
+    r"--seed S\b": "--seed 0",
+    r"--expected FILE": "--data {data}/tau_bench --expected {data}/tau_bench/expected_sample.jsonl",
+    r"grade FILE\.jsonl": "grade answers.jsonl",
+    r"my_pkg:": "examples.register_env:",
+    r"play count_down": "play examples.register_env:CountDown-v0",  # test_registry.py installs it
+    r"envs check ID": "envs check examples.register_env:CountDown-v0",
+    r"^(nlac-bench run (?!.*--(agent|config)).*)": r"\1 --agent oracle",
+}
+
+TRAINED = r"--agent (nlac|ppo|grpo|rft|sac|nlrl|nlql|self_distillation)\b"
+ADDITIONS = {
+    r"^nlac-bench run .*--agent oracle": "--limit 2",
+    rf"^nlac-bench run .*{TRAINED}": "--dry-run",
+    rf"^nlac-bench eval .*{TRAINED}": "--limit 2",
+    r"^nlac-bench floors": "--env tau_retail --episodes 3",
+    r"^nlac-bench tiny report": "--env twenty_questions --tasks 2 --role-episodes 1",
+    r"^python -m benchmarks\.simulations": "--only power --draws 20",
+}
+
+SLOW = {
+    r"runs/trained": "it needs a training run",
+    r"^nlac-bench theory": "it iterates until the policy is optimal",
+    r"^nlac-bench tiny report": "it asks the model in every role",
+}
