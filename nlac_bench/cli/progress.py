@@ -13,7 +13,7 @@ from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.statistics.distributions import Z95
 from nlac_bench.eval.statistics.intervals import wilson_bounds
 from nlac_bench.rollout.driver import Failure
-from nlac_bench.train.config import Budget, TrainConfig
+from nlac_bench.train.config import Budget
 from nlac_bench.types import Episode
 
 _PLAIN_EVERY_S = 10.0
@@ -79,7 +79,8 @@ class TrainProgress:
     """How a training run is going: a line an iteration; a ``RunProgress`` for base and test."""
 
     def __init__(self, config: RunConfig) -> None:
-        self._budget = Budget.parse(str((config.train or {}).get("budget", TrainConfig.budget)))
+        assert config.train is not None
+        self._budget = Budget.parse(config.train.budget)
         self._playing: RunProgress | None = None
 
     def __enter__(self) -> "TrainProgress":

@@ -17,7 +17,7 @@ from nlac_bench import tiny
 from nlac_bench.cli import app
 from nlac_bench.errors import DataError
 from nlac_bench.eval.measure import estimate
-from nlac_bench.eval.measure.runner import prepare
+from nlac_bench.eval.measure.prepare import prepare
 from nlac_bench.eval.measure.tiny_defaults import is_tiny
 from nlac_bench.eval.runs.configuration import ConfigError, RunConfig
 from nlac_bench.eval.runs.folder import RunFolder

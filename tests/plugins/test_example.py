@@ -1,4 +1,4 @@
-"""The example plug-in, installed from another folder: its parts are listed, measured, estimated and trained."""
+"""The example plug-in, installed in another folder: its parts are listed, measured, estimated, trained."""
 
 import json
 import os

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,10 @@ from nlac_bench.eval.training.checkpoints import Checkpoints
 from nlac_bench.eval.training.player import Player
 from nlac_bench.eval.training.progress import Progress
 from nlac_bench.eval.training.schedule import Schedule
-from nlac_bench.rollout.meter import MeteredEngine
+from nlac_bench.rollout.meter import MeteredEngine, spending_on, spent_from_row, spent_to_row
 from nlac_bench.train.config import Budget, TrainConfig
 from nlac_bench.train.outputs import Metrics
-from nlac_bench.types import Episode, Usage
+from nlac_bench.types import Episode
 
 
 class Training:
@@ -99,9 +98,8 @@ class Training:
         Raises:
             EnvInfraError: more than half of the episodes failed for a reason that is not the policy's.
         """
-        self.engine.label = "validation:"
-        episodes, failures = await self.player.validate(self.schedule.validation)
-        self.engine.label = ""
+        with spending_on("validation"):
+            episodes, failures = await self.player.validate(self.schedule.validation)
         success = float(np.mean([bool(e.success) for e in episodes]))
         low, high = wilson_bounds(np.asarray(success), len(episodes), Z95)
         # A success on fewer tasks cannot be compared with one on all of them.
@@ -120,25 +118,20 @@ class Training:
         if episodes:
             metrics["train_success"] = float(np.mean([bool(e.success) for e in episodes]))
             metrics["train_turns"] = float(np.mean([len(e.turns) for e in episodes]))
-        self.engine.label = "probe:"
-        metrics |= await self.algorithm.probe(episodes, deep)
-        self.engine.label = ""
+        with spending_on("probe"):
+            metrics |= await self.algorithm.probe(episodes, deep)
         return metrics
 
     def where(self) -> dict[str, Any]:
         """What every row of metrics begins with."""
-        return {**self.progress.row(), "usage": self.usage()}
-
-    def usage(self) -> dict[str, dict[str, Any]]:
-        """Tokens and calls by role."""
-        return {role: asdict(usage) for role, usage in sorted(self.engine.usage.items())}
+        return {**self.progress.row(), "usage": spent_to_row(self.engine.usage)}
 
     def save(self) -> None:
         """Write the last checkpoint."""
-        self.progress.usage = self.usage()
+        self.progress.usage = spent_to_row(self.engine.usage)
         self.checkpoints.save(self.progress)
 
     def restore(self) -> None:
         """Go back to the last checkpoint."""
         self.progress = self.checkpoints.restore()
-        self.engine.usage = {role: Usage(**spent) for role, spent in self.progress.usage.items()}
+        self.engine.usage = spent_from_row(self.progress.usage)

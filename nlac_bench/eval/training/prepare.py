@@ -10,7 +10,8 @@ from nlac_bench.agents import methods
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.errors import ConfigError
-from nlac_bench.eval.measure.runner import Prepared, local_model
+from nlac_bench.eval.measure.engines import local_model
+from nlac_bench.eval.measure.prepare import Prepared
 from nlac_bench.eval.runs.episode_json import dump_line, episode_from_row, episode_to_row
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.lines import Appender, read_lines
@@ -40,8 +41,8 @@ def make_training(
         ConfigError: the engine cannot train the method, or ``--offline`` gives nothing to learn from.
     """
     config = prepared.config
-    method = methods.find(config.agent)
-    settings = method.config(config.train or {})
+    method, settings = methods.find(config.agent), config.train
+    assert settings is not None  # only runs that train get here
     engine = MeteredEngine(trainable_engine(prepared))
     judge = replace(_policy_agent(prepared), engine=engine)
     sampling = Sampling(temperature=settings.temperature, max_tokens=settings.max_response_length)

@@ -11,7 +11,6 @@ The folder is a run like any other, whose episodes are the test episodes of the 
 
 import asyncio
 import contextlib
-import dataclasses
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.eval.measure.runner import Prepared, play
+from nlac_bench.eval.measure.play import play
+from nlac_bench.eval.measure.prepare import Prepared
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.writer import RunWriter
 from nlac_bench.eval.statistics.compare import Comparison, Measured, compare
@@ -118,7 +118,7 @@ def _base_writer(prepared: Prepared, folder: Path) -> RunWriter:
     subject = {**prepared.subject, "train": None}
     if (path / "manifest.json").exists():
         return RunWriter.resume(path, conditions=prepared.conditions, subject=subject, plan=prepared.plan)
-    config = dataclasses.replace(prepared.config, train=None, offline=None).as_dict()
+    config = prepared.config.changed(train=None, offline=None).as_dict()
     return RunWriter.create(
         path, config=config, conditions=prepared.conditions, subject=subject, plan=prepared.plan
     )
