@@ -10,6 +10,10 @@ from typing import Any
 
 import pytest
 
+from nlac_bench.agents import methods
+from tests.baselines import signal_env
+from tests.baselines.test_learning import learned
+
 ROOT = Path(__file__).parents[2]
 SMALL = (
     "train_batch_size=4", "mini_batch_size=2", "val_tasks=2", "max_response_length=24", "row_tokens=1024",
@@ -72,3 +76,22 @@ def test_the_embedded_model_is_trained(command: Callable[..., dict[str, Any]], e
     arguments = ("run", "--env", env, "--agent", agent, "--budget", "steps=2", "--limit", "3", *settings)
     found = command(*arguments, "--max-tokens", "24", "--concurrency", "4")
     assert found["gradient_steps"] == 2 and found["scored"] == 3
+
+
+@pytest.mark.slow(reason="60 gradient steps")
+@pytest.mark.parametrize("shuffled", [False, True], ids=["rewards", "shuffled"])
+def test_the_algorithm_learns_the_bandit(
+    installed: Path, monkeypatch: pytest.MonkeyPatch, shuffled: bool
+) -> None:
+    monkeypatch.syspath_prepend(str(installed))
+    before, after = learned(methods.find("reward_weighted"), signal_env.random_model(), shuffled)
+    assert before < 0.45
+    assert after < 0.8 if shuffled else after >= 0.9
+
+
+def test_the_algorithm_is_listed_and_short(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(installed))
+    (listed,) = [found for found in methods.all_methods() if found.name == "reward_weighted"]
+    assert listed.error is None and listed.origin.startswith("nlac-bench-example")
+    source = installed / "nlac_bench_example" / "reward_weighted.py"
+    assert len(source.read_text().splitlines()) <= 40
