@@ -237,8 +237,8 @@ def _listed(point: importlib.metadata.EntryPoint) -> Listed:
         return Listed(point.name, origin, None, error)
     try:
         found: Any = point.load()
-    except Exception as error:  # whatever a stranger's module raises on import
-        message = f"{where} cannot be loaded: {type(error).__name__}: {error}; fix or uninstall the package"
+    except Exception as raised:  # a plug-in may raise anything on import
+        message = f"{where} cannot be loaded: {type(raised).__name__}: {raised}; fix or uninstall the package"
         return Listed(point.name, origin, None, message)
     if not isinstance(found, Method) or found.name != point.name:
         what = f"the Method of {found.name!r}" if isinstance(found, Method) else f"a {type(found).__name__}"

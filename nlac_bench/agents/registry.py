@@ -10,6 +10,7 @@ from nlac_bench.agents import methods
 from nlac_bench.agents.floors import floor_agent
 from nlac_bench.agents.names import FLOORS, PROMPTED
 from nlac_bench.agents.prompted import PromptedAgent
+from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.agents.tool_calling import ToolCallingAgent
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import NlacBenchError, UnknownIdError
@@ -27,6 +28,8 @@ class AgentContext:
     sampling: Sampling = field(default_factory=Sampling)
     make_train_env: Callable[[], TextEnv] | None = None
     """Makes the environment's training split; the floor ``constant`` is searched for on it."""
+    prompts: PromptFiles = PACKAGED
+    """The wording of prompts, in which the environment and the user have a say."""
 
     def required_engine(self, name: str) -> Engine:
         """The engine.
@@ -53,16 +56,16 @@ def make(name: str, context: AgentContext) -> Agent:
         return _floor(name, context)
     if name in ("react", "act"):
         style = cast(Literal["react", "act"], name)
-        return PromptedAgent(style, context.required_engine(name), context.sampling)
+        return PromptedAgent(style, context.required_engine(name), context.sampling, prompts=context.prompts)
     if name == "tool_calling":
-        return ToolCallingAgent(context.required_engine(name), context.sampling)
+        return ToolCallingAgent(context.required_engine(name), context.sampling, prompts=context.prompts)
     if name in methods.names():
         methods.find(name)  # a plug-in that cannot be used says why
         from nlac_bench.agents.roles.policy_agent import PolicyAgent
         from nlac_bench.agents.roles.styles import prompts_for
 
         engine = context.required_engine(name)
-        prompts = prompts_for(getattr(engine, "tokenizer", None))
+        prompts = prompts_for(getattr(engine, "tokenizer", None), context.prompts)
         return PolicyAgent(engine, prompts, context.sampling, name=name)
     for plugin, factory in iter_plugins(only=name):
         if plugin == name:

@@ -5,7 +5,6 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
 
-import click
 import typer
 from typer.core import TyperCommand
 
@@ -46,14 +45,14 @@ def _parameters(settings: type[Settings]) -> Iterator[inspect.Parameter]:
         kind = next(k for k in kinds(field.annotation))
         shown = "" if field.is_required() or field.default is None else f" [default: {field.default}]"
         option = typer.Option(help=f"{field.description}{escape(shown)}", rich_help_panel=str(extra["panel"]))
-        annotation = Annotated[(kind if kind in (int, float) else str) | None, option]
+        annotation: Any = Annotated[(kind if kind in (int, float) else str) | None, option]
         yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
 class RunCommand(TyperCommand):
     """``run`` and ``eval``; their help lists agents and training settings, made only when it is asked for."""
 
-    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help, ending in ``settings_help``."""
         self.epilog = settings_help()
         super().format_help(ctx, formatter)
@@ -62,7 +61,7 @@ class RunCommand(TyperCommand):
 def settings_help() -> str:
     """The agents, and the settings that ``--train`` takes: those of every method, then each method's own."""
     from nlac_bench.agents import methods
-    from nlac_bench.agents.names import FLOORS, PROMPTED
+    from nlac_bench.agents.registry import FLOORS, PROMPTED
     from nlac_bench.train.config import TrainConfig
 
     lines = [
@@ -74,12 +73,13 @@ def settings_help() -> str:
         "[bold]Settings of --train NAME=VALUE, for every method[/bold]",
         *_settings(TrainConfig),
     ]
-    for name, method in methods.BUILT_IN.items():
+    listed = {listed.name: listed.method for listed in methods.all_methods() if listed.method is not None}
+    for name, method in listed.items():
         parent = method.config_class.__base__ or TrainConfig
         known = set(_settings(parent))
         own = [line for line in _settings(method.config_class) if line not in known]
         if own:
-            beside = "" if parent is TrainConfig else f", beside those of {_owner(parent, methods.BUILT_IN)}"
+            beside = "" if parent is TrainConfig else f", beside those of {_owner(parent, listed)}"
             lines += ["", f"[bold]Settings of {name}{beside}[/bold]", *own]
     return "\n".join(lines)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import shlex
 import time
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -9,9 +10,10 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from nlac_bench.agents import methods
+from nlac_bench.cli.exit_codes import incomplete, resumable
 from nlac_bench.cli.options import with_options
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, show
-from nlac_bench.cli.progress import RunProgress, TrainProgress
+from nlac_bench.cli.progress import RunProgress, TrainProgress, tokens_of
 from nlac_bench.errors import ConfigError
 from nlac_bench.eval.measure import estimate
 from nlac_bench.eval.measure.play import play
@@ -103,16 +105,17 @@ def run(
 def resume(
     folder: Annotated[Path, typer.Argument(help="A run's folder.")], as_json: JsonFlag = False
 ) -> None:
-    """Play what a run still owes: episodes that were interrupted, failed or never begun.
+    """Continue a run: play the episodes that were interrupted, failed or never started; go on training.
 
-    Refused when code, data, prompts or model differ from what the run began with.
+    Refused when code, data, prompts or model differ from those the run was started with.
 
     Example:
 
       nlac-bench resume runs/tau_retail-react-20260101-120000
     """
     started = RunFolder.open(folder)
-    prepared = prepare(RunConfig.from_mapping(started.config, str(folder / "config.json")))
+    with resumable(_resume_command(folder), errors_too=False):
+        prepared = prepare(RunConfig.from_mapping(started.config, str(folder / "config.json")))
     with RunWriter.resume(
         folder, conditions=prepared.conditions, subject=prepared.subject, plan=prepared.plan
     ) as writer:
@@ -146,48 +149,63 @@ def _completed(settings: dict[str, Any], measure_only: bool, source: str) -> Run
     return RunConfig.from_mapping(settings, source)
 
 
-def _play(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
-    if prepared.config.train is not None:
-        _train(prepared, writer, as_json)
-    plan = writer.folder.plan
+def _play(prepared: Prepared, writer: RunWriter, as_json: bool) -> NoReturn:
+    """Play or train, print what came of it, and exit with 0 or 3."""
+    folder = writer.folder.path
+
+    def print_summary() -> None:
+        if as_json:
+            print_json(summarise(folder).to_json())
+
+    with resumable(_resume_command(folder), print_summary):
+        if prepared.config.train is not None:
+            _train(prepared, writer, as_json)
+        else:
+            _measure(prepared, writer, as_json)
+    raise typer.Exit(0)
+
+
+def _measure(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
+    folder, planned = writer.folder.path, len(writer.folder.plan)
     owed = len(writer.owed())
-    errors.print(
-        f"{owed} of {len(plan)} episodes to play; folder {escape(str(writer.folder.path))}", soft_wrap=True
-    )
-    with RunProgress(len(plan), len(plan) - owed) as progress:
+    errors.print(f"{owed} of {planned} episodes to play; folder {escape(str(folder))}", soft_wrap=True)
+    with RunProgress(planned, planned - owed, tokens_of(prepared.agent)) as progress:
         driver = asyncio.run(play(prepared, writer, progress))
-    summary = summarise(writer.folder.path)
-    show(summary, as_json)
-    if driver.stopped and summary.outcomes.counts.owed:
-        errors.print(
-            f"stopped early ({driver.stopped}); continue with: "
-            f"nlac-bench resume {escape(str(writer.folder.path))}",
-            soft_wrap=True,
-        )
-    raise typer.Exit(0 if summary.outcomes.counts.owed == 0 else 3)
+    show(summarise(folder), as_json)
+    if left := len(writer.owed()):
+        why = driver.stopped or f"{left} episodes failed for a reason outside the agent, see errors.jsonl"
+        raise incomplete(why, _resume_command(folder))
 
 
-def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> NoReturn:
+def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
     from nlac_bench.eval.training.curve import draw  # torch and matplotlib take seconds to import
     from nlac_bench.eval.training.run import train_and_test, trained
 
     folder = writer.folder.path
     errors.print(f"training run; folder {escape(str(folder))}", soft_wrap=True)
-    with TrainProgress(prepared.config) as progress:
-        done = asyncio.run(train_and_test(prepared, writer, progress.phase, progress.metrics))
+    with TrainProgress(prepared.config, tokens_of(prepared.agent)) as progress:
+        done = asyncio.run(
+            train_and_test(prepared, writer, progress.phase, progress.metrics, progress.training)
+        )
     result = trained(folder)
     if result is None or not done:
-        errors.print(f"not finished; continue with: nlac-bench resume {escape(str(folder))}", soft_wrap=True)
-        raise typer.Exit(3)
+        if as_json:
+            print_json(summarise(folder).to_json())
+        raise incomplete(
+            "interrupted, or episodes failed for a reason outside the agent", _resume_command(folder)
+        )
     curve = draw(folder)
     summary = summarise(folder)
     if as_json:
         print_json(summary.to_json() | result.to_json() | {"curve": str(curve)})
     else:
         show(summary, as_json)
-        console.print(escape(result.gain.to_text()), soft_wrap=True)
+        console.print(escape(result.to_text()), soft_wrap=True)
         console.print(f"learning curve: {escape(str(curve))}", soft_wrap=True)
-    raise typer.Exit(0)
+
+
+def _resume_command(folder: Path) -> str:
+    return f"nlac-bench resume {shlex.quote(str(folder))}"
 
 
 def _default_folder(config: RunConfig) -> Path:

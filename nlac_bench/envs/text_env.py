@@ -8,6 +8,7 @@ from abc import abstractmethod
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
 import gymnasium
@@ -27,6 +28,9 @@ EndReason: TypeAlias = Literal[
 MAX_ACTION_CHARS = 100_000
 """Longer actions are a counted invalid step: no real turn comes near, and parsing stays bounded."""
 MAX_OBSERVATION_CHARS = 10_000_000
+
+DIALOGUE_PROMPTS = Path(__file__).parent / "prompts"
+"""Role prompts that speak of a user, tools and rules; the built-in environments use them."""
 
 T = TypeVar("T")
 
@@ -82,6 +86,9 @@ class TextEnv(gymnasium.Env[str, str]):
     """CLI name, such as ``tau_retail``."""
     env_version: ClassVar[str] = "0"
     """Changes whenever the same actions could earn something else."""
+    prompts: ClassVar[Path | None] = None
+    """Folder of text files that replace the packaged prompts (``nlac_bench/agents/prompts``) of the same
+    names, for an environment with a wording of its own; None replaces no prompt."""
     max_steps: int
     """The task's own limit, counted here."""
     remote: bool = False

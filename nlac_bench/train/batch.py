@@ -48,7 +48,7 @@ class TokenSequence:
             if values is not None and len(values) != len(self.ids):
                 raise ValueError(f"{name} has {len(values)} entries for {len(self.ids)} tokens")
         if self.loss_mask[0]:
-            raise ValueError("loss_mask[0] must be 0: no token before the first one predicts it")
+            raise ValueError("the first token of a sequence cannot be trained on: set loss_mask[0] to 0")
         if self.loss not in _LOSSES:
             raise ValueError(f"loss must be one of {', '.join(_LOSSES)}, got {self.loss!r}")
 

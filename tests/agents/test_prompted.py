@@ -13,6 +13,7 @@ import pytest
 
 from nlac_bench.agents import prompts, registry
 from nlac_bench.agents.prompted import spoken
+from nlac_bench.agents.prompts import PACKAGED
 from nlac_bench.agents.registry import AgentContext, make, prompt_hashes
 from nlac_bench.envs import Outcome
 from nlac_bench.envs.tau.actions import Call, Invalid, parse_action
@@ -176,9 +177,9 @@ def test_prompts_are_hashed_as_files() -> None:
 
 
 def test_filled_parts_are_not_filled_again() -> None:
-    assert "{tools}" in prompts.fill("act_tools", policy="{tools}", tools="T")
+    assert "{tools}" in PACKAGED.fill("act_tools", policy="{tools}", tools="T")
     with pytest.raises(ValueError, match="no part"):
-        prompts.fill("act_plain", policy="", tools="T")
+        PACKAGED.fill("act_plain", policy="", tools="T")
 
 
 def test_registry_names_what_is_missing() -> None:

@@ -54,15 +54,6 @@ def test_every_task_comes_once_in_each_epoch() -> None:
     assert len({spec.seed for specs in epochs for spec in specs}) == 24
 
 
-def test_offline_episodes_of_validation_tasks_are_left_out() -> None:
-    schedule = bare_schedule("abcdef")
-    apart = {spec.task_id for spec in schedule.validation}
-    episodes = [Episode("e", task, 0, 0, "") for task in "abcdef"]
-    assert {e.task_id for e in schedule.learnable(episodes)} == set("abcdef") - apart and apart
-    with pytest.raises(NlacBenchError, match="validation tasks"):
-        schedule.learnable([e for e in episodes if e.task_id in apart])
-
-
 @pytest.mark.parametrize(("failed", "logged"), [(1, True), (3, False)])
 def test_a_validation_with_failures_is_never_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failed: int, logged: bool

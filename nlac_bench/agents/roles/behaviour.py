@@ -112,8 +112,8 @@ def parsed_texts(prompts: ComparingPrompts) -> list[object]:
             "twenty_questions@split", "", (), ({"role": "user", "content": text, "kind": "message"},)
         )
         prompt = prompts.policy(other)
-        written = [prompt.codec.encode(text), prompt.codec.decode("~0 ~1, ~2; ~~ ~3x ~12345 ~123456")]
-        shown.append([list(prompt.messages), prompt.opening, *written])
+        coded = [prompt.codec.encode(text), prompt.codec.decode("~0 ~1, ~2; ~~ ~3x ~12345 ~123456")]
+        shown.append([list(prompt.messages), prompt.opening, *coded])
     paid = Transition(
         state=state, action="x", reward=0.5, next_state=_state(3), terminated=False, success=None,
         task_id="", seed=0, step=0, weight_version=0,

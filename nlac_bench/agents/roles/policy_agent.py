@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nlac_bench.agents.prompted import as_turn
-from nlac_bench.agents.roles.role_prompts import RolePrompts
+from nlac_bench.agents.roles.role_prompts import ComparingPrompts
 from nlac_bench.agents.roles.transition import State, first_state
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.agent import Actor
@@ -25,7 +25,7 @@ class PolicyAgent:
     """
 
     engine: Engine
-    prompts: RolePrompts
+    prompts: ComparingPrompts
     sampling: Sampling = field(default_factory=Sampling)
     slot: Slot = "policy"
     name: str = "nlac"

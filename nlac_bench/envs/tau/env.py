@@ -18,7 +18,7 @@ from nlac_bench.envs.tau.selection import selected_tasks
 from nlac_bench.envs.tau.users.base import STOP, User, UserKind
 from nlac_bench.envs.tau.users.factory import REMOTE, default_user, make_user
 from nlac_bench.envs.tau.users.models import prompt_hashes
-from nlac_bench.envs.text_env import EndReason, Outcome, TextEnv
+from nlac_bench.envs.text_env import DIALOGUE_PROMPTS, EndReason, Outcome, TextEnv
 from nlac_bench.types import ChatFn
 
 HANDED_OVER = render_call(TRANSFER, {"summary": "handed over"})
@@ -95,6 +95,7 @@ class TauEnv(TextEnv):
     **Version history.** 0: first.
     """
 
+    prompts = DIALOGUE_PROMPTS
     max_steps = 30
     domain_name: ClassVar[DomainName]
     floors_only: bool

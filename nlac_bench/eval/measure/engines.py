@@ -48,6 +48,7 @@ def make_engine(
         local = "/" in model or Path(model).is_dir()
         kind = "openai" if base_url or not local else "hf"
     if kind == "openai":
+        from nlac_bench.rollout.engines.backoff import Retries
         from nlac_bench.rollout.engines.openai.engine import OpenAIEngine
         from nlac_bench.rollout.engines.openai.reply import Price
 
@@ -56,6 +57,8 @@ def make_engine(
             base_url=base_url,
             concurrency=min(1000, config.concurrency),
             price=None if price is None else Price(*price),
+            timeout=config.request_timeout,
+            retries=Retries(attempts=1 + config.retries),
         )
     if base_url:
         raise ConfigError(f"engine {kind!r} runs the model here; --base-url is for engine 'openai'")

@@ -8,6 +8,7 @@ import gymnasium
 
 from nlac_bench.agents import methods
 from nlac_bench.agents import registry as agents
+from nlac_bench.agents.prompts import prompt_files
 from nlac_bench.agents.registry import AgentContext
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError
@@ -16,6 +17,7 @@ from nlac_bench.eval.measure.environment import chosen_tasks, conditions, enviro
 from nlac_bench.eval.measure.simulator import simulator
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.runs.seeds import Planned, plan_episodes
+from nlac_bench.eval.training.checks import check_training
 from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.engines.engine import Sampling
 from nlac_bench.types import ChatFn
@@ -51,8 +53,6 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
     Raises:
         NlacBenchError: whatever cannot be made, named.
     """
-    if config.offline is not None:
-        _check_offline(config)
     make_env, make_training_env = environment_factories(
         config, chat if chat is not None else simulator(config)
     )
@@ -67,6 +67,8 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
             f"agent {config.agent!r} needs one of the suite's TextEnvs, which {config.env} is not"
         )
     plan = plan_episodes(chosen_tasks(config, env), config.trials, config.seed)
+    if config.train is not None:
+        check_training(config, plan, make_training_env)
     return Outline(config, make_env, make_training_env, conditions(config, env), plan)
 
 
@@ -78,10 +80,16 @@ def prepare(config: RunConfig) -> Prepared:
     """
     planned = outline(config)
     engine = None if config.agent in FLOORS else policy_engine(config)
+    sampling = Sampling(temperature=config.temperature, max_tokens=config.max_tokens)
     if config.train is not None:
         methods.find(config.agent).check_engine(engine, config.model)
-    sampling = Sampling(temperature=config.temperature, max_tokens=config.max_tokens)
-    agent = agents.make(config.agent, AgentContext(engine, sampling, planned.make_training_env))
+    context = AgentContext(
+        engine=engine,
+        sampling=sampling,
+        make_train_env=planned.make_training_env,
+        prompts=prompt_files(config.prompts, getattr(planned.make_env().unwrapped, "prompts", None)),
+    )
+    agent = agents.make(config.agent, context)
     return Prepared(
         config=config,
         make_env=planned.make_env,
@@ -100,19 +108,3 @@ def prepare(config: RunConfig) -> Prepared:
             "offline": config.offline,
         },
     )
-
-
-def _check_offline(config: RunConfig) -> None:
-    """Refuse, before anything is played, a run that can learn nothing from ``config.offline``."""
-    if config.train is None:
-        raise ConfigError(f"--offline: agent {config.agent!r} is not trained")
-    if not methods.find(config.agent).off_policy:
-        able = ", ".join(name for name, m in methods.BUILT_IN.items() if m.off_policy)
-        raise ConfigError(
-            f"--offline: {config.agent} learns on policy, from its own episodes alone; take one of {able}"
-        )
-    if config.train.budget.startswith("env_steps") and config.train.total_epochs is None:
-        raise ConfigError(
-            f"--offline plays no episodes, so --budget {config.train.budget} is never spent; give steps=… or "
-            "tokens=…"
-        )

@@ -55,6 +55,9 @@ class RunConfig(Settings):
     )
     temperature: float = _option(PLAYER, 0.0, "Of the policy; 0 is greedy.", ge=0, le=100)
     max_tokens: int = _option(PLAYER, 1024, "Longest reply, in tokens.", ge=1)
+    prompts: str | None = _option(
+        PLAYER, None, "Folder of prompt files that replace the packaged ones of the same names."
+    )
     price: str | None = _option(PLAYER, None, "US dollars per million tokens in and out, as '0.25,2'.")
     user: str | None = _option(
         SIMULATOR, None, "τ: scripted, llm, react, verify, reflection, human or none."
@@ -68,9 +71,9 @@ class RunConfig(Settings):
     max_seconds: float | None = _option(EXECUTION, None, "Cut an episode after so many seconds.", gt=0)
     max_cost: float | None = _option(EXECUTION, None, "Stop the run at so many US dollars.", gt=0)
     request_timeout: float = _option(
-        EXECUTION, 600.0, "Seconds after which one request to a server is given up.", gt=0
+        EXECUTION, 300.0, "Seconds after which one request to a server is given up.", gt=0
     )
-    retries: int = _option(EXECUTION, 5, "How often a failed request to a server is sent again.", ge=0)
+    retries: int = _option(EXECUTION, 5, "How often a failed request is sent again; a time-out at most once.", ge=0)
     record: str | None = _option(SIMULATOR, None, "Store its replies in this file.")
     replay: str | None = _option(SIMULATOR, None, "Answer from this file of replies; needs no key.")
     train: SerializeAsAny[TrainConfig] | None = Field(

@@ -7,7 +7,7 @@ from typing import Any, Self, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
-from nlac_bench.agents.methods import find, names
+from nlac_bench.agents import methods as known_methods
 from nlac_bench.errors import ConfigError, NlacBenchError
 from nlac_bench.eval.measure.prepare import outline
 from nlac_bench.eval.runs.configuration import RunConfig
@@ -50,8 +50,8 @@ class SweepFile(Settings):
     def _check(self) -> Self:
         _each_once(self.methods, "methods")
         for method in (*self.methods, *self.methods_train):
-            if method not in names():
-                raise ConfigError(f"unknown method {method!r}; there are {', '.join(names())}")
+            if method not in known_methods.names():
+                raise ConfigError(f"unknown method {method!r}; there are {', '.join(known_methods.names())}")
         for env, seeds in self.seeds.items():
             _each_once(seeds, f"seeds.{env}")
             if not seeds or min(seeds) < 0:
@@ -123,7 +123,7 @@ def check_sweep(sweep: Sweep) -> None:
         for lr in sweep.learning_rates or (None,):
             cell = Cell(method, sweep.tuning_env, sweep.tuning_seed, lr)
             try:
-                find(method).config(sweep.settings(cell, lr)["train"])
+                known_methods.find(method).config(sweep.settings(cell, lr)["train"])
             except NlacBenchError as error:
                 raise ConfigError(f"{method}: {error}") from error
     for env in (*sweep.seeds, *sweep.transfer, sweep.tuning_env):

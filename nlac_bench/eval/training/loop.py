@@ -29,6 +29,7 @@ class Training:
         schedule: says which episodes to play; ``player`` plays them.
         checkpoints: where the policy is kept.
         log: called with each row of ``metrics.jsonl``.
+        on_phase: called with what begins: ``validating``, ``playing``, ``learning`` or ``probing``.
         plays: False where the algorithm learns from remembered episodes alone and none are played.
     """
 
@@ -42,10 +43,12 @@ class Training:
         checkpoints: Checkpoints,
         log: Callable[[dict[str, Any]], None],
         *,
+        on_phase: Callable[[str], None] = lambda phase: None,
         plays: bool = True,
     ) -> None:
         self.config, self.algorithm, self.engine, self.plays = config, algorithm, engine, plays
-        self.schedule, self.player, self.checkpoints, self.log = schedule, player, checkpoints, log
+        self.schedule, self.player, self.checkpoints = schedule, player, checkpoints
+        self.log, self.on_phase = log, on_phase
         self.budget = Budget.parse(config.budget)
         self.progress = Progress()
         self.stopped = False
@@ -65,7 +68,9 @@ class Training:
         """One iteration, measured and, where it is due, validated and saved."""
         began, before = time.monotonic(), self.progress.gradient_steps
         specs = self.schedule.iteration(self.progress.iteration) if self.plays else []
+        self.on_phase("playing")
         episodes = await self.player.train(specs)
+        self.on_phase("learning")
         metrics = await self.algorithm.update(episodes, self.progress.steps_left(self.budget))
         self.progress.count(episodes, metrics, self.engine.generated_tokens(), time.monotonic() - began)
         self.progress.check_idle(self.budget)
@@ -98,6 +103,7 @@ class Training:
         Raises:
             EnvInfraError: more than half of the episodes failed for a reason that is not the policy's.
         """
+        self.on_phase("validating")
         with spending_on("validation"):
             episodes, failures = await self.player.validate(self.schedule.validation)
         success = float(np.mean([bool(e.success) for e in episodes]))
@@ -118,17 +124,22 @@ class Training:
         if episodes:
             metrics["train_success"] = float(np.mean([bool(e.success) for e in episodes]))
             metrics["train_turns"] = float(np.mean([len(e.turns) for e in episodes]))
+        self.on_phase("probing")
         with spending_on("probe"):
             metrics |= await self.algorithm.probe(episodes, deep)
         return metrics
 
     def where(self) -> dict[str, Any]:
         """What every row of metrics begins with."""
-        return {**self.progress.row(), "usage": spent_to_row(self.engine.usage)}
+        return {**self.progress.row(), "usage": self.usage()}
+
+    def usage(self) -> dict[str, dict[str, Any]]:
+        """Tokens and calls by role."""
+        return spent_to_row(self.engine.usage)
 
     def save(self) -> None:
         """Write the last checkpoint."""
-        self.progress.usage = spent_to_row(self.engine.usage)
+        self.progress.usage = self.usage()
         self.checkpoints.save(self.progress)
 
     def restore(self) -> None:

@@ -9,14 +9,13 @@ from typing import Any
 from nlac_bench.agents import methods
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
-from nlac_bench.errors import ConfigError
 from nlac_bench.eval.measure.engines import local_model
 from nlac_bench.eval.measure.prepare import Prepared
-from nlac_bench.eval.runs.episode_json import dump_line, episode_from_row, episode_to_row
-from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.eval.runs.episode_json import dump_line, episode_to_row
 from nlac_bench.eval.runs.lines import Appender, read_lines
 from nlac_bench.eval.training.checkpoints import Checkpoints
 from nlac_bench.eval.training.loop import Training
+from nlac_bench.eval.training.offline import ROLLOUTS, offline_episodes
 from nlac_bench.eval.training.player import Player
 from nlac_bench.eval.training.schedule import Schedule
 from nlac_bench.rollout.engines.engine import Sampling, TrainableEngine
@@ -25,8 +24,6 @@ from nlac_bench.rollout.meter import MeteredEngine
 from nlac_bench.train.learner import Learner
 from nlac_bench.types import Episode
 
-ROLLOUTS = "rollouts.jsonl"
-
 
 @contextlib.contextmanager
 def make_training(
@@ -34,6 +31,7 @@ def make_training(
     folder: Path,
     log: Callable[[dict[str, Any]], None],
     on_metrics: Callable[[dict[str, Any]], None],
+    on_phase: Callable[[str], None] = lambda phase: None,
 ) -> Iterator[Training]:
     """Learner, algorithm and the loop around them, as ``prepared.config`` describes them.
 
@@ -41,8 +39,9 @@ def make_training(
         ConfigError: the engine cannot train the method, or ``--offline`` gives nothing to learn from.
     """
     config = prepared.config
-    method, settings = methods.find(config.agent), config.train
-    assert settings is not None  # only runs that train get here
+    method = methods.find(config.agent)
+    settings = config.train
+    assert settings is not None  # the caller asks for a training
     engine = MeteredEngine(trainable_engine(prepared))
     judge = replace(_policy_agent(prepared), engine=engine)
     sampling = Sampling(temperature=settings.temperature, max_tokens=settings.max_response_length)
@@ -57,8 +56,8 @@ def make_training(
     env = prepared.make_training_env()
     schedule = Schedule(env.name, env.task_ids, settings, config.seed)
     if config.offline is not None:
-        found = offline_episodes(Path(config.offline), {item.task_id for item in prepared.plan})
-        algorithm.remember(schedule.learnable(found))
+        validation = {spec.task_id for spec in schedule.validation}
+        algorithm.remember(offline_episodes(Path(config.offline), prepared.plan, validation))
     checkpoints = Checkpoints(folder / "checkpoints", learner, algorithm, engine.tokenizer)
 
     def keep(episode: Episode) -> None:
@@ -81,7 +80,7 @@ def make_training(
     try:
         yield Training(
             settings, algorithm, engine, schedule, player, checkpoints, log_and_show,
-            plays=config.offline is None,
+            on_phase=on_phase, plays=config.offline is None,
         )  # fmt: skip
     finally:
         rollouts.close()
@@ -97,33 +96,6 @@ def trainable_engine(prepared: Prepared) -> TrainableEngine:
     methods.find(prepared.config.agent).check_engine(engine, prepared.config.model)
     trainable: TrainableEngine = engine
     return trainable
-
-
-def offline_episodes(folder: Path, forbidden: set[str]) -> list[Episode]:
-    """The episodes of an earlier run, any policy's: those it was measured by, or those it learned from.
-
-    Their token ids are left out: they may be another model's.
-
-    Raises:
-        ConfigError: there are none, or they play the tasks that this run is measured on.
-    """
-    found = [episode_from_row(row) for row, _ in read_lines(folder / ROLLOUTS)]
-    # What was played again after a crash is there twice.
-    found = list({(e.task_id, e.trial, e.seed): e for e in found}.values())
-    if not found:
-        found = list(RunFolder.open(folder).episodes())
-    if not found:
-        raise ConfigError(f"--offline: {folder} holds no episodes")
-    leaked = sorted({e.task_id for e in found} & forbidden)
-    if leaked:
-        raise ConfigError(
-            f"--offline: {folder} plays task {leaked[0]!r}, on which this run is measured; take a run with "
-            "--split train"
-        )
-    for episode in found:
-        for turn in episode.turns:
-            turn.prompt_ids = turn.output_ids = turn.logprobs = None
-    return found
 
 
 def _policy_agent(prepared: Prepared) -> PolicyAgent:

@@ -11,8 +11,7 @@ The folder is a run like any other, whose episodes are the test episodes of the 
 
 import asyncio
 import contextlib
-import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,10 +27,16 @@ from nlac_bench.eval.training.prepare import make_training, trainable_engine
 from nlac_bench.eval.training.untrained import BASE, take_base
 from nlac_bench.rollout.driver import Failure
 from nlac_bench.rollout.engines.weights import ModelSource
+from nlac_bench.rollout.interrupts import on_interrupt
 from nlac_bench.train.model import load_causal_lm
 from nlac_bench.types import Episode
 
+_UNPARSEABLE = "unparseable_"
 OnResult = Callable[[Episode | Failure], None]
+
+
+MUCH_UNPARSEABLE = 0.2
+"""Share of a role's answers above which ``Trained.to_text`` says what to try."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,35 @@ class Trained:
 
     gain: Comparison
     where: dict[str, Any]
+    unparseable: dict[str, float]
+    """Share of each role's answers that could not be read: the mean over the iterations."""
+
+    @property
+    def learned(self) -> bool:
+        """Whether a gradient step was taken; without one the tested model is the untrained one."""
+        return bool(self.where["gradient_steps_total"])
+
+    def to_text(self) -> str:
+        """The comparison with the untrained model, what was spent, and what to try if little was learned."""
+        spent = self.where
+        lines = [
+            self.gain.to_text(),
+            f"training took {spent['gradient_steps_total']:,} gradient steps, {spent['env_steps']:,} steps "
+            f"of environments, {spent['tokens']:,} generated tokens and {spent['seconds']:,.0f} s (wall)",
+        ]
+        if bad := {role: share for role, share in self.unparseable.items() if share > 0}:
+            shares = ", ".join(f"{role} {share:.0%}" for role, share in sorted(bad.items()))
+            lines.append(f"answers that could not be read: {shares}")
+        if not self.learned:
+            lines.append(
+                "nothing was learned: no gradient step was taken, so trained and base are the same model"
+            )
+        if not self.learned or max(bad.values(), default=0.0) > MUCH_UNPARSEABLE:
+            lines.append(
+                "try: a model that follows instructions better; easier tasks; longer answers, if they were "
+                "cut (--train max_response_length=N); rollouts.jsonl holds what the policy wrote"
+            )
+        return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
         """Base, gain and cost, as part of the object that ``--json`` prints."""
@@ -56,6 +90,8 @@ class Trained:
             "env_steps": self.where["env_steps"],
             "generated_tokens": self.where["tokens"],
             "training_seconds": self.where["seconds"],
+            "learned": self.learned,
+            "unparseable": self.unparseable,
         }
 
 
@@ -64,14 +100,17 @@ async def train_and_test(
     writer: RunWriter,
     on_phase: Callable[[str, int], OnResult],
     on_metrics: Callable[[dict[str, Any]], None],
+    on_step: Callable[[str], None] = lambda phase: None,
 ) -> bool:
     """Measure the base model, train, measure the best checkpoint on the same tasks and seeds.
 
     Whatever was done already (a resumed run) is not done again.
 
     Args:
-        on_phase: told "base" or "test" and how many episodes are owed; gives what hears of results.
-        on_metrics: hears each row of ``metrics.jsonl``.
+        on_phase: called with "base" or "test" and the number of episodes to play; returns what is called
+            with each result.
+        on_metrics: called with each row of ``metrics.jsonl``.
+        on_step: called with what training does next, as ``Training.on_phase``.
 
     Returns:
         Whether everything is done; False after an interruption.
@@ -82,12 +121,15 @@ async def train_and_test(
     if prepared.config.base is None:
         with _base_writer(prepared, folder) as base:
             if base.owed():
-                await play(prepared, base, on_phase("base", len(base.owed())))
-            if base.owed():
-                return False
-    with make_training(prepared, folder, writer.log, on_metrics) as training, _interruptible(training):
+                driver = await play(prepared, base, on_phase("base", len(base.owed())))
+                if driver.stopped or base.owed():
+                    return False
+    with (
+        make_training(prepared, folder, writer.log, on_metrics, on_step) as training,
+        _interruptible(training),
+    ):
         await training.run()
-    if not training.finished():
+    if training.stopped or not training.finished():
         return False
     engine, best = trainable_engine(prepared), training.checkpoints.best
     if not best.exists():
@@ -110,7 +152,17 @@ def trained(folder: Path) -> Trained | None:
     if not rows or run.owed():
         return None
     gain = compare(Measured.read(folder, "trained"), Measured.read(folder / BASE, "base"))
-    return Trained(gain, rows[-1])
+    return Trained(gain, rows[-1], _unparseable(rows))
+
+
+def _unparseable(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """By role, from metrics named ``unparseable_ROLE``."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        for name, share in row.items():
+            if name.startswith(_UNPARSEABLE):
+                found.setdefault(name.removeprefix(_UNPARSEABLE), []).append(share)
+    return {role: sum(shares) / len(shares) for role, shares in found.items()}
 
 
 def _base_writer(prepared: Prepared, folder: Path) -> RunWriter:
@@ -126,8 +178,7 @@ def _base_writer(prepared: Prepared, folder: Path) -> RunWriter:
 
 @contextlib.contextmanager
 def _interruptible(training: Training) -> Iterator[None]:
-    """The first Ctrl-C finishes and keeps the running iteration; the second stops at once."""
-    loop = asyncio.get_running_loop()
+    """The first SIGINT or SIGTERM stops after the running iteration, which is saved; the second at once."""
     task = asyncio.current_task()
 
     def on_signal() -> None:
@@ -135,11 +186,5 @@ def _interruptible(training: Training) -> Iterator[None]:
             task.cancel()
         training.stopped = True
 
-    signals: Sequence[signal.Signals] = (signal.SIGINT, signal.SIGTERM)
-    for each in signals:
-        loop.add_signal_handler(each, on_signal)
-    try:
+    with on_interrupt(on_signal):
         yield
-    finally:
-        for each in signals:
-            loop.remove_signal_handler(each)

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nlac_bench.errors import NlacBenchError
 from nlac_bench.eval.runs.seeds import plan_episodes
+from nlac_bench.eval.training.tasks import split_tasks
 from nlac_bench.rollout.driver import EpisodeSpec
 from nlac_bench.rollout.engines.engine import derive_seed
 from nlac_bench.train.config import TrainConfig
-from nlac_bench.types import Episode
 
 
 class Schedule:
@@ -25,12 +24,8 @@ class Schedule:
     def __init__(self, env: str, task_ids: Sequence[str], config: TrainConfig, seed: int) -> None:
         self._env, self._seed, self._repeats = env, seed, config.rollouts_per_task
         self._tasks_per_iteration = config.train_batch_size // config.rollouts_per_task
-        ids = list(task_ids)
-        np.random.default_rng(derive_seed(seed, "validation")).shuffle(ids)
-        held_out = min(config.val_tasks, len(ids) // 2)
-        self.task_ids: Sequence[str] = ids[held_out:]
-        """The tasks that are learned from."""
-        planned = plan_episodes(ids[: held_out or 1], 1, seed)  # an only task must serve for both
+        validation, self.task_ids = split_tasks(task_ids, config.val_tasks, seed)
+        planned = plan_episodes(validation, 1, seed)
         self.validation = [EpisodeSpec(env, p.task_id, p.trial, p.seed) for p in planned]
         """The episodes of a validation: each task that was set aside, once."""
 
@@ -54,18 +49,3 @@ class Schedule:
     def epochs(self, iterations: int) -> float:
         """Passes over the training tasks in so many ``iterations``."""
         return iterations * self._tasks_per_iteration / max(1, len(self.task_ids))
-
-    def learnable(self, episodes: Sequence[Episode]) -> list[Episode]:
-        """Those of ``episodes`` that do not play a validation task.
-
-        Raises:
-            NlacBenchError: there are none.
-        """
-        apart = {spec.task_id for spec in self.validation}
-        kept = [episode for episode in episodes if episode.task_id not in apart]
-        if not kept:
-            raise NlacBenchError(
-                f"all {len(episodes)} episodes play one of the {len(apart)} validation tasks; set "
-                "train.val_tasks to fewer, or take a run of more tasks"
-            )
-        return kept
