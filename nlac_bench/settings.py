@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 from nlac_bench.errors import ConfigError
 
 _BOUNDS = (("ge", "at least"), ("gt", "above"), ("le", "at most"), ("lt", "below"))
-_NAMES: Mapping[Any, str] = {str: "text", dict: "a table", list: "a list"}
+_NAMES: Mapping[Any, str] = {str: "text", dict: "a table"}
 
 
 class Settings(BaseModel):
@@ -85,16 +85,40 @@ def parsed(value: Any, annotation: Any) -> Any:
 def explain(model: type[BaseModel], values: Mapping[str, Any], error: ValidationError) -> str:
     """The first fault of ``error`` in one line: the setting, what it must be, and the value that it has."""
     fault = error.errors()[0]
-    path = [str(part) for part in fault["loc"]]
-    if not path:
-        return str(fault["msg"]).removeprefix("Value error, ")
-    name, *rest = path
-    if fault["type"] == "extra_forbidden" and not rest:
-        return f"unknown setting {name!r}; there are {', '.join(model.model_fields)}"
-    if fault["type"] == "missing" and not rest:
-        return f"{name} is not set"
-    field = model.model_fields[name]
-    return f"{name} must be {_wanted(field, fault['type'])}, got {values[name]!r}"
+    if fault["type"] == "value_error":
+        return str(fault["ctx"]["error"])
+    owner: Any = model
+    names: list[str] = []
+    field: FieldInfo | None = None
+    found: Any = values
+    for part in fault["loc"]:  # through nested tables; an item of a list is reported as the list
+        fields = getattr(owner, "model_fields", None)
+        if fields is not None and fault["type"] == "extra_forbidden" and part not in fields:
+            return "".join(f"{name}: " for name in names) + explain_unknown(str(part), owner)
+        if fields is not None and fault["type"] == "missing" and part not in found:
+            return ".".join([*names, str(part)]) + " is not set"
+        if fields is not None:
+            field = fields[str(part)]
+            (owner, *_) = kinds(field.annotation)
+        elif typing.get_origin(owner) is dict:
+            owner = typing.get_args(owner)[1]
+        else:
+            break
+        names.append(str(part))
+        found = found[part] if isinstance(found, Mapping) else getattr(found, str(part))
+    if field is None:
+        return str(fault["msg"])
+    if fault["type"].startswith(("greater_than", "less_than")):
+        wanted = bounds(field)
+    else:
+        nested = len(names) > 1 and typing.get_origin(kinds(field.annotation)[0]) is dict
+        wanted = " or ".join(map(_name, [owner] if nested else kinds(field.annotation)))
+    return f"{'.'.join(names)} must be {wanted}, got {found!r}"
+
+
+def explain_unknown(name: str, model: type[BaseModel]) -> str:
+    """That ``model`` has no setting ``name``, and which settings it has."""
+    return f"unknown setting {name!r}; there are {', '.join(model.model_fields)}"
 
 
 def bounds(field: FieldInfo) -> str:
@@ -103,13 +127,10 @@ def bounds(field: FieldInfo) -> str:
     return " and ".join(f"{word} {limit:g}" for limit, word in found if limit is not None)
 
 
-def _wanted(field: FieldInfo, fault: str) -> str:
-    if fault.startswith(("greater_than", "less_than")):
-        return bounds(field)
-    return " or ".join(map(_name, kinds(field.annotation)))
-
-
 def _name(kind: Any) -> str:
-    if typing.get_origin(kind) is Literal:
+    origin = typing.get_origin(kind)
+    if origin is Literal:
         return "one of " + ", ".join(map(str, typing.get_args(kind)))
-    return _NAMES.get(kind, getattr(kind, "__name__", str(kind)))
+    if origin is list:
+        return "a list of " + ("texts" if typing.get_args(kind)[0] is str else "numbers")
+    return _NAMES.get(origin or kind, getattr(kind, "__name__", str(kind)))

@@ -51,7 +51,8 @@ def test_import_registers_ids_and_loads_nothing_heavy() -> None:
 import sys, nlac_bench, gymnasium
 ids = sorted(k for k in gymnasium.registry if k.startswith("nlac_bench/"))
 heavy = sorted({m.split(".")[0] for m in sys.modules} & {
-    "torch", "transformers", "sympy", "litellm", "openai", "math_verify", "typer", "rich", "vllm", "asyncio", "pydantic"})
+    "torch", "transformers", "sympy", "litellm", "openai", "math_verify", "typer", "rich", "vllm", "asyncio",
+    "pydantic"})
 print(ids, heavy)
 """
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -22,7 +22,7 @@ class PpoConfig(TrainConfig):
 
     ε and c1 are those of Schulman et al. 2017 (table 1: ε = 0.2; table 5: c1 = 1, which they use where policy
     and value share weights, as here). Their λ = 0.95 and γ = 0.99 are for dense rewards: over an answer of
-    140 tokens that earns its reward at the end, 0.95 leaves the first token a thousandth of it, so both are 1,
+    140 tokens that earns its reward at the end, 0.95 leaves the first token a thousandth of it. Both are 1,
     as language-model trainers have them (Ouyang et al. 2022: γ; Yuan et al. 2025, arXiv 2503.01491: λ). The
     clipped value is that of PPO's reference code.
     """

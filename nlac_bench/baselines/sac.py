@@ -52,13 +52,11 @@ class SAC(NLAC):
     def step(self, part: Mapping[int, Lesson], indices: Sequence[int]) -> Metrics | None:
         """Fit Q to its targets and distil the best candidates; sets the replay's priorities."""
         targets = self.targets(part)
-        critic = [s for i in targets if (s := self.encoder.played(part[i], 2 * i)) is not None]
+        critic = [s for i in targets if (s := self.encoder.played(part[i], i)) is not None]
         policy = self.best_candidates(part)
-        errors = torch.zeros(2 * len(indices))
+        errors = torch.zeros(len(indices))
         metrics = self.descend(critic, policy, self.q_loss(critic, policy, targets, errors))
-        self.replay.update(
-            [indices[s.group_id // 2] for s in critic], [float(errors[s.group_id]) for s in critic]
-        )
+        self.replay.update([indices[s.group_id] for s in critic], [float(errors[s.group_id]) for s in critic])
         return metrics
 
     def targets(self, part: Mapping[int, Lesson]) -> dict[int, float]:
@@ -109,7 +107,7 @@ class SAC(NLAC):
         chosen = []
         for i, (_, number) in best.items():
             part[i].proposed = offered[number][1]
-            chosen.append(replace(offered[number][2], group_id=2 * i + 1))
+            chosen.append(replace(offered[number][2], group_id=i))
         return chosen
 
     def q_values(self, sequences: Sequence[TokenSequence]) -> tuple[dict[int, float], dict[int, float]]:
@@ -133,10 +131,10 @@ class SAC(NLAC):
         c = self.config
         policy_tokens, actions = self.tokens(policy), self.learner.total(torch.tensor(float(len(critic))))
         y_G = torch.zeros(len(errors))
-        y_G[[2 * i for i in targets]] = torch.tensor(list(targets.values()))
+        y_G[list(targets)] = torch.tensor(list(targets.values()))
 
         def compute(outputs: Outputs, batch: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
-            own_BT = last_tokens(batch) & (batch.group_id % 2 == 0)
+            own_BT = last_tokens(batch) & (batch.mask_of("critic") != 0)
             y_BT = y_G.to(batch.ids.device)[batch.group_id]
             each_BT = losses.twin_q_loss(outputs.q_BT("q1"), outputs.q_BT("q2"), y_BT) * own_BT
             errors.index_add_(0, batch.group_id.flatten().cpu(), each_BT.detach().flatten().cpu())

@@ -8,6 +8,7 @@ import typer
 
 from nlac_bench.cli import compare, critiques, data, doctor, envs, floors, grade, run, sweep, theory, tiny
 from nlac_bench.cli.exit_codes import ExitCodes
+from nlac_bench.cli.options import RunCommand
 
 app = typer.Typer(
     name="nlac-bench",
@@ -46,10 +47,12 @@ app = typer.Typer(
 app.add_typer(envs.app, name="envs")
 app.add_typer(data.app, name="data")
 app.add_typer(tiny.app, name="tiny")
-app.command("run")(run.run)
-app.command("eval", help="The same as run without training: measure an agent, or a trained checkpoint.")(
-    run.run
-)
+app.command("run", cls=RunCommand)(run.run)
+app.command(
+    "eval",
+    cls=RunCommand,
+    help="The same as run without training: measure an agent, or a trained checkpoint.",
+)(run.run)
 app.command("resume")(run.resume)
 app.command("score")(compare.score)
 app.command("compare")(compare.compare)

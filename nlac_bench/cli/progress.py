@@ -7,7 +7,6 @@ from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from nlac_bench.baselines.registry import find
 from nlac_bench.cli.heartbeat import Heartbeat, Speed
 from nlac_bench.cli.output import errors
 from nlac_bench.eval.runs.configuration import RunConfig
@@ -115,7 +114,8 @@ class TrainProgress:
     """
 
     def __init__(self, config: RunConfig, tokens: Callable[[], int] = lambda: 0) -> None:
-        self._budget = Budget.parse(find(config.agent).config(config.train or {}).budget)
+        assert config.train is not None
+        self._budget = Budget.parse(config.train.budget)
         self._tokens = tokens
         self._playing: RunProgress | None = None
         self._heartbeat: Heartbeat | None = None

@@ -224,7 +224,7 @@ def test_an_iteration_learns_and_says_why(parts: tuple[NLAC, NlacAgent]) -> None
     assert any((a != b).any() for a, b in zip(before, nlac.learner.parameters, strict=True))
     noted = [t for t in nlac.replay.items if t.notes]
     assert noted and any("target" in t.notes for t in noted) and any("critique" in t.notes for t in noted)
-    roles = {name for name in nlac.engine.usage if ":" not in name}  # type: ignore[attr-defined]
+    roles = {role for purpose, role in nlac.engine.usage if purpose == "learning"}  # type: ignore[attr-defined]
     assert {"policy", "successor", "evaluator"} <= roles
     probed = asyncio.run(nlac.probe(played, deep=False))
     assert probed["probes"] == 4 and probed["kl_to_start"] >= 0
@@ -247,7 +247,7 @@ def test_sampled_words_are_trained_on_as_they_were_sampled(parts: tuple[NLAC, Nl
         transition(state=state, action=action.text), 0.5, speaker, target="next: bye; end: success"
     )
     lesson.proposed = action
-    policy, critic = nlac.encoder.policy(lesson, group=1), nlac.encoder.critic(lesson, group=0)
+    policy, critic = nlac.encoder.policy(lesson, group=0), nlac.encoder.critic(lesson, group=0)
     assert policy is not None and critic is not None and action.sample.ids is not None
     assert [*(action.sample.prompt_ids or ()), *action.sample.ids] == list(policy.ids)
     assert sum(policy.loss_mask) == len(action.sample.ids) and critic.weight == 0.5 and policy.weight == 1.0
@@ -262,7 +262,7 @@ def test_long_prompts_and_unreadable_texts_are_left_out_and_counted(parts: tuple
         transition("a long message " * 20), 1.0, nlac.speaker("x"), target="next: x; end: failure"
     )
     assert encoder.critic(lesson, 0) is None and encoder.too_long == 1
-    assert encoder.policy(lesson, 1) is None, "no action, no lesson"
+    assert encoder.policy(lesson, 0) is None, "no action, no lesson"
     lesson.critique, lesson.proposed = None, replayed_action(lesson.transition)
     asyncio.run(nlac.refine(lesson))
     assert lesson.rounds == 0

@@ -264,7 +264,7 @@ def test_sac_distils_the_candidate_of_the_highest_smaller_q(monkeypatch: pytest.
     lesson = sac_lesson(sac, True, 1.0, None)
     lesson.candidates = [Action(f"red-{i}", Sample(f"red-{i}", "stop", ids=[9 + i, 1])) for i in range(2)]
     (chosen,) = sac.best_candidates({3: lesson})
-    assert chosen.group_id == 7 and list(chosen.ids[-2:]) == [10, 1]
+    assert (chosen.group_id, chosen.loss) == (3, "policy") and list(chosen.ids[-2:]) == [10, 1]
     assert lesson.proposed is not None and lesson.proposed.text == "red-1"
 
 
@@ -272,12 +272,12 @@ def test_sac_weighs_what_was_played_and_keeps_its_tokens() -> None:
     """Two actions with y = 1 and 0, weights 0.25 and 1, Q = 0: (0.25 · 2 · 1/2 + 0) / 2 = 0.125."""
     sac: SAC = make("sac")
     lessons = {i: replace(sac_lesson(sac, True, 1.0 - i, None), weight=(0.25, 1.0)[i]) for i in range(2)}
-    played = [sac.encoder.played(lesson, 2 * i) for i, lesson in lessons.items()]
+    played = [sac.encoder.played(lesson, i) for i, lesson in lessons.items()]
     assert [(list(s.ids), s.weight) for s in played if s] == [([5, 6, 7, 8, 8], 0.25), ([5, 6, 7, 8, 8], 1.0)]
     for name, parameter in sac.learner.model.heads.named_parameters():
         if name.startswith("q"):
             parameter.data.zero_()
-    loss = sac.q_loss([s for s in played if s], [], sac.targets(lessons), torch.zeros(4))
+    loss = sac.q_loss([s for s in played if s], [], sac.targets(lessons), torch.zeros(2))
     found = sac.learner.forward_backward(pack([s for s in played if s], 64), loss)
     assert found["q_loss"] == pytest.approx(0.125)
 

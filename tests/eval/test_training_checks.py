@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.eval.measure.runner import outline, prepare
+from nlac_bench.eval.measure.prepare import outline, prepare
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.runs.writer import RunWriter
 from nlac_bench.eval.training.checks import check_training

@@ -67,12 +67,12 @@ class NLAC(LanguagePolicyIteration):
 
     def step(self, part: Mapping[int, Lesson], indices: Sequence[int]) -> Metrics | None:
         """Learn from ``part`` of the lessons, by their numbers; None where nothing in it can be learned."""
-        critic = [s for i, x in part.items() if (s := self.encoder.critic(x, group=2 * i)) is not None]
-        policy = [s for i, x in part.items() if (s := self.encoder.policy(x, group=2 * i + 1)) is not None]
-        nll = torch.zeros(2 * len(indices))
+        critic = [s for i, x in part.items() if (s := self.encoder.critic(x, group=i)) is not None]
+        policy = [s for i, x in part.items() if (s := self.encoder.policy(x, group=i)) is not None]
+        nll = torch.zeros(len(indices))
         metrics = self.descend(critic, policy, self.loss(critic, policy, nll))
         self.replay.update(
-            [indices[s.group_id // 2] for s in critic],
+            [indices[s.group_id] for s in critic],
             [float(nll[s.group_id]) / sum(s.loss_mask) for s in critic],
         )
         return metrics
@@ -90,15 +90,18 @@ class NLAC(LanguagePolicyIteration):
         return metrics
 
     def loss(self, critic: Sequence[TokenSequence], policy: Sequence[TokenSequence], nll: Tensor) -> LossFn:
-        """L1 + λ L2, each a mean over its own tokens; fills ``nll`` with each sequence's summed loss."""
+        """L1 + λ L2, each a mean over its own tokens.
+
+        Args:
+            nll: ``[N]``, zeros; the summed L1 of lesson i's sequence is added to its entry i.
+        """
         c = self.config
         critic_tokens, policy_tokens = self.tokens(critic), self.tokens(policy)
 
         def compute(outputs: Outputs, batch: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
-            nll_BT = -outputs.logprobs_BT * batch.loss_mask
-            critic_BT = batch.loss_mask * (1 - batch.group_id % 2)
+            nll_BT = -outputs.logprobs_BT * batch.mask_of("critic")
             nll.index_add_(0, batch.group_id.flatten().cpu(), nll_BT.detach().flatten().float().cpu())
-            l1 = (nll_BT * critic_BT * batch.weights).sum() / critic_tokens
+            l1 = (nll_BT * batch.weights).sum() / critic_tokens
             distilled, metrics = self.distillation(outputs, batch, policy_tokens)
             return c.critic_coef * l1 + distilled, {"l1": l1, **metrics}
 
@@ -111,8 +114,9 @@ class NLAC(LanguagePolicyIteration):
     def distillation(
         self, outputs: Outputs, batch: TokenBatch, tokens: float
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """λ L2 and, where it is wanted, the KL penalty: means over the ``tokens`` of odd groups."""
-        policy_BT = batch.loss_mask * (batch.group_id % 2)
+        """λ L2 and, where it is wanted, the KL penalty: means over ``tokens``, the number of the
+        policy's tokens."""
+        policy_BT = batch.mask_of("policy")
         metrics = {"l2": -(outputs.logprobs_BT * policy_BT).sum() / tokens}
         total = self.config.policy_coef * metrics["l2"]
         if self.config.kl_coef:

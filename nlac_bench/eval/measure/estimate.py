@@ -1,12 +1,12 @@
 """What a run will take, before it is begun: `--dry-run`."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import EnvInfraError
-from nlac_bench.eval.measure.runner import FLOORS, outline
+from nlac_bench.eval.measure.prepare import FLOORS, outline
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.training import estimate as estimate_training
 from nlac_bench.eval.training.estimate import TrainingEstimate
@@ -84,8 +84,7 @@ def of(config: RunConfig) -> Estimate:
     if isinstance(env, TextEnv) and env.remote:
         name, arguments = envs.parse(config.env)
         kept = {key: value for key, value in arguments.items() if key not in ("user", "oracle")}
-        alone = replace(
-            config,
+        alone = config.changed(
             env=envs.join(name, kept),
             agent="oracle",
             train=None,

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nlac_bench.envs.text_env import TextEnv
-from nlac_bench.eval.measure.runner import outline
+from nlac_bench.eval.measure.prepare import outline
 from nlac_bench.eval.runs.configuration import ConfigError, RunConfig
 from nlac_bench.eval.sweep.file import check_sweep
 from nlac_bench.eval.sweep.plan import FLOORS, Cell, Sweep, base_folder, chosen_rates, done, floor_folder

@@ -26,8 +26,8 @@ def check_training(
     Raises:
         NlacBenchError: naming the setting and what to set instead.
     """
-    method = methods.find(config.agent)
-    settings = method.config(config.train or {})
+    method, settings = methods.find(config.agent), config.train
+    assert settings is not None
     _check_engine(config)
     missing = [name for name in TRAINING_PACKAGES if importlib.util.find_spec(name) is None]
     if settings.lora_rank and importlib.util.find_spec("peft") is None:

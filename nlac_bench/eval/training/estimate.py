@@ -7,7 +7,7 @@ from typing import Any
 
 from nlac_bench.baselines import registry as methods
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.eval.measure.runner import local_model
+from nlac_bench.eval.measure.engines import local_model
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.train.config import Budget
 
@@ -70,7 +70,7 @@ class TrainingEstimate:
 
 def of(config: RunConfig, prompt_tokens: float) -> TrainingEstimate:
     """For ``config``, whose prompts have ``prompt_tokens`` tokens in the mean; loads no model."""
-    settings = methods.find(config.agent).config(config.train or {})
+    settings = config.train if config.train is not None else methods.find(config.agent).config({})
     budget, size = Budget.parse(settings.budget), parameters_of(local_model(str(config.model)))
     if budget.unit != "steps":
         return TrainingEstimate(size, None, None, None, None, None)

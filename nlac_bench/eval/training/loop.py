@@ -28,12 +28,12 @@ from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.engines.engine import derive_seed
 from nlac_bench.rollout.limits import Limits
-from nlac_bench.rollout.meter import MeteredEngine
+from nlac_bench.rollout.meter import MeteredEngine, spending_on, spent_from_row, spent_to_row
 from nlac_bench.train import checkpoint
 from nlac_bench.train.config import Budget, TrainConfig
 from nlac_bench.train.learner import Learner
 from nlac_bench.train.outputs import Metrics
-from nlac_bench.types import Episode, Usage
+from nlac_bench.types import Episode
 
 MAX_IDLE = 50
 
@@ -212,9 +212,8 @@ class Training:
         driver = Driver(self.judge_agent, self.make_env, concurrency=self.concurrency, limits=self.limits)
         env = self.make_env().name
         specs = [EpisodeSpec(env, p.task_id, p.trial, p.seed) for p in self.val_plan]
-        self.engine.label = "validation:"
-        episodes, failures = await _results(driver, specs)
-        self.engine.label = ""
+        with spending_on("validation"):
+            episodes, failures = await _results(driver, specs)
         _most_played(episodes, failures)
         success = float(np.mean([bool(e.success) for e in episodes]))
         low, high = wilson_bounds(np.asarray(success), len(episodes), Z95)
@@ -235,9 +234,8 @@ class Training:
             metrics["train_success"] = float(np.mean([bool(e.success) for e in episodes]))
             metrics["train_turns"] = float(np.mean([len(e.turns) for e in episodes]))
         self.on_phase("probing")
-        self.engine.label = "probe:"
-        metrics |= await self.algorithm.probe(episodes, deep)
-        self.engine.label = ""
+        with spending_on("probe"):
+            metrics |= await self.algorithm.probe(episodes, deep)
         return metrics
 
     # --- counting and keeping -------------------------------------------------------------------
@@ -266,7 +264,7 @@ class Training:
             "env_steps": p.env_steps,
             "tokens": p.tokens,
             "seconds": p.seconds,
-            "usage": {role: asdict(usage) for role, usage in sorted(self.engine.usage.items())},
+            "usage": spent_to_row(self.engine.usage),
         }
 
     def save(self) -> None:
@@ -283,7 +281,7 @@ class Training:
         last = self.checkpoints / "last"
         state = checkpoint.load(self.learner, last)
         self.progress = Progress(**state["progress"])
-        self.engine.usage = {role: Usage(**spent) for role, spent in self.progress.usage.items()}
+        self.engine.usage = spent_from_row(self.progress.usage)
         self.algorithm.load(last, state["algorithm"])
 
 

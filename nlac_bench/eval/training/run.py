@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +10,9 @@ from typing import Any
 from nlac_bench.agents.roles.policy_agent import NlacAgent
 from nlac_bench.baselines import registry as methods
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.eval.measure.runner import Prepared, local_model, play
+from nlac_bench.eval.measure.engines import local_model
+from nlac_bench.eval.measure.play import play
+from nlac_bench.eval.measure.prepare import Prepared
 from nlac_bench.eval.runs.configuration import ConfigError
 from nlac_bench.eval.runs.episode_json import dump_line, episode_to_row
 from nlac_bench.eval.runs.folder import RunFolder
@@ -61,7 +62,7 @@ class Trained:
         lines = [
             self.gain.to_text(),
             f"training took {spent['gradient_steps_total']:,} gradient steps, {spent['env_steps']:,} steps "
-            f"of environments, {spent['tokens']:,} generated tokens and {spent['seconds']:,.0f} s of wall time",
+            f"of environments, {spent['tokens']:,} generated tokens and {spent['seconds']:,.0f} s (wall)",
         ]
         if bad := {role: share for role, share in self.unparseable.items() if share > 0}:
             shares = ", ".join(f"{role} {share:.0%}" for role, share in sorted(bad.items()))
@@ -178,7 +179,8 @@ def make_training(
     """Learner, algorithm and the loop around them, as ``prepared.config`` describes them."""
     config = prepared.config
     method = methods.find(config.agent)
-    settings = method.config(config.train or {})
+    settings = config.train
+    assert settings is not None
     engine = _engine(prepared)
     agent = prepared.agent
     assert isinstance(agent, NlacAgent)
@@ -246,7 +248,7 @@ def _base_writer(prepared: Prepared, folder: Path) -> RunWriter:
     subject = {**prepared.subject, "train": None}
     if (path / "manifest.json").exists():
         return RunWriter.resume(path, conditions=prepared.conditions, subject=subject, plan=prepared.plan)
-    config = dataclasses.replace(prepared.config, train=None, offline=None).as_dict()
+    config = prepared.config.changed(train=None, offline=None).as_dict()
     return RunWriter.create(
         path, config=config, conditions=prepared.conditions, subject=subject, plan=prepared.plan
     )
