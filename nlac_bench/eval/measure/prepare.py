@@ -23,6 +23,10 @@ from nlac_bench.types import ChatFn
 FLOORS = frozenset({*agents.FLOORS})
 
 
+class NeedsUserError(ConfigError):
+    """The tasks need a model that plays the user, and none is named."""
+
+
 @dataclass(frozen=True)
 class Outline:
     """What a run would play, checked; the policy's model is not loaded for it."""
@@ -56,7 +60,7 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
     )
     env = make_env().unwrapped
     if getattr(env, "floors_only", False) and config.agent not in FLOORS:
-        raise ConfigError(
+        raise NeedsUserError(
             f"{config.env} with these tasks needs a user that is played by a model: pass --user-model (and "
             "--user-base-url), or --replay FILE; without one only floors and the oracle may play"
         )
