@@ -33,9 +33,9 @@ def measure(folder: str, learns: bool) -> Speed:
     from nlac_bench.train.model import load_causal_lm
 
     engine = HFEngine.from_pretrained(folder, max_rows=_ROWS)
-    tokens_RT = torch.randint(10, 200, (_ROWS, _PROMPT), generator=torch.Generator().manual_seed(0))
+    random = torch.Generator().manual_seed(0)
 
-    def seconds(answer: int) -> float:
+    def seconds(tokens_RT: torch.Tensor, answer: int) -> float:
         async def ask() -> None:
             sampling = Sampling(temperature=1.0, max_tokens=answer)
             rows = [
@@ -48,10 +48,14 @@ def measure(folder: str, learns: bool) -> Speed:
         asyncio.run(ask())
         return time.perf_counter() - began
 
-    seconds(1)  # starts the worker thread
-    reading = seconds(1)
+    def prompts() -> torch.Tensor:
+        return torch.randint(10, 200, (_ROWS, _PROMPT), generator=random)
+
+    seconds(prompts(), 1)  # starts the worker thread
+    tokens_RT = prompts()  # others, as the engine keeps what it has read
+    reading = seconds(tokens_RT, 1)
     before = engine.generated_tokens
-    writing = max(1e-4, seconds(_ANSWER) - reading)
+    writing = max(1e-4, seconds(tokens_RT, _ANSWER))
     sampled = (engine.generated_tokens - before) / writing
     engine.close()
     learned = None
