@@ -1,17 +1,21 @@
 """A new environment in a few lines; then: nlac-bench envs check examples.register_env:CountDown-v0"""
 
+from collections.abc import Sequence
+
 import gymnasium
 
 from nlac_bench.envs import Outcome, TextEnv, vectorized
+
+TASKS = {"test": ("2", "3", "4"), "train": ("5", "6", "7", "8", "9", "10")}
 
 
 class CountDown(TextEnv):
     """Say the number below the one you hear, until you have said 1."""
 
-    name, max_steps = "count_down", 5
+    name, max_steps = "count_down", 12
 
     def __init__(self, split: str = "test", render_mode: str | None = None) -> None:
-        super().__init__(task_ids=("2", "3", "4"), split=split, render_mode=render_mode)
+        super().__init__(task_ids=TASKS[split], split=split, render_mode=render_mode)
 
     async def _begin(self, task_id: str) -> str:
         self._state = [int(task_id)]  # all that changes in an episode: anything with a copy()
@@ -22,8 +26,17 @@ class CountDown(TextEnv):
         won = self._state[0] == 1
         return Outcome(str(self._state[0]), float(won), end_reason="success" if won else None, success=won)
 
+    def policy(self) -> str:
+        return (
+            "We count down together. Answer each number with the number below it, in digits and without "
+            "other words. A wrong answer repeats the number. You win when you say 1; you have 12 answers."
+        )
+
     def oracle_action(self) -> str:
         return str(self._state[0] - 1)
+
+    def constant_actions(self) -> Sequence[str]:
+        return ("1", "2")
 
 
 CountDownVector = vectorized(CountDown)

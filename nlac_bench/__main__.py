@@ -1,5 +1,27 @@
 """``python -m nlac_bench`` is the command ``nlac-bench``."""
 
-from nlac_bench.cli import main
+import signal
+import sys
 
-main()
+
+def main() -> None:
+    """Entry point. Signals give exit codes 130 and 143 from here on, while modules are imported too."""
+    signal.signal(signal.SIGTERM, _exit)
+    try:
+        from nlac_bench.cli import main as run_command  # takes a second
+
+        run_command()
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
+    finally:  # the exit code is decided; a signal while the interpreter shuts down must not change it
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_IGN)
+
+
+def _exit(number: int, frame: object) -> None:
+    """Raise, so that files and engines are closed as after Ctrl-C."""
+    sys.exit(128 + number)
+
+
+if __name__ == "__main__":
+    main()

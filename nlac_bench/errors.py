@@ -21,3 +21,7 @@ class UnknownIdError(NlacBenchError, KeyError):
     """No environment, task, agent or data set has that name."""
 
     __str__ = Exception.__str__  # KeyError would print the repr of the message
+
+
+class ConfigError(NlacBenchError):
+    """A setting has an unknown name or an impossible value."""

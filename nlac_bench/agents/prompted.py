@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from nlac_bench.agents import prompts
+from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.agent import Actor
 from nlac_bench.rollout.engines.engine import Engine, Sample, SampleRequest, Sampling, Slot, derive_seed
@@ -28,6 +28,7 @@ class PromptedAgent:
     engine: Engine
     sampling: Sampling = field(default_factory=Sampling)
     slot: Slot = "policy"
+    prompts: PromptFiles = PACKAGED
 
     def begin(self, env: TextEnv, seed: int) -> Actor:
         """An actor with a conversation of its own."""
@@ -36,7 +37,7 @@ class PromptedAgent:
     def prompt_hashes(self) -> dict[str, str]:
         """sha256 of each prompt file that this agent may use."""
         files = (f"{self.name}_tools", f"{self.name}_plain", "tool_result")
-        return {name: prompts.sha256(name) for name in files}
+        return {name: self.prompts.sha256(name) for name in files}
 
 
 class Conversation:
@@ -82,7 +83,7 @@ def as_turn(sample: Sample, text: str) -> Turn:
 
 class _TextActor:
     def __init__(self, agent: PromptedAgent, conversation: Conversation) -> None:
-        self._style = agent.name
+        self._style, self._prompts = agent.name, agent.prompts
         self._chat = conversation
         self._has_tools = False
 
@@ -91,7 +92,7 @@ class _TextActor:
         if not messages:
             messages.append({"role": "system", "content": self._system(info)})
         elif info.get("action_kind") in ("tool", "invalid"):
-            observation = prompts.fill("tool_result", observation=observation)
+            observation = self._prompts.fill("tool_result", observation=observation)
         messages.append({"role": "user", "content": observation})
         sample = await self._chat.ask()
         messages.append({"role": "assistant", "content": sample.text})
@@ -101,9 +102,9 @@ class _TextActor:
         policy, tools = str(info.get("policy", "")), info.get("tools", ())
         self._has_tools = bool(tools)
         if not tools:
-            return prompts.fill(f"{self._style}_plain", policy=policy)
+            return self._prompts.fill(f"{self._style}_plain", policy=policy)
         listed = "\n".join(json.dumps(tool.get("function", tool), ensure_ascii=False) for tool in tools)
-        return prompts.fill(f"{self._style}_tools", policy=policy, tools=listed)
+        return self._prompts.fill(f"{self._style}_tools", policy=policy, tools=listed)
 
 
 def spoken(text: str) -> str:

@@ -1,39 +1,118 @@
-"""Prompts are text files beside this module; their hashes go into every run's manifest."""
+"""Prompts are text files; a folder of files with the same names replaces some of the packaged ones."""
 
 import functools
 import hashlib
+import re
+from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
+
+from nlac_bench.errors import NlacBenchError
+
+_PART = re.compile(r"\{([a-z_]+)\}")  # braces of JSON examples are followed by a quote
 
 
-@functools.cache
-def load(name: str) -> str:
-    """The prompt ``prompts/{name}.txt`` without the newline at its end."""
-    return _read(name).decode("utf-8").rstrip("\n")
+@dataclass(frozen=True)
+class PromptFiles:
+    """The prompts that agents and roles are given, by name.
 
+    Args:
+        folders: each prompt is read from the first folder with a file ``{name}.txt``; one that no folder has
+            is the packaged one in ``nlac_bench/agents/prompts``.
 
-@functools.cache
-def sha256(name: str) -> str:
-    """The hash of that file's bytes."""
-    return hashlib.sha256(_read(name)).hexdigest()
-
-
-def fill(name: str, **parts: str) -> str:
-    """The prompt with each ``{part}`` replaced once; other braces (JSON examples) stay as they are.
-
-    What is filled in is not searched for further parts: a policy may hold any text.
+    Raises:
+        NlacBenchError: a folder does not exist or has no prompt, a file has the name of no prompt, is not
+            UTF-8, or does not have each ``{part}`` of the packaged prompt exactly once.
     """
-    pieces = [load(name)]
-    for part, text in parts.items():
-        marker = "{" + part + "}"
-        for i, piece in enumerate(pieces):
-            before, found, after = piece.partition(marker)
-            if found and i % 2 == 0:  # odd pieces are filled in already
-                pieces[i : i + 1] = [before, text, after]
-                break
-        else:
-            raise ValueError(f"prompt {name!r} has no part {marker}")
-    return "".join(pieces).strip()
+
+    folders: tuple[Path, ...] = ()
+
+    def __post_init__(self) -> None:
+        for folder in self.folders:
+            _check(folder)
+
+    def load(self, name: str) -> str:
+        """The prompt ``name`` without the newline at its end."""
+        return _read(self._folder(name), name).decode("utf-8").rstrip("\n")
+
+    def sha256(self, name: str) -> str:
+        """The hash of the bytes of the prompt's file, for a run's manifest."""
+        return hashlib.sha256(_read(self._folder(name), name)).hexdigest()
+
+    def fill(self, name: str, **parts: str) -> str:
+        """The prompt with each ``{part}`` replaced once; other braces (JSON examples) stay as they are.
+
+        The text that is filled in is not searched for further parts: a policy may contain braces.
+
+        Raises:
+            ValueError: the prompt has no such part.
+        """
+        pieces = [self.load(name)]
+        for part, text in parts.items():
+            marker = "{" + part + "}"
+            for i, piece in enumerate(pieces):
+                before, found, after = piece.partition(marker)
+                if found and i % 2 == 0:  # odd pieces are filled in already
+                    pieces[i : i + 1] = [before, text, after]
+                    break
+            else:
+                raise ValueError(f"prompt {name!r} has no part {marker}")
+        return "".join(pieces).strip()
+
+    def _folder(self, name: str) -> Path | None:
+        return next((f for f in self.folders if (f / f"{name}.txt").is_file()), None)
 
 
-def _read(name: str) -> bytes:
+PACKAGED = PromptFiles()
+
+
+def prompt_files(given: str | Path | None, environment: Path | None) -> PromptFiles:
+    """The run's prompts: those in ``given``, then those of the environment, then the packaged ones.
+
+    Args:
+        given: the folder that the user named, if any.
+        environment: ``TextEnv.prompts`` of the environment that is played.
+
+    Raises:
+        NlacBenchError: as ``PromptFiles``.
+    """
+    return PromptFiles(tuple(Path(folder) for folder in (given, environment) if folder is not None))
+
+
+@functools.cache
+def _read(folder: Path | None, name: str) -> bytes:
+    if folder is not None:
+        return (folder / f"{name}.txt").read_bytes()
     return resources.files("nlac_bench.agents").joinpath("prompts", f"{name}.txt").read_bytes()
+
+
+@functools.cache
+def _names() -> tuple[str, ...]:
+    folder = resources.files("nlac_bench.agents").joinpath("prompts")
+    return tuple(sorted(file.name.removesuffix(".txt") for file in folder.iterdir()))
+
+
+def _parts(text: str) -> list[str]:
+    return sorted(_PART.findall(text))
+
+
+def _check(folder: Path) -> None:
+    files = sorted(folder.glob("*.txt"))
+    if not files:
+        raise NlacBenchError(f"prompts: {folder} is not a folder with files such as {_names()[0]}.txt")
+    for file in files:
+        if file.stem not in _names():
+            raise NlacBenchError(
+                f"prompts: {file} has the name of no prompt; the prompts are {', '.join(_names())}"
+            )
+        try:
+            found = _parts(file.read_text("utf-8"))
+        except UnicodeDecodeError as error:
+            raise NlacBenchError(f"prompts: {file} is not UTF-8 text: {error}") from error
+        wanted = _parts(PACKAGED.load(file.stem))
+        if found != wanted:
+            each = ", ".join(f"{{{part}}}" for part in wanted)
+            raise NlacBenchError(
+                f"prompts: {file} must have each of {each} exactly once, and no other part in braces; "
+                f"it has {', '.join(f'{{{part}}}' for part in found) or 'none'}"
+            )

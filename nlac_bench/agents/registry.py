@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
+from nlac_bench.agents import methods
 from nlac_bench.agents.floors import floor_agent
+from nlac_bench.agents.names import FLOORS, PROMPTED
 from nlac_bench.agents.prompted import PromptedAgent
+from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.agents.tool_calling import ToolCallingAgent
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import NlacBenchError, UnknownIdError
@@ -15,10 +18,6 @@ from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.engines.engine import Engine, Sampling
 
 PLUGIN_GROUP = "nlac_bench.agents"
-FLOORS = ("silent", "random", "constant", "transfer", "oracle")
-PROMPTED = ("react", "act", "tool_calling")
-TRAINED = ("nlac", "rft", "ppo", "grpo", "sac", "nlrl", "self_distillation", "nlql")
-"""Agents that ``run`` trains; ``eval`` plays them as they are. All play the same policy role."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +28,8 @@ class AgentContext:
     sampling: Sampling = field(default_factory=Sampling)
     make_train_env: Callable[[], TextEnv] | None = None
     """Makes the environment's training split; the floor ``constant`` is searched for on it."""
+    prompts: PromptFiles = PACKAGED
+    """The wording of prompts, in which the environment and the user have a say."""
 
     def required_engine(self, name: str) -> Engine:
         """The engine.
@@ -55,21 +56,22 @@ def make(name: str, context: AgentContext) -> Agent:
         return _floor(name, context)
     if name in ("react", "act"):
         style = cast(Literal["react", "act"], name)
-        return PromptedAgent(style, context.required_engine(name), context.sampling)
+        return PromptedAgent(style, context.required_engine(name), context.sampling, prompts=context.prompts)
     if name == "tool_calling":
-        return ToolCallingAgent(context.required_engine(name), context.sampling)
-    if name in TRAINED:
-        from nlac_bench.agents.roles.policy_agent import NlacAgent
+        return ToolCallingAgent(context.required_engine(name), context.sampling, prompts=context.prompts)
+    if name in methods.names():
+        methods.find(name)  # a plug-in that cannot be used says why
+        from nlac_bench.agents.roles.policy_agent import PolicyAgent
         from nlac_bench.agents.roles.styles import prompts_for
 
         engine = context.required_engine(name)
-        prompts = prompts_for(getattr(engine, "tokenizer", None))
-        return NlacAgent(engine, prompts, context.sampling, name=name)
+        prompts = prompts_for(getattr(engine, "tokenizer", None), context.prompts)
+        return PolicyAgent(engine, prompts, context.sampling, name=name)
     for plugin, factory in iter_plugins(only=name):
         if plugin == name:
             return factory(context)
     plugged = {point.name for point in importlib.metadata.entry_points(group=PLUGIN_GROUP)}
-    known = ", ".join([*FLOORS, *PROMPTED, *TRAINED, *sorted(plugged)])
+    known = ", ".join([*FLOORS, *PROMPTED, *methods.names(), *sorted(plugged)])
     raise UnknownIdError(f"no agent is called {name!r}; there are {known}")
 
 

@@ -4,8 +4,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from nlac_bench.agents import prompts
 from nlac_bench.agents.prompted import Conversation, as_turn
+from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.agent import Actor
 from nlac_bench.rollout.engines.engine import Engine, Sampling, Slot
@@ -24,19 +24,20 @@ class ToolCallingAgent:
     sampling: Sampling = field(default_factory=Sampling)
     slot: Slot = "policy"
     name: str = "tool_calling"
+    prompts: PromptFiles = PACKAGED
 
     def begin(self, env: TextEnv, seed: int) -> Actor:
         """An actor with a conversation of its own."""
-        return _ToolActor(Conversation(self.engine, self.sampling, self.slot, seed))
+        return _ToolActor(Conversation(self.engine, self.sampling, self.slot, seed), self.prompts)
 
     def prompt_hashes(self) -> dict[str, str]:
         """sha256 of the prompt file."""
-        return {"tool_calling": prompts.sha256("tool_calling")}
+        return {"tool_calling": self.prompts.sha256("tool_calling")}
 
 
 class _ToolActor:
-    def __init__(self, conversation: Conversation) -> None:
-        self._chat = conversation
+    def __init__(self, conversation: Conversation, prompts: PromptFiles) -> None:
+        self._chat, self._prompts = conversation, prompts
         self._tools: tuple[dict[str, Any], ...] = ()
         self._open_call: str | None = None
 
@@ -44,7 +45,7 @@ class _ToolActor:
         messages = self._chat.messages
         if not messages:
             self._tools = tuple(info.get("tools", ()))
-            system = prompts.fill("tool_calling", policy=str(info.get("policy", "")))
+            system = self._prompts.fill("tool_calling", policy=str(info.get("policy", "")))
             messages.append({"role": "system", "content": system})
         if self._open_call is None:
             messages.append({"role": "user", "content": observation})

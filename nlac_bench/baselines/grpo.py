@@ -2,47 +2,17 @@
 with an advantage that compares the episodes of one task with each other."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from nlac_bench.baselines.on_policy import OnPolicy, refuse_tempering, rewards_of
-from nlac_bench.errors import NlacBenchError
+from nlac_bench.baselines.config import GrpoConfig
+from nlac_bench.baselines.on_policy import OnPolicy, rewards_of
 from nlac_bench.train import losses
 from nlac_bench.train.batch import TokenBatch, TokenSequence
-from nlac_bench.train.config import TrainConfig
 from nlac_bench.train.outputs import LossFn, Metrics, Outputs
 from nlac_bench.types import Episode
-
-
-@dataclass(frozen=True, kw_only=True)
-class GrpoConfig(TrainConfig):
-    """Defaults of the paper (section 4.2), but for the group: 64 there, 8 in most public trainers.
-
-    Args:
-        rollouts_per_task: episodes of a group. A group is never split: its tasks are the batch over it.
-        clip_ratio: ε.
-        num_epochs: passes over an iteration's turns (the paper: one).
-        scale_by_std: divide by the group's standard deviation (Liu et al. 2025 do not).
-    """
-
-    rollouts_per_task: int = 8
-    clip_ratio: float = 0.2
-    kl_coef: float = 0.04
-    num_epochs: int = 1
-    scale_by_std: bool = True
-
-    def __post_init__(self) -> None:
-        TrainConfig.__post_init__(self)
-        if self.rollouts_per_task < 2:
-            raise NlacBenchError(
-                f"train.rollouts_per_task must be at least 2 for grpo, got {self.rollouts_per_task}: "
-                "a group of one compares nothing"
-            )
-        self.check(("clip_ratio",), above=0)
-        self.check(("num_epochs",), least=1)
-        refuse_tempering(self)
 
 
 class GRPO(OnPolicy[GrpoConfig]):

@@ -1,32 +1,11 @@
 """NLQL, an ablation of NLAC: the best of N candidates by the language critic, instead of a refinement."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from nlac_bench.agents.nlac.algorithm import NLAC
-from nlac_bench.agents.nlac.config import NlacConfig, refuse_shuffling
 from nlac_bench.agents.nlac.lesson import Lesson
-from nlac_bench.errors import NlacBenchError
-
-
-@dataclass(frozen=True, kw_only=True)
-class NlqlConfig(NlacConfig):
-    """NLAC's settings; ``num_refinement_steps`` has no meaning here.
-
-    Args:
-        num_candidates: actions of the policy that the critic compares (N).
-    """
-
-    num_candidates: int = 4
-
-    def __post_init__(self) -> None:
-        NlacConfig.__post_init__(self)
-        refuse_shuffling(self)
-        self.check(("num_candidates",), least=1)
-        if self.refine_source == "replayed":
-            raise NlacBenchError(
-                "train.refine_source = replayed: all candidates would be the played action; leave it at fresh"
-            )
+from nlac_bench.baselines.config import NlqlConfig
 
 
 class NLQL(NLAC):

@@ -2,18 +2,17 @@
 futures."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlac_bench.agents.nlac.algorithm import NLAC, PROBE_TURNS
-from nlac_bench.agents.nlac.config import NlacConfig, refuse_shuffling
+from nlac_bench.agents.nlac.algorithm import NLAC
 from nlac_bench.agents.nlac.lesson import Lesson
-from nlac_bench.agents.roles.playout import play_on, replayed
 from nlac_bench.agents.roles.role_prompts import ComparingPrompts
 from nlac_bench.agents.roles.speaker import Speaker, decoded, whole
 from nlac_bench.agents.roles.transition import State
+from nlac_bench.baselines.config import NlrlConfig
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.engine import derive_seed
 from nlac_bench.train.outputs import Metrics
@@ -21,30 +20,6 @@ from nlac_bench.types import Episode
 
 MEMORY = 3
 """Iterations that the value role is trained on (the paper's buffer)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class NlrlConfig(NlacConfig):
-    """NLAC's settings, of which those of backup, evaluator and refiner have no meaning here.
-
-    The paper's figures (512 games an iteration, ≤ 5 trajectories a sum, 10 candidates at temperature 0.7, two
-    epochs, an aggregator of 70 billion parameters beside learners of 8) are scaled down; one model has all
-    roles.
-
-    Args:
-        num_futures: on-policy continuations of each (s, a) that are summed up as its value (K).
-        num_candidates: actions that are valued and chosen from (N).
-        transitions_per_iteration: (s, a) that are valued; every continuation costs environment steps.
-    """
-
-    num_futures: int = 4
-    num_candidates: int = 4
-    transitions_per_iteration: int = 32
-
-    def __post_init__(self) -> None:
-        NlacConfig.__post_init__(self)
-        refuse_shuffling(self)
-        self.check(("num_futures", "num_candidates", "transitions_per_iteration"), least=1)
 
 
 class NlrlSpeaker(Speaker):
@@ -96,14 +71,14 @@ class NLRL(NLAC):
         """d⁽¹⁾…d⁽ᴷ⁾ by playing on, V(s, a) ~ G(· | s, a, d⁽¹⁾…d⁽ᴷ⁾)."""
         assert isinstance(lesson.speaker, NlrlSpeaker)
         t = lesson.transition
-        env = await replayed(self._make_env(), t, self.prompts)
+        env = await self.resources.reached(t)
         self.counts["playout_steps"] += t.step
         if env is None:
             return
         futures = []
         for k in range(self.config.num_futures):
             seed = derive_seed(self._seed, self.replay.iteration, t.seed, t.step, k)
-            playout = await play_on(env.fork(), t, t.action, self._agent, seed, PROBE_TURNS)
+            playout = await self.resources.play_on(env.fork(), t, t.action, seed)
             self.counts["playout_steps"] += len(playout.heard)
             futures.append(self.prompts.hindsight(playout.heard, playout.success))
         lesson.target = await lesson.speaker.aggregate(t.state, t.action, futures)

@@ -1,4 +1,5 @@
-"""What RFT, PPO and GRPO share: they learn from the newest episodes only, token by token."""
+"""The base class of algorithms that learn from their newest episodes only, token by token: RFT, PPO, GRPO
+and plug-ins."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,19 +12,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nlac_bench.agents.roles.policy_agent import NlacAgent
-from nlac_bench.agents.roles.role_prompts import RolePrompts
+from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.roles.transition import first_state, walk
-from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.chat_template import ChatFormat
-from nlac_bench.rollout.engines.engine import Engine, SampleRequest, derive_seed
+from nlac_bench.rollout.engines.engine import SampleRequest, derive_seed
 from nlac_bench.train import losses
 from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
 from nlac_bench.train.config import TrainConfig
-from nlac_bench.train.learner import Learner
 from nlac_bench.train.outputs import LossFn, Metrics, Outputs, mean_of_steps
-from nlac_bench.train.source import push
 from nlac_bench.types import Episode, Turn
 
 C = TypeVar("C", bound=TrainConfig)
@@ -32,32 +29,18 @@ Mean: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 
 
 class OnPolicy(ABC, Generic[C]):
-    """One iteration: ``learn`` from new episodes, hand the weights over, forget the episodes.
+    """An ``Algorithm`` that learns from new episodes, syncs the weights and forgets the episodes.
 
-    A turn is one sequence, prompt and action; the tokens that the policy sampled are the loss mask. Its
-    ``group_id`` is its place in the iteration. Arguments are those of every algorithm.
+    A subclass writes ``learn``, usually from ``turns`` (episodes as token sequences), ``mini_batches``,
+    ``take_steps`` and a loss. A turn is one sequence, prompt and action; the tokens that the policy sampled
+    are the loss mask. Its ``group_id`` is its place in the iteration.
     """
 
-    def __init__(
-        self,
-        config: C,
-        engine: Engine,
-        learner: Learner,
-        prompts: RolePrompts,
-        tokenizer: Any,
-        agent: NlacAgent,
-        make_env: Callable[[], TextEnv],
-        *,
-        seed: int,
-        concurrency: int,
-    ) -> None:
-        self.config, self.engine, self.learner, self.prompts = config, engine, learner, prompts
+    def __init__(self, resources: Resources[C]) -> None:
+        self.resources, self.config, self.learner = resources, resources.config, resources.learner
         self.version = self.too_long = 0
-        env = make_env()
-        _, self._info = env.reset(seed=0)
-        self._env = env.name
-        self._format = ChatFormat(tokenizer)
-        self._seed = seed
+        self._env, self._info = resources.env_info()
+        self._format = ChatFormat(resources.tokenizer)
         self._learned: list[TokenSequence] = []
 
     @abstractmethod
@@ -77,6 +60,14 @@ class OnPolicy(ABC, Generic[C]):
         too_long, self.too_long = self.too_long, 0
         return metrics | {"too_long": float(too_long)}
 
+    def remember(self, episodes: Sequence[Episode]) -> int:
+        """Not supported: an on-policy algorithm keeps no episodes.
+
+        Raises:
+            NlacBenchError: always.
+        """
+        raise NlacBenchError(f"{type(self).__name__} learns on policy, from its own episodes alone")
+
     async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
         """KL(π ‖ π at the start) on what was learned last."""
         if not self._learned:
@@ -87,16 +78,16 @@ class OnPolicy(ABC, Generic[C]):
     def sync(self) -> None:
         """Hand the weights to the engine, which checks that they arrived."""
         self.version += 1
-        push(self.learner, self.engine, self.version)
+        self.resources.push(self.version)
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """An on-policy algorithm remembers nothing but its weights' number."""
+        """The version of the weights, all that an on-policy algorithm keeps."""
         return {"version": self.version}
 
     def load(self, folder: Path, state: Mapping[str, Any]) -> None:
-        """Go on from ``save``, with the weights' number that it had."""
+        """Restore the version of the weights and hand them to the engine."""
         self.version = int(state["version"])
-        push(self.learner, self.engine, self.version)
+        self.resources.push(self.version)
 
     # --- tokens ---------------------------------------------------------------------------------
 
@@ -125,7 +116,7 @@ class OnPolicy(ABC, Generic[C]):
         state = first_state(self._env, episode.first_observation, self._info)
         for _, _, following in walk(episode, self._env, self._info):
             state = following
-        request = SampleRequest(messages=self.prompts.policy(state).messages)
+        request = SampleRequest(messages=self.resources.prompts.policy(state).messages)
         ids = self._format.prompt_ids(request)
         if len(ids) > self.config.max_prompt_length:
             return None
@@ -143,7 +134,7 @@ class OnPolicy(ABC, Generic[C]):
     def mini_batches(self, sequences: Sequence[TokenSequence]) -> list[TokenBatch]:
         """``sequences`` in an order that seed and iteration decide, ``mini_batch_size`` of them a batch."""
         self._learned = list(sequences)
-        rng = np.random.default_rng(derive_seed(self._seed, self.version, "batches"))
+        rng = np.random.default_rng(derive_seed(self.resources.seed, self.version, "batches"))
         order, size = rng.permutation(len(sequences)), self.config.mini_batch_size
         return [
             pack([sequences[i] for i in order[start : start + size]], self.config.row_tokens)
@@ -195,19 +186,6 @@ class OnPolicy(ABC, Generic[C]):
             return total
         metrics["kl"] = mean(outputs.reference_kl_BT, micro.loss_mask)
         return total + self.config.kl_coef * metrics["kl"]
-
-
-def refuse_tempering(config: TrainConfig) -> None:
-    """For methods that compare the policy with the one that played, both at temperature 1.
-
-    Raises:
-        NlacBenchError: episodes would be drawn from another distribution than the one that is trained.
-    """
-    if config.temperature != 1:
-        raise NlacBenchError(
-            f"train.temperature = {config.temperature:g}: ratios and gradients are those of the policy at "
-            "temperature 1, with which it must play; leave it at 1"
-        )
 
 
 def rewards_of(episode: Episode) -> list[float]:

@@ -1,49 +1,17 @@
 """Proximal policy optimisation (PPO; Schulman et al. 2017) by the token, over the turns of an episode."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from nlac_bench.baselines.on_policy import OnPolicy, refuse_tempering, rewards_of, spread
+from nlac_bench.baselines.config import PpoConfig
+from nlac_bench.baselines.on_policy import OnPolicy, rewards_of, spread
 from nlac_bench.train import losses
 from nlac_bench.train.batch import TokenBatch, TokenSequence
-from nlac_bench.train.config import TrainConfig
 from nlac_bench.train.outputs import LossFn, Metrics, Outputs
 from nlac_bench.types import Episode
-
-
-@dataclass(frozen=True, kw_only=True)
-class PpoConfig(TrainConfig):
-    """ε and c1 of Schulman et al. 2017 (table 1: ε = 0.2; table 5: c1 = 1, which they use where policy and
-    value share weights, as here). Their λ = 0.95 and γ = 0.99 are for dense rewards: over an answer of 140
-    tokens that earns its reward at the end, 0.95 leaves the first token a thousandth of it, so both are 1, as
-    language-model trainers have them (Ouyang et al. 2022: γ; Yuan et al. 2025, arXiv 2503.01491: λ). The
-    clipped value is that of PPO's reference code.
-
-    Args:
-        gamma, gae_lambda: of generalized advantage estimation, by the token.
-        clip_ratio: ε. value_clip: of the value around its old figure.
-        value_coef: c1. entropy_coef: c2.
-        num_epochs: passes over an iteration's turns.
-    """
-
-    gamma: float = 1.0
-    gae_lambda: float = 1.0
-    clip_ratio: float = 0.2
-    value_clip: float = 0.2
-    value_coef: float = 1.0
-    entropy_coef: float = 0.0
-    num_epochs: int = 2
-
-    def __post_init__(self) -> None:
-        TrainConfig.__post_init__(self)
-        self.check(("gamma", "gae_lambda"), least=0, most=1)
-        self.check(("clip_ratio", "value_clip"), above=0)
-        self.check(("value_coef", "entropy_coef"), least=0)
-        self.check(("num_epochs",), least=1)
-        refuse_tempering(self)
 
 
 class PPO(OnPolicy[PpoConfig]):

@@ -2,24 +2,14 @@
 imitate one's own successes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from torch import Tensor
 
+from nlac_bench.baselines.config import RftConfig
 from nlac_bench.baselines.on_policy import OnPolicy
 from nlac_bench.train.batch import TokenBatch
-from nlac_bench.train.config import TrainConfig
 from nlac_bench.train.outputs import LossFn, Metrics, Outputs
 from nlac_bench.types import Episode
-
-
-@dataclass(frozen=True, kw_only=True)
-class RftConfig(TrainConfig):
-    """Nothing of its own: the share of accepted episodes is the algorithm's whole behaviour.
-
-    On line, with one improve step for each grow step (ReST); Yuan et al. sample 100 answers of each task from
-    one model and train three epochs on what is right.
-    """
 
 
 class RFT(OnPolicy[RftConfig]):

@@ -11,32 +11,13 @@ import torch
 from torch import Tensor
 
 from nlac_bench.agents.nlac.algorithm import NLAC
-from nlac_bench.agents.nlac.config import NlacConfig, refuse_shuffling
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.roles.speaker import Action
+from nlac_bench.baselines.config import SacConfig
 from nlac_bench.train import losses
 from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
 from nlac_bench.train.outputs import LossFn, Metrics, Outputs
 from nlac_bench.types import Episode
-
-
-@dataclass(frozen=True, kw_only=True)
-class SacConfig(NlacConfig):
-    """NLAC's settings, of which ``critic_coef`` weighs the Q loss and ``num_refinement_steps`` is m.
-
-    Args:
-        gamma: discount by the turn (the paper: 0.99).
-        alpha: entropy temperature; 0, for an action's log-probability grows with its length.
-    """
-
-    gamma: float = 0.99
-    alpha: float = 0.0
-
-    def __post_init__(self) -> None:
-        NlacConfig.__post_init__(self)
-        refuse_shuffling(self)
-        self.check(("gamma",), least=0, most=1)
-        self.check(("alpha",), least=0)
 
 
 @dataclass(slots=True)
@@ -71,13 +52,11 @@ class SAC(NLAC):
     def step(self, part: Mapping[int, Lesson], indices: Sequence[int]) -> Metrics | None:
         """Fit Q to its targets and distil the best candidates; sets the replay's priorities."""
         targets = self.targets(part)
-        critic = [s for i in targets if (s := self.encoder.played(part[i], 2 * i)) is not None]
+        critic = [s for i in targets if (s := self.encoder.played(part[i], i)) is not None]
         policy = self.best_candidates(part)
-        errors = torch.zeros(2 * len(indices))
+        errors = torch.zeros(len(indices))
         metrics = self.descend(critic, policy, self.q_loss(critic, policy, targets, errors))
-        self.replay.update(
-            [indices[s.group_id // 2] for s in critic], [float(errors[s.group_id]) for s in critic]
-        )
+        self.replay.update([indices[s.group_id] for s in critic], [float(errors[s.group_id]) for s in critic])
         return metrics
 
     def targets(self, part: Mapping[int, Lesson]) -> dict[int, float]:
@@ -128,7 +107,7 @@ class SAC(NLAC):
         chosen = []
         for i, (_, number) in best.items():
             part[i].proposed = offered[number][1]
-            chosen.append(replace(offered[number][2], group_id=2 * i + 1))
+            chosen.append(replace(offered[number][2], group_id=i))
         return chosen
 
     def q_values(self, sequences: Sequence[TokenSequence]) -> tuple[dict[int, float], dict[int, float]]:
@@ -152,10 +131,10 @@ class SAC(NLAC):
         c = self.config
         policy_tokens, actions = self.tokens(policy), self.learner.total(torch.tensor(float(len(critic))))
         y_G = torch.zeros(len(errors))
-        y_G[[2 * i for i in targets]] = torch.tensor(list(targets.values()))
+        y_G[list(targets)] = torch.tensor(list(targets.values()))
 
         def compute(outputs: Outputs, batch: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
-            own_BT = last_tokens(batch) & (batch.group_id % 2 == 0)
+            own_BT = last_tokens(batch) & (batch.mask_of("critic") != 0)
             y_BT = y_G.to(batch.ids.device)[batch.group_id]
             each_BT = losses.twin_q_loss(outputs.q_BT("q1"), outputs.q_BT("q2"), y_BT) * own_BT
             errors.index_add_(0, batch.group_id.flatten().cpu(), each_BT.detach().flatten().cpu())

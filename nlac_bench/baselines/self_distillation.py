@@ -1,38 +1,12 @@
 """Self-Distillation, an ablation of NLAC: no critic is learned; the evaluator reads what really happened."""
 
-from dataclasses import dataclass
-from typing import Literal
-
 import numpy as np
 from numpy.typing import NDArray
 
 from nlac_bench.agents.nlac.algorithm import NLAC
-from nlac_bench.agents.nlac.config import NlacConfig
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.roles.transition import Transition
-from nlac_bench.errors import NlacBenchError
 from nlac_bench.types import Episode
-
-
-@dataclass(frozen=True, kw_only=True)
-class SelfDistillationConfig(NlacConfig):
-    """NLAC's settings with no L1; only replayed actions have a real future."""
-
-    critic_coef: float = 0.0
-    refine_source: Literal["fresh", "replayed"] = "replayed"
-
-    def __post_init__(self) -> None:
-        NlacConfig.__post_init__(self)
-        if self.refine_source == "fresh":
-            raise NlacBenchError(
-                "train.refine_source = fresh: the real future is that of the played action, and a fresh one "
-                "would be judged by it; leave it at replayed"
-            )
-        if self.num_refinement_steps > 1:
-            raise NlacBenchError(
-                f"train.num_refinement_steps = {self.num_refinement_steps}: the real future is that of the "
-                "played action, and a refined one would be judged by it; take 1 (or 0)"
-            )
 
 
 class SelfDistillation(NLAC):

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from gymnasium.error import Error as GymnasiumError
 
 from nlac_bench.cli import compare, critiques, data, doctor, envs, floors, grade, run, sweep, theory, tiny
-from nlac_bench.cli.output import fail
-from nlac_bench.errors import NlacBenchError
+from nlac_bench.cli.exit_codes import ExitCodes
+from nlac_bench.cli.options import RunCommand
 
 app = typer.Typer(
     name="nlac-bench",
+    cls=ExitCodes,
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
     rich_markup_mode="rich",
@@ -37,15 +37,22 @@ app = typer.Typer(
       nlac-bench floors                             what needs no model
       nlac-bench envs check my_pkg:MyEnv-v0         does your own keep the contract?
       nlac-bench grade answers.jsonl                grade mathematical answers
-      nlac-bench data verify tau                    are these the right data?""",
+      nlac-bench data verify tau                    are these the right data?
+
+    [bold]Exit codes[/bold]
+      0 done; 1 a check does not hold; 2 bad input, nothing was written; 3 incomplete, can be resumed;
+      130 or 143 stopped by a signal; 141 closed pipe. With --json, standard output holds one object
+      (nothing after exit code 2), and messages go to standard error.""",
 )
 app.add_typer(envs.app, name="envs")
 app.add_typer(data.app, name="data")
 app.add_typer(tiny.app, name="tiny")
-app.command("run")(run.run)
-app.command("eval", help="The same as run without training: measure an agent, or a trained checkpoint.")(
-    run.run
-)
+app.command("run", cls=RunCommand)(run.run)
+app.command(
+    "eval",
+    cls=RunCommand,
+    help="The same as run without training: measure an agent, or a trained checkpoint.",
+)(run.run)
 app.command("resume")(run.resume)
 app.command("score")(compare.score)
 app.command("compare")(compare.compare)
@@ -76,12 +83,8 @@ def _root(
 
 
 def main() -> None:
-    """Entry point. Errors that name a value and a fix are printed as such, without a traceback."""
-    sys.path.append(str(Path.cwd()))  # `my_env:MyEnv-v0` beside one's own file; last, so it hides nothing
-    try:
-        app()
-    except (NlacBenchError, GymnasiumError, ValueError) as error:
-        sys.exit(fail(error))
-    except BrokenPipeError:  # `nlac-bench … | head`
-        sys.stderr.close()
-        sys.exit(141)
+    """Run the command ``nlac-bench``; never returns, see ``exit_codes``."""
+    sys.path.append(
+        str(Path.cwd())
+    )  # finds `my_env:MyEnv-v0` in the current folder; last, so it hides nothing
+    app()

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from nlac_bench.agents import methods
 from nlac_bench.agents.nlac.replay import Replay
 from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.cli.output import JsonFlag, console, escape, print_json
@@ -16,10 +17,11 @@ _LINES = {
     "critique": "critique", "refined": "learns instead",
 }  # fmt: skip
 _WIDTH = 400
+_METHODS = " or ".join(name for name, method in methods.BUILT_IN.items() if method.keeps_critiques)
 
 
 def critiques(
-    folder: Annotated[Path, typer.Argument(help="A training run of nlac, nlql or self_distillation.")],
+    folder: Annotated[Path, typer.Argument(help=f"A training run of {_METHODS}.")],
     count: Annotated[int, typer.Option(min=1, help="How many.")] = 5,
     every: Annotated[bool, typer.Option("--all", help="Also those that call the action optimal.")] = False,
     seed: Annotated[int, typer.Option(help="Which ones are drawn.")] = 0,

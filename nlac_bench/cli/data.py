@@ -1,5 +1,6 @@
 """``nlac-bench data``: which data there are, getting them, checking them."""
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
+from nlac_bench.cli.exit_codes import resumable
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, table
 from nlac_bench.envs import fetch as fetching
 from nlac_bench.envs.datasets import DATASETS, official_folder
@@ -83,7 +85,9 @@ def fetch(
                 tasks[file] = bar.add_task(file, total=total)
             bar.update(tasks[file], completed=done, total=total)
 
-        folder = fetching.fetch(name, origin, progress)
+        again = f"nlac-bench data fetch {name}" + (f" --from {shlex.quote(origin)}" if origin else "")
+        with resumable(again, errors_too=False):
+            folder = fetching.fetch(name, origin, progress)
     if as_json:
         print_json({"name": name, "folder": str(folder)})
     else:

@@ -1,5 +1,6 @@
 """``nlac-bench envs`` and ``play``: what can be played, its contract, and playing it."""
 
+import asyncio
 import inspect
 import json
 import sys
@@ -8,6 +9,7 @@ from typing import Annotated, Any
 
 import gymnasium
 import typer
+from rich.padding import Padding
 from rich.panel import Panel
 
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, table
@@ -62,8 +64,15 @@ def list_(as_json: JsonFlag = False) -> None:
     if as_json:
         print_json({"environments": rows})
         return
-    columns = ["name", "id", "tasks", "max_steps", "data_source", "summary"]
-    console.print(table("environments", columns, [[row.get(c) for c in columns] for row in rows]))
+    for row in rows:
+        console.print(f"[bold]{escape(row['name'])}[/bold]  {escape(row['id'] or row['origin'])}")
+        if "tasks" in row:
+            console.print(
+                f"  {row['tasks']:,} {escape(row['split'])} tasks ({escape(row['data_source'])} data), "
+                f"step limit {row['max_steps']}"
+            )
+        console.print(Padding(escape(row["summary"]), (0, 0, 0, 2)))
+    console.print("Rules, arguments and a first observation: nlac-bench envs show NAME")
 
 
 @app.command()
@@ -122,7 +131,11 @@ def _plain(value: Any) -> Any:
 
 @app.command()
 def check(name: EnvName, as_json: JsonFlag = False) -> None:
-    """Put an environment through the conformance suite; exit status 0 only when all of it holds.
+    """Test an environment against the contract of text environments.
+
+    The exit status is 0 when every check passes, 1 when one fails and 2 when ID names no environment. With
+    --json, "ok" of a check is true, false, or null where the check does not apply. Warnings do not change the
+    exit status.
 
     Examples:
 
@@ -139,10 +152,14 @@ def check(name: EnvName, as_json: JsonFlag = False) -> None:
         return entry.make(**{**config, **kwargs})
 
     results = conformance.check(make_env, env_id=entry.env_id, kwargs=config)
-    ok = all(result.passed is not False for result in results)
+    advice = conformance.advise(make_env)
+    holds = all(result.passed is not False for result in results)
     if as_json:
-        rows = [{"name": r.name, "passed": r.passed, "detail": r.detail} for r in results]
-        print_json({"env": name, "ok": ok, "checks": rows})
+        rows = [
+            {"name": r.name, "ok": r.passed, "message": r.detail, "passed": r.passed, "detail": r.detail}
+            for r in results
+        ]
+        print_json({"env": name, "holds": holds, "ok": holds, "checks": rows, "warnings": advice})
     else:
         words = {True: "ok", False: "FAILED", None: "not applicable"}
         console.print(
@@ -152,20 +169,26 @@ def check(name: EnvName, as_json: JsonFlag = False) -> None:
                 [[r.name, words[r.passed], r.detail] for r in results],
             )
         )
-    raise typer.Exit(0 if ok else 1)
+        for text in advice:
+            console.print(f"[yellow]warning:[/yellow] {escape(text)}", soft_wrap=True)
+    raise typer.Exit(0 if holds else 1)
 
 
 def play(
     name: EnvName,
     agent: Annotated[
-        str, typer.Option(help="'you', or watch: oracle, random, silent, constant, transfer.")
+        str, typer.Option(help="'you', or an agent to watch: one that `run` accepts, plug-ins included.")
     ] = "you",
     task: Annotated[str | None, typer.Option(help="Task id; default: drawn by --seed.")] = None,
     seed: Annotated[
         int, typer.Option(help="Seeds the draw of the task and the environment's own randomness.")
     ] = 0,
+    model: Annotated[str | None, typer.Option(help="The agent's model, as for `run`.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="The server of the agent's model.")] = None,
+    user_model: Annotated[str | None, typer.Option(help="The model of the simulated user.")] = None,
+    user_base_url: Annotated[str | None, typer.Option(help="The server of the user's model.")] = None,
 ) -> None:
-    """Play an environment in the terminal, or watch an agent play.
+    """Play an environment in the terminal, or watch an agent play one episode.
 
     Examples:
 
@@ -173,41 +196,67 @@ def play(
 
       nlac-bench play tau_retail --agent oracle --seed 3
 
+      nlac-bench play tau_retail --agent nlac
+
       nlac-bench play 'twenty_questions@{"level": "easy"}'
     """
-    env = registry.make(name) if agent == "you" else registry.make_text_env(name)
-    observation, info = env.reset(seed=seed, options={"task_id": task} if task else None)
-    actor = None if agent == "you" else _actor(agent, name, env, seed)
+    options = {"task_id": task} if task else None
+    if agent == "you":
+        _play_by_hand(registry.make(name), seed, options)
+        return
+    from nlac_bench.cli.run import _completed  # imports what agents with a model need
+    from nlac_bench.eval.measure.prepare import prepare
+
+    models = {"model": model, "base_url": base_url, "user_model": user_model, "user_base_url": user_base_url}
+    settings = {"env": name, "agent": agent, "concurrency": 1}
+    settings |= {key: value for key, value in models.items() if value is not None}
+    prepared = prepare(_completed(settings, measure_only=True, source="command line"))
+    asyncio.run(_watch(prepared.agent, prepared.make_env().unwrapped, seed, options))
+
+
+def _play_by_hand(env: gymnasium.Env[str, str], seed: int, options: dict[str, Any] | None) -> None:
+    observation, info = env.reset(seed=seed, options=options)
+    _show_start(observation, info)
+    total, ended = 0.0, False
+    while not ended:
+        observation, reward, terminated, truncated, info = env.step(_typed())
+        total += float(reward)
+        ended = terminated or truncated
+        console.print(f"[cyan]{escape(observation)}[/cyan]", soft_wrap=True)
+    _show_end(info, total, terminated)
+
+
+async def _watch(agent: Any, env: Any, seed: int, options: dict[str, Any] | None) -> None:
+    observation, info = await env.areset(seed=seed, options=options)
+    actor = agent.begin(env, seed)
+    _show_start(observation, info)
+    total, ended = 0.0, False
+    while not ended:
+        turn = await actor.act(observation, info)
+        console.print(f"[yellow]> {escape(turn.text)}[/yellow]", soft_wrap=True)
+        if not turn.played:
+            console.print("the conversation no longer fits into the model's context; the episode is cut")
+            return
+        observation, reward, terminated, truncated, info = await env.astep(turn.text)
+        total += float(reward)
+        ended = terminated or truncated
+        console.print(f"[cyan]{escape(observation)}[/cyan]", soft_wrap=True)
+    _show_end(info, total, terminated)
+
+
+def _show_start(observation: str, info: dict[str, Any]) -> None:
     if info.get("policy"):
         console.print(Panel(escape(info["policy"]), title="what the agent is told"))
     if info.get("tools"):
         names = ", ".join(tool["function"]["name"] for tool in info["tools"])
         console.print(f"tools: {escape(names)}", soft_wrap=True)
-    total, ended = 0.0, False
-    while not ended:
-        console.print(f"[cyan]{escape(observation)}[/cyan]", soft_wrap=True)
-        action = _typed() if actor is None else _acted(actor, observation, info)
-        observation, reward, terminated, truncated, info = env.step(action)
-        total += float(reward)
-        ended = terminated or truncated
     console.print(f"[cyan]{escape(observation)}[/cyan]", soft_wrap=True)
+
+
+def _show_end(info: dict[str, Any], total: float, terminated: bool) -> None:
     verdict = "[bold green]success[/bold green]" if info.get("success") else "[bold red]no success[/bold red]"
     reason = info.get("end_reason") or ("terminated" if terminated else "truncated")
     console.print(f"{verdict if 'success' in info else 'over'} ({reason}), return {total:g}")
-
-
-def _actor(agent: str, name: str, env: Any, seed: int) -> Any:
-    from nlac_bench.agents.floors import floor_agent
-
-    return floor_agent(agent, lambda: registry.make_training_env(name)).begin(env, seed)
-
-
-def _acted(actor: Any, observation: str, info: dict[str, Any]) -> str:
-    from nlac_bench.envs.text_env import run_without_waiting
-
-    text: str = run_without_waiting(actor.act(observation, info)).text
-    console.print(f"[yellow]> {escape(text)}[/yellow]", soft_wrap=True)
-    return text
 
 
 def _typed() -> str:

@@ -51,14 +51,14 @@ def floors(
     if as_json:
         print_json({"rows": rows})
         return
-    header = ["env", "data", "agent", "success", "reward", "steps", "scored", "planned", "infra", "per s"]
+    header = ["env", "data", "split", "tasks", "agent", "success", "reward", "steps"]
+    header += ["scored", "planned", "infra", "per s"]
     cells = []
     for r in rows:
         figures = [number(r[column]) for column in ("success", "mean_reward", "steps")]
         counts = [str(r[column]) for column in ("scored", "planned", "infra_errors")]
-        cells.append(
-            [r["env"], r["data_source"], r["agent"], *figures, *counts, f"{r['episodes_per_s']:.0f}"]
-        )
+        env_cells = [r["env"], r["data_source"], r["split"], str(r["tasks"]), r["agent"]]
+        cells.append([*env_cells, *figures, *counts, f"{r['episodes_per_s']:.0f}"])
     console.print(escape(render_table(header, cells)), soft_wrap=True)
     for row in rows:
         if row["action"] is not None:
@@ -71,7 +71,7 @@ def _play(name: str, agent_name: str, episodes: int, seed: int) -> dict[str, Any
     every = max(1, len(env.task_ids) // episodes) if episodes else 1  # evenly: tasks are sorted by level
     tasks = env.task_ids[::every][: episodes or None]
     specs = [EpisodeSpec(name, task, 0, derive_seed(seed, task, 0)) for task in tasks]
-    driver = Driver(agent, lambda: registry.make(name), concurrency=1)
+    driver = Driver(agent, lambda: registry.make_playable(name), concurrency=1)
 
     async def play_all() -> list[Any]:
         async with aclosing(driver.run(specs)) as results:
@@ -86,6 +86,8 @@ def _play(name: str, agent_name: str, episodes: int, seed: int) -> dict[str, Any
         "agent": agent_name,
         "action": getattr(agent, "action", None) if agent_name == "constant" else None,
         "data_source": env.source.kind,
+        "split": env.split,
+        "tasks": len(env.task_ids),
         "success": sum(bool(e.success) for e in scored) / len(scored) if scored else None,
         "mean_reward": sum(e.total_reward for e in scored) / len(scored) if scored else None,
         "planned": len(specs),

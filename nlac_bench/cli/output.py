@@ -59,7 +59,6 @@ def table(title: str, columns: list[str], rows: list[list[Any]]) -> Table:
     return result
 
 
-def fail(error: BaseException) -> int:
-    """Print an error that speaks for itself; returns the exit status."""
+def fail(error: BaseException) -> None:
+    """Print the message of ``error`` on standard error, without a traceback."""
     errors.print(f"[bold red]error:[/bold red] {escape(str(error))}", soft_wrap=True)
-    return 1

@@ -5,30 +5,46 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from nlac_bench.cli.heartbeat import Heartbeat, Speed
 from nlac_bench.cli.output import errors
 from nlac_bench.eval.runs.configuration import RunConfig
-from nlac_bench.eval.statistics.distributions import Z95
-from nlac_bench.eval.statistics.intervals import wilson_bounds
 from nlac_bench.rollout.driver import Failure
-from nlac_bench.train.config import Budget, TrainConfig
+from nlac_bench.train.config import Budget
 from nlac_bench.types import Episode
 
-_PLAIN_EVERY_S = 10.0
+PHASES = {
+    "validating": "playing the validation tasks",
+    "playing": "playing training episodes",
+    "learning": "asking the roles, or computing gradients (0 tokens/s)",
+    "probing": "measuring the critic",
+}
+
+
+def tokens_of(agent: Any) -> Callable[[], int]:
+    """Reads how many tokens the engine of ``agent`` has generated; 0 for agents without a model."""
+    engine = getattr(agent, "engine", None)
+    return lambda: int(getattr(engine, "generated_tokens", 0))
 
 
 class RunProgress:
-    """Done/planned, success so far with its interval, generated tokens a second, time left.
+    """Episodes done, success so far and what it can still become, generated tokens a second, time left.
 
-    The interval shown on the way is Wilson's over episodes; the final table's is clustered by task.
+    Episodes that fail often take longest, so the success of those that have ended is biased upwards. The
+    bounds are the success rate if every other episode failed, and if every other one succeeded.
+
+    Args:
+        planned: episodes of the run.
+        done: of these, played before.
+        tokens: reads how many tokens the engine has generated.
     """
 
-    def __init__(self, planned: int, done: int) -> None:
+    def __init__(self, planned: int, done: int, tokens: Callable[[], int] = lambda: 0) -> None:
         self._planned, self._done, self._before = planned, done, done
-        self._scored = self._won = self._failed = self._tokens = 0
-        self._began = self._said = time.monotonic()
+        self._scored = self._won = self._unscored = self._failed = 0
+        self._began = time.monotonic()
+        self._speed = Speed(tokens)
         columns = (
             TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"),
             TimeRemainingColumn(),
@@ -36,51 +52,77 @@ class RunProgress:
         self._live = sys.stderr.isatty()
         self._bar = Progress(*columns, console=errors, disable=not self._live, transient=True)
         self._task = self._bar.add_task("", total=planned, completed=done)
+        self._heartbeat = Heartbeat(self._line, show=self._show if self._live else None)
 
     def __enter__(self) -> "RunProgress":
         self._bar.start()
+        self._heartbeat.__enter__()
         return self
 
     def __exit__(self, *exc: object) -> None:
+        self._heartbeat.__exit__()
         self._bar.stop()
 
     def __call__(self, result: Episode | Failure) -> None:
         """Take one result into account."""
-        self._tokens += sum(usage.completion_tokens for usage in result.usage.values())
         if isinstance(result, Failure):
             self._failed += 1
         else:
             self._done += 1
-            if result.success is not None:
+            if result.success is None:
+                self._unscored += 1
+            else:
                 self._scored += 1
                 self._won += result.success
-        self._bar.update(self._task, completed=self._done, description=self._status())
-        now = time.monotonic()
-        if not self._live and (now - self._said > _PLAIN_EVERY_S or self._done == self._planned):
-            self._said = now
-            played = self._done - self._before
-            left = (self._planned - self._done) * (now - self._began) / played if played else None
-            eta = "time left unknown" if left is None else f"{left:.0f} s left"
-            errors.print(f"{self._done}/{self._planned} episodes, {self._status()}, {eta}", soft_wrap=True)
+        self._bar.update(self._task, completed=self._done)
+        if not self._live and self._done == self._planned:
+            self._heartbeat.say(self._line())
 
-    def _status(self) -> str:
+    def status(self) -> str:
+        """Success so far with its bounds, and how many episodes have not ended."""
+        left = self._planned - self._done
         parts = []
         if self._scored:
-            rate = self._won / self._scored
-            low, high = (float(bound) for bound in wilson_bounds(np.asarray(rate), self._scored, Z95))
-            parts.append(f"success {rate:.3f} ({low:.3f} to {high:.3f})")
-        parts.append(f"{self._tokens / max(1e-9, time.monotonic() - self._began):.0f} tokens/s")
+            rate, total = self._won / self._scored, self._scored + left
+            bounds = f"{self._won / total:.2f} to {(self._won + left) / total:.2f}"
+            once = f" ({bounds} once all {total} have ended)" if left else ""
+            parts.append(f"success {rate:.2f} of {self._scored} ended{once}")
+        elif left:
+            parts.append("no episode has ended yet")
         if self._failed:
             parts.append(f"{self._failed} infrastructure errors")
         return ", ".join(parts)
 
+    def _line(self) -> str:
+        played = self._done - self._before
+        seconds = time.monotonic() - self._began
+        left = (self._planned - self._done) * seconds / played if played else None
+        eta = f"after {seconds:.0f} s, time left unknown" if left is None else f"{left:.0f} s left"
+        status = ", ".join(part for part in (self.status(), f"{self._speed():.0f} tokens/s", eta) if part)
+        return f"{self._done}/{self._planned} episodes, {status}"
+
+    def _show(self) -> None:
+        self._bar.update(self._task, description=f"{self.status()}, {self._speed():.0f} tokens/s")
+
 
 class TrainProgress:
-    """How a training run is going: a line an iteration; a ``RunProgress`` for base and test."""
+    """How a training run is going: a line an iteration, what is being done meanwhile, a ``RunProgress`` for
+    the episodes of base and test.
 
-    def __init__(self, config: RunConfig) -> None:
-        self._budget = Budget.parse(str((config.train or {}).get("budget", TrainConfig.budget)))
+    Args:
+        tokens: reads how many tokens the engine has generated.
+    """
+
+    def __init__(self, config: RunConfig, tokens: Callable[[], int] = lambda: 0) -> None:
+        assert config.train is not None
+        self._budget = Budget.parse(config.train.budget)
+        self._tokens = tokens
         self._playing: RunProgress | None = None
+        self._heartbeat: Heartbeat | None = None
+        self._speed = Speed(tokens)
+        self._step, self._step_began = "loading the learner", time.monotonic()
+        self._left: tuple[float, float] | None = None
+        """Seconds left, and when that was estimated."""
 
     def __enter__(self) -> "TrainProgress":
         return self
@@ -92,30 +134,61 @@ class TrainProgress:
         """Begin to show the episodes of ``name`` (base or test)."""
         self._end()
         errors.print(f"{name}: {owed} episodes")
-        self._playing = RunProgress(owed, 0)
+        self._playing = RunProgress(owed, 0, self._tokens)
         return self._playing.__enter__()
+
+    def training(self, step: str) -> None:
+        """Training begins to do ``step``, one of ``PHASES``."""
+        if self._playing is not None:
+            self._end()
+        if self._heartbeat is None:
+            self._speed = Speed(self._tokens)
+            self._heartbeat = Heartbeat(self._line).__enter__()
+        self._step, self._step_began = PHASES[step], time.monotonic()
 
     def metrics(self, row: Mapping[str, Any]) -> None:
         """Say what an iteration or a validation brought."""
-        self._end()
         if row["kind"] == "validation":
             low, high = row["ci"]
             best = ", the best so far" if row["best"] else ""
-            errors.print(f"  validation: success {row['success']:.3f} ({low:.3f} to {high:.3f}){best}")
+            self._say(f"  validation: success {row['success']:.3f} ({low:.3f} to {high:.3f}){best}")
             return
         spent = {"steps": row["gradient_steps_total"], "env_steps": row["env_steps"], "tokens": row["tokens"]}
         done = spent[self._budget.unit] / self._budget.amount
-        left = row["seconds"] * (1 - done) / done if done else None
+        if done:
+            self._left = max(0.0, row["seconds"] * (1 - done) / done), time.monotonic()
         shown = ("train_success", "l1", "l2", "share_optimal", "evaluator_auc", "successor_accuracy")
         figures = "".join(f", {name} {row[name]:.3f}" for name in shown if name in row)
-        eta = "" if left is None else f", {max(0.0, left):.0f} s left"
-        errors.print(
+        figures += "" if row["gradient_steps_total"] else ", no gradient step yet"
+        unread = {
+            name.removeprefix("unparseable_"): x for name, x in row.items() if name.startswith("unparseable_")
+        }
+        figures += "".join(f", {role} unreadable {x:.0%}" for role, x in unread.items() if x >= 0.5)
+        self._say(
             f"iteration {row['iteration']}: {spent[self._budget.unit]:,} of {self._budget.amount:,} "
-            f"{self._budget.unit}{figures}{eta}",
-            soft_wrap=True,
+            f"{self._budget.unit}{figures}, {self._eta()}"
         )
+
+    def _eta(self) -> str:
+        if self._left is None:
+            return "time left unknown until an iteration ends"
+        seconds, estimated = self._left
+        return f"{max(0.0, seconds - (time.monotonic() - estimated)):.0f} s left"
+
+    def _line(self) -> str:
+        gone = time.monotonic() - self._step_began
+        return f"{self._step} for {gone:.0f} s, {self._speed():.0f} tokens/s, {self._eta()}"
+
+    def _say(self, text: str) -> None:
+        if self._heartbeat is not None:
+            self._heartbeat.say(text)
+        else:
+            errors.print(text, soft_wrap=True)
 
     def _end(self) -> None:
         if self._playing is not None:
             self._playing.__exit__()
             self._playing = None
+        if self._heartbeat is not None:
+            self._heartbeat.__exit__()
+            self._heartbeat = None

@@ -2,128 +2,67 @@
 
 import asyncio
 import re
+import shlex
 import time
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 
-from nlac_bench.agents.registry import TRAINED
+from nlac_bench.agents import methods
+from nlac_bench.cli.exit_codes import incomplete, resumable
+from nlac_bench.cli.options import with_options
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, show
-from nlac_bench.cli.progress import RunProgress, TrainProgress
+from nlac_bench.cli.progress import RunProgress, TrainProgress, tokens_of
+from nlac_bench.errors import ConfigError
 from nlac_bench.eval.measure import estimate
-from nlac_bench.eval.measure.runner import Prepared, play, prepare
+from nlac_bench.eval.measure.play import play
+from nlac_bench.eval.measure.prepare import Prepared, prepare
 from nlac_bench.eval.measure.tiny_defaults import is_tiny, with_defaults
-from nlac_bench.eval.runs.configuration import RunConfig, read_config
+from nlac_bench.eval.runs.configuration import EXECUTION, TRAINING, RunConfig, read_config
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.writer import RunWriter
 from nlac_bench.eval.statistics.summary import summarise
 from nlac_bench.eval.training.untrained import check_base
 
-_RUN = "What to measure"
-_WHO = "Who plays"
-_SIM = "The environment's user, oracle or judge"
-_TRAIN = "How it is trained (nlac, ppo, grpo, rft, sac, nlrl, nlql, self_distillation)"
-_HOW = "How it is run"
-
-Env = Annotated[
-    str | None,
-    typer.Option(help="Environment: a name, a Gymnasium id, or 'Name@{json}'.", rich_help_panel=_RUN),
-]
-Agent = Annotated[
-    str | None,
-    typer.Option(
-        help="Trained: nlac, ppo, grpo, rft, sac, nlrl, nlql, self_distillation. Prompted: react, act, "
-        "tool_calling. No model: oracle, silent, random, constant, transfer. Or a plug-in.",
-        rich_help_panel=_WHO,
-    ),
-]
-Split = Annotated[str | None, typer.Option(help="train or test.", rich_help_panel=_RUN)]
-Data = Annotated[str | None, typer.Option(help="embedded, official, or a folder.", rich_help_panel=_RUN)]
-Tasks = Annotated[
-    str | None, typer.Option(help="Task ids separated by commas, or 'clean' (τ).", rich_help_panel=_RUN)
-]
-Limit = Annotated[int | None, typer.Option(help="Only the first so many tasks.", rich_help_panel=_RUN)]
-Trials = Annotated[int | None, typer.Option(help="Episodes of each task.", rich_help_panel=_RUN)]
-Seed = Annotated[int | None, typer.Option(help="Base of all seeds.", rich_help_panel=_RUN)]
-Model = Annotated[
-    str | None,
-    typer.Option(help="A Hugging Face id or folder, or a model's name on a server.", rich_help_panel=_WHO),
-]
-BaseUrl = Annotated[
-    str | None,
-    typer.Option(help="An OpenAI-compatible server, such as http://localhost:8000/v1.", rich_help_panel=_WHO),
-]
-Engine = Annotated[str | None, typer.Option(help="auto, openai, hf or vllm.", rich_help_panel=_WHO)]
-Temperature = Annotated[float | None, typer.Option(help="Of the policy; 0 is greedy.", rich_help_panel=_WHO)]
-MaxTokens = Annotated[int | None, typer.Option(help="Longest reply, in tokens.", rich_help_panel=_WHO)]
-Price = Annotated[
-    str | None,
-    typer.Option(help="US dollars per million tokens in and out, '0.25,2'.", rich_help_panel=_WHO),
-]
-User = Annotated[
-    str | None,
-    typer.Option(help="τ: scripted, llm, react, verify, reflection, human, none.", rich_help_panel=_SIM),
-]
-UserModel = Annotated[str | None, typer.Option(help="The model that plays it.", rich_help_panel=_SIM)]
-UserBaseUrl = Annotated[str | None, typer.Option(help="Its server.", rich_help_panel=_SIM)]
-UserTemperature = Annotated[float | None, typer.Option(help="Its temperature.", rich_help_panel=_SIM)]
-UserMaxTokens = Annotated[
-    int | None, typer.Option(help="Its longest reply, in tokens.", rich_help_panel=_SIM)
-]
-UserPrice = Annotated[str | None, typer.Option(help="Its price, as --price.", rich_help_panel=_SIM)]
-Record = Annotated[str | None, typer.Option(help="Store its calls in this file.", rich_help_panel=_SIM)]
-Replay = Annotated[
-    str | None, typer.Option(help="Answer its calls from this file; needs no key.", rich_help_panel=_SIM)
-]
-Concurrency = Annotated[int | None, typer.Option(help="Episodes at once.", rich_help_panel=_HOW)]
-MaxTurns = Annotated[int | None, typer.Option(help="Cut an episode after so many.", rich_help_panel=_HOW)]
-MaxSeconds = Annotated[float | None, typer.Option(help="Cut an episode after so long.", rich_help_panel=_HOW)]
-MaxCost = Annotated[
-    float | None, typer.Option(help="Stop the run at so many US dollars.", rich_help_panel=_HOW)
-]
 Train = Annotated[
     list[str] | None,
-    typer.Option(help="A training setting, NAME=VALUE; repeat it for several.", rich_help_panel=_TRAIN),
-]
-Budget = Annotated[str | None, typer.Option(help="steps=N, env_steps=N or tokens=N.", rich_help_panel=_TRAIN)]
-ReplayRatio = Annotated[
-    float | None, typer.Option(help="Transitions learned from for each new one.", rich_help_panel=_TRAIN)
-]
-Offline = Annotated[
-    str | None,
-    typer.Option(help="Learn from the episodes of this run's folder, play none.", rich_help_panel=_TRAIN),
-]
-Base = Annotated[
-    str | None,
     typer.Option(
-        help="Compare with this `eval` of the untrained model, do not play it again.", rich_help_panel=_TRAIN
+        help="A training setting, NAME=VALUE; repeat it for several. They are listed below the options.",
+        rich_help_panel=TRAINING,
     ),
+]
+Budget = Annotated[
+    str | None, typer.Option(help="steps=N, env_steps=N or tokens=N.", rich_help_panel=TRAINING)
+]
+ReplayRatio = Annotated[
+    float | None, typer.Option(help="Transitions learned from for each new one.", rich_help_panel=TRAINING)
 ]
 Config = Annotated[
     Path | None,
-    typer.Option(help="Settings in TOML, or a run's config.json; flags win.", rich_help_panel=_HOW),
+    typer.Option(help="Settings in TOML, or a run's config.json; options win.", rich_help_panel=EXECUTION),
 ]
-Out = Annotated[Path | None, typer.Option(help="The run's folder; default: runs/…", rich_help_panel=_HOW)]
+Out = Annotated[
+    Path | None, typer.Option(help="The run's folder; default: runs/…", rich_help_panel=EXECUTION)
+]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Only print the plan and an estimate.", rich_help_panel=_HOW)
+    bool, typer.Option("--dry-run", help="Only print the plan and an estimate.", rich_help_panel=EXECUTION)
 ]
 
 
+@with_options(RunConfig)
 def run(
-    context: typer.Context, env: Env = None, agent: Agent = None, split: Split = None, data: Data = None,
-    tasks: Tasks = None, limit: Limit = None, trials: Trials = None, seed: Seed = None, model: Model = None,
-    base_url: BaseUrl = None, engine: Engine = None, temperature: Temperature = None,
-    max_tokens: MaxTokens = None, price: Price = None, user: User = None, user_model: UserModel = None,
-    user_base_url: UserBaseUrl = None, user_temperature: UserTemperature = None,
-    user_max_tokens: UserMaxTokens = None, user_price: UserPrice = None,
-    record: Record = None, replay: Replay = None,
-    train: Train = None, budget: Budget = None, replay_ratio: ReplayRatio = None, offline: Offline = None,
-    base: Base = None,
-    concurrency: Concurrency = None, max_turns: MaxTurns = None,
-    max_seconds: MaxSeconds = None, max_cost: MaxCost = None, config: Config = None, out: Out = None,
-    dry_run: DryRun = False, as_json: JsonFlag = False,
-) -> None:  # fmt: skip
+    context: typer.Context,
+    *,
+    options: dict[str, Any],
+    train: Train = None,
+    budget: Budget = None,
+    replay_ratio: ReplayRatio = None,
+    config: Config = None,
+    out: Out = None,
+    dry_run: DryRun = False,
+    as_json: JsonFlag = False,
+) -> None:
     """Measure an agent on an environment; the result is a folder that can be resumed, scored and compared.
 
     Examples:
@@ -140,15 +79,12 @@ def run(
 
       nlac-bench run --config runs/earlier/config.json --seed 1
     """
-    flags = {name: value for name, value in locals().items() if name in RunConfig.__dataclass_fields__}
-    told = {"budget": budget, "replay_ratio": replay_ratio}
-    flags["train"] = _assignments(train or []) | {k: v for k, v in told.items() if v is not None} or None
     settings: dict[str, Any] = read_config(config) if config else {}
-    for name, value in flags.items():
-        if name == "train" and value:
-            settings["train"] = {**(settings.get("train") or {}), **value}
-        elif value is not None:
-            settings[name] = value
+    settings |= {name: value for name, value in options.items() if value is not None}
+    told = {"budget": budget, "replay_ratio": replay_ratio}
+    assigned = _assignments(train or []) | {name: value for name, value in told.items() if value is not None}
+    if assigned:
+        settings["train"] = {**(settings.get("train") or {}), **assigned}
     resolved = _completed(settings, context.info_name == "eval", str(config or "command line"))
     if dry_run:
         show(estimate.of(resolved), as_json)
@@ -169,16 +105,17 @@ def run(
 def resume(
     folder: Annotated[Path, typer.Argument(help="A run's folder.")], as_json: JsonFlag = False
 ) -> None:
-    """Play what a run still owes: episodes that were interrupted, failed or never begun.
+    """Continue a run: play the episodes that were interrupted, failed or never started; go on training.
 
-    Refused when code, data, prompts or model differ from what the run began with.
+    Refused when code, data, prompts or model differ from those the run was started with.
 
     Example:
 
       nlac-bench resume runs/tau_retail-react-20260101-120000
     """
     started = RunFolder.open(folder)
-    prepared = prepare(RunConfig.from_mapping(started.config, str(folder / "config.json")))
+    with resumable(_resume_command(folder), errors_too=False):
+        prepared = prepare(RunConfig.from_mapping(started.config, str(folder / "config.json")))
     with RunWriter.resume(
         folder, conditions=prepared.conditions, subject=prepared.subject, plan=prepared.plan
     ) as writer:
@@ -190,70 +127,85 @@ def _assignments(texts: list[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
-            raise ValueError(f"--train takes NAME=VALUE, got {text!r}")
+            raise ConfigError(f"--train takes NAME=VALUE, got {text!r}")
         found[name.strip()] = value.strip()
     return found
 
 
 def _completed(settings: dict[str, Any], measure_only: bool, source: str) -> RunConfig:
     """``settings`` with the defaults that depend on others."""
-    if settings.get("agent") in TRAINED:
+    if settings.get("agent") in methods.names():
         settings.setdefault("model", "tiny")
         if measure_only:
             settings |= {"train": None, "offline": None, "base": None}
         elif settings.get("train") is None:
             settings["train"] = {}
     elif settings.get("train") or settings.get("offline") or settings.get("base"):
-        raise ValueError(
-            f"agent {settings.get('agent')!r} is not trained; those that are: {', '.join(TRAINED)}"
+        raise ConfigError(
+            f"agent {settings.get('agent')!r} is not trained; those that are: {', '.join(methods.names())}"
         )
     if is_tiny(settings.get("model")):
         settings = with_defaults(settings)
     return RunConfig.from_mapping(settings, source)
 
 
-def _play(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
-    if prepared.config.train is not None:
-        _train(prepared, writer, as_json)
-    plan = writer.folder.plan
+def _play(prepared: Prepared, writer: RunWriter, as_json: bool) -> NoReturn:
+    """Play or train, print what came of it, and exit with 0 or 3."""
+    folder = writer.folder.path
+
+    def print_summary() -> None:
+        if as_json:
+            print_json(summarise(folder).to_json())
+
+    with resumable(_resume_command(folder), print_summary):
+        if prepared.config.train is not None:
+            _train(prepared, writer, as_json)
+        else:
+            _measure(prepared, writer, as_json)
+    raise typer.Exit(0)
+
+
+def _measure(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
+    folder, planned = writer.folder.path, len(writer.folder.plan)
     owed = len(writer.owed())
-    errors.print(
-        f"{owed} of {len(plan)} episodes to play; folder {escape(str(writer.folder.path))}", soft_wrap=True
-    )
-    with RunProgress(len(plan), len(plan) - owed) as progress:
+    errors.print(f"{owed} of {planned} episodes to play; folder {escape(str(folder))}", soft_wrap=True)
+    with RunProgress(planned, planned - owed, tokens_of(prepared.agent)) as progress:
         driver = asyncio.run(play(prepared, writer, progress))
-    summary = summarise(writer.folder.path)
-    show(summary, as_json)
-    if driver.stopped and summary.outcomes.counts.owed:
-        errors.print(
-            f"stopped early ({driver.stopped}); continue with: "
-            f"nlac-bench resume {escape(str(writer.folder.path))}",
-            soft_wrap=True,
-        )
-    raise typer.Exit(0 if summary.outcomes.counts.owed == 0 else 3)
+    show(summarise(folder), as_json)
+    if left := len(writer.owed()):
+        why = driver.stopped or f"{left} episodes failed for a reason outside the agent, see errors.jsonl"
+        raise incomplete(why, _resume_command(folder))
 
 
-def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> NoReturn:
+def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
     from nlac_bench.eval.training.curve import draw  # torch and matplotlib take seconds to import
     from nlac_bench.eval.training.run import train_and_test, trained
 
     folder = writer.folder.path
     errors.print(f"training run; folder {escape(str(folder))}", soft_wrap=True)
-    with TrainProgress(prepared.config) as progress:
-        done = asyncio.run(train_and_test(prepared, writer, progress.phase, progress.metrics))
+    with TrainProgress(prepared.config, tokens_of(prepared.agent)) as progress:
+        done = asyncio.run(
+            train_and_test(prepared, writer, progress.phase, progress.metrics, progress.training)
+        )
     result = trained(folder)
     if result is None or not done:
-        errors.print(f"not finished; continue with: nlac-bench resume {escape(str(folder))}", soft_wrap=True)
-        raise typer.Exit(3)
+        if as_json:
+            print_json(summarise(folder).to_json())
+        raise incomplete(
+            "interrupted, or episodes failed for a reason outside the agent", _resume_command(folder)
+        )
     curve = draw(folder)
     summary = summarise(folder)
     if as_json:
         print_json(summary.to_json() | result.to_json() | {"curve": str(curve)})
     else:
         show(summary, as_json)
-        console.print(escape(result.gain.to_text()), soft_wrap=True)
+        console.print(escape(result.to_text()), soft_wrap=True)
         console.print(f"learning curve: {escape(str(curve))}", soft_wrap=True)
-    raise typer.Exit(0)
+
+
+def _resume_command(folder: Path) -> str:
+    return f"nlac-bench resume {shlex.quote(str(folder))}"
 
 
 def _default_folder(config: RunConfig) -> Path:

@@ -1,10 +1,12 @@
 """``nlac-bench sweep``: methods × environments × seeds, and one comparison."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from nlac_bench.cli.exit_codes import incomplete, resumable
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
 from nlac_bench.eval.runs.configuration import ConfigError
 from nlac_bench.eval.sweep.file import read_sweep
@@ -15,7 +17,10 @@ def sweep(
     config: Annotated[Path, typer.Argument(help="A TOML file; configs/sweeps has examples.")],
     out: Annotated[Path, typer.Option(help="Folder of all runs.")],
     jobs: Annotated[int, typer.Option(min=1, help="Runs at once; they share the cores.")] = 1,
-    against: Annotated[str, typer.Option(help="The method that every other one is compared with.")] = "nlac",
+    against: Annotated[
+        str | None,
+        typer.Option(help="The method that every other one is compared with; default: nlac, or the first."),
+    ] = None,
     report_only: Annotated[
         bool, typer.Option("--report-only", help="Play nothing; compare what is finished.")
     ] = False,
@@ -23,8 +28,9 @@ def sweep(
 ) -> None:
     """Train several methods on several environments with several seeds, and compare them.
 
-    First one seed of everything, then the next. The same command goes on with what was interrupted; finished
-    runs are left alone. Writes comparison.md, comparison.json and curves.svg into the folder.
+    Plays the first seed of every method and environment, then the second, and so on. The same command
+    continues an interrupted sweep; finished runs are not repeated. Writes comparison.md, comparison.json and
+    curves.svg into the folder.
 
     Examples:
 
@@ -33,10 +39,14 @@ def sweep(
       nlac-bench sweep configs/sweeps/miniature.toml --out runs/miniature --report-only
     """
     planned = read_sweep(config)
+    if against is None:
+        against = "nlac" if "nlac" in planned.methods else planned.methods[0]
     if against not in planned.methods:
         raise ConfigError(f"--against {against}: not among the methods {', '.join(planned.methods)}")
+    again = f"nlac-bench sweep {shlex.quote(str(config))} --out {shlex.quote(str(out))} --jobs {jobs}"
     if not report_only:
-        play(planned, out, jobs, lambda line: errors.print(escape(line), soft_wrap=True))
+        with resumable(again, errors_too=False):
+            play(planned, out, jobs, lambda line: errors.print(escape(line), soft_wrap=True))
     elif not out.is_dir():
         raise ConfigError(f"--out {out}: there is no such folder to report of; play the sweep first")
     from nlac_bench.eval.sweep.report import write  # matplotlib takes a second
@@ -47,4 +57,5 @@ def sweep(
         print_json({"folder": str(out), "complete": finished, "comparison": str(path)})
     else:
         console.print(escape(path.read_text()), soft_wrap=True)
-    raise typer.Exit(0 if finished else 3)
+    if not finished:
+        raise incomplete("some runs are not done", again)

@@ -9,6 +9,7 @@ import numpy as np
 import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from nlac_bench.cli.exit_codes import resumable
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.eval.statistics.distributions import Z95
@@ -60,7 +61,7 @@ class _BuildProgress:
 
 @app.command("build")
 def build(
-    out: Annotated[Path, typer.Option(help="Folder for the weights; a build found there is gone on with.")],
+    out: Annotated[Path, typer.Option(help="Folder for the weights; a build found there is continued.")],
     minutes: Annotated[
         float | None,
         typer.Option(min=0.01, help="Minutes of training (default 45, where no steps are given)."),
@@ -85,7 +86,8 @@ def build(
     config = BuildConfig(
         steps=steps, minutes=None if steps is not None else minutes or 45.0, scale=scale, seed=seed
     )
-    with _BuildProgress() as progress:
+    again = f"the same command, which goes on with what is in {out}"
+    with resumable(again, errors_too=False), _BuildProgress() as progress:
         train(config, out, progress, lambda text: errors.print(text, soft_wrap=True))
     console.print(
         f"weights are in {escape(str(out))}; measure them: nlac-bench tiny report --model {escape(str(out))}"
@@ -107,13 +109,14 @@ def report(
       nlac-bench tiny report --env tau_retail
     """
     from nlac_bench import tiny
-    from nlac_bench.rollout.engines.hf.engine import HFEngine
     from nlac_bench.tiny import corpus
-    from nlac_bench.tiny.report import improvement, play, roles
 
     unknown = set(env or ()) - set(corpus.ENVS)
     if unknown:
         raise NlacBenchError(f"unknown environment {sorted(unknown)}; there are {', '.join(corpus.ENVS)}")
+    from nlac_bench.rollout.engines.hf.engine import HFEngine  # torch takes seconds to import
+    from nlac_bench.tiny.report import improvement, play, roles
+
     engine = HFEngine.from_pretrained(str(model or tiny.path()))
     base: list[dict[str, Any]] = []
     worth: list[dict[str, Any]] = []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 from gymnasium.error import Error as GymnasiumError
 
-from nlac_bench.errors import UnknownIdError
+from nlac_bench.errors import NlacBenchError, UnknownIdError
 
 if TYPE_CHECKING:
     from nlac_bench.envs.text_env import TextEnv
@@ -72,26 +72,78 @@ def make(text: str, **kwargs: Any) -> gymnasium.Env[str, str]:
     return find(name).make(**{**config, **kwargs})
 
 
-def make_text_env(text: str, **kwargs: Any) -> "TextEnv":
-    """``make``, unwrapped, for what plain Gymnasium environments do not have: oracle, floors, forks.
+def make_playable(text: str, *, episodes: int | None = None, **kwargs: Any) -> gymnasium.Env[str, str]:
+    """``make`` for agents: an environment whose ``unwrapped`` is a ``TextEnv``.
+
+    A plain Gymnasium environment is wrapped in a ``PlainEnv``, which gives it tasks, splits and forks.
+
+    Args:
+        episodes: how many tasks a plain environment has; by default 100, or 1,000 in split ``train``. Others
+            have tasks of their own.
 
     Raises:
-        ValueError: when ``text`` names a plain Gymnasium environment.
+        NlacBenchError: observations or actions of a plain environment are not text.
     """
+    from nlac_bench.envs.adapter import PlainEnv
     from nlac_bench.envs.text_env import TextEnv
 
-    env = make(text, **kwargs).unwrapped
-    if not isinstance(env, TextEnv):
-        raise ValueError(f"{text} is a plain Gymnasium environment; this needs one of the suite's TextEnvs")
+    split = kwargs.get("split", "test")
+    try:
+        env = make(text, **kwargs)
+    except TypeError:
+        env = make(text, **{name: value for name, value in kwargs.items() if name != "split"})
+        if isinstance(env.unwrapped, TextEnv):
+            raise
+    if isinstance(env.unwrapped, TextEnv):
+        return env
+    return PlainEnv(env, find(parse(text)[0]).name, split, episodes)
+
+
+def make_text_env(text: str, **kwargs: Any) -> "TextEnv":
+    """``make_playable`` without wrappers: a ``TextEnv``, with ``fork``, ``policy`` and ``random_action``."""
+    env: TextEnv = make_playable(text, **kwargs).unwrapped  # type: ignore[assignment]
     return env
 
 
 def make_training_env(text: str, **kwargs: Any) -> "TextEnv":
-    """``make_text_env`` on the training split; the embedded one where data have none (official airline)."""
+    """The environment's training split, without wrappers.
+
+    Official data without a training split (τ-airline's) are replaced by the embedded ones.
+
+    Raises:
+        NlacBenchError: the constructor of a ``TextEnv`` takes no argument ``split``.
+    """
+    kwargs = {**kwargs, "split": "train"}
     try:
-        return make_text_env(text, **{**kwargs, "split": "train"})
+        return make_text_env(text, **kwargs)
     except UnknownIdError:
-        return make_text_env(text, **{**kwargs, "split": "train", "data": "embedded"})
+        return make_text_env(text, **{**kwargs, "data": "embedded"})
+    except TypeError as error:
+        raise NlacBenchError(
+            f"{text} cannot be trained on: its constructor does not accept split='train'. Add an "
+            "argument split, and play other tasks in split 'train' than in split 'test'"
+        ) from error
+
+
+def check_training(text: str, **kwargs: Any) -> None:
+    """Make the training split and refuse an environment that cannot be trained on, before anything is played.
+
+    Args:
+        text: as for ``make``.
+        kwargs: as for ``make_training_env``.
+
+    Raises:
+        NlacBenchError: the training split cannot be made; or a plain environment does not report success or
+            cannot be copied (see ``adapter.check_trainable``).
+    """
+    from nlac_bench.envs.adapter import PlainEnv, check_trainable
+
+    env = make_training_env(text, **kwargs)
+    try:
+        if isinstance(env, PlainEnv):
+            check_trainable(env)
+    finally:
+        env.close()
 
 
 def parse(text: str) -> tuple[str, dict[str, Any]]:

@@ -1,9 +1,16 @@
-"""A Gymnasium space for any Unicode string."""
+"""A Gymnasium space for any Unicode string, with the shared memory that ``AsyncVectorEnv`` needs for it."""
 
-from typing import Any
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, overload
 
 import numpy as np
 from gymnasium.spaces import Space
+from gymnasium.vector.utils import create_shared_memory, read_from_shared_memory, write_to_shared_memory
 
 # What `sample` draws from: short, printable, with white space, marks, several scripts and one
 # character beyond the basic plane, so that a consumer that only survives ASCII is found early.
@@ -60,3 +67,62 @@ class UnicodeText(Space[str]):
         return isinstance(other, UnicodeText) and self.max_length == other.max_length
 
     __hash__ = None  # type: ignore[assignment]  # mutable (it holds a generator), as all spaces are
+
+
+class SharedTexts(Sequence[str]):
+    """One string a row, written by one process and read by another: ``UnicodeText`` in "shared memory".
+
+    Observations have no fixed length, and a buffer for the longest would take 40 MB a row, so each row is a
+    file in a temporary folder. A row that was never written is the empty string. ``AsyncVectorEnv`` returns
+    ``copy.deepcopy`` of its observations, which here is a tuple of the present strings.
+
+    Args:
+        rows: number of strings.
+    """
+
+    def __init__(self, rows: int) -> None:
+        self._rows = rows
+        self._folder = Path(tempfile.mkdtemp(prefix="nlac-bench-"))
+        weakref.finalize(self, _remove, self._folder, os.getpid())
+
+    def __len__(self) -> int:
+        return self._rows
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> tuple[str, ...]: ...
+
+    def __getitem__(self, row: int | slice) -> str | tuple[str, ...]:
+        if isinstance(row, slice):
+            return tuple(self)[row]
+        path = self._folder / str(range(self._rows)[row])
+        return path.read_bytes().decode("utf-8", "surrogatepass") if path.exists() else ""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> tuple[str, ...]:
+        return tuple(self)
+
+    def write(self, row: int, text: str) -> None:
+        """Replace the string of ``row``."""
+        (self._folder / str(row)).write_bytes(text.encode("utf-8", "surrogatepass"))
+
+
+def _remove(folder: Path, owner: int) -> None:
+    if os.getpid() == owner:  # a forked worker inherits the object, and must not remove the folder
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@create_shared_memory.register(UnicodeText)
+def _create(space: UnicodeText, n: int = 1, ctx: Any = None) -> SharedTexts:
+    return SharedTexts(n)
+
+
+@read_from_shared_memory.register(UnicodeText)
+def _read(space: UnicodeText, shared_memory: SharedTexts, n: int = 1) -> SharedTexts:
+    return shared_memory
+
+
+@write_to_shared_memory.register(UnicodeText)
+def _write(space: UnicodeText, index: int, value: str, shared_memory: SharedTexts) -> None:
+    shared_memory.write(index, value)

@@ -8,6 +8,7 @@ from abc import abstractmethod
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
 import gymnasium
@@ -15,6 +16,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from nlac_bench.envs.datasets import DataSource
+from nlac_bench.envs.docstring import own_docstring, rules
 from nlac_bench.envs.spaces import UnicodeText
 from nlac_bench.errors import UnknownIdError
 from nlac_bench.types import Message, Usage
@@ -27,6 +29,9 @@ EndReason: TypeAlias = Literal[
 MAX_ACTION_CHARS = 100_000
 """Longer actions are a counted invalid step: no real turn comes near, and parsing stays bounded."""
 MAX_OBSERVATION_CHARS = 10_000_000
+
+DIALOGUE_PROMPTS = Path(__file__).parent / "prompts"
+"""Role prompts that speak of a user, tools and rules; the built-in environments use them."""
 
 T = TypeVar("T")
 
@@ -82,6 +87,9 @@ class TextEnv(gymnasium.Env[str, str]):
     """CLI name, such as ``tau_retail``."""
     env_version: ClassVar[str] = "0"
     """Changes whenever the same actions could earn something else."""
+    prompts: ClassVar[Path | None] = None
+    """Folder of text files that replace the packaged prompts (``nlac_bench/agents/prompts``) of the same
+    names, for an environment with a wording of its own; None replaces no prompt."""
     max_steps: int
     """The task's own limit, counted here."""
     remote: bool = False
@@ -146,8 +154,13 @@ class TextEnv(gymnasium.Env[str, str]):
         return ()
 
     def policy(self) -> str:
-        """The rules that the agent is told, or an empty string."""
-        return ""
+        """The rules that the agent is told, as part of its prompt.
+
+        By default those that the class docstring states: the text before its first heading and the sections
+        Description, Action Space, Observation Space, Reward and Episode End. A parent's docstring is used
+        where the class has none, ``TextEnv``'s is not. Override it to tell the agent something else.
+        """
+        return rules(own_docstring(type(self), TextEnv))
 
     def tools(self) -> Sequence[dict[str, Any]]:
         """Schemas of the tools that the agent may call, in OpenAI's function format."""

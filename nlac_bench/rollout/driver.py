@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import signal
 import time
 import traceback
 from collections import deque
@@ -14,6 +13,7 @@ import gymnasium
 
 from nlac_bench.errors import EnvInfraError, NlacBenchError
 from nlac_bench.rollout.agent import Agent
+from nlac_bench.rollout.interrupts import on_interrupt
 from nlac_bench.rollout.limits import Limits, Spent
 from nlac_bench.rollout.recorded_calls import episode_scope
 from nlac_bench.rollout.stepping import Stepper, stepper
@@ -59,9 +59,10 @@ class Driver:
 
     An episode that reaches one of its own ``limits`` or overflows the context is cut: an ``Episode`` with
     ``truncated=True``, ``success=False`` and ``end_reason`` ``turn_limit``, ``token_limit``, ``cost_limit``,
-    ``time_limit`` or ``context_overflow``. When the *run's* limits are reached, unfinished episodes are
-    dropped and owed instead: which ones those are depends on their length and on other episodes'
-    spending, so their results would be a biased sample.
+    ``time_limit`` or ``context_overflow``. One whose time is up before the policy's first reply is a
+    ``Failure`` instead: a server that hangs says nothing about the agent. When the *run's* limits are
+    reached, unfinished episodes are dropped and owed: which ones those are depends on their length and on
+    other episodes' spending, so their results would be a biased sample.
 
     Args:
         agent: who plays.
@@ -185,10 +186,16 @@ class Driver:
         except NlacBenchError:
             raise
         except TimeoutError as error:
-            if clock.expired():
+            if not clock.expired():
+                fault, kind, trace = error, "crash", traceback.format_exc()[-8000:]
+            elif episode.turns:
                 _cut(episode, "time_limit")
                 return _timed(episode, began)
-            fault, kind, trace = error, "crash", traceback.format_exc()[-8000:]
+            else:
+                fault = TimeoutError(
+                    f"no reply of the policy within the episode's {self.limits.seconds:g} s; is the server "
+                    "up? Otherwise raise --max-seconds"
+                )
         except Exception as error:
             fault, kind, trace = error, "crash", traceback.format_exc()[-8000:]
         return Failure(
@@ -267,10 +274,11 @@ def _timed(episode: Episode, began: float) -> Episode:
 
 @contextlib.contextmanager
 def graceful_interrupt(driver: Driver, grace: float = 30.0) -> Iterator[None]:
-    """In the running event loop's thread, Ctrl-C (or SIGTERM) ends ``driver`` without losing results.
+    """Within the block, SIGINT and SIGTERM stop ``driver`` without losing results.
 
-    The first begins no further episode and gives the running ones ``grace`` seconds; the second, or the
-    end of that time, drops them. Dropped and never begun episodes are in ``driver.owed``.
+    The first signal starts no further episode and gives the running ones ``grace`` seconds; the second
+    signal, or the end of that time, drops them. Episodes that were dropped or never started are in
+    ``driver.owed``. Must be entered in the main thread, inside a running event loop.
     """
     loop = asyncio.get_running_loop()
 
@@ -281,11 +289,5 @@ def graceful_interrupt(driver: Driver, grace: float = 30.0) -> Iterator[None]:
         else:
             driver.abort()
 
-    signals = (signal.SIGINT, signal.SIGTERM)
-    for each in signals:
-        loop.add_signal_handler(each, on_signal)
-    try:
+    with on_interrupt(on_signal):
         yield
-    finally:
-        for each in signals:
-            loop.remove_signal_handler(each)

@@ -1,27 +1,58 @@
-"""An engine that counts what it was asked for, by role: methods are compared at equal cost."""
+"""An engine that counts the tokens it is asked for by purpose and role, so that methods are compared at
+equal cost."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict
+from typing import Any, Literal, TypeAlias, cast, get_args
 
-from nlac_bench.rollout.engines.engine import Engine, Sample, SampleRequest, Slot, WeightSource
-from nlac_bench.types import Usage
+from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Slot, TrainableEngine, WeightSource
+from nlac_bench.types import Role, Usage
+
+Purpose: TypeAlias = Literal["learning", "validation", "probe"]
+"""What a sample is drawn for; only ``learning`` is counted as the cost of training."""
+Spent: TypeAlias = dict[tuple[Purpose, Role], Usage]
+
+_purpose: ContextVar[Purpose] = ContextVar("purpose", default="learning")
+
+
+@contextmanager
+def spending_on(purpose: Purpose) -> Iterator[None]:
+    """Book what metered engines sample within this context under ``purpose``.
+
+    The purpose is a context variable: a task inherits it from the task that started it, and tasks that run
+    at the same time for other purposes are not affected.
+    """
+    token = _purpose.set(purpose)
+    try:
+        yield
+    finally:
+        _purpose.reset(token)
 
 
 class MeteredEngine:
-    """``engine``, with ``usage`` by role. ``label`` is put before the role of everything asked meanwhile:
-    what is sampled only to measure must not be booked as the cost of learning.
-    """
+    """``engine``, with the ``usage`` of each (purpose, role); see ``spending_on``."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: TrainableEngine) -> None:
         self.engine = engine
-        self.usage: dict[str, Usage] = {}
-        self.label = ""
+        self.usage: Spent = {}
+
+    @property
+    def tokenizer(self) -> Any:
+        """As ``TrainableEngine.tokenizer``."""
+        return self.engine.tokenizer
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """As ``TrainableEngine.slots``."""
+        return self.engine.slots
 
     async def sample(self, request: SampleRequest) -> list[Sample]:
         """As ``Engine.sample``."""
-        label = self.label
         samples = await self.engine.sample(request)
-        name = f"{label}{request.role}"
-        self.usage[name] = sum((s.usage for s in samples), self.usage.get(name, Usage()))
+        key = _purpose.get(), request.role
+        self.usage[key] = sum((s.usage for s in samples), self.usage.get(key, Usage()))
         return samples
 
     async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
@@ -29,9 +60,35 @@ class MeteredEngine:
         return await self.engine.logprobs(ids, prompt_len, slot)
 
     def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
-        """As ``Engine.sync``."""
+        """As ``TrainableEngine.sync``."""
         self.engine.sync(source, version, slot)
 
     def generated_tokens(self) -> int:
-        """Tokens that were sampled for learning, all roles together; what only measures is left out."""
-        return sum(usage.completion_tokens for name, usage in self.usage.items() if ":" not in name)
+        """Number of tokens sampled for learning, summed over roles."""
+        return sum(u.completion_tokens for (purpose, _), u in self.usage.items() if purpose == "learning")
+
+
+def spent_to_row(spent: Spent) -> dict[str, dict[str, Any]]:
+    """``spent`` as JSON, as it is written to ``metrics.jsonl`` and checkpoints.
+
+    The key is the role for learning and ``purpose:role`` for the other purposes, in alphabetical order:
+    ``{"evaluator": …, "policy": …, "probe:evaluator": …, "validation:policy": …}``.
+    """
+    named = {role if p == "learning" else f"{p}:{role}": usage for (p, role), usage in spent.items()}
+    return {name: asdict(usage) for name, usage in sorted(named.items())}
+
+
+def spent_from_row(row: Mapping[str, Mapping[str, Any]]) -> Spent:
+    """The inverse of ``spent_to_row``.
+
+    Raises:
+        ValueError: a key names an unknown purpose.
+    """
+    spent: Spent = {}
+    for name, usage in row.items():
+        before, _, role = name.rpartition(":")
+        purpose = before or "learning"
+        if purpose not in get_args(Purpose):
+            raise ValueError(f"usage key {name!r}: the purpose must be one of {', '.join(get_args(Purpose))}")
+        spent[cast(Purpose, purpose), cast(Role, role)] = Usage(**usage)
+    return spent

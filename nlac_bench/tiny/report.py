@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, cast
 
 from nlac_bench.agents.roles.compact import CompactPrompts
-from nlac_bench.agents.roles.policy_agent import NlacAgent
+from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import Prompt
 from nlac_bench.agents.roles.transition import first_state
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
@@ -24,9 +24,9 @@ EPISODES = 100
 _YES, _NO = "optimal: yes", "optimal: no"
 
 
-def agent(engine: HFEngine, temperature: float) -> NlacAgent:
+def agent(engine: HFEngine, temperature: float) -> PolicyAgent:
     """The policy role."""
-    return NlacAgent(engine, CompactPrompts(), Sampling(temperature=temperature, max_tokens=MAX_TOKENS))
+    return PolicyAgent(engine, CompactPrompts(), Sampling(temperature=temperature, max_tokens=MAX_TOKENS))
 
 
 def play(engine: HFEngine, name: str, *, temperature: float, tasks: int, seed: int = 0) -> list[Episode]:

@@ -1,25 +1,33 @@
-"""TokenBatch: what the learner trains on, packed so that no token is padding if it can be helped."""
+"""TokenBatch: sequences packed into rows with as little padding as possible, for the learner to train on."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import torch
 from torch import Tensor
 
+LossName: TypeAlias = Literal["policy", "critic"]
+_LOSSES: tuple[LossName, ...] = get_args(LossName)
+
 
 @dataclass(frozen=True, slots=True)
 class TokenSequence:
-    """One prompt with what was sampled (or shall be learned) after it, or a whole conversation.
+    """A prompt followed by the tokens to learn, or a whole conversation.
 
-    All lists are as long as ``ids`` and aligned with it: the entry at t belongs to the token ``ids[t]``,
-    whose distribution the model gives at t - 1. The first token has no distribution: its mask is 0.
+    All lists have the length of ``ids`` and are aligned with it: the entry at t belongs to the token
+    ``ids[t]``, which the model predicts at t - 1. The first token is not predicted, so its mask must be 0.
 
     Args:
         ids: token ids.
-        loss_mask: 1 on the tokens that the loss is taken of.
-        weight: of the whole sequence (importance weights of a prioritised replay).
-        group_id: which prompt it belongs to, for algorithms that compare samples of one prompt.
+        loss_mask: 1 on the tokens that contribute to the loss.
+        weight: factor of the whole sequence, such as the importance weight of a prioritised replay.
+        group_id: index of the prompt, lesson or turn that the sequence belongs to.
+        loss: which loss the sequence contributes to, for algorithms that train two at once.
+
+    Raises:
+        ValueError: ``ids`` is empty, a list has another length, the first token is in ``loss_mask``, or
+            ``loss`` is unknown.
     """
 
     ids: Sequence[int]
@@ -30,6 +38,7 @@ class TokenSequence:
     returns: Sequence[float] | None = None
     old_values: Sequence[float] | None = None
     group_id: int = 0
+    loss: LossName = "policy"
 
     def __post_init__(self) -> None:
         if not self.ids:
@@ -39,7 +48,9 @@ class TokenSequence:
             if values is not None and len(values) != len(self.ids):
                 raise ValueError(f"{name} has {len(values)} entries for {len(self.ids)} tokens")
         if self.loss_mask[0]:
-            raise ValueError("the first token of a sequence cannot be trained on: nothing predicts it")
+            raise ValueError("the first token of a sequence cannot be trained on: set loss_mask[0] to 0")
+        if self.loss not in _LOSSES:
+            raise ValueError(f"loss must be one of {', '.join(_LOSSES)}, got {self.loss!r}")
 
 
 _OPTIONAL = ("advantages", "old_logprobs", "returns", "old_values")
@@ -49,9 +60,10 @@ _OPTIONAL = ("advantages", "old_logprobs", "returns", "old_values")
 class TokenBatch:
     """Packed rows; every tensor is ``[B, T]`` or None.
 
-    ``segment_ids`` number the sequences of a row from 1 and are 0 on padding; attention never crosses
-    them, and ``position_ids`` start anew in each, so a sequence is computed as if it stood alone.
-    ``weights`` is the sequence's weight on each of its tokens.
+    ``segment_ids`` number the sequences of a row from 1 and are 0 on padding. Attention does not cross
+    segments and ``position_ids`` restart at 0 in each, so that a sequence is computed as if it were alone.
+    ``weights``, ``group_id`` and ``loss_id`` repeat the sequence's value on each of its tokens; ``mask_of``
+    reads ``loss_id``.
     """
 
     ids: Tensor
@@ -60,6 +72,7 @@ class TokenBatch:
     loss_mask: Tensor
     weights: Tensor
     group_id: Tensor
+    loss_id: Tensor
     advantages: Tensor | None = None
     old_logprobs: Tensor | None = None
     returns: Tensor | None = None
@@ -67,6 +80,10 @@ class TokenBatch:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def mask_of(self, loss: LossName) -> Tensor:
+        """``loss_mask`` where the sequence contributes to ``loss``, 0 elsewhere, ``[B, T]``."""
+        return self.loss_mask * (self.loss_id == _LOSSES.index(loss))
 
     def rows(self, start: int, stop: int) -> "TokenBatch":
         """Rows ``start`` to ``stop``."""
@@ -82,15 +99,15 @@ class TokenBatch:
         return TokenBatch(**mapped)
 
     def _trimmed(self) -> "TokenBatch":
-        """Without the columns that are padding in every row."""
+        """The batch without the columns that are padding in every row."""
         used = int(self.segment_ids.any(dim=0).nonzero().max()) + 1
         return self._map(lambda tensor: tensor[:, :used])
 
     def micro_batches(self, rows: int, count: int) -> Iterator["TokenBatch"]:
-        """``count`` micro-batches of at most ``rows`` rows; those beyond the batch have no loss.
+        """Yield ``count`` micro-batches of at most ``rows`` rows; those past the end have no loss.
 
-        Ranks take part in each other's collectives, so all must run as many micro-batches as the busiest
-        one: uneven counts hang.
+        All ranks must run the same number of micro-batches, that of the rank with the most: each one takes
+        part in collective operations, which wait for every rank.
         """
         for i in range(count):
             if i * rows < len(self):
@@ -101,17 +118,18 @@ class TokenBatch:
 
 
 def pack(sequences: Sequence[TokenSequence], row_tokens: int, pad_id: int = 0) -> TokenBatch:
-    """Put ``sequences`` into rows of ``row_tokens`` tokens, longest first, each where it first fits.
+    """Pack ``sequences`` into rows of ``row_tokens`` tokens: longest first, each where it first fits.
 
-    A longer sequence has a row of its own. Attention costs by the square of a row's length, so rows of many
-    times the usual sequence waste what packing saves. Rows keep the order in which they were opened,
-    sequences in a row the order in which they came in, so that the same input always gives the same batch.
+    A sequence longer than ``row_tokens`` gets a row of its own. The cost of attention grows with the square
+    of a row's length, so rows much longer than the usual sequence cost more than packing saves. Rows stay in
+    the order in which they were opened and sequences within a row in the order of ``sequences``, so that the
+    same input always gives the same batch.
 
     Raises:
-        ValueError: without sequences.
+        ValueError: ``sequences`` is empty.
     """
     if not sequences:
-        raise ValueError("nothing to pack: there is no sequence")
+        raise ValueError("cannot pack an empty list of sequences")
     order = sorted(range(len(sequences)), key=lambda i: -len(sequences[i].ids))
     free: list[int] = []
     rows: list[list[int]] = []
@@ -128,7 +146,7 @@ def pack(sequences: Sequence[TokenSequence], row_tokens: int, pad_id: int = 0) -
 
 
 def one_a_row(sequences: Sequence[TokenSequence], pad_id: int = 0) -> TokenBatch:
-    """Each sequence in a row of its own, in order: what packing must be equal to."""
+    """Put each sequence into a row of its own, in order; the reference that ``pack`` must agree with."""
     return _lay_out([[sequence] for sequence in sequences], pad_id)
 
 
@@ -136,7 +154,7 @@ def _lay_out(rows: Sequence[Sequence[TokenSequence]], pad_id: int) -> TokenBatch
     width = max(sum(len(s.ids) for s in row) for row in rows)
     shape = (len(rows), width)
     ids = torch.full(shape, pad_id, dtype=torch.long)
-    position_ids, segment_ids, group_id = (torch.zeros(shape, dtype=torch.long) for _ in range(3))
+    position_ids, segment_ids, group_id, loss_id = (torch.zeros(shape, dtype=torch.long) for _ in range(4))
     loss_mask, weights = torch.zeros(shape), torch.zeros(shape)
     present = [n for n in _OPTIONAL if all(getattr(s, n) is not None for row in rows for s in row)]
     optional = {name: torch.zeros(shape) for name in present}
@@ -150,7 +168,8 @@ def _lay_out(rows: Sequence[Sequence[TokenSequence]], pad_id: int) -> TokenBatch
             loss_mask[r, span] = torch.tensor(sequence.loss_mask, dtype=torch.float32)
             weights[r, span] = sequence.weight
             group_id[r, span] = sequence.group_id
+            loss_id[r, span] = _LOSSES.index(sequence.loss)
             for name, tensor in optional.items():
                 tensor[r, span] = torch.tensor(getattr(sequence, name), dtype=torch.float32)
             start = span.stop
-    return TokenBatch(ids, position_ids, segment_ids, loss_mask, weights, group_id, **optional)
+    return TokenBatch(ids, position_ids, segment_ids, loss_mask, weights, group_id, loss_id, **optional)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from nlac_bench.rollout.engines.engine import Engine, Slot
+from nlac_bench.rollout.engines.engine import Slot, TrainableEngine
 from nlac_bench.train.learner import Learner
 
 
@@ -28,7 +28,7 @@ class LearnerSource:
             return self.learner.text_logprobs(ids, prompt_len)
 
 
-def push(learner: Learner, engine: Engine, version: int) -> None:
+def push(learner: Learner, engine: TrainableEngine, version: int) -> None:
     """Hand the policy, and its moving average where there is one, to ``engine``, which checks them.
 
     Raises:

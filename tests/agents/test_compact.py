@@ -1,7 +1,14 @@
 """The compact prompts: marks, bounded, parsed strictly."""
 
+import inspect
+import re
+import subprocess
+import sys
+import types
+
 import pytest
 
+from nlac_bench.agents.roles import codec, compact
 from nlac_bench.agents.roles.compact import MARKS, CompactPrompts, brief
 from nlac_bench.agents.roles.role_prompts import Critique, Prompt
 from nlac_bench.agents.roles.transition import State, Transition
@@ -99,3 +106,64 @@ def test_long_conversations_lose_their_middle() -> None:
     assert len(shown) < 3_100
     assert shown.startswith("<|tau_retail|><|user|>Cancel order ~0") and "answer 199 " in shown
     assert "answer 100 " not in shown
+
+
+# --- identity -----------------------------------------------------------------------------------------
+
+
+def edited(*changes: tuple[str, str]) -> dict[str, str]:
+    """The hashes of a copy of the module whose source text is changed."""
+    source = inspect.getsource(compact)
+    for old, new in changes:
+        assert old in source
+        source = source.replace(old, new)
+    module = types.ModuleType("edited_compact")
+    exec(compile(source, "edited_compact", "exec"), module.__dict__)
+    hashes: dict[str, str] = module.CompactPrompts().hashes()
+    return hashes
+
+
+def test_a_changed_comment_does_not_change_the_hashes() -> None:
+    assert edited(("class CompactPrompts:", "# Another comment.\nclass CompactPrompts:")) == PROMPTS.hashes()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed"),
+    [
+        ('"<|refine|>"', '"<|mend|>"', {"compact"}),
+        ('"<|invalid|>"', '"<|error|>"', {"compact"}),
+        ('"<|pick|>"', '"<|choose|>"', {"compact"}),
+        ("max_chars: int = 6_000", "max_chars: int = 5_000", {"compact"}),
+        ("MAX_ANSWER_CHARS = 4_000", "MAX_ANSWER_CHARS = 20_000", {"compact_parsers"}),
+        ("(yes|no)\\b", "(yes|no)", {"compact_parsers"}),
+        ("end: (success|failure)$", "end: (success|failure)", {"compact_parsers"}),
+        ("number <= candidates", "number < candidates", {"compact_parsers"}),
+        ("return written.strip() or None", "return written or None", {"compact_parsers"}),
+        ("return action\n", "return action.strip()\n", {"compact_parsers"}),
+        ("text += earned(transition) + ACT", "text += ACT", {"compact_parsers"}),
+        ("words: int = 8", "words: int = 7", {"compact_parsers"}),
+    ],
+)
+def test_a_changed_prompt_or_parser_changes_its_hash(old: str, new: str, changed: set[str]) -> None:
+    before, after = PROMPTS.hashes(), edited((old, new))
+    assert {name for name in before if before[name] != after[name]} == changed
+
+
+def test_every_kind_of_identifier_is_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, pattern = PROMPTS.hashes(), codec._IDENTIFIER
+    _, *kinds = re.sub(r"\s#\s.*", "", pattern.pattern).split("\n    | ")
+    assert len(kinds) == 11
+    for kind in kinds:
+        left = [other for other in kinds if other != kind]
+        monkeypatch.setattr(codec, "_IDENTIFIER", re.compile("\n|".join(left), re.VERBOSE))
+        assert PROMPTS.hashes() != before, kind
+
+
+def test_hashes_do_not_depend_on_pythons_hash_seed() -> None:
+    code = "from nlac_bench.agents.roles.compact import CompactPrompts; print(CompactPrompts().hashes())"
+    for seed in ("0", "1"):
+        done = subprocess.run(
+            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True,
+            check=True,
+        )  # fmt: skip
+        assert done.stdout.strip() == str(PROMPTS.hashes())

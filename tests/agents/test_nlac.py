@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from nlac_bench import tiny
+from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.nlac.algorithm import NLAC
 from nlac_bench.agents.nlac.config import NlacConfig
 from nlac_bench.agents.nlac.lesson import Encoder, Lesson
@@ -18,7 +19,7 @@ from nlac_bench.agents.nlac.policy_iteration import replayed_action
 from nlac_bench.agents.nlac.replay import Replay
 from nlac_bench.agents.roles.chat import ChatPrompts
 from nlac_bench.agents.roles.compact import CompactPrompts
-from nlac_bench.agents.roles.policy_agent import NlacAgent
+from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import Critique
 from nlac_bench.agents.roles.styles import prompts_for
 from nlac_bench.agents.roles.transition import State, Transition, transitions
@@ -184,7 +185,7 @@ def test_futures_without_an_outcome_are_not_trained_on(text: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def parts() -> Iterator[tuple[NLAC, NlacAgent]]:
+def parts() -> Iterator[tuple[NLAC, PolicyAgent]]:
     engine = HFEngine.from_pretrained(str(tiny.path()), dtype="float32")
     config = NlacConfig(
         lr=1e-4,
@@ -197,9 +198,9 @@ def parts() -> Iterator[tuple[NLAC, NlacAgent]]:
     )
     prompts = prompts_for(engine.tokenizer)
     metered = MeteredEngine(engine)
-    agent = NlacAgent(metered, prompts, Sampling(max_tokens=96))
+    agent = PolicyAgent(metered, prompts, Sampling(max_tokens=96))
     learner = Learner(str(tiny.path()), config.learner(0, ema=True))
-    nlac = NLAC(config, metered, learner, prompts, engine.tokenizer, agent, make_env, seed=0, concurrency=16)
+    nlac = NLAC(Resources(config, metered, learner, prompts, agent, make_env, seed=0, concurrency=16))
     nlac.sync()
     yield nlac, agent
     engine.close()
@@ -209,7 +210,7 @@ def make_env() -> Any:
     return registry.make_training_env(ENV)
 
 
-def test_an_iteration_learns_and_says_why(parts: tuple[NLAC, NlacAgent]) -> None:
+def test_an_iteration_learns_and_says_why(parts: tuple[NLAC, PolicyAgent]) -> None:
     nlac, agent = parts
     specs = [EpisodeSpec("tau_retail", task, 0, 1) for task in make_env().task_ids[:4]]
 
@@ -224,13 +225,13 @@ def test_an_iteration_learns_and_says_why(parts: tuple[NLAC, NlacAgent]) -> None
     assert any((a != b).any() for a, b in zip(before, nlac.learner.parameters, strict=True))
     noted = [t for t in nlac.replay.items if t.notes]
     assert noted and any("target" in t.notes for t in noted) and any("critique" in t.notes for t in noted)
-    roles = {name for name in nlac.engine.usage if ":" not in name}  # type: ignore[attr-defined]
+    roles = {role for purpose, role in nlac.engine.usage if purpose == "learning"}  # type: ignore[attr-defined]
     assert {"policy", "successor", "evaluator"} <= roles
     probed = asyncio.run(nlac.probe(played, deep=False))
     assert probed["probes"] == 4 and probed["kl_to_start"] >= 0
 
 
-def test_sampled_words_are_trained_on_as_they_were_sampled(parts: tuple[NLAC, NlacAgent]) -> None:
+def test_sampled_words_are_trained_on_as_they_were_sampled(parts: tuple[NLAC, PolicyAgent]) -> None:
     nlac, _ = parts
     env = make_env()
     observation, info = env.reset(seed=0)
@@ -247,7 +248,7 @@ def test_sampled_words_are_trained_on_as_they_were_sampled(parts: tuple[NLAC, Nl
         transition(state=state, action=action.text), 0.5, speaker, target="next: bye; end: success"
     )
     lesson.proposed = action
-    policy, critic = nlac.encoder.policy(lesson, group=1), nlac.encoder.critic(lesson, group=0)
+    policy, critic = nlac.encoder.policy(lesson, group=0), nlac.encoder.critic(lesson, group=0)
     assert policy is not None and critic is not None and action.sample.ids is not None
     assert [*(action.sample.prompt_ids or ()), *action.sample.ids] == list(policy.ids)
     assert sum(policy.loss_mask) == len(action.sample.ids) and critic.weight == 0.5 and policy.weight == 1.0
@@ -255,20 +256,20 @@ def test_sampled_words_are_trained_on_as_they_were_sampled(parts: tuple[NLAC, Nl
     assert text.endswith("next: bye; end: success" + nlac.encoder._format.tokenizer.eos_token)
 
 
-def test_long_prompts_and_unreadable_texts_are_left_out_and_counted(parts: tuple[NLAC, NlacAgent]) -> None:
+def test_long_prompts_and_unreadable_texts_are_left_out_and_counted(parts: tuple[NLAC, PolicyAgent]) -> None:
     nlac, _ = parts
     encoder = Encoder(nlac.encoder._format.tokenizer, nlac.prompts, 4, 4)
     lesson = Lesson(
         transition("a long message " * 20), 1.0, nlac.speaker("x"), target="next: x; end: failure"
     )
     assert encoder.critic(lesson, 0) is None and encoder.too_long == 1
-    assert encoder.policy(lesson, 1) is None, "no action, no lesson"
+    assert encoder.policy(lesson, 0) is None, "no action, no lesson"
     lesson.critique, lesson.proposed = None, replayed_action(lesson.transition)
     asyncio.run(nlac.refine(lesson))
     assert lesson.rounds == 0
 
 
-def test_shuffled_critiques_come_from_others(parts: tuple[NLAC, NlacAgent]) -> None:
+def test_shuffled_critiques_come_from_others(parts: tuple[NLAC, PolicyAgent]) -> None:
     nlac, _ = parts
     lessons = [Lesson(transition(str(i)), 1.0, nlac.speaker(i)) for i in range(3)]
     for i, lesson in enumerate(lessons):

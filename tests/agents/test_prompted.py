@@ -13,6 +13,7 @@ import pytest
 
 from nlac_bench.agents import prompts, registry
 from nlac_bench.agents.prompted import spoken
+from nlac_bench.agents.prompts import PACKAGED
 from nlac_bench.agents.registry import AgentContext, make, prompt_hashes
 from nlac_bench.envs import Outcome
 from nlac_bench.envs.tau.actions import Call, Invalid, parse_action
@@ -176,9 +177,9 @@ def test_prompts_are_hashed_as_files() -> None:
 
 
 def test_filled_parts_are_not_filled_again() -> None:
-    assert "{tools}" in prompts.fill("act_tools", policy="{tools}", tools="T")
+    assert "{tools}" in PACKAGED.fill("act_tools", policy="{tools}", tools="T")
     with pytest.raises(ValueError, match="no part"):
-        prompts.fill("act_plain", policy="", tools="T")
+        PACKAGED.fill("act_plain", policy="", tools="T")
 
 
 def test_registry_names_what_is_missing() -> None:
@@ -197,7 +198,11 @@ def test_plugins_are_found_and_broken_ones_only_warn(monkeypatch: pytest.MonkeyP
         metadata.EntryPoint("broken", "no_such_module_here:agent", registry.PLUGIN_GROUP),
         metadata.EntryPoint("number", "nlac_bench.agents.registry:FLOORS", registry.PLUGIN_GROUP),
     ]
-    monkeypatch.setattr(registry.importlib.metadata, "entry_points", lambda group: points)
+    monkeypatch.setattr(
+        registry.importlib.metadata,
+        "entry_points",
+        lambda group: points if group == registry.PLUGIN_GROUP else [],
+    )
     context = AgentContext()
     assert make("mine", context).begin.__self__.action is context  # type: ignore[attr-defined]
     with pytest.warns(UserWarning, match="'broken'.*left out"), pytest.raises(UnknownIdError):

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import torch
 
+from nlac_bench.agents.algorithm import Resources
+from nlac_bench.agents.methods import BUILT_IN
 from nlac_bench.agents.roles.compact import CompactPrompts
-from nlac_bench.agents.roles.policy_agent import NlacAgent
-from nlac_bench.baselines.registry import METHODS
+from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
 from nlac_bench.rollout.engines.engine import Sampling, derive_seed
 from nlac_bench.rollout.engines.hf.engine import HFEngine
@@ -68,19 +69,19 @@ def warm() -> Any:
 def learned(name: str, model: Any, shuffled: bool) -> tuple[float, float]:
     """Share of right buttons among actions drawn at temperature 1: before training, and the best of what is
     measured every ``LOOK`` steps until it is ``ENOUGH`` or the budget is spent."""
-    method = METHODS[name]
+    method = BUILT_IN[name]
     config: Any = method.config({**SHARED, **SCALAR.get(name, WORDS), **OWN.get(name, {})})
     hf = HFEngine(copy.deepcopy(model), signal_env.tokenizer())
     engine = MeteredEngine(hf)
     prompts = CompactPrompts()
-    agent = NlacAgent(engine, prompts, Sampling(max_tokens=config.max_response_length))
+    agent = PolicyAgent(engine, prompts, Sampling(max_tokens=config.max_response_length))
     learner = Learner(copy.deepcopy(model), config.learner(0, **method.learner))
 
     def make_env() -> Signal:
         return Signal(shuffled=shuffled)
 
-    algorithm = method.algorithm()(
-        config, engine, learner, prompts, signal_env.tokenizer(), agent, make_env, seed=0, concurrency=64
+    algorithm = method.algorithm_class(
+        Resources(config, engine, learner, prompts, agent, make_env, seed=0, concurrency=64)
     )
 
     async def play(env: Any, iteration: int) -> list[Episode]:
@@ -127,7 +128,7 @@ def test_the_bandit() -> None:
 
 @pytest.mark.slow(reason="up to 160 gradient steps")
 @pytest.mark.parametrize("shuffled", [False, True], ids=["rewards", "shuffled"])
-@pytest.mark.parametrize("name", sorted(METHODS))
+@pytest.mark.parametrize("name", sorted(BUILT_IN))
 def test_it_learns_from_rewards_and_only_from_them(name: str, shuffled: bool, warm: Any) -> None:
     model = signal_env.random_model() if name in SCALAR else warm
     before, after = learned(name, model, shuffled)

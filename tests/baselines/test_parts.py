@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 import torch
 
+from nlac_bench.agents.algorithm import Resources
+from nlac_bench.agents.methods import BUILT_IN
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.roles.compact import CompactPrompts
-from nlac_bench.agents.roles.policy_agent import NlacAgent
+from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import Critique
 from nlac_bench.agents.roles.speaker import Action
 from nlac_bench.baselines.grpo import GRPO
 from nlac_bench.baselines.nlql import NLQL
 from nlac_bench.baselines.ppo import PPO
-from nlac_bench.baselines.registry import METHODS
 from nlac_bench.baselines.rft import RFT
 from nlac_bench.baselines.sac import SAC, SacLesson, last_tokens
 from nlac_bench.baselines.self_distillation import SelfDistillation
@@ -35,15 +36,15 @@ from tests.baselines.signal_env import Signal
 
 def make(name: str, **settings: Any) -> Any:
     """An algorithm on a random model, whose engine is never asked."""
-    method = METHODS[name]
+    method = BUILT_IN[name]
     config = method.config({"precision": "fp32", "row_tokens": 64, "lr": 1e-2, **settings})
     model = signal_env.random_model()
     engine = MeteredEngine(HFEngine(model, signal_env.tokenizer()))
     prompts = CompactPrompts()
     learner = Learner(signal_env.random_model(), config.learner(0, **method.learner))
-    agent = NlacAgent(engine, prompts, Sampling())
-    return method.algorithm()(
-        config, engine, learner, prompts, signal_env.tokenizer(), agent, Signal, seed=0, concurrency=4
+    agent = PolicyAgent(engine, prompts, Sampling())
+    return method.algorithm_class(
+        Resources(config, engine, learner, prompts, agent, Signal, seed=0, concurrency=4)
     )
 
 
@@ -112,9 +113,9 @@ def test_a_resumed_algorithm_takes_the_batches_that_it_would_have_taken(tmp_path
 @pytest.mark.parametrize("name", ["nlql", "nlrl", "sac"])
 def test_a_control_that_would_do_nothing_is_refused(name: str) -> None:
     with pytest.raises(NlacBenchError, match="shuffle_critiques"):
-        METHODS[name].config({"shuffle_critiques": "true"})
+        BUILT_IN[name].config({"shuffle_critiques": "true"})
     with pytest.raises(NlacBenchError, match="refine_source = fresh"):
-        METHODS["self_distillation"].config({"refine_source": "fresh"})
+        BUILT_IN["self_distillation"].config({"refine_source": "fresh"})
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,7 @@ def test_a_control_that_would_do_nothing_is_refused(name: str) -> None:
 )
 def test_settings_that_make_no_sense_are_refused(name: str, settings: dict[str, Any], said: str) -> None:
     with pytest.raises(NlacBenchError, match=re.escape(said)):
-        METHODS[name].config(settings)
+        BUILT_IN[name].config(settings)
 
 
 def test_a_turn_that_did_not_fit_was_never_played() -> None:
@@ -212,9 +213,9 @@ def test_grpo_compares_within_a_task_and_spends_nothing_on_equal_returns(
 
 def test_grpo_refuses_a_group_of_one() -> None:
     with pytest.raises(NlacBenchError, match="compares nothing"):
-        METHODS["grpo"].config({"rollouts_per_task": 1})
+        BUILT_IN["grpo"].config({"rollouts_per_task": 1})
     with pytest.raises(NlacBenchError, match="multiple of"):
-        METHODS["grpo"].config({"rollouts_per_task": 5})
+        BUILT_IN["grpo"].config({"rollouts_per_task": 5})
 
 
 def test_rft_learns_only_what_succeeded() -> None:
@@ -269,7 +270,7 @@ def test_sac_distils_the_candidate_of_the_highest_smaller_q(monkeypatch: pytest.
     lesson = sac_lesson(sac, True, 1.0, None)
     lesson.candidates = [Action(f"red-{i}", Sample(f"red-{i}", "stop", ids=[9 + i, 1])) for i in range(2)]
     (chosen,) = sac.best_candidates({3: lesson})
-    assert chosen.group_id == 7 and list(chosen.ids[-2:]) == [10, 1]
+    assert (chosen.group_id, chosen.loss) == (3, "policy") and list(chosen.ids[-2:]) == [10, 1]
     assert lesson.proposed is not None and lesson.proposed.text == "red-1"
 
 
@@ -277,12 +278,12 @@ def test_sac_weighs_what_was_played_and_keeps_its_tokens() -> None:
     """Two actions with y = 1 and 0, weights 0.25 and 1, Q = 0: (0.25 · 2 · 1/2 + 0) / 2 = 0.125."""
     sac: SAC = make("sac")
     lessons = {i: replace(sac_lesson(sac, True, 1.0 - i, None), weight=(0.25, 1.0)[i]) for i in range(2)}
-    played = [sac.encoder.played(lesson, 2 * i) for i, lesson in lessons.items()]
+    played = [sac.encoder.played(lesson, i) for i, lesson in lessons.items()]
     assert [(list(s.ids), s.weight) for s in played if s] == [([5, 6, 7, 8, 8], 0.25), ([5, 6, 7, 8, 8], 1.0)]
     for name, parameter in sac.learner.model.heads.named_parameters():
         if name.startswith("q"):
             parameter.data.zero_()
-    loss = sac.q_loss([s for s in played if s], [], sac.targets(lessons), torch.zeros(4))
+    loss = sac.q_loss([s for s in played if s], [], sac.targets(lessons), torch.zeros(2))
     found = sac.learner.forward_backward(pack([s for s in played if s], 64), loss)
     assert found["q_loss"] == pytest.approx(0.125)
 

@@ -63,13 +63,13 @@ def test_envs_check(name: str) -> None:
     ],
 )
 def test_errors_name_the_value_without_a_traceback(arguments: list[str], names: str, tmp_path: Path) -> None:
-    done = nlac_bench(*arguments, status=1, NLAC_BENCH_CACHE=str(tmp_path))
+    done = nlac_bench(*arguments, status=2, NLAC_BENCH_CACHE=str(tmp_path))
     assert names in done.stderr and "Traceback" not in done.stderr and not done.stdout
 
 
 def test_official_data_that_are_not_there_name_the_command(tmp_path: Path) -> None:
     env = {"NLAC_BENCH_CACHE": str(tmp_path), "NLAC_BENCH_DATA": str(tmp_path)}
-    done = nlac_bench("play", 'tau_retail@{"data": "official"}', "--agent", "oracle", status=1, **env)
+    done = nlac_bench("play", 'tau_retail@{"data": "official"}', "--agent", "oracle", status=2, **env)
     assert "nlac-bench data fetch tau" in done.stderr
 
 
@@ -140,7 +140,7 @@ def test_toml_configuration_and_flags_that_win(tmp_path: Path) -> None:
     assert run(tmp_path, "b", "--config", str(config), "--trials", "1")["planned"] == 3
     for bad, says in (("limits = 3\n", "limits"), ('limit = "3"\n', "limit"), ("limit = 0\n", "limit")):
         config.write_text('env = "twenty_questions"\nagent = "silent"\n' + bad)
-        assert says in nlac_bench("run", "--config", str(config), status=1).stderr
+        assert says in nlac_bench("run", "--config", str(config), status=2).stderr
 
 
 def test_dry_run_plays_nothing(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_dead_server_gives_infrastructure_errors_and_no_score(
     monkeypatch.setattr(Retries, "wait", lambda *_: 0.01)  # instead of half a minute between the attempts
     result = run(
         tmp_path, "a", "--env", "twenty_questions", "--agent", "react", "--model", "m", "--base-url",
-        "http://127.0.0.1:9/v1", "--limit", "2",
+        "http://127.0.0.1:9/v1", "--limit", "2", status=3,
     )  # fmt: skip
     assert result["success"] is None and result["scored"] == 0 and result["infra_errors"] == 2
 
@@ -177,7 +177,7 @@ def test_two_processes_on_one_folder_and_a_used_folder(tmp_path: Path) -> None:
         "--out",
         str(tmp_path / "a"),
     )
-    assert "resume" in nlac_bench(*again, status=1).stderr
+    assert "resume" in nlac_bench(*again, status=2).stderr
 
 
 def test_floors_table() -> None:
@@ -245,7 +245,7 @@ def test_known_floors_of_the_official_tasks(env: str, tasks: int, floor: int, tm
 @pytest.mark.official
 def test_a_model_needs_a_user_on_official_tasks() -> None:
     arguments = ("run", "--env", "tau_retail", "--data", "official", "--agent", "react", "--model", "m")
-    done = nlac_bench(*arguments, "--base-url", "http://127.0.0.1:9/v1", status=1)
+    done = nlac_bench(*arguments, "--base-url", "http://127.0.0.1:9/v1", status=2)
     assert "--user-model" in done.stderr
 
 
@@ -261,10 +261,10 @@ def test_dry_run_needs_no_key_and_counts_the_simulator() -> None:
 def test_wrong_training_settings_are_named_before_anything_is_played(tmp_path: Path) -> None:
     out = ("--env", "tau_retail", "--agent", "nlac", "--out", str(tmp_path / "run"))
     for wrong, says in (("learning_rate=1", "'learning_rate'"), ("lr=fast", "'fast'"), ("lr", "NAME=VALUE")):
-        assert says in nlac_bench("run", *out, "--train", wrong, status=1).stderr
-    assert "'hours=2'" in nlac_bench("run", *out, "--budget", "hours=2", status=1).stderr
+        assert says in nlac_bench("run", *out, "--train", wrong, status=2).stderr
+    assert "'hours=2'" in nlac_bench("run", *out, "--budget", "hours=2", status=2).stderr
     assert (
-        "not trained" in nlac_bench("run", *out[:2], "--agent", "react", "--train", "lr=1", status=1).stderr
+        "not trained" in nlac_bench("run", *out[:2], "--agent", "react", "--train", "lr=1", status=2).stderr
     )
     assert not (tmp_path / "run").exists()
 

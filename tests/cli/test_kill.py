@@ -70,7 +70,7 @@ def test_a_second_process_is_refused(tmp_path: Path) -> None:
         second = subprocess.run(
             [NLAC_BENCH, "resume", str(folder)], capture_output=True, text=True, check=False
         )
-        assert second.returncode == 1 and str(first.pid) in second.stderr
+        assert second.returncode == 2 and str(first.pid) in second.stderr
     finally:
         first.kill()
         first.wait()

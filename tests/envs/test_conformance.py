@@ -1,6 +1,5 @@
 """The conformance suite: every built-in environment passes it, and each of its checks can fail."""
 
-import inspect
 import os
 import random
 import re
@@ -15,10 +14,8 @@ from gymnasium.spaces import Discrete, Text
 from nlac_bench.envs import Outcome, TextEnv, registry
 from nlac_bench.envs.conformance import CHECKS, CheckResult, check
 from nlac_bench.envs.conformance.play import Subject
+from nlac_bench.envs.docstring import SECTIONS, own_docstring, sections
 from nlac_bench.envs.text_env import MAX_ACTION_CHARS
-
-SECTIONS = ["Action Space", "Observation Space", "Starting State", "Reward", "Episode End", "Information",
-            "Arguments", "Version History"]  # fmt: skip
 
 
 def failed(results: list[CheckResult]) -> dict[str, str]:
@@ -48,9 +45,11 @@ def test_built_in_training_splits_conform(name: str) -> None:
 
 @pytest.mark.parametrize("name", registry.BUILTIN)
 def test_class_docstrings_have_gymnasiums_sections(name: str) -> None:
-    text = inspect.getdoc(type(registry.make(name).unwrapped)) or ""
-    headings = re.findall(r"^(?:## |\*\*)([A-Za-z ]+)", text, flags=re.MULTILINE)
-    assert [heading.title() for heading in headings if heading.title() in SECTIONS] == SECTIONS
+    text = own_docstring(type(registry.make(name).unwrapped), TextEnv)
+    headings = re.findall(r"^#+ .*", text, flags=re.MULTILINE)
+    assert [h for h in headings if h[3:] in SECTIONS] == [f"## {section}" for section in SECTIONS]
+    assert all(re.fullmatch(r"## [A-Z][A-Za-z ]+", h) for h in headings) and "**" not in text
+    assert all(sections(text)[section] for section in SECTIONS)
 
 
 # --- an environment that conforms, and one for each way not to -------------------------------------------

@@ -1,8 +1,10 @@
 """UnicodeText: the space of all strings."""
 
+import copy
 import pickle
 
 import pytest
+from gymnasium.vector.utils import create_shared_memory, read_from_shared_memory, write_to_shared_memory
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,3 +52,16 @@ def test_bad_length_is_named(length: object) -> None:
 def test_masks_are_refused() -> None:
     with pytest.raises(ValueError, match="mask"):
         UnicodeText(5).sample(mask=1)  # type: ignore[arg-type]
+
+
+def test_shared_texts_hold_any_string() -> None:
+    texts = create_shared_memory(UnicodeText(10), n=3)
+    assert list(texts) == ["", "", ""]
+    write_to_shared_memory(UnicodeText(10), 1, "é🙂\ud800\r\n\x00", texts)
+    view = read_from_shared_memory(UnicodeText(10), texts, n=3)
+    kept = copy.deepcopy(view)
+    assert kept == ("", "é🙂\ud800\r\n\x00", "") and view[-2] == kept[1] and view[1:] == kept[1:]
+    write_to_shared_memory(UnicodeText(10), 1, "b", texts)
+    assert view[1] == "b" and kept[1] != "b"
+    with pytest.raises(IndexError):
+        view[3]

@@ -1,7 +1,9 @@
 """TextVectorEnv: rows at once, a tuple of strings, autoreset at the next step."""
 
+import gc
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
@@ -87,3 +89,37 @@ def test_remote_environment_in_forked_workers() -> None:
         assert vector.reset(seed=1, options={"task_id": "2"})[0] == ("2", "2")
     finally:
         vector.close()
+
+
+@pytest.mark.parametrize("name", ["nlac_bench/TauRetail-v0", "nlac_bench/TwentyQuestions-v0"])
+def test_make_vec_async_without_arguments(name: str) -> None:
+    vector = gymnasium.make_vec(name, num_envs=2, vectorization_mode="async")
+    single = gymnasium.make(name)
+    try:
+        observations, infos = vector.reset(seed=3)
+        assert isinstance(observations, tuple)
+        assert observations == (single.reset(seed=3)[0], single.reset(seed=4)[0])
+        assert observations[0] in infos["messages"][0][-1]["content"]
+        answers, *_ = vector.step(("Is it alive?", "Is it alive? é🙂"))
+        assert observations != answers and all(isinstance(text, str) and text for text in answers)
+        single.reset(seed=4)
+        assert answers[1] == single.step("Is it alive? é🙂")[0]
+    finally:
+        vector.close()
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+def test_shared_texts_between_processes(context: str) -> None:
+    vector = AsyncVectorEnv([CountDown, CountDown], context=context)
+    folder = vector.observations._folder
+    try:
+        assert vector.reset(seed=1, options={"task_id": "3"})[0] == ("3", "3")
+        observations, *_ = vector.step(("2", "nonsense"))
+        assert observations[0].startswith("2 ") and observations[1] == "Again."
+        assert folder.is_dir()
+    finally:
+        vector.close()
+    assert folder.is_dir(), "a worker that ends does not remove it"
+    del vector
+    gc.collect()
+    assert not folder.exists()

@@ -13,9 +13,8 @@ from typer.testing import CliRunner
 
 from nlac_bench import tiny
 from nlac_bench.cli import app
-from nlac_bench.errors import DataError
 from nlac_bench.eval.measure import estimate
-from nlac_bench.eval.measure.runner import prepare
+from nlac_bench.eval.measure.prepare import prepare
 from nlac_bench.eval.measure.tiny_defaults import is_tiny
 from nlac_bench.eval.runs.configuration import ConfigError, RunConfig
 from nlac_bench.eval.runs.folder import RunFolder
@@ -99,7 +98,27 @@ def test_a_run_has_base_training_and_test(whole: Path) -> None:
     assert len((whole / "rollouts.jsonl").read_text().splitlines()) == 18
     result = trained(whole)
     assert result is not None and result.gain.tasks == 4
-    assert result.to_json()["gain"] == pytest.approx(result.gain.a.mean - result.gain.b.mean)
+    shown = result.to_json()
+    assert shown["gain"] == pytest.approx(result.gain.a.mean - result.gain.b.mean)
+    assert shown["learned"] is True
+    assert {"policy", "evaluator"} <= set(shown["unparseable"])
+    assert all(0 <= share <= 1 for share in shown["unparseable"].values())
+    assert "training took 6 gradient steps" in result.to_text() and "wall time" in result.to_text()
+
+
+def test_a_training_without_a_gradient_step_says_so(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    rows = [
+        {**row, "gradient_steps_total": 0, "unparseable_policy": 1.0}
+        for row in RunFolder.open(whole).metrics()
+    ]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = trained(folder)
+    assert result is not None and result.to_json()["learned"] is False
+    assert result.to_json()["unparseable"]["policy"] == 1.0
+    text = result.to_text()
+    assert "no gradient step was taken" in text and "policy 100%" in text and "try: " in text
 
 
 @needs_a_run
@@ -219,8 +238,8 @@ def test_critiques_are_shown_with_what_came_of_them(whole: Path) -> None:
     assert found["critiques"] > 0 and all("critique" in row and "proposed" in row for row in found["shown"])
     said = CliRunner().invoke(app, ["critiques", str(whole), "--all"])
     assert said.exit_code == 0 and "critique: optimal" in said.stdout
-    with pytest.raises(DataError, match="no training run"):
-        CliRunner().invoke(app, ["critiques", str(whole / "base")], catch_exceptions=False)
+    refused = CliRunner().invoke(app, ["critiques", str(whole / "base")])
+    assert refused.exit_code == 2 and "no training run" in refused.stderr and not refused.stdout
 
 
 @needs_a_run

@@ -9,38 +9,49 @@ from typing import Any
 import pytest
 
 from nlac_bench.errors import EnvInfraError, NlacBenchError
-from nlac_bench.eval.training.loop import MAX_IDLE, Training
-from nlac_bench.rollout.driver import EpisodeSpec, Failure
+from nlac_bench.eval.training.checkpoints import Checkpoints
+from nlac_bench.eval.training.loop import Training
+from nlac_bench.eval.training.player import Player
+from nlac_bench.eval.training.progress import MAX_IDLE, Progress
+from nlac_bench.eval.training.schedule import Schedule
+from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.limits import Limits
 from nlac_bench.train.config import Budget, TrainConfig
 from nlac_bench.types import Episode
 
 
-def bare_training(
-    folder: Path, tasks: Sequence[str], log: Callable[[dict[str, Any]], None] = print
-) -> Training:
-    """A loop over ``tasks`` that nothing is played or learned in."""
+def bare_schedule(tasks: Sequence[str]) -> Schedule:
+    return Schedule("e", tasks, TrainConfig(val_tasks=4), seed=0)
+
+
+def bare_training(folder: Path, log: Callable[[dict[str, Any]], None] = print, **settings: Any) -> Training:
+    """A loop over eight tasks that nothing is played or learned in."""
     nobody: Any = None
-    engine: Any = SimpleNamespace(label="", usage={})
-    env: Any = SimpleNamespace(task_ids=tasks, name="e")
+    engine: Any = SimpleNamespace(label="", usage={}, generated_tokens=lambda: 0)
+    player = Player(nobody, nobody, nobody, Limits(), Limits(), 1, nobody)
     return Training(
-        folder, TrainConfig(val_tasks=4), nobody, nobody, engine, nobody, lambda: env, nobody, nobody,
-        limits=Limits(), seed=0, concurrency=1, log=log, keep=nobody,
+        TrainConfig(val_tasks=4, **settings), nobody, engine, bare_schedule("abcdefgh"), player,
+        Checkpoints(folder / "checkpoints", nobody, nobody, nobody), log,
     )  # fmt: skip
 
 
-def test_an_only_task_serves_for_training_and_validation(tmp_path: Path) -> None:
-    training = bare_training(tmp_path, ["only"])
-    assert [item.task_id for item in training.val_plan] == ["only"] == list(training.train_ids)
+def test_an_only_task_serves_for_training_and_validation() -> None:
+    schedule = bare_schedule(["only"])
+    assert [spec.task_id for spec in schedule.validation] == ["only"] == list(schedule.task_ids)
 
 
-def test_offline_episodes_of_validation_tasks_are_left_out(tmp_path: Path) -> None:
-    training = bare_training(tmp_path, list("abcdef"))
-    apart = {item.task_id for item in training.val_plan}
-    episodes = [Episode("e", task, 0, 0, "") for task in "abcdef"]
-    assert {e.task_id for e in training.learnable(episodes)} == set("abcdef") - apart and apart
-    with pytest.raises(NlacBenchError, match="validation tasks"):
-        training.learnable([e for e in episodes if e.task_id in apart])
+def test_every_task_comes_once_in_each_epoch() -> None:
+    config = TrainConfig(val_tasks=2, train_batch_size=4, rollouts_per_task=2)
+    schedule = Schedule("e", "abcdefgh", config, seed=0)
+    assert not set(schedule.task_ids) & {spec.task_id for spec in schedule.validation}
+    epochs = [[spec for i in range(3) for spec in schedule.iteration(3 * epoch + i)] for epoch in range(2)]
+    for number, specs in enumerate(epochs):
+        assert sorted((s.task_id, s.trial) for s in specs) == [
+            (task, 2 * number + repeat) for task in sorted(schedule.task_ids) for repeat in range(2)
+        ]
+    orders = [[spec.task_id for spec in specs] for specs in epochs]
+    assert orders[0] != orders[1] and schedule.epochs(3) == 1.0
+    assert len({spec.seed for specs in epochs for spec in specs}) == 24
 
 
 @pytest.mark.parametrize(("failed", "logged"), [(1, True), (3, False)])
@@ -48,15 +59,15 @@ def test_a_validation_with_failures_is_never_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failed: int, logged: bool
 ) -> None:
     rows: list[dict[str, Any]] = []
-    training = bare_training(tmp_path, list("abcdefgh"), rows.append)
-    won = [Episode("e", item.task_id, 0, 0, "", success=True) for item in training.val_plan[failed:]]
-    spec = EpisodeSpec("e", "a", 0, 0)
-    failures = [Failure(spec, "infra", "server", "refused", 1)] * failed
+    training = bare_training(tmp_path, rows.append)
 
-    async def results(*_: Any) -> Any:
-        return won, failures
+    async def run(driver: Any, specs: Sequence[EpisodeSpec]) -> Any:
+        for spec in reversed(specs[failed:]):
+            yield Episode("e", str(spec.task_id), 0, 0, "", success=True)
+        for spec in specs[:failed]:
+            yield Failure(spec, "infra", "server", "refused", 1)
 
-    monkeypatch.setattr("nlac_bench.eval.training.loop._results", results)
+    monkeypatch.setattr(Driver, "run", run)
     if not logged:
         with pytest.raises(EnvInfraError, match="3 of 4"):
             asyncio.run(training.validate())
@@ -64,15 +75,28 @@ def test_a_validation_with_failures_is_never_the_best(
     asyncio.run(training.validate())
     assert rows[0]["success"] == 1.0 and rows[0]["best"] is False
     assert (rows[0]["tasks"], rows[0]["planned"], rows[0]["infra_failed"]) == (3, 4, 1)
-    assert not (training.checkpoints / "best").exists()
+    assert training.progress.best == -1 and not training.checkpoints.best.exists()
+
+
+def test_episodes_are_learned_from_in_planned_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[Episode] = []
+    nobody: Any = None
+    player = Player(nobody, nobody, nobody, Limits(), Limits(), 1, kept.append)
+    specs = bare_schedule("abcdefgh").validation
+
+    async def run(driver: Any, specs: Sequence[EpisodeSpec]) -> Any:
+        for spec in reversed(specs):
+            yield Episode("e", str(spec.task_id), spec.trial, 0, "")
+
+    monkeypatch.setattr(Driver, "run", run)
+    played = asyncio.run(player.train(specs))
+    assert [e.task_id for e in played] == [s.task_id for s in specs] and kept == played
 
 
 def test_a_new_best_is_known_to_the_checkpoint_that_a_resume_goes_back_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    training = bare_training(tmp_path, list("abcdefgh"))
-    training.config = TrainConfig(val_tasks=4, test_freq=1, save_freq=1000, budget="steps=4")
-    training.budget = Budget.parse(training.config.budget)
+    training = bare_training(tmp_path, test_freq=1, save_freq=1000, budget="steps=4")
     bests = iter([0.2, 0.5, 0.4, 0.6, 0.1])
     done: list[int] = []
 
@@ -80,18 +104,15 @@ def test_a_new_best_is_known_to_the_checkpoint_that_a_resume_goes_back_to(
         return {"gradient_steps": 1.0}
 
     async def validate() -> bool:
-        success = next(bests)
-        better = success > training.progress.best
-        training.progress.best = max(success, training.progress.best)
-        return better
+        return training.progress.is_best(next(bests))
 
     async def nothing(*_: Any) -> Any:
         return {}
 
-    training.algorithm = SimpleNamespace(sync=lambda: None, update=update, probe=nothing)
-    training.engine = SimpleNamespace(label="", usage={}, generated_tokens=lambda: 0)  # type: ignore[assignment]
+    algorithm: Any = SimpleNamespace(sync=lambda: None, update=update)
+    training.algorithm = algorithm
+    monkeypatch.setattr(Player, "train", nothing)
     monkeypatch.setattr(training, "validate", validate)
-    monkeypatch.setattr(training, "play", nothing)
     monkeypatch.setattr(training, "measured", nothing)
     monkeypatch.setattr(training, "save", lambda: done.append(training.progress.gradient_steps))
     asyncio.run(training.run())
@@ -99,15 +120,14 @@ def test_a_new_best_is_known_to_the_checkpoint_that_a_resume_goes_back_to(
 
 
 @pytest.mark.parametrize("budget", ["steps=4", "env_steps=200", "tokens=200"])
-def test_only_a_budget_of_steps_cannot_be_spent_without_learning(tmp_path: Path, budget: str) -> None:
-    training = bare_training(tmp_path, list("abcdefgh"))
-    training.budget = Budget.parse(budget)
-    training.engine.generated_tokens = lambda: training.progress.iteration  # type: ignore[method-assign]
-    for _ in range(MAX_IDLE - 1):
-        training.count([], {"gradient_steps": 0.0}, 0.1)
-    if training.budget.unit == "steps":
+def test_only_a_budget_of_steps_cannot_be_spent_without_learning(budget: str) -> None:
+    progress, limit = Progress(), Budget.parse(budget)
+    for number in range(MAX_IDLE):
+        progress.check_idle(limit)
+        progress.count([], {"gradient_steps": 0.0}, number, 0.1)
+    assert progress.idle == MAX_IDLE
+    if limit.unit == "steps":
         with pytest.raises(NlacBenchError, match="taught nothing"):
-            training.count([], {"gradient_steps": 0.0}, 0.1)
+            progress.check_idle(limit)
     else:
-        training.count([], {"gradient_steps": 0.0}, 0.1)
-        assert training.progress.idle == MAX_IDLE
+        progress.check_idle(limit)

@@ -9,7 +9,7 @@ import numpy as np
 
 from nlac_bench.envs import Outcome, TextEnv
 from nlac_bench.rollout.agent import Actor
-from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling, Slot, WeightSource
+from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling, Slot
 from nlac_bench.types import ChatFn, Turn, Usage
 
 
@@ -100,9 +100,6 @@ class RuleEngine:
         return [replace(sample) for _ in range(request.n)]
 
     async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
-        raise NotImplementedError
-
-    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
         raise NotImplementedError
 
 

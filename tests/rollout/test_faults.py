@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
+from nlac_bench.agents.prompted import PromptedAgent
 from nlac_bench.agents.registry import AgentContext, make
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.engines.backoff import Retries
-from nlac_bench.rollout.engines.engine import EngineError, SampleRequest, chat_fn
+from nlac_bench.rollout.engines.engine import EngineError, SampleRequest, Sampling, chat_fn
 from nlac_bench.rollout.engines.openai.engine import OpenAIEngine
+from nlac_bench.rollout.limits import Limits
 from nlac_bench.types import Episode
 from tests.rollout.fault_server import FAULTS, FaultServer, completion
 from tests.rollout.stubs import Guess
@@ -61,7 +63,7 @@ def check(results: list[Episode | Failure]) -> int:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_each_fault_at_20_percent(fault: str) -> None:
     server = FaultServer(answer, [fault], rate=0.2)
-    retries = Retries(attempts=9, first=0.01, longest=0.1)
+    retries = Retries(attempts=9, timeouts=9, first=0.01, longest=0.1)
     scored = check(play(server, retries, timeout=0.5 if fault == "timeout" else 10.0))
     assert server.served[fault] > 50
     assert scored == len(SPECS)  # nine failures in a row: 400 calls · 0.2^9 = 0.0002 expected
@@ -93,7 +95,7 @@ def test_spent_retries_say_how_it_failed(fault: str, kind: str) -> None:
                 "stub",
                 base_url=server.url,
                 timeout=0.1 if fault == "timeout" else 60.0,
-                retries=Retries(attempts=3, first=0.01),
+                retries=Retries(attempts=3, timeouts=3, first=0.01),
             )
             with pytest.raises(EngineError, match="failed 3 times") as caught:
                 await engine.sample(SampleRequest(messages=[{"role": "user", "content": "hi"}]))
@@ -101,6 +103,30 @@ def test_spent_retries_say_how_it_failed(fault: str, kind: str) -> None:
             return server
 
     assert asyncio.run(run()).served[fault] == 3
+
+
+def test_a_server_that_hangs_is_asked_twice_and_the_message_names_the_flags() -> None:
+    async def run() -> FaultServer:
+        async with FaultServer(answer, ["timeout"], rate=1.0).running() as server:
+            engine = OpenAIEngine("stub", base_url=server.url, timeout=0.1, retries=Retries(first=0.01))
+            with pytest.raises(EngineError, match=r"within 0\.1 s.*--request-timeout.*--retries") as caught:
+                await engine.sample(SampleRequest(messages=[{"role": "user", "content": "hi"}]))
+            assert caught.value.attempts == 2
+            return server
+
+    assert asyncio.run(run()).served["timeout"] == 2
+
+
+def test_an_episode_whose_time_is_up_before_the_first_reply_is_no_failure_of_the_agent() -> None:
+    async def run() -> list[Episode | Failure]:
+        async with FaultServer(answer, ["timeout"], rate=1.0).running() as server:
+            agent = PromptedAgent("act", OpenAIEngine("stub", base_url=server.url), Sampling())
+            driver = Driver(agent, Guess, limits=Limits(seconds=0.3))
+            return [result async for result in driver.run([EpisodeSpec("guess", "0", 0, 0)])]
+
+    (failure,) = asyncio.run(run())
+    assert isinstance(failure, Failure) and failure.kind == "infra" and failure.turns == 0
+    assert "--max-seconds" in failure.message
 
 
 def test_nobody_listens() -> None:

@@ -347,5 +347,5 @@ def test_bad_sequences_are_named() -> None:
         TokenSequence([1, 2], [0.0, 1.0], advantages=[0.0])
     long, short = TokenSequence(list(range(9)), [0.0] * 9), TokenSequence([1, 2], [0.0, 1.0])
     assert pack([short, long, short], 8).segment_ids.tolist() == [[1] * 9, [1, 1, 2, 2] + [0] * 5]
-    with pytest.raises(ValueError, match="no sequence"):
+    with pytest.raises(ValueError, match="empty list of sequences"):
         pack([], 8)

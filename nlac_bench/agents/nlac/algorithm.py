@@ -1,6 +1,6 @@
 """Natural Language Actor-Critic (arXiv 2512.04601), Algorithm 1: the gradient steps."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,53 +8,36 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.nlac.config import NlacConfig
 from nlac_bench.agents.nlac.lesson import Encoder, Lesson
 from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
 from nlac_bench.agents.nlac.probes import critic_metrics, read_critic, refinement_metrics
-from nlac_bench.agents.roles.policy_agent import NlacAgent
-from nlac_bench.agents.roles.role_prompts import RolePrompts
-from nlac_bench.envs.text_env import TextEnv
-from nlac_bench.rollout.engines.engine import Engine, derive_seed
+from nlac_bench.rollout.engines.engine import derive_seed
 from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
-from nlac_bench.train.learner import Learner
 from nlac_bench.train.outputs import LossFn, Metrics, Outputs, mean_of_steps
-from nlac_bench.train.source import push
 from nlac_bench.types import Episode
-
-PROBE_TURNS = 40
-"""No embedded task needs more; a policy that goes in circles must not hold up the training."""
 
 
 class NLAC(LanguagePolicyIteration):
     """One model θ in four roles, its moving average θ̄, and gradient steps on both losses.
 
+    Also the base class of algorithms with a replay buffer: SAC, NLRL and NLAC's ablations override parts.
+
     Args:
-        learner: holds θ and θ̄; made with ``ema=True``.
-        agent: plays the policy role, for probes that go on from a fork.
-        make_env: makes the environment that is trained on.
+        resources: its learner holds θ and θ̄; made with ``ema=True``.
     """
 
-    def __init__(
-        self,
-        config: NlacConfig,
-        engine: Engine,
-        learner: Learner,
-        prompts: RolePrompts,
-        tokenizer: Any,
-        agent: NlacAgent,
-        make_env: Callable[[], TextEnv],
-        *,
-        seed: int,
-        concurrency: int,
-    ) -> None:
-        env = make_env()
-        _, info = env.reset(seed=0)
-        super().__init__(config, engine, prompts, env=env.name, info=info, seed=seed, concurrency=concurrency)
-        self.learner = learner
-        self.encoder = Encoder(tokenizer, prompts, config.max_prompt_length, config.max_response_length)
+    def __init__(self, resources: Resources[NlacConfig]) -> None:
+        r, (env, info) = resources, resources.env_info()
+        super().__init__(
+            r.config, r.engine, r.prompts, env=env, info=info, seed=r.seed, concurrency=r.concurrency
+        )
+        self.resources, self.learner = r, r.learner
+        self.encoder = Encoder(
+            r.tokenizer, r.prompts, r.config.max_prompt_length, r.config.max_response_length
+        )
         self.version = 0
-        self._agent, self._make_env = agent, make_env
         self._distilled: list[TokenSequence] = []
 
     def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> Metrics:
@@ -67,12 +50,12 @@ class NLAC(LanguagePolicyIteration):
 
     def step(self, part: Mapping[int, Lesson], indices: Sequence[int]) -> Metrics | None:
         """Learn from ``part`` of the lessons, by their numbers; None where nothing in it can be learned."""
-        critic = [s for i, x in part.items() if (s := self.encoder.critic(x, group=2 * i)) is not None]
-        policy = [s for i, x in part.items() if (s := self.encoder.policy(x, group=2 * i + 1)) is not None]
-        nll = torch.zeros(2 * len(indices))
+        critic = [s for i, x in part.items() if (s := self.encoder.critic(x, group=i)) is not None]
+        policy = [s for i, x in part.items() if (s := self.encoder.policy(x, group=i)) is not None]
+        nll = torch.zeros(len(indices))
         metrics = self.descend(critic, policy, self.loss(critic, policy, nll))
         self.replay.update(
-            [indices[s.group_id // 2] for s in critic],
+            [indices[s.group_id] for s in critic],
             [float(nll[s.group_id]) / sum(s.loss_mask) for s in critic],
         )
         return metrics
@@ -90,15 +73,18 @@ class NLAC(LanguagePolicyIteration):
         return metrics
 
     def loss(self, critic: Sequence[TokenSequence], policy: Sequence[TokenSequence], nll: Tensor) -> LossFn:
-        """L1 + λ L2, each a mean over its own tokens; fills ``nll`` with each sequence's summed loss."""
+        """L1 + λ L2, each a mean over its own tokens.
+
+        Args:
+            nll: ``[N]``, zeros; the summed L1 of lesson i's sequence is added to its entry i.
+        """
         c = self.config
         critic_tokens, policy_tokens = self.tokens(critic), self.tokens(policy)
 
         def compute(outputs: Outputs, batch: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
-            nll_BT = -outputs.logprobs_BT * batch.loss_mask
-            critic_BT = batch.loss_mask * (1 - batch.group_id % 2)
+            nll_BT = -outputs.logprobs_BT * batch.mask_of("critic")
             nll.index_add_(0, batch.group_id.flatten().cpu(), nll_BT.detach().flatten().float().cpu())
-            l1 = (nll_BT * critic_BT * batch.weights).sum() / critic_tokens
+            l1 = (nll_BT * batch.weights).sum() / critic_tokens
             distilled, metrics = self.distillation(outputs, batch, policy_tokens)
             return c.critic_coef * l1 + distilled, {"l1": l1, **metrics}
 
@@ -111,8 +97,9 @@ class NLAC(LanguagePolicyIteration):
     def distillation(
         self, outputs: Outputs, batch: TokenBatch, tokens: float
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """λ L2 and, where it is wanted, the KL penalty: means over the ``tokens`` of odd groups."""
-        policy_BT = batch.loss_mask * (batch.group_id % 2)
+        """λ L2 and, where it is wanted, the KL penalty: means over ``tokens``, the number of the
+        policy's tokens."""
+        policy_BT = batch.mask_of("policy")
         metrics = {"l2": -(outputs.logprobs_BT * policy_BT).sum() / tokens}
         total = self.config.policy_coef * metrics["l2"]
         if self.config.kl_coef:
@@ -123,7 +110,7 @@ class NLAC(LanguagePolicyIteration):
     def sync(self) -> None:
         """Hand θ and θ̄ to the engine, which checks that they arrived."""
         self.version += 1
-        push(self.learner, self.engine, self.version)
+        self.resources.push(self.version)
 
     async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
         """Is the critic right about ``episodes`` (offline: about D), and with ``deep``: do refined
@@ -134,7 +121,7 @@ class NLAC(LanguagePolicyIteration):
         probes = await read_critic(self, [pool[i] for i in chosen])
         metrics = critic_metrics(probes)
         if deep:
-            metrics |= await refinement_metrics(probes, self._make_env, self._agent, PROBE_TURNS)
+            metrics |= await refinement_metrics(probes, self.resources)
         self.counts.clear()
         return metrics | self.kl_to_start()
 
@@ -153,4 +140,4 @@ class NLAC(LanguagePolicyIteration):
         """Go back to what ``save`` wrote, and hand the learner's weights to the engine."""
         self.replay.load(folder / "replay.jsonl.gz")
         self.version = int(state["version"])
-        push(self.learner, self.engine, self.version)
+        self.resources.push(self.version)

@@ -8,7 +8,7 @@ from nlac_bench.agents.roles.speaker import Action, Speaker
 from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.rollout.engines.chat_template import ChatFormat
 from nlac_bench.rollout.engines.engine import SampleRequest
-from nlac_bench.train.batch import TokenSequence
+from nlac_bench.train.batch import LossName, TokenSequence
 
 
 @dataclass(slots=True)
@@ -57,28 +57,28 @@ class Encoder:
         self.too_long = 0
 
     def critic(self, lesson: Lesson, group: int) -> TokenSequence | None:
-        """Of L1 = −log M_θ(d | s, a)."""
+        """The sequence of L1 = −log M_θ(d | s, a); None without a target, or where it is too long."""
         if lesson.target is None:
             return None
         prompt = self._prompts.successor(lesson.transition.state, lesson.transition.action)
         answer = self._text_ids(prompt, lesson.target)
-        return self._sequence(self._prompt_ids(prompt), answer, lesson.weight, group)
+        return self._sequence(self._prompt_ids(prompt), answer, lesson.weight, group, "critic")
 
     def policy(self, lesson: Lesson, group: int) -> TokenSequence | None:
-        """Of L2 = −log π_θ(a^r | s)."""
+        """The sequence of L2 = −log π_θ(a^r | s); None without an action, or where it is too long."""
         if lesson.proposed is None:
             return None
         state = lesson.transition.state
         prompt = self._prompts.policy(state)
         answer = self._answer_ids(prompt, lesson.proposed)
-        return self._sequence(self._state_ids(state, prompt), answer, 1.0, group)
+        return self._sequence(self._state_ids(state, prompt), answer, 1.0, group, "policy")
 
     def played(self, lesson: Lesson, group: int) -> TokenSequence | None:
-        """(s, a) as it was played, token by token where the engine told them."""
+        """(s, a) as it was played, for a scalar critic; with the sampled tokens where they are known."""
         t = lesson.transition
         prompt = self._prompts.policy(t.state)
         answer = list(t.action_ids) if t.action_ids else self._text_ids(prompt, t.action)
-        return self._sequence(self._state_ids(t.state, prompt), answer, lesson.weight, group)
+        return self._sequence(self._state_ids(t.state, prompt), answer, lesson.weight, group, "critic")
 
     def _answer_ids(self, prompt: Prompt, action: Action) -> list[int]:
         sample = action.sample
@@ -104,9 +104,11 @@ class Encoder:
     def _prompt_ids(self, prompt: Prompt) -> list[int]:
         return self._format.prompt_ids(SampleRequest(messages=prompt.messages))
 
-    def _sequence(self, ids: list[int], answer: list[int], weight: float, group: int) -> TokenSequence | None:
+    def _sequence(
+        self, ids: list[int], answer: list[int], weight: float, group: int, loss: LossName
+    ) -> TokenSequence | None:
         if len(ids) > self._limits[0] or len(answer) > self._limits[1] or not answer:
             self.too_long += 1
             return None
         mask = [0.0] * len(ids) + [1.0] * len(answer)
-        return TokenSequence([*ids, *answer], mask, weight=weight, group_id=group)
+        return TokenSequence([*ids, *answer], mask, weight=weight, group_id=group, loss=loss)

@@ -1,16 +1,15 @@
 """Is the critic right, and does refining help? Measured against what really happens, never trained on."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
-from nlac_bench.agents.roles.playout import play_on, replayed
-from nlac_bench.agents.roles.policy_agent import NlacAgent
 from nlac_bench.agents.roles.transition import Transition
-from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.engines.engine import derive_seed
 from nlac_bench.train.outputs import Metrics
 
@@ -60,9 +59,7 @@ def critic_metrics(probes: Sequence[Probe]) -> Metrics:
     return metrics
 
 
-async def refinement_metrics(
-    probes: Sequence[Probe], make_env: Callable[[], TextEnv], agent: NlacAgent, max_turns: int
-) -> Metrics:
+async def refinement_metrics(probes: Sequence[Probe], resources: Resources[Any]) -> Metrics:
     """Success when the played action, or the refined one in its place, is followed by the policy.
 
     Both begin in a fork of the same state, which is reached by playing the same actions again.
@@ -71,12 +68,12 @@ async def refinement_metrics(
 
     async def both(probe: Probe) -> tuple[bool, bool] | None:
         t = probe.transition
-        env = await replayed(make_env(), t, agent.prompts)
+        env = await resources.reached(t)
         if env is None:
             return None
         seed = derive_seed(t.seed, t.step)
         played, refined = await asyncio.gather(
-            *(play_on(env.fork(), t, a, agent, seed, max_turns) for a in (t.action, probe.refined or ""))
+            *(resources.play_on(env.fork(), t, a, seed) for a in (t.action, probe.refined or ""))
         )
         return played.success, refined.success
 

@@ -8,8 +8,8 @@ is the very code that trains models (``LanguagePolicyIteration``); tables stand 
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
 from nlac_bench.agents.roles.role_prompts import Critique, Outcome, Prompt
 from nlac_bench.agents.roles.transition import State, Transition
-from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Slot, WeightSource
+from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Slot
 from nlac_bench.train.outputs import Metrics
 from nlac_bench.types import Episode, Turn
 
@@ -138,9 +138,6 @@ class Tables:
         """Tables know no tokens."""
         raise NotImplementedError
 
-    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
-        """Tables are where they are."""
-
     def _policy(self, q: dict[str, Any], slot: Slot) -> str:
         return self.policy[q["state"]]
 
@@ -170,9 +167,9 @@ class Tables:
 class TabularPolicyIteration(LanguagePolicyIteration):
     """``learn`` writes the texts into the tables: the exact minimum of L1 and L2."""
 
-    def __init__(self, tables: Tables, seed: int) -> None:
+    def __init__(self, tables: Tables, seed: int, drawn: int) -> None:
         self.tables = tables
-        config = NlacConfig(replay_ratio=1.0, refine_source="fresh")
+        config = NlacConfig(replay_ratio=1.0, refine_source="fresh", train_batch_size=drawn)
         super().__init__(
             config, tables, ExactPrompts(), env="grid", info={}, seed=seed, concurrency=64
         )  # fmt: skip
@@ -214,20 +211,35 @@ class TheoryReport:
         return self.optimal_cells == 1.0 and self.order_agreement == 1.0
 
 
-def check(seed: int = 0, episodes: int = 400, iterations: int = 60, drawn: int = 1_500) -> TheoryReport:
-    """Run language policy iteration off-policy, on random walks alone, and compare with value iteration."""
+def check(
+    seed: int = 0,
+    episodes: int = 400,
+    iterations: int = 60,
+    drawn: int = 1_500,
+    on_iteration: Callable[[int, int, float], None] = lambda number, count, optimal: None,
+) -> TheoryReport:
+    """Run language policy iteration off-policy, on random walks alone, and compare with value iteration.
+
+    Args:
+        seed: of the random walks and the first policy.
+        episodes: random walks to learn from.
+        iterations: of policy iteration.
+        drawn: transitions that each iteration learns from.
+        on_iteration: called after each iteration with its number, ``iterations``, and the share of cells
+            in which the policy's action is optimal.
+    """
     grid = Grid()
     best = grid.optimal_values()
     tables = Tables(grid, seed)
-    learner = TabularPolicyIteration(tables, seed)
+    learner = TabularPolicyIteration(tables, seed, drawn)
     learner.remember(random_walks(grid, episodes, seed))
-    learner.config = replace(learner.config, train_batch_size=drawn)
-    history = []
-    for _ in range(iterations):
+    history: list[float] = []
+    for number in range(1, iterations + 1):
         asyncio.run(learner.update([]))
         history.append(
             float(np.mean([_is_optimal(best, cell, tables.policy[str(cell)]) for cell in grid.cells]))
         )
+        on_iteration(number, iterations, history[-1])
     pairs = [
         (best[c, a] > best[c, b]) == (tables.value(str(c), a) > tables.value(str(c), b))
         for c in grid.cells for a in MOVES for b in MOVES if abs(best[c, a] - best[c, b]) > 1e-9

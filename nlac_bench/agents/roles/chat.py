@@ -4,8 +4,8 @@ import json
 import re
 from collections.abc import Sequence
 
-from nlac_bench.agents import prompts
 from nlac_bench.agents.prompted import spoken
+from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.agents.roles.role_prompts import Critique, Outcome, Prompt
 from nlac_bench.agents.roles.transition import State, Transition, earned
 from nlac_bench.types import Message
@@ -43,21 +43,22 @@ class ChatPrompts:
     Args:
         thinks: the model writes ``<think>…</think>`` before its answer.
         opens: its chat template has already written the opening mark.
+        files: the wording.
     """
 
     grows = True
 
-    def __init__(self, thinks: bool = False, opens: bool = False) -> None:
-        self.thinks = thinks
+    def __init__(self, thinks: bool = False, opens: bool = False, files: PromptFiles = PACKAGED) -> None:
+        self.thinks, self._files = thinks, files
         self._opening = "<think>\n" if opens else ""
 
     def policy(self, state: State) -> Prompt:
         """Act."""
-        messages: list[Message] = [{"role": "system", "content": _setting(state)}]
+        messages: list[Message] = [{"role": "system", "content": self._setting(state)}]
         for message in state.messages:
             text = str(message["content"])
             if message["role"] == "user" and message.get("kind") in ("tool", "invalid"):
-                text = prompts.fill("tool_result", observation=text)
+                text = self._files.fill("tool_result", observation=text)
             messages.append({"role": message["role"], "content": text})
         return Prompt(tuple(messages), opening=self._opening)
 
@@ -158,7 +159,7 @@ class ChatPrompts:
 
     def hashes(self) -> dict[str, str]:
         """sha256 of each prompt file."""
-        return {name: prompts.sha256(name) for name in FILES}
+        return {name: self._files.sha256(name) for name in FILES}
 
     def _ask(self, name: str, state: State, **parts: str) -> Prompt:
         lines = []
@@ -166,18 +167,17 @@ class ChatPrompts:
             kind = message.get("kind")
             who = "Agent" if message["role"] == "assistant" else "Tool result" if kind == "tool" else "User"
             lines.append(f"{who}: {_visible(str(message['content']))}")
-        text = prompts.fill(name, setting=_setting(state), conversation="\n\n".join(lines), **parts)
+        text = self._files.fill(name, setting=self._setting(state), conversation="\n\n".join(lines), **parts)
         return Prompt(({"role": "user", "content": text},), opening=self._opening)
+
+    def _setting(self, state: State) -> str:
+        if not state.tools:
+            return self._files.fill("react_plain", policy=state.policy)
+        tools = "\n".join(json.dumps(tool.get("function", tool), ensure_ascii=False) for tool in state.tools)
+        return self._files.fill("react_tools", policy=state.policy, tools=tools)
 
     def _with_thought(self, thought: str, answer: str) -> str:
         return f"<think>\n{thought}\n</think>\n\n{answer}" if self.thinks else answer
-
-
-def _setting(state: State) -> str:
-    if not state.tools:
-        return prompts.fill("react_plain", policy=state.policy)
-    tools = "\n".join(json.dumps(tool.get("function", tool), ensure_ascii=False) for tool in state.tools)
-    return prompts.fill("react_tools", policy=state.policy, tools=tools)
 
 
 def _visible(text: str) -> str:

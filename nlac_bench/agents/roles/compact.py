@@ -14,14 +14,11 @@ Each answer ends with the end token. Identifiers are numbered (``codec.py``). Th
 tool schemas are left out: the model has them in its weights or not at all.
 """
 
-import hashlib
-import inspect
 import re
-import sys
 from collections.abc import Sequence
 
-from nlac_bench.agents.roles import codec as codec_module
-from nlac_bench.agents.roles.codec import IdentifierCodec
+from nlac_bench.agents.roles import behaviour
+from nlac_bench.agents.roles.codec import IdentifierCodec, hide
 from nlac_bench.agents.roles.role_prompts import Critique, Outcome, Prompt
 from nlac_bench.agents.roles.transition import State, Transition, earned
 
@@ -132,10 +129,14 @@ class CompactPrompts:
         return "success" if match[1] == "success" else "failure"
 
     def hashes(self) -> dict[str, str]:
-        """sha256 of the code that makes the prompts: it is what the model was taught."""
-        sources = (inspect.getsource(sys.modules[__name__]), inspect.getsource(codec_module))
-        names = ("compact", "codec")
-        return {n: hashlib.sha256(s.encode()).hexdigest() for n, s in zip(names, sources, strict=True)}
+        """sha256 of the prompts and of the parsed answers for fixed inputs; see ``behaviour``.
+
+        They change when a prompt or parser behaves differently, and not when only its source text changes.
+        """
+        return {
+            "compact": behaviour.sha256(behaviour.prompt_texts(self)),
+            "compact_parsers": behaviour.sha256(behaviour.parsed_texts(self)),
+        }
 
     def _on_futures(self, state: State, action: str, futures: Sequence[str], mark: str) -> Prompt:
         text, codec = self._conversation(state)
@@ -186,5 +187,5 @@ def brief(observation: str, words: int = 8) -> str:
         return f"a record, {status[1]}" if status else "a record"
     if text.startswith("["):
         return "a list"
-    text = _safe(codec_module.hide(text)).replace(";", ",")
+    text = _safe(hide(text)).replace(";", ",")
     return " ".join(text.split()[:words]) or "nothing"

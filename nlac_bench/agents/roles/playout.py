@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from nlac_bench.agents.roles.policy_agent import NlacAgent
+from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import RolePrompts
 from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.envs.text_env import TextEnv
@@ -29,14 +29,14 @@ async def replayed(env: TextEnv, transition: Transition, prompts: RolePrompts) -
 
 
 async def play_on(
-    env: TextEnv, transition: Transition, action: str, agent: NlacAgent, seed: int, max_turns: int
+    env: TextEnv, transition: Transition, action: str, agent: PolicyAgent, seed: int, max_turns: int
 ) -> Playout:
     """Play ``action`` in ``env`` (consumed), then whatever ``agent`` does, at most ``max_turns`` times."""
     actor = agent.resume(transition.state, action, seed)
-    observation, _, terminated, _, info = await env.astep(agent.prompts.heard(action, transition.state))
+    observation, _, terminated, cut, info = await env.astep(agent.prompts.heard(action, transition.state))
     heard = [observation]
-    while not terminated and len(heard) <= max_turns:
+    while not (terminated or cut) and len(heard) <= max_turns:
         turn = await actor.act(observation, info)
-        observation, _, terminated, _, info = await env.astep(turn.text)
+        observation, _, terminated, cut, info = await env.astep(turn.text)
         heard.append(observation)
     return Playout(heard, terminated and bool(info.get("success")))

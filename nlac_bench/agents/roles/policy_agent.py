@@ -1,10 +1,10 @@
-"""The policy role as an agent: what NLAC plays with, in training and after it."""
+"""The policy role as an agent: every trained method plays with it, in training and after it."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 from nlac_bench.agents.prompted import as_turn
-from nlac_bench.agents.roles.role_prompts import RolePrompts
+from nlac_bench.agents.roles.role_prompts import ComparingPrompts
 from nlac_bench.agents.roles.transition import State, first_state
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.agent import Actor
@@ -13,21 +13,29 @@ from nlac_bench.types import Turn
 
 
 @dataclass(frozen=True)
-class NlacAgent:
-    """π_θ in the words of ``prompts``."""
+class PolicyAgent:
+    """π_θ, prompted by ``prompts``.
+
+    Args:
+        engine: answers for the model.
+        prompts: the policy role's prompt and how its answer is parsed.
+        sampling: how actions are drawn.
+        slot: which of the engine's weights play.
+        name: the agent's name in results: that of the method that trains it.
+    """
 
     engine: Engine
-    prompts: RolePrompts
+    prompts: ComparingPrompts
     sampling: Sampling = field(default_factory=Sampling)
     slot: Slot = "policy"
     name: str = "nlac"
 
     def begin(self, env: TextEnv, seed: int) -> Actor:
-        """An actor that has heard nothing yet."""
+        """An actor at the start of an episode."""
         return _Actor(self, env.name, seed)
 
     def resume(self, state: State, action: str, seed: int) -> Actor:
-        """An actor that has just done ``action`` in ``state``, whoever chose it."""
+        """An actor that goes on after ``action`` was taken in ``state``."""
         actor = _Actor(self, state.env, seed)
         actor.state, actor.said = state, action
         return actor
@@ -38,7 +46,7 @@ class NlacAgent:
 
 
 class _Actor:
-    def __init__(self, agent: NlacAgent, env: str, seed: int) -> None:
+    def __init__(self, agent: PolicyAgent, env: str, seed: int) -> None:
         self._agent, self._env, self._seed = agent, env, seed
         self.state: State | None = None
         self.said = ""

@@ -2,15 +2,17 @@
 
 from typing import Any
 
+from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.agents.roles.chat import ChatPrompts
 from nlac_bench.agents.roles.compact import MARKS, CompactPrompts
 from nlac_bench.agents.roles.role_prompts import ComparingPrompts
 
 
-def prompts_for(tokenizer: Any) -> ComparingPrompts:
-    """``compact`` for a tokenizer that has the marks, else ``chat``; None (a server's model) is ``chat``."""
+def prompts_for(tokenizer: Any, files: PromptFiles = PACKAGED) -> ComparingPrompts:
+    """``compact`` for a tokenizer that has the marks, else ``chat``; None (a server's model) is ``chat``,
+    in the wording of ``files``."""
     if tokenizer is None:
-        return ChatPrompts()
+        return ChatPrompts(files=files)
     if set(MARKS) <= set(tokenizer.get_vocab()):
         return CompactPrompts()
     template = str(getattr(tokenizer, "chat_template", None) or "")
@@ -18,4 +20,4 @@ def prompts_for(tokenizer: Any) -> ComparingPrompts:
     begun = (
         tokenizer.apply_chat_template(hello, tokenize=False, add_generation_prompt=True) if template else ""
     )
-    return ChatPrompts(thinks="</think>" in template, opens=begun.rstrip().endswith("<think>"))
+    return ChatPrompts(thinks="</think>" in template, opens=begun.rstrip().endswith("<think>"), files=files)

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from nlac_bench.envs.conformance import episodes, robustness, wrapping
+from nlac_bench.envs.conformance.advice import advise
 from nlac_bench.envs.conformance.play import CHECKS, MakeEnv, NotApplicableError, Subject
 
-__all__ = ["CHECKS", "CheckResult", "check"]
+__all__ = ["CHECKS", "CheckResult", "advise", "check"]
 
 
 _MODULES = (episodes, robustness, wrapping)

@@ -14,7 +14,7 @@ from nlac_bench.envs.math500_hard.grading.extract import boxed
 from nlac_bench.envs.math500_hard.grading.grader import default_grader
 from nlac_bench.envs.math500_hard.official import load_problems
 from nlac_bench.envs.math500_hard.problem import LEVELS, Problem
-from nlac_bench.envs.text_env import Outcome, TextEnv
+from nlac_bench.envs.text_env import DIALOGUE_PROMPTS, Outcome, TextEnv
 from nlac_bench.envs.vector import vectorized
 from nlac_bench.errors import DataError
 
@@ -87,6 +87,7 @@ class Math500HardEnv(TextEnv):
     * v0: first release.
     """
 
+    prompts = DIALOGUE_PROMPTS
     name = "math500_hard"
     env_version = "0"
     max_steps = 1

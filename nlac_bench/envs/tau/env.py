@@ -18,7 +18,7 @@ from nlac_bench.envs.tau.selection import selected_tasks
 from nlac_bench.envs.tau.users.base import STOP, User, UserKind
 from nlac_bench.envs.tau.users.factory import REMOTE, default_user, make_user
 from nlac_bench.envs.tau.users.models import prompt_hashes
-from nlac_bench.envs.text_env import EndReason, Outcome, TextEnv
+from nlac_bench.envs.text_env import DIALOGUE_PROMPTS, EndReason, Outcome, TextEnv
 from nlac_bench.types import ChatFn
 
 HANDED_OVER = render_call(TRANSFER, {"summary": "handed over"})
@@ -45,56 +45,67 @@ class _State:
 class TauEnv(TextEnv):
     """Serve one user under a policy, with tools that read and change a database.
 
-    **Action space.** Text: a tool call as JSON, ``{"name": …, "arguments": {…}}``, else a message to the
-    user. The grammar is that of ``nlac_bench.envs.tau.actions``.
+    The rules are those of τ-bench (Yao et al. 2024, arXiv 2406.12045).
 
-    **Observation space.** Text: a tool's result for a call, the user's reply for a message.
+    ## Action Space
+    Text: a tool call as JSON, ``{"name": …, "arguments": {…}}``, else a message to the user. The grammar is
+    that of ``nlac_bench.envs.tau.actions``.
 
-    **Starting state.** The user's first message. ``info`` has the policy and the tool schemas.
+    ## Observation Space
+    Text: a tool's result for a call, the user's reply for a message.
 
-    **Reward.** 0 until the end, then 1 where the database equals what the gold actions make of it and every
-    required output was said to the user, else 0. ``reward="original"`` finds outputs as τ-bench does, where
-    "100" satisfies "10"; ``"strict"`` does not. Both are in ``info["reward_parts"]`` at each graded end, with
+    ## Starting State
+    The user's first message. ``info`` has the policy and the tool schemas.
+
+    ## Reward
+    0 until the end, then 1 where the database equals what the gold actions make of it and every required
+    output was said to the user, else 0. ``reward="original"`` finds outputs as τ-bench does, where "100"
+    satisfies "10"; ``"strict"`` does not. Both are in ``info["reward_parts"]`` at each graded end, with
     ``r_actions`` and ``r_outputs``.
 
-    **Episode end.** The user says ``###STOP###``; the agent calls ``transfer_to_human_agents``; or 30 steps
-    are over, which earns 0 without a look at the database, as in τ-bench. ``end_reason`` is ``success``
-    whenever the reward is 1, else what stopped the episode: ``user_stop``, ``agent_stop`` or ``max_steps``.
+    ## Episode End
+    The user says ``###STOP###``; the agent calls ``transfer_to_human_agents``; or 30 steps are over, which
+    earns 0 without a comparison of databases, as in τ-bench. ``end_reason`` is ``success`` if the reward
+    is 1, else what stopped the episode: ``user_stop``, ``agent_stop`` or ``max_steps``.
 
-    **Information.** As every ``TextEnv``, and at reset ``user``: the kind of user. A call has ``action_kind``
-    ``tool``, and ``tool_error`` is what a failing or unknown tool said. ``usage`` has the cost of a user's
-    model by role; that of the opening message comes with the first step.
+    ## Information
+    The keys of every ``TextEnv``; at reset also ``user``, the kind of user. A call has ``action_kind``
+    ``tool``, and ``tool_error`` is the message of a tool that fails or does not exist. ``usage`` has the cost
+    of a user's model by role; that of the opening message is reported with the first step.
 
-    **Users.** ``scripted`` is offline and knows its intent: for embedded tasks and the official retail
-    training split. ``llm``, ``react``, ``verify`` and ``reflection`` are τ-bench's strategies and take a
-    ``chat``. ``replay`` repeats recorded conversations, ``human`` asks at the terminal. ``none`` says a fixed
-    line and hangs up: where a task has no other user it lets floors and the oracle play, and ``floors_only``
-    says so; any other agent's score against it means nothing.
+    ## Users
+    * ``scripted`` needs no model; it replies from the task's intent. It serves embedded tasks and official
+      retail's training split.
+    * ``llm``, ``react``, ``verify`` and ``reflection`` are τ-bench's strategies and need a ``chat``.
+    * ``replay`` repeats recorded conversations.
+    * ``human`` asks at the terminal.
+    * ``none`` says a fixed line and stops. Where a task has no other user it lets the oracle and the floors
+      play, and ``floors_only`` is True; the score of any other agent with it has no meaning.
 
-    **Arguments.**
-
-    Args:
-        split: ``train`` or ``test``; official retail has ``dev`` too, official airline ``test`` only.
-        data: ``embedded`` (made by this project), ``official``, or a folder in the official format.
-        level: ``easy``, ``medium`` or ``hard`` plays only those embedded tasks.
-        user: the kind of user. By default ``scripted`` where there is one, else ``llm`` with a ``chat`` and
-            ``none`` without.
-        chat: reaches the model of users that have one.
-        reward: ``original`` or ``strict``.
-        tasks: the ids to play (or indices), or ``clean``: all but those whose gold answer is known to be
-            wrong.
-        replies: for ``replay``, a file of JSON lines, each what ``conversation()`` returned.
-        render_mode: ``ansi`` makes ``render()`` return the conversation.
+    ## Arguments
+    * ``split``: ``train`` or ``test``; official retail has ``dev`` too, official airline ``test`` only.
+    * ``data``: ``embedded`` (made by this project), ``official``, or a folder in the official format.
+    * ``level``: ``easy``, ``medium`` or ``hard`` plays only those embedded tasks.
+    * ``user``: the kind of user. By default ``scripted`` where there is one, else ``llm`` with a ``chat`` and
+      ``none`` without.
+    * ``chat``: calls the model of users that have one.
+    * ``reward``: ``original`` or ``strict``.
+    * ``tasks``: the ids to play (or indices), or ``clean``: all but those whose gold answer is known to be
+      wrong.
+    * ``replies``: for ``replay``, a file of JSON lines, each the return value of ``conversation()``.
+    * ``render_mode``: ``ansi`` makes ``render()`` return the conversation.
 
     Raises:
-        DataError: the data folder is missing something or was altered.
+        DataError: the data folder is incomplete or was altered.
         UnknownIdError: no such split, level or task.
-        ValueError: arguments that do not go together; the message says which and why.
+        ValueError: arguments that contradict each other; the message names them and the reason.
         EnvInfraError: on reset or step, when the user's model or record does not answer.
 
-    **Version history.** 0: first.
+    ## Version History
+    * v0: first release.
     """
 
+    prompts = DIALOGUE_PROMPTS
     max_steps = 30
     domain_name: ClassVar[DomainName]
     floors_only: bool

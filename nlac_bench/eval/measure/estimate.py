@@ -1,12 +1,15 @@
 """What a run will take, before it is begun: `--dry-run`."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from nlac_bench.envs import registry as envs
+from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import EnvInfraError
-from nlac_bench.eval.measure.runner import FLOORS, outline
+from nlac_bench.eval.measure.prepare import FLOORS, outline
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.training import estimate as estimate_training
 from nlac_bench.eval.training.estimate import TrainingEstimate
@@ -22,13 +25,15 @@ _USER_PROMPT_TOKENS = 400
 TALK_TURNS = 5
 """Messages to a user, which the oracle does without: an assumption, of τ's order of magnitude."""
 _SAMPLED_TASKS = 5
+_MAX_STEPS = 200
 
 
 @dataclass(frozen=True)
 class Estimate:
     """Planned episodes and what they will roughly take; None where nothing can be said.
 
-    Turns and observations are those of the oracle on a few of the planned tasks, so a policy that asks more
+    Turns and observations are those of the oracle (random actions in a plain Gymnasium environment, which
+    has none) on a few of the planned tasks, so a policy that asks more
     takes more. Where a model plays the user, ``TALK_TURNS`` messages to it are added: the oracle is mute.
     """
 
@@ -79,13 +84,12 @@ def of(config: RunConfig) -> Estimate:
     planned = outline(config, chat=None if config.user_model is None else _nobody)
     plan = planned.plan
     tasks = list(dict.fromkeys(item.task_id for item in plan))
-    env = planned.make_env().unwrapped
+    env: Any = planned.make_env().unwrapped
     simulated, talk = False, 0
     if isinstance(env, TextEnv) and env.remote:
         name, arguments = envs.parse(config.env)
         kept = {key: value for key, value in arguments.items() if key not in ("user", "oracle")}
-        alone = replace(
-            config,
+        alone = config.changed(
             env=envs.join(name, kept),
             agent="oracle",
             train=None,
@@ -97,8 +101,6 @@ def of(config: RunConfig) -> Estimate:
         )
         env = outline(alone).make_env().unwrapped
         simulated = "simulator" in planned.conditions
-    if not isinstance(env, TextEnv):
-        return Estimate(len(plan), len(tasks), None, None, None, None, None, None)
     said = TOKENS_PER_TURN.get(config.agent, 150)
     turns = tokens_in = user_tokens = 0.0
     sampled = tasks[:: max(1, len(tasks) // _SAMPLED_TASKS)][:_SAMPLED_TASKS]
@@ -111,13 +113,16 @@ def of(config: RunConfig) -> Estimate:
             tokens_in += context
             user_tokens += context - fixed / CHARS_PER_TOKEN + _USER_PROMPT_TOKENS
             context += said + TOKENS_PER_USER_REPLY
-        ended = False
-        while not ended:
-            action = env.oracle_action()
+        ended, steps, rng = False, 0, np.random.default_rng(0)
+        while not ended and steps < _MAX_STEPS:
+            # A plain Gymnasium environment has no oracle; random actions say how long its texts are.
+            action = env.random_action(rng) if isinstance(env, PlainEnv) else env.oracle_action()
+            steps += 1
             tokens_in += context
             turns += 1
             user_tokens += _USER_PROMPT_TOKENS if simulated and not talk else 0
-            observation, _, ended, _, _ = env.step(action)
+            observation, _, terminated, truncated, _ = env.step(action)
+            ended = terminated or truncated
             context += said + len(observation) / CHARS_PER_TOKEN
     per_episode = turns / len(sampled) + talk
     if config.agent in FLOORS:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nlac_bench.baselines import registry as methods
+from nlac_bench.agents import methods
 from nlac_bench.envs import registry as envs
 
 EASY: Mapping[str, Mapping[str, Any]] = {
@@ -52,7 +52,7 @@ def with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
     if not arguments and name in EASY and settings.get("data") in (None, "embedded"):
         completed["env"] = envs.join(name, EASY[name])
     if settings.get("train") is not None:
-        known = methods.find(str(settings.get("agent"))).config_class.__dataclass_fields__
+        known = methods.find(str(settings.get("agent"))).config_class.model_fields
         defaults = {name: value for name, value in TRAINING.items() if name in known}
         completed["train"] = {**defaults, **settings["train"]}
     return completed

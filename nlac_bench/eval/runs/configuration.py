@@ -1,97 +1,110 @@
-"""The configuration of a run: flags of `nlac-bench run`, a TOML file, or an earlier run's config.json."""
+"""The configuration of a run: options of `nlac-bench run`, a TOML file, or an earlier run's config.json."""
 
 import json
 import tomllib
-import types
-import typing
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeAlias
 
-from nlac_bench.errors import NlacBenchError
+from pydantic import Field, SerializeAsAny, model_validator
 
-EngineKind: typing.TypeAlias = Literal["auto", "openai", "hf", "vllm"]
+from nlac_bench.agents import methods
+from nlac_bench.errors import ConfigError
+from nlac_bench.settings import Settings, explain_unknown
+from nlac_bench.train.config import TrainConfig
+
+EngineKind: TypeAlias = Literal["auto", "openai", "hf", "vllm"]
+
+MEASURE = "What to measure"
+PLAYER = "Who plays"
+SIMULATOR = "The environment's user, oracle or judge"
+TRAINING = "How it is trained"
+EXECUTION = "How it is run"
 
 
-class ConfigError(NlacBenchError):
-    """A configuration has an unknown name or a value of the wrong kind."""
+def _option(panel: str, default: Any, description: str, **bounds: Any) -> Any:
+    """A setting that is also an option of ``nlac-bench run``, listed under ``panel`` in its help."""
+    return Field(default, description=description, json_schema_extra={"panel": panel}, **bounds)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunConfig:
-    """Everything that decides what a run does. Written to ``config.json``, which ``--config`` takes again.
+class RunConfig(Settings):
+    """Everything that decides what a run does. Written to ``config.json``, which ``--config`` reads again.
 
-    API keys are no part of it: they come from the environment (``OPENAI_API_KEY`` for OpenAI,
+    API keys are not part of it: they come from the environment (``OPENAI_API_KEY`` for OpenAI,
     ``NLAC_BENCH_API_KEY`` for other servers).
-
-    Args:
-        env: CLI name, Gymnasium id, plug-in, or one of these with arguments, ``Name@{json}``.
-        agent: react, act, tool_calling, a floor (silent, random, constant, transfer), oracle, a plug-in.
-        split, data: handed to the environment; None leaves its default.
-        tasks: task ids separated by commas, or ``clean`` where the environment knows that selection.
-        limit: only the first so many tasks.
-        trials: episodes of each task.
-        seed: episode seeds are a hash of this, the task and the trial.
-        model: a Hugging Face id or folder, or the name of a model on a server.
-        engine: ``auto`` takes a server where ``base_url`` is set, transformers for a folder or a name with a
-            slash, and OpenAI's API for any other name.
-        max_tokens: longest reply of the policy, in tokens.
-        price, user_price: US dollars per million tokens in and out, as ``0.25,2``.
-        user, user_model, user_base_url: who plays the environment's user (or oracle or judge).
-        user_max_tokens: its longest reply, thoughts included.
-        max_turns, max_seconds: administrative limits of each episode.
-        max_cost: US dollars that the whole run may spend.
-        record, replay: file of the calls of user, oracle and judge.
-        train: settings of the training (a table in TOML); None only measures.
-        offline: an earlier run's folder; training learns from its episodes alone.
-        base: folder of a finished run of the untrained model, with which the trained one is compared; None
-            plays it.
     """
 
-    env: str
-    agent: str
-    split: str | None = None
-    data: str | None = None
-    tasks: str | None = None
-    limit: int | None = None
-    trials: int = 1
-    seed: int = 0
-    concurrency: int = 16
-    model: str | None = None
-    base_url: str | None = None
-    engine: EngineKind = "auto"
-    temperature: float = 0.0
-    max_tokens: int = 1024
-    price: str | None = None
-    user: str | None = None
-    user_model: str | None = None
-    user_base_url: str | None = None
-    user_temperature: float = 0.0
-    user_max_tokens: int = 1024
-    user_price: str | None = None
-    max_turns: int | None = None
-    max_seconds: float | None = None
-    max_cost: float | None = None
-    record: str | None = None
-    replay: str | None = None
-    train: dict | None = None
-    offline: str | None = None
-    base: str | None = None
+    env: str = _option(MEASURE, ..., "Environment: a name, a Gymnasium id, or 'Name@{json}'.")
+    agent: str = _option(PLAYER, ..., "Agent; the list is below the options.")
+    split: str | None = _option(MEASURE, None, "train or test; default: the environment's own, test.")
+    data: str | None = _option(MEASURE, None, "embedded, official, or a folder; default: embedded.")
+    tasks: str | None = _option(MEASURE, None, "Task ids separated by commas, or 'clean' (τ); default: all.")
+    limit: int | None = _option(MEASURE, None, "Only the first so many tasks.", ge=1)
+    trials: int = _option(MEASURE, 1, "Episodes of each task.", ge=1)
+    seed: int = _option(MEASURE, 0, "Base seed: episode seeds are a hash of it, the task and the trial.")
+    concurrency: int = _option(EXECUTION, 16, "Episodes at once.", ge=1)
+    model: str | None = _option(PLAYER, None, "A Hugging Face id or folder, or a model's name on a server.")
+    base_url: str | None = _option(
+        PLAYER, None, "An OpenAI-compatible server, such as http://localhost:8000/v1."
+    )
+    engine: EngineKind = _option(
+        PLAYER,
+        "auto",
+        "auto, openai, hf or vllm. auto is openai with --base-url, hf for a folder or a name with a slash, and "
+        "OpenAI's API for any other name.",
+    )
+    temperature: float = _option(PLAYER, 0.0, "Of the policy; 0 is greedy.", ge=0, le=100)
+    max_tokens: int = _option(PLAYER, 1024, "Longest reply, in tokens.", ge=1)
+    prompts: str | None = _option(
+        PLAYER, None, "Folder of prompt files that replace the packaged ones of the same names."
+    )
+    price: str | None = _option(PLAYER, None, "US dollars per million tokens in and out, as '0.25,2'.")
+    user: str | None = _option(
+        SIMULATOR, None, "τ: scripted, llm, react, verify, reflection, human or none."
+    )
+    user_model: str | None = _option(SIMULATOR, None, "The model that plays the user, oracle or judge.")
+    user_base_url: str | None = _option(SIMULATOR, None, "Its server.")
+    user_temperature: float = _option(SIMULATOR, 0.0, "Its temperature.", ge=0, le=100)
+    user_max_tokens: int = _option(SIMULATOR, 1024, "Its longest reply in tokens, thoughts included.", ge=1)
+    user_price: str | None = _option(SIMULATOR, None, "Its price, as --price.")
+    max_turns: int | None = _option(EXECUTION, None, "Cut an episode after so many turns.", ge=1)
+    max_seconds: float | None = _option(EXECUTION, None, "Cut an episode after so many seconds.", gt=0)
+    max_cost: float | None = _option(EXECUTION, None, "Stop the run at so many US dollars.", gt=0)
+    request_timeout: float = _option(
+        EXECUTION, 300.0, "Seconds after which one request to a server is given up.", gt=0
+    )
+    retries: int = _option(EXECUTION, 5, "How often a failed request is sent again; a time-out at most once.", ge=0)
+    record: str | None = _option(SIMULATOR, None, "Store its replies in this file.")
+    replay: str | None = _option(SIMULATOR, None, "Answer from this file of replies; needs no key.")
+    train: SerializeAsAny[TrainConfig] | None = Field(
+        None, description="Settings of the training (a table in TOML); without it the agent is only measured."
+    )
+    offline: str | None = _option(TRAINING, None, "Learn from the episodes of this run's folder; play none.")
+    base: str | None = _option(
+        TRAINING, None, "Compare with this `eval` of the untrained model instead of playing it again."
+    )
 
-    def __post_init__(self) -> None:
+    @model_validator(mode="before")
+    @classmethod
+    def _read_train(cls, values: Any) -> Any:
+        """The training settings are those of the agent's method."""
+        train = values.get("train") if isinstance(values, Mapping) else None
+        if not isinstance(train, Mapping):
+            return values
+        return {**values, "train": methods.find(str(values.get("agent"))).config(train)}
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
         if self.record is not None and self.replay is not None:
             raise ConfigError(
-                "record and replay exclude each other: a run either asks a model or a recording"
+                "record and replay exclude each other: a run asks either a model or a recording"
             )
-        for name in ("limit", "trials", "concurrency", "max_tokens", "user_max_tokens", "max_turns"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigError(f"{name} must be at least 1, got {value}")
-        if self.max_cost is not None and self.prices("price") is None and self.prices("user_price") is None:
+        prices = self.prices("price"), self.prices("user_price")
+        if self.max_cost is not None and prices == (None, None):
             raise ConfigError(
                 "max_cost needs to know what tokens cost: set price (and user_price) as '0.25,2'"
             )
+        return self
 
     def prices(self, name: Literal["price", "user_price"]) -> tuple[float, float] | None:
         """US dollars per million tokens (in, out), or None where they are not set.
@@ -108,29 +121,17 @@ class RunConfig:
             raise ConfigError(f"{name} must be two numbers such as '0.25,2', got {text!r}") from None
         return into, out
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return asdict(self)
-
     @classmethod
-    def from_mapping(cls, values: Mapping[str, Any], source: str) -> Self:
+    def from_mapping(cls, values: Mapping[str, Any], source: str = "") -> Self:
         """The configuration that ``values`` describe.
 
         Raises:
-            ConfigError: naming ``source`` and the value that is unknown, missing or of the wrong kind.
+            ConfigError: naming ``source`` and the setting that is unknown, missing or impossible.
         """
-        hints = typing.get_type_hints(cls)
-        unknown = sorted(set(values) - set(hints))
-        if unknown:
-            raise ConfigError(f"{source}: unknown setting {unknown[0]!r}; there are {', '.join(hints)}")
-        missing = [name for name in ("env", "agent") if not values.get(name)]
-        if missing:
-            raise ConfigError(
-                f"{source}: {missing[0]} is not set; pass --{missing[0]}, or set it in --config"
-            )
-        return cls(
-            **{name: _checked(value, hints[name], f"{source}: {name}") for name, value in values.items()}
-        )
+        for name in ("env", "agent"):
+            if not values.get(name):
+                raise ConfigError(f"{source}: {name} is not set; pass --{name}, or set it in --config")
+        return super().from_mapping(values, f"{source}: ")
 
 
 def read_config(path: Path) -> dict[str, Any]:
@@ -146,25 +147,7 @@ def read_config(path: Path) -> dict[str, Any]:
         raise ConfigError(f"cannot read the configuration {path}: {error}") from error
     if not isinstance(values, dict):
         raise ConfigError(f"{path} must hold settings by name, not a {type(values).__name__}")
-    known = {field.name for field in fields(RunConfig)}
-    unknown = sorted(set(values) - known)
-    if unknown:
-        raise ConfigError(f"{path}: unknown setting {unknown[0]!r}; there are {', '.join(sorted(known))}")
+    for name in values:
+        if name not in RunConfig.model_fields:
+            raise ConfigError(f"{path}: {explain_unknown(name, RunConfig)}")
     return values
-
-
-def _checked(value: Any, hint: Any, where: str) -> Any:
-    """``value`` if it is what ``hint`` says; whole numbers pass as floats."""
-    if typing.get_origin(hint) is Literal:
-        if value not in typing.get_args(hint):
-            raise ConfigError(f"{where} must be one of {', '.join(typing.get_args(hint))}, got {value!r}")
-        return value
-    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    if float in kinds and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if isinstance(value, bool) or not isinstance(value, tuple(kinds)):
-        names = " or ".join(kind.__name__ for kind in kinds if kind is not types.NoneType)
-        if value is None and types.NoneType in kinds:
-            return None
-        raise ConfigError(f"{where} must be {names}, got {value!r}")
-    return value

@@ -52,9 +52,9 @@ class Counts:
 class Outcomes:
     """What came of a run.
 
-    ``success`` (0, 1) and ``reward`` (undiscounted return) are ``[tasks, trials]`` with NaN where an
-    episode was not scored; never 0 for want of a result. ``usage`` is by role and includes that of failed
-    attempts.
+    ``success`` (0, 1) and ``reward`` (undiscounted return) are ``[tasks, trials]``. ``success`` is NaN where
+    an episode has no verdict, ``reward`` where no episode is recorded; a missing result is never 0.
+    ``usage`` is by role and includes that of failed attempts.
     """
 
     tasks: tuple[str, ...]
@@ -71,7 +71,7 @@ class Outcomes:
         return self.success.shape[1]
 
     def task_means(self, metric: str) -> Floats:
-        """``[tasks]`` means of ``"success"`` or ``"reward"`` over scored trials; NaN without any."""
+        """``[tasks]`` means of ``"success"`` or ``"reward"`` over its trials; NaN without any."""
         table = self.success if metric == "success" else self.reward
         scored = ~np.isnan(table)
         with np.errstate(invalid="ignore"):
@@ -103,9 +103,10 @@ def outcomes_of(run: RunFolder) -> Outcomes:
         seconds += episode.seconds
         _add(usage, episode.usage)
         end_reasons[episode.end_reason] = end_reasons.get(episode.end_reason, 0) + 1
+        cell = row_of[episode.task_id], column_of[episode.trial]
+        reward[cell] = finite_return(episode)
         if episode.success is not None:
-            success[row_of[key[0]], column_of[key[1]]] = episode.success
-            reward[row_of[key[0]], column_of[key[1]]] = finite_return(episode)
+            success[cell] = episode.success
     failed = set()
     for error in run.errors():
         failed.add((error.get("task_id"), error.get("trial")))

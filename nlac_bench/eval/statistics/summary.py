@@ -74,7 +74,13 @@ class Summary:
             render_table(["", "value", "95 % interval"], rows),
         ]
         lines.append(f"episodes: {self.outcomes.counts}; tasks: {self.tasks_scored} of {self.tasks} scored")
-        if self.outcomes.counts.scored < self.outcomes.counts.planned:
+        unscored = self.outcomes.counts.unscored
+        if unscored:
+            lines.append(
+                f"{unscored} episodes ended without info['success'], so they count in the mean reward alone; "
+                "an environment that sets info['success'] at an episode's end gets a success rate"
+            )
+        if unscored < self.outcomes.counts.planned > self.outcomes.counts.scored:
             lines.append(f"success if all others had failed: {number(self.success_if_missing_failed)}")
         costs = [
             [role, f"{u.calls:,}", f"{u.prompt_tokens:,}", f"{u.completion_tokens:,}", f"{u.cost:.2f}"]

@@ -6,8 +6,10 @@ was interrupted goes on where it stopped and each run can be looked at, resumed 
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -15,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nlac_bench.envs.text_env import TextEnv
-from nlac_bench.eval.measure.runner import outline
+from nlac_bench.eval.measure.prepare import outline
 from nlac_bench.eval.runs.configuration import ConfigError, RunConfig
 from nlac_bench.eval.sweep.file import check_sweep
 from nlac_bench.eval.sweep.plan import FLOORS, Cell, Sweep, base_folder, chosen_rates, done, floor_folder
@@ -69,11 +71,14 @@ class Job:
 
 
 def play(sweep: Sweep, out: Path, jobs: int, say: Say) -> None:
-    """Do what is not done. A run that fails is told of and left; the others go on.
+    """Play every run that is not done. A run that fails is reported and skipped.
+
+    Each run is a process in a session of its own, so that Ctrl-C reaches it once, from here: SIGINT or
+    SIGTERM stops the running ones, which save what they have played, and starts no others.
 
     Args:
-        jobs: runs at once; the cores are shared out among them.
-        say: hears one line a run.
+        jobs: runs at once; they share the cores.
+        say: called with one line for each run.
 
     Raises:
         ConfigError: a run of the sweep could not begin, or was begun with other settings.
@@ -103,20 +108,37 @@ def _play(jobs: Sequence[Job], at_once: int, say: Say) -> None:
     # processes that each take all cores for themselves stand in each other's way
     environment = {**os.environ, "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // at_once))}
 
+    running: set[subprocess.Popen[bytes]] = set()
+    stopped = threading.Event()
+
     def one(number: int, job: Job) -> None:
+        if stopped.is_set():
+            return
         command = job.command()
         log = job.folder.with_name(f"{job.folder.name}.log")
         say(f"{number} of {len(owed)}: {job.folder}")
         with log.open("a") as stream:
-            code = subprocess.run(
+            process = subprocess.Popen(
                 [sys.executable, "-m", "nlac_bench", *command],
-                stdout=stream, stderr=stream, env=environment, check=False,
-            ).returncode  # fmt: skip
+                stdout=stream, stderr=stream, env=environment, start_new_session=True,
+            )  # fmt: skip
+            running.add(process)
+            if stopped.is_set():  # the signal came between the check above and the start
+                process.send_signal(signal.SIGTERM)
+            code = process.wait()
+            running.discard(process)
         if code:
             say(f"failed with exit code {code}: {job.folder}; see {log}")
 
     with ThreadPoolExecutor(at_once) as pool:
-        list(pool.map(one, range(1, len(owed) + 1), owed))
+        try:
+            list(pool.map(one, range(1, len(owed) + 1), owed))
+        except (KeyboardInterrupt, SystemExit):
+            stopped.set()
+            say(f"stopping {len(running)} runs; each saves what it has played")
+            for process in list(running):
+                process.send_signal(signal.SIGTERM)
+            raise
 
 
 def _floors(sweep: Sweep, out: Path) -> Iterator[Job]:

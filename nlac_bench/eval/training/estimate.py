@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from nlac_bench.baselines import registry as methods
+from nlac_bench.agents import methods
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.eval.measure.runner import local_model
+from nlac_bench.eval.measure.engines import local_model
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.train.config import Budget
 
@@ -21,13 +21,6 @@ PEAK_FLOPS = 989e12
 LEARNER_SHARE, ENGINE_SHARE = 0.35, 0.10
 """Of the peak, in training and in generation."""
 ANSWER_TOKENS = 150
-GENERATED = {
-    "nlac": 7.0, "nlql": 13.0, "self_distillation": 3.0, "nlrl": 10.0, "sac": 4.0,
-    "rft": 1.0, "ppo": 1.0, "grpo": 1.0,
-}  # fmt: skip
-"""Answers of all roles for each transition that is learned from, the rollout's own action among them."""
-LEARNED = {"nlac": 2.0, "nlql": 2.0, "nlrl": 4.0, "sac": 4.0}
-"""Sequences that the learner computes for each of them (others: 1)."""
 
 
 @dataclass(frozen=True)
@@ -70,18 +63,19 @@ class TrainingEstimate:
 
 def of(config: RunConfig, prompt_tokens: float) -> TrainingEstimate:
     """For ``config``, whose prompts have ``prompt_tokens`` tokens in the mean; loads no model."""
-    settings = methods.find(config.agent).config(config.train or {})
+    method = methods.find(config.agent)
+    settings = config.train if config.train is not None else method.config({})
     budget, size = Budget.parse(settings.budget), parameters_of(local_model(str(config.model)))
     if budget.unit != "steps":
         return TrainingEstimate(size, None, None, None, None, None)
     learned = budget.amount * settings.mini_batch_size
     said = min(ANSWER_TOKENS, settings.max_response_length)
     prompt = min(prompt_tokens, settings.max_prompt_length)
-    generated = learned * GENERATED[config.agent] * said
-    trained = learned * LEARNED.get(config.agent, 1.0) * (prompt + said)
+    generated = learned * method.generates * said
+    trained = learned * method.learns * (prompt + said)
     if size is None:
         return TrainingEstimate(size, budget.amount, generated, trained, None, None)
-    average = bool(methods.find(config.agent).learner.get("ema"))
+    average = bool(method.learner.get("ema"))
     kept = sum(BYTES_A_PARAMETER.values()) + EMA_BYTES * average
     copies = ENGINE_BYTES * (1 + average)
     # A block's inputs are kept where activations are recomputed, about 16 times that where they are not.

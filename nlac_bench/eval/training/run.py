@@ -1,38 +1,42 @@
-"""From a configuration with a training part to a finished run folder: base, training, test, comparison."""
+"""A training run: base measured, policy trained, the best checkpoint measured on the same tasks.
+
+The folder is a run like any other, whose episodes are the test episodes of the trained policy. Beside them::
+
+    base/              the same tasks and seeds, played before training: a run of its own
+    rollouts.jsonl     every training episode, in the order in which it was learned from; what was played
+                       again after a crash is there twice
+    metrics.jsonl      one line an iteration, one a validation
+    checkpoints/last   to resume from; checkpoints/best: a Hugging Face folder
+"""
 
 import asyncio
 import contextlib
-import dataclasses
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nlac_bench.agents.roles.policy_agent import NlacAgent
-from nlac_bench.baselines import registry as methods
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.eval.measure.runner import Prepared, local_model, play
-from nlac_bench.eval.runs.configuration import ConfigError
-from nlac_bench.eval.runs.episode_json import dump_line, episode_from_row, episode_to_row
+from nlac_bench.eval.measure.play import play
+from nlac_bench.eval.measure.prepare import Prepared
 from nlac_bench.eval.runs.folder import RunFolder
-from nlac_bench.eval.runs.lines import Appender, read_lines
 from nlac_bench.eval.runs.writer import RunWriter
 from nlac_bench.eval.statistics.compare import Comparison, Measured, compare
 from nlac_bench.eval.training.loop import Training
+from nlac_bench.eval.training.prepare import make_training, trainable_engine
 from nlac_bench.eval.training.untrained import BASE, take_base
 from nlac_bench.rollout.driver import Failure
-from nlac_bench.rollout.engines.engine import Sampling
-from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.engines.weights import ModelSource
-from nlac_bench.rollout.limits import Limits
-from nlac_bench.rollout.meter import MeteredEngine
-from nlac_bench.train.learner import Learner
+from nlac_bench.rollout.interrupts import on_interrupt
 from nlac_bench.train.model import load_causal_lm
 from nlac_bench.types import Episode
 
+_UNPARSEABLE = "unparseable_"
 OnResult = Callable[[Episode | Failure], None]
-ROLLOUTS = "rollouts.jsonl"
+
+
+MUCH_UNPARSEABLE = 0.2
+"""Share of a role's answers above which ``Trained.to_text`` says what to try."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,35 @@ class Trained:
 
     gain: Comparison
     where: dict[str, Any]
+    unparseable: dict[str, float]
+    """Share of each role's answers that could not be read: the mean over the iterations."""
+
+    @property
+    def learned(self) -> bool:
+        """Whether a gradient step was taken; without one the tested model is the untrained one."""
+        return bool(self.where["gradient_steps_total"])
+
+    def to_text(self) -> str:
+        """The comparison with the untrained model, what was spent, and what to try if little was learned."""
+        spent = self.where
+        lines = [
+            self.gain.to_text(),
+            f"training took {spent['gradient_steps_total']:,} gradient steps, {spent['env_steps']:,} steps "
+            f"of environments, {spent['tokens']:,} generated tokens and {spent['seconds']:,.0f} s (wall)",
+        ]
+        if bad := {role: share for role, share in self.unparseable.items() if share > 0}:
+            shares = ", ".join(f"{role} {share:.0%}" for role, share in sorted(bad.items()))
+            lines.append(f"answers that could not be read: {shares}")
+        if not self.learned:
+            lines.append(
+                "nothing was learned: no gradient step was taken, so trained and base are the same model"
+            )
+        if not self.learned or max(bad.values(), default=0.0) > MUCH_UNPARSEABLE:
+            lines.append(
+                "try: a model that follows instructions better; easier tasks; longer answers, if they were "
+                "cut (--train max_response_length=N); rollouts.jsonl holds what the policy wrote"
+            )
+        return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
         """Base, gain and cost, as part of the object that ``--json`` prints."""
@@ -57,6 +90,8 @@ class Trained:
             "env_steps": self.where["env_steps"],
             "generated_tokens": self.where["tokens"],
             "training_seconds": self.where["seconds"],
+            "learned": self.learned,
+            "unparseable": self.unparseable,
         }
 
 
@@ -65,14 +100,17 @@ async def train_and_test(
     writer: RunWriter,
     on_phase: Callable[[str, int], OnResult],
     on_metrics: Callable[[dict[str, Any]], None],
+    on_step: Callable[[str], None] = lambda phase: None,
 ) -> bool:
     """Measure the base model, train, measure the best checkpoint on the same tasks and seeds.
 
     Whatever was done already (a resumed run) is not done again.
 
     Args:
-        on_phase: told "base" or "test" and how many episodes are owed; gives what hears of results.
-        on_metrics: hears each row of ``metrics.jsonl``.
+        on_phase: called with "base" or "test" and the number of episodes to play; returns what is called
+            with each result.
+        on_metrics: called with each row of ``metrics.jsonl``.
+        on_step: called with what training does next, as ``Training.on_phase``.
 
     Returns:
         Whether everything is done; False after an interruption.
@@ -83,18 +121,21 @@ async def train_and_test(
     if prepared.config.base is None:
         with _base_writer(prepared, folder) as base:
             if base.owed():
-                await play(prepared, base, on_phase("base", len(base.owed())))
-            if base.owed():
-                return False
-    with make_training(prepared, folder, writer.log, on_metrics) as training, _interruptible(training):
+                driver = await play(prepared, base, on_phase("base", len(base.owed())))
+                if driver.stopped or base.owed():
+                    return False
+    with (
+        make_training(prepared, folder, writer.log, on_metrics, on_step) as training,
+        _interruptible(training),
+    ):
         await training.run()
-    if not training.finished():
+    if training.stopped or not training.finished():
         return False
-    engine, best = _engine(prepared), training.checkpoints / "best"
+    engine, best = trainable_engine(prepared), training.checkpoints.best
     if not best.exists():
         raise NlacBenchError(
             f"{best} was never written: in every validation some episode failed for a reason that is not the "
-            "policy's, so no checkpoint could be chosen; mend the environment's server and begin anew"
+            "policy's, so no checkpoint could be chosen; fix the environment's server and start a new run"
         )
     engine.sync(ModelSource(load_causal_lm(best)), training.progress.iteration + 1, "policy")
     if writer.owed():
@@ -111,104 +152,17 @@ def trained(folder: Path) -> Trained | None:
     if not rows or run.owed():
         return None
     gain = compare(Measured.read(folder, "trained"), Measured.read(folder / BASE, "base"))
-    return Trained(gain, rows[-1])
+    return Trained(gain, rows[-1], _unparseable(rows))
 
 
-@contextlib.contextmanager
-def make_training(
-    prepared: Prepared,
-    folder: Path,
-    log: Callable[[dict[str, Any]], None],
-    on_metrics: Callable[[dict[str, Any]], None],
-) -> Iterator[Training]:
-    """Learner, algorithm and the loop around them, as ``prepared.config`` describes them."""
-    config = prepared.config
-    method = methods.find(config.agent)
-    settings = method.config(config.train or {})
-    engine = _engine(prepared)
-    agent = prepared.agent
-    assert isinstance(agent, NlacAgent)
-    metered = MeteredEngine(engine)
-    learner = Learner(local_model(str(config.model)), settings.learner(config.seed, **method.learner))
-    sampling = Sampling(temperature=settings.temperature, max_tokens=settings.max_response_length)
-    learns = replace(agent, engine=metered, sampling=sampling)
-    algorithm = method.algorithm()(
-        settings, metered, learner, agent.prompts, engine.tokenizer, learns,
-        prepared.make_training_env,
-        seed=config.seed, concurrency=config.concurrency,
-    )  # fmt: skip
-    rollouts = _appender(folder / ROLLOUTS)
-    offline = None
-    if config.offline is not None:
-        offline = offline_episodes(Path(config.offline), {item.task_id for item in prepared.plan})
-
-    def keep(episode: Episode) -> None:
-        rollouts.append(dump_line(episode_to_row(episode)))
-
-    def say(row: dict[str, Any]) -> None:
-        log(row)
-        on_metrics(row)
-
-    training = Training(
-        folder,
-        settings,
-        algorithm,
-        learner,
-        metered,
-        engine.tokenizer,
-        prepared.make_training_env,
-        learns,
-        replace(agent, engine=metered),
-        limits=Limits(turns=config.max_turns, seconds=config.max_seconds),
-        seed=config.seed,
-        concurrency=config.concurrency,
-        log=say,
-        keep=keep,
-        offline=offline,
-    )
-    if offline is not None:
-        algorithm.remember(training.learnable(offline))
-    try:
-        yield training
-    finally:
-        rollouts.close()
-
-
-def offline_episodes(folder: Path, forbidden: set[str]) -> list[Episode]:
-    """The episodes of an earlier run, any policy's: those it was measured by, or those it learned from.
-
-    They are texts from here on: their tokens may be another model's.
-
-    Raises:
-        ConfigError: there are none, or they play the tasks that this run is measured on.
-    """
-    found = [episode_from_row(row) for row, _ in read_lines(folder / ROLLOUTS)]
-    # What was played again after a crash is there twice.
-    found = list({(e.task_id, e.trial, e.seed): e for e in found}.values())
-    if not found:
-        found = list(RunFolder.open(folder).episodes())
-    if not found:
-        raise ConfigError(f"--offline: {folder} holds no episodes")
-    leaked = sorted({e.task_id for e in found} & forbidden)
-    if leaked:
-        raise ConfigError(
-            f"--offline: {folder} plays task {leaked[0]!r}, on which this run is measured; take a run with "
-            "--split train"
-        )
-    for episode in found:
-        for turn in episode.turns:
-            turn.prompt_ids = turn.output_ids = turn.logprobs = None
-    return found
-
-
-def _engine(prepared: Prepared) -> HFEngine:
-    engine = getattr(prepared.agent, "engine", None)
-    if not isinstance(engine, HFEngine):
-        raise ConfigError(
-            f"training needs a model that runs here; --model {prepared.config.model} is played by "
-            f"{type(engine).__name__}. Name a Hugging Face folder or id, and no --base-url"
-        )
-    return engine
+def _unparseable(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """By role, from metrics named ``unparseable_ROLE``."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        for name, share in row.items():
+            if name.startswith(_UNPARSEABLE):
+                found.setdefault(name.removeprefix(_UNPARSEABLE), []).append(share)
+    return {role: sum(shares) / len(shares) for role, shares in found.items()}
 
 
 def _base_writer(prepared: Prepared, folder: Path) -> RunWriter:
@@ -216,21 +170,15 @@ def _base_writer(prepared: Prepared, folder: Path) -> RunWriter:
     subject = {**prepared.subject, "train": None}
     if (path / "manifest.json").exists():
         return RunWriter.resume(path, conditions=prepared.conditions, subject=subject, plan=prepared.plan)
-    config = dataclasses.replace(prepared.config, train=None, offline=None).as_dict()
+    config = prepared.config.changed(train=None, offline=None).as_dict()
     return RunWriter.create(
         path, config=config, conditions=prepared.conditions, subject=subject, plan=prepared.plan
     )
 
 
-def _appender(path: Path) -> Appender:
-    ends = [end for _, end in read_lines(path)]
-    return Appender(path, ends[-1] if ends else 0)
-
-
 @contextlib.contextmanager
 def _interruptible(training: Training) -> Iterator[None]:
-    """The first Ctrl-C finishes and keeps the running iteration; the second stops at once."""
-    loop = asyncio.get_running_loop()
+    """The first SIGINT or SIGTERM stops after the running iteration, which is saved; the second at once."""
     task = asyncio.current_task()
 
     def on_signal() -> None:
@@ -238,11 +186,5 @@ def _interruptible(training: Training) -> Iterator[None]:
             task.cancel()
         training.stopped = True
 
-    signals: Sequence[signal.Signals] = (signal.SIGINT, signal.SIGTERM)
-    for each in signals:
-        loop.add_signal_handler(each, on_signal)
-    try:
+    with on_interrupt(on_signal):
         yield
-    finally:
-        for each in signals:
-            loop.remove_signal_handler(each)

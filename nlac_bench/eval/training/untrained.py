@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nlac_bench.eval.measure.runner import Prepared
+from nlac_bench.eval.measure.prepare import Prepared
 from nlac_bench.eval.runs import manifest as manifests
 from nlac_bench.eval.runs.configuration import ConfigError
 from nlac_bench.eval.runs.folder import RunFolder

@@ -1,4 +1,4 @@
-"""Trying again: exponential backoff with jitter for faults that pass, a typed error when they do not."""
+"""Retries of requests: exponential backoff with jitter, and a typed error when all attempts failed."""
 
 import asyncio
 import random
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class TransientFault(Exception):
-    """A fault that may pass. ``retry_after`` is what the server asked for, in seconds."""
+    """A fault that a later attempt may not have; ``retry_after`` is what the server asked for, in seconds."""
 
     def __init__(self, message: str, kind: str, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -22,14 +22,24 @@ class TransientFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often and how patiently.
+    """How often a request is attempted, and how long to wait in between.
 
-    Waits are drawn uniformly between half of and the whole of ``first · 2^k`` seconds, at most
-    ``longest``: jitter, so that a thousand episodes do not come back at the same moment. A server's own
-    ``Retry-After`` is the least that is waited, up to ``longest_asked``.
+    The wait after the k-th failure is drawn uniformly between half of and the whole of
+    ``first · 2^(k - 1)`` seconds, at most ``longest``: jitter, so that a thousand episodes do not retry at
+    the same moment. ``Retry-After`` of the server is a lower bound, up to ``longest_asked``.
+
+    Args:
+        attempts: at most, the first one included.
+        timeouts: attempts that may time out. A time-out takes far longer than any other fault, and a server
+            that hangs twice seldom answers the third time.
+        first, longest, longest_asked: seconds.
+
+    Raises:
+        ValueError: ``attempts`` or ``timeouts`` is below 1.
     """
 
     attempts: int = 6
+    timeouts: int = 2
     first: float = 0.5
     longest: float = 30.0
     longest_asked: float = 120.0
@@ -37,9 +47,11 @@ class Retries:
     def __post_init__(self) -> None:
         if self.attempts < 1:
             raise ValueError(f"attempts must be at least 1, got {self.attempts!r}")
+        if self.timeouts < 1:
+            raise ValueError(f"timeouts must be at least 1, got {self.timeouts!r}")
 
     def wait(self, failures: int, retry_after: float | None) -> float:
-        """Seconds before the next attempt, after ``failures`` of them."""
+        """Seconds to wait before the next attempt, after ``failures`` failed ones."""
         planned = min(self.longest, self.first * 2.0 ** min(failures - 1, 60))
         jittered = planned * random.uniform(0.5, 1.0)
         asked = min(max(retry_after or 0.0, 0.0), self.longest_asked)
@@ -49,16 +61,16 @@ class Retries:
         """The result of the first ``attempt()`` that raises no ``TransientFault``.
 
         Raises:
-            EngineError: when all attempts failed; it tells how the last one did.
+            EngineError: all attempts failed; the message says how the last one did.
         """
-        failures = 0
+        failures = timeouts = 0
         while True:
             try:
                 return await attempt()
             except TransientFault as fault:
                 failures += 1
-                if failures >= self.attempts:
-                    raise EngineError(
-                        f"{what} failed {failures} times, the last time: {fault}", fault.kind, failures
-                    ) from None
+                timeouts += fault.kind == "timeout"
+                if failures >= self.attempts or timeouts >= self.timeouts:
+                    times = "once" if failures == 1 else f"{failures} times, the last time"
+                    raise EngineError(f"{what} failed {times}: {fault}", fault.kind, failures) from None
                 await asyncio.sleep(self.wait(failures, fault.retry_after))

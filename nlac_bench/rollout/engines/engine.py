@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from nlac_bench.errors import EnvInfraError, NlacBenchError
 from nlac_bench.types import ChatFn, ChatReply, Messages, Role, Usage
@@ -145,12 +145,42 @@ class Engine(Protocol):
     async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
         """Log-probabilities of ``ids[prompt_len:]`` given what stands before them, at temperature 1."""
 
+
+@runtime_checkable
+class TrainableEngine(Engine, Protocol):
+    """An engine whose weights can be replaced while it runs: what training needs of an engine.
+
+    Its samples must have ``prompt_ids`` and ``ids``: the tokens that are trained on are those that were
+    sampled.
+    """
+
+    @property
+    def tokenizer(self) -> Any:
+        """The Hugging Face tokenizer with which the engine tokenises, chat template included."""
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """The slots that ``sync`` can fill. ``target`` is needed by methods that keep a moving average."""
+
     def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
-        """Take over the weights of ``source`` and check that they arrived.
+        """Replace the weights of ``slot`` by those of ``source`` and check that they arrived.
+
+        Samples that are running end with the old weights; later ones have ``weight_version`` ``version``.
 
         Raises:
             SyncError: the engine's log-probabilities of a probe text are not the source's.
         """
+
+
+def missing_for_training(engine: object, slots: Iterable[Slot]) -> list[str]:
+    """What ``engine`` lacks of ``TrainableEngine``, by name; empty where a method can be trained with it.
+
+    Args:
+        slots: those that the method fills.
+    """
+    lacking = [name for name in ("tokenizer", "sync", "slots") if not hasattr(engine, name)]
+    offered = getattr(engine, "slots", ())
+    return lacking or [f"slot {slot!r}" for slot in slots if slot not in offered]
 
 
 def derive_seed(*parts: object) -> int:

@@ -1,12 +1,14 @@
 """HFEngine: a transformers model in this process, on CPU or GPU; one thread batches whatever waits."""
 
 import asyncio
+import atexit
 import contextlib
 import copy
 import queue
 import secrets
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
@@ -32,6 +34,15 @@ from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
 from nlac_bench.rollout.engines.weights import check_arrived, forward_logprobs, load_weights, probe_ids
 from nlac_bench.types import Usage
+
+_running: "weakref.WeakSet[HFEngine]" = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """Stop every worker: one that is inside torch while the interpreter shuts down aborts the process."""
+    for engine in list(_running):
+        engine.close()
 
 
 @dataclass(eq=False, slots=True)
@@ -80,6 +91,8 @@ class HFEngine:
         NlacBenchError: the model has layers without full attention, or there is no chat template.
     """
 
+    slots: tuple[Slot, ...] = ("policy", "target")
+
     def __init__(
         self,
         model: Any,
@@ -106,6 +119,8 @@ class HFEngine:
         attention.use_where_faster(model)
         exact = model.dtype == torch.float32
         self.sync_tolerance = sync_tolerance if sync_tolerance is not None else (1e-3 if exact else 0.05)
+        self.generated_tokens = 0
+        """Sampled so far, unfinished samples included; read by progress displays."""
         self._format = ChatFormat(tokenizer)
         self._max_rows = max_rows
         self._end_ids = _end_ids(model, tokenizer)
@@ -162,7 +177,7 @@ class HFEngine:
         return list(await asyncio.wrap_future(call.future))
 
     def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
-        """As ``Engine.sync``: waits until running samples have ended; later ones wait for it.
+        """As ``TrainableEngine.sync``: waits until running samples have ended; later ones wait for it.
 
         The slot ``target`` gets weights of its own with its first sync.
         """
@@ -183,6 +198,7 @@ class HFEngine:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="nlac-bench-hf", daemon=True)
                 self._thread.start()
+                _running.add(self)
             elif not self._thread.is_alive():
                 raise EngineError(f"{self!r} is closed", "closed")
         self._inbox.put(item)
@@ -282,6 +298,7 @@ class HFEngine:
         if not decoder.active:
             return
         decoder.step()
+        self.generated_tokens += len(decoder.active)
         for row in decoder.active:
             if row.finish is None and row.sampling.stop and self._at_stop(row):
                 row.finish = "stop"

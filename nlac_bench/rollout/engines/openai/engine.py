@@ -25,8 +25,6 @@ from nlac_bench.rollout.engines.engine import (
     Sample,
     SampleRequest,
     Slot,
-    SyncError,
-    WeightSource,
 )
 from nlac_bench.rollout.engines.openai.reply import (
     ContextOverflow,
@@ -39,6 +37,8 @@ from nlac_bench.rollout.engines.openai.reply import (
 TokenData: TypeAlias = Literal["none", "logprobs", "ids"]
 
 _MAX_ERROR_BYTES = 64_000
+_CONNECT_S = 20.0
+"""Seconds to connect: a server that is up accepts at once, however long its replies take."""
 _SETUP_STATUS = (401, 403, 404)
 _PASSING_STATUS = (408, 409, 425, 429)
 
@@ -76,8 +76,10 @@ class OpenAIEngine:
             processed_logprobs``).
         price: US dollars per million tokens; None counts what the server says, or 0.
         concurrency: requests in flight at most; others wait here.
-        timeout: seconds for one attempt, from sending to the last byte.
-        retries: how faults are retried.
+        timeout: seconds for one attempt, from sending to the last byte. Replies are not streamed, so this
+            must cover the longest reply and its wait in the server's queue: 300 s are 6,000 tokens at 20
+            tokens/s.
+        retries: how often a request that failed is repeated; time-outs are repeated once.
         max_reply_bytes: longer replies are a fault.
     """
 
@@ -90,7 +92,7 @@ class OpenAIEngine:
         token_data: TokenData = "none",
         price: Price | None = None,
         concurrency: int = 256,
-        timeout: float = 600.0,
+        timeout: float = 300.0,
         retries: Retries | None = None,
         max_reply_bytes: int = 32_000_000,
     ) -> None:
@@ -104,6 +106,8 @@ class OpenAIEngine:
         self.timeout = timeout
         self.retries = retries if retries is not None else Retries()
         self.max_reply_bytes = max_reply_bytes
+        self.generated_tokens = 0
+        """In all replies so far; read by progress displays."""
         self._key = api_key or os.environ.get("NLAC_BENCH_API_KEY" if base_url else "OPENAI_API_KEY") or ""
         address = base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
         self._host = urlsplit(address).hostname or ""
@@ -168,14 +172,6 @@ class OpenAIEngine:
             raise EngineError(f"{self!r} does not return log-probabilities of a prompt (echo)", "refused")
         return values
 
-    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
-        """Not possible.
-
-        Raises:
-            SyncError: always.
-        """
-        raise SyncError(f"{self!r}: the weights of a served model cannot be set; train with hf or vllm")
-
     async def _sample_once(self, request: SampleRequest, max_tokens: int) -> list[Sample]:
         endpoint = "chat/completions" if request.prompt_ids is None else "completions"
         body = self._body(request, max_tokens)
@@ -183,7 +179,9 @@ class OpenAIEngine:
         async def attempt() -> list[Sample]:
             began = time.perf_counter()
             data = await self._post(endpoint, body)
-            return parse_reply(data, request, self.price, time.perf_counter() - began)
+            samples = parse_reply(data, request, self.price, time.perf_counter() - began)
+            self.generated_tokens += sum(sample.usage.completion_tokens for sample in samples)
+            return samples
 
         return await self.retries.run(f"{self!r}", attempt)
 
@@ -227,9 +225,17 @@ class OpenAIEngine:
                 async with asyncio.timeout(self.timeout):
                     data = json.loads(await self._read(connection.client, endpoint, body))
             except TimeoutError:
-                raise TransientFault(f"no reply within {self.timeout:g} s", "timeout") from None
+                raise TransientFault(
+                    f"no reply within {self.timeout:g} s; allow more time with --request-timeout S, or fewer "
+                    "attempts with --retries N",
+                    "timeout",
+                ) from None
             except openai.APITimeoutError:
-                raise TransientFault(f"no connection within {self.timeout:g} s", "timeout") from None
+                raise TransientFault(
+                    f"no connection to {self._host} within {_CONNECT_S:g} s; check that the server is up, "
+                    "and --base-url",
+                    "connection",
+                ) from None
             except openai.OpenAIError as error:
                 failure = error if isinstance(error, _HttpFailure) else error.__cause__
                 if isinstance(failure, _HttpFailure):
@@ -286,7 +292,7 @@ class OpenAIEngine:
                 base_url=self.base_url,
                 api_key=self._key or "none",
                 max_retries=0,  # retried here, where jitter, budgets and reasons are known
-                timeout=self.timeout,
+                timeout=openai.Timeout(None, connect=_CONNECT_S),
                 default_headers={"Accept-Encoding": "identity"},  # no bomb is unpacked
                 http_client=openai.DefaultAsyncHttpxClient(event_hooks={"response": [_raise_for_status]}),
             )

@@ -50,6 +50,8 @@ class VLLMEngine:
         NlacBenchError: vLLM is not installed, or cannot run the model.
     """
 
+    slots: tuple[Slot, ...] = ("policy", "target")
+
     def __init__(
         self, model: str, *, context: int | None = None, sync_tolerance: float = 0.05, **options: Any
     ) -> None:
@@ -78,6 +80,11 @@ class VLLMEngine:
     def __repr__(self) -> str:
         return f"VLLMEngine({self.model!r})"
 
+    @property
+    def tokenizer(self) -> Any:
+        """As ``TrainableEngine.tokenizer``."""
+        return self._format.tokenizer
+
     async def sample(self, request: SampleRequest) -> list[Sample]:
         """As ``Engine.sample``; samples of one request differ by a seed derived from the request's.
 
@@ -94,7 +101,7 @@ class VLLMEngine:
         return await asyncio.wrap_future(self._submit(self._logprobs(ids, prompt_len, slot)))
 
     def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
-        """As ``Engine.sync``: waits until running samples have ended; later ones wait for it."""
+        """As ``TrainableEngine.sync``: waits until running samples have ended; later ones wait for it."""
         from safetensors.torch import save_file
 
         # A file hands the weights to worker processes without pickle; shared memory where there is some.

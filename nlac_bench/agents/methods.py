@@ -1,0 +1,252 @@
+"""Training algorithms by name: the built-in ones and those of entry-point group ``nlac_bench.algorithms``.
+
+A built-in algorithm is added by writing its file and one entry of ``BUILT_IN``. Another package adds one with
+an entry point whose name is the algorithm's name and whose value is a ``Method``. Everything that lists
+algorithms (``--agent``, help texts, estimates, sweeps, ``doctor``, tests) reads these registrations.
+"""
+
+import importlib
+import importlib.metadata
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from nlac_bench.agents.names import FLOORS, PROMPTED
+from nlac_bench.errors import ConfigError, UnknownIdError
+from nlac_bench.rollout.engines.engine import Slot, missing_for_training
+
+if TYPE_CHECKING:
+    from nlac_bench.agents.algorithm import Algorithm
+    from nlac_bench.train.config import TrainConfig
+
+PLUGIN_GROUP = "nlac_bench.algorithms"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """The registration of a training algorithm.
+
+    Classes are named, not imported, as ``"package.module:Class"``: torch is imported only when something is
+    trained.
+
+    Args:
+        name: what ``--agent`` calls it; for a plug-in also the entry point's name.
+        summary: one line that says what it learns from.
+        algorithm: its class, made from ``Resources`` (``nlac_bench.agents.algorithm``).
+        settings: the class of its settings, a subclass of ``TrainConfig``.
+        learner: fields of ``LearnerConfig`` that it needs: ``{"ema": True}`` keeps a moving average of the
+            weights, ``{"heads": ("value",)}`` adds a value head.
+        off_policy: whether it can learn from another policy's episodes (``--offline``).
+        keeps_critiques: whether ``nlac-bench critiques`` finds critiques in its checkpoints.
+        generates: answers of all roles for each transition that is learned from, the policy's own action
+            among them; for estimates.
+        learns: sequences that the learner computes for each transition that is learned from; for estimates.
+    """
+
+    name: str
+    summary: str
+    algorithm: str
+    settings: str = "nlac_bench.train.config:TrainConfig"
+    learner: Mapping[str, Any] = field(default_factory=dict)
+    off_policy: bool = False
+    keeps_critiques: bool = False
+    generates: float = 1.0
+    learns: float = 1.0
+
+    @property
+    def config_class(self) -> "type[TrainConfig]":
+        """The class of its settings."""
+        found: type[TrainConfig] = _imported(self.settings)
+        return found
+
+    @property
+    def algorithm_class(self) -> "type[Algorithm]":
+        """The algorithm's class; importing it imports torch."""
+        found: type[Algorithm] = _imported(self.algorithm)
+        return found
+
+    def config(self, settings: Mapping[str, Any]) -> "TrainConfig":
+        """Check ``settings`` and fill in the defaults.
+
+        Raises:
+            NlacBenchError: naming the setting that is unknown or impossible.
+        """
+        return self.config_class.from_mapping(settings)
+
+    def check_engine(self, engine: object, model: str | None) -> None:
+        """Refuse an engine that this method cannot be trained with.
+
+        Args:
+            model: what the engine was made for, as the user named it.
+
+        Raises:
+            ConfigError: naming what ``engine`` lacks.
+        """
+        slots: tuple[Slot, ...] = ("policy", "target") if self.learner.get("ema") else ("policy",)
+        if missing := missing_for_training(engine, slots):
+            raise ConfigError(
+                f"{self.name} cannot be trained with --model {model}: {type(engine).__name__}, which plays "
+                f"it, has no {', '.join(missing)}. Training needs a model that runs here: give --model a "
+                "Hugging Face folder or id, and no --base-url"
+            )
+
+
+_NLAC, _BASELINES = "nlac_bench.agents.nlac", "nlac_bench.baselines"
+_EMA = {"ema": True}
+
+BUILT_IN: Mapping[str, Method] = {
+    method.name: method
+    for method in (
+        Method(
+            name="nlac",
+            summary="a language critic's refinements, off policy (arXiv 2512.04601)",
+            algorithm=f"{_NLAC}.algorithm:NLAC",
+            settings=f"{_NLAC}.config:NlacConfig",
+            learner=_EMA,
+            off_policy=True,
+            keeps_critiques=True,
+            generates=7,
+            learns=2,
+        ),
+        Method(
+            name="rft",
+            summary="its own successful episodes",
+            algorithm=f"{_BASELINES}.rft:RFT",
+            settings=f"{_BASELINES}.config:RftConfig",
+        ),
+        Method(
+            name="ppo",
+            summary="advantages from a value head, by the token",
+            algorithm=f"{_BASELINES}.ppo:PPO",
+            settings=f"{_BASELINES}.config:PpoConfig",
+            learner={"heads": ("value",)},
+        ),
+        Method(
+            name="grpo",
+            summary="the returns of episodes of one task compared with each other",
+            algorithm=f"{_BASELINES}.grpo:GRPO",
+            settings=f"{_BASELINES}.config:GrpoConfig",
+        ),
+        Method(
+            name="sac",
+            summary="twin Q heads; the best of its own actions by Q",
+            algorithm=f"{_BASELINES}.sac:SAC",
+            settings=f"{_BASELINES}.config:SacConfig",
+            learner={**_EMA, "heads": ("q1", "q2")},
+            off_policy=True,
+            generates=4,
+            learns=4,
+        ),
+        Method(
+            name="nlrl",
+            summary="language values from played-on futures; the best of its own actions by a prompt",
+            algorithm=f"{_BASELINES}.nlrl:NLRL",
+            settings=f"{_BASELINES}.config:NlrlConfig",
+            learner=_EMA,
+            generates=10,
+            learns=4,
+        ),
+        Method(
+            name="self_distillation",
+            summary="ablation of nlac: refinements in hindsight of the real episode, no critic is learned",
+            algorithm=f"{_BASELINES}.self_distillation:SelfDistillation",
+            settings=f"{_BASELINES}.config:SelfDistillationConfig",
+            learner=_EMA,
+            off_policy=True,
+            keeps_critiques=True,
+            generates=3,
+        ),
+        Method(
+            name="nlql",
+            summary="ablation of nlac: the best of its own actions by the language critic",
+            algorithm=f"{_BASELINES}.nlql:NLQL",
+            settings=f"{_BASELINES}.config:NlqlConfig",
+            learner=_EMA,
+            off_policy=True,
+            keeps_critiques=True,
+            generates=13,
+            learns=2,
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A training algorithm as it is listed.
+
+    Args:
+        origin: ``built-in``, or the distribution that installed it and the entry point's value.
+        method: its registration; None where it cannot be used.
+        error: why it cannot be used, and what to do about it.
+    """
+
+    name: str
+    origin: str
+    method: Method | None
+    error: str | None = None
+
+
+def all_methods() -> Iterator[Listed]:
+    """Every training algorithm: the built-in ones, then the plug-ins, including those that cannot be used."""
+    for method in BUILT_IN.values():
+        yield Listed(method.name, "built-in", method)
+    for point in _points():
+        yield _listed(point)
+
+
+def names() -> tuple[str, ...]:
+    """What ``--agent`` can train: the built-in names, then those of installed plug-ins, which are not
+    imported."""
+    return tuple(dict.fromkeys([*BUILT_IN, *(point.name for point in _points())]))
+
+
+def find(name: str) -> Method:
+    """The training algorithm called ``name``; a plug-in that takes a built-in name is warned about.
+
+    Raises:
+        UnknownIdError: no algorithm has that name, or it is a plug-in that cannot be used; says why.
+    """
+    plugins = [_listed(point) for point in _points() if point.name == name]
+    if name in BUILT_IN:
+        for plugin in plugins:
+            warnings.warn(f"{plugin.error}; the built-in algorithm is used", stacklevel=2)
+        return BUILT_IN[name]
+    if not plugins:
+        raise UnknownIdError(f"no training algorithm is called {name!r}; there are {', '.join(names())}")
+    if len(plugins) > 1:
+        origins = " and ".join(plugin.origin for plugin in plugins)
+        raise UnknownIdError(f"training algorithm {name!r} is offered by {origins}; uninstall one of them")
+    if plugins[0].method is None:
+        raise UnknownIdError(str(plugins[0].error))
+    return plugins[0].method
+
+
+def _points() -> list[importlib.metadata.EntryPoint]:
+    return sorted(importlib.metadata.entry_points(group=PLUGIN_GROUP), key=lambda point: point.name)
+
+
+def _listed(point: importlib.metadata.EntryPoint) -> Listed:
+    """``point``, imported; whatever is wrong with it is told in ``error``."""
+    package = point.dist.name if point.dist is not None else "an unknown package"
+    origin = f"{package} ({point.value})"
+    where = f"training algorithm {point.name!r} of {origin}"
+    if point.name in (*BUILT_IN, *FLOORS, *PROMPTED):
+        error = f"{where} is refused: {point.name!r} is the name of a built-in agent; rename the entry point"
+        return Listed(point.name, origin, None, error)
+    try:
+        found: Any = point.load()
+    except Exception as raised:  # a plug-in may raise anything on import
+        message = f"{where} cannot be loaded: {type(raised).__name__}: {raised}; fix or uninstall the package"
+        return Listed(point.name, origin, None, message)
+    if not isinstance(found, Method) or found.name != point.name:
+        what = f"the Method of {found.name!r}" if isinstance(found, Method) else f"a {type(found).__name__}"
+        error = f"{where} is refused: its entry point's value must be a Method of that name, not {what}"
+        return Listed(point.name, origin, None, error)
+    return Listed(point.name, origin, found)
+
+
+def _imported(where: str) -> Any:
+    module, _, name = where.partition(":")
+    return getattr(importlib.import_module(module), name)

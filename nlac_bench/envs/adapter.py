@@ -1,0 +1,201 @@
+"""PlainEnv: makes a ``TextEnv`` of a plain Gymnasium environment whose observations and actions are text."""
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.error import ResetNeeded
+
+from nlac_bench.envs.docstring import own_docstring, rules
+from nlac_bench.envs.text_env import Outcome, TextEnv
+from nlac_bench.errors import NlacBenchError
+
+EPISODES = {"test": 100, "train": 1_000}
+"""Tasks of each split where the caller does not say how many."""
+UNLIMITED = 10**9
+"""``max_steps`` of an environment that states no limit of its own."""
+MAX_INVALID = 10
+"""Invalid actions after which an episode is truncated: it may have no limit of its own."""
+PROBE_STEPS = 1_000
+"""Random actions that are taken at most to see how an episode ends."""
+
+
+@dataclass(slots=True)
+class _Copied:
+    """The wrapped environment as the state of an episode."""
+
+    env: gymnasium.Env[str, str]
+
+    def copy(self) -> "_Copied":
+        return _Copied(copy.deepcopy(self.env))
+
+
+class PlainEnv(TextEnv):
+    """A plain Gymnasium environment with the interface of a ``TextEnv``.
+
+    A plain environment has no tasks: its seed determines an episode. Tasks are therefore named
+    ``episode-0``, ``episode-1``, … In split ``test`` the environment is reset with the seed that ``reset``
+    receives. In split ``train`` (``train-0``, ``train-1``, …) it is reset with a seed computed from the
+    task's name, so that all rollouts of one training task begin in the same state, which GRPO's groups need.
+
+    - ``policy()`` is the environment's docstring (see ``TextEnv.policy``), or ``info["policy"]`` of its
+      reset.
+    - ``info["success"]`` at an episode's end is passed on where the environment sets it; it is not invented.
+    - An exception that ``step`` raises on an action outside the action space makes the action invalid: a
+      counted step with a message; the tenth one truncates the episode. On an action inside the space the
+      exception is the environment's own bug and is raised.
+    - ``fork()`` copies the environment with ``copy.deepcopy``.
+    - There is no oracle action and no list of constant actions.
+
+    Args:
+        env: the environment, with its wrappers.
+        name: its name, as the user wrote it, without arguments.
+        split: ``test`` or ``train``.
+        episodes: number of tasks; by default 100 (test) or 1,000 (train).
+
+    Raises:
+        NlacBenchError: the observations or actions of ``env`` are not text.
+    """
+
+    def __init__(
+        self, env: gymnasium.Env[str, str], name: str, split: str = "test", episodes: int | None = None
+    ) -> None:
+        for what, space in (("observation", env.observation_space), ("action", env.action_space)):
+            if space.dtype is None or not np.issubdtype(space.dtype, np.str_):
+                raise NlacBenchError(
+                    f"{name} has the {what} space {space!r:.200}; nlac-bench plays environments whose "
+                    "observations and actions are text: use gymnasium.spaces.Text or "
+                    "nlac_bench.envs.UnicodeText, or wrap the environment"
+                )
+        prefix = "train" if split == "train" else "episode"
+        super().__init__(
+            task_ids=[f"{prefix}-{i}" for i in range(episodes or EPISODES.get(split, EPISODES["test"]))],
+            split=split,
+            render_mode="ansi" if env.render_mode == "ansi" else None,
+        )
+        self.name = name  # type: ignore[misc]  # of the instance: one class wraps many environments
+        self.observation_space, self.action_space = env.observation_space, env.action_space
+        self.max_steps = (env.spec.max_episode_steps if env.spec else None) or UNLIMITED
+        self._state: _Copied = _Copied(env)
+        self._policy = rules(own_docstring(type(env.unwrapped), gymnasium.Env))
+        self._seed: int | None = None
+        self._invalid_actions = 0
+        self._first_info: Mapping[str, Any] = {}
+
+    @property
+    def wrapped(self) -> gymnasium.Env[str, str]:
+        """The plain environment, with its wrappers."""
+        return self._state.env
+
+    async def areset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Reset the wrapped environment; its ``info`` is added to that of every ``TextEnv``."""
+        self._seed, self._invalid_actions = seed, 0
+        observation, info = await super().areset(seed=seed, options=options)
+        return observation, {**info, **self._first_info}
+
+    async def _begin(self, task_id: str) -> str:
+        seed = self._seed
+        if self.split == "train":
+            seed = int.from_bytes(sha256(task_id.encode()).digest()[:4], "big") // 2
+        observation, self._first_info = self.wrapped.reset(seed=seed)
+        self._policy = str(self._first_info.get("policy", self._policy))
+        return self._text(observation)
+
+    async def astep(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Step the wrapped environment; ``terminated`` and ``truncated`` are its own."""
+        if self._ended:
+            raise ResetNeeded(f"{self.name}: call reset() before step(); no episode is running")
+        self._steps += 1
+        kind = "message"
+        try:
+            observation, reward, terminated, truncated, info = self.wrapped.step(action)
+        except Exception as error:
+            if self.action_space.contains(action):
+                raise
+            self._invalid_actions += 1
+            kind, observation = "invalid", f"Invalid action: {error}"
+            reward, terminated, truncated = 0.0, False, self._invalid_actions >= MAX_INVALID
+            info = {"error": f"{type(error).__name__}: {error}"}
+        self._ended = terminated or truncated
+        self._conversation += [
+            {"role": "assistant", "content": action},
+            {"role": "user", "content": self._text(observation)},
+        ]
+        return observation, float(reward), terminated, truncated, {"action_kind": kind, **info}
+
+    async def _respond(self, action: str) -> Outcome:
+        raise NotImplementedError("PlainEnv.astep steps the wrapped environment itself")
+
+    def policy(self) -> str:
+        """The docstring of the environment's class, or what its reset puts into ``info["policy"]``."""
+        return self._policy
+
+    def oracle_action(self) -> str:
+        """Not available.
+
+        Raises:
+            NlacBenchError: always.
+        """
+        raise NlacBenchError(
+            f"{self.name} is a plain Gymnasium environment, which has no oracle action; write it as a "
+            "nlac_bench.envs.TextEnv to give it one"
+        )
+
+    def random_action(self, rng: np.random.Generator) -> str:
+        """A sample of the action space, drawn with ``rng``."""
+        self.action_space.seed(int(rng.integers(2**31)))
+        return self.action_space.sample()
+
+    def close(self) -> None:
+        """Close the wrapped environment."""
+        self.wrapped.close()
+
+    def _text(self, observation: Any) -> str:
+        if not isinstance(observation, str):
+            raise NlacBenchError(
+                f"{self.name} returned an observation of type {type(observation).__name__}: it must be a str"
+            )
+        return observation
+
+
+def check_trainable(env: PlainEnv) -> None:
+    """Refuse a plain environment that no training run can use.
+
+    Plays random actions until an episode ends, at most 1,000.
+
+    Raises:
+        NlacBenchError: the episode ends without ``info["success"]``, or the environment cannot be copied in
+            the middle of an episode.
+    """
+    env.reset(seed=0)
+    try:
+        twin = env.fork()
+    except Exception as error:
+        raise NlacBenchError(
+            f"{env.name} cannot be trained on: copy.deepcopy of the environment raises "
+            f"{type(error).__name__}: {error}. Training continues episodes from copies; create what "
+            "cannot be copied (locks, files, clients) outside the environment, or define __deepcopy__"
+        ) from error
+    if reports_success(twin) is False:
+        raise NlacBenchError(
+            f"{env.name} cannot be trained on: its episodes end without info['success'], by which the best "
+            "checkpoint is chosen. Set info['success'] to True or False in the step that ends an episode"
+        )
+
+
+def reports_success(env: PlainEnv) -> bool | None:
+    """Whether an episode of random actions ends with ``info["success"]``; None where none ends."""
+    env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(PROBE_STEPS):
+        _, _, terminated, truncated, info = env.step(env.random_action(rng))
+        if terminated or truncated:
+            # A cut says nothing about an environment that reports success where it terminates.
+            return "success" in info or (None if truncated and not terminated else False)
+    return None

@@ -1,0 +1,67 @@
+"""Warnings: what the contract allows, but its author should know before an agent is measured or trained."""
+
+import gymnasium
+
+from nlac_bench.envs.adapter import PlainEnv, reports_success
+from nlac_bench.envs.conformance.play import MakeEnv
+from nlac_bench.envs.text_env import TextEnv
+
+
+def advise(make_env: MakeEnv) -> list[str]:
+    """Warnings about an environment; empty where there are none.
+
+    They cover an empty policy text, a constructor without ``split``, and a plain Gymnasium environment that
+    does not report success or cannot be copied. An environment that cannot be made or reset gets no warning:
+    it fails the checks.
+    """
+    try:
+        env = make_env()
+    except Exception:
+        return []
+    try:
+        return [*_about_policy(env), *_about_splits(env, make_env), *_about_training(env)]
+    except Exception:
+        return []
+    finally:
+        env.close()
+
+
+def _about_policy(env: gymnasium.Env[str, str]) -> list[str]:
+    raw = env.unwrapped
+    text_env = raw if isinstance(raw, TextEnv) else PlainEnv(env, "env")
+    if text_env.reset(seed=0)[1]["policy"].strip():
+        return []
+    return [
+        "the policy text is empty: agents are not told the rules. Describe them in the docstring of the "
+        "environment's class"
+        + (", or override policy()" if isinstance(raw, TextEnv) else ", or set info['policy'] in reset()")
+    ]
+
+
+def _about_splits(env: gymnasium.Env[str, str], make_env: MakeEnv) -> list[str]:
+    if not isinstance(env.unwrapped, TextEnv):
+        return []
+    try:
+        make_env(split="train").close()
+    except TypeError:
+        return ["the constructor does not accept split='train': agents cannot be trained on it"]
+    return []
+
+
+def _about_training(env: gymnasium.Env[str, str]) -> list[str]:
+    if isinstance(env.unwrapped, TextEnv):
+        return []
+    plain, found = PlainEnv(env, "env"), []
+    if reports_success(plain) is False:
+        found.append(
+            "episodes end without info['success']: runs show the mean reward and no success rate, and agents "
+            "cannot be trained on it"
+        )
+    try:
+        plain.fork()
+    except Exception as error:
+        found.append(
+            f"copy.deepcopy of the environment raises {type(error).__name__}: {error}; agents cannot be "
+            "trained on it"
+        )
+    return found

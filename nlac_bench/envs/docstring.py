@@ -1,0 +1,67 @@
+"""Reads the sections of an environment's class docstring."""
+
+import inspect
+import re
+from collections.abc import Mapping
+
+SECTIONS = (
+    "Action Space",
+    "Observation Space",
+    "Starting State",
+    "Reward",
+    "Episode End",
+    "Information",
+    "Arguments",
+    "Version History",
+)
+"""The headings of a complete environment docstring, in order; each is written as ``## Action Space``."""
+
+RULES = ("", "description", "action space", "observation space", "reward", "rewards", "episode end")
+"""The sections that tell a player what to do; the others are for the programmer."""
+
+_HEADING = re.compile(
+    r"^#{1,6} +(.+?) *#* *$|^(Args|Attributes|Example|Examples|Note|Notes|Raises|References):$"
+)
+
+
+def own_docstring(cls: type, base: type) -> str:
+    """The docstring of ``cls``, or of its nearest parent class that has one, up to but without ``base``.
+
+    ``inspect.getdoc`` would go on to ``base``, whose docstring describes every environment and thus none.
+    """
+    for each in cls.__mro__:
+        if each is base:
+            break
+        if each.__doc__ and issubclass(each, base):
+            return inspect.cleandoc(each.__doc__)
+    return ""
+
+
+def sections(doc: str) -> Mapping[str, str]:
+    """The text of each section by its heading; the text before the first heading has the key ``""``.
+
+    A heading is a Markdown line (``## Reward``) or a Google-style line (``Args:``).
+    """
+    found: dict[str, list[str]] = {"": []}
+    heading = ""
+    for line in doc.splitlines():
+        match = _HEADING.match(line)
+        if match:
+            heading = match[1] or match[2]
+            found.setdefault(heading, [])
+        else:
+            found[heading].append(line)
+    return {name: "\n".join(lines).strip() for name, lines in found.items()}
+
+
+def rules(doc: str) -> str:
+    """What of a docstring an agent should be told.
+
+    That is the text before the first heading, and the sections Description, Action Space, Observation
+    Space, Reward and Episode End. Arguments, starting states, ``info`` and version history are left out.
+    """
+    kept = []
+    for heading, text in sections(doc).items():
+        if text and heading.lower() in RULES:
+            kept.append(f"{heading}:\n{text}" if heading else text)
+    return "\n\n".join(kept)

@@ -1,0 +1,84 @@
+"""Engines from settings: which engine plays the policy, and which the environment's simulator."""
+
+from pathlib import Path
+
+from nlac_bench.errors import ConfigError
+from nlac_bench.eval.runs.configuration import EngineKind, RunConfig
+from nlac_bench.rollout.engines.engine import Engine
+
+
+def policy_engine(config: RunConfig) -> Engine | None:
+    """The engine that plays the policy, or None where no model is named."""
+    if config.model is None and config.base_url is None:
+        return None
+    if config.model is None:
+        raise ConfigError("--base-url needs --model: the name of a model on that server")
+    deterministic = config.train is not None and config.train.deterministic
+    return make_engine(
+        config, config.model, config.base_url, config.engine, config.prices("price"), deterministic
+    )
+
+
+def simulator_engine(config: RunConfig) -> Engine:
+    """The engine that plays the environment's user, oracle or judge; ``user_model`` must be set."""
+    assert config.user_model is not None
+    return make_engine(config, config.user_model, config.user_base_url, "auto", config.prices("user_price"))
+
+
+def make_engine(
+    config: RunConfig,
+    model: str,
+    base_url: str | None,
+    kind: EngineKind,
+    price: tuple[float, float] | None,
+    deterministic: bool = False,
+) -> Engine:
+    """An engine of ``kind`` for ``model``; ``config`` gives concurrency, time-outs and retries.
+
+    Args:
+        kind: see ``RunConfig.engine`` for what ``auto`` chooses.
+        deterministic: compute each sample alone (transformers engine only).
+
+    Raises:
+        ConfigError: a server's address is given for an engine that runs the model here.
+        NlacBenchError: the engine cannot be made.
+    """
+    model = local_model(model)
+    if kind == "auto":
+        local = "/" in model or Path(model).is_dir()
+        kind = "openai" if base_url or not local else "hf"
+    if kind == "openai":
+        from nlac_bench.rollout.engines.backoff import Retries
+        from nlac_bench.rollout.engines.openai.engine import OpenAIEngine
+        from nlac_bench.rollout.engines.openai.reply import Price
+
+        return OpenAIEngine(
+            model,
+            base_url=base_url,
+            concurrency=min(1000, config.concurrency),
+            price=None if price is None else Price(*price),
+            timeout=config.request_timeout,
+            retries=Retries(attempts=1 + config.retries),
+        )
+    if base_url:
+        raise ConfigError(f"engine {kind!r} runs the model here; --base-url is for engine 'openai'")
+    if kind == "hf":
+        from transformers.utils import logging as transformers_logging
+
+        from nlac_bench.rollout.engines.hf.engine import HFEngine
+
+        transformers_logging.disable_progress_bar()  # it would overwrite the run's own progress line
+        rows = max(64, 2 * config.concurrency)
+        return HFEngine.from_pretrained(model, max_rows=rows, deterministic=deterministic)
+    from nlac_bench.rollout.engines.vllm.engine import VLLMEngine
+
+    return VLLMEngine(model)
+
+
+def local_model(name: str) -> str:
+    """``name``, or the folder of the embedded model where ``name`` is ``tiny``."""
+    if name != "tiny":
+        return name
+    from nlac_bench import tiny
+
+    return str(tiny.path())

@@ -1,0 +1,93 @@
+"""Environments from settings: making them, choosing their tasks, and the conditions they are played under."""
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+
+from nlac_bench.envs import registry as envs
+from nlac_bench.envs.adapter import PlainEnv
+from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.errors import ConfigError
+from nlac_bench.eval.measure.simulator import simulator_settings
+from nlac_bench.eval.runs.configuration import RunConfig
+from nlac_bench.types import ChatFn
+
+MakeEnv = Callable[[], gymnasium.Env[str, str]]
+
+
+def environment_factories(config: RunConfig, chat: ChatFn | None) -> tuple[MakeEnv, Callable[[], TextEnv]]:
+    """Two functions: one makes the environment that is measured, the other its training split.
+
+    Args:
+        chat: the model behind the environment's user, oracle or judge.
+
+    Raises:
+        NlacBenchError: the run trains, and the environment cannot be trained on.
+    """
+    arguments: dict[str, Any] = {
+        name: value for name in ("split", "data", "user") if (value := getattr(config, name)) is not None
+    }
+    if config.tasks == "clean":
+        arguments["tasks"] = "clean"
+    if chat is not None:
+        arguments["chat"] = chat
+
+    def make_env() -> gymnasium.Env[str, str]:
+        try:
+            return envs.make_playable(config.env, episodes=config.limit, **arguments)
+        except TypeError as error:
+            raise ConfigError(
+                f"{config.env} cannot be made with {', '.join(arguments) or 'no arguments'}: {error}"
+            ) from error
+
+    # ``tasks`` selects tasks of the test split.
+    training = {name: value for name, value in arguments.items() if name != "tasks"}
+    if config.train is not None:
+        envs.check_training(config.env, **training)
+
+    def make_training_env() -> TextEnv:
+        return envs.make_training_env(config.env, **training)
+
+    return make_env, make_training_env
+
+
+def chosen_tasks(config: RunConfig, env: TextEnv) -> list[str]:
+    """The tasks of ``env`` that ``config`` selects, in order.
+
+    Raises:
+        ConfigError: ``env`` has no such task.
+    """
+    ids = list(env.task_ids)
+    if config.tasks not in (None, "clean"):
+        chosen = [name.strip() for name in str(config.tasks).split(",") if name.strip()]
+        unknown = sorted(set(chosen) - set(ids))
+        if unknown:
+            raise ConfigError(
+                f"--tasks: {config.env} has no task {unknown[0]!r} in split {env.split!r}; the first are "
+                f"{', '.join(ids[:3])}"
+            )
+        ids = chosen
+    return ids[: config.limit]
+
+
+def conditions(config: RunConfig, env: Any) -> dict[str, Any]:
+    """What is measured: runs are comparable where these are equal."""
+    name, arguments = envs.parse(config.env)
+    found: dict[str, Any] = {
+        "env": envs.find(name).name,
+        "env_args": arguments,
+        "max_turns": config.max_turns,
+        "max_seconds": config.max_seconds,
+    }
+    if not isinstance(env, PlainEnv):  # which has no data
+        found |= {
+            "env_version": env.env_version,
+            "split": env.split,
+            "data_source": env.source.kind,
+            "data_sha256": env.source.sha256,
+            **env.conditions(),
+        }
+    if config.user_model is not None or config.replay is not None:
+        found["simulator"] = simulator_settings(config)
+    return found

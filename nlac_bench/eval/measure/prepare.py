@@ -1,0 +1,112 @@
+"""From a configuration to a run that can begin: all is resolved and checked before a model is called."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+
+from nlac_bench.agents import methods
+from nlac_bench.agents import registry as agents
+from nlac_bench.agents.prompts import prompt_files
+from nlac_bench.agents.registry import AgentContext
+from nlac_bench.envs.adapter import PlainEnv
+from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.errors import ConfigError
+from nlac_bench.eval.measure.engines import policy_engine
+from nlac_bench.eval.measure.environment import chosen_tasks, conditions, environment_factories
+from nlac_bench.eval.measure.simulator import simulator
+from nlac_bench.eval.runs.configuration import RunConfig
+from nlac_bench.eval.runs.seeds import Planned, plan_episodes
+from nlac_bench.eval.training.checks import check_training
+from nlac_bench.rollout.agent import Agent
+from nlac_bench.rollout.engines.engine import Sampling
+from nlac_bench.types import ChatFn
+
+FLOORS = frozenset({*agents.FLOORS})
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What a run would play, checked; the policy's model is not loaded for it."""
+
+    config: RunConfig
+    make_env: Callable[[], gymnasium.Env[str, str]]
+    make_training_env: Callable[[], TextEnv]
+    conditions: dict[str, Any]
+    plan: tuple[Planned, ...]
+
+
+@dataclass(frozen=True)
+class Prepared(Outline):
+    """A run that can begin."""
+
+    agent: Agent
+    subject: dict[str, Any]
+
+
+def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
+    """Make the environment, choose the tasks, plan the episodes.
+
+    Args:
+        chat: stands in for the model behind the environment's user, oracle or judge.
+
+    Raises:
+        NlacBenchError: whatever cannot be made, named.
+    """
+    make_env, make_training_env = environment_factories(
+        config, chat if chat is not None else simulator(config)
+    )
+    env: Any = make_env().unwrapped  # a TextEnv
+    if getattr(env, "floors_only", False) and config.agent not in FLOORS:
+        raise ConfigError(
+            f"{config.env} with these tasks needs a user that is played by a model: pass --user-model (and "
+            "--user-base-url), or --replay FILE; without one only floors and the oracle may play"
+        )
+    if isinstance(env, PlainEnv) and config.agent in ("oracle", "constant"):
+        raise ConfigError(
+            f"agent {config.agent!r} needs a TextEnv, which has an oracle and constant actions; "
+            f"{config.env} is a plain Gymnasium environment, which 'random' and 'silent' can play"
+        )
+    plan = plan_episodes(chosen_tasks(config, env), config.trials, config.seed)
+    if config.train is not None:
+        check_training(config, plan, make_training_env)
+    return Outline(config, make_env, make_training_env, conditions(config, env), plan)
+
+
+def prepare(config: RunConfig) -> Prepared:
+    """``outline``, with the agent and its engine.
+
+    Raises:
+        NlacBenchError: whatever cannot be made, named.
+    """
+    planned = outline(config)
+    engine = None if config.agent in FLOORS else policy_engine(config)
+    sampling = Sampling(temperature=config.temperature, max_tokens=config.max_tokens)
+    if config.train is not None:
+        methods.find(config.agent).check_engine(engine, config.model)
+    context = AgentContext(
+        engine=engine,
+        sampling=sampling,
+        make_train_env=planned.make_training_env,
+        prompts=prompt_files(config.prompts, getattr(planned.make_env().unwrapped, "prompts", None)),
+    )
+    agent = agents.make(config.agent, context)
+    return Prepared(
+        config=config,
+        make_env=planned.make_env,
+        make_training_env=planned.make_training_env,
+        conditions=planned.conditions,
+        plan=planned.plan,
+        agent=agent,
+        subject={
+            "agent": config.agent,
+            "model": config.model,
+            "engine": type(engine).__name__ if engine else None,
+            "prompts": agents.prompt_hashes(agent),
+            "temperature": config.temperature if engine else None,
+            "max_tokens": config.max_tokens if engine else None,
+            "train": config.train.as_dict() if config.train is not None else None,
+            "offline": config.offline,
+        },
+    )

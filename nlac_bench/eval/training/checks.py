@@ -1,0 +1,83 @@
+"""What a training run needs, checked before the first model call."""
+
+import importlib.util
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from nlac_bench.agents import methods
+from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.errors import ConfigError, NlacBenchError
+from nlac_bench.eval.runs.configuration import RunConfig
+from nlac_bench.eval.runs.seeds import Planned
+from nlac_bench.eval.training.offline import offline_episodes
+from nlac_bench.eval.training.tasks import split_tasks
+
+TRAINING_PACKAGES = ("torch", "transformers", "safetensors")
+
+
+def check_training(
+    config: RunConfig, plan: Sequence[Planned], make_training_env: Callable[[], TextEnv]
+) -> None:
+    """Refuse a training run that could not finish; loads no weights, plays and calls nothing.
+
+    Checked are the settings of the method and its learner, the packages, the engine, the environment's
+    training split and the episodes of ``config.offline``.
+
+    Raises:
+        NlacBenchError: naming the setting and what to set instead.
+    """
+    method = methods.find(config.agent)
+    settings = config.train
+    assert settings is not None  # the caller has a training configuration
+    _check_engine(config)
+    missing = [name for name in TRAINING_PACKAGES if importlib.util.find_spec(name) is None]
+    if settings.lora_rank and importlib.util.find_spec("peft") is None:
+        missing.append("peft")
+    if missing:
+        raise ConfigError(
+            f"--agent {config.agent} needs the packages {', '.join(missing)}: pip install 'nlac-bench[train]'"
+        )
+    settings.learner(config.seed, **method.learner)
+    validation, training = split_tasks(
+        _training_tasks(config, make_training_env), settings.val_tasks, config.seed
+    )
+    if not training:
+        raise ConfigError(f"the training split of {config.env} has no task to learn from")
+    if config.offline is None:
+        return
+    if not method.off_policy:
+        able = ", ".join(name for name, m in methods.BUILT_IN.items() if m.off_policy)
+        raise ConfigError(
+            f"--offline: {config.agent} learns on policy, from its own episodes alone; take one of {able}"
+        )
+    if settings.budget.startswith("env_steps") and settings.total_epochs is None:
+        raise ConfigError(
+            f"--offline plays no episodes, so --budget {settings.budget} is never spent; give steps=… or "
+            "tokens=…"
+        )
+    offline_episodes(Path(config.offline), plan, validation)
+
+
+def _check_engine(config: RunConfig) -> None:
+    """Weights can be set only in a model that runs in this process."""
+    advice = "name a Hugging Face folder or id in --model, and give no --base-url"
+    if config.base_url is not None:
+        raise ConfigError(
+            f"--base-url {config.base_url}: the weights of a served model cannot be set, so it cannot be "
+            f"trained; {advice}"
+        )
+    if config.engine == "openai":
+        raise ConfigError(f"--engine openai cannot be trained; use --engine hf, and {advice}")
+    model = str(config.model)
+    if config.engine == "auto" and model != "tiny" and "/" not in model and not Path(model).is_dir():
+        raise ConfigError(
+            f"--model {model!r} is neither a folder nor a Hugging Face id (owner/name); it names a model on "
+            f"a server, which cannot be trained; {advice}"
+        )
+
+
+def _training_tasks(config: RunConfig, make_training_env: Callable[[], TextEnv]) -> Sequence[str]:
+    try:
+        return make_training_env().task_ids
+    except (NlacBenchError, TypeError, ValueError) as error:
+        raise ConfigError(f"{config.env} cannot be trained on: {error}") from error

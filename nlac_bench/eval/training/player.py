@@ -1,0 +1,71 @@
+"""Plays the episodes of a training run."""
+
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.errors import EnvInfraError
+from nlac_bench.rollout.agent import Agent
+from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
+from nlac_bench.rollout.limits import Limits
+from nlac_bench.types import Episode
+
+
+@dataclass(frozen=True)
+class Player:
+    """Plays training and validation episodes.
+
+    Args:
+        make_env: makes the environment's training split.
+        learner, judge: the agents that play training episodes and validations. A validation is played as
+            the test is.
+        learner_limits, judge_limits: when their episodes are cut.
+        concurrency: episodes at once.
+        keep: called with each training episode, in planned order.
+    """
+
+    make_env: Callable[[], TextEnv]
+    learner: Agent
+    judge: Agent
+    learner_limits: Limits
+    judge_limits: Limits
+    concurrency: int
+    keep: Callable[[Episode], None]
+
+    async def train(self, specs: Sequence[EpisodeSpec]) -> list[Episode]:
+        """The training episodes of ``specs`` in planned order, without those that failed.
+
+        Raises:
+            EnvInfraError: more than half of them failed for a reason that is not the policy's.
+        """
+        played, _ = await self._play(self.learner, self.learner_limits, specs)
+        for episode in played:
+            self.keep(episode)
+        return played
+
+    async def validate(self, specs: Sequence[EpisodeSpec]) -> tuple[list[Episode], list[Failure]]:
+        """The validation episodes of ``specs`` in planned order, and what failed.
+
+        Raises:
+            EnvInfraError: as ``train``.
+        """
+        return await self._play(self.judge, self.judge_limits, specs)
+
+    async def _play(
+        self, agent: Agent, limits: Limits, specs: Sequence[EpisodeSpec]
+    ) -> tuple[list[Episode], list[Failure]]:
+        driver = Driver(agent, self.make_env, concurrency=self.concurrency, limits=limits)
+        found: dict[tuple[str | None, int], Episode] = {}
+        failures = []
+        async with aclosing(driver.run(specs)) as results:
+            async for result in results:
+                if isinstance(result, Failure):
+                    failures.append(result)
+                else:
+                    found[result.task_id, result.trial] = result
+        if len(failures) > len(found):
+            planned = len(failures) + len(found)
+            raise EnvInfraError(f"{len(failures)} of {planned} episodes failed: {failures[0].message}")
+        keys = [(spec.task_id, spec.trial) for spec in specs]
+        return [found[key] for key in keys if key in found], failures

@@ -1,0 +1,109 @@
+"""From a prepared run with a training part to a training loop that can begin."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from nlac_bench.agents import methods
+from nlac_bench.agents.algorithm import Resources
+from nlac_bench.agents.roles.policy_agent import PolicyAgent
+from nlac_bench.eval.measure.engines import local_model
+from nlac_bench.eval.measure.prepare import Prepared
+from nlac_bench.eval.runs.episode_json import dump_line, episode_to_row
+from nlac_bench.eval.runs.lines import Appender, read_lines
+from nlac_bench.eval.training.checkpoints import Checkpoints
+from nlac_bench.eval.training.loop import Training
+from nlac_bench.eval.training.offline import ROLLOUTS, offline_episodes
+from nlac_bench.eval.training.player import Player
+from nlac_bench.eval.training.schedule import Schedule
+from nlac_bench.rollout.engines.engine import Sampling, TrainableEngine
+from nlac_bench.rollout.limits import Limits
+from nlac_bench.rollout.meter import MeteredEngine
+from nlac_bench.train.learner import Learner
+from nlac_bench.types import Episode
+
+
+@contextlib.contextmanager
+def make_training(
+    prepared: Prepared,
+    folder: Path,
+    log: Callable[[dict[str, Any]], None],
+    on_metrics: Callable[[dict[str, Any]], None],
+    on_phase: Callable[[str], None] = lambda phase: None,
+) -> Iterator[Training]:
+    """Learner, algorithm and the loop around them, as ``prepared.config`` describes them.
+
+    Raises:
+        ConfigError: the engine cannot train the method, or ``--offline`` gives nothing to learn from.
+    """
+    config = prepared.config
+    method = methods.find(config.agent)
+    settings = config.train
+    assert settings is not None  # the caller asks for a training
+    engine = MeteredEngine(trainable_engine(prepared))
+    judge = replace(_policy_agent(prepared), engine=engine)
+    sampling = Sampling(temperature=settings.temperature, max_tokens=settings.max_response_length)
+    agent = replace(judge, sampling=sampling)
+    learner = Learner(local_model(str(config.model)), settings.learner(config.seed, **method.learner))
+    algorithm = method.algorithm_class(
+        Resources(
+            settings, engine, learner, judge.prompts, agent, prepared.make_training_env,
+            seed=config.seed, concurrency=config.concurrency,
+        )
+    )  # fmt: skip
+    env = prepared.make_training_env()
+    schedule = Schedule(env.name, env.task_ids, settings, config.seed)
+    if config.offline is not None:
+        validation = {spec.task_id for spec in schedule.validation}
+        algorithm.remember(offline_episodes(Path(config.offline), prepared.plan, validation))
+    checkpoints = Checkpoints(folder / "checkpoints", learner, algorithm, engine.tokenizer)
+
+    def keep(episode: Episode) -> None:
+        rollouts.append(dump_line(episode_to_row(episode)))
+
+    def log_and_show(row: dict[str, Any]) -> None:
+        log(row)
+        on_metrics(row)
+
+    player = Player(
+        prepared.make_training_env,
+        learner=agent,
+        judge=judge,
+        learner_limits=Limits(turns=settings.max_turn_length),
+        judge_limits=Limits(turns=config.max_turns, seconds=config.max_seconds),
+        concurrency=config.concurrency,
+        keep=keep,
+    )
+    rollouts = _appender(folder / ROLLOUTS)
+    try:
+        yield Training(
+            settings, algorithm, engine, schedule, player, checkpoints, log_and_show,
+            on_phase=on_phase, plays=config.offline is None,
+        )  # fmt: skip
+    finally:
+        rollouts.close()
+
+
+def trainable_engine(prepared: Prepared) -> TrainableEngine:
+    """The engine that plays the policy.
+
+    Raises:
+        ConfigError: the method cannot be trained with it.
+    """
+    engine: Any = _policy_agent(prepared).engine
+    methods.find(prepared.config.agent).check_engine(engine, prepared.config.model)
+    trainable: TrainableEngine = engine
+    return trainable
+
+
+def _policy_agent(prepared: Prepared) -> PolicyAgent:
+    agent = prepared.agent
+    assert isinstance(agent, PolicyAgent)  # agents.make gives it to every method
+    return agent
+
+
+def _appender(path: Path) -> Appender:
+    ends = [end for _, end in read_lines(path)]
+    return Appender(path, ends[-1] if ends else 0)

@@ -1,0 +1,136 @@
+"""Settings: one pydantic declaration gives defaults, bounds, help texts, command-line options and errors."""
+
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
+
+from nlac_bench.errors import ConfigError
+
+_BOUNDS = (("ge", "at least"), ("gt", "above"), ("le", "at most"), ("lt", "below"))
+_NAMES: Mapping[Any, str] = {str: "text", dict: "a table"}
+
+
+class Settings(BaseModel):
+    """Base class of all settings. Instances are immutable; unknown names are refused.
+
+    A field's ``description`` is its help text. Values keep their kind: text is not read as a number, except
+    by ``from_texts``.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any], source: str = "") -> Self:
+        """The settings that ``values`` describe.
+
+        Args:
+            source: where the values come from; error messages begin with it.
+
+        Raises:
+            ConfigError: naming the setting that is unknown, missing or impossible, and what it must be.
+        """
+        try:
+            return cls.model_validate(dict(values))
+        except ValidationError as error:
+            raise ConfigError(source + explain(cls, values, error)) from None
+
+    @classmethod
+    def from_texts(cls, values: Mapping[str, Any], source: str = "") -> Self:
+        """As ``from_mapping``; texts, as a command line gives them, are read as numbers where needed."""
+        fields = cls.model_fields
+        read = {k: parsed(v, fields[k].annotation) if k in fields else v for k, v in values.items()}
+        try:
+            return cls.model_validate(read)
+        except ValidationError as error:  # which names the text as it was given
+            raise ConfigError(source + explain(cls, values, error)) from None
+
+    def as_dict(self) -> dict[str, Any]:
+        """All settings as plain JSON values, in the order of their declaration."""
+        return self.model_dump(mode="json")
+
+    def changed(self, **changes: Any) -> Self:
+        """A copy with ``changes``, checked like any other settings."""
+        return type(self).model_validate({**dict(self), **changes})
+
+
+def kinds(annotation: Any) -> tuple[Any, ...]:
+    """The alternatives of ``annotation``, None left out: ``int | None`` gives ``(int,)``."""
+    if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is typing.Union:
+        return tuple(k for k in typing.get_args(annotation) if k is not types.NoneType)
+    return (annotation,)
+
+
+def parsed(value: Any, annotation: Any) -> Any:
+    """``value`` as what ``annotation`` asks for, where it is a text or a whole float that says so."""
+    wanted = kinds(annotation)
+    if value == "none" and types.NoneType in typing.get_args(annotation):
+        return None
+    if bool in wanted and value in ("true", "false"):
+        return value == "true"
+    if isinstance(value, bool) or not {int, float} & set(wanted):
+        return value
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return value
+    if int in wanted and float not in wanted:
+        return int(number) if number.is_integer() else value
+    return number
+
+
+def explain(model: type[BaseModel], values: Mapping[str, Any], error: ValidationError) -> str:
+    """The first fault of ``error`` in one line: the setting, what it must be, and the value that it has."""
+    fault = error.errors()[0]
+    if fault["type"] == "value_error":
+        return str(fault["ctx"]["error"])
+    owner: Any = model
+    names: list[str] = []
+    field: FieldInfo | None = None
+    found: Any = values
+    for part in fault["loc"]:  # through nested tables; an item of a list is reported as the list
+        fields = getattr(owner, "model_fields", None)
+        if fields is not None and fault["type"] == "extra_forbidden" and part not in fields:
+            return "".join(f"{name}: " for name in names) + explain_unknown(str(part), owner)
+        if fields is not None and fault["type"] == "missing" and part not in found:
+            return ".".join([*names, str(part)]) + " is not set"
+        if fields is not None:
+            field = fields[str(part)]
+            (owner, *_) = kinds(field.annotation)
+        elif typing.get_origin(owner) is dict:
+            owner = typing.get_args(owner)[1]
+        else:
+            break
+        names.append(str(part))
+        found = found[part] if isinstance(found, Mapping) else getattr(found, str(part))
+    if field is None:
+        return str(fault["msg"])
+    if fault["type"].startswith(("greater_than", "less_than")):
+        wanted = bounds(field)
+    else:
+        nested = len(names) > 1 and typing.get_origin(kinds(field.annotation)[0]) is dict
+        wanted = " or ".join(map(_name, [owner] if nested else kinds(field.annotation)))
+    return f"{'.'.join(names)} must be {wanted}, got {found!r}"
+
+
+def explain_unknown(name: str, model: type[BaseModel]) -> str:
+    """That ``model`` has no setting ``name``, and which settings it has."""
+    return f"unknown setting {name!r}; there are {', '.join(model.model_fields)}"
+
+
+def bounds(field: FieldInfo) -> str:
+    """The bounds of ``field`` in words, such as ``at least 0 and at most 1``; empty where it has none."""
+    found = [(getattr(limit, key, None), word) for key, word in _BOUNDS for limit in field.metadata]
+    return " and ".join(f"{word} {limit:g}" for limit, word in found if limit is not None)
+
+
+def _name(kind: Any) -> str:
+    origin = typing.get_origin(kind)
+    if origin is Literal:
+        return "one of " + ", ".join(map(str, typing.get_args(kind)))
+    if origin is list:
+        return "a list of " + ("texts" if typing.get_args(kind)[0] is str else "numbers")
+    return _NAMES.get(origin or kind, getattr(kind, "__name__", str(kind)))

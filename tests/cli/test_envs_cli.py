@@ -1,0 +1,113 @@
+"""``nlac-bench envs`` and ``play``, in this process: --json, width, task counts, agents."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from nlac_bench.cli import app
+from nlac_bench.cli.output import console
+from nlac_bench.envs import registry
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = "examples.register_env:CountDown-v0"
+UNREPORTED = "tests.envs.plain_env:nlac_bench_test/EchoUnreported-v0"
+
+
+def called(*arguments: str, stdin: str = "") -> Any:
+    return CliRunner().invoke(app, list(arguments), input=stdin)
+
+
+def checked(name: str) -> tuple[int, dict[str, Any]]:
+    done = called("envs", "check", name, "--json")
+    assert done.stdout.count("\n") == 1, done.output
+    return done.exit_code, json.loads(done.stdout)
+
+
+def test_list_fits_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console, "_width", 80)
+    lines = called("envs", "list").stdout.splitlines()
+    assert max(map(len, lines)) <= 80 and not any("…" in line for line in lines)
+    text = "\n".join(lines)
+    for name, (env_id, _) in registry.BUILTIN.items():
+        assert f"{name}  {env_id}" in text, "names and ids are not broken"
+    assert "360 test tasks (embedded data), step limit 30" in text
+
+
+def test_counts_of_tasks_agree_with_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text()
+    listed = {row["name"]: row for row in json.loads(called("envs", "list", "--json").stdout)["environments"]}
+    for name in registry.BUILTIN:
+        train = len(registry.make_training_env(name).task_ids)
+        assert listed[name]["split"] == "test"
+        assert re.search(rf"^\| `{name}` \|.*\| {listed[name]['tasks']} / {train:,}\b", readme, re.MULTILINE)
+        played = "all 85 tasks" if name == "twenty_questions" else f"100 of {listed[name]['tasks']} tasks"
+        assert f"| `{name}` ({played}) |" in readme
+
+
+def test_check_of_the_example_holds_without_warnings() -> None:
+    code, report = checked(EXAMPLE)
+    assert code == 0 and report["holds"] is True and report["ok"] is True and report["warnings"] == []
+    assert all(check["ok"] is True for check in report["checks"]) and len(report["checks"]) > 10
+    assert all({"name", "ok", "message"} <= set(check) for check in report["checks"])
+
+
+def test_check_of_a_plain_environment_warns_and_marks_what_does_not_apply() -> None:
+    code, report = checked(UNREPORTED)
+    assert code == 0 and report["holds"] is True
+    found = {check["name"]: check["ok"] for check in report["checks"]}
+    assert found["seeding"] is True and found["fork"] is None
+    (warning,) = report["warnings"]
+    assert "end without info['success']" in warning and "cannot be trained" in warning
+
+
+def test_check_warns_of_an_empty_policy_and_a_missing_split(tmp_path: Path, monkeypatch: Any) -> None:
+    source = (ROOT / "examples" / "register_env.py").read_text()
+    source = source.replace('"""Say the number', '"""', 1).replace("def policy", "def unused")
+    source = re.sub(r'    """below.*?"""\n|    """.*until you have said 1\."""\n', "", source)
+    source = source.replace('split: str = "test", ', "").replace("split=split", 'split="test"')
+    source = source.replace("TASKS[split]", 'TASKS["test"]').replace("CountDown-v0", "Mute-v0")
+    (tmp_path / "mute_env.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    code, report = checked("mute_env:Mute-v0")
+    assert code == 0 and report["holds"]
+    assert [w.partition(":")[0] for w in report["warnings"]] == [
+        "the policy text is empty",
+        "the constructor does not accept split='train'",
+    ]
+
+
+def test_check_that_does_not_hold_exits_1(tmp_path: Path, monkeypatch: Any) -> None:
+    source = (ROOT / "examples" / "register_env.py").read_text().replace("CountDown-v0", "Wrong-v0")
+    source = source.replace("str(self._state[0] - 1)", "str(self._state[0])")
+    source = source.replace("== self.oracle_action()", "== str(self._state[0] - 1)")
+    (tmp_path / "wrong_env.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    code, report = checked("wrong_env:Wrong-v0")
+    assert code == 1 and report["holds"] is False
+    assert [c["name"] for c in report["checks"] if c["ok"] is False] == ["oracle"]
+
+
+def test_play_watches_agents_of_all_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    won = called("play", EXAMPLE, "--agent", "oracle", "--task", "3").stdout
+    assert "> 2" in won and "success (success), return 1" in won
+    plain = called("play", UNREPORTED, "--agent", "random").stdout
+    assert "Say the colour that you are shown." in plain and "over (terminated), return 0" in plain
+    refused = called("play", UNREPORTED, "--agent", "oracle")
+    assert refused.exit_code != 0 and "'random' and 'silent' can play" in str(refused.exception)
+
+
+def test_play_watches_a_plug_in_agent_and_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    from nlac_bench.agents import registry as agents
+    from nlac_bench.agents.floors import Constant
+
+    monkeypatch.setattr(
+        agents, "iter_plugins", lambda only=None: iter([("mine", lambda context: Constant("2", name="mine"))])
+    )
+    watched = called("play", EXAMPLE, "--agent", "mine", "--task", "3").stdout
+    assert watched.count("> 2") == 12 and "no success (max_steps)" in watched
+    trained = called("play", "twenty_questions", "--agent", "nlac", "--seed", "1").stdout
+    assert trained.count("> ") >= 1 and ("success (" in trained)

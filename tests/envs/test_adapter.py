@@ -1,0 +1,214 @@
+"""A plain Gymnasium environment as a TextEnv: tasks, seeds, ends, forks, and what is refused."""
+
+import asyncio
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+
+from nlac_bench.agents.floors import RandomAgent
+from nlac_bench.envs import TextEnv, registry
+from nlac_bench.envs.adapter import MAX_INVALID, PlainEnv
+from nlac_bench.errors import NlacBenchError, UnknownIdError
+from nlac_bench.eval.measure import estimate
+from nlac_bench.eval.measure.play import play
+from nlac_bench.eval.measure.prepare import outline, prepare
+from nlac_bench.eval.runs.configuration import ConfigError, RunConfig
+from nlac_bench.eval.runs.writer import RunWriter
+from nlac_bench.eval.statistics.summary import summarise
+from nlac_bench.rollout.driver import Driver, EpisodeSpec
+from nlac_bench.types import Episode
+from tests.envs.plain_env import Echo
+
+PLAIN = "tests.envs.plain_env:nlac_bench_test/Echo-v0"
+CUT = "tests.envs.plain_env:nlac_bench_test/EchoCut-v0"
+UNREPORTED = "tests.envs.plain_env:nlac_bench_test/EchoUnreported-v0"
+LOCKED = "tests.envs.plain_env:nlac_bench_test/EchoLocked-v0"
+
+
+def made(text: str = PLAIN, **kwargs: object) -> PlainEnv:
+    env = registry.make_text_env(text, **kwargs)
+    assert isinstance(env, PlainEnv)
+    return env
+
+
+def test_make_leaves_a_plain_environment_alone_and_text_envs_are_not_wrapped() -> None:
+    assert isinstance(registry.make(PLAIN).unwrapped, Echo)
+    assert not isinstance(registry.make_text_env("tau_retail"), PlainEnv)
+
+
+def test_an_episode_is_that_of_the_plain_environment() -> None:
+    plain, adapted = Echo(), made()
+    for seed in range(5):
+        first, own = plain.reset(seed=seed)
+        observation, info = adapted.reset(seed=seed, options={"task_id": "episode-3"})
+        assert observation == first and info["palette"] == own["palette"] == 5
+        assert info["task_id"] == "episode-3" and info["tools"] == []
+        for action in ("red", "blue", "green"):
+            expected = plain.step(action)
+            got = adapted.step(action)
+            assert got[:4] == expected[:4]
+            assert got[4] == {"action_kind": "message", **expected[4]}
+            if expected[2]:
+                break
+
+
+def test_policy_is_what_the_docstring_tells_a_player() -> None:
+    info = made().reset(seed=0)[1]
+    expected = (
+        "Say the colour that you are shown.\n\nAction Space:\nOne word.\n\n"
+        "Reward:\n1 for the colour, 0 for another word."
+    )
+    assert info["policy"] == expected
+    assert info["messages"][0] == {"role": "system", "content": expected}
+
+
+def test_tasks_and_splits() -> None:
+    assert len(made().task_ids) == 100 and len(made(episodes=250).task_ids) == 250
+    train = registry.make_training_env(PLAIN)
+    assert isinstance(train, PlainEnv) and len(train.task_ids) == 1_000
+    assert not set(train.task_ids) & set(made(episodes=2_000).task_ids)
+    with pytest.raises(UnknownIdError, match="episode-0"):
+        train.reset(options={"task_id": "episode-0"})
+
+
+def test_a_training_task_begins_alike_whatever_the_rollouts_seed() -> None:
+    train = registry.make_training_env(PLAIN)
+    starts = [
+        {train.reset(seed=seed, options={"task_id": task})[0] for seed in range(6)}
+        for task in train.task_ids[:40]
+    ]
+    assert all(len(each) == 1 for each in starts)
+    assert len(set.union(*starts)) == 5, "tasks differ from each other"
+
+
+def test_fork_in_the_middle_of_an_episode() -> None:
+    env = made()
+    env.reset(seed=1)
+    env.step("nothing")
+    twin = env.fork()
+    assert twin.wrapped.unwrapped is not env.wrapped.unwrapped
+    ahead = [twin.step("nothing")[0], twin.step("nothing")[0]]
+    assert [env.step("nothing")[0], env.step("nothing")[0]] == ahead
+    with pytest.raises(ResetNeeded):
+        env.step("nothing")
+
+
+def test_gymnasiums_time_limit_truncates() -> None:
+    env = made(CUT)
+    assert env.max_steps == 2
+    env.reset(seed=0)
+    assert env.step("a")[2:4] == (False, False)
+    _, _, terminated, truncated, info = env.step("b")
+    assert (terminated, truncated) == (False, True) and "success" not in info
+
+
+def test_an_exception_on_an_action_outside_the_space_is_an_invalid_action() -> None:
+    env = made(PLAIN, strict=True)
+    env.reset(seed=0)
+    for number in range(1, MAX_INVALID + 1):
+        observation, reward, terminated, truncated, info = env.step("two words")
+        assert observation == "Invalid action: 'two words' is not a word" and reward == 0.0
+        assert info == {"action_kind": "invalid", "error": "ValueError: 'two words' is not a word"}
+        assert not terminated and truncated == (number == MAX_INVALID)
+
+
+def test_an_exception_on_an_action_inside_the_space_is_raised() -> None:
+    env = made()
+    env.reset(seed=0)
+    with pytest.raises(RuntimeError, match="a bug of the environment"):
+        env.step("crash")
+
+
+def test_random_actions_come_from_the_action_space_and_the_given_generator() -> None:
+    env = made()
+    actions = [env.random_action(np.random.default_rng(seed)) for seed in (1, 1, 2)]
+    assert actions[0] == actions[1] != actions[2] and all(map(env.action_space.contains, actions))
+    with pytest.raises(NlacBenchError, match="no oracle action"):
+        env.oracle_action()
+
+
+def test_close_closes_the_plain_environment() -> None:
+    env = made()
+    env.close()
+    assert env.wrapped.unwrapped.closed  # type: ignore[attr-defined]
+
+
+def test_other_than_text_is_refused() -> None:
+    with pytest.raises(NlacBenchError, match="CartPole-v1 has the observation space Box"):
+        registry.make_text_env("CartPole-v1")
+
+
+def test_the_driver_plays_it() -> None:
+    async def played() -> list[Episode]:
+        driver = Driver(RandomAgent(), lambda: registry.make_playable(PLAIN), concurrency=4)
+        specs = [EpisodeSpec(PLAIN, f"episode-{i}", 0, i) for i in range(8)]
+        return [result async for result in driver.run(specs)]  # type: ignore[misc]
+
+    episodes = asyncio.run(played())
+    assert {e.task_id for e in episodes} == {f"episode-{i}" for i in range(8)}
+    assert all(e.terminated and e.success is not None and len(e.turns) <= 3 for e in episodes)
+
+
+# --- runs -----------------------------------------------------------------------------------------------
+
+
+def measured(env: str, folder: Path) -> str:
+    prepared = prepare(RunConfig(env=env, agent="random", limit=4))
+    with RunWriter.create(
+        folder, config={}, conditions=prepared.conditions, subject=prepared.subject, plan=prepared.plan
+    ) as writer:
+        asyncio.run(play(prepared, writer, lambda result: None))
+    return summarise(folder).to_text()
+
+
+def test_without_info_success_a_run_shows_the_mean_reward_and_says_what_is_missing(tmp_path: Path) -> None:
+    text = measured(UNREPORTED, tmp_path / "unreported")
+    rows = {line.split("  ")[0]: line.split()[-2:] for line in text.splitlines() if "  " in line}
+    assert rows["success"] == ["–", "–"]
+    assert rows["mean reward"] != ["–", "–"]
+    assert "4 episodes ended without info['success']" in text and "gets a success rate" in text
+    told = measured(PLAIN, tmp_path / "reported")
+    assert "info['success']" not in told and "success      0.000" in told
+
+
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [(UNREPORTED, "end without info\\['success'\\]"), (LOCKED, "cannot pickle '_thread.lock' object")],
+)
+def test_what_cannot_be_trained_on_is_refused_in_a_dry_run_too(env: str, message: str) -> None:
+    config = RunConfig(env=env, agent="ppo", model="tiny", train={})
+    for refuse in (outline, estimate.of):
+        with pytest.raises(NlacBenchError, match=f"cannot be trained on.*{message}"):
+            refuse(config)
+    outline(RunConfig(env=env, agent="random"))  # measured it can be
+
+
+def test_a_dry_run_of_training_estimates_by_random_actions() -> None:
+    planned = estimate.of(RunConfig(env=PLAIN, agent="ppo", model="tiny", train={}, limit=7))
+    assert planned.planned == 7 and planned.turns_per_episode == 3.0 and planned.training is not None
+
+
+def test_agents_that_need_an_oracle_are_refused() -> None:
+    for agent in ("oracle", "constant"):
+        with pytest.raises(ConfigError, match="'random' and 'silent' can play"):
+            outline(RunConfig(env=PLAIN, agent=agent))
+
+
+def test_a_text_env_without_a_split_is_refused_for_training() -> None:
+    class Unsplit(TextEnv):
+        """Has one split."""
+
+        name, max_steps = "unsplit", 1
+
+        def __init__(self) -> None:
+            super().__init__(task_ids=("a",))
+
+    gymnasium.register("nlac_bench_test/Unsplit-v0", Unsplit)
+    try:
+        with pytest.raises(NlacBenchError, match="does not accept split='train'"):
+            registry.check_training("nlac_bench_test/Unsplit-v0")
+    finally:
+        del gymnasium.registry["nlac_bench_test/Unsplit-v0"]

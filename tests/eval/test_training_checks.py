@@ -1,0 +1,61 @@
+"""A training run that could not finish is refused before the first model call."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nlac_bench.errors import NlacBenchError
+from nlac_bench.eval.measure.prepare import outline, prepare
+from nlac_bench.eval.runs.configuration import RunConfig
+from nlac_bench.eval.runs.writer import RunWriter
+from nlac_bench.eval.training.checks import check_training
+from nlac_bench.types import Episode
+
+ENV = 'math500_hard@{"level": 1}'
+
+
+def config(**changes: Any) -> RunConfig:
+    settings = {"env": ENV, "agent": "nlac", "model": "tiny", "limit": 4, "train": {}, **changes}
+    return RunConfig.from_mapping(settings, "test")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"base_url": "http://127.0.0.1:9/v1", "model": "m"}, "--base-url http://127.0.0.1:9/v1"),
+        ({"engine": "openai"}, "--engine openai"),
+        ({"engine": "vllm"}, "--engine vllm"),
+        ({"model": "gpt-5"}, "'gpt-5'"),
+        ({"train": {"lora_rank": 4}}, "lora_rank = 4"),
+        ({"train": {"budget": "hours=2"}}, "hours=2"),
+        ({"train": {"lr": -1.0}}, "lr"),
+        ({"env": "CartPole-v1"}, "CartPole-v1"),
+        ({"offline": "no/such/run"}, "no/such/run"),
+        ({"offline": "no/such/run", "agent": "ppo"}, "on policy"),
+        ({"offline": "no/such/run", "train": {"budget": "env_steps=10"}}, "is never spent"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_by_the_outline(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(NlacBenchError, match=said.replace("(", "\\(")):
+        outline(config(**changes))
+
+
+def test_offline_episodes_of_validation_tasks_alone_are_refused(tmp_path: Path) -> None:
+    planned = outline(config(train=None, split="train", limit=1))
+    played = {"env": ENV, "agent": "silent"}
+    with RunWriter.create(
+        tmp_path / "run", config={}, conditions={"env": ENV}, subject=played, plan=planned.plan
+    ) as writer:
+        (item,) = planned.plan
+        episode = Episode(ENV, item.task_id, item.trial, item.seed, first_observation="x")
+        episode.terminated, episode.success = True, False
+        writer.append(episode)
+    with pytest.raises(NlacBenchError, match="validation"):  # half of the tasks, this one among them
+        for seed in range(20):
+            outline(config(offline=str(tmp_path / "run"), train={"val_tasks": 10_000}, seed=seed))
+
+
+def test_what_can_be_trained_passes() -> None:
+    ready = prepare(config())
+    check_training(ready.config, ready.plan, ready.make_training_env)
