@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from nlac_bench.agents.algorithm import Resources
-from nlac_bench.agents.methods import BUILT_IN
+from nlac_bench.agents.methods import BUILT_IN, Method
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
@@ -30,25 +30,21 @@ SHARED: dict[str, Any] = {
     "precision": "fp32",
     "kl_coef": 0.0,
 }
-SCALAR: dict[str, dict[str, Any]] = {
-    "rft": {"lr": 3e-3, "mini_batch_size": 32},
+SCALAR: dict[str, Any] = {"lr": 3e-3, "mini_batch_size": 32}
+WORDS: dict[str, Any] = {"lr": 5e-4, "mini_batch_size": 64, "replay_ratio": 2, "probes": 4, "ema_tau": 0.2}
+SPEAKING = ("nlac", "nlrl", "nlql", "self_distillation")
+"""These begin with a model that speaks every role and have the settings ``WORDS``. All others begin with
+random weights and have the settings ``SCALAR``."""
+OWN: dict[str, dict[str, Any]] = {
     "ppo": {"lr": 2e-3, "train_batch_size": 64, "rollouts_per_task": 2, "mini_batch_size": 64},
-    "grpo": {"lr": 3e-3, "mini_batch_size": 32},
     "sac": {"lr": 2e-3, "mini_batch_size": 64, "replay_ratio": 4, "num_refinement_steps": 3,
             "critic_coef": 20.0, "ema_tau": 0.2},
-}  # fmt: skip
-"""These begin with random weights."""
-WORDS: dict[str, Any] = {"lr": 5e-4, "mini_batch_size": 64, "replay_ratio": 2, "probes": 4, "ema_tau": 0.2}
-OWN: dict[str, dict[str, Any]] = {
     "nlac": {"kl_coef": 0.1},  # else the refiner, which nothing trains here, drifts off to other words
     "nlrl": {"kl_coef": 0.1},  # no button is given up before the value role knows it
     "nlql": {"num_candidates": 3, "policy_coef": 0.1},  # no button is given up before the critic knows it
-}
-STEPS = {
-    "rft": 60, "ppo": 120, "grpo": 60, "sac": 160,
-    "nlac": 100, "self_distillation": 60, "nlql": 100, "nlrl": 160,
 }  # fmt: skip
-"""Gradient steps."""
+STEPS = {"ppo": 120, "sac": 160, "nlac": 100, "nlql": 100, "nlrl": 160}
+"""Gradient steps; 60 for all others."""
 LOOK, ENOUGH = 20, 0.95
 
 
@@ -66,11 +62,11 @@ def warm() -> Any:
     return signal_env.warm_start()
 
 
-def learned(name: str, model: Any, shuffled: bool) -> tuple[float, float]:
+def learned(method: Method, model: Any, shuffled: bool) -> tuple[float, float]:
     """Share of right buttons among actions drawn at temperature 1: before training, and the best of what is
     measured every ``LOOK`` steps until it is ``ENOUGH`` or the budget is spent."""
-    method = BUILT_IN[name]
-    config: Any = method.config({**SHARED, **SCALAR.get(name, WORDS), **OWN.get(name, {})})
+    general = WORDS if method.name in SPEAKING else SCALAR
+    config: Any = method.config({**SHARED, **general, **OWN.get(method.name, {})})
     hf = HFEngine(copy.deepcopy(model), signal_env.tokenizer())
     engine = MeteredEngine(hf)
     prompts = CompactPrompts()
@@ -101,7 +97,7 @@ def learned(name: str, model: Any, shuffled: bool) -> tuple[float, float]:
 
     async def train() -> tuple[float, float]:
         algorithm.sync()
-        before, best, left = await measure(0), 0.0, STEPS[name]
+        before, best, left = await measure(0), 0.0, STEPS.get(method.name, 60)
         look = left - LOOK
         for iteration in range(1, 1 + left):  # what has nothing left to learn makes no more steps
             metrics = await algorithm.update(await play(make_env, iteration), left)
@@ -130,8 +126,8 @@ def test_the_bandit() -> None:
 @pytest.mark.parametrize("shuffled", [False, True], ids=["rewards", "shuffled"])
 @pytest.mark.parametrize("name", sorted(BUILT_IN))
 def test_it_learns_from_rewards_and_only_from_them(name: str, shuffled: bool, warm: Any) -> None:
-    model = signal_env.random_model() if name in SCALAR else warm
-    before, after = learned(name, model, shuffled)
+    model = warm if name in SPEAKING else signal_env.random_model()
+    before, after = learned(BUILT_IN[name], model, shuffled)
     assert before < 0.45, "it must not begin with the answer"
     if shuffled:
         assert after < 0.8

@@ -103,7 +103,7 @@ def test_a_run_has_base_training_and_test(whole: Path) -> None:
     assert shown["learned"] is True
     assert {"policy", "evaluator"} <= set(shown["unparseable"])
     assert all(0 <= share <= 1 for share in shown["unparseable"].values())
-    assert "training took 6 gradient steps" in result.to_text() and "wall time" in result.to_text()
+    assert "training took 6 gradient steps" in result.to_text() and "s (wall)" in result.to_text()
 
 
 def test_a_training_without_a_gradient_step_says_so(whole: Path, tmp_path: Path) -> None:

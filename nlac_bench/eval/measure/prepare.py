@@ -26,6 +26,10 @@ from nlac_bench.types import ChatFn
 FLOORS = frozenset({*agents.FLOORS})
 
 
+class NeedsUserError(ConfigError):
+    """The tasks need a model that plays the user, and none is named."""
+
+
 @dataclass(frozen=True)
 class Outline:
     """What a run would play, checked; the policy's model is not loaded for it."""
@@ -59,7 +63,7 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
     )
     env: Any = make_env().unwrapped  # a TextEnv
     if getattr(env, "floors_only", False) and config.agent not in FLOORS:
-        raise ConfigError(
+        raise NeedsUserError(
             f"{config.env} with these tasks needs a user that is played by a model: pass --user-model (and "
             "--user-base-url), or --replay FILE; without one only floors and the oracle may play"
         )
@@ -71,6 +75,8 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
     plan = plan_episodes(chosen_tasks(config, env), config.trials, config.seed)
     if config.train is not None:
         check_training(config, plan, make_training_env)
+    elif config.offline is not None:
+        raise ConfigError(f"--offline: agent {config.agent!r} is not trained")
     return Outline(config, make_env, make_training_env, conditions(config, env), plan)
 
 

@@ -71,9 +71,11 @@ class RunConfig(Settings):
     max_seconds: float | None = _option(EXECUTION, None, "Cut an episode after so many seconds.", gt=0)
     max_cost: float | None = _option(EXECUTION, None, "Stop the run at so many US dollars.", gt=0)
     request_timeout: float = _option(
-        EXECUTION, 300.0, "Seconds after which one request to a server is given up.", gt=0
+        EXECUTION, 300.0, "Seconds that a server may take for one whole reply, its queue included.", gt=0
     )
-    retries: int = _option(EXECUTION, 5, "How often a failed request is sent again; a time-out at most once.", ge=0)
+    retries: int = _option(
+        EXECUTION, 5, "How often a failed request to a server is sent again; after a time-out once.", ge=0
+    )
     record: str | None = _option(SIMULATOR, None, "Store its replies in this file.")
     replay: str | None = _option(SIMULATOR, None, "Answer from this file of replies; needs no key.")
     train: SerializeAsAny[TrainConfig] | None = Field(

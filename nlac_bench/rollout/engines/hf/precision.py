@@ -1,10 +1,19 @@
 """Whether bf16 is fast here."""
 
+import os
+
 
 def fast_bf16() -> bool:
-    """Whether this machine multiplies bf16 in hardware; on other CPUs it can be slower than float32."""
+    """Whether this machine multiplies bf16 faster than float32: on GPUs, and on CPUs with AMX.
+
+    AVX-512's bf16 instructions alone do not pay: measured on one core, oneDNN multiplies 2,048 x 256 by
+    256 x 768 at 58 GFLOP/s in bf16 against 100 in float32. ``ONEDNN_MAX_CPU_ISA``, oneDNN's own limit on
+    instruction sets, is respected.
+    """
     import torch
 
     if torch.cuda.is_available():
         return True
-    return bool(torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported())
+    limit = os.environ.get("ONEDNN_MAX_CPU_ISA", "ALL").upper()
+    allowed = limit in ("ALL", "DEFAULT") or "AMX" in limit or limit.startswith("AVX10_2")
+    return allowed and torch.cpu._is_amx_tile_supported()

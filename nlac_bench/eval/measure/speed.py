@@ -1,0 +1,65 @@
+"""How fast this machine runs a small local model: a second of generation and of gradients."""
+
+import asyncio
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+MOST_PARAMETERS = 50e6
+"""Larger models take too long to load for an estimate."""
+_ROWS, _PROMPT, _ANSWER = 16, 256, 24
+_SECONDS = 0.4
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Tokens a second: sampled, read as a prompt, and learned from (forward and backward pass)."""
+
+    sampled: float
+    read: float
+    learned: float | None
+
+
+def measure(folder: str, learns: bool) -> Speed:
+    """Measure the model in ``folder``, on random tokens; about a second beside loading it.
+
+    Args:
+        learns: whether gradients are computed too.
+    """
+    import torch
+
+    from nlac_bench.rollout.engines.engine import SampleRequest, Sampling
+    from nlac_bench.rollout.engines.hf.engine import HFEngine
+    from nlac_bench.train.model import load_causal_lm
+
+    engine = HFEngine.from_pretrained(folder, max_rows=_ROWS)
+    tokens_RT = torch.randint(10, 200, (_ROWS, _PROMPT), generator=torch.Generator().manual_seed(0))
+
+    def seconds(answer: int) -> float:
+        async def ask() -> None:
+            sampling = Sampling(temperature=1.0, max_tokens=answer)
+            rows = [
+                SampleRequest(prompt_ids=row, sampling=sampling, seed=i)
+                for i, row in enumerate(tokens_RT.tolist())
+            ]
+            await asyncio.gather(*(engine.sample(row) for row in rows))
+
+        began = time.perf_counter()
+        asyncio.run(ask())
+        return time.perf_counter() - began
+
+    seconds(1)  # starts the worker thread
+    reading = seconds(1)
+    before = engine.generated_tokens
+    writing = max(1e-4, seconds(_ANSWER) - reading)
+    sampled = (engine.generated_tokens - before) / writing
+    engine.close()
+    learned = None
+    if learns:
+        model = load_causal_lm(Path(folder))
+        began, count = time.perf_counter(), 0
+        while not count or time.perf_counter() - began < _SECONDS:
+            model(input_ids=tokens_RT[:2], labels=tokens_RT[:2]).loss.backward()
+            count += tokens_RT[:2].numel()
+        learned = count / (time.perf_counter() - began)
+    return Speed(sampled, _ROWS * _PROMPT / reading, learned)

@@ -1,0 +1,58 @@
+"""A user's own model, a Hugging Face folder with a chat template, trains with every method on a user's own
+environment. It has random weights and no marks: its prompts are in words, and what it answers is noise."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nlac_bench.agents.methods import BUILT_IN
+from nlac_bench.eval.measure.prepare import prepare
+from nlac_bench.eval.runs.configuration import RunConfig
+from nlac_bench.eval.runs.writer import RunWriter
+from nlac_bench.eval.training.run import train_and_test, trained
+from tests.rollout import tiny_model
+
+SETTINGS = {
+    "budget": "env_steps=6", "train_batch_size": 2, "mini_batch_size": 2, "val_tasks": 1,
+    "max_response_length": 4, "row_tokens": 512, "precision": "fp32",
+}  # fmt: skip
+OWN: dict[str, dict[str, Any]] = {"grpo": {"rollouts_per_task": 2}}
+NO_STEP = ("grpo", "rft", "self_distillation", "nlrl")
+"""These take no gradient step where no episode succeeds and no critique or value can be read."""
+METHODS = [
+    pytest.param(name, marks=[pytest.mark.slow(reason="eight of these take half a minute")])
+    if name in ("nlql", "nlrl", "rft", "self_distillation")
+    else name
+    for name in sorted(BUILT_IN)
+]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model")
+    tiny_model.model(context=8192).save_pretrained(folder)
+    tiny_model.tokenizer().save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_it_trains(model: Path, tmp_path: Path, name: str) -> None:
+    settings = {
+        "env": "examples.register_env:CountDown-v0", "agent": name, "model": str(model), "limit": 2,
+        "max_tokens": 4, "max_turns": 3, "concurrency": 4, "train": {**SETTINGS, **OWN.get(name, {})},
+    }  # fmt: skip
+    config = RunConfig.from_mapping(settings, "test")
+    prepared = prepare(config)
+    with RunWriter.create(
+        tmp_path / "run", config=config.as_dict(), conditions=prepared.conditions,
+        subject=prepared.subject, plan=prepared.plan,
+    ) as writer:  # fmt: skip
+        try:
+            assert asyncio.run(train_and_test(prepared, writer, lambda *_: lambda _: None, lambda _: None))
+        finally:
+            prepared.agent.engine.close()  # type: ignore[attr-defined]
+    found = trained(tmp_path / "run")
+    assert found is not None and found.where["env_steps"] >= 6
+    assert (found.where["gradient_steps_total"] > 0) == (name not in NO_STEP)

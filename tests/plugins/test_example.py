@@ -1,0 +1,97 @@
+"""The example plug-in, installed in another folder: its parts are listed, measured, estimated, trained."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nlac_bench.agents import methods
+from tests.baselines import signal_env
+from tests.baselines.test_learning import learned
+
+ROOT = Path(__file__).parents[2]
+SMALL = (
+    "train_batch_size=4", "mini_batch_size=2", "val_tasks=2", "max_response_length=24", "row_tokens=1024",
+    "probes=1",
+)  # fmt: skip
+
+
+@pytest.fixture
+def command(installed: Path, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """Runs nlac-bench in another folder with the plug-in installed; gives its JSON object."""
+
+    def run(*arguments: str) -> dict[str, Any]:
+        done = subprocess.run(
+            [sys.executable, "-m", "nlac_bench", *arguments, "--json"],
+            capture_output=True, text=True, check=False, cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(installed)))},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    return run
+
+
+def train(*names: str) -> list[str]:
+    return [part for name in names for part in ("--train", name)]
+
+
+def test_the_environment_keeps_the_contract(command: Callable[..., dict[str, Any]]) -> None:
+    assert command("envs", "check", "example_echo")
+
+
+def test_the_agent_plays(command: Callable[..., dict[str, Any]]) -> None:
+    found = command("run", "--env", "example_echo", "--agent", "example_repeat")
+    assert found["success"] == 1.0 and found["scored"] == 5
+
+
+def test_the_algorithm_is_estimated(command: Callable[..., dict[str, Any]]) -> None:
+    arguments = (
+        "run",
+        "--env",
+        "tau_retail",
+        "--agent",
+        "reward_weighted",
+        "--budget",
+        "steps=7",
+        "--dry-run",
+    )
+    found = command(*arguments, "--train", "beta=0.25")
+    assert found["training"]["gradient_steps"] == 7
+
+
+@pytest.mark.slow(reason="starts a process that loads torch and plays and trains the embedded model")
+@pytest.mark.parametrize(
+    ("env", "agent"),
+    [("tau_retail", "reward_weighted"), ("example_echo", "reward_weighted"), ("example_echo", "nlac")],
+)
+def test_the_embedded_model_is_trained(command: Callable[..., dict[str, Any]], env: str, agent: str) -> None:
+    settings = train(*(s for s in SMALL if agent == "nlac" or not s.startswith("probes")))
+    arguments = ("run", "--env", env, "--agent", agent, "--budget", "steps=2", "--limit", "3", *settings)
+    found = command(*arguments, "--max-tokens", "24", "--concurrency", "4")
+    assert found["gradient_steps"] == 2 and found["scored"] == 3
+
+
+@pytest.mark.slow(reason="60 gradient steps")
+@pytest.mark.parametrize("shuffled", [False, True], ids=["rewards", "shuffled"])
+def test_the_algorithm_learns_the_bandit(
+    installed: Path, monkeypatch: pytest.MonkeyPatch, shuffled: bool
+) -> None:
+    monkeypatch.syspath_prepend(str(installed))
+    before, after = learned(methods.find("reward_weighted"), signal_env.random_model(), shuffled)
+    assert before < 0.45
+    assert after < 0.8 if shuffled else after >= 0.9
+
+
+def test_the_algorithm_is_listed_and_short(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(installed))
+    (listed,) = [found for found in methods.all_methods() if found.name == "reward_weighted"]
+    assert listed.error is None and listed.origin.startswith("nlac-bench-example")
+    source = installed / "nlac_bench_example" / "reward_weighted.py"
+    assert len(source.read_text().splitlines()) <= 40
