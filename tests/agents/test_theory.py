@@ -17,6 +17,7 @@ from nlac_bench.agents.nlac.theory import (
 )
 
 
+@pytest.mark.slow  # 40 iterations over thousands of transitions
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_optimal_policy_and_the_order_of_q_star(seed: int) -> None:
     report = check(seed, iterations=40)
@@ -25,6 +26,7 @@ def test_the_optimal_policy_and_the_order_of_q_star(seed: int) -> None:
     assert report.largest_error < 1e-9
 
 
+@pytest.mark.slow  # 20 iterations of 1,500 transitions
 @pytest.mark.parametrize("broken", ["shuffle_critiques", "critic_coef"])
 def test_without_its_parts_it_does_not_get_there(broken: str) -> None:
     """With critiques of other states, or a successor that never learns, the same data teach much less."""

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from typing import Any
 
 import pytest
 from gymnasium.vector.utils import create_shared_memory, read_from_shared_memory, write_to_shared_memory
@@ -55,10 +56,10 @@ def test_masks_are_refused() -> None:
 
 
 def test_shared_texts_hold_any_string() -> None:
-    texts = create_shared_memory(UnicodeText(10), n=3)
+    texts: Any = create_shared_memory(UnicodeText(10), n=3)
     assert list(texts) == ["", "", ""]
     write_to_shared_memory(UnicodeText(10), 1, "é🙂\ud800\r\n\x00", texts)
-    view = read_from_shared_memory(UnicodeText(10), texts, n=3)
+    view: Any = read_from_shared_memory(UnicodeText(10), texts, n=3)
     kept = copy.deepcopy(view)
     assert kept == ("", "é🙂\ud800\r\n\x00", "") and view[-2] == kept[1] and view[1:] == kept[1:]
     write_to_shared_memory(UnicodeText(10), 1, "b", texts)

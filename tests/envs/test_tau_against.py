@@ -16,6 +16,7 @@ def tau_data(official_data: Path) -> Path:
     return official_data / "tau_bench"
 
 
+@pytest.mark.slow  # plays the fake package and this engine side by side: 22 s of CPU time
 def test_equal_engines_match(tmp_path: Path, tau_data: Path) -> None:
     report = verify_against_installed(
         tau_data, tasks=3, episodes=2, seed=1, package=write_fake(tmp_path, tau_data)

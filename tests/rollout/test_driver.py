@@ -81,11 +81,11 @@ def test_limits_of_an_episode_truncate_it(limits: Limits, reason: str, turns: in
 def test_a_slow_episode_is_cut_by_the_clock_and_the_others_go_on() -> None:
     turns: Counter[str] = Counter()
 
-    async def slow_at_zero(env: Guess) -> str:
+    async def slow_at_zero(env: TextEnv) -> str:
         turns[env.task_id] += 1
         if env.task_id == "0":
             if turns["0"] == 2:
-                await asyncio.Event().wait()  # never set
+                await never()
             return "no idea"
         return env.oracle_action()
 

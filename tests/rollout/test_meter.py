@@ -1,6 +1,6 @@
 import asyncio
 from dataclasses import asdict
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_tasks_that_run_at_once_are_booked_under_their_own_purposes() -> None:
 
     async def ask(tokens: int) -> None:
         for role in ("policy", "evaluator"):
-            await metered.sample(request(role, tokens))  # type: ignore[arg-type]
+            await metered.sample(request(role, tokens))
 
     async def ask_for(purpose: Purpose, tokens: int) -> None:
         with spending_on(purpose):
@@ -62,7 +62,7 @@ def test_usage_on_disk_keeps_its_names() -> None:
     assert row["policy"] == asdict(usage)
     assert spent_from_row(row) == spent
     for purpose in get_args(Purpose):
-        one = {(purpose, "successor"): usage}
+        one: dict[Any, Usage] = {(purpose, "successor"): usage}
         assert spent_from_row(spent_to_row(one)) == one
     with pytest.raises(ValueError, match=r"'play:policy'.*validation"):
         spent_from_row({"play:policy": asdict(usage)})
