@@ -267,7 +267,8 @@ def _oracle(
 ) -> Oracle:
     if (chat is not None) != (name == "llm"):
         raise ValueError(
-            f"oracle={name!r} with chat={chat!r}: chat is how oracle='llm', and it alone, reaches its model"
+            f"oracle={name!r} with chat={chat!r}: chat calls the model of oracle='llm'; pass it "
+            "with that oracle and with no other"
         )
     if name == "replay":
         if recording is None:

@@ -157,7 +157,9 @@ class ReplayOracle:
             if yes is None:
                 raise DataError(f"{self.path}, line {number}: answer {row['answer']!r} is neither yes nor no")
             if self._answers.setdefault(key, (yes, known))[0] != yes:
-                raise DataError(f"{self.path}, line {number}: another answer to {key[1]!r} stands above it")
+                raise DataError(
+                    f"{self.path}, line {number}: an earlier line has another answer to {key[1]!r}"
+                )
 
     def conditions(self) -> dict[str, str]:
         """The hash of the recording: which oracle it was made with is not written in it."""

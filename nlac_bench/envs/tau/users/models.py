@@ -93,7 +93,8 @@ class LLMUser:
         self.usage[role] = self.usage.get(role, Usage()) + answer.usage
         if answer.text.lstrip().startswith("<think>") and "</think>" not in answer.text:
             raise EnvInfraError(
-                f"the {role} model of user {self.kind!r} was cut off while it reasoned; let it write more"
+                f"the {role} model of user {self.kind!r} reached its token limit while it "
+                "reasoned; raise the limit"
             )
         return clean_reply(answer.text)
 

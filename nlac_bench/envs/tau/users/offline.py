@@ -115,7 +115,8 @@ class ReplayUser:
         alike = [c for c in self._candidates if self._said(c) == message]
         if not alike:
             raise EnvInfraError(
-                f"task {self._task_id!r}: no recorded conversation has the agent say {message[:200]!r} "
+                f"task {self._task_id!r}: no recorded conversation contains the agent's words "
+                f"{message[:200]!r} "
                 f"as message {self._turn + 1}"
             )
         self._candidates = alike
