@@ -54,7 +54,7 @@ COMMON_QUESTIONS = (
 
 @dataclass(slots=True)
 class GameState:
-    """What changes during a game."""
+    """Everything that changes during a game."""
 
     hidden: int
     asked: list[tuple[str, bool]] = field(default_factory=list)
@@ -62,7 +62,7 @@ class GameState:
     unknown: int = 0
 
     def copy(self) -> "GameState":
-        """An independent copy."""
+        """Return an independent copy."""
         return GameState(self.hidden, list(self.asked), self.turns, self.unknown)
 
 

@@ -1,4 +1,4 @@
-"""From the name of a kind of user to a user."""
+"""Makes users by the name of their kind."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ def make_user(
     chat: ChatFn | None = None,
     replies: str | os.PathLike[str] | None = None,
 ) -> User:
-    """A user that has not begun; each episode takes a copy.
+    """Return a user that has not begun; each episode uses a copy of it.
 
     Args:
         kind: which.

@@ -1,4 +1,4 @@
-"""τ-bench's own repository or installed package, read as data: its modules are parsed, never run.
+"""τ-bench's own repository or installed package, read as data: its modules are parsed and never executed.
 
 Task lists, rules and tool schemas are Python source upstream. They are literals, so ``ast`` is enough to read
 them; anything else than a literal is refused.
