@@ -1,7 +1,7 @@
-"""What is played: text environments. Knows nothing of models, agents or training.
+"""Text environments. This package imports nothing about models, agents or training.
 
 ``TextEnv``, ``Outcome``, ``TextVectorEnv``, ``vectorized``, ``UnicodeText`` and ``make`` are the public
-names; they are imported on first use, so that registering the ids stays as cheap as Gymnasium itself.
+names. They are imported on first use, so that registering the ids costs no more than importing Gymnasium.
 """
 
 import importlib

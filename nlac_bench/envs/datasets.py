@@ -1,4 +1,4 @@
-"""Where task data comes from: found, read and checked, never executed.
+"""Finds, reads and verifies task data; nothing in them is executed.
 
 Three kinds: ``embedded`` (made by this project, in the package), ``official`` (the public files, each
 with a pinned sha256) and ``custom`` (a folder in the same format whose files are not the pinned ones).
@@ -20,14 +20,14 @@ from nlac_bench.envs import pinned
 from nlac_bench.errors import DataError, UnknownIdError
 
 MAX_FILE_BYTES = 256 * 2**20
-"""Larger files are refused unread: no data set of the suite comes near."""
+"""Larger files are rejected without being read; the suite's data sets are much smaller."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class DataSource:
-    """Which data an episode was played on; written into every result."""
+    """Origin and hash of the data that an episode was played on; written into every result."""
 
     kind: Literal["embedded", "official", "custom"]
     sha256: str
@@ -82,7 +82,7 @@ DATASETS: Mapping[str, DatasetSpec] = {
 
 
 def dataset_spec(name: str) -> DatasetSpec:
-    """The data set called ``name``.
+    """Return the data set named ``name``.
 
     Raises:
         UnknownIdError: when there is none.
@@ -116,14 +116,14 @@ def official_folder(name: str) -> Path:
             return root / spec.folder
     looked = ", ".join(str(root / spec.folder) for root in roots)
     raise DataError(
-        f"the official data set {name!r} is not here (looked for {looked}); get it with "
+        f"the official data set {name!r} was not found (looked for {looked}); download it with "
         f"`nlac-bench data fetch {name}`, or set NLAC_BENCH_DATA to the folder that holds {spec.folder}/"
     )
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A folder of a public data set, read file by file with every failure named."""
+    """A folder of a public data set. Every error while reading names the file."""
 
     spec: DatasetSpec
     folder: Path
@@ -152,7 +152,8 @@ class Dataset:
             )
         if altered:
             warnings.warn(
-                f"{self.folder}: {', '.join(altered)} differ from the official files; results say 'custom'",
+                f"{self.folder}: {', '.join(altered)} differ from the official files; results "
+                "record the data source 'custom'",
                 stacklevel=2,
             )
         listing = "".join(f"{self._files[name][1]}  {name}\n" for name in sorted(self.names))
@@ -215,7 +216,9 @@ def read_bytes(path: Path) -> bytes:
     """
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
-            raise DataError(f"{path} is larger than {MAX_FILE_BYTES:,} bytes; that is not this data")
+            raise DataError(
+                f"{path} is larger than {MAX_FILE_BYTES:,} bytes; it is not a file of this data set"
+            )
         return path.read_bytes()
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error

@@ -1,4 +1,7 @@
-"""``nlac-bench data fetch``: public data into the cache; hashes checked, resumable, all or nothing."""
+"""``nlac-bench data fetch``: downloads public data into the cache and verifies their hashes.
+
+A download can be resumed; a data set is installed completely or not at all.
+"""
 
 import hashlib
 import http.client
@@ -77,8 +80,8 @@ def _gather(spec: DatasetSpec, origin: str | None, staging: Path, progress: Prog
             _math500_from_upstream(_download(MATH500_URL, staging / "upstream.jsonl", progress), staging)
             return {"math500.jsonl": spec.files["math500.jsonl"]}
         raise DataError(
-            f"data set {spec.name!r} has no public address whose content can be pinned; pass --from with a "
-            f"folder or address that holds {', '.join(spec.files)}"
+            f"data set {spec.name!r} has no public URL whose content is fixed; pass --from with a "
+            f"folder or URL that contains {', '.join(spec.files)}"
         )
     if origin == "installed":
         if spec.name != "tau":
@@ -96,7 +99,7 @@ def _gather(spec: DatasetSpec, origin: str | None, staging: Path, progress: Prog
         return spec.files
     folder = Path(origin)
     if not folder.is_dir():
-        raise DataError(f"--from {origin!r} is neither a folder nor an http(s) address")
+        raise DataError(f"--from {origin!r} is neither a folder nor an http(s) URL")
     if spec.name == "tau" and any(
         folder.glob("**/envs/retail/tasks_test.py")
     ):  # a checkout of its repository
@@ -121,7 +124,7 @@ def _check_all(spec: DatasetSpec, staging: Path, required: Mapping[str, str]) ->
             problems.append(f"{file} is missing at the source")
         elif not _has(path, expected):
             found = hashlib.sha256(read_bytes(path)).hexdigest()
-            path.unlink()  # a file with the wrong content must not be taken up by the next try
+            path.unlink()  # the next attempt must not continue a file with wrong content
             problems.append(f"{file} has sha256 {found}, expected {expected}")
     if problems:
         raise DataError(f"data set {spec.name!r} was not installed: " + "; ".join(problems))
@@ -143,7 +146,7 @@ def _move_into_place(staging: Path, target: Path) -> None:
 
 
 def _download(url: str, destination: Path, progress: Progress) -> Path:
-    """Fetch ``url``; a partial file from an earlier try is continued where the server can."""
+    """Download ``url``. A partial file of an earlier attempt is continued if the server supports it."""
     partial = destination.with_name(destination.name + ".part")
     have = partial.stat().st_size if partial.exists() else 0
     request = urllib.request.Request(url, headers={"User-Agent": "nlac-bench"})
@@ -159,22 +162,27 @@ def _download(url: str, destination: Path, progress: Progress) -> Path:
                 while chunk := reply.read(_CHUNK):
                     done += len(chunk)
                     if done > MAX_FILE_BYTES:
-                        raise DataError(f"{url} sends more than {MAX_FILE_BYTES:,} bytes; stopped")
+                        raise DataError(
+                            f"{url} is larger than {MAX_FILE_BYTES:,} bytes; the download was stopped"
+                        )
                     stream.write(chunk)
                     progress(destination.name, done, total)
     except urllib.error.HTTPError as error:
-        if error.code == 416:  # the partial file was already whole, or longer than the file: begin anew
+        if error.code == 416:  # the partial file is complete or too long: start again
             partial.unlink()
             return _download(url, destination, progress)
-        raise DataError(f"{url} cannot be had: HTTP {error.code} {error.reason}") from error
+        raise DataError(f"cannot download {url}: HTTP {error.code} {error.reason}") from error
     except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
         raise DataError(
-            f"{url} cannot be had: {reason}; run the same command again to continue, or bring the files "
-            "yourself with --from FOLDER"
+            f"cannot download {url}: {reason}; run the same command again to continue, or pass a folder with "
+            "the files as --from FOLDER"
         ) from error
     if total is not None and done != total:
-        raise DataError(f"{url} broke off after {done:,} of {total:,} bytes; run the same command again")
+        raise DataError(
+            f"the download of {url} ended after {done:,} of {total:,} bytes; run the same "
+            "command again to continue"
+        )
     partial.replace(destination)
     return destination
 

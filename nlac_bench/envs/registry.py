@@ -1,4 +1,4 @@
-"""Names of environments: the built-in ids, plug-ins, and environment strings ``Name@{json}``."""
+"""Makes environments by name: built-in ids, plug-ins, Gymnasium ids and strings ``Name@{json}``."""
 
 import importlib
 import importlib.metadata
@@ -32,7 +32,7 @@ PLUGIN_GROUP = "nlac_bench.envs"
 
 @dataclass(frozen=True)
 class EnvEntry:
-    """An environment that can be made by name."""
+    """How to make an environment that has a name."""
 
     name: str
     env_id: str | None
@@ -42,30 +42,30 @@ class EnvEntry:
 
 
 def register_builtin() -> None:
-    """Register the four environments with Gymnasium; imports none of them."""
+    """Register the four built-in environments with Gymnasium, without importing them."""
     for env_id, entry_point in BUILTIN.values():
         if env_id not in gymnasium.registry:
             gymnasium.register(
                 env_id,
                 entry_point=entry_point,
                 vector_entry_point=f"{entry_point}Vector",
-                # Environments answer bad actions themselves, as counted steps with a message; the passive
-                # checker would raise before they can.
+                # A malformed action is a counted step with a message. Gymnasium's passive checker would raise
+                # an exception before the environment receives the action.
                 disable_env_checker=True,
             )
 
 
 def make(text: str, **kwargs: Any) -> gymnasium.Env[str, str]:
-    """Make the environment that ``text`` names.
+    """Make the environment named ``text``, as ``gymnasium.make`` does.
 
     Args:
         text: a CLI name (``tau_retail``), a Gymnasium id (``nlac_bench/TauRetail-v0``,
             ``my_pkg:MyEnv-v0``), a plug-in's name, or one of these with constructor arguments in JSON:
             ``tau_retail@{"split": "train"}``. The short name of a built-in id (``TauRetail``) works too.
-        kwargs: constructor arguments; they win over those in ``text``.
+        kwargs: constructor arguments; they override those in ``text``.
 
     Raises:
-        UnknownIdError: when nothing has that name.
+        UnknownIdError: no environment has that name.
         ValueError: when the JSON after ``@`` is not an object.
     """
     name, config = parse(text)
@@ -163,15 +163,15 @@ def parse(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def join(name: str, arguments: Mapping[str, Any]) -> str:
-    """The environment string of ``name`` with ``arguments``: what ``parse`` takes apart."""
+    """Return the environment string of ``name`` with ``arguments``; the inverse of ``parse``."""
     return f"{name}@{json.dumps(dict(arguments))}" if arguments else name
 
 
 def find(name: str) -> EnvEntry:
-    """The environment called ``name`` (without ``@{json}``).
+    """Return the entry of the environment named ``name`` (without ``@{json}``).
 
     Raises:
-        UnknownIdError: when nothing has that name; the message lists what there is.
+        UnknownIdError: no environment has that name; the message lists the known names.
     """
     for cli_name, (env_id, _) in BUILTIN.items():
         if name in (cli_name, env_id, env_id.split("/")[1].rsplit("-v", 1)[0]):
@@ -188,25 +188,28 @@ def find(name: str) -> EnvEntry:
         plugged = (point.name for point in importlib.metadata.entry_points(group=PLUGIN_GROUP))
         known = ", ".join(sorted({*BUILTIN, *plugged}))
         raise UnknownIdError(
-            f"no environment is called {name!r} ({error}); there are {known}, "
-            "any Gymnasium id with text observations and actions ('my_pkg:MyEnv-v0'), and these with "
+            f"no environment is named {name!r} ({error}). Available: {known}, "
+            "any Gymnasium id with text observations and actions ('my_pkg:MyEnv-v0'), each also with "
             "'@{json arguments}'"
         ) from None
     return EnvEntry(spec.id, spec.id, "gymnasium", _gymnasium_maker(spec.id))
 
 
 def iter_plugins(only: str | None = None) -> Iterator[EnvEntry]:
-    """Environments of installed packages' entry points in group ``nlac_bench.envs``.
+    """Yield the environments of installed packages: entry points of group ``nlac_bench.envs``.
 
-    The entry point's name is the environment's name and its value an environment class (or a function
-    that makes one). One that cannot be imported is warned about and left out.
+    The entry point's name is the environment's name, its value an environment class or a function that
+    returns an environment. One that cannot be imported is skipped with a warning.
+
+    Args:
+        only: skip entry points with another name, without importing them.
     """
     for point in importlib.metadata.entry_points(group=PLUGIN_GROUP):
         if only is not None and point.name != only:
             continue
         try:
             factory = point.load()
-        except Exception as error:  # whatever a stranger's module raises on import
+        except Exception as error:  # a plug-in's module may raise anything on import
             warnings.warn(
                 f"environment plug-in {point.name!r} ({point.value}) cannot be loaded and is left out: "
                 f"{type(error).__name__}: {error}",

@@ -12,8 +12,8 @@ import numpy as np
 from gymnasium.spaces import Space
 from gymnasium.vector.utils import create_shared_memory, read_from_shared_memory, write_to_shared_memory
 
-# What `sample` draws from: short, printable, with white space, marks, several scripts and one
-# character beyond the basic plane, so that a consumer that only survives ASCII is found early.
+# The alphabet of `sample`: white space, punctuation, several scripts and one character outside the basic
+# multilingual plane, so that code that only works with ASCII fails early.
 _SAMPLE_ALPHABET = (
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 \n\t.,:;!?'\"()[]{}<>#$\\/_-+*=~éßΩя中🙂"
 )
@@ -23,10 +23,10 @@ _SAMPLE_LENGTH = 64
 class UnicodeText(Space[str]):
     """All strings of at most ``max_length`` characters, the empty one included.
 
-    ``gymnasium.spaces.Text`` lists its alphabet, which by default has neither space nor newline and
-    with all of Unicode takes seconds and tens of megabytes to pickle. This space stores one number:
-    ``contains`` is O(1) and a pickle has a few hundred bytes. Lone surrogates are in the space too:
-    a model may emit them and an environment must survive that.
+    ``gymnasium.spaces.Text`` stores its alphabet, which by default has neither space nor newline, and which
+    takes seconds and tens of megabytes to pickle when it is all of Unicode. This space stores one number:
+    ``contains`` takes constant time and a pickle has a few hundred bytes. Lone surrogates are in the space
+    too, because a model may produce them.
 
     Args:
         max_length: longest string in the space, in characters (code points).

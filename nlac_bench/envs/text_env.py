@@ -1,4 +1,4 @@
-"""TextEnv: the contract of every text environment in the suite."""
+"""TextEnv: the base class of every text environment in the suite."""
 
 import asyncio
 import copy
@@ -27,7 +27,7 @@ EndReason: TypeAlias = Literal[
 ]
 
 MAX_ACTION_CHARS = 100_000
-"""Longer actions are a counted invalid step: no real turn comes near, and parsing stays bounded."""
+"""A longer action is a counted invalid step, so that the time to parse an action is bounded."""
 MAX_OBSERVATION_CHARS = 10_000_000
 
 DIALOGUE_PROMPTS = Path(__file__).parent / "prompts"
@@ -38,9 +38,10 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Outcome:
-    """What one action did, as a subclass reports it to ``TextEnv.step``.
+    """The result of one action, which a subclass returns to ``TextEnv.step``.
 
-    ``end_reason`` is None while the episode goes on; ``success`` and ``reward_parts`` count only at its end.
+    ``end_reason`` is None while the episode continues; ``success`` and ``reward_parts`` are used only when it
+    ends. ``usage`` is the cost of model calls by role, ``extra`` is added to ``info``.
     """
 
     observation: str
@@ -58,27 +59,27 @@ class Outcome:
 class TextEnv(gymnasium.Env[str, str]):
     """A Gymnasium environment whose observations and actions are text.
 
-    The observation is the newest message, the action the agent's raw text. A subclass sets ``name``,
-    ``env_version`` and ``max_steps``, hands its tasks to ``__init__`` and implements ``_begin``,
-    ``_respond`` and ``oracle_action``; seeding, counting, limits, ``info`` and forking are done here.
+    The observation is the newest message, the action is the agent's raw text. A subclass sets ``name``,
+    ``env_version`` and ``max_steps``, passes its tasks to ``__init__`` and implements ``_begin``,
+    ``_respond`` and ``oracle_action``. This class implements seeding, limits, ``info`` and forks.
 
-    Everything that changes during an episode lives in ``self._state``, an object with a ``copy()`` that
-    shares nothing mutable with the original; everything else is read-only after construction. That makes
-    ``fork()`` cheap and exact.
+    Everything that changes during an episode must be in ``self._state``, an object whose ``copy()`` shares
+    nothing mutable with the original. Everything else must be read-only after construction. ``fork()`` relies
+    on this.
 
-    Ends: a task's own limit is part of the task, so reaching ``max_steps`` gives ``terminated=True`` with
-    ``end_reason="max_steps"``. This class never sets ``truncated``: that is for administrative cuts
-    (token, context, time budget), which the rollout driver makes.
+    A task's own limit is part of the task: reaching ``max_steps`` returns ``terminated=True`` with
+    ``end_reason="max_steps"``. This class never sets ``truncated``, which is reserved for administrative cuts
+    (token, context, time budget) by the rollout driver.
 
     Args:
         task_ids: the playable tasks of this split, in a fixed order.
         split: which part of the data is played.
-        source: where the data came from, its hash included; by default ``custom``, with the task ids' hash.
+        source: origin and hash of the data; by default ``custom`` with the hash of the task ids.
         render_mode: ``"ansi"`` makes ``render()`` return the conversation so far.
 
     Raises:
         UnknownIdError: ``reset`` with a ``task_id`` that this split does not have.
-        EnvInfraError: a simulator, oracle or grader could not be reached; never scored.
+        EnvInfraError: a simulator, oracle or grader could not be reached; such an episode is never scored.
         gymnasium.error.ResetNeeded: ``step`` before ``reset`` or after the end.
     """
 
@@ -86,14 +87,14 @@ class TextEnv(gymnasium.Env[str, str]):
     name: ClassVar[str]
     """CLI name, such as ``tau_retail``."""
     env_version: ClassVar[str] = "0"
-    """Changes whenever the same actions could earn something else."""
+    """Must change whenever the same actions could earn another reward."""
     prompts: ClassVar[Path | None] = None
     """Folder of text files that replace the packaged prompts (``nlac_bench/agents/prompts``) of the same
     names, for an environment with a wording of its own; None replaces no prompt."""
     max_steps: int
-    """The task's own limit, counted here."""
+    """Number of steps after which an episode ends with ``end_reason="max_steps"``."""
     remote: bool = False
-    """Whether ``_begin`` or ``_respond`` really wait (for a model server): set per instance."""
+    """Whether ``_begin`` or ``_respond`` may suspend, for instance for a model server. Set per instance."""
 
     def __init__(
         self,
@@ -104,12 +105,12 @@ class TextEnv(gymnasium.Env[str, str]):
         render_mode: str | None = None,
     ) -> None:
         if not task_ids:
-            raise ValueError(f"{type(self).__name__}: no task is left to play in split {split!r}")
+            raise ValueError(f"{type(self).__name__}: there is no task to play in split {split!r}")
         if render_mode not in (None, "ansi"):
             raise ValueError(f"render_mode must be None or 'ansi', got {render_mode!r}")
         self.observation_space = UnicodeText(MAX_OBSERVATION_CHARS)
-        # Wider than MAX_ACTION_CHARS: an over-long action is answered by the environment, as a counted
-        # step with a message, and not refused by a space check.
+        # Larger than MAX_ACTION_CHARS, so that an action that is too long reaches the environment and becomes
+        # a counted step with a message, and is not rejected by a check of the space.
         self.action_space = UnicodeText(100_000_000)
         self.render_mode = render_mode
         self.split = split
@@ -127,7 +128,7 @@ class TextEnv(gymnasium.Env[str, str]):
     async def _begin(self, task_id: str) -> str:
         """Set ``self._state`` for a new episode of ``task_id`` and return the first observation.
 
-        Randomness comes from ``self.np_random`` only.
+        Use no source of randomness other than ``self.np_random``.
         """
 
     @abstractmethod
@@ -136,20 +137,23 @@ class TextEnv(gymnasium.Env[str, str]):
 
     @abstractmethod
     def oracle_action(self) -> str:
-        """The action that a player who knows the answer takes now. The only way to the gold answer."""
+        """Return the action that a player who knows the answer takes now.
+
+        No other method and no entry of ``info`` may give access to the gold answer.
+        """
 
     def random_action(self, rng: np.random.Generator) -> str:
-        """A random well-formed action, drawn with ``rng`` (never with the environment's own generator).
+        """Return a random well-formed action, drawn with ``rng`` and not with the environment's generator.
 
-        By default one of ``constant_actions()``; override it where more can be said.
+        By default it is one of ``constant_actions()``.
         """
         candidates = self.constant_actions() or ("yes", "no")
         return candidates[int(rng.integers(len(candidates)))]
 
     def constant_actions(self) -> Sequence[str]:
-        """Actions worth trying as a constant policy, without knowledge of any task's answer.
+        """Return candidate actions of a constant policy, chosen without knowledge of any task's answer.
 
-        The floor agent ``constant`` plays each on the training split and keeps the best.
+        The floor agent ``constant`` plays each of them on the training split and keeps the best.
         """
         return ()
 
@@ -167,7 +171,10 @@ class TextEnv(gymnasium.Env[str, str]):
         return ()
 
     def conditions(self) -> dict[str, Any]:
-        """What else decides a score: rules, simulators and their prompts. Runs compare where these agree."""
+        """Return what else determines a score: rules, simulators and hashes of their prompts.
+
+        Only runs with equal conditions can be compared.
+        """
         return {}
 
     # --- Gymnasium ------------------------------------------------------------------------------
@@ -175,21 +182,21 @@ class TextEnv(gymnasium.Env[str, str]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """Start an episode of ``options["task_id"]``, else of a task that ``np_random`` draws."""
+        """Start an episode of task ``options["task_id"]``, or of a random one where no task is given."""
         return self._run(self.areset(seed=seed, options=options))
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Take one action; ``astep`` run to its end."""
+        """Run ``astep`` to completion and return its result."""
         return self._run(self.astep(action))
 
     async def areset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """``reset`` for callers that already run an event loop."""
+        """Asynchronous ``reset``, for callers that run an event loop."""
         super().reset(seed=seed)
         unknown = set(options or {}) - {"task_id"}
         if unknown:
-            raise ValueError(f"unknown reset options {sorted(unknown)}; this environment takes 'task_id'")
+            raise ValueError(f"unknown reset options {sorted(unknown)}; this environment accepts 'task_id'")
         task_id = (options or {}).get("task_id")
         if task_id is None:
             task_id = self.task_ids[int(self.np_random.integers(len(self.task_ids)))]
@@ -198,7 +205,7 @@ class TextEnv(gymnasium.Env[str, str]):
                 f"{self.name} has no task {task_id!r} in split {self.split!r} of its {self.source.kind} "
                 f"data; it has {len(self.task_ids)}, from {self.task_ids[0]!r} to {self.task_ids[-1]!r}"
             )
-        self._steps, self._ended = 0, True  # a failed start leaves nothing to step
+        self._steps, self._ended = 0, True  # if _begin raises, step() must not run
         observation = await self._begin(task_id)
         self.task_id = task_id
         self._ended = False
@@ -218,12 +225,12 @@ class TextEnv(gymnasium.Env[str, str]):
         return observation, info
 
     async def astep(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """``step`` for callers that already run an event loop (the rollout driver).
+        """Asynchronous ``step``, for callers that run an event loop, such as the rollout driver.
 
-        When it raises ``EnvInfraError`` the episode cannot go on and must be played again.
+        After an ``EnvInfraError`` the episode cannot continue and must be played again.
         """
         if self._ended:
-            raise ResetNeeded(f"{self.name}: call reset() first, the episode has not begun or is over")
+            raise ResetNeeded(f"{self.name}: call reset() before step(); no episode is running")
         self._steps += 1
         problem = _unusable(action)
         if problem is None:
@@ -263,9 +270,9 @@ class TextEnv(gymnasium.Env[str, str]):
     # --- beyond Gymnasium -----------------------------------------------------------------------
 
     def fork(self) -> Self:
-        """An independent copy in the middle of the episode: same state, steps and random stream.
+        """Return an independent copy of the running episode: state, step count and random generator.
 
-        Read-only data is shared, so a fork costs what the episode's own state costs.
+        Read-only data are shared, so the cost is that of ``self._state.copy()``.
         """
         twin = copy.copy(self)
         twin._state = None if self._state is None else self._state.copy()
@@ -274,11 +281,11 @@ class TextEnv(gymnasium.Env[str, str]):
         return twin
 
     def _invalid(self, problem: str) -> Outcome:
-        """The outcome of a malformed action: a counted step and a message that teaches."""
+        """The outcome of a malformed action: a counted step whose observation explains the problem."""
         return Outcome(observation=problem, action_kind="invalid")
 
     def _out_of_steps(self, outcome: Outcome) -> Outcome:
-        """``outcome`` of the last allowed step, turned into the end by the task's own limit."""
+        """Turn ``outcome`` of the last allowed step into an end by ``max_steps``."""
         outcome.end_reason = "max_steps"
         return outcome
 
@@ -303,13 +310,19 @@ def _unusable(action: Any) -> str | None:
 
 
 def run_without_waiting(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that never really waits, without the cost of an event loop."""
+    """Run a coroutine that never suspends, without the cost of an event loop.
+
+    Raises:
+        RuntimeError: the coroutine suspends.
+    """
     try:
         coroutine.send(None)
     except StopIteration as stop:
         return stop.value
     coroutine.close()
-    raise RuntimeError("the environment waited for something but does not set `remote = True`")
+    raise RuntimeError(
+        "the environment awaited something that was not ready but does not set `remote = True`"
+    )
 
 
 _loop: asyncio.AbstractEventLoop | None = None
@@ -327,9 +340,9 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which never forks
 
 
 def background_loop() -> asyncio.AbstractEventLoop:
-    """The process's event loop for synchronous calls to remote simulators, in a thread of its own.
+    """Return the event loop for synchronous calls to remote simulators; it runs in a thread of its own.
 
-    One loop for all of them, because HTTP connection pools belong to the loop that opened them.
+    All calls share one loop, because an HTTP connection pool belongs to the loop that opened it.
     """
     global _loop  # noqa: PLW0603
     with _loop_lock:

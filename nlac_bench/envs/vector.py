@@ -1,4 +1,4 @@
-"""A vector environment for text: rows step at once, observations come as a tuple of strings."""
+"""TextVectorEnv: steps several text environments together; observations are a tuple of strings."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -14,8 +14,8 @@ from nlac_bench.envs.text_env import TextEnv, background_loop, run_without_waiti
 class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], np.ndarray]):
     """``num_envs`` copies of a text environment, stepped together.
 
-    Rows with remote simulators wait at the same time, so a step takes as long as its slowest row. It is
-    the barrier that Gymnasium's contract asks for; the rollout driver has none.
+    Rows with remote simulators are awaited concurrently, so a step takes as long as its slowest row, as
+    Gymnasium's interface requires. The rollout driver has no such barrier.
 
     Autoreset mode is ``NEXT_STEP``: the step after a row's last one ignores its action, resets the row
     and returns its first observation with reward 0.
@@ -25,7 +25,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], np.ndarray]):
         kwargs: passed to each row's environment.
 
     Raises:
-        ValueError: when ``num_envs`` is not positive, or a batch of another length is passed.
+        ValueError: ``num_envs`` is not positive, or a batch has another length.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
@@ -52,7 +52,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], np.ndarray]):
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[tuple[str, ...], dict[str, Any]]:
-        """Reset all rows; row i gets ``seed + i`` or ``seed[i]``."""
+        """Reset all rows; row i is seeded with ``seed + i`` or ``seed[i]``."""
         if seed is None or isinstance(seed, (int, np.integer)):
             seeds = [None if seed is None else int(seed) + i for i in range(self.num_envs)]
         else:
@@ -70,7 +70,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], np.ndarray]):
     def step(
         self, actions: Sequence[str]
     ) -> tuple[tuple[str, ...], np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Step all rows at once; a row that ended with the last step is reset instead."""
+        """Step all rows together. A row whose episode ended in the previous step is reset instead."""
         self._check_length("actions", actions)
         results = self._gather([
             _reset_row(env) if ended else env.astep(action)
@@ -85,7 +85,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], np.ndarray]):
         return observations, np.array(rewards, dtype=np.float64), terminations, truncations, infos
 
     def render(self) -> tuple[str | None, ...]:  # type: ignore[override]
-        """Each row's conversation so far."""
+        """Return each row's conversation so far."""
         return tuple(env.render() for env in self.envs)
 
     def close_extras(self, **kwargs: Any) -> None:
@@ -95,7 +95,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], np.ndarray]):
 
     def _check_length(self, what: str, values: Sequence[Any]) -> None:
         if isinstance(values, str) or len(values) != self.num_envs:
-            raise ValueError(f"expected {self.num_envs} {what}, one a row, got {values!r:.200}")
+            raise ValueError(f"expected {self.num_envs} {what}, one per row, got {values!r:.200}")
 
     def _gather(self, coroutines: list[Any]) -> list[Any]:
         if not any(env.remote for env in self.envs):
@@ -113,7 +113,7 @@ async def _reset_row(env: TextEnv) -> tuple[str, float, bool, bool, dict[str, An
 
 
 def vectorized(env_class: type[TextEnv]) -> type[TextVectorEnv]:
-    """The vector environment class of ``env_class``, for ``vector_entry_point``."""
+    """Return the vector environment class of ``env_class``, to be registered as ``vector_entry_point``."""
     return type(
         f"{env_class.__name__}Vector",
         (TextVectorEnv,),

@@ -100,14 +100,28 @@ def test_play_watches_agents_of_all_kinds(monkeypatch: pytest.MonkeyPatch) -> No
     assert refused.exit_code != 0 and "'random' and 'silent' can play" in str(refused.exception)
 
 
-def test_play_watches_a_plug_in_agent_and_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    from nlac_bench.agents import registry as agents
-    from nlac_bench.agents.floors import Constant
+def test_the_plug_in_page_works_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "plugins.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    groups = re.findall(r'```toml\n\[project\.entry-points\."(.*?)"\]\n(\w+) = "(.*?)"\n```', page)
+    assert [group for group, _, _ in groups] == ["nlac_bench.envs", "nlac_bench.agents"]
+    package = tmp_path / "my_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "echo.py").write_text(code)
+    example = (ROOT / "examples" / "register_env.py").read_text()
+    (package / "count_down.py").write_text(example.replace("CountDown-v0", "CountDownPlugin-v0"))
+    described = tmp_path / "my_package-1.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: my-package\nVersion: 1\n")
+    entries = "".join(f"[{group}]\n{name} = {value}\n" for group, name, value in groups)
+    (described / "entry_points.txt").write_text(entries)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "count_down  plug-in my_package.count_down:CountDown" in called("envs", "list").stdout
+    watched = called("play", "count_down", "--agent", "echo", "--task", "3").stdout
+    assert watched.count("> 3") == 12 and "no success (max_steps)" in watched
 
-    monkeypatch.setattr(
-        agents, "iter_plugins", lambda only=None: iter([("mine", lambda context: Constant("2", name="mine"))])
-    )
-    watched = called("play", EXAMPLE, "--agent", "mine", "--task", "3").stdout
-    assert watched.count("> 2") == 12 and "no success (max_steps)" in watched
-    trained = called("play", "twenty_questions", "--agent", "nlac", "--seed", "1").stdout
-    assert trained.count("> ") >= 1 and ("success (" in trained)
+
+def test_play_watches_a_model() -> None:
+    shown = called("play", "twenty_questions", "--agent", "nlac", "--seed", "1").stdout
+    assert shown.count("> ") >= 1 and "success (" in shown

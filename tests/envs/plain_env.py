@@ -23,7 +23,7 @@ class Echo(gymnasium.Env[str, str]):
     def __init__(
         self, steps: int = 3, reports: bool = True, strict: bool = False, locked: bool = False
     ) -> None:
-        self.observation_space = Text(100, charset="abcdefghijklmnopqrstuvwxyz N.,")
+        self.observation_space = Text(100, charset="abcdefghijklmnopqrstuvwxyz 0123456789")
         self.action_space = Text(20, charset="abcdefghijklmnopqrstuvwxyz")
         self.steps, self.reports, self.strict = steps, reports, strict
         self.lock = threading.Lock() if locked else None

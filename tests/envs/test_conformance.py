@@ -255,7 +255,7 @@ class RendersNothing(Guess):
 @pytest.mark.parametrize(
     ("env_class", "name", "message"),
     [
-        (NumberActions, "spaces", "not a space of text"),
+        (NumberActions, "spaces", "not a text space"),
         (ForgetsInfo, "gymnasium check_env", ""),
         (OwnRandomness, "seeding", "seed 0 in two environments"),
         (UsesGlobalRandom, "global random state", "changes global random state"),
@@ -265,18 +265,18 @@ class RendersNothing(Guess):
         (TellsGold, "gold answers stay hidden", "has the key 'gold'"),
         (QuotesGold, "gold answers stay hidden", "holds the oracle's action"),
         (Truncates, "ends", "administrative cuts"),
-        (NeverEnds, "ends", "goes on after its own limit of 4 steps"),
+        (NeverEnds, "ends", "does not end at its limit of 4 steps"),
         (StepsAnyway, "reset needed", "must raise gymnasium.error.ResetNeeded"),
         (TakesAnyTask, "tasks", "must raise UnknownIdError"),
         (WrongOracle, "oracle", "the oracle fails task"),
         (CrashesOnNul, "malformed actions", "embedded null byte"),
-        (IgnoresEmptyActions, "malformed actions", "nothing is not a counted step"),
-        (SharesState, "fork", "gave"),
-        (SharesRandomStream, "fork", "gave"),
+        (IgnoresEmptyActions, "malformed actions", "the empty string: 4 such actions do not end the episode"),
+        (SharesState, "fork", "returned"),
+        (SharesRandomStream, "fork", "returned"),
         (DoesNotPickle, "pickle", ""),
         (PickleForgets, "pickle", "steps"),
         (EvaluatesActions, "fuzz", "raises RecursionError"),
-        (DependsOnProcess, "AsyncVectorEnv", "row of seed 4"),
+        (DependsOnProcess, "AsyncVectorEnv", "row with seed 4"),
         (CountsItself, "RecordEpisodeStatistics", ""),
         (RendersNothing, "render", "render() returns None"),
     ],
@@ -306,7 +306,7 @@ def test_a_broken_vector_environment_fails_make_vec() -> None:
     env_id = "nlac_bench_test/Upside-v0"
     gymnasium.register(env_id, entry_point=Guess, vector_entry_point=Upside)  # type: ignore[arg-type]
     try:
-        assert "row of seed 4" in failed(check(Guess, env_id=env_id))["make_vec"]
+        assert "row with seed 4" in failed(check(Guess, env_id=env_id))["make_vec"]
     finally:
         del gymnasium.registry[env_id]
 

@@ -65,7 +65,7 @@ def test_a_first_fetch_that_fails_installs_nothing_and_can_go_on(
     (folder / "a.json").write_bytes(b"altered")
     with pytest.raises(DataError, match=r"a\.json has sha256"):
         fetch.fetch("small", str(folder))
-    with pytest.raises(DataError, match="not here"):
+    with pytest.raises(DataError, match="was not found"):
         datasets.official_folder("small")
     (folder / "a.json").write_bytes(CONTENT["a.json"])
     fetch.fetch("small", str(folder))
@@ -110,7 +110,7 @@ def server() -> Iterator[str]:
 
 
 def test_a_broken_download_goes_on_where_it_stopped(spec: datasets.DatasetSpec, server: str) -> None:
-    with pytest.raises(DataError, match=r"broke off|cannot be had"):
+    with pytest.raises(DataError, match=r"ended after|cannot download"):
         fetch.fetch("small", f"{server}/data")
     seen: list[tuple[str, int, int | None]] = []
     target = fetch.fetch("small", f"{server}/data/", lambda *step: seen.append(step))
@@ -120,9 +120,9 @@ def test_a_broken_download_goes_on_where_it_stopped(spec: datasets.DatasetSpec, 
 
 
 def test_http_errors_name_the_address(spec: datasets.DatasetSpec, server: str) -> None:
-    with pytest.raises(DataError, match=r"/nowhere/a\.json cannot be had: HTTP 404"):
+    with pytest.raises(DataError, match=r"cannot download .*/nowhere/a\.json: HTTP 404"):
         fetch.fetch("small", f"{server}/nowhere")
-    with pytest.raises(DataError, match="cannot be had"):
+    with pytest.raises(DataError, match="cannot download"):
         fetch.fetch("small", "http://127.0.0.1:1/data")
 
 

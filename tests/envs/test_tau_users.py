@@ -175,7 +175,7 @@ def test_a_models_text_is_bounded_and_valid_unicode() -> None:
     assert len(stopped) <= MAX_REPLY_CHARS + len(STOP)
     reply(user, "?").encode("utf-8")
     assert reply(user, "?") == "ok"
-    with pytest.raises(EnvInfraError, match="let it write more"):
+    with pytest.raises(EnvInfraError, match="raise the limit"):
         reply(user, "?")
 
 

@@ -125,9 +125,9 @@ GOOD = "methods = ['nlac', 'rft']\n[seeds]\ntau_retail = [0]\n[run]\nmodel = 'ti
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (GOOD.replace("tau_retail", "tau_reta"), "no environment is called 'tau_reta'"),
-        (GOOD + "[transfer]\nnowhere = 'tau_retail'", "no environment is called 'nowhere'"),
-        (GOOD + "[tuning]\nlr = [1e-4]\nenv = 'nowhere'", "no environment is called 'nowhere'"),
+        (GOOD.replace("tau_retail", "tau_reta"), "no environment is named 'tau_reta'"),
+        (GOOD + "[transfer]\nnowhere = 'tau_retail'", "no environment is named 'nowhere'"),
+        (GOOD + "[tuning]\nlr = [1e-4]\nenv = 'nowhere'", "no environment is named 'nowhere'"),
         (GOOD + "[tuning]\nlr = [1e-4]\nbudget = 'lots'", "budget 'lots' is not understood"),
         (GOOD + "[tuning]\nlr = [1e-4, -1e-4]", "train.lr must be above 0, got -0.0001"),
         (GOOD + "[train]\nlearning_rate = 1", "nlac: unknown training setting 'learning_rate'"),

@@ -1,10 +1,10 @@
-"""The contract of a text environment as one suite, for the built-in environments and for a user's own.
+"""Tests of the contract of text environments, for the built-in environments and for a user's own.
 
     for result in check(lambda **kwargs: gymnasium.make("my_pkg:MyEnv-v0", **kwargs)):
         print(result.name, result.passed, result.detail)
 
-Every check makes environments of its own, so that none depends on what another left behind. For a plain
-Gymnasium environment with text spaces the checks of what only ``TextEnv`` promises are not applicable.
+Every check makes its own environments, so that checks do not depend on each other. For a plain Gymnasium
+environment with text spaces, checks of what only a ``TextEnv`` guarantees do not apply.
 """
 
 import warnings
@@ -25,7 +25,11 @@ _MODULES = (episodes, robustness, wrapping)
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """``passed`` is None where the check does not apply; ``detail`` says why, or what went wrong."""
+    """Result of one check.
+
+    ``passed`` is None where the check does not apply. ``detail`` is a remark, the reason why the check does
+    not apply, or the problem.
+    """
 
     name: str
     passed: bool | None
@@ -35,10 +39,10 @@ class CheckResult:
 def check(
     make_env: MakeEnv, *, env_id: str | None = None, kwargs: Mapping[str, Any] | None = None
 ) -> list[CheckResult]:
-    """Put an environment through every check.
+    """Run every check on an environment.
 
     Args:
-        make_env: makes a fresh environment; must pass on ``render_mode``.
+        make_env: makes a new environment; must accept ``render_mode``.
         env_id: its Gymnasium id, for ``gymnasium.make_vec``.
         kwargs: constructor arguments that go with ``env_id``.
     """
@@ -51,6 +55,6 @@ def check(
                 results.append(CheckResult(name, True, function(subject)))
         except NotApplicableError as reason:
             results.append(CheckResult(name, None, str(reason)))
-        except Exception as error:  # whatever a stranger's environment raises is its result
+        except Exception as error:  # any exception of the environment fails the check
             results.append(CheckResult(name, False, f"{type(error).__name__}: {error}"[:500]))
     return results

@@ -1,4 +1,4 @@
-"""What an episode promises: spaces, seeding, ``info``, ends, tasks."""
+"""Checks of episodes: spaces, seeding, ``info``, ends, tasks."""
 
 import json
 import math
@@ -56,7 +56,7 @@ def _spaces(subject: Subject) -> str:
     with subject.env() as env:
         wanted = UnicodeText if isinstance(env.unwrapped, TextEnv) else (UnicodeText, Text)
         for space in (env.observation_space, env.action_space):
-            require(isinstance(space, wanted), f"{space!r} is not a space of text")
+            require(isinstance(space, wanted), f"{space!r} is not a text space")
         observation, _ = env.reset(seed=0)
         require(
             env.observation_space.contains(observation),
@@ -122,15 +122,17 @@ def _info(subject: Subject) -> str:
                 _, _, terminated, _, info = env.step(env.random_action(rng))
                 require(set(info) >= STEP_KEYS, f"info lacks {sorted(STEP_KEYS - set(info))} at a step")
                 require(
-                    info["action_kind"] in get_args(ActionKind), f"action_kind is {info['action_kind']!r}"
+                    info["action_kind"] in get_args(ActionKind),
+                    f"action_kind {info['action_kind']!r} is unknown",
                 )
                 json.dumps(info, allow_nan=False)
                 if terminated:
                     require(set(info) >= END_KEYS, f"info lacks {sorted(END_KEYS - set(info))} at the end")
                     require(
-                        info["end_reason"] in get_args(EndReason), f"end_reason is {info['end_reason']!r}"
+                        info["end_reason"] in get_args(EndReason),
+                        f"end_reason {info['end_reason']!r} is unknown",
                     )
-                    require(isinstance(info["success"], bool), f"success is {info['success']!r}")
+                    require(isinstance(info["success"], bool), f"success is {info['success']!r}, not a bool")
                     break
                 require(not END_KEYS & set(info), f"{sorted(END_KEYS & set(info))} in info before the end")
     return ""
@@ -161,7 +163,7 @@ def _hidden_gold(subject: Subject) -> str:
                         require(
                             text.lower() not in GOLD_KEYS, f"info of task {task_id!r} has the key {text!r}"
                         )
-                    else:  # a short action, such as "yes", may stand in any text
+                    else:  # a short action, such as "yes", may occur in any text
                         leaked = len(action) >= 16 and action in text
                         require(
                             not leaked, f"info of task {task_id!r} holds the oracle's action {action!r:.80}"
@@ -180,14 +182,14 @@ def _ends(subject: Subject) -> str:
             rng = np.random.default_rng(seed)
             for _ in range(env.max_steps):
                 _, reward, terminated, truncated, _ = env.step(env.random_action(rng))
-                require(math.isfinite(reward), f"reward {reward!r}")
+                require(math.isfinite(reward), f"the reward is {reward!r}, not a finite number")
                 require(
                     truncated is False,
                     "truncated is for administrative cuts; an environment ends with terminated",
                 )
                 if terminated:
                     break
-            require(terminated, f"the episode goes on after its own limit of {env.max_steps} steps")
+            require(terminated, f"the episode does not end at its limit of {env.max_steps} steps")
     return f"at most {env.max_steps} steps"
 
 
@@ -200,7 +202,9 @@ def _reset_needed(subject: Subject) -> str:
             except ResetNeeded:
                 pass
             else:
-                raise AssertionError(f"a step {moment} is taken; it must raise gymnasium.error.ResetNeeded")
+                raise AssertionError(
+                    f"step() is accepted {moment}; it must raise gymnasium.error.ResetNeeded"
+                )
             env.reset(seed=0)
             play(env, np.random.default_rng(0), most=MAX_EPISODE_STEPS)
     return ""
@@ -209,7 +213,7 @@ def _reset_needed(subject: Subject) -> str:
 @named("tasks")
 def _tasks(subject: Subject) -> str:
     with subject.text_env() as env:
-        require(len(set(env.task_ids)) == len(env.task_ids), "a task id is there twice")
+        require(len(set(env.task_ids)) == len(env.task_ids), "task_ids contains an id twice")
         for task_id in sampled_tasks(env):
             first = env.reset(seed=0, options={"task_id": task_id})
             again = env.reset(seed=0, options={"task_id": task_id})
@@ -222,13 +226,13 @@ def _tasks(subject: Subject) -> str:
         except UnknownIdError as error:
             require("no such task" in str(error), f"the error does not name the id: {error}")
         else:
-            raise AssertionError("an unknown task id is taken; it must raise UnknownIdError")
+            raise AssertionError("reset() accepts an unknown task id; it must raise UnknownIdError")
         try:
             env.reset(options={"no such option": 1})
         except ValueError:
             pass
         else:
-            raise AssertionError("an unknown reset option is taken; it must raise ValueError")
+            raise AssertionError("reset() accepts an unknown option; it must raise ValueError")
         env.reset(seed=0)
     return f"{len(env.task_ids):,} tasks"
 

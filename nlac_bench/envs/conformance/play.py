@@ -1,4 +1,4 @@
-"""How the checks make environments and play them."""
+"""Makes and plays the environments that are checked."""
 
 import copy
 import json
@@ -22,12 +22,12 @@ MAX_EPISODE_STEPS = 200
 
 
 class NotApplicableError(Exception):
-    """The environment does not promise what the check looks at."""
+    """The check does not apply to this environment."""
 
 
 @dataclass(slots=True)
 class Subject:
-    """The environment under test: how to make it, and its name and arguments where Gymnasium knows it."""
+    """The environment under test: how to make it, its Gymnasium id (None without one) and its arguments."""
 
     make: MakeEnv
     env_id: str | None
@@ -51,7 +51,7 @@ class Subject:
         """
         with self.env(**kwargs) as env:
             if not isinstance(env.unwrapped, TextEnv):
-                raise NotApplicableError("only a TextEnv promises this")
+                raise NotApplicableError("applies to a TextEnv only")
             yield env.unwrapped
 
 
@@ -59,7 +59,7 @@ Check = Callable[[Subject], str]
 
 
 CHECKS: dict[str, Check] = {}
-"""Name → check: returns a remark, raises where the contract is broken."""
+"""Checks by name. A check returns a remark, and raises an exception where the contract is violated."""
 
 
 def named(name: str) -> Callable[[Check], Check]:
@@ -121,5 +121,5 @@ def episode(env: gymnasium.Env[str, str], seed: int) -> list[tuple[Any, ...]]:
 
 def same(first: list[tuple[Any, ...]], second: list[tuple[Any, ...]], what: str) -> None:
     for number, (one, other) in enumerate(zip(first, second, strict=False)):
-        require(one == other, f"{what}: step {number} gave {one!r:.150} and {other!r:.150}")
+        require(one == other, f"{what}: step {number} returned {one!r:.150} and {other!r:.150}")
     require(len(first) == len(second), f"{what}: {len(first)} and {len(second)} steps")

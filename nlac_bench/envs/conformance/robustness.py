@@ -1,4 +1,4 @@
-"""What survives bad input and copying: malformed actions, fuzz, forks, pickles."""
+"""Checks of robustness: malformed actions, random text, forks, pickles."""
 
 import math
 import pickle
@@ -16,7 +16,7 @@ MALFORMED: Mapping[str, Any] = {
     "10 MB of text": "a" * 10_000_000,
     "a lone surrogate": "hello \ud800",
     "NUL characters": "\x00 \x00",
-    "nothing": "",
+    "the empty string": "",
     "None": None,
     "a number": 7,
     "bytes": b"text",
@@ -27,14 +27,14 @@ MALFORMED: Mapping[str, Any] = {
 
 
 UNREADABLE = {"10 MB of text", "a lone surrogate", "None", "a number", "bytes", "a list"}
-"""Those that no environment can read, so that ``action_kind`` must say ``invalid``."""
+"""Actions for which ``action_kind`` must be ``invalid`` in every environment."""
 
 
 PIECES = (
     '{"name": ', '"arguments"', "{", "}", "[", "]", "\\boxed{", "null", "NaN", "1e999", "\\u0000",
     ": ", ",", '"', "\n", "```json", "Action:", "</think>", "\x00", "\u202e", "9" * 50, "é", "🙂",
 )  # fmt: skip
-"""What fuzzed text is strung together from: the marks of the grammars that environments parse."""
+"""Pieces of which random text is composed: syntax that environments parse."""
 
 FUZZ_ACTIONS = 1_000
 
@@ -51,23 +51,27 @@ def _malformed(subject: Subject) -> str:
                 begun = time.monotonic()
                 observation, _, terminated, _, info = env.step(action)
                 require(
-                    time.monotonic() - begun < SECONDS_AN_ACTION, f"{name} took over {SECONDS_AN_ACTION:g} s"
+                    time.monotonic() - begun < SECONDS_AN_ACTION,
+                    f"{name}: step() took more than {SECONDS_AN_ACTION:g} s",
                 )
-                require(isinstance(observation, str) and observation, f"{name} gets no message")
+                require(isinstance(observation, str) and observation, f"{name}: step() returns no message")
                 kind = info["action_kind"]
                 require(
-                    name not in UNREADABLE or kind == "invalid", f"{name} is taken as {kind!r}, not 'invalid'"
+                    name not in UNREADABLE or kind == "invalid",
+                    f"{name}: action_kind is {kind!r}, expected 'invalid'",
                 )
                 if terminated:
                     break
             require(
-                terminated, f"{name} is not a counted step: {env.max_steps} of them do not end the episode"
+                terminated,
+                f"{name}: {env.max_steps} such actions do not end the episode, so they are not "
+                "counted as steps",
             )
     return ", ".join(MALFORMED)
 
 
 def _futures(subject: Subject, copy_of: Callable[[TextEnv], TextEnv], seeds: int) -> str:
-    """A copy in mid-episode and its original have the same future, and neither touches the other."""
+    """A copy made during an episode behaves like the original, and neither changes the other."""
     compared = 0
     with subject.text_env() as env:
         for seed in range(seeds):
@@ -92,12 +96,12 @@ def _fork(subject: Subject) -> str:
 
 @named("pickle")
 def _pickle(subject: Subject) -> str:
-    # One seed: what an environment reads only, and a fork shares, is in its pickle every time.
+    # One seed only: a pickle includes the read-only data that forks share, so it is slow.
     return _futures(subject, lambda env: pickle.loads(pickle.dumps(env)), seeds=1)
 
 
 def _hostile_action(env: gymnasium.Env[str, str], rng: np.random.Generator) -> str:
-    """Random text, half of it near to what the environment takes."""
+    """Random text; about half of it is similar to valid actions."""
     kind = int(rng.integers(5))
     if kind == 0:
         env.action_space.seed(int(rng.integers(2**31)))
@@ -127,7 +131,9 @@ def _fuzz(subject: Subject) -> str:
                 raise AssertionError(
                     f"action {action!r:.120} raises {type(error).__name__}: {error}"
                 ) from error
-            require(math.isfinite(reward), f"action {action!r:.120} earns {reward!r}")
+            require(
+                math.isfinite(reward), f"action {action!r:.120}: the reward {reward!r} is not a finite number"
+            )
             if terminated or truncated:
                 env.reset()
     return f"{FUZZ_ACTIONS:,} actions"

@@ -1,4 +1,4 @@
-"""What works around an environment: vectorisation, statistics, rendering."""
+"""Checks of vectorisation, wrappers and rendering."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from nlac_bench.envs.conformance.play import (
 from nlac_bench.envs.text_env import TextEnv
 
 TIMEOUT_S = 120.0
-"""How long workers may take before they count as stuck."""
+"""Seconds after which a worker that does not answer fails the check."""
 
 
 @named("make_vec")
@@ -36,7 +36,8 @@ def _make_vec(subject: Subject) -> str:
             for _ in range(5):
                 observations, rewards, _, _, _ = vector.step([next_action(env, rng) for _ in range(3)])
                 require(
-                    len(observations) == 3 and rewards.shape == (3,), "a step does not return one entry a row"
+                    len(observations) == 3 and rewards.shape == (3,),
+                    "step() does not return one entry per row",
                 )
     finally:
         vector.close()
@@ -56,7 +57,10 @@ def _async_vector(subject: Subject) -> str:
             for _ in range(3):
                 vector.step_async((next_action(env, rng), next_action(env, rng)))
                 observations, _, _, _, _ = vector.step_wait(timeout=TIMEOUT_S)
-                require(all(isinstance(o, str) for o in observations), f"observations {observations!r:.100}")
+                require(
+                    all(isinstance(o, str) for o in observations),
+                    f"observations are not strings: {observations!r:.100}",
+                )
     finally:
         vector.close()
     return "shared_memory=False"
@@ -67,7 +71,9 @@ def _compare_rows(subject: Subject, observations: Any, seeds: tuple[int, ...]) -
         with subject.env() as env:
             alone = env.reset(seed=seed)[0]
         require(
-            observation == alone, f"row of seed {seed} begins {observation!r:.80}, alone it is {alone!r:.80}"
+            observation == alone,
+            f"the row with seed {seed} begins with {observation!r:.80}, a single environment "
+            f"with {alone!r:.80}",
         )
 
 
@@ -86,8 +92,11 @@ def _record_statistics(subject: Subject) -> str:
         else:
             raise NotApplicableError(f"no episode of random actions ends within {MAX_EPISODE_STEPS} steps")
         counted = info["episode"]
-        require(counted["l"] == steps, f"{counted['l']} steps counted, {steps} taken")
-        require(abs(float(counted["r"]) - total) < 1e-4, f"return {counted['r']} counted, {total} earned")
+        require(counted["l"] == steps, f"{counted['l']} steps were counted, {steps} were taken")
+        require(
+            abs(float(counted["r"]) - total) < 1e-4,
+            f"the counted return is {counted['r']}, the sum of rewards {total}",
+        )
     return f"{steps} steps"
 
 
@@ -95,7 +104,7 @@ def _record_statistics(subject: Subject) -> str:
 def _render(subject: Subject) -> str:
     with subject.env() as env:
         if "ansi" not in (env.metadata.get("render_modes") or []):
-            raise NotApplicableError("it has no render mode 'ansi'")
+            raise NotApplicableError("the environment has no render mode 'ansi'")
     with subject.env(render_mode="ansi") as env:
         observation, _ = env.reset(seed=0)
         text = env.render()

@@ -1,4 +1,4 @@
-"""MATH500-Hard: one problem in, one worked solution out, graded on its boxed answer."""
+"""MATH500-Hard: one problem, solved in one step and graded by its boxed answer."""
 
 import os
 from collections import Counter
@@ -36,7 +36,7 @@ class _State:
     problem: Problem
 
     def copy(self) -> "_State":
-        """Itself: nothing in it can change."""
+        """Return this object, which is immutable."""
         return self
 
 
@@ -132,28 +132,28 @@ class Math500HardEnv(TextEnv):
         self.level = level
 
     def policy(self) -> str:
-        """What the agent is asked to do and how the answer must be written."""
+        """Return the task's instruction and the required form of the answer."""
         return POLICY
 
     def conditions(self) -> dict[str, Any]:
-        """The level."""
+        """Return the level."""
         return {"level": self.level}
 
     def oracle_action(self) -> str:
-        """The gold answer in a box, after a worked solution where the data has one."""
+        """Return the gold answer in a box, after a worked solution where the data have one."""
         problem = self._state.problem
         work = f"{problem.work}\n\n" if problem.work else ""
         return rf"{work}The answer is $\boxed{{{problem.answer}}}$."
 
     def random_action(self, rng: np.random.Generator) -> str:
-        """A random whole number or fraction in a box."""
+        """Return a random integer or fraction in a box."""
         top = int(rng.integers(-20, 101))
         if rng.random() < 0.3:
             return rf"\boxed{{\frac{{{top}}}{{{int(rng.integers(2, 13))}}}}}"
         return rf"\boxed{{{top}}}"
 
     def constant_actions(self) -> Sequence[str]:
-        """The five commonest answers of the training problems of this level, in boxes.
+        """Return the five most frequent answers of this level's training problems, in boxes.
 
         Raises:
             DataError: when the data folder has no training problems.

@@ -50,7 +50,7 @@ def _parse(dataset: Dataset, file: str) -> tuple[Problem, ...]:
             raise DataError(f"{dataset.folder / file}, row {number}: {error}") from None
         if problem.task_id in seen:
             raise DataError(
-                f"{dataset.folder / file}, row {number}: unique_id {problem.task_id!r} is there twice"
+                f"{dataset.folder / file}, row {number}: unique_id {problem.task_id!r} occurs twice"
             )
         seen.add(problem.task_id)
         if problem.answer.strip() and problem.task_id not in ambiguous:
@@ -74,7 +74,7 @@ def _problem(row: Any) -> Problem:
         try:
             row[field].encode()
         except UnicodeEncodeError:
-            raise ValueError(f"field {field!r} holds lone surrogates, which are not valid text") from None
+            raise ValueError(f"field {field!r} contains lone surrogates, which are not valid text") from None
     if not row["unique_id"] or not row["problem"].strip():
         raise ValueError("'unique_id' and 'problem' must not be empty")
     if row["subject"] not in SUBJECTS.values():

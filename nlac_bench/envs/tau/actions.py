@@ -1,4 +1,4 @@
-"""The action grammar of the τ environments: what an agent's raw text means. The only parser of it.
+"""The action grammar of the τ environments: parses an agent's raw text. No other code parses it.
 
 1. *Private reasoning.* Everything up to the last ``</think>`` is dropped, so no thought reaches the user;
    text that opens ``<think>`` and never closes it is ``Invalid``. A text that begins with ``{`` has none.

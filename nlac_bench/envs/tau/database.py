@@ -83,7 +83,7 @@ class Database:
             NlacBenchError: the two do not share their tables, so that overlays say nothing.
         """
         if self._base is not other._base:
-            raise NlacBenchError("only databases that come from the same one by fork() can be compared")
+            raise NlacBenchError("only databases that were forked from the same database can be compared")
         for key in self._rows.keys() | other._rows.keys():
             mine, theirs = self._rows.get(key), other._rows.get(key)
             if mine is not theirs and self._canonical(key, mine) != self._canonical(key, theirs):

@@ -33,12 +33,12 @@ class Reward:
 
     @property
     def original(self) -> float:
-        """τ-bench's reward: 1 where the database is right and every output was told, else 0."""
+        """τ-bench's reward: 1 if the database is correct and every required output was said, else 0."""
         return float(self.r_actions and all(self.outputs.values()))
 
     @property
     def strict(self) -> float:
-        """The same with ``strict_outputs``; never more than ``original``."""
+        """The same with ``strict_outputs``; at most ``original``."""
         return float(self.r_actions and all(self.strict_outputs.values()))
 
     def parts(self) -> dict[str, float]:
@@ -68,11 +68,11 @@ class Grader:
         self.tools = TOOLS[domain.name]
 
     def database(self) -> Database:
-        """The database as an episode finds it. Copies nothing: all of them share the domain's tables."""
+        """The database at the start of an episode. It is not a copy: all share the domain's tables."""
         return self.domain.new_database()
 
     def gold(self, task: Task) -> Database:
-        """The database after the gold calls of ``task``, to be read only. Failing calls count as made."""
+        """The database after the gold calls of ``task``; read-only. A failing call counts as made."""
         known = _gold.setdefault(self.domain, {})
         if task.task_id not in known:
             db = self.database()

@@ -54,7 +54,7 @@ COMMON_QUESTIONS = (
 
 @dataclass(slots=True)
 class GameState:
-    """What changes during a game."""
+    """Everything that changes during a game."""
 
     hidden: int
     asked: list[tuple[str, bool]] = field(default_factory=list)
@@ -62,7 +62,7 @@ class GameState:
     unknown: int = 0
 
     def copy(self) -> "GameState":
-        """An independent copy."""
+        """Return an independent copy."""
         return GameState(self.hidden, list(self.asked), self.turns, self.unknown)
 
 
@@ -268,7 +268,8 @@ def _oracle(
 ) -> Oracle:
     if (chat is not None) != (name == "llm"):
         raise ValueError(
-            f"oracle={name!r} with chat={chat!r}: chat is how oracle='llm', and it alone, reaches its model"
+            f"oracle={name!r} with chat={chat!r}: chat calls the model of oracle='llm'; pass it "
+            "with that oracle and with no other"
         )
     if name == "replay":
         if recording is None:

@@ -213,7 +213,7 @@ def _select(
         elif name in extension:
             members = extension[name]
         else:
-            raise DataError(f"knowledge base: {where} names {name!r}, which is no object or category")
+            raise DataError(f"knowledge base: {where} names {name!r}, which is not an object or a category")
         chosen = chosen & ~members if word.startswith("-") else chosen | members
     return chosen
 

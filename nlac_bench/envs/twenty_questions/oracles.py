@@ -1,4 +1,4 @@
-"""Who answers: oracles behind one interface.
+"""Oracles, which answer the questions, behind one interface.
 
 Scores under different oracles are not comparable; ``Oracle.name`` goes into every ``info``.
 """
@@ -24,7 +24,7 @@ ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An oracle's answer; ``known`` is false where it says no for want of knowledge."""
+    """An oracle's answer; ``known`` is False where it says no because it does not know."""
 
     yes: bool
     known: bool = True
@@ -39,18 +39,18 @@ class Oracle(Protocol):
     """Whether ``answer`` waits for a server."""
 
     def conditions(self) -> dict[str, str]:
-        """What else decides its answers: scores compare only where these agree."""
+        """Return what determines its answers; only scores with equal conditions can be compared."""
 
     async def answer(self, hidden: int, question: str, formula: Formula) -> Answer:
         """The answer to ``question`` (its text, and what the parser made of it) about object ``hidden``.
 
         Raises:
-            EnvInfraError: when no answer can be had.
+            EnvInfraError: no answer was obtained.
         """
 
 
 class KnowledgeOracle:
-    """Answers from what the world knows: offline, deterministic; "no" where it does not, as in LMRL-Gym."""
+    """Answers from the knowledge base, deterministically; "no" where it has no answer, as in LMRL-Gym."""
 
     name = "knowledge"
     remote = False
@@ -63,7 +63,7 @@ class KnowledgeOracle:
         return {"knowledge": embedded().sha256}
 
     async def answer(self, hidden: int, question: str, formula: Formula) -> Answer:
-        """Look the formula up."""
+        """Return the formula's truth value for the hidden object."""
         value = int(self.world.truth_of(formula)[hidden])
         return Answer(yes=value > 0, known=value != 0)
 
@@ -129,7 +129,7 @@ def yes_or_no(reply: str) -> bool | None:
 
 
 class ReplayOracle:
-    """Gives the answers of a recording; a question that was not recorded is an error, never a guess.
+    """Repeats the answers of a recording; a question that was not recorded raises EnvInfraError.
 
     The recording is JSON lines with ``object``, ``question`` and ``answer`` ("Yes." or "No."), as
     ``Recorder`` writes them.
@@ -157,14 +157,16 @@ class ReplayOracle:
             if yes is None:
                 raise DataError(f"{self.path}, line {number}: answer {row['answer']!r} is neither yes nor no")
             if self._answers.setdefault(key, (yes, known))[0] != yes:
-                raise DataError(f"{self.path}, line {number}: another answer to {key[1]!r} stands above it")
+                raise DataError(
+                    f"{self.path}, line {number}: an earlier line has another answer to {key[1]!r}"
+                )
 
     def conditions(self) -> dict[str, str]:
         """The hash of the recording: which oracle it was made with is not written in it."""
         return {"recording": self._sha256}
 
     async def answer(self, hidden: int, question: str, formula: Formula) -> Answer:
-        """Look the recording up.
+        """Return the recorded answer.
 
         Raises:
             EnvInfraError: when this question was not asked about this object in the recording.
@@ -193,7 +195,7 @@ class Recorder:
         return self.inner.conditions()
 
     async def answer(self, hidden: int, question: str, formula: Formula) -> Answer:
-        """The inner oracle's answer, written down once."""
+        """Return the inner oracle's answer, and record it the first time."""
         answer = await self.inner.answer(hidden, question, formula)
         if (hidden, question) not in self._written:
             self._written.add((hidden, question))

@@ -1,4 +1,4 @@
-"""From an agent's raw text to the one question in it."""
+"""Finds the question in an agent's raw text."""
 
 import re
 from dataclasses import dataclass

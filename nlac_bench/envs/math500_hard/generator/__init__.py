@@ -127,7 +127,7 @@ def _claim(task_id: str, family: Family, level: int, split: Split) -> tuple[obje
             except ClaimedError:
                 assert draw.key is not None
                 return draw.key
-    raise RuntimeError(f"{task_id}: {_MAX_DRAWS:,} draws made no problem")
+    raise RuntimeError(f"{task_id}: {_MAX_DRAWS:,} draws produced no valid problem")
 
 
 def draft(task_id: str) -> tuple[Draft, tuple[object, ...], Family, int]:
@@ -153,7 +153,7 @@ def draft(task_id: str) -> tuple[Draft, tuple[object, ...], Family, int]:
             continue
         assert draw.key is not None, f"{family.name} does not claim its parameters"
         return made, draw.key, family, level
-    raise RuntimeError(f"{task_id}: {_MAX_DRAWS:,} draws made no problem")
+    raise RuntimeError(f"{task_id}: {_MAX_DRAWS:,} draws produced no valid problem")
 
 
 @lru_cache(maxsize=8192)

@@ -28,7 +28,7 @@ TEST_SHARE = 64
 
 
 class RedrawError(Exception):
-    """These parameters make no problem of the wanted split and level: draw others."""
+    """Raised where the parameters give no problem of the split and level; others are drawn."""
 
 
 class ClaimedError(Exception):
@@ -116,7 +116,7 @@ class Draw:
             raise ClaimedError
 
     def need(self, condition: bool) -> None:
-        """Go on only with parameters that meet ``condition``.
+        """Reject the drawn parameters unless ``condition`` is true.
 
         Raises:
             RedrawError: when they do not.

@@ -81,7 +81,7 @@ class Grader:
         self._finalizer = weakref.finalize(self, _stop, self._running, os.getpid())
 
     def grade(self, gold: str, pred: str) -> Grade:
-        """Judges one case; blocks until a worker is free and has done it.
+        """Grades one case; blocks until a worker is free and has finished.
 
         Raises:
             EnvInfraError: no worker can be started, or the grader is closed.
@@ -113,7 +113,7 @@ class Grader:
             slots.put(worker)
 
     async def agrade(self, gold: str, pred: str) -> Grade:
-        """`grade` for an event loop, which it never blocks."""
+        """Asynchronous `grade`; does not block the event loop."""
         with self._lock:
             if self._executor is None:
                 self._executor = ThreadPoolExecutor(self.workers, thread_name_prefix="math-grader")
@@ -134,7 +134,7 @@ class Grader:
             self._running.discard(worker)
 
     def close(self) -> None:
-        """Ends the workers; a case that is still in one comes back ungraded."""
+        """Terminates the workers; a case that is being graded is returned as ungraded."""
         with self._lock:
             self._closed = True
         for _ in range(self._slots.qsize()):
@@ -192,7 +192,7 @@ class _Worker:
         """Blocks while the process loads its libraries.
 
         Raises:
-            EnvInfraError: it did not get that far.
+            EnvInfraError: the process ended before.
         """
         try:
             self._ready = self._ready or bool(self._receive(time.monotonic() + START_S))

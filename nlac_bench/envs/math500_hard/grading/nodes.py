@@ -11,7 +11,7 @@ def names(text: str) -> frozenset[str]:
 
 
 class Unreadable(Exception):
-    """The text is not mathematics that the parser knows; the message names the place."""
+    """The parser does not recognise the text as mathematics; the message names the place."""
 
 
 class UnknownCommand(Unreadable):

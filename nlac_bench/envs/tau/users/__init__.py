@@ -1,4 +1,4 @@
-"""Whom the agent talks to: users played by a model, by a script, by a record, by a person, or by nobody."""
+"""Simulated users: played by a model, by a script, from a recording, by a person, or absent."""
 
 from nlac_bench.envs.tau.users.base import GREETING, STOP, User, UserKind
 from nlac_bench.envs.tau.users.models import LLMUser, ReactUser, ReflectionUser, VerifyUser

@@ -1,4 +1,4 @@
-"""The interface of a user: whom the agent talks to."""
+"""The interface of a simulated user, to whom the agent talks."""
 
 from typing import ClassVar, Literal, Protocol, Self, TypeAlias
 
@@ -20,7 +20,7 @@ UserKind: TypeAlias = Literal[
 
 
 class User(Protocol):
-    """One user in one episode. Holds that episode's conversation, so there is one object an episode.
+    """A user in one episode. It holds that episode's conversation, so each episode has its own object.
 
     Whoever implements it keeps everything that changes in itself and gives a ``copy`` that shares nothing
     mutable, because environments fork in the middle of an episode.
@@ -38,7 +38,7 @@ class User(Protocol):
         """
 
     async def reply(self, message: str) -> str:
-        """What the user says to the agent's ``message``; holds ``STOP`` when the conversation is over.
+        """Return the user's reply to ``message``; it contains ``STOP`` when the conversation is over.
 
         Raises:
             EnvInfraError: as in ``begin``.

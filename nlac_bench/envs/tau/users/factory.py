@@ -1,4 +1,4 @@
-"""From the name of a kind of user to a user."""
+"""Makes users by the name of their kind."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ def make_user(
     chat: ChatFn | None = None,
     replies: str | os.PathLike[str] | None = None,
 ) -> User:
-    """A user that has not begun; each episode takes a copy.
+    """Return a user that has not begun; each episode uses a copy of it.
 
     Args:
         kind: which.
@@ -55,19 +55,20 @@ def make_user(
     """
     if (kind == "replay") != (replies is not None):
         raise ValueError(
-            f"user={kind!r} with replies={replies!r}: 'replay' takes a file of replies and nothing else does"
+            f"user={kind!r} with replies={replies!r}: a file of replies is required by "
+            "user='replay' and accepted by no other user"
         )
     if kind in MODEL_USERS:
         if chat is None:
-            raise ValueError(f"user={kind!r} is played by a model: pass chat=…, a function that reaches it")
+            raise ValueError(f"user={kind!r} is played by a model: pass chat=…, a function that calls it")
         return MODEL_USERS[kind](chat)
     match kind:
         case "scripted":
             if not has_scripts(domain, split):
                 raise ValueError(
                     f"user='scripted' is not offered for {domain.source.kind} {domain.name} tasks of split "
-                    f"{split!r}: their users act on conditions that only the gold actions spell out, so a "
-                    "script would leak the answer; pass user='llm' (or 'react', 'verify', 'reflection') "
+                    f"{split!r}: their users follow conditions that are stated only in the gold actions, so "
+                    "a script would leak the answer; pass user='llm' (or 'react', 'verify', 'reflection') "
                     "with chat=…, or user='replay' with recorded replies"
                 )
             from nlac_bench.envs.tau.users.scripted.user import ScriptedUser

@@ -93,7 +93,8 @@ class LLMUser:
         self.usage[role] = self.usage.get(role, Usage()) + answer.usage
         if answer.text.lstrip().startswith("<think>") and "</think>" not in answer.text:
             raise EnvInfraError(
-                f"the {role} model of user {self.kind!r} was cut off while it reasoned; let it write more"
+                f"the {role} model of user {self.kind!r} reached its token limit while it "
+                "reasoned; raise the limit"
             )
         return clean_reply(answer.text)
 
@@ -120,7 +121,7 @@ class ReactUser(LLMUser):
 
 
 class VerifyUser(LLMUser):
-    """Has each message judged, and takes the first of three that passes, else the third."""
+    """Lets a judge check each message; sends the first of three that passes, else the third."""
 
     kind: ClassVar[UserKind] = "verify"
 
@@ -138,7 +139,7 @@ class VerifyUser(LLMUser):
 
 
 class ReflectionUser(VerifyUser):
-    """Has a rejected message explained and tries once more; if that is rejected too, the first one stands."""
+    """Asks why a message was rejected and writes another; if that is rejected too, sends the first one."""
 
     kind: ClassVar[UserKind] = "reflection"
 
@@ -154,13 +155,13 @@ class ReflectionUser(VerifyUser):
 
 
 def transcript(messages: Messages) -> str:
-    """A conversation as a judge reads it. The user model's ``assistant`` is the customer."""
+    """Format a conversation for a judge. The user model's ``assistant`` messages are the customer's."""
     speakers = {"system": "What the customer was told", "user": "Agent", "assistant": "Customer"}
     return "\n".join(f"{speakers[m['role']]}: {m['content']}" for m in messages)
 
 
 def clean_reply(text: str) -> str:
-    """A model's raw text as a message: reasoning dropped, valid Unicode, bounded; a cut keeps ``STOP``."""
+    """Clean a model's raw text: remove reasoning, make it valid Unicode, cut it but keep ``STOP``."""
     text = drop_reasoning(text.encode("utf-8", "replace").decode("utf-8"))
     kept = text[:MAX_REPLY_CHARS]
     return kept + STOP if STOP in text and STOP not in kept else kept

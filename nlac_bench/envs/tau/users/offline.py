@@ -1,4 +1,4 @@
-"""Users without a model: nobody, a person at the terminal, and a recorded user."""
+"""Users without a model: an absent user, a person at the terminal, and a recorded user."""
 
 import asyncio
 import copy
@@ -19,7 +19,7 @@ OPENING = "Hello, I need some help, please."
 
 
 class NoUser:
-    """Says a fixed line and hangs up at the first message.
+    """Says a fixed line and ends the conversation at the first message.
 
     It takes the place of a model where none is at hand, for players that do not listen: floors and the
     oracle. Scores of any other agent against it mean nothing.
@@ -67,7 +67,7 @@ class HumanUser:
         return await self._line(f"Agent: {message}\n> ")
 
     def copy(self) -> Self:
-        """The same person: nothing is kept here."""
+        """Return this object, which has no state."""
         return copy.copy(self)
 
     async def _line(self, shown: str) -> str:
@@ -82,7 +82,7 @@ Conversation: TypeAlias = Mapping[str, Any]
 
 
 class ReplayUser:
-    """Says what a recorded user said to the same messages, and fails loudly on any other.
+    """Repeats a recorded user's replies to the same messages; any other message raises EnvInfraError.
 
     Args:
         conversations: what ``TauEnv.conversation()`` returned; several of one task are told apart by what
@@ -115,7 +115,8 @@ class ReplayUser:
         alike = [c for c in self._candidates if self._said(c) == message]
         if not alike:
             raise EnvInfraError(
-                f"task {self._task_id!r}: no recorded conversation has the agent say {message[:200]!r} "
+                f"task {self._task_id!r}: no recorded conversation contains the agent's words "
+                f"{message[:200]!r} "
                 f"as message {self._turn + 1}"
             )
         self._candidates = alike
@@ -123,7 +124,7 @@ class ReplayUser:
         return str(alike[0]["turns"][self._turn - 1][1])
 
     def copy(self) -> Self:
-        """An independent user at the same point; the record is shared and never written."""
+        """Return an independent user at the same point; the record is read-only and shared."""
         return copy.copy(self)
 
     def _said(self, conversation: Conversation) -> str | None:

@@ -29,7 +29,7 @@ SHOWN_DIFFERENCES = 10
 
 @dataclass(slots=True)
 class Count:
-    """How many of how many matched."""
+    """Number of comparisons and of matches."""
 
     matched: int = 0
     total: int = 0
@@ -48,12 +48,12 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether all matched."""
+        """Whether every comparison matched."""
         counts = (self.observations, self.hashes, self.rewards)
         return all(count.matched == count.total for count in counts)
 
     def as_dict(self) -> dict[str, Any]:
-        """As ``--json`` prints it."""
+        """Return the object that ``--json`` prints."""
         counts = {"observations": self.observations, "hashes": self.hashes, "rewards": self.rewards}
         return {
             **{name: {"matched": count.matched, "total": count.total} for name, count in counts.items()},

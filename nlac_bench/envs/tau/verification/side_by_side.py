@@ -1,4 +1,4 @@
-"""``data verify tau --against installed``: the original and this engine side by side."""
+"""``data verify tau --against installed``: compares this engine with the installed original."""
 
 import json
 import subprocess

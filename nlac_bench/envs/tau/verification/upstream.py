@@ -1,4 +1,4 @@
-"""τ-bench's own repository or installed package, read as data: its modules are parsed, never run.
+"""τ-bench's own repository or installed package, read as data: its modules are parsed and never executed.
 
 Task lists, rules and tool schemas are Python source upstream. They are literals, so ``ast`` is enough to read
 them; anything else than a literal is refused.
@@ -58,14 +58,15 @@ def convert_upstream(source_dir: Path, target_dir: Path) -> None:
     altered = [name for name, raw in sources.items() if _sha256(raw) != TAU_UPSTREAM[name]]
     if altered:
         raise DataError(
-            f"{envs}: {', '.join(altered)} differ from τ-bench {TAU_COMMIT[:7]}, the version that scores are "
-            "comparable on; check that commit out (with core.autocrlf off)"
+            f"{envs}: {', '.join(altered)} differ from τ-bench {TAU_COMMIT[:7]}, the version "
+            "for which scores are "
+            "comparable; check out that commit (with core.autocrlf off)"
         )
     files = {name: _converted(name, sources, envs) for name in TAU}
     wrong = [name for name, raw in files.items() if _sha256(raw) != TAU[name]]
     if wrong:
         raise DataError(
-            f"{envs}: {', '.join(wrong)} did not come out as they should; are its tools/ altered?"
+            f"{envs}: {', '.join(wrong)} do not have the expected content; were its tools/ altered?"
         )
     licence = next(
         (p for p in (envs.parent.parent / "LICENSE", envs.parent / "LICENSE") if p.is_file()), None
@@ -90,7 +91,7 @@ def _find_envs(source_dir: Path) -> Path:
     if found:
         return found.parent.parent
     raise DataError(
-        f"{source_dir} holds no {PACKAGE}/envs/{marker}; is it a checkout of sierra-research/tau-bench?"
+        f"{source_dir} contains no {PACKAGE}/envs/{marker}; is it a checkout of sierra-research/tau-bench?"
     )
 
 
@@ -126,7 +127,7 @@ def _tool_schemas(folder: Path) -> list[Any]:
             if unknown or len(classes) != len(node.value.elts):
                 raise DataError(f"{path}: ALL_TOOLS is not a list of imported classes")
             return [_get_info(folder / f"{modules[c]}.py", c) for c in classes]
-    raise DataError(f"{path} assigns no list ALL_TOOLS")
+    raise DataError(f"{path} does not assign a list ALL_TOOLS")
 
 
 def _get_info(path: Path, class_name: str) -> Any:
@@ -144,7 +145,7 @@ def _assigned(tree: ast.Module, variable: str, path: Path) -> Any:
     for node in tree.body:
         if isinstance(node, ast.Assign) and _names(node, variable):
             return _literal(node.value, path)
-    raise DataError(f"{path} assigns no {variable}")
+    raise DataError(f"{path} does not assign {variable}")
 
 
 def _names(node: ast.Assign, variable: str) -> bool:
@@ -169,7 +170,7 @@ def _literal(node: ast.expr, path: Path) -> Any:
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError) as error:
-        raise DataError(f"{path}, line {node.lineno}: not a literal, and nothing else is read") from error
+        raise DataError(f"{path}, line {node.lineno}: not a literal; only literals are read") from error
 
 
 def _source(path: Path) -> bytes:

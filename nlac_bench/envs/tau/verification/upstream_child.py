@@ -93,7 +93,7 @@ def _reward(env: Any) -> dict[str, Any]:
 
 
 class _Listener:
-    """A user who says nothing that matters."""
+    """A user whose replies are not compared."""
 
     def reset(self, instruction: str | None = None) -> str:
         return ""

@@ -1,4 +1,4 @@
-"""Whether what an agent proposes or reports is what the user wants, slot by slot.
+"""Compares what an agent proposes or reports with what the user wants, slot by slot.
 
 Only what the agent's words say is compared with what the user knows; nothing is compared with gold calls.
 A slot that is not mentioned is no objection.

@@ -1,4 +1,4 @@
-"""Goods in an agent's words: which products and which variants a message is about."""
+"""Finds the products and variants that an agent's message names."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,7 +41,7 @@ def hides_items(text: str, goal: Goal) -> bool:
 
 
 def wrong_items(text: str, goal: Goal, script: Script, others: Sequence[Goal]) -> bool:
-    """Whether ``text`` names goods that the goal has not, or leaves out some that it has."""
+    """Whether ``text`` names goods that are not in the goal, or omits some that are."""
     if not goal.items:
         return False
     text = text.replace(goal.hint.lower(), " ") if goal.hint else text

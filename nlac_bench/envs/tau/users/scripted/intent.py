@@ -19,7 +19,7 @@ Vocabulary: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who the user is. None is what they have not at hand."""
+    """Who the user is. A field is None where the user does not know it."""
 
     first_name: str
     last_name: str

@@ -61,8 +61,8 @@ def script_of(instruction: str, vocabulary: Vocabulary | None = None) -> Script:
     head = _HEAD.match(text)
     if head is None:
         raise DataError(
-            f"no scripted user for the instruction {instruction[:80]!r}: it does not follow the forms of "
-            "the official retail split 'train'. Take user='llm', 'replay' or 'human' for it"
+            f"no scripted user for the instruction {instruction[:80]!r}: it does not match the patterns of "
+            "the official retail split 'train'. Use user='llm', 'replay' or 'human' for it"
         )
     at, goals = head.end(), []
     while at < len(text):
@@ -148,7 +148,7 @@ def _goal(form: str, match: re.Match[str]) -> Goal:
 def _payment(method: str) -> Payment:
     source = _SOURCE.fullmatch(method)
     if source is None:
-        raise DataError(f"{method!r} is no payment method")
+        raise DataError(f"{method!r} is not a payment method")
     return Payment(method, source[1], f"{_WORDS[source[1]]} ({method})")
 
 

@@ -76,7 +76,7 @@ class ScriptedUser:
         if not isinstance(script, Script):
             raise DataError(
                 f"task {task.task_id!r} has no scripted user; there is one for embedded tasks and for the "
-                "official retail split 'train'. Take user='llm', 'replay' or 'human' for the others"
+                "official retail split 'train'. Use user='llm', 'replay' or 'human' for the others"
             )
         self._talk = _Talk(script, seed)
         return lines.opening(script, self._pick)
