@@ -75,7 +75,7 @@ class BareLoop:
         self.rows, self.bf16 = rows, bf16
 
     def step(self, batch: TokenBatch) -> None:
-        for micro in batch.to(self.device).micro_batches(self.rows, -(-len(batch) // self.rows)):
+        for micro in batch.to(self.device).micro_batches(range(0, len(batch), self.rows), 0):
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16):
                 logits = self.model(input_ids=micro.ids, use_cache=False).logits
             nll_N = torch.nn.functional.cross_entropy(

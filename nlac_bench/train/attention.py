@@ -1,7 +1,8 @@
-"""Attention of packed rows by segment, on CPUs: a mask would have every token look at the whole row.
+"""Attention over a tree of prefixes, on CPUs: a token attends to its own path, not to a whole row.
 
-A row of eight sequences costs an eighth of the masked row's attention, and the causal kernel skips half of
-that. Kernels on GPUs are quick at what a CPU is slow at, so there the mask stays.
+A mask would have every token look at the whole row: for a row of eight sequences that is eight times the
+work, and the causal kernel skips half of the rest. Kernels on GPUs are quick at what a CPU is slow at, so
+there the mask stays.
 """
 
 from typing import Any
@@ -12,15 +13,12 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
-NAME = "nlac_bench_segments_sdpa"
+from nlac_bench.train.prefixes import PrefixTree
+
+NAME = "nlac_bench_prefix_tree_sdpa"
 
 
-def segment_lengths(segment_ids_BT: Tensor) -> list[list[int]]:
-    """Lengths of each row's segments in their order; the padding at its end is one of them."""
-    return [torch.unique_consecutive(row_T, return_counts=True)[1].tolist() for row_T in segment_ids_BT]
-
-
-def _by_segment(
+def _by_path(
     module: nn.Module,
     query: Tensor,
     key: Tensor,
@@ -28,28 +26,34 @@ def _by_segment(
     attention_mask: Tensor | None,
     scaling: float | None = None,
     dropout: float = 0.0,
-    segments: list[list[int]] | None = None,
+    tree: PrefixTree | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
-    """``[B, heads, T, width]`` each; ``segments`` says what ``attention_mask`` does and replaces it."""
-    if segments is None:
+    """``[B, heads, T, width]`` each; with ``tree`` B is 1, T are its nodes, and there is no mask."""
+    if tree is None:
         return sdpa_attention_forward(
             module, query, key, value, attention_mask, scaling=scaling, dropout=dropout, **kwargs
         )
-    rows = []
-    for row, lengths in enumerate(segments):
-        parts = zip(*(tensor[row : row + 1].split(lengths, 2) for tensor in (query, key, value)), strict=True)
-        attended = [
-            nn.functional.scaled_dot_product_attention(
-                q, k, v, dropout_p=dropout, is_causal=True, scale=scaling, enable_gqa=True
-            )
-            for q, k, v in parts
-        ]
-        rows.append(torch.cat(attended, 2))
-    return torch.cat(rows).transpose(1, 2).contiguous(), None
+    keys, values = (tensor.index_select(2, tree.paths).split(tree.lengths, 2) for tensor in (key, value))
+    attended = [
+        nn.functional.scaled_dot_product_attention(
+            q, k, v, attn_mask=_mask(q, k), dropout_p=dropout, is_causal=q.shape[2] == k.shape[2],
+            scale=scaling, enable_gqa=True,
+        )
+        for q, k, v in zip(query.split(tree.new, 2), keys, values, strict=True)
+    ]  # fmt: skip
+    return torch.cat(attended, 2).transpose(1, 2).contiguous(), None
 
 
-AttentionInterface.register(NAME, _by_segment)
+def _mask(query: Tensor, key: Tensor) -> Tensor | None:
+    """Which keys the queries see, which are the last tokens of the keys' path; None if they are all of it."""
+    asked, given = query.shape[2], key.shape[2]
+    if asked == given:
+        return None
+    return torch.ones(asked, given, dtype=torch.bool, device=query.device).tril(given - asked)
+
+
+AttentionInterface.register(NAME, _by_path)
 AttentionMaskInterface.register(NAME, sdpa_mask)
 
 

@@ -103,34 +103,37 @@ class TokenBatch:
         used = int(self.segment_ids.any(dim=0).nonzero().max()) + 1
         return self._map(lambda tensor: tensor[:, :used])
 
-    def micro_batches(self, rows: int, count: int) -> Iterator["TokenBatch"]:
-        """Yield ``count`` micro-batches of at most ``rows`` rows; those past the end have no loss.
+    def micro_batches(self, starts: Sequence[int], count: int) -> Iterator["TokenBatch"]:
+        """Yield ``count`` micro-batches; those past the end of the batch have no loss.
 
         All ranks must run the same number of micro-batches, that of the rank with the most: each one takes
         part in collective operations, which wait for every rank.
+
+        Args:
+            starts: the first row of each micro-batch of this rank.
         """
-        for i in range(count):
-            if i * rows < len(self):
-                yield self.rows(i * rows, (i + 1) * rows)._trimmed()
-            else:
-                first = self.rows(0, 1)
-                yield replace(first, loss_mask=torch.zeros_like(first.loss_mask))
+        for start, stop in zip(starts, [*starts[1:], len(self)], strict=True):
+            yield self.rows(start, stop)._trimmed()
+        first = self.rows(0, 1)
+        for _ in range(count - len(starts)):
+            yield replace(first, loss_mask=torch.zeros_like(first.loss_mask))
 
 
 def pack(sequences: Sequence[TokenSequence], row_tokens: int, pad_id: int = 0) -> TokenBatch:
-    """Pack ``sequences`` into rows of ``row_tokens`` tokens: longest first, each where it first fits.
+    """Pack ``sequences`` into rows of ``row_tokens`` tokens: sorted by their tokens, each where it first fits.
 
-    A sequence longer than ``row_tokens`` gets a row of its own. The cost of attention grows with the square
-    of a row's length, so rows much longer than the usual sequence cost more than packing saves. Rows stay in
-    the order in which they were opened and sequences within a row in the order of ``sequences``, so that the
-    same input always gives the same batch.
+    Sorting puts sequences with a common beginning next to each other; a CPU computes that beginning once
+    (``prefixes.py``). A sequence longer than ``row_tokens`` gets a row of its own. The cost of attention
+    grows with the square of a row's length, so rows much longer than the usual sequence cost more than
+    packing saves. Rows stay in the order in which they were opened and sequences within a row in the order
+    of ``sequences``, so that the same input always gives the same batch.
 
     Raises:
         ValueError: ``sequences`` is empty.
     """
     if not sequences:
         raise ValueError("cannot pack an empty list of sequences")
-    order = sorted(range(len(sequences)), key=lambda i: -len(sequences[i].ids))
+    order = sorted(range(len(sequences)), key=lambda i: list(sequences[i].ids))
     free: list[int] = []
     rows: list[list[int]] = []
     for i in order:

@@ -20,6 +20,7 @@ from nlac_bench.train import attention
 from nlac_bench.train.batch import TokenBatch, TokenSequence, one_a_row
 from nlac_bench.train.model import Head, Lora, PolicyModel, add_lora, load_causal_lm, mesh, shard
 from nlac_bench.train.outputs import LossFn, Metrics, Outputs
+from nlac_bench.train.prefixes import micro_batch_starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +115,8 @@ class Learner:
         Returns:
             The loss function's metrics and ``loss``, summed over micro-batches and ranks.
         """
-        rows = self.config.micro_rows
-        busiest = torch.tensor(-(-len(batch) // rows), device=self.device)
-        dist.all_reduce(busiest, op=dist.ReduceOp.MAX, group=self.mesh.get_group())
         sums: dict[str, Tensor] = {}
-        micro_batches = list(batch.micro_batches(rows, int(busiest)))
+        micro_batches = self._micro_batches(batch)
         for i, micro in enumerate(micro_batches):
             # Gradients are reduced once, with the last micro-batch; before that they stay on their rank.
             # One process also keeps its gathered weights until then: there is nobody to gather from.
@@ -181,16 +179,23 @@ class Learner:
         return self._each_row(batch, lambda outputs: torch.stack([outputs.q_BT(h) for h in heads], dim=-1))
 
     def _each_row(self, batch: TokenBatch, read: Callable[[Outputs], Tensor]) -> Tensor:
-        rows = self.config.micro_rows
-        busiest = torch.tensor(-(-len(batch) // rows), device=self.device)
-        dist.all_reduce(busiest, op=dist.ReduceOp.MAX, group=self.mesh.get_group())
         width = batch.ids.shape[1]
         parts = []
-        for micro in batch.micro_batches(rows, int(busiest)):
+        for micro in self._micro_batches(batch):
             values = read(self._forward(micro)[0]).cpu()  # [B, T] or [B, T, H]
             missing = (0, 0) * (values.ndim - 2) + (0, width - values.shape[1])
             parts.append(torch.nn.functional.pad(values, missing))
         return torch.cat(parts)[: len(batch)]
+
+    def _micro_batches(self, batch: TokenBatch) -> list[TokenBatch]:
+        """``micro_rows`` rows each; on CPUs more where rows begin alike (``micro_batch_starts``)."""
+        rows = self.config.micro_rows
+        starts: Sequence[int] = range(0, len(batch), rows)
+        if self.device.type == "cpu":
+            starts = micro_batch_starts(batch.ids, batch.segment_ids, rows)
+        busiest = torch.tensor(len(starts), device=self.device)
+        dist.all_reduce(busiest, op=dist.ReduceOp.MAX, group=self.mesh.get_group())
+        return list(batch.micro_batches(starts, int(busiest)))
 
     def reference_kl(self, batch: TokenBatch) -> float:
         """KL(π ‖ π at the start) over the whole vocabulary, mean over this rank's trained tokens."""

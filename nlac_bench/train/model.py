@@ -13,6 +13,7 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
 from nlac_bench.train import attention
+from nlac_bench.train.prefixes import PrefixTree, prefix_tree
 
 Head: TypeAlias = Literal["value", "q1", "q2"]
 
@@ -63,13 +64,32 @@ class PolicyModel(nn.Module):
         """Logits where ``wanted_BT`` is true, and every head's scalar at every position."""
         base: Any = self.causal_lm
         mask = _attention_mask(segment_ids_BT)
-        by_segment = mask is not None and base.config._attn_implementation == attention.NAME
-        packed = {"segments": attention.segment_lengths(segment_ids_BT)} if by_segment else {}
+        if mask is not None and base.config._attn_implementation == attention.NAME:
+            return self._by_tree(ids_BT, position_ids_BT, prefix_tree(ids_BT, segment_ids_BT), wanted_BT)
         hidden_BTH = base.get_decoder()(
-            input_ids=ids_BT, position_ids=position_ids_BT, attention_mask=mask, use_cache=False, **packed
+            input_ids=ids_BT, position_ids=position_ids_BT, attention_mask=mask, use_cache=False
         ).last_hidden_state
         logits_MV = base.get_output_embeddings()(hidden_BTH[wanted_BT])
         heads_BT = {name: head(hidden_BTH).sum(-1).float() for name, head in self.heads.items()}
+        return Forward(logits_MV, heads_BT)
+
+    def _by_tree(
+        self, ids_BT: Tensor, position_ids_BT: Tensor, tree: PrefixTree, wanted_BT: Tensor
+    ) -> Forward:
+        """The same by one pass over the different prefixes of the batch."""
+        base: Any = self.causal_lm
+        hidden_NH = base.get_decoder()(
+            input_ids=ids_BT.flatten()[None, tree.first_N],
+            position_ids=position_ids_BT.flatten()[None, tree.first_N],
+            use_cache=False,
+            tree=tree,
+        ).last_hidden_state[0]
+        # Gradients of a node's places are added by index_select in one order; by advanced indexing in any.
+        logits_MV = base.get_output_embeddings()(hidden_NH.index_select(0, tree.node_BT[wanted_BT]))
+        heads_BT = {
+            name: head(hidden_NH).sum(-1).float().index_select(0, tree.node_BT.flatten()).view_as(ids_BT)
+            for name, head in self.heads.items()
+        }
         return Forward(logits_MV, heads_BT)
 
 

@@ -12,6 +12,7 @@ import torch
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.engine import EngineError, Sample, SampleRequest, Sampling, SyncError
+from nlac_bench.rollout.engines.hf import threads
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.engines.weights import ModelSource, forward_logprobs
 from tests.rollout import tiny_model
@@ -136,6 +137,46 @@ def count_tokens(engine: HFEngine) -> list[int]:
 
     decoder._forward = forward  # type: ignore[method-assign]
     return sizes
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_conversations_are_what_transformers_computes(
+    make: Callable[..., HFEngine], seed: int
+) -> None:
+    """Turns, forks and short samples in random order through few slots, which are swapped and overwritten."""
+    engine = make(max_rows=5)
+    draw = np.random.default_rng(seed)
+    ids = TOKENIZER("What is it? It is the number. " * 12).input_ids
+    histories = [ids[: int(n)] for n in draw.integers(4, 100, 9)]
+    for _ in range(6):
+        chosen = [int(i) for i in draw.permutation(9)[: draw.integers(2, 9)]]
+        requests = [
+            SampleRequest(
+                prompt_ids=histories[i], seed=i, n=int(draw.integers(1, 3)),
+                sampling=Sampling(max_tokens=int(draw.integers(1, 14)), temperature=1.3),
+            )
+            for i in chosen
+        ]  # fmt: skip
+        samples = together(engine, requests, gap=float(draw.choice([0.0, 0.003])))
+        for sample in samples:
+            assert error_of_logprobs(engine, sample, 1.3) < 1e-4
+        for i in chosen:  # the next turn, or a fork of another conversation
+            base = histories[int(draw.integers(9))] if draw.random() < 0.3 else histories[i]
+            said = next(s.ids or [] for s in samples if s.prompt_ids == histories[i])
+            histories[i] = [*base, *said, *ids[: int(draw.integers(1, 30))]][:300]
+
+
+def test_small_passes_take_one_thread_and_leave_the_callers_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "WORTH_A_THREAD", 1000)
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        for work, most, expected in ((0, 3, 1), (2500, 3, 2), (10**9, 3, 3), (10**9, 2, 2)):
+            with threads.threads_for(work, most):
+                assert torch.get_num_threads() == expected
+            assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_samples_of_one_prompt_compute_it_once(make: Callable[..., HFEngine]) -> None:

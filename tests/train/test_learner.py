@@ -38,7 +38,7 @@ def bare_loop(config: LearnerConfig, batch: TokenBatch) -> dict[str, Tensor]:
     make = {"adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}[config.optimizer]
     optimizer = make(bare.parameters(), lr=config.lr, weight_decay=0.0)
     for _ in range(3):
-        for micro in batch.micro_batches(config.micro_rows, -(-len(batch) // config.micro_rows)):
+        for micro in batch.micro_batches(range(0, len(batch), config.micro_rows), 0):
             hidden = bare.model(input_ids=micro.ids, position_ids=micro.position_ids).last_hidden_state
             wanted = micro.loss_mask.roll(-1, 1) != 0
             wanted[:, -1] = False

@@ -6,6 +6,7 @@ of a prompt and prompts with the same beginning compute only what is new.
 
 import math
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ import torch
 
 from nlac_bench.rollout.engines.engine import Finish, Sampling
 from nlac_bench.rollout.engines.hf.kv_slots import SlotCache
+from nlac_bench.rollout.engines.hf.threads import threads_for
 
 _PREFILL_TOKENS = 4096
 """Tokens of one prefill pass: bounds its memory."""
@@ -57,6 +59,8 @@ class Decoder:
         self.max_rows = 1 if alone else max_rows
         self.reuse = not alone
         self.active: list[Row] = []
+        self._most_threads = torch.get_num_threads()
+        self._parameters = sum(p.numel() for p in model.parameters())
         self.reset()
 
     def reset(self) -> None:
@@ -70,6 +74,10 @@ class Decoder:
 
     def admit(self, rows: Sequence[Row]) -> None:
         """Take in rows, of which there may be as many as ``max_rows`` leaves room for."""
+        with self._threads(0):  # prefill passes choose their own
+            self._admit(rows)
+
+    def _admit(self, rows: Sequence[Row]) -> None:
         # Rows of a pass are as wide as its widest: neighbours should have about as much to compute.
         waiting = sorted(rows, key=self._new_tokens, reverse=True)
         while waiting:
@@ -89,6 +97,10 @@ class Decoder:
 
     def step(self) -> None:
         """Sample one token for every active row and mark those that end with it."""
+        with self._threads(len(self.active)):
+            self._step()
+
+    def _step(self) -> None:
         starts_R = self._lengths_S[: len(self.active)].copy()
         tokens_R = np.array([row.ids[-1] if row.ids else row.prompt[-1] for row in self.active])
         logits_RV = self._forward(0, tokens_R[:, None], starts_R)
@@ -108,11 +120,15 @@ class Decoder:
     def release(self, row: Row) -> None:
         """Take an ended or abandoned row out; its slot becomes the first idle one."""
         slot, last = self.active.index(row), len(self.active) - 1
-        self._swap(slot, last)
+        with self._threads(0):
+            self._swap(slot, last)
         self.active[slot] = self.active[last]
         self.active.pop()
         self._clock += 1
         self._ended_S[last] = self._clock
+
+    def _threads(self, tokens: int) -> AbstractContextManager[None]:
+        return threads_for(tokens * self._parameters, self._most_threads)
 
     def _new_tokens(self, row: Row) -> int:
         return len(row.prompt) - self._longest_match(np.array(row.prompt, dtype=np.int64))[0]
@@ -172,7 +188,8 @@ class Decoder:
         for i, (start, end) in enumerate(zip(starts_R, ends_R, strict=True)):
             piece = self._kept_ST[first + i, start : min(start + width, end)]
             tokens_RQ[i, : len(piece)] = piece
-        self._forward(first, tokens_RQ, starts_R)
+        with self._threads(tokens_RQ.size):
+            self._forward(first, tokens_RQ, starts_R)
         self._lengths_S[first:last] = np.minimum(starts_R + width, ends_R)
 
     def _forward(self, first: int, tokens_RQ: np.ndarray, starts_R: np.ndarray) -> torch.Tensor:
