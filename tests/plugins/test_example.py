@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from nlac_bench.agents import methods
+from nlac_bench.errors import ConfigError
+from nlac_bench.eval.sweep.file import check_sweep, read_sweep
 from tests.baselines import signal_env
 from tests.baselines.test_learning import learned
 
@@ -76,6 +78,21 @@ def test_the_embedded_model_is_trained(command: Callable[..., dict[str, Any]], e
     arguments = ("run", "--env", env, "--agent", agent, "--budget", "steps=2", "--limit", "3", *settings)
     found = command(*arguments, "--max-tokens", "24", "--concurrency", "4")
     assert found["gradient_steps"] == 2 and found["scored"] == 3
+
+
+def test_a_sweep_takes_the_algorithm(
+    installed: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.syspath_prepend(str(installed))
+    path = tmp_path / "sweep.toml"
+    text = 'methods = ["reward_weighted", "rft"]\n[seeds]\nexample_echo = [0]\n[run]\nmodel = "tiny"\n'
+    path.write_text(f"{text}[methods_train.reward_weighted]\nbeta = 0.25\n")
+    sweep = read_sweep(path)
+    check_sweep(sweep)
+    assert sweep.settings(next(sweep.cells()), None)["train"]["beta"] == 0.25
+    path.write_text(f"{text}[methods_train.reward_weighted]\nbeta = -1\n")
+    with pytest.raises(ConfigError, match=r"reward_weighted: .*beta must be above 0, got -1"):
+        check_sweep(read_sweep(path))
 
 
 @pytest.mark.slow(reason="60 gradient steps")
