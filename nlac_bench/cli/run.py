@@ -16,6 +16,7 @@ from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json,
 from nlac_bench.cli.progress import RunProgress, TrainProgress, tokens_of
 from nlac_bench.errors import ConfigError
 from nlac_bench.eval.measure import estimate
+from nlac_bench.eval.measure.missing import refuse_missing
 from nlac_bench.eval.measure.play import play
 from nlac_bench.eval.measure.prepare import Prepared, prepare
 from nlac_bench.eval.measure.tiny_defaults import is_tiny, with_defaults
@@ -89,6 +90,7 @@ def run(
     if dry_run:
         show(estimate.of(resolved), as_json)
         return
+    refuse_missing(resolved)
     prepared = prepare(resolved)
     check_base(prepared)
     folder = out or _default_folder(prepared.config)

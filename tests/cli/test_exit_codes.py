@@ -129,3 +129,12 @@ def test_an_error_in_the_middle_is_resumable(error: Exception, capsys: pytest.Ca
 def test_bad_input_before_anything_is_done_is_no_incomplete_work() -> None:
     with pytest.raises(DataError), resumable("again", errors_too=False):
         raise DataError("no such folder")
+
+
+def test_doctor_lists_agents_algorithms_and_environments() -> None:
+    report = one_json(invoke("doctor", "--json"))
+    for section in ("agents", "algorithms", "environments"):
+        assert all(row.keys() == {"name", "ok", "detail", "fix"} for row in report[section])
+        assert all(row["ok"] or row["fix"] for row in report[section])
+    assert {"react", "oracle"} <= {row["name"] for row in report["agents"]}
+    assert {"nlac", "ppo"} <= {row["name"] for row in report["algorithms"] if row["ok"]}

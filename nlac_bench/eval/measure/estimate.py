@@ -16,6 +16,7 @@ from nlac_bench.eval.measure.engines import local_model
 from nlac_bench.eval.measure.missing import Missing, missing
 from nlac_bench.eval.measure.prepare import FLOORS, NeedsUserError, Outline, outline
 from nlac_bench.eval.measure.speed import MOST_PARAMETERS, measure
+from nlac_bench.eval.measure.tiny_defaults import is_tiny
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.training import estimate as estimate_training
 from nlac_bench.eval.training.estimate import TrainingEstimate, parameters_of
@@ -24,6 +25,8 @@ from nlac_bench.types import ChatReply, Messages, Role
 CHARS_PER_TOKEN = 4.0
 """English text and JSON under the usual vocabularies: 3.5 to 4.5."""
 TOKENS_PER_TURN = {"react": 150, "act": 60, "tool_calling": 60}
+TINY_TOKENS_PER_TURN = 25
+"""Of the embedded model's answers, in all roles: 12 to 35 were measured."""
 SECONDS_PER_CALL = 5.0
 """A served model's reply of about a hundred tokens."""
 TOKENS_PER_USER_REPLY = 40
@@ -175,7 +178,7 @@ def of(config: RunConfig) -> Estimate:
     seconds = -(-count // config.concurrency) * (played.turns + played.talk) * SECONDS_PER_CALL
     training, episodes = None, {**_NO_EPISODES, "test": count}
     if config.train is not None:
-        training = estimate_training.of(config, played.prompt / played.turns, played.turns)
+        training = estimate_training.of(config, played.prompt / played.turns, played.turns, played.said)
         held_out = min(config.train.val_tasks, of_training // 2) or 1
         episodes |= {
             "base": 0 if config.base else count,
@@ -240,13 +243,15 @@ def _play_oracle(config: RunConfig, planned: Outline, tasks: Sequence[str]) -> _
         )  # fmt: skip
         env = outline(alone).make_env().unwrapped
         simulated = config.user_model is not None or config.replay is not None
-    said = TOKENS_PER_TURN.get(config.agent, 150)
+    tiny = is_tiny(config.model)
+    said = TINY_TOKENS_PER_TURN if tiny else TOKENS_PER_TURN.get(config.agent, 150)
     turns = tokens_in = user_tokens = last = 0.0
     sampled = tasks[:: max(1, len(tasks) // _SAMPLED_TASKS)][:_SAMPLED_TASKS]
     began = time.perf_counter()
     for task in sampled:
         observation, info = env.reset(seed=0, options={"task_id": task})
-        fixed = len(info["policy"]) + sum(len(str(tool)) for tool in info["tools"])
+        # The miniature's prompts leave out the rules and the tools: it was taught them.
+        fixed = 0 if tiny else len(info["policy"]) + sum(len(str(tool)) for tool in info["tools"])
         context = (fixed + len(observation)) / CHARS_PER_TOKEN
         talk = TALK_TURNS if simulated and info["tools"] else 0  # without tools, every step asks the oracle
         for _ in range(talk):

@@ -1,0 +1,83 @@
+"""Exit codes after signals: 3 where the run can be resumed, 130 or 143 where nothing can."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+TRAIN = ("train_batch_size=3", "val_tasks=2", "probes=1", "mini_batch_size=3", "max_response_length=48")
+
+
+def stopped_at(said: str, signals: list[signal.Signals], command: list[str]) -> tuple[int, str, list[str]]:
+    """Exit code, standard output and error of ``command``, signalled once it has printed ``said``."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nlac_bench", *command],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None and process.stderr is not None
+    lines: list[str] = []
+    reached = threading.Event()
+
+    def read() -> None:
+        for line in process.stderr or ():
+            lines.append(line)
+            if said in line:
+                reached.set()
+        reached.set()
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    reached.wait()
+    for each in signals:
+        process.send_signal(each)
+    out = process.stdout.read()
+    code = process.wait()
+    reader.join()
+    return code, out, lines
+
+
+@pytest.mark.slow  # each case starts a training run in a process of its own
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    "said", ["training run", "base: 4 episodes", "validation:", "iteration 1", "test: 4"]
+)
+@pytest.mark.parametrize(
+    "signals", [[signal.SIGINT], [signal.SIGTERM], [signal.SIGINT, signal.SIGINT]], ids=str
+)
+def test_a_stopped_training_exits_3_and_names_the_command(
+    said: str, signals: list[signal.Signals], tmp_path: Path
+) -> None:
+    command = ["run", "--env", 'math500_hard@{"level": 1}', "--agent", "nlac", "--budget", "steps=4",
+               "--limit", "4", "--out", str(tmp_path / "run"), "--json"]  # fmt: skip
+    for setting in TRAIN:
+        command += ["--train", setting]
+    code, out, lines = stopped_at(said, signals, command)
+    text = "".join(lines)
+    assert "terminate called" not in text and "Traceback" not in text
+    owed = json.loads(out)["owed"]
+    if code == 0:  # the signal came when the last episode had ended
+        assert said == "test: 4" and owed == 0
+    else:
+        assert code == 3, text
+        assert f"nlac-bench resume {tmp_path / 'run'}" in lines[-1]
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_where_nothing_can_be_resumed(sent: signal.Signals, code: int) -> None:
+    command = [
+        "floors",
+        "--env",
+        "twenty_questions",
+        "--agent",
+        "silent",
+        "--agent",
+        "random",
+        "--episodes",
+        "0",
+    ]
+    found, out, lines = stopped_at("silent played", [sent], command)
+    assert found == code and not out and "Traceback" not in "".join(lines)
