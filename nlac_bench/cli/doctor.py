@@ -48,8 +48,8 @@ def doctor(as_json: JsonFlag = False) -> None:
         return
     console.print(f"Python {report['python']}")
     for section in ("packages", "engines", "agents", "algorithms", "environments", "data"):
-        rows = [[r["name"], "ok" if r["ok"] else "no", r["detail"], r["fix"]] for r in report[section]]
-        console.print(table(section, ["name", "works", "detail", "fix"], rows))
+        rows = [[r["name"], "ok" if r["ok"] else "missing", r["detail"], r["fix"]] for r in report[section]]
+        console.print(table(section, ["name", "status", "detail", "fix"], rows))
 
 
 def _row(name: str, ok: bool, detail: str, fix: str = "") -> dict[str, Any]:
@@ -76,7 +76,8 @@ def _package(name: str, extra: str) -> dict[str, Any]:
 
 def _openai() -> dict[str, Any]:
     keys = [key for key in ("OPENAI_API_KEY", "NLAC_BENCH_API_KEY") if os.environ.get(key)]
-    return _row("openai", True, f"keys set: {', '.join(keys) or 'no key'}; some servers need no key")
+    found = f"API keys in {', '.join(keys)}" if keys else "no API key is set, which some servers do not need"
+    return _row("openai", True, found)
 
 
 def _hf() -> dict[str, Any]:
