@@ -50,7 +50,7 @@ def test_help_texts_fit_80_columns() -> None:
 
 def test_help_of_run_lists_agents_and_training_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console, "_width", 80)
-    shown = nlac_bench("run", "--help").stdout
+    shown = nlac_bench("run", "--help", COLUMNS="80").stdout
     assert max(map(len, shown.splitlines())) <= 80
     for name in (*methods.names(), *FLOORS, *PROMPTED):
         assert name in shown
