@@ -27,9 +27,6 @@ class Game(TextEnv):
     def __init__(self) -> None:
         super().__init__(task_ids=("a",))
 
-    def oracle_action(self) -> str:
-        return "5"
-
     async def _begin(self, task_id: str) -> str:
         return "Guess."
 
