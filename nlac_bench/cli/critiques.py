@@ -17,7 +17,7 @@ _LINES = {
     "critique": "critique", "refined": "refined action",
 }  # fmt: skip
 _WIDTH = 400
-_METHODS = ", ".join(name for name, method in methods.BUILT_IN.items() if method.keeps_critiques)
+_METHODS = " or ".join(name for name, method in methods.BUILT_IN.items() if method.keeps_critiques)
 
 
 def critiques(

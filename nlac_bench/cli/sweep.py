@@ -41,11 +41,13 @@ def sweep(
         --report-only
     """
     planned = read_sweep(config)
+    again = f"nlac-bench sweep {shlex.quote(str(config))} --out {shlex.quote(str(out))} --jobs {jobs}"
     if against is None:
         against = "nlac" if "nlac" in planned.methods else planned.methods[0]
+    else:
+        again += f" --against {shlex.quote(against)}"
     if against not in planned.methods:
         raise ConfigError(f"--against {against}: the sweep's methods are {', '.join(planned.methods)}")
-    again = f"nlac-bench sweep {shlex.quote(str(config))} --out {shlex.quote(str(out))} --jobs {jobs}"
     if not report_only:
         with resumable(again, errors_too=False):
             play(planned, out, jobs, lambda line: errors.print(escape(line), soft_wrap=True))
