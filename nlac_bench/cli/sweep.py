@@ -64,4 +64,4 @@ def sweep(
     else:
         console.print(escape(path.read_text()), soft_wrap=True)
     if not finished:
-        raise incomplete("some runs are not finished", again)
+        raise incomplete("some runs have not ended", again)
