@@ -87,7 +87,7 @@ def settings_help() -> Iterator[tuple[str, list[tuple[str, ...]]]]:
 
 
 def _settings(config: type[Any]) -> list[tuple[str, ...]]:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name, field in config.model_fields.items():
         bound = f"; {found}" if (found := bounds(field)) else ""
         rows.append((name, str(field.default), f"{field.description}{bound}"))
