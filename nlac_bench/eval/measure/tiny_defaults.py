@@ -47,7 +47,7 @@ def with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
     The embedded environments are played at the level that tiny was taught, unless the environment string
     names its own arguments or the data are not embedded.
     """
-    completed: dict[str, Any] = {"max_tokens": TRAINING["max_response_length"], "concurrency": 32, **settings}
+    completed: dict[str, Any] = {"max_tokens": TRAINING["max_response_length"], "concurrency": 64, **settings}
     name, arguments = envs.parse(str(settings.get("env", "")))
     if not arguments and name in EASY and settings.get("data") in (None, "embedded"):
         completed["env"] = envs.join(name, EASY[name])
