@@ -1,7 +1,4 @@
-"""The driver: plays many episodes at the same time on one event loop, within budgets.
-
-Faults of the infrastructure are reported as failures and never scored.
-"""
+"""The driver: plays many episodes at the same time on one event loop, within budgets."""
 
 import asyncio
 import contextlib
