@@ -1,8 +1,8 @@
-"""Attention for decoding on CPUs that reads shared key heads in place.
+"""Attention for decoding on CPUs: shared key heads are read where they are.
 
-If there is a mask, transformers copies each key head to all query heads that share it. With one new token
-per row, the copy takes most of a step's time: with 48 rows of 1,000 tokens and two query heads per key head,
-85 ms a layer instead of 5 ms on one core.
+transformers copies each key head to all query heads that share it whenever there is a mask. For one new
+token a row that copy is most of a step's time: with 48 rows of 1,000 tokens and two query heads a key head,
+85 ms a layer against 5 ms on one core.
 """
 
 from typing import Any
@@ -26,9 +26,9 @@ def _grouped_sdpa(
     is_causal: bool | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """Scaled dot-product attention with transformers' interface: ``[B, H, T, D]`` in, ``[B, T, H, D]`` out.
+    """Scaled dot products as transformers calls them: ``[B, H, T, D]`` in, ``[B, T, H, D]`` out.
 
-    It computes in the dtype of the keys, which the cache keeps in float32 on CPUs, where the bf16 kernel is
+    Computed in the precision of the keys, which the cache keeps in float32 on CPUs: their bf16 kernel is
     three times slower.
     """
     causal = bool(getattr(module, "is_causal", True)) if is_causal is None else is_causal
@@ -50,6 +50,6 @@ AttentionMaskInterface.register(NAME, sdpa_mask)
 
 
 def use_where_faster(model: Any) -> None:
-    """Switch ``model`` to this attention if it is on a CPU and uses ``sdpa``; GPU kernels need the copies."""
+    """Switch ``model`` to it: on CPUs, where it computes by ``sdpa`` now (GPU kernels want the copies)."""
     if model.device == torch.device("cpu") and model.config._attn_implementation == "sdpa":
         model.set_attn_implementation(NAME)
