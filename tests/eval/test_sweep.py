@@ -128,7 +128,7 @@ GOOD = "methods = ['nlac', 'rft']\n[seeds]\ntau_retail = [0]\n[run]\nmodel = 'ti
         (GOOD.replace("tau_retail", "tau_reta"), "no environment is named 'tau_reta'"),
         (GOOD + "[transfer]\nnowhere = 'tau_retail'", "no environment is named 'nowhere'"),
         (GOOD + "[tuning]\nlr = [1e-4]\nenv = 'nowhere'", "no environment is named 'nowhere'"),
-        (GOOD + "[tuning]\nlr = [1e-4]\nbudget = 'lots'", "budget 'lots' is not understood"),
+        (GOOD + "[tuning]\nlr = [1e-4]\nbudget = 'lots'", "budget 'lots' is invalid"),
         (GOOD + "[tuning]\nlr = [1e-4, -1e-4]", "train.lr must be above 0, got -0.0001"),
         (GOOD + "[train]\nlearning_rate = 1", "nlac: unknown training setting 'learning_rate'"),
         (GOOD + "[methods_train.rft]\nmicro_rows = 0", "rft: train.micro_rows must be at least 1"),
