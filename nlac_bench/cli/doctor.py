@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from nlac_bench.agents.methods import Listed, all_methods
 from nlac_bench.agents.registry import FLOORS, PLUGIN_GROUP, PROMPTED
-from nlac_bench.baselines.registry import METHODS, Method
 from nlac_bench.cli.output import JsonFlag, console, print_json, table
 from nlac_bench.envs import registry
 from nlac_bench.envs.datasets import DATASETS, official_folder
@@ -39,7 +39,7 @@ def doctor(as_json: JsonFlag = False) -> None:
         "packages": [_package(name, extra) for name, extra in PACKAGES.items()],
         "engines": [_openai(), _hf(), _vllm()],
         "agents": [_agent(name) for name in (*FLOORS, *PROMPTED)] + _agent_plugins(),
-        "algorithms": [_algorithm(name, method) for name, method in METHODS.items()],
+        "algorithms": [_algorithm(listed) for listed in all_methods()],
         "environments": [_environment(name) for name in registry.BUILTIN],
         "data": [_data(name) for name in DATASETS],
     }
@@ -133,15 +133,15 @@ def _agent_plugins() -> list[dict[str, Any]]:
     return rows
 
 
-def _algorithm(name: str, method: Method) -> dict[str, Any]:
+def _algorithm(listed: Listed) -> dict[str, Any]:
+    if listed.method is None:
+        return _row(listed.name, False, f"{listed.origin}: {listed.error}", "fix or uninstall the package")
     try:
-        method.config({})
-        method.algorithm()
+        listed.method.config({})
+        _ = listed.method.algorithm_class
     except (NlacBenchError, ImportError) as error:
-        return _row(name, False, f"{type(error).__name__}: {error}", "pip install 'nlac-bench[train]'")
-    learner = ", ".join(sorted(method.learner)) or "nothing"
-    offline = "learns from episodes of other policies too" if method.off_policy else "on policy"
-    return _row(name, True, f"{offline}; its learner needs beside the model: {learner}")
+        return _row(listed.name, False, f"{type(error).__name__}: {error}", "pip install 'nlac-bench[train]'")
+    return _row(listed.name, True, f"{listed.origin}; learns from {listed.method.summary}")
 
 
 def _environment(name: str) -> dict[str, Any]:

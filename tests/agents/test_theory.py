@@ -1,8 +1,6 @@
 """Language policy iteration with exact texts against value iteration."""
 
 import asyncio
-from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -33,9 +31,8 @@ def test_without_its_parts_it_does_not_get_there(broken: str) -> None:
     grid = Grid()
     best = grid.optimal_values()
     tables = Tables(grid, seed=0)
-    learner = TabularPolicyIteration(tables, seed=0)
-    changes: dict[str, Any] = {"train_batch_size": 1_500, broken: broken == "shuffle_critiques"}
-    learner.config = replace(learner.config, **changes)
+    learner = TabularPolicyIteration(tables, seed=0, drawn=1_500)
+    learner.config = learner.config.changed(**{broken: broken == "shuffle_critiques" or 0.0})
     learner.remember(random_walks(grid, 400, seed=0))
     for _ in range(20):
         asyncio.run(learner.update([]))

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 import typer
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from nlac_bench.agents.nlac import theory
 from nlac_bench.cli import app

@@ -179,7 +179,7 @@ def test_without_info_success_a_run_shows_the_mean_reward_and_says_what_is_missi
     [(UNREPORTED, "end without info\\['success'\\]"), (LOCKED, "cannot pickle '_thread.lock' object")],
 )
 def test_what_cannot_be_trained_on_is_refused_in_a_dry_run_too(env: str, message: str) -> None:
-    config = RunConfig(env=env, agent="ppo", model="tiny", train={})
+    config = RunConfig.from_mapping({"env": env, "agent": "ppo", "model": "tiny", "train": {}}, "test")
     for refuse in (outline, estimate.of):
         with pytest.raises(NlacBenchError, match=f"cannot be trained on.*{message}"):
             refuse(config)
@@ -187,7 +187,11 @@ def test_what_cannot_be_trained_on_is_refused_in_a_dry_run_too(env: str, message
 
 
 def test_a_dry_run_of_training_estimates_by_random_actions() -> None:
-    planned = estimate.of(RunConfig(env=PLAIN, agent="ppo", model="tiny", train={}, limit=7))
+    planned = estimate.of(
+        RunConfig.from_mapping(
+            {"env": PLAIN, "agent": "ppo", "model": "tiny", "train": {}, "limit": 7}, "test"
+        )
+    )
     assert planned.planned == 7 and planned.turns_per_episode == 3.0 and planned.training is not None
 
 
@@ -206,7 +210,7 @@ def test_a_text_env_without_a_split_is_refused_for_training() -> None:
         def __init__(self) -> None:
             super().__init__(task_ids=("a",))
 
-    gymnasium.register("nlac_bench_test/Unsplit-v0", Unsplit)
+    gymnasium.register("nlac_bench_test/Unsplit-v0", Unsplit)  # type: ignore[arg-type]
     try:
         with pytest.raises(NlacBenchError, match="does not accept split='train'"):
             registry.check_training("nlac_bench_test/Unsplit-v0")

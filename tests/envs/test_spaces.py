@@ -58,11 +58,13 @@ def test_masks_are_refused() -> None:
 def test_shared_texts_hold_any_string() -> None:
     texts: Any = create_shared_memory(UnicodeText(10), n=3)
     assert list(texts) == ["", "", ""]
-    write_to_shared_memory(UnicodeText(10), 1, "é🙂\ud800\r\n\x00", texts)
+    first: Any = "é🙂\ud800\r\n\x00"
+    write_to_shared_memory(UnicodeText(10), 1, first, texts)
     view: Any = read_from_shared_memory(UnicodeText(10), texts, n=3)
     kept = copy.deepcopy(view)
     assert kept == ("", "é🙂\ud800\r\n\x00", "") and view[-2] == kept[1] and view[1:] == kept[1:]
-    write_to_shared_memory(UnicodeText(10), 1, "b", texts)
+    second: Any = "b"
+    write_to_shared_memory(UnicodeText(10), 1, second, texts)
     assert view[1] == "b" and kept[1] != "b"
     with pytest.raises(IndexError):
         view[3]
