@@ -50,22 +50,26 @@ class RunConfig(Settings):
     engine: EngineKind = _option(
         PLAYER,
         "auto",
-        "auto, openai, hf or vllm. auto is openai with --base-url, hf for a folder or a name with a slash, and "
-        "OpenAI's API for any other name.",
+        "auto, openai, hf or vllm. auto is openai with --base-url, hf for a folder or a name with a slash, "
+        "and OpenAI's API for any other name.",
     )
-    temperature: float = _option(PLAYER, 0.0, "Sampling temperature of the policy; 0 is greedy.", ge=0, le=100)
+    temperature: float = _option(
+        PLAYER, 0.0, "Sampling temperature of the policy; 0 is greedy.", ge=0, le=100
+    )
     max_tokens: int = _option(PLAYER, 1024, "Maximum length of a reply in tokens.", ge=1)
     prompts: str | None = _option(
         PLAYER, None, "Folder of prompt files; they replace the packaged files of the same names."
     )
-    price: str | None = _option(PLAYER, None, "US dollars per million prompt and generated tokens, as '0.25,2'.")
-    user: str | None = _option(
-        SIMULATOR, None, "τ: scripted, llm, react, verify, reflection, human or none."
+    price: str | None = _option(
+        PLAYER, None, "US dollars per million prompt and generated tokens, as '0.25,2'."
     )
+    user: str | None = _option(SIMULATOR, None, "τ: scripted, llm, react, verify, reflection, human or none.")
     user_model: str | None = _option(SIMULATOR, None, "The model that plays the user, oracle or judge.")
     user_base_url: str | None = _option(SIMULATOR, None, "URL of the server of --user-model.")
     user_temperature: float = _option(SIMULATOR, 0.0, "Sampling temperature of --user-model.", ge=0, le=100)
-    user_max_tokens: int = _option(SIMULATOR, 1024, "Maximum length of its replies in tokens, including thoughts.", ge=1)
+    user_max_tokens: int = _option(
+        SIMULATOR, 1024, "Maximum length of its replies in tokens, including thoughts.", ge=1
+    )
     user_price: str | None = _option(SIMULATOR, None, "Price of --user-model, in the format of --price.")
     max_turns: int | None = _option(EXECUTION, None, "Truncate an episode after N turns.", ge=1)
     max_seconds: float | None = _option(EXECUTION, None, "Truncate an episode after N seconds.", gt=0)
@@ -81,7 +85,9 @@ class RunConfig(Settings):
     train: SerializeAsAny[TrainConfig] | None = Field(
         None, description="Training settings (a table in TOML); without them the agent is only measured."
     )
-    offline: str | None = _option(TRAINING, None, "Train on the episodes in this run folder instead of playing new ones.")
+    offline: str | None = _option(
+        TRAINING, None, "Train on the episodes in this run folder instead of playing new ones."
+    )
     base: str | None = _option(
         TRAINING, None, "Folder of an `eval` of the untrained model; it is not measured again."
     )
@@ -99,13 +105,11 @@ class RunConfig(Settings):
     def _check(self) -> Self:
         if self.record is not None and self.replay is not None:
             raise ConfigError(
-                "record and replay cannot be used together: a run calls either a model or a recording; leave out one"
+                "record and replay cannot be used together, because a replay calls no model; leave out one"
             )
         prices = self.prices("price"), self.prices("user_price")
         if self.max_cost is not None and prices == (None, None):
-            raise ConfigError(
-                "max_cost needs token prices: set price (and user_price) as '0.25,2'"
-            )
+            raise ConfigError("max_cost needs token prices: set price (and user_price) as '0.25,2'")
         return self
 
     def prices(self, name: Literal["price", "user_price"]) -> tuple[float, float] | None:

@@ -172,7 +172,7 @@ def _number(value: Any, name: str) -> float:
 def _ids(value: Any, name: str) -> list[int] | None:
     if value is None:
         return None
-    if not set(map(type, _is(value, list, name))) <= {int}:  # a list often has 100,000 entries, so a set is faster than a loop
+    if not set(map(type, _is(value, list, name))) <= {int}:  # lists of 100,000 entries are common
         raise EpisodeFormatError(f"{name} must be a list of int, got {str(value)[:80]}")
     return list(value)
 

@@ -49,8 +49,8 @@ class RunFolder:
         manifest = _read_object(folder / "manifest.json")
         if manifest.get("format") != FORMAT:
             raise RunFolderError(
-                f"{folder} has format {manifest.get('format')!r}, but this version of nlac-bench reads format "
-                f"{FORMAT}; open it with the version that wrote it"
+                f"{folder} has format {manifest.get('format')!r}, but this version of nlac-bench reads "
+                f"format {FORMAT}; open it with the version that wrote it"
             )
         try:
             plan = tuple(Planned(str(task), int(trial), int(seed)) for task, trial, seed in manifest["plan"])
@@ -112,11 +112,13 @@ class RunFolder:
             key = row_key(row)
             if key not in planned or row.get("seed") != planned[key]:
                 raise RunFolderError(
-                    f"{path} contains {key} with seed {row.get('seed')!r}, which was not planned; the file or "
-                    "manifest.json was altered: restore it"
+                    f"{path} contains {key} with seed {row.get('seed')!r}, which was not planned; the file "
+                    "or manifest.json was altered: restore it"
                 )
             if key in seen:
-                raise RunFolderError(f"{path} contains {key} twice; the file was altered: delete one of the lines")
+                raise RunFolderError(
+                    f"{path} contains {key} twice; the file was altered: delete one of the lines"
+                )
             seen.add(key)
             yield row, end
 

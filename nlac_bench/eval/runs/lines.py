@@ -1,4 +1,4 @@
-"""Files of JSON lines that survive kill -9, a full disk and an incomplete last line, and the lock on a folder."""
+"""Reads and appends JSON lines safely (kill -9, full disk, incomplete last line), and locks a folder."""
 
 import fcntl
 import os
@@ -13,9 +13,9 @@ from nlac_bench.errors import NlacBenchError
 from nlac_bench.eval.runs.episode_json import MAX_LINE_BYTES, parse_line
 
 FSYNC_SECONDS = 1.0
-"""Minimum time between two calls of fsync. Every line reaches the kernel before ``append`` returns, so killing
-the process loses nothing. A crash of the machine can lose the lines of this many seconds; their episodes are
-then played again."""
+"""Minimum time between two calls of fsync. Every line reaches the kernel before ``append`` returns, so
+killing the process loses nothing. A crash of the machine can lose the lines of this many seconds; their
+episodes are then played again."""
 
 
 class RunFolderError(NlacBenchError):
@@ -51,8 +51,8 @@ class Appender:
         except OSError as error:
             os.ftruncate(self._fd, self._end)  # frees space, so it works on a full disk
             raise RunFolderError(
-                f"cannot write to {self.path} ({error.strerror}); its earlier lines are intact: free disk space, "
-                f"then play the missing episodes with `nlac-bench resume {self.path.parent}`"
+                f"cannot write to {self.path} ({error.strerror}); its earlier lines are intact: free disk "
+                f"space, then play the missing episodes with `nlac-bench resume {self.path.parent}`"
             ) from error
         self._end += len(data)
 
@@ -65,7 +65,9 @@ class Appender:
         try:
             os.fsync(self._fd)
         except OSError as error:
-            raise RunFolderError(f"fsync of {self.path} failed ({error.strerror}); its last lines may be lost") from error
+            raise RunFolderError(
+                f"fsync of {self.path} failed ({error.strerror}); its last lines may be lost"
+            ) from error
         finally:
             os.close(self._fd)
 
@@ -92,8 +94,8 @@ def read_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
             continue
         if damaged is not None:
             raise RunFolderError(
-                f"{path} line {damaged[0]} is damaged ({damaged[1]}), and not by a crash, because readable lines "
-                "follow it; restore the file, or delete that line and resume the run"
+                f"{path} line {damaged[0]} is damaged ({damaged[1]}), and not by a crash, because readable "
+                "lines follow it; restore the file, or delete that line and resume the run"
             )
         yield row, end
 
@@ -159,22 +161,24 @@ class FolderLock:
         """
         path = folder / ".lock"
         with self._guard:
-            # Checked before opening, because closing any descriptor of the file would release this process's lock.
+            # Checked before opening: closing any descriptor of the file would release this process's lock.
             inode = _inode(path)
             if inode is not None and inode in self._held:
                 raise RunFolderError(f"this process is already writing to {folder}")
             try:
                 self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             except OSError as error:
-                raise RunFolderError(f"cannot write to {folder} ({error.strerror}); choose another --out") from error
+                raise RunFolderError(
+                    f"cannot write to {folder} ({error.strerror}); choose another --out"
+                ) from error
             try:
                 fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 holder = os.read(self._fd, 200).decode("utf-8", "replace").strip()
                 os.close(self._fd)
                 raise RunFolderError(
-                    f"another process ({holder or 'unknown'}) is writing to {folder}; wait for it or stop it, "
-                    "then try again"
+                    f"another process ({holder or 'unknown'}) is writing to {folder}; wait for it or "
+                    "stop it, then try again"
                 ) from None
             stat = os.fstat(self._fd)
             self._inode = stat.st_dev, stat.st_ino

@@ -62,7 +62,7 @@ def hardware() -> dict[str, Any]:
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> list[str]:
-    """One line for each value that differs between two JSON objects, in the form ``name: 'a' against 'b'``."""
+    """The values that differ between two JSON objects, each in the form ``name: 'a' against 'b'``."""
     lines: list[str] = []
     for key in sorted(set(old) | set(new)):
         name = f"{prefix}{key}"

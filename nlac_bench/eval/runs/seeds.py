@@ -27,7 +27,8 @@ def episode_seed(base_seed: int, task_id: str, trial: int) -> int:
 
     It is the first four bytes, big-endian and with the top bit cleared, of the SHA-256 of the UTF-8 text
     ``json.dumps([base_seed, task_id, trial])`` (ASCII, separators ``", "``). It has 31 bits because some
-    inference servers store a seed in a signed 32-bit integer or take 2**32 − 1 to mean "choose a random seed".
+    inference servers store a seed in a signed 32-bit integer or take 2**32 − 1 to mean "choose a random
+    seed".
     """
     text = json.dumps([int(base_seed), task_id, int(trial)])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") & 0x7FFF_FFFF

@@ -10,8 +10,8 @@ from typing import Any, Self
 
 from nlac_bench.eval.runs import manifest as manifests
 from nlac_bench.eval.runs.episode_json import dump_line, episode_to_row, usage_to_row
-from nlac_bench.eval.runs.lines import Appender, FolderLock, RunFolderError, read_lines, write_atomically
 from nlac_bench.eval.runs.folder import FORMAT, RunFolder, row_key
+from nlac_bench.eval.runs.lines import Appender, FolderLock, RunFolderError, read_lines, write_atomically
 from nlac_bench.eval.runs.secrets import redact, refuse_secrets, secret_values
 from nlac_bench.eval.runs.seeds import Planned, first_duplicate
 from nlac_bench.rollout.driver import Failure
@@ -83,7 +83,9 @@ class RunWriter:
                     "another --out"
                 )
             if taken:
-                raise RunFolderError(f"{folder} is not empty (it contains {taken[0]!r}); choose another --out")
+                raise RunFolderError(
+                    f"{folder} is not empty (it contains {taken[0]!r}); choose another --out"
+                )
             manifest = {
                 "format": FORMAT,
                 "conditions": conditions,
@@ -94,7 +96,9 @@ class RunWriter:
             secrets = secret_values()
             _write_object(folder / "config.json", config, secrets)
             _make_folder(folder / "checkpoints")
-            _write_object(folder / "manifest.json", manifest, secrets)  # written last: the run exists as soon as this file does
+            _write_object(
+                folder / "manifest.json", manifest, secrets
+            )  # written last: the run exists as soon as this file does
             writer = cls(RunFolder.open(folder), lock)
             undo.pop_all()
             return writer
@@ -129,7 +133,8 @@ class RunWriter:
                 changed.append(_plan_difference(run.plan, plan))
             if changed:
                 raise RunFolderError(
-                    f"{folder} was started under other conditions; its episodes must not be mixed with new ones: "
+                    f"{folder} was started under other conditions; its episodes must not be mixed with new "
+                    "ones: "
                     + "; ".join(changed)
                     + ". Restore what differs, or start a new run with another --out"
                 )
