@@ -63,9 +63,7 @@ class Estimate:
             counts = ", ".join(f"{count:,} {name}" for name, count in self.episodes.items())
             lines.append(f"episodes: {counts} (validation and training are estimates)")
         if self.turns_per_episode is not None:
-            lines.append(
-                f"turns: about {self.turns_per_episode:.1f} per episode, as many as the oracle takes"
-            )
+            lines.append(f"turns: about {self.turns_per_episode:.1f} per episode (estimated with the oracle)")
         if self.prompt_tokens is not None and self.completion_tokens is not None:
             lines.append(
                 f"policy tokens: about {self.prompt_tokens:,} in and {self.completion_tokens:,} out "

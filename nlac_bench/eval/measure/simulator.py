@@ -22,7 +22,9 @@ def simulator(config: RunConfig) -> ChatFn | None:
         return replaying(config.replay, sampling)
     if config.user_model is None:
         if config.record is not None:
-            raise ConfigError("--record stores the replies of --user-model, which is not set")
+            raise ConfigError(
+                "--record stores the replies of --user-model, which is not set; set it or leave out --record"
+            )
         return None
     drawn = Sampling(temperature=config.user_temperature, max_tokens=config.user_max_tokens)
     chat = chat_fn(simulator_engine(config), drawn, seed=config.seed)

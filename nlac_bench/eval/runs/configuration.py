@@ -68,7 +68,7 @@ class RunConfig(Settings):
     user_base_url: str | None = _option(SIMULATOR, None, "URL of the server of --user-model.")
     user_temperature: float = _option(SIMULATOR, 0.0, "Sampling temperature of --user-model.", ge=0, le=100)
     user_max_tokens: int = _option(
-        SIMULATOR, 1024, "Maximum length of its replies in tokens, including thoughts.", ge=1
+        SIMULATOR, 1024, "Maximum length of a reply of --user-model in tokens, thoughts included.", ge=1
     )
     user_price: str | None = _option(SIMULATOR, None, "Price of --user-model, in the format of --price.")
     max_turns: int | None = _option(EXECUTION, None, "Truncate an episode after N turns.", ge=1)
