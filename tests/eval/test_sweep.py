@@ -152,11 +152,13 @@ def test_a_report_of_nothing(tmp_path: Path) -> None:
     out = tmp_path / "out"
     command = ["sweep", str(spec(tmp_path, GOOD)), "--out", str(out), "--report-only"]
     result = CliRunner().invoke(app, command)
-    assert result.exit_code == 2 and "no such folder" in result.stderr
+    assert result.exit_code == 2 and f"--out {out}: the folder does not exist" in result.stderr
     out.mkdir()
     result = CliRunner().invoke(app, [*command, "--json"])
     assert result.exit_code == 3 and json.loads(result.stdout)["complete"] is False
     assert json.loads((out / "comparison.json").read_text())["rows"] == []
+    again = CliRunner().invoke(app, [*command, "--against", "rft"])
+    assert again.exit_code == 3 and again.stderr.rstrip().endswith(f"--out {out} --jobs 1 --against rft")
 
 
 def test_a_run_that_was_begun_with_other_settings_is_not_taken_for_one_of_the_sweep(tmp_path: Path) -> None:
