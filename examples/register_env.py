@@ -1,7 +1,5 @@
 """A new environment in a few lines; then: nlac-bench envs check examples.register_env:CountDown-v0"""
 
-from collections.abc import Sequence
-
 import gymnasium
 
 from nlac_bench.envs import Outcome, TextEnv, vectorized
@@ -34,9 +32,6 @@ class CountDown(TextEnv):
 
     def oracle_action(self) -> str:
         return str(self._state[0] - 1)
-
-    def constant_actions(self) -> Sequence[str]:
-        return ("1", "2")
 
 
 CountDownVector = vectorized(CountDown)

@@ -97,11 +97,12 @@ def test_play_watches_agents_of_all_kinds(monkeypatch: pytest.MonkeyPatch) -> No
     plain = called("play", UNREPORTED, "--agent", "random").stdout
     assert "Say the colour that you are shown." in plain and "over (terminated), return 0" in plain
     refused = called("play", UNREPORTED, "--agent", "oracle")
-    assert refused.exit_code != 0 and "'random' and 'silent' can play" in str(refused.exception)
+    assert refused.exit_code == 2 and "'random' and 'silent' can play" in refused.stderr
 
 
 def test_the_plug_in_page_works_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (ROOT / "docs" / "plugins.md").read_text()
+    page = page[: page.index("## Algorithms")]  # tests/plugins runs what that section shows
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     groups = re.findall(r'```toml\n\[project\.entry-points\."(.*?)"\]\n(\w+) = "(.*?)"\n```', page)
     assert [group for group, _, _ in groups] == ["nlac_bench.envs", "nlac_bench.agents"]

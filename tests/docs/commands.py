@@ -22,15 +22,12 @@ EXCEPTIONS = {
     r"^nlac-bench sweep configs/sweeps/miniature\.toml": (
         "it trains for hours; tests/eval/test_sweep.py runs the command with a smaller file"
     ),
-    r"^nlac-bench run --config configs/paper/tau_retail_qwen2\.5-7b\.toml": (
-        "it needs the tokenizer of a model on the Hugging Face hub"
-    ),
 }
 
 SUBSTITUTIONS = {
     r" …$": "",  # "and further options"
     r"^make (?!help)": "make -n ",  # prints what would be run; the gate and its parts are too long for a test
-    r"^nlac-bench (resume|data fetch|envs check)$": r"nlac-bench \1 --help",  # mentioned without arguments
+    r"^nlac-bench (resume|data fetch|envs check|critiques)$": r"nlac-bench \1 --help",  # mentioned without arguments
     r"^nlac-bench run --json$": "nlac-bench run --env twenty_questions --agent oracle --json",
     r"--model NAME --base-url http://localhost:8000/v1": "--model stub --base-url {url} --limit 2",
     r"(--model|--offline|critiques) (runs/…|DIR)": r"\1 runs/trained",

@@ -53,8 +53,11 @@ class Echo(gymnasium.Env[str, str]):
         self.closed = True
 
 
-register: Any = gymnasium.register  # it takes classes, which its annotation forbids
-register("nlac_bench_test/Echo-v0", Echo)
-register("nlac_bench_test/EchoCut-v0", Echo, kwargs={"steps": 100}, max_episode_steps=2)
-register("nlac_bench_test/EchoUnreported-v0", Echo, kwargs={"reports": False})
-register("nlac_bench_test/EchoLocked-v0", Echo, kwargs={"locked": True})
+gymnasium.register("nlac_bench_test/Echo-v0", "tests.envs.plain_env:Echo")
+gymnasium.register(
+    "nlac_bench_test/EchoCut-v0", "tests.envs.plain_env:Echo", kwargs={"steps": 100}, max_episode_steps=2
+)
+gymnasium.register(
+    "nlac_bench_test/EchoUnreported-v0", "tests.envs.plain_env:Echo", kwargs={"reports": False}
+)
+gymnasium.register("nlac_bench_test/EchoLocked-v0", "tests.envs.plain_env:Echo", kwargs={"locked": True})

@@ -29,7 +29,7 @@ def test_gymnasium_id_of_a_module(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_example_is_short() -> None:
-    assert len((ROOT / "examples" / "register_env.py").read_text().splitlines()) <= 30
+    assert len((ROOT / "examples" / "register_env.py").read_text().splitlines()) <= 40
 
 
 def test_environment_string_carries_arguments() -> None:

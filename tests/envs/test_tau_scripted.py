@@ -222,12 +222,12 @@ def test_other_official_tasks_have_no_scripted_user(name: str, split: str) -> No
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "does not follow the forms"),
+        ("", "does not match the patterns"),
         ("Your name is A B and your zip code is 12345. You are shy. Burn order #W1.", "cannot read"),
         ("Your name is A B and your zip code is 1. For #W1, modify Kite {open('x')} to {}; via paypal_1. ",
          "cannot be read"),
         ("Your name is A B and your zip code is 12345. For #W1, change address to {'a': 1}. ", "not a list"),
-        ("Your name is A B and your zip code is 12345. Return #W1 via cash: Kite; ", "no payment method"),
+        ("Your name is A B and your zip code is 12345. Return #W1 via cash: Kite; ", "not a payment method"),
     ],
 )  # fmt: skip
 def test_a_strange_instruction_is_refused(text: str, problem: str) -> None:

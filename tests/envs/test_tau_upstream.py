@@ -121,7 +121,7 @@ def test_altered_files_are_named_and_nothing_is_written(checkout: Path, tmp_path
         ("think.py", "#" * 2_000_000, "far smaller"),
         ("think.py", "x = " + "(" * 5000, "not Python source"),
         ("__init__.py", "ALL_TOOLS = [Think]\n", "imported classes"),
-        ("__init__.py", "ALL_TOOLS = make()\n", "no list ALL_TOOLS"),
+        ("__init__.py", "ALL_TOOLS = make()\n", "does not assign a list ALL_TOOLS"),
     ],
 )
 def test_hostile_tools_are_refused_and_never_run(

@@ -143,7 +143,7 @@ def test_what_could_not_begin_is_named_before_anything_is_played(
     result = CliRunner().invoke(
         app, ["sweep", str(spec(tmp_path, text)), "--out", str(out), "--against", "rft"]
     )
-    assert isinstance(result.exception, ConfigError) and said in str(result.exception)
+    assert result.exit_code == 2 and said in result.stderr.replace("\n", " ")
     assert not out.exists()
     check_sweep(read_sweep(spec(tmp_path, GOOD)))
 
@@ -152,7 +152,7 @@ def test_a_report_of_nothing(tmp_path: Path) -> None:
     out = tmp_path / "out"
     command = ["sweep", str(spec(tmp_path, GOOD)), "--out", str(out), "--report-only"]
     result = CliRunner().invoke(app, command)
-    assert isinstance(result.exception, ConfigError) and "no such folder" in str(result.exception)
+    assert result.exit_code == 2 and "no such folder" in result.stderr
     out.mkdir()
     result = CliRunner().invoke(app, [*command, "--json"])
     assert result.exit_code == 3 and json.loads(result.stdout)["complete"] is False
