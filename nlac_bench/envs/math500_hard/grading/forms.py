@@ -1,4 +1,4 @@
-"""What parts amount to once they are read: mixed numbers, marked letters, sets by their condition."""
+"""Builds nodes from parsed parts: mixed numbers, marked letters, sets defined by a condition."""
 
 from nlac_bench.envs.math500_hard.grading.nodes import Node, key
 
@@ -14,7 +14,7 @@ def marked(mark: str, body: Node) -> Node:
 
 
 def without_name(first: Node) -> Node | None:
-    """The condition of `\\{x \\mid x > 2\\}` or `\\{x : x > 2\\}`, x real; None for other elements."""
+    """Return the condition of `\\{x \\mid x > 2\\}` or `\\{x : x > 2\\}`, x real; None for other elements."""
     if first.op != "rel":
         return None
     args, operators = list(first.args), list(first.value)
