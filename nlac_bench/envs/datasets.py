@@ -90,7 +90,8 @@ def dataset_spec(name: str) -> DatasetSpec:
     try:
         return DATASETS[name]
     except KeyError:
-        raise UnknownIdError(f"unknown data set {name!r}; there are {', '.join(sorted(DATASETS))}") from None
+        known = ", ".join(sorted(DATASETS))
+        raise UnknownIdError(f"unknown data set {name!r}; the data sets are {known}") from None
 
 
 def cache_root() -> Path:
@@ -117,7 +118,7 @@ def official_folder(name: str) -> Path:
     looked = ", ".join(str(root / spec.folder) for root in roots)
     raise DataError(
         f"the official data set {name!r} was not found (looked for {looked}); download it with "
-        f"`nlac-bench data fetch {name}`, or set NLAC_BENCH_DATA to the folder that holds {spec.folder}/"
+        f"`nlac-bench data fetch {name}`, or set NLAC_BENCH_DATA to the folder that contains {spec.folder}/"
     )
 
 

@@ -166,7 +166,8 @@ def _hidden_gold(subject: Subject) -> str:
                     else:  # a short action, such as "yes", may occur in any text
                         leaked = len(action) >= 16 and action in text
                         require(
-                            not leaked, f"info of task {task_id!r} holds the oracle's action {action!r:.80}"
+                            not leaked,
+                            f"info of task {task_id!r} contains the oracle's action {action!r:.80}",
                         )
                 _, _, terminated, truncated, info = env.step(action)
                 if terminated or truncated:

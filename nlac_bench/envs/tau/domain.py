@@ -90,10 +90,10 @@ class Domain:
             UnknownIdError: there is no such split or index.
         """
         if split not in self.tasks:
-            raise UnknownIdError(f"{self.name} has no split {split!r}; there are {', '.join(self.tasks)}")
+            raise UnknownIdError(f"{self.name} has no split {split!r}; it has {', '.join(self.tasks)}")
         tasks = self.tasks[split]
         if not 0 <= index < len(tasks):
-            raise UnknownIdError(f"{self.name}/{split} has no task {index}; there are 0 to {len(tasks) - 1}")
+            raise UnknownIdError(f"{self.name}/{split} has no task {index}; it has 0 to {len(tasks) - 1}")
         return tasks[index]
 
 
@@ -123,7 +123,7 @@ def load_official(name: str, data: str | os.PathLike[str] = "official") -> Domai
         UnknownIdError: ``name`` is neither ``retail`` nor ``airline``.
     """
     if name not in TABLES:
-        raise UnknownIdError(f"unknown τ-bench domain {name!r}; there are airline and retail")
+        raise UnknownIdError(f"unknown τ-bench domain {name!r}; the domains are airline and retail")
     domain: DomainName = "retail" if name == "retail" else "airline"
     tables = {table: f"{name}/{table}.json" for table in TABLES[name]}
     splits = {split: f"{name}/tasks_{split}.json" for split in SPLITS[name]}

@@ -32,7 +32,7 @@ def load_embedded(name: str) -> Domain:
     if name == "airline":
         airline = make_airline_tables()
         return _domain("airline", airline.tables, make_airline_tasks(airline))
-    raise UnknownIdError(f"unknown τ-bench domain {name!r}; there are airline and retail")
+    raise UnknownIdError(f"unknown τ-bench domain {name!r}; the domains are airline and retail")
 
 
 def _domain(name: DomainName, tables: Tables, tasks: dict[str, tuple[Task, ...]]) -> Domain:

@@ -37,7 +37,7 @@ def find_installed() -> Path:
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise DataError(
-            f"the package {PACKAGE!r} is not installed here; it is not on the package index: "
+            f"the package {PACKAGE!r} is not installed. It is not on the package index; run: "
             f"pip install git+https://github.com/sierra-research/tau-bench@{TAU_COMMIT[:7]}"
         )
     return Path(next(iter(spec.submodule_search_locations)))

@@ -96,7 +96,7 @@ def correction(wrong: Sequence[str], goal: Goal, pick: say.Pick) -> str:
 
 
 def looks_like(answer: str, claims: str) -> bool:
-    """Return whether ``claims`` contain text of the form of an answer, apart from ids of orders and payments."""
+    """Return whether ``claims`` match the form of an answer, apart from ids of orders and payments."""
     return bool(re.search(answer, _IDS.sub(" ", claims)))
 
 
