@@ -1,4 +1,4 @@
-"""Checks of episodes: spaces, seeding, ``info``, ends, tasks."""
+"""Checks episodes: spaces, seeding, ``info``, ends, tasks."""
 
 import json
 import math
@@ -139,7 +139,7 @@ def _info(subject: Subject) -> str:
 
 
 def _keys_and_texts(value: Any) -> Iterator[tuple[str, str]]:
-    """Every key and every text in a JSON value, as ("key", …) or ("text", …)."""
+    """Yield every key and every text in a JSON value, as ("key", …) or ("text", …)."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield "key", str(key)
