@@ -66,7 +66,7 @@ def make(text: str, **kwargs: Any) -> gymnasium.Env[str, str]:
 
     Raises:
         UnknownIdError: no environment has that name.
-        ValueError: when the JSON after ``@`` is not an object.
+        ValueError: what follows ``@`` is not a JSON object.
     """
     name, config = parse(text)
     return find(name).make(**{**config, **kwargs})
@@ -106,7 +106,7 @@ def make_text_env(text: str, **kwargs: Any) -> "TextEnv":
 
 
 def make_training_env(text: str, **kwargs: Any) -> "TextEnv":
-    """The environment's training split, without wrappers.
+    """Make the environment's training split, without wrappers.
 
     Official data without a training split (τ-airline's) are replaced by the embedded ones.
 
@@ -126,7 +126,7 @@ def make_training_env(text: str, **kwargs: Any) -> "TextEnv":
 
 
 def check_training(text: str, **kwargs: Any) -> None:
-    """Make the training split and refuse an environment that cannot be trained on, before anything is played.
+    """Raise if an environment cannot be trained on, before any episode is played.
 
     Args:
         text: as for ``make``.
@@ -182,7 +182,7 @@ def find(name: str) -> EnvEntry:
     module, _, env_id = name.rpartition(":")
     try:
         if module:
-            importlib.import_module(module)  # which registers its ids, as in "my_pkg:MyEnv-v0"
+            importlib.import_module(module)  # the import registers its ids, as in "my_pkg:MyEnv-v0"
         spec = gymnasium.spec(env_id)
     except (GymnasiumError, ImportError) as error:
         plugged = (point.name for point in importlib.metadata.entry_points(group=PLUGIN_GROUP))
