@@ -73,13 +73,13 @@ def make(text: str, **kwargs: Any) -> gymnasium.Env[str, str]:
 
 
 def make_playable(text: str, *, episodes: int | None = None, **kwargs: Any) -> gymnasium.Env[str, str]:
-    """``make`` for agents: an environment whose ``unwrapped`` is a ``TextEnv``.
+    """Make an environment for agents, whose ``unwrapped`` is a ``TextEnv``.
 
     A plain Gymnasium environment is wrapped in a ``PlainEnv``, which gives it tasks, splits and forks.
 
     Args:
-        episodes: how many tasks a plain environment has; by default 100, or 1,000 in split ``train``. Others
-            have tasks of their own.
+        episodes: how many tasks a plain environment has; by default 100, or 1,000 in split ``train``. Other
+            environments have their own tasks.
 
     Raises:
         NlacBenchError: observations or actions of a plain environment are not text.
@@ -100,7 +100,7 @@ def make_playable(text: str, *, episodes: int | None = None, **kwargs: Any) -> g
 
 
 def make_text_env(text: str, **kwargs: Any) -> "TextEnv":
-    """``make_playable`` without wrappers: a ``TextEnv``, with ``fork``, ``policy`` and ``random_action``."""
+    """Make a ``TextEnv`` as ``make_playable`` does, without wrappers."""
     env: TextEnv = make_playable(text, **kwargs).unwrapped  # type: ignore[assignment]
     return env
 

@@ -30,7 +30,7 @@ MAX_NESTING = 200
 
 
 class CalculationError(Exception):
-    """The expression has no value; the message is that of CPython 3.11."""
+    """Raised if the expression has no value; the message is that of CPython 3.11."""
 
 
 def calculate(expression: str) -> str:

@@ -17,10 +17,10 @@ _Key = tuple[str, str]
 class Database:
     """Tables of JSON rows by id, copied on write.
 
-    ``tables`` (table name → row id → row) is never written to and may be shared by any number of databases.
-    Rows that come from :meth:`get` and :meth:`rows` are for reading; only those from :meth:`edit` may change.
-    A pickle holds ``origin`` in place of the tables, if there is one: a picklable function that returns a
-    database with these tables in any process.
+    ``tables`` (table name → row id → row) is not changed and can be shared by any number of databases. Rows
+    returned by :meth:`get` and :meth:`rows` must not be changed; those returned by :meth:`edit` can be.
+    ``origin`` is a picklable function that returns a database with these tables in any process; if it is
+    given, a pickle contains it instead of the tables.
     """
 
     __slots__ = ("_base", "_owned", "_rows")

@@ -90,10 +90,14 @@ class Domain:
             UnknownIdError: there is no such split or index.
         """
         if split not in self.tasks:
-            raise UnknownIdError(f"{self.name} has no split {split!r}; it has {', '.join(self.tasks)}")
+            raise UnknownIdError(
+                f"{self.name} has no split {split!r}; its splits are {', '.join(self.tasks)}"
+            )
         tasks = self.tasks[split]
         if not 0 <= index < len(tasks):
-            raise UnknownIdError(f"{self.name}/{split} has no task {index}; it has 0 to {len(tasks) - 1}")
+            raise UnknownIdError(
+                f"{self.name}/{split} has no task {index}; its tasks are 0 to {len(tasks) - 1}"
+            )
         return tasks[index]
 
 
@@ -101,7 +105,8 @@ def _again(origin: Callable[[], Domain], sha256: str) -> Domain:
     domain = origin()
     if domain.source.sha256 != sha256:
         raise DataError(
-            f"the data of τ-bench {domain.name} have changed since this was saved ({sha256[:12]}…)"
+            f"the data of τ-bench {domain.name} have changed since the environment was pickled (sha256 was "
+            f"{sha256[:12]}…)"
         )
     return domain
 

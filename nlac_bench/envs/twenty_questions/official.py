@@ -67,7 +67,7 @@ def _reopen(data: str) -> World:
 def _things(raw: bytes) -> list[dict[str, str]]:
     rows = list(csv.DictReader(io.StringIO(raw.decode("utf-8")), delimiter="\t", quoting=csv.QUOTE_NONE))
     if rows and not {"unique_id", "word", "categories"} <= set(rows[0]):
-        raise ValueError(f"columns {list(rows[0])}, expected unique_id, word, categories")
+        raise ValueError(f"the columns are {list(rows[0])}, expected unique_id, word, categories")
     for row in rows:
         if not row["word"] or row["categories"] is None:
             raise ValueError(f"row {row} is incomplete")

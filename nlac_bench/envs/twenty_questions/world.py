@@ -32,7 +32,7 @@ _LARGER_THAN_RANK = {
     "bigger_than_breadbox": 4, "bigger_than_person": 6, "bigger_than_car": 8, "bigger_than_house": 9,
 }  # fmt: skip
 _AT_MOST_RANK = {"fits_in_pocket": 2, "small": 3}
-"""Size ranks of attributes; a test compares them with ``kb/attributes/size.toml``."""
+"""Attribute → maximal size rank; a test compares them with ``kb/attributes/size.toml``."""
 
 
 class World:

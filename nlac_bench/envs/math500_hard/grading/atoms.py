@@ -117,7 +117,7 @@ class Atoms(ABC):
         return self.single()
 
     def single(self) -> Node:
-        """One LaTeX token as an argument: in `\\frac12` the digits are two of them."""
+        """Parse one LaTeX token as an argument; in `\\frac12` each digit is an argument."""
         if self.kind() == "number":
             token = self.next()
             if len(token.text) > 1 and token.text.isdecimal():
@@ -345,7 +345,7 @@ class Atoms(ABC):
         return Node("opaque", (lower, upper, self.product()), name)
 
     def environment(self) -> Node:
-        """`\\begin{pmatrix} a & b \\\\ c & d \\end{pmatrix}`, `cases` and `aligned`."""
+        """Parse `\\begin{pmatrix} a & b \\\\ c & d \\end{pmatrix}`, `cases` or `aligned`."""
         name = self.environment_name()
         if name == "array" and self.kind() == "{":
             while self.next().kind != "}":

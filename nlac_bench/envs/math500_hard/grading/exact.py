@@ -12,7 +12,7 @@ MAX_BITS = 64_000  # maximal size of an exact number
 
 
 class Undefined(Exception):
-    """The expression has no value here: a division by zero, a text, an unknown construct."""
+    """Raised if the expression has no value: a division by zero, a text, an unknown construct."""
 
 
 def rational(node: Node) -> Fraction | None:

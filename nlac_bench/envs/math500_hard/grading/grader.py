@@ -62,8 +62,8 @@ class Grader:
     def __init__(self, timeout_s: float = 3.0, memory_mb: int = 1024, workers: int = 1) -> None:
         if not timeout_s > 0 or memory_mb < 64 or workers < 1:
             raise ValueError(
-                f"timeout_s={timeout_s}, memory_mb={memory_mb}, workers={workers}: "
-                "a positive time, at least 64 MB and at least one worker are needed"
+                "timeout_s must be positive, memory_mb at least 64 and workers at least 1, got "
+                f"timeout_s={timeout_s}, memory_mb={memory_mb}, workers={workers}"
             )
         self.timeout_s, self.memory_mb, self.workers = timeout_s, memory_mb, workers
         self._closed = False

@@ -17,7 +17,7 @@ _MINUS_INFINITY = Node("neg", (_INFINITY,))
 
 
 def interval(node: Node) -> Node | None:
-    """`3 < x \\le 5` as `(3, 5]`, `\\{2\\}` as `[2, 2]`, the reals as an interval; None for others."""
+    """Return `3 < x \\le 5` as `(3, 5]`, `\\{2\\}` as `[2, 2]`, the reals as an interval; else None."""
     if node.op == "tuple" and len(node.args) == 2 and node.value in ("()", "[]", "(]", "[)"):
         return node
     if node.op == "set" and len(node.args) == 1:

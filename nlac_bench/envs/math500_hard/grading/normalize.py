@@ -134,7 +134,7 @@ def _repeating_decimal(match: re.Match[str]) -> str:
 
 
 def normalize(text: str) -> str:
-    """One spelling of an answer: `\\dfrac12\\,` → `\\frac12`, `1,\\!234` → `1234`, `½` → `\\frac{1}{2}`."""
+    """Normalise an answer: `\\dfrac12\\,` → `\\frac12`, `1,\\!234` → `1234`, `½` → `\\frac{1}{2}`."""
     text = to_ascii(repair_escapes(text))
     if "\\\\begin" in text.replace("\\\\\\begin", ""):
         text = text.replace("\\\\", "\\")

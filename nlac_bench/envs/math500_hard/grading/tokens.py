@@ -44,7 +44,7 @@ _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d|,\d|\.\d+,\d)")
 
 
 def join_thousands(text: str) -> str:
-    """`1,234` → `1234` where the comma can only group digits.
+    """Replace `1,234` by `1234` if the comma can only group digits.
 
     Inside brackets `(1,234)` is a pair, unless spaced commas separate the elements: `(1,234, 5)`.
     """

@@ -106,4 +106,4 @@ def weighted(draws: Draws, table: Sequence[tuple[Callable[..., Any], int]]) -> C
         at -= weight
         if at < 0:
             return builder
-    raise AssertionError("weights are positive")
+    raise AssertionError("the weights must be positive")

@@ -271,7 +271,7 @@ def ask_spent(shopper: Shopper) -> Part | None:
 
 
 def refused_cancel(shopper: Shopper) -> Part | None:
-    """Goal: cancel an order that has been shipped; on higher levels the user then returns another order."""
+    """Goal: cancel an order that was processed or delivered; on higher levels, then return an item of it."""
     order = shopper.take("delivered", "processed") if shopper.level != "easy" else shopper.take("delivered")
     if order is None:
         return None

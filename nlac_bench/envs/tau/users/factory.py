@@ -82,4 +82,4 @@ def make_user(
         case "none":
             return NoUser()
     kinds = ", ".join((*MODEL_USERS, "scripted", "replay", "human", "none"))
-    raise ValueError(f"unknown user {kind!r}; the kinds of users are {kinds}")
+    raise ValueError(f"unknown user {kind!r}; the users are {kinds}")

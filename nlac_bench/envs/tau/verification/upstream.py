@@ -176,7 +176,7 @@ def _literal(node: ast.expr, path: Path) -> Any:
 def _source(path: Path) -> bytes:
     raw = read_bytes(path)
     if len(raw) > _MAX_SOURCE_BYTES:
-        raise DataError(f"{path} has {len(raw):,} bytes; a tool's module is far smaller")
+        raise DataError(f"{path} has {len(raw):,} bytes, which is too large for a tool's module")
     return raw
 
 

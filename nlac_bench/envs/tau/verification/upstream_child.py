@@ -107,7 +107,7 @@ class _Listener:
 
 
 def _no_model(*args: object, **kwargs: object) -> None:
-    raise RuntimeError("no model is called here")
+    raise RuntimeError("the original called a model, which is not available here")
 
 
 if __name__ == "__main__":

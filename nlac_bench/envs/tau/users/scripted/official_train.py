@@ -211,4 +211,4 @@ def _variant(row: Mapping[str, Any], thing: Item, tables: Tables) -> str:
     for item_id, variant in tables["products"][row["product_id"]]["variants"].items():
         if variant["options"] == options:
             return item_id
-    raise DataError(f"no {thing.product} with {options}")
+    raise DataError(f"the product {thing.product} has no variant with {options}")
