@@ -73,7 +73,7 @@ def embedded() -> KnowledgeBase:
     """Return the knowledge base of the package.
 
     Raises:
-        DataError: its files are inconsistent (an unknown name, a rule that changes no cell).
+        DataError: a file is malformed (an unknown name, category or field, or a wrong number of columns).
     """
     paths = sorted(KB.rglob("*.txt")) + sorted(KB.rglob("*.toml"))
     raw = {path.relative_to(KB).as_posix(): path.read_bytes() for path in paths}
