@@ -1,27 +1,27 @@
-"""Errors that cross rooms. Each message names the offending value and what to do about it."""
+"""The package's exception classes. Each message names the offending value and says how to fix it."""
 
 
 class NlacBenchError(Exception):
-    """Base of all errors that this package raises on purpose; the CLI prints these without a traceback."""
+    """Base class of all errors that this package raises on purpose; the CLI prints no traceback for them."""
 
 
 class EnvInfraError(NlacBenchError):
-    """The world around the task failed (a model server is down, a grader worker died).
+    """The infrastructure around a task failed (a model server is down, a grader process died).
 
-    Says nothing about the agent, so an episode that ends with it is never scored 0: it is recorded as
-    an infrastructure error and owed again.
+    This is not the agent's fault, so an episode that ends with this error is not scored 0: it is recorded
+    as an infrastructure error and has to be played again.
     """
 
 
 class DataError(NlacBenchError):
-    """A data folder or file is missing, truncated, altered or not what it claims to be."""
+    """A data folder or file is missing, truncated, altered or of the wrong kind."""
 
 
 class UnknownIdError(NlacBenchError, KeyError):
-    """No environment, task, agent or data set has that name."""
+    """No environment, task, agent or data set has the given name."""
 
     __str__ = Exception.__str__  # KeyError would print the repr of the message
 
 
 class ConfigError(NlacBenchError):
-    """A setting has an unknown name or an impossible value."""
+    """A setting has an unknown name or an invalid value."""

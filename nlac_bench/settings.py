@@ -15,23 +15,22 @@ _NAMES: Mapping[Any, str] = {str: "text", dict: "a table"}
 
 
 class Settings(BaseModel):
-    """Base class of all settings. Instances are immutable; unknown names are refused.
+    """Base class of all settings. Instances are immutable; unknown names raise an error.
 
-    A field's ``description`` is its help text. Values keep their kind: text is not read as a number, except
-    by ``from_texts``.
+    A field's ``description`` is its help text. Types are strict; only ``from_texts`` converts texts.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any], source: str = "") -> Self:
-        """The settings that ``values`` describe.
+        """Create the settings from ``values``; settings that are absent get their defaults.
 
         Args:
             source: where the values come from; error messages begin with it.
 
         Raises:
-            ConfigError: naming the setting that is unknown, missing or impossible, and what it must be.
+            ConfigError: a setting is unknown, missing or invalid; the message names it and what it must be.
         """
         try:
             return cls.model_validate(dict(values))
@@ -40,32 +39,35 @@ class Settings(BaseModel):
 
     @classmethod
     def from_texts(cls, values: Mapping[str, Any], source: str = "") -> Self:
-        """As ``from_mapping``; texts, as a command line gives them, are read as numbers where needed."""
+        """Like ``from_mapping``, but convert texts (of a command line) to numbers where a field needs one."""
         fields = cls.model_fields
         read = {k: parsed(v, fields[k].annotation) if k in fields else v for k, v in values.items()}
         try:
             return cls.model_validate(read)
-        except ValidationError as error:  # which names the text as it was given
+        except ValidationError as error:  # explain with the texts as they were given
             raise ConfigError(source + explain(cls, values, error)) from None
 
     def as_dict(self) -> dict[str, Any]:
-        """All settings as plain JSON values, in the order of their declaration."""
+        """Return all settings as plain JSON values, in the order of their declaration."""
         return self.model_dump(mode="json")
 
     def changed(self, **changes: Any) -> Self:
-        """A copy with ``changes``, checked like any other settings."""
+        """Return a copy with ``changes``, validated in the same way."""
         return type(self).model_validate({**dict(self), **changes})
 
 
 def kinds(annotation: Any) -> tuple[Any, ...]:
-    """The alternatives of ``annotation``, None left out: ``int | None`` gives ``(int,)``."""
+    """Return the alternatives of ``annotation`` without None: ``int | None`` gives ``(int,)``."""
     if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is typing.Union:
         return tuple(k for k in typing.get_args(annotation) if k is not types.NoneType)
     return (annotation,)
 
 
 def parsed(value: Any, annotation: Any) -> Any:
-    """``value`` as what ``annotation`` asks for, where it is a text or a whole float that says so."""
+    """Convert ``value`` to the type of ``annotation`` if it is a text (or whole float) that can be converted.
+
+    Other values are returned unchanged, so that validation reports them.
+    """
     wanted = kinds(annotation)
     if value == "none" and types.NoneType in typing.get_args(annotation):
         return None
@@ -83,7 +85,7 @@ def parsed(value: Any, annotation: Any) -> Any:
 
 
 def explain(model: type[BaseModel], values: Mapping[str, Any], error: ValidationError) -> str:
-    """The first fault of ``error`` in one line: the setting, what it must be, and the value that it has."""
+    """Describe the first fault of ``error`` in one line: the setting, what it must be, and its value."""
     fault = error.errors()[0]
     if fault["type"] == "value_error":
         return str(fault["ctx"]["error"])
@@ -91,7 +93,7 @@ def explain(model: type[BaseModel], values: Mapping[str, Any], error: Validation
     names: list[str] = []
     field: FieldInfo | None = None
     found: Any = values
-    for part in fault["loc"]:  # through nested tables; an item of a list is reported as the list
+    for part in fault["loc"]:  # descend into nested tables; a fault in a list item is reported for the list
         fields = getattr(owner, "model_fields", None)
         if fields is not None and fault["type"] == "extra_forbidden" and part not in fields:
             return "".join(f"{name}: " for name in names) + explain_unknown(str(part), owner)
@@ -117,12 +119,12 @@ def explain(model: type[BaseModel], values: Mapping[str, Any], error: Validation
 
 
 def explain_unknown(name: str, model: type[BaseModel]) -> str:
-    """That ``model`` has no setting ``name``, and which settings it has."""
+    """Return the message that ``model`` has no setting ``name``; it lists the settings that exist."""
     return f"unknown setting {name!r}; there are {', '.join(model.model_fields)}"
 
 
 def bounds(field: FieldInfo) -> str:
-    """The bounds of ``field`` in words, such as ``at least 0 and at most 1``; empty where it has none."""
+    """Return the bounds of ``field`` in words, such as ``at least 0 and at most 1``; empty without bounds."""
     found = [(getattr(limit, key, None), word) for key, word in _BOUNDS for limit in field.metadata]
     return " and ".join(f"{word} {limit:g}" for limit, word in found if limit is not None)
 

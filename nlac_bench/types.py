@@ -1,4 +1,4 @@
-"""What flows between the rooms: plain records, no behaviour beyond their own arithmetic."""
+"""The records that environments, engines, agents and reports exchange: messages, turns, episodes, usage."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,16 +8,16 @@ Role: TypeAlias = Literal[
     "policy", "successor", "backup", "evaluator", "refiner", "aggregator", "picker", "user", "oracle", "judge"
 ]
 Message: TypeAlias = dict[str, Any]
-"""A chat message as OpenAI-compatible servers take it: at least ``role`` and ``content``."""
+"""A chat message in the format of OpenAI-compatible servers; has at least ``role`` and ``content``."""
 
 Messages: TypeAlias = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What model calls cost. Sums with ``+``.
+    """The cost of model calls. Instances can be added with ``+``.
 
-    ``cost`` is in US dollars and 0 where no price is known; ``seconds`` is time spent waiting.
+    ``cost`` is in US dollars, and 0 if the price is unknown; ``seconds`` is the time waited for replies.
     """
 
     calls: int = 0
@@ -38,25 +38,26 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """What a simulator's model said, and what that cost."""
+    """The reply of a simulator's model, and the usage of the call."""
 
     text: str
     usage: Usage = Usage(calls=1)
 
 
 ChatFn: TypeAlias = Callable[[Messages, Role], Awaitable[ChatReply]]
-"""How an environment reaches a model (a user simulator, an oracle, a judge) without knowing one.
+"""The function with which an environment calls a model (as user simulator, oracle or judge).
 
-Raises ``EnvInfraError`` when the model cannot be reached.
+Raises ``EnvInfraError`` if the model cannot be reached.
 """
 
 
 @dataclass(slots=True)
 class Turn:
-    """One action of the policy and what came of it. Token-in, token-out: text is never tokenised again.
+    """One action of the policy, with the environment's observation and reward.
 
-    ``prompt_ids`` and ``output_ids`` are what the engine saw and sampled (None where the server does not
-    say), ``logprobs`` the log-probabilities of ``output_ids`` under the sampling distribution.
+    ``prompt_ids`` and ``output_ids`` are the tokens that the engine read and sampled (None if the server does
+    not return them); training uses them as they are and never tokenises ``text`` again. ``logprobs`` are the
+    log-probabilities of ``output_ids`` under the sampling distribution.
     """
 
     text: str
@@ -73,13 +74,16 @@ class Turn:
 
     @property
     def played(self) -> bool:
-        """Whether the environment heard it: one that did not fit into the context ends the episode before."""
+        """Whether the action was passed to the environment.
+
+        An action that did not fit into the context is not passed; it ends the episode.
+        """
         return self.finish != "context_overflow"
 
 
 @dataclass(slots=True)
 class Episode:
-    """One play of one task, first observation to end."""
+    """One episode of one task, from the first observation to the end."""
 
     env: str
     task_id: str

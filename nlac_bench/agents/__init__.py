@@ -1,1 +1,1 @@
-"""Who plays: floors, the oracle, prompted agents, NLAC."""
+"""Agents: floors, the oracle, prompted agents, and the registry of training algorithms."""

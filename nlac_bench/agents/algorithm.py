@@ -1,7 +1,8 @@
-"""What a training algorithm is, and what it may use.
+"""The protocol of training algorithms, and the resources that they use.
 
-``Training`` (``nlac_bench.eval.training.loop``) plays episodes, hands them to ``Algorithm.update`` and logs
-what that returns. All that an algorithm needs for it is in ``Resources``, its constructor's only argument:
+``Training`` (``nlac_bench.eval.training.loop``) plays episodes, passes them to ``Algorithm.update`` and logs
+the metrics that it returns. ``Resources``, the only argument of an algorithm's constructor, has everything
+that an algorithm needs:
 
 - **Roll out.** The loop plays the training episodes. ``Resources.reached`` and ``Resources.play_on`` play
   further ones from a state of an episode; ``Driver(resources.agent, resources.make_env)`` plays whole ones.
@@ -10,10 +11,10 @@ what that returns. All that an algorithm needs for it is in ``Resources``, its c
   ``nlac_bench.agents.roles.speaker.Speaker`` does so and parses the answers.
 - **Learn.** ``resources.learner``: ``forward_backward(batch, loss)`` accumulates gradients,
   ``optim_step()`` applies them, ``ema_update(tau)`` updates the moving average.
-- **Sync.** ``Resources.push`` hands the learner's weights to the engine, which checks that they arrived.
-- **Count.** The engine counts the tokens of each role, the loop the environment steps of the episodes that
-  it played. ``update`` reports the rest in its metrics: ``gradient_steps`` (required) and
-  ``extra_env_steps`` (of episodes that the algorithm played itself). Budgets are spent by these counts.
+- **Sync.** ``Resources.push`` copies the learner's weights to the engine, which checks them.
+- **Count.** The engine counts the tokens of each role; the loop counts the environment steps of the episodes
+  that it plays. ``update`` reports the rest in its metrics: ``gradient_steps`` (required) and
+  ``extra_env_steps`` (of episodes that the algorithm plays itself). Budgets are based on these counts.
 
 ``nlac_bench.baselines.on_policy.OnPolicy`` is a base class for algorithms that learn from new episodes token
 by token, ``nlac_bench.agents.nlac.algorithm.NLAC`` one for algorithms with a replay buffer and roles.
@@ -39,24 +40,24 @@ from nlac_bench.types import Episode
 C = TypeVar("C", bound=TrainConfig)
 
 PLAYOUT_TURNS = 40
-"""Turns after which ``Resources.play_on`` cuts an episode. No embedded task needs more, and a policy that
-repeats itself must not hold up the training."""
+"""Turns after which ``Resources.play_on`` truncates an episode. No embedded task needs more, and a policy
+that repeats itself must not delay the training."""
 
 
 @dataclass(frozen=True)
 class Resources(Generic[C]):
-    """What an algorithm is made from.
+    """The resources that an algorithm's constructor receives.
 
     Args:
-        config: its settings, an instance of its registration's settings class.
+        config: the algorithm's settings, an instance of its registration's settings class.
         engine: samples from the policy's weights (slot ``policy``) and their moving average (slot ``target``,
             where the registration asks for one); counts tokens by role.
         learner: holds the weights that are trained, with what the registration's ``learner`` asks for.
         prompts: the prompts of all roles, in the style of the model.
-        agent: the policy role as an agent, as it plays training episodes.
+        agent: the agent that plays training episodes, in the policy role.
         make_env: makes the environment that is trained on.
-        seed: of all random numbers of the run; derive others with ``derive_seed(seed, ...)``.
-        concurrency: requests to send to the engine at once.
+        seed: the run's seed; derive others from it with ``derive_seed(seed, ...)``.
+        concurrency: number of requests to send to the engine at the same time.
     """
 
     config: C
@@ -74,33 +75,35 @@ class Resources(Generic[C]):
         return self.engine.tokenizer
 
     def env_info(self) -> tuple[str, dict[str, Any]]:
-        """The environment's name, and what its ``reset`` tells an agent (rules and tools among it)."""
+        """Return the environment's name and the ``info`` of its ``reset`` (with its rules and tools)."""
         env = self.make_env()
         _, info = env.reset(seed=0)
         return env.name, info
 
     def push(self, version: int) -> None:
-        """Hand the learner's weights, and their moving average where there is one, to the engine.
+        """Copy the learner's weights, and their moving average if it exists, to the engine.
 
         Args:
-            version: what the engine's samples report as ``weight_version`` from now on.
+            version: the ``weight_version`` of the engine's samples from now on.
 
         Raises:
-            SyncError: the engine computes something else than the learner.
+            SyncError: the engine's log-probabilities differ from the learner's.
         """
         push(self.learner, self.engine, version)
 
     async def reached(self, transition: Transition) -> TextEnv | None:
-        """An environment in the state that ``transition`` begins in; its episode's actions are played again.
+        """Return an environment in the state before ``transition``, by playing its episode's actions again.
 
-        ``fork()`` it for every action that is tried there. None where the environment did not answer as it
-        did in the episode.
+        Call its ``fork()`` for every action that is tried there. Returns None if the environment answered
+        differently than in the episode.
         """
         return await replayed(self.make_env(), transition, self.prompts)
 
     async def play_on(self, env: TextEnv, transition: Transition, action: str, seed: int) -> Playout:
-        """Take ``action`` in ``env``, which is in the state of ``transition``; then the policy plays to the
-        end, or for ``PLAYOUT_TURNS`` turns."""
+        """Take ``action`` in ``env``, which is in the state of ``transition``; then let the policy play.
+
+        The policy plays to the end of the episode, but at most ``PLAYOUT_TURNS`` turns.
+        """
         return await play_on(env, transition, action, self.agent, seed, PLAYOUT_TURNS)
 
 
@@ -108,47 +111,50 @@ class Algorithm(Protocol):
     """A training algorithm. One ``update`` is one iteration of its paper's loop."""
 
     def __init__(self, resources: Resources[Any]) -> None:
-        """Make it from ``resources``; the engine still has the untrained weights."""
+        """Create the algorithm; at this time the engine has the untrained weights."""
 
     async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
-        """Learn from ``episodes`` and hand the new weights to the engine.
+        """Learn from ``episodes`` and copy the new weights to the engine.
 
         Args:
-            episodes: played by the newest weights; empty in training from remembered episodes alone.
-            max_steps: take at most so many gradient steps: what is left of the budget.
+            episodes: episodes played by the newest weights; empty if only remembered episodes are used.
+            max_steps: largest number of gradient steps, which is the rest of the budget.
 
         Returns:
-            Metrics of the iteration, logged to ``metrics.jsonl``; ``gradient_steps`` among them.
+            Metrics of the iteration, logged to ``metrics.jsonl``; they must include ``gradient_steps``.
         """
 
     async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
-        """Measure what the algorithm believes against ``episodes``; nothing is learned, and the tokens are
-        counted apart.
+        """Compare the algorithm's predictions with ``episodes``, without learning.
+
+        The tokens that it samples are counted separately.
 
         Args:
-            deep: whether a validation follows, so that probes which play episodes of their own are due.
+            deep: whether a validation follows; only then should probes play further episodes.
         """
 
     def remember(self, episodes: Sequence[Episode]) -> int:
-        """Store ``episodes``, whatever policy played them, to learn from later (``--offline``).
+        """Store ``episodes`` of any policy, to learn from them later (``--offline``).
 
         Returns:
-            How many transitions were stored.
+            The number of transitions that were stored.
 
         Raises:
-            NlacBenchError: the algorithm learns from its own new episodes alone.
+            NlacBenchError: the algorithm is on-policy.
         """
 
     def sync(self) -> None:
-        """Hand the learner's weights to the engine."""
+        """Copy the learner's weights to the engine."""
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Write into ``folder``, which is part of a checkpoint, what a resumed training needs.
+        """Save the state that a resumed training needs; ``folder``, part of a checkpoint, is for large parts.
 
         Returns:
-            The small part of it, which is kept as JSON.
+            The small part of the state; it is stored as JSON.
         """
 
     def load(self, folder: Path, state: Mapping[str, Any]) -> None:
-        """Restore what ``save`` wrote and returned; the learner's weights are restored already. Hands them
-        to the engine."""
+        """Restore the state that ``save`` wrote and returned, and copy the learner's weights to the engine.
+
+        The learner's own state has been restored before.
+        """

@@ -1,6 +1,6 @@
-"""Floors and ceiling: policies without a model, which every board shows beside the real ones.
+"""Floor agents and the oracle: policies without a model, whose scores leaderboards show for comparison.
 
-A score means little below what a policy earns that hands over at once, says nothing or acts at random.
+A score is meaningful only if it exceeds that of policies that hand over at once, say nothing or act randomly.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,26 +25,26 @@ class Constant:
     name: str = "constant"
 
     def begin(self, env: TextEnv, seed: int) -> Actor:
-        """Itself: it has no history."""
+        """Return the agent itself, since it has no history."""
         return self
 
     async def act(self, observation: str, info: dict[str, Any]) -> Turn:
-        """The constant action."""
+        """Return the constant action."""
         return Turn(text=self.action)
 
 
 SILENT = Constant("", name="silent")
-"""Says nothing until the task's own limit."""
+"""Sends empty actions until the task ends."""
 
 
 @dataclass(frozen=True)
 class RandomAgent:
-    """Takes random well-formed actions, as the environment draws them."""
+    """Takes random well-formed actions, which the environment draws."""
 
     name: str = "random"
 
     def begin(self, env: TextEnv, seed: int) -> Actor:
-        """An actor with a random stream of its own."""
+        """Return an actor with its own random generator."""
         return _RandomActor(env, np.random.default_rng(seed))
 
 
@@ -59,12 +59,12 @@ class _RandomActor:
 
 @dataclass(frozen=True)
 class OracleAgent:
-    """Takes the environment's oracle action: the ceiling, and a check that every task can be solved."""
+    """Takes the environment's oracle action. Its score is the ceiling and shows that tasks can be solved."""
 
     name: str = "oracle"
 
     def begin(self, env: TextEnv, seed: int) -> Actor:
-        """An actor that asks the environment itself."""
+        """Return an actor that takes the oracle actions of ``env``."""
         return _OracleActor(env)
 
 
@@ -77,17 +77,19 @@ class _OracleActor:
 
 
 def search_constant(train_env: TextEnv, tasks: int = 100, seed: int = 0) -> Constant:
-    """The constant action that earns most on the training split.
+    """Find the constant action with the largest return on the training split.
 
-    Every candidate of ``train_env.constant_actions()`` is played on the same ``tasks`` training tasks,
-    drawn by ``seed``; of equal ones the first wins.
+    Every candidate of ``train_env.constant_actions()`` is played on the same ``tasks`` training tasks, drawn
+    with ``seed``. If several candidates have the largest return, the first is chosen.
 
     Raises:
-        UnknownIdError: when the environment names no candidates.
+        UnknownIdError: the environment has no candidates.
     """
     candidates: Sequence[str] = train_env.constant_actions()
     if not candidates:
-        raise UnknownIdError(f"{train_env.name} names no constant actions, so it has no constant policy")
+        raise UnknownIdError(
+            f"the agent 'constant' cannot play {train_env.name}: its constant_actions() is empty"
+        )
     rng = np.random.default_rng(seed)
     count = min(tasks, len(train_env.task_ids))
     drawn = [train_env.task_ids[i] for i in sorted(rng.permutation(len(train_env.task_ids))[:count])]
@@ -106,12 +108,12 @@ def _play(env: TextEnv, action: str, task_id: str) -> float:
 
 
 def floor_agent(name: str, make_train_env: Callable[[], TextEnv]) -> Any:
-    """The floor agent called ``name``: silent, random, constant, transfer or oracle.
+    """Return the floor agent ``name``: silent, random, constant, transfer or oracle.
 
-    ``make_train_env`` is called for ``constant`` alone, which is searched for on the training split.
+    ``make_train_env`` is called only for ``constant``, whose action is searched on the training split.
 
     Raises:
-        UnknownIdError: when there is none of that name.
+        UnknownIdError: ``name`` is not a floor agent.
     """
     match name:
         case "silent":

@@ -1,8 +1,10 @@
-"""Training algorithms by name: the built-in ones and those of entry-point group ``nlac_bench.algorithms``.
+"""The registry of training algorithms: built-in ones and those of the entry-point group
+``nlac_bench.algorithms``.
 
-A built-in algorithm is added by writing its file and one entry of ``BUILT_IN``. Another package adds one with
-an entry point whose name is the algorithm's name and whose value is a ``Method``. Everything that lists
-algorithms (``--agent``, help texts, estimates, sweeps, ``doctor``, tests) reads these registrations.
+To add a built-in algorithm, write its file and add an entry to ``BUILT_IN``. Another package adds an
+algorithm with an entry point whose name is the algorithm's name and whose value is a ``Method``. Everything
+that lists algorithms (``--agent``, help texts, estimates, sweeps, ``doctor``, tests) reads these
+registrations.
 """
 
 import importlib
@@ -27,21 +29,21 @@ PLUGIN_GROUP = "nlac_bench.algorithms"
 class Method:
     """The registration of a training algorithm.
 
-    Classes are named, not imported, as ``"package.module:Class"``: torch is imported only when something is
-    trained.
+    Classes are given as text, ``"package.module:Class"``, so that torch is imported only for training.
 
     Args:
-        name: what ``--agent`` calls it; for a plug-in also the entry point's name.
-        summary: one line that says what it learns from.
-        algorithm: its class, made from ``Resources`` (``nlac_bench.agents.algorithm``).
+        name: the name for ``--agent``; a plug-in's entry point must have the same name.
+        summary: one line that says what the algorithm learns from.
+        algorithm: the algorithm's class; its constructor takes ``Resources``
+            (``nlac_bench.agents.algorithm``).
         settings: the class of its settings, a subclass of ``TrainConfig``.
         learner: fields of ``LearnerConfig`` that it needs: ``{"ema": True}`` keeps a moving average of the
             weights, ``{"heads": ("value",)}`` adds a value head.
         off_policy: whether it can learn from another policy's episodes (``--offline``).
-        keeps_critiques: whether ``nlac-bench critiques`` finds critiques in its checkpoints.
-        generates: answers of all roles for each transition that is learned from, the policy's own action
-            among them; for estimates.
-        learns: sequences that the learner computes for each transition that is learned from; for estimates.
+        keeps_critiques: whether its checkpoints contain critiques for ``nlac-bench critiques``.
+        generates: mean number of answers in all roles per learned transition, including the policy's own
+            action; for estimates.
+        learns: mean number of sequences that the learner computes per learned transition; for estimates.
     """
 
     name: str
@@ -56,7 +58,7 @@ class Method:
 
     @property
     def config_class(self) -> "type[TrainConfig]":
-        """The class of its settings."""
+        """The class of the algorithm's settings."""
         found: type[TrainConfig] = _imported(self.settings)
         return found
 
@@ -70,18 +72,18 @@ class Method:
         """Check ``settings`` and fill in the defaults.
 
         Raises:
-            NlacBenchError: naming the setting that is unknown or impossible.
+            ConfigError: a setting is unknown or invalid; the message names it.
         """
         return self.config_class.from_mapping(settings)
 
     def check_engine(self, engine: object, model: str | None) -> None:
-        """Refuse an engine that this method cannot be trained with.
+        """Check that this method can be trained with ``engine``.
 
         Args:
-            model: what the engine was made for, as the user named it.
+            model: the value of ``--model``, for the error message.
 
         Raises:
-            ConfigError: naming what ``engine`` lacks.
+            ConfigError: ``engine`` lacks something; the message names it.
         """
         slots: tuple[Slot, ...] = ("policy", "target") if self.learner.get("ema") else ("policy",)
         if missing := missing_for_training(engine, slots):
@@ -117,7 +119,7 @@ BUILT_IN: Mapping[str, Method] = {
         ),
         Method(
             name="ppo",
-            summary="advantages from a value head, by the token",
+            summary="advantages per token, from a value head",
             algorithm=f"{_BASELINES}.ppo:PPO",
             settings=f"{_BASELINES}.config:PpoConfig",
             learner={"heads": ("value",)},
@@ -140,7 +142,7 @@ BUILT_IN: Mapping[str, Method] = {
         ),
         Method(
             name="nlrl",
-            summary="language values from played-on futures; the best of its own actions by a prompt",
+            summary="language values from continued episodes; the best of its own actions by a prompt",
             algorithm=f"{_BASELINES}.nlrl:NLRL",
             settings=f"{_BASELINES}.config:NlrlConfig",
             learner=_EMA,
@@ -149,7 +151,7 @@ BUILT_IN: Mapping[str, Method] = {
         ),
         Method(
             name="self_distillation",
-            summary="ablation of nlac: refinements in hindsight of the real episode, no critic is learned",
+            summary="ablation of nlac: refinements that know the rest of the episode; no critic is learned",
             algorithm=f"{_BASELINES}.self_distillation:SelfDistillation",
             settings=f"{_BASELINES}.config:SelfDistillationConfig",
             learner=_EMA,
@@ -174,12 +176,12 @@ BUILT_IN: Mapping[str, Method] = {
 
 @dataclass(frozen=True)
 class Listed:
-    """A training algorithm as it is listed.
+    """A training algorithm in a listing.
 
     Args:
-        origin: ``built-in``, or the distribution that installed it and the entry point's value.
-        method: its registration; None where it cannot be used.
-        error: why it cannot be used, and what to do about it.
+        origin: ``built-in``, or the package that installed it and the entry point's value.
+        method: its registration; None if it cannot be used.
+        error: why it cannot be used and how to fix it.
     """
 
     name: str
@@ -189,7 +191,7 @@ class Listed:
 
 
 def all_methods() -> Iterator[Listed]:
-    """Every training algorithm: the built-in ones, then the plug-ins, including those that cannot be used."""
+    """Yield all training algorithms: built-in ones, then plug-ins, including those that cannot be used."""
     for method in BUILT_IN.values():
         yield Listed(method.name, "built-in", method)
     for point in _points():
@@ -197,16 +199,16 @@ def all_methods() -> Iterator[Listed]:
 
 
 def names() -> tuple[str, ...]:
-    """What ``--agent`` can train: the built-in names, then those of installed plug-ins, which are not
-    imported."""
+    """Return the names of all training algorithms: built-in ones, then plug-ins, which are not imported."""
     return tuple(dict.fromkeys([*BUILT_IN, *(point.name for point in _points())]))
 
 
 def find(name: str) -> Method:
-    """The training algorithm called ``name``; a plug-in that takes a built-in name is warned about.
+    """Return the training algorithm ``name``; warn about plug-ins that use a built-in name.
 
     Raises:
-        UnknownIdError: no algorithm has that name, or it is a plug-in that cannot be used; says why.
+        UnknownIdError: no algorithm has this name, or it is a plug-in that cannot be used (the message says
+            why).
     """
     plugins = [_listed(point) for point in _points() if point.name == name]
     if name in BUILT_IN:
@@ -214,10 +216,12 @@ def find(name: str) -> Method:
             warnings.warn(f"{plugin.error}; the built-in algorithm is used", stacklevel=2)
         return BUILT_IN[name]
     if not plugins:
-        raise UnknownIdError(f"no training algorithm is called {name!r}; there are {', '.join(names())}")
+        raise UnknownIdError(
+            f"no training algorithm is named {name!r}; the training algorithms are {', '.join(names())}"
+        )
     if len(plugins) > 1:
         origins = " and ".join(plugin.origin for plugin in plugins)
-        raise UnknownIdError(f"training algorithm {name!r} is offered by {origins}; uninstall one of them")
+        raise UnknownIdError(f"training algorithm {name!r} is registered by {origins}; uninstall one of them")
     if plugins[0].method is None:
         raise UnknownIdError(str(plugins[0].error))
     return plugins[0].method
@@ -228,12 +232,14 @@ def _points() -> list[importlib.metadata.EntryPoint]:
 
 
 def _listed(point: importlib.metadata.EntryPoint) -> Listed:
-    """``point``, imported; whatever is wrong with it is told in ``error``."""
+    """Import ``point`` and check it; ``error`` describes any fault."""
     package = point.dist.name if point.dist is not None else "an unknown package"
     origin = f"{package} ({point.value})"
     where = f"training algorithm {point.name!r} of {origin}"
     if point.name in (*BUILT_IN, *FLOORS, *PROMPTED):
-        error = f"{where} is refused: {point.name!r} is the name of a built-in agent; rename the entry point"
+        error = (
+            f"{where} cannot be used: {point.name!r} is the name of a built-in agent; rename the entry point"
+        )
         return Listed(point.name, origin, None, error)
     try:
         found: Any = point.load()
@@ -242,7 +248,7 @@ def _listed(point: importlib.metadata.EntryPoint) -> Listed:
         return Listed(point.name, origin, None, message)
     if not isinstance(found, Method) or found.name != point.name:
         what = f"the Method of {found.name!r}" if isinstance(found, Method) else f"a {type(found).__name__}"
-        error = f"{where} is refused: its entry point's value must be a Method of that name, not {what}"
+        error = f"{where} cannot be used: its entry point's value must be a Method of that name, not {what}"
         return Listed(point.name, origin, None, error)
     return Listed(point.name, origin, found)
 

@@ -1,4 +1,4 @@
-"""Names of the built-in agents that are not trained; training algorithms are in ``agents.methods``."""
+"""The names of the built-in agents that are not trained; training algorithms are in ``agents.methods``."""
 
 FLOORS = ("silent", "random", "constant", "transfer", "oracle")
 """Agents that play without a model."""

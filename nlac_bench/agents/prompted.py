@@ -1,8 +1,8 @@
 """Prompted agents that act in text: ``react`` thinks before each action, ``act`` does not.
 
-ReAct is Yao et al. 2023 (arXiv 2210.03629). The system prompt holds the environment's policy, its tools
-and the form of an action. Where there are tools the environment reads the model's raw text; where there
-are none it hears what follows ``Action:``, for a thought is not meant for it.
+ReAct: Yao et al. 2023 (arXiv 2210.03629). The system prompt contains the environment's policy, its tools and
+the format of an action. An environment with tools receives the model's whole text; one without tools receives
+only the text after ``Action:``, without thoughts.
 """
 
 import json
@@ -22,7 +22,7 @@ _ACTION = re.compile(r"(?:^|\s)\*{0,2}Action:\*{0,2}\s*")
 
 @dataclass(frozen=True)
 class PromptedAgent:
-    """A language model that is told how to act, once, in words."""
+    """A language model whose system prompt describes how to act."""
 
     name: Literal["react", "act"]
     engine: Engine
@@ -31,17 +31,17 @@ class PromptedAgent:
     prompts: PromptFiles = PACKAGED
 
     def begin(self, env: TextEnv, seed: int) -> Actor:
-        """An actor with a conversation of its own."""
+        """Return an actor with a new conversation."""
         return _TextActor(self, Conversation(self.engine, self.sampling, self.slot, seed))
 
     def prompt_hashes(self) -> dict[str, str]:
-        """sha256 of each prompt file that this agent may use."""
+        """Return the sha256 of each prompt file that this agent may use."""
         files = (f"{self.name}_tools", f"{self.name}_plain", "tool_result")
         return {name: self.prompts.sha256(name) for name in files}
 
 
 class Conversation:
-    """One episode's chat with a model; keeps the tokens that were sampled, as they were sampled."""
+    """The chat of one episode with a model; sampled tokens are kept and not tokenised again."""
 
     def __init__(self, engine: Engine, sampling: Sampling, slot: Slot, seed: int) -> None:
         self.messages: list[Message] = []
@@ -50,7 +50,7 @@ class Conversation:
         self._prefix_ids: list[int] | None = None
 
     async def ask(self, tools: tuple[Mapping[str, Any], ...] = ()) -> Sample:
-        """Sample the next assistant message; the caller appends it to ``messages`` as it was meant."""
+        """Sample the next assistant message; the caller must append it to ``messages``."""
         request = SampleRequest(
             messages=tuple(self.messages),
             role="policy",
@@ -68,7 +68,7 @@ class Conversation:
 
 
 def as_turn(sample: Sample, text: str) -> Turn:
-    """The turn in which ``sample`` was drawn and ``text`` is played; other words are kept in ``info``."""
+    """Return the turn that plays ``text`` of ``sample``; if they differ, ``info`` keeps the whole text."""
     return Turn(
         text=text,
         prompt_ids=sample.prompt_ids,
@@ -108,7 +108,7 @@ class _TextActor:
 
 
 def spoken(text: str) -> str:
-    """What follows the last ``Action:`` of ``text``, or all of it; thoughts in ``<think>`` are left out."""
+    """Return the text after the last ``Action:``, or all of it; thoughts in ``<think>`` are removed."""
     text = text[text.rfind("</think>") + len("</think>") :] if "</think>" in text else text
     markers = list(_ACTION.finditer(text))
     return (text[markers[-1].end() :] if markers else text).strip()

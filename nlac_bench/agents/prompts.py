@@ -1,4 +1,4 @@
-"""Prompts are text files; a folder of files with the same names replaces some of the packaged ones."""
+"""Reads prompts from text files; files of the same name in other folders replace the packaged ones."""
 
 import functools
 import hashlib
@@ -14,15 +14,15 @@ _PART = re.compile(r"\{([a-z_]+)\}")  # braces of JSON examples are followed by 
 
 @dataclass(frozen=True)
 class PromptFiles:
-    """The prompts that agents and roles are given, by name.
+    """The prompts of agents and roles, by name.
 
     Args:
-        folders: each prompt is read from the first folder with a file ``{name}.txt``; one that no folder has
-            is the packaged one in ``nlac_bench/agents/prompts``.
+        folders: each prompt is read from the first folder that has a file ``{name}.txt``, else from the
+            packaged prompts in ``nlac_bench/agents/prompts``.
 
     Raises:
-        NlacBenchError: a folder does not exist or has no prompt, a file has the name of no prompt, is not
-            UTF-8, or does not have each ``{part}`` of the packaged prompt exactly once.
+        NlacBenchError: a folder does not exist or has no prompt, or a file has an unknown name, is not UTF-8,
+            or does not have each ``{part}`` of the packaged prompt exactly once.
     """
 
     folders: tuple[Path, ...] = ()
@@ -32,17 +32,17 @@ class PromptFiles:
             _check(folder)
 
     def load(self, name: str) -> str:
-        """The prompt ``name`` without the newline at its end."""
+        """Return the prompt ``name`` without the newline at its end."""
         return _read(self._folder(name), name).decode("utf-8").rstrip("\n")
 
     def sha256(self, name: str) -> str:
-        """The hash of the bytes of the prompt's file, for a run's manifest."""
+        """Return the hash of the bytes of the prompt's file, for a run's manifest."""
         return hashlib.sha256(_read(self._folder(name), name)).hexdigest()
 
     def fill(self, name: str, **parts: str) -> str:
-        """The prompt with each ``{part}`` replaced once; other braces (JSON examples) stay as they are.
+        """Return the prompt with each ``{part}`` replaced once; other braces (JSON examples) are kept.
 
-        The text that is filled in is not searched for further parts: a policy may contain braces.
+        The inserted text is not searched for further parts, since an environment's policy may contain braces.
 
         Raises:
             ValueError: the prompt has no such part.
@@ -67,14 +67,14 @@ PACKAGED = PromptFiles()
 
 
 def prompt_files(given: str | Path | None, environment: Path | None) -> PromptFiles:
-    """The run's prompts: those in ``given``, then those of the environment, then the packaged ones.
+    """Return the run's prompts: ``given`` replaces the environment's, which replace the packaged ones.
 
     Args:
-        given: the folder that the user named, if any.
+        given: the folder that the user specified, if any.
         environment: ``TextEnv.prompts`` of the environment that is played.
 
     Raises:
-        NlacBenchError: as ``PromptFiles``.
+        NlacBenchError: see ``PromptFiles``.
     """
     return PromptFiles(tuple(Path(folder) for folder in (given, environment) if folder is not None))
 
@@ -103,7 +103,7 @@ def _check(folder: Path) -> None:
     for file in files:
         if file.stem not in _names():
             raise NlacBenchError(
-                f"prompts: {file} has the name of no prompt; the prompts are {', '.join(_names())}"
+                f"prompts: {file} does not have the name of a prompt; the prompts are {', '.join(_names())}"
             )
         try:
             found = _parts(file.read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""Names of agents: the built-in ones and those of entry-point group ``nlac_bench.agents``."""
+"""The registry of agents: built-in ones and those of entry-point group ``nlac_bench.agents``."""
 
 import importlib.metadata
 import warnings
@@ -22,23 +22,26 @@ PLUGIN_GROUP = "nlac_bench.agents"
 
 @dataclass(frozen=True)
 class AgentContext:
-    """What an agent may be made from."""
+    """The resources that an agent may be made from."""
 
     engine: Engine | None = None
     sampling: Sampling = field(default_factory=Sampling)
     make_train_env: Callable[[], TextEnv] | None = None
-    """Makes the environment's training split; the floor ``constant`` is searched for on it."""
+    """Makes the environment's training split, on which the action of the floor ``constant`` is searched."""
     prompts: PromptFiles = PACKAGED
-    """The wording of prompts, in which the environment and the user have a say."""
+    """The prompt files, which the environment and the user may have replaced."""
 
     def required_engine(self, name: str) -> Engine:
-        """The engine.
+        """Return the engine.
+
+        Args:
+            name: the agent's name, for the error message.
 
         Raises:
-            NlacBenchError: when there is none.
+            NlacBenchError: there is no engine.
         """
         if self.engine is None:
-            raise NlacBenchError(f"agent {name!r} needs a model: give --model, or --base-url of a server")
+            raise NlacBenchError(f"agent {name!r} needs a model; set --model, or --base-url for a server")
         return self.engine
 
 
@@ -46,11 +49,11 @@ AgentFactory = Callable[[AgentContext], Agent]
 
 
 def make(name: str, context: AgentContext) -> Agent:
-    """The agent called ``name``.
+    """Make the agent ``name``.
 
     Raises:
-        UnknownIdError: when nothing has that name; the message lists what there is.
-        NlacBenchError: when it needs what ``context`` lacks.
+        UnknownIdError: no agent has this name; the message lists the agents.
+        NlacBenchError: the agent needs something that ``context`` lacks.
     """
     if name in FLOORS:
         return _floor(name, context)
@@ -60,7 +63,7 @@ def make(name: str, context: AgentContext) -> Agent:
     if name == "tool_calling":
         return ToolCallingAgent(context.required_engine(name), context.sampling, prompts=context.prompts)
     if name in methods.names():
-        methods.find(name)  # a plug-in that cannot be used says why
+        methods.find(name)  # raises for a plug-in that cannot be used
         from nlac_bench.agents.roles.policy_agent import PolicyAgent
         from nlac_bench.agents.roles.styles import prompts_for
 
@@ -72,36 +75,37 @@ def make(name: str, context: AgentContext) -> Agent:
             return factory(context)
     plugged = {point.name for point in importlib.metadata.entry_points(group=PLUGIN_GROUP)}
     known = ", ".join([*FLOORS, *PROMPTED, *methods.names(), *sorted(plugged)])
-    raise UnknownIdError(f"no agent is called {name!r}; there are {known}")
+    raise UnknownIdError(f"no agent is named {name!r}; the agents are {known}")
 
 
 def iter_plugins(only: str | None = None) -> Iterator[tuple[str, AgentFactory]]:
-    """Installed agents: an entry point's value is a callable from ``AgentContext`` to an agent.
+    """Yield the names and factories of other packages' agents, from the entry-point group.
 
-    One that cannot be imported is warned about and left out.
+    The value of an entry point is a callable that takes an ``AgentContext`` and returns an agent. If it
+    cannot be imported, a warning is issued and it is skipped.
     """
     for point in importlib.metadata.entry_points(group=PLUGIN_GROUP):
         if only is not None and point.name != only:
             continue
         try:
             factory: Any = point.load()
-        except Exception as error:  # whatever a stranger's module raises on import
+        except Exception as error:  # a plug-in may raise anything on import
             warnings.warn(
-                f"agent plug-in {point.name!r} ({point.value}) cannot be loaded and is left out: "
+                f"agent plug-in {point.name!r} ({point.value}) cannot be loaded and is ignored: "
                 f"{type(error).__name__}: {error}",
                 stacklevel=2,
             )
             continue
         if not callable(factory):
             warnings.warn(
-                f"agent plug-in {point.name!r} ({point.value}) is not callable and is left out", stacklevel=2
+                f"agent plug-in {point.name!r} ({point.value}) is not callable and is ignored", stacklevel=2
             )
             continue
         yield point.name, factory
 
 
 def prompt_hashes(agent: Agent) -> dict[str, str]:
-    """Hashes of the prompts that ``agent`` uses, for a run's manifest; empty for agents without prompts."""
+    """Return the hashes of the agent's prompts, for a run's manifest; empty for agents without prompts."""
     hashes = getattr(agent, "prompt_hashes", None)
     return dict(hashes()) if callable(hashes) else {}
 
@@ -109,7 +113,9 @@ def prompt_hashes(agent: Agent) -> dict[str, str]:
 def _floor(name: str, context: AgentContext) -> Agent:
     def make_train_env() -> TextEnv:
         if context.make_train_env is None:
-            raise NlacBenchError(f"agent {name!r} needs the training split of its environment")
+            raise NlacBenchError(
+                f"agent {name!r} needs the environment's training split, which is not available here"
+            )
         return context.make_train_env()
 
     agent: Agent = floor_agent(name, make_train_env)

@@ -1,4 +1,4 @@
-"""The agent ``tool_calling``: the model calls functions natively, as its server or chat template offers."""
+"""The agent ``tool_calling``: the model calls functions natively, through its server or chat template."""
 
 import json
 from dataclasses import dataclass, field
@@ -14,10 +14,10 @@ from nlac_bench.types import Turn
 
 @dataclass(frozen=True)
 class ToolCallingAgent:
-    """A language model that is handed the environment's tools as functions.
+    """A language model that receives the environment's tools as functions.
 
-    Of several calls in one turn the first is made, as in τ-bench. The call goes to the environment as
-    the JSON action ``{"name": …, "arguments": …}`` with the arguments as the model wrote them.
+    If a turn has several calls, only the first is made, as in τ-bench. The call is passed to the environment
+    as the JSON action ``{"name": …, "arguments": …}`` with the arguments as the model wrote them.
     """
 
     engine: Engine
@@ -27,11 +27,11 @@ class ToolCallingAgent:
     prompts: PromptFiles = PACKAGED
 
     def begin(self, env: TextEnv, seed: int) -> Actor:
-        """An actor with a conversation of its own."""
+        """Return an actor with a new conversation."""
         return _ToolActor(Conversation(self.engine, self.sampling, self.slot, seed), self.prompts)
 
     def prompt_hashes(self) -> dict[str, str]:
-        """sha256 of the prompt file."""
+        """Return the sha256 of the prompt file."""
         return {"tool_calling": self.prompts.sha256("tool_calling")}
 
 

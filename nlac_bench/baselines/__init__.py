@@ -1,1 +1,1 @@
-"""The algorithms that NLAC is compared with, on the same rollout, learner, prompts and budget."""
+"""The training algorithms with which NLAC is compared; they use the same rollout, learner and prompts."""

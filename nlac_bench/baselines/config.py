@@ -1,4 +1,4 @@
-"""Settings of the baselines; torch is not imported, so that help texts and dry runs need none."""
+"""The settings of the baselines. This file does not import torch, which keeps help and dry runs fast."""
 
 from typing import Literal, Self
 
@@ -10,27 +10,27 @@ from nlac_bench.train.config import TrainConfig
 
 
 class RftConfig(TrainConfig):
-    """RFT has no settings of its own: the share of accepted episodes is the algorithm's whole behaviour.
+    """Settings of RFT, which adds none to the shared ones.
 
-    Episodes are sampled on line, with one improve step for each grow step (ReST, Gulcehre et al. 2023); Yuan
-    et al. 2023 sample 100 answers of each task from one model and train three epochs on those that are right.
+    Episodes are sampled online, with one improve step per grow step (ReST, Gulcehre et al. 2023). Yuan et al.
+    2023 instead sample 100 answers per task from one model and train on the correct ones for three epochs.
     """
 
 
 class PpoConfig(TrainConfig):
-    """Defaults for PPO on language models.
+    """Settings of PPO, with defaults for language models.
 
-    ε and c1 are those of Schulman et al. 2017 (table 1: ε = 0.2; table 5: c1 = 1, which they use where policy
-    and value share weights, as here). Their λ = 0.95 and γ = 0.99 are for dense rewards: over an answer of
-    140 tokens that earns its reward at the end, 0.95 leaves the first token a thousandth of it. Both are 1,
-    as language-model trainers have them (Ouyang et al. 2022: γ; Yuan et al. 2025, arXiv 2503.01491: λ). The
-    clipped value is that of PPO's reference code.
+    ε and c1 are those of Schulman et al. 2017 (table 1: ε = 0.2; table 5: c1 = 1, which they use if policy
+    and value share weights, as here). Their λ = 0.95 and γ = 0.99 are for dense rewards: in an answer of 140
+    tokens with a reward at the end, λ = 0.95 leaves a thousandth of it for the first token. Both are 1 here,
+    as in language-model trainers (Ouyang et al. 2022: γ; Yuan et al. 2025, arXiv 2503.01491: λ). The clipped
+    value loss is that of PPO's reference code.
     """
 
-    gamma: float = Field(1.0, ge=0, le=1, description="discount, by the token")
+    gamma: float = Field(1.0, ge=0, le=1, description="discount per token")
     gae_lambda: float = Field(1.0, ge=0, le=1, description="lambda of generalized advantage estimation")
     clip_ratio: float = Field(0.2, gt=0, description="bound of the probability ratio (epsilon)")
-    value_clip: float = Field(0.2, gt=0, description="bound of the value around its old figure")
+    value_clip: float = Field(0.2, gt=0, description="bound of the value's change from its old value")
     value_coef: float = Field(1.0, ge=0, description="weight of the value loss (c1)")
     entropy_coef: float = Field(0.0, ge=0, description="weight of the entropy bonus (c2)")
     num_epochs: int = Field(2, ge=1, description="passes over an iteration's turns")
@@ -42,14 +42,15 @@ class PpoConfig(TrainConfig):
 
 
 class GrpoConfig(TrainConfig):
-    """Defaults of Shao et al. 2024 (section 4.2), but for the group: 64 there, 8 in most public trainers.
+    """Settings of GRPO, with the defaults of Shao et al. 2024 (section 4.2).
 
-    A group is never split: an iteration's batch holds ``train_batch_size / rollouts_per_task`` tasks.
+    The group size is 8, as in most public trainers, instead of 64. Groups are not split: an iteration's batch
+    has ``train_batch_size / rollouts_per_task`` tasks.
     """
 
-    rollouts_per_task: int = Field(8, ge=1, description="episodes of a group, at least 2")
+    rollouts_per_task: int = Field(8, ge=1, description="episodes per group, at least 2")
     clip_ratio: float = Field(0.2, gt=0, description="bound of the probability ratio (epsilon)")
-    kl_coef: float = Field(0.04, ge=0, description="weight of KL(policy || first policy)")
+    kl_coef: float = Field(0.04, ge=0, description="weight of KL(policy || initial policy)")
     num_epochs: int = Field(1, ge=1, description="passes over an iteration's turns (the paper: 1)")
     scale_by_std: bool = Field(
         True, description="divide advantages by the group's standard deviation (Liu et al. 2025 do not)"
@@ -60,18 +61,23 @@ class GrpoConfig(TrainConfig):
         if self.rollouts_per_task < 2:
             raise ConfigError(
                 f"train.rollouts_per_task must be at least 2 for grpo, got {self.rollouts_per_task}: "
-                "a group of one compares nothing"
+                "advantages compare the episodes of a group"
             )
         refuse_tempering(self)
         return self
 
 
 class SacConfig(NlacConfig):
-    """NLAC's settings, of which ``critic_coef`` weighs the Q loss and ``num_refinement_steps`` is m."""
+    """NLAC's settings and those of SAC; ``critic_coef`` is the weight of the Q loss.
 
-    gamma: float = Field(0.99, ge=0, le=1, description="discount, by the turn (the paper: 0.99)")
+    ``num_refinement_steps`` + 1 actions are compared (m + 1).
+    """
+
+    gamma: float = Field(0.99, ge=0, le=1, description="discount per turn (the paper: 0.99)")
     alpha: float = Field(
-        0.0, ge=0, description="entropy temperature; 0, as an action's log-probability grows with its length"
+        0.0,
+        ge=0,
+        description="entropy temperature; 0 because an action's log-probability grows with its length",
     )
 
     @model_validator(mode="after")
@@ -81,17 +87,17 @@ class SacConfig(NlacConfig):
 
 
 class NlrlConfig(NlacConfig):
-    """NLAC's settings, of which those of backup, evaluator and refiner have no meaning here.
+    """NLAC's settings and those of NLRL; those of backup, evaluator and refiner have no effect.
 
-    The paper's figures (512 games an iteration, at most 5 trajectories a sum, 10 candidates at temperature
-    0.7, two epochs, an aggregator of 70 billion parameters beside learners of 8) are scaled down; one model
-    plays all roles.
+    The paper's settings (512 games per iteration, at most 5 trajectories per aggregation, 10 candidates at
+    temperature 0.7, two epochs, an aggregator of 70 billion parameters with learners of 8 billion) are scaled
+    down, and one model plays all roles.
     """
 
-    num_futures: int = Field(4, ge=1, description="on-policy continuations of each (s, a) in its value (K)")
-    num_candidates: int = Field(4, ge=1, description="actions that are valued and chosen from (N)")
+    num_futures: int = Field(4, ge=1, description="on-policy continuations per (s, a) for its value (K)")
+    num_candidates: int = Field(4, ge=1, description="actions per state from which the best is chosen (N)")
     transitions_per_iteration: int = Field(
-        32, ge=1, description="(s, a) that are valued; every continuation costs environment steps"
+        32, ge=1, description="(s, a) per iteration with a value; each continuation costs environment steps"
     )
 
     @model_validator(mode="after")
@@ -101,7 +107,7 @@ class NlrlConfig(NlacConfig):
 
 
 class NlqlConfig(NlacConfig):
-    """NLAC's settings, of which ``num_refinement_steps`` has no meaning here."""
+    """NLAC's settings and those of NLQL; ``num_refinement_steps`` has no effect."""
 
     num_candidates: int = Field(4, ge=1, description="actions of the policy that the critic compares (N)")
 
@@ -110,15 +116,15 @@ class NlqlConfig(NlacConfig):
         refuse_shuffling(self)
         if self.refine_source == "replayed":
             raise ConfigError(
-                "train.refine_source = replayed: all candidates would be the played action; leave it at fresh"
+                "train.refine_source = replayed: all candidates would be the played action; set it to fresh"
             )
         return self
 
 
 class SelfDistillationConfig(NlacConfig):
-    """NLAC's settings without L1; only replayed actions have a real future."""
+    """NLAC's settings with defaults for Self-Distillation: no L1, and replayed actions."""
 
-    critic_coef: float = Field(0.0, ge=0, description="weight of L1; 0 trains no successor model")
+    critic_coef: float = Field(0.0, ge=0, description="weight of L1; 0 does not train the successor model")
     refine_source: Literal["fresh", "replayed"] = Field(
         "replayed", description="must be replayed: only played actions have a real future"
     )
@@ -127,25 +133,25 @@ class SelfDistillationConfig(NlacConfig):
     def _check(self) -> Self:
         if self.refine_source == "fresh":
             raise ConfigError(
-                "train.refine_source = fresh: the real future is that of the played action, and a fresh one "
-                "would be judged by it; leave it at replayed"
+                "train.refine_source = fresh: only the played action has a real future by which it can be "
+                "judged; set it to replayed"
             )
         if self.num_refinement_steps > 1:
             raise ConfigError(
-                f"train.num_refinement_steps = {self.num_refinement_steps}: the real future is that of the "
-                "played action, and a refined one would be judged by it; take 1 (or 0)"
+                f"train.num_refinement_steps = {self.num_refinement_steps}: only the played action has a "
+                "real future, so a refined action cannot be judged again; set it to 1 (or 0)"
             )
         return self
 
 
 def refuse_tempering(config: TrainConfig) -> None:
-    """Refuse a temperature other than 1 for methods that compare the policy with the one that played.
+    """Reject a sampling temperature other than 1, for methods that need on-policy episodes.
 
     Raises:
-        ConfigError: episodes would be drawn from another distribution than the one that is trained.
+        ConfigError: the temperature is not 1, so episodes would not be samples of the trained distribution.
     """
     if config.temperature != 1:
         raise ConfigError(
-            f"train.temperature = {config.temperature:g}: ratios and gradients are those of the policy at "
-            "temperature 1, with which it must play; leave it at 1"
+            f"train.temperature = {config.temperature:g}: this method trains the policy at temperature 1 and "
+            "must sample its episodes with it; set it to 1"
         )

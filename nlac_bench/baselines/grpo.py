@@ -1,5 +1,5 @@
 """Group relative policy optimisation (GRPO; Shao et al. 2024, DeepSeekMath, section 4.1): PPO's clipped loss
-with an advantage that compares the episodes of one task with each other."""
+with advantages that compare the episodes of a task with each other."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,15 +16,15 @@ from nlac_bench.types import Episode
 
 
 class GRPO(OnPolicy[GrpoConfig]):
-    """Advantage = (return − its group's mean) / its group's deviation, on every token of the episode."""
+    """Trains every token with the advantage of its episode: (return − group mean) / group deviation."""
 
     def learn(self, episodes: Sequence[Episode], max_steps: int | None) -> Metrics:
-        """Groups with equal returns teach nothing and cost no gradient step."""
+        """Take clipped gradient steps on the groups whose returns differ; other groups are skipped."""
         returns_N = torch.tensor([sum(rewards_of(e)) for e in episodes])
         tasks = {task: i for i, task in enumerate(dict.fromkeys(e.task_id for e in episodes))}
         groups_N = torch.tensor([tasks[e.task_id] for e in episodes])
         advantages_N = losses.group_advantages(returns_N, groups_N, scale=self.config.scale_by_std)
-        # One that is as good as its group's mean counts among the group's tokens like the others.
+        # An episode with advantage 0 in such a group still counts in the mean over tokens.
         informative_N = torch.isin(groups_N, groups_N[advantages_N != 0])
         sequences: list[TokenSequence] = []
         for turns, advantage, informative in zip(
@@ -42,7 +42,7 @@ class GRPO(OnPolicy[GrpoConfig]):
         return metrics | {"informative": share, "mean_return": float(returns_N.mean())}
 
     def loss(self, batch: TokenBatch) -> LossFn:
-        """The clipped surrogate, a mean over tokens."""
+        """Return the clipped surrogate as a mean over tokens, plus the KL penalty."""
         mean, clip = self.token_mean(batch), self.config.clip_ratio
 
         def compute(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:

@@ -1,4 +1,4 @@
-"""NLQL, an ablation of NLAC: the best of N candidates by the language critic, instead of a refinement."""
+"""NLQL, an ablation of NLAC: the language critic chooses the best of N candidates instead of refining one."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,16 +9,16 @@ from nlac_bench.baselines.config import NlqlConfig
 
 
 class NLQL(NLAC):
-    """NLAC whose improvement is a choice: nothing is distilled that the policy did not propose itself."""
+    """NLAC that distils the best of N actions that the policy has proposed."""
 
     config: NlqlConfig
 
     async def improve(self, lessons: Sequence[Lesson]) -> None:
-        """a₁…a_N ~ π(· | s); a^r is the best by ``worth``, of equals the first."""
+        """Back up each lesson, sample a₁…a_N ~ π(· | s), and set a^r to the best by ``worth``."""
         await self.each(lessons, self.back_up, self.choose)
 
     async def choose(self, lesson: Lesson) -> None:
-        """Criticise every candidate; the lesson keeps the best one's action and critique."""
+        """Criticise every candidate; the lesson keeps the action and critique of the best one."""
         candidates = [replace(lesson) for _ in range(self.config.num_candidates)]
         for candidate in candidates:
             await self.propose(candidate)
@@ -26,12 +26,12 @@ class NLQL(NLAC):
         read = [c for c in candidates if c.proposed is not None and c.critique is not None]
         if not read:
             return
-        best = max(read, key=self.worth)  # max takes the first of equals
+        best = max(read, key=self.worth)  # max returns the first of equal candidates
         lesson.first = read[0].first
         lesson.proposed, lesson.critique, lesson.future = best.proposed, best.critique, best.future
         lesson.rounds = 1
 
     def worth(self, candidate: Lesson) -> tuple[bool, bool]:
-        """Whether it is judged optimal; among those alike in this, whether it is said to end well."""
+        """Return the sort key: whether the candidate is judged optimal, then whether it predicts success."""
         optimal = candidate.critique is not None and candidate.critique.optimal
         return optimal, self.prompts.outcome(candidate.future or "") == "success"

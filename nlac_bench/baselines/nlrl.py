@@ -1,5 +1,5 @@
-"""Natural language reinforcement learning (NLRL; Feng et al. 2025): values in words, from Monte Carlo
-futures."""
+"""Natural language reinforcement learning (NLRL; Feng et al. 2025): language values from Monte Carlo
+continuations."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,23 +19,23 @@ from nlac_bench.train.outputs import Metrics
 from nlac_bench.types import Episode
 
 MEMORY = 3
-"""Iterations that the value role is trained on (the paper's buffer)."""
+"""Number of newest iterations whose targets train the value role (the paper's buffer)."""
 
 
 class NlrlSpeaker(Speaker):
-    """The roles that NLRL has instead of evaluator and refiner."""
+    """A speaker with the roles that NLRL has instead of evaluator and refiner."""
 
     _prompts: ComparingPrompts
 
     async def aggregate(self, state: State, action: str, futures: Sequence[str]) -> str | None:
-        """The language value of (s, a), from its futures."""
+        """Sample the language value of (s, a) from its futures; None if the answer cannot be parsed."""
         prompt = self._prompts.aggregator(state, action, futures)
         (sample,) = await self._ask(prompt, "aggregator")
         value = self._prompts.parse_future(decoded(prompt, sample)) if whole(sample) else None
         return value if self._readable("aggregator", value) else None
 
     async def pick(self, state: State, candidates: Sequence[tuple[str, str]]) -> int | None:
-        """The choice among (action, value) pairs, as an index."""
+        """Sample a choice among (action, value) pairs; return its index, or None if it cannot be parsed."""
         prompt = self._prompts.picker(state, candidates)
         (sample,) = await self._ask(prompt, "picker")
         text = decoded(prompt, sample) if whole(sample) else ""
@@ -44,31 +44,37 @@ class NlrlSpeaker(Speaker):
 
 
 class NLRL(NLAC):
-    """On policy: futures by playing on from forks, their sum as the value role's target, a choice as the
-    policy's."""
+    """Learns on policy: the value role's target is an aggregation of continuations that are played in forks,
+    the policy's target is the best of several actions."""
 
     config: NlrlConfig
     _most: int | None = None
 
     def speaker(self, *key: object) -> NlrlSpeaker:
-        """As NLAC's, with two roles more."""
+        """Return a speaker with the two further roles; see ``LanguagePolicyIteration.speaker``."""
         seed = derive_seed(self._seed, self.replay.iteration, *key)
         return NlrlSpeaker(self.engine, self.prompts, *self._samplings, seed, self.counts)
 
     def draw(self, new: int, most: int | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Some of the newest transitions."""
+        """Draw at most ``transitions_per_iteration`` of the new transitions.
+
+        Raises:
+            NlacBenchError: there are no new transitions.
+        """
         if not new:
-            raise NlacBenchError("NLRL learns on policy, from its own episodes alone")
+            raise NlacBenchError(
+                "NLRL learns on policy and needs new episodes in every iteration; it cannot train offline"
+            )
         self._most = most
         newest = self.replay.newest(new)[: self.config.transitions_per_iteration][:most]
         return newest, np.ones(len(newest))
 
     async def improve(self, lessons: Sequence[Lesson]) -> None:
-        """Value every (s, a) by its futures; choose an action for every s."""
+        """Evaluate every (s, a) by continuations and choose an action for every s."""
         await self.each(lessons, self.evaluate, self.choose)
 
     async def evaluate(self, lesson: Lesson) -> None:
-        """d⁽¹⁾…d⁽ᴷ⁾ by playing on, V(s, a) ~ G(· | s, a, d⁽¹⁾…d⁽ᴷ⁾)."""
+        """Play K continuations d⁽¹⁾…d⁽ᴷ⁾ and sample V(s, a) ~ G(· | s, a, d⁽¹⁾…d⁽ᴷ⁾)."""
         assert isinstance(lesson.speaker, NlrlSpeaker)
         t = lesson.transition
         env = await self.resources.reached(t)
@@ -84,7 +90,7 @@ class NLRL(NLAC):
         lesson.target = await lesson.speaker.aggregate(t.state, t.action, futures)
 
     async def choose(self, lesson: Lesson) -> None:
-        """a₁…a_N ~ π(· | s), V(s, aᵢ) by the value role, and the best of them by a prompt."""
+        """Sample a₁…a_N ~ π(· | s) and V(s, aᵢ) in the value role, and let the picker choose the best."""
         assert isinstance(lesson.speaker, NlrlSpeaker)
         state: State = lesson.transition.state
         drawn = [await lesson.speaker.act(state) for _ in range(self.config.num_candidates)]
@@ -95,13 +101,13 @@ class NLRL(NLAC):
             return
         lesson.first = valued[0][0].text
         shown = [(action.text, value) for action, value in valued]
-        index = await lesson.speaker.pick(state, shown) if len(valued) > 1 else 0  # one alone is no question
+        index = await lesson.speaker.pick(state, shown) if len(valued) > 1 else 0
         if index is not None:
             lesson.proposed, lesson.future = valued[index]
             lesson.rounds = 1
 
     def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> Metrics:
-        """NLAC's losses: L1 also on the targets of the last iterations, L2 on the new choices."""
+        """Train with NLAC's losses: L1 on the targets of the last iterations, L2 on the new choices."""
         new = set(indices)
         earlier = [
             (i, str(self.replay.items[i].notes["target"]))
@@ -119,6 +125,6 @@ class NLRL(NLAC):
         return metrics | {"extra_env_steps": float(self.counts.pop("playout_steps", 0))}
 
     async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
-        """How often the value role's outcome is the episode's, and the KL to the first model."""
+        """Return the accuracy of the value role's outcomes, and the KL to the initial model."""
         metrics = await super().probe(episodes, deep=False)
         return {name: metrics[name] for name in ("successor_accuracy", "kl_to_start") if name in metrics}

@@ -1,5 +1,5 @@
-"""The base class of algorithms that learn from their newest episodes only, token by token: RFT, PPO, GRPO
-and plug-ins."""
+"""The base class of algorithms that learn per token from their newest episodes only: RFT, PPO, GRPO and
+plug-ins."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,15 +25,15 @@ from nlac_bench.types import Episode, Turn
 
 C = TypeVar("C", bound=TrainConfig)
 Mean: TypeAlias = Callable[[Tensor, Tensor], Tensor]
-"""Of values under a mask."""
+"""Called with values and a mask; returns this micro-batch's part of the mean over the batch."""
 
 
 class OnPolicy(ABC, Generic[C]):
-    """An ``Algorithm`` that learns from new episodes, syncs the weights and forgets the episodes.
+    """An ``Algorithm`` that learns from new episodes, syncs the weights and discards the episodes.
 
-    A subclass writes ``learn``, usually from ``turns`` (episodes as token sequences), ``mini_batches``,
-    ``take_steps`` and a loss. A turn is one sequence, prompt and action; the tokens that the policy sampled
-    are the loss mask. Its ``group_id`` is its place in the iteration.
+    A subclass implements ``learn``, usually with ``turns`` (episodes as token sequences), ``mini_batches``,
+    ``take_steps`` and a loss. Each turn is one sequence of prompt and action; the loss mask is 1 on the
+    tokens that the policy sampled. Its ``group_id`` is its index in the iteration.
     """
 
     def __init__(self, resources: Resources[C]) -> None:
@@ -45,55 +45,66 @@ class OnPolicy(ABC, Generic[C]):
 
     @abstractmethod
     def learn(self, episodes: Sequence[Episode], max_steps: int | None) -> Metrics:
-        """Gradient steps, at most ``max_steps`` of them."""
+        """Take at most ``max_steps`` gradient steps on ``episodes`` and return the metrics."""
 
     async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
-        """Learn from ``episodes``, which the newest weights have just played.
+        """Learn from ``episodes``, which were played with the newest weights.
 
         Raises:
-            NlacBenchError: there are none: this algorithm cannot learn from another policy's.
+            NlacBenchError: ``episodes`` is empty; the algorithm cannot learn from other policies' episodes.
         """
         if not episodes:
-            raise NlacBenchError(f"{type(self).__name__} learns on policy, from its own episodes alone")
+            raise NlacBenchError(
+                f"{type(self).__name__} learns on policy and needs new episodes in every iteration; "
+                "it cannot train offline"
+            )
         metrics = self.learn(episodes, max_steps)
         self.sync()
         too_long, self.too_long = self.too_long, 0
         return metrics | {"too_long": float(too_long)}
 
     def remember(self, episodes: Sequence[Episode]) -> int:
-        """Not supported: an on-policy algorithm keeps no episodes.
+        """Not supported, since an on-policy algorithm does not keep episodes.
 
         Raises:
             NlacBenchError: always.
         """
-        raise NlacBenchError(f"{type(self).__name__} learns on policy, from its own episodes alone")
+        raise NlacBenchError(
+            f"{type(self).__name__} learns on policy and needs new episodes in every iteration; it cannot "
+            "train offline"
+        )
 
     async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
-        """KL(π ‖ π at the start) on what was learned last."""
+        """Return KL(π ‖ initial π) on the sequences that were trained on last."""
         if not self._learned:
             return {}
         batch = pack(self._learned[:16], self.config.row_tokens)
         return {"kl_to_start": self.learner.reference_kl(batch)}
 
     def sync(self) -> None:
-        """Hand the weights to the engine, which checks that they arrived."""
+        """Copy the weights to the engine, which checks them."""
         self.version += 1
         self.resources.push(self.version)
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """The version of the weights, all that an on-policy algorithm keeps."""
+        """Return the version of the weights, the only state of an on-policy algorithm."""
         return {"version": self.version}
 
     def load(self, folder: Path, state: Mapping[str, Any]) -> None:
-        """Restore the version of the weights and hand them to the engine."""
+        """Restore the version of the weights and copy them to the engine."""
         self.version = int(state["version"])
         self.resources.push(self.version)
 
     # --- tokens ---------------------------------------------------------------------------------
 
     def turns(self, episodes: Sequence[Episode]) -> list[list[TokenSequence | None]]:
-        """Each episode's turns as sequences; None for one that is too long to train on, or was never played
-        because the context was full."""
+        """Return each episode's turns as sequences.
+
+        A turn is None if it is too long to train on, or if it was not played because the context was full.
+
+        Raises:
+            NlacBenchError: the engine did not return token ids.
+        """
         numbers = iter(range(sum(len(e.turns) for e in episodes)))
         return [[self._sequence(turn, next(numbers)) for turn in e.turns] for e in episodes]
 
@@ -102,7 +113,10 @@ class OnPolicy(ABC, Generic[C]):
             return None
         prompt, output = turn.prompt_ids, turn.output_ids
         if prompt is None or output is None:
-            raise NlacBenchError("the engine reports no token ids; train with a model that runs here")
+            raise NlacBenchError(
+                "training needs token ids, which this engine does not return; use an engine that runs the "
+                "model in this process (--engine hf or vllm)"
+            )
         c = self.config
         if len(prompt) > c.max_prompt_length or len(output) > c.max_response_length or not output:
             self.too_long += 1
@@ -111,8 +125,10 @@ class OnPolicy(ABC, Generic[C]):
         return TokenSequence([*prompt, *output], mask, group_id=number)
 
     def left_in(self, episode: Episode, number: int) -> TokenSequence | None:
-        """The prompt of the state that a cut episode was left in, with one token more: the value at that
-        token is the state's."""
+        """Return the prompt of the state in which a truncated episode ended, plus one token.
+
+        The value at this token is the value of the state. None if the prompt is too long.
+        """
         state = first_state(self._env, episode.first_observation, self._info)
         for _, _, following in walk(episode, self._env, self._info):
             state = following
@@ -125,14 +141,17 @@ class OnPolicy(ABC, Generic[C]):
     def read(
         self, what: Callable[[TokenBatch], Tensor], sequences: Sequence[TokenSequence]
     ) -> dict[int, Tensor]:
-        """What the learner says of each sequence's own tokens, by ``group_id``."""
+        """Return the output of ``what``, a method of the learner, at each sequence's trained tokens.
+
+        The keys are the sequences' ``group_id``.
+        """
         batch = pack(sequences, self.config.row_tokens)
         own_BT = batch.loss_mask != 0
         values_N, numbers_N = what(batch)[own_BT], batch.group_id[own_BT]
         return {s.group_id: values_N[numbers_N == s.group_id] for s in sequences}
 
     def mini_batches(self, sequences: Sequence[TokenSequence]) -> list[TokenBatch]:
-        """``sequences`` in an order that seed and iteration decide, ``mini_batch_size`` of them a batch."""
+        """Shuffle ``sequences`` by seed and iteration; pack ``mini_batch_size`` of them into each batch."""
         self._learned = list(sequences)
         rng = np.random.default_rng(derive_seed(self.resources.seed, self.version, "batches"))
         order, size = rng.permutation(len(sequences)), self.config.mini_batch_size
@@ -144,7 +163,7 @@ class OnPolicy(ABC, Generic[C]):
     def take_steps(
         self, batches: Iterator[TokenBatch], loss: Callable[[TokenBatch], LossFn], max_steps: int | None
     ) -> Metrics:
-        """One gradient step a batch, as many as may be; the means of their metrics."""
+        """Take one gradient step per batch, at most ``max_steps``; return the means of their metrics."""
         return mean_of_steps(
             [
                 self.learner.forward_backward(batch, loss(batch)) | self.learner.optim_step()
@@ -153,8 +172,10 @@ class OnPolicy(ABC, Generic[C]):
         )
 
     def epochs(self, batches: Sequence[TokenBatch], count: int) -> Iterator[TokenBatch]:
-        """``count`` passes over ``batches`` with the log-probabilities of the policy that played, which the
-        learner recomputes: the ratio is exactly 1 as long as nothing has changed."""
+        """Yield ``batches`` ``count`` times, with ``old_logprobs`` of the policy that played.
+
+        The learner recomputes them, so that the ratio is exactly 1 until the weights change.
+        """
         played = [replace(b, old_logprobs=self.learner.logprobs(b)) for b in batches]
         for _ in range(count):
             yield from played
@@ -162,26 +183,26 @@ class OnPolicy(ABC, Generic[C]):
     def surrogate(
         self, outputs: Outputs, micro: TokenBatch, mean: Mean, clip: float
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """PPO's clipped loss on ``micro``'s advantages, and how often it clips."""
+        """Return PPO's clipped loss with the advantages of ``micro``, and metrics with the clipped share."""
         assert micro.old_logprobs is not None and micro.advantages is not None
         each_BT = losses.ppo_policy_loss(
             outputs.logprobs_BT, micro.old_logprobs, micro.advantages, clip_low=clip, clip_high=clip
         )
         policy = mean(each_BT, micro.loss_mask)
         ratio_BT = (outputs.logprobs_BT - micro.old_logprobs).exp().detach()
-        # Beyond the bound on the side that its advantage pushes to: there the gradient is 0.
+        # Clipped, so the gradient is 0: the ratio is beyond the bound in the direction of the advantage.
         beyond_BT = (ratio_BT - 1) * micro.advantages.sign() > clip
         return policy, {"policy_loss": policy, "clipped": mean(beyond_BT.float(), micro.loss_mask)}
 
     def token_mean(self, batch: TokenBatch) -> Mean:
-        """Reduces a micro-batch's losses per token to its part of the batch's mean over all tokens."""
+        """Return a function that reduces a micro-batch's losses to its part of the mean over all tokens."""
         tokens = losses.denominator(batch.loss_mask, "token_mean", self.learner.total)
         return lambda loss_BT, mask_BT: losses.aggregate(loss_BT, mask_BT, "token_mean", tokens)
 
     def with_kl(
         self, total: Tensor, outputs: Outputs, micro: TokenBatch, mean: Mean, metrics: dict[str, Tensor]
     ) -> Tensor:
-        """``total`` with the KL penalty to the first model, where one is wanted."""
+        """Return ``total`` plus the KL penalty to the initial model, if ``kl_coef`` is not 0."""
         if not self.config.kl_coef:
             return total
         metrics["kl"] = mean(outputs.reference_kl_BT, micro.loss_mask)
@@ -189,12 +210,12 @@ class OnPolicy(ABC, Generic[C]):
 
 
 def rewards_of(episode: Episode) -> list[float]:
-    """One reward a turn."""
+    """Return the reward of each turn."""
     return [turn.reward for turn in episode.turns]
 
 
 def spread(values: Tensor, sequence: TokenSequence) -> list[float]:
-    """``values`` of the sequence's own tokens, put to their places; 0 elsewhere."""
+    """Put ``values`` at the positions of the sequence's trained tokens; 0 elsewhere."""
     spread_T = torch.zeros(len(sequence.ids))
     spread_T[torch.tensor(sequence.loss_mask) != 0] = values.float()
     return [float(value) for value in spread_T]

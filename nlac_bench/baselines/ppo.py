@@ -1,4 +1,4 @@
-"""Proximal policy optimisation (PPO; Schulman et al. 2017) by the token, over the turns of an episode."""
+"""Proximal policy optimisation (PPO; Schulman et al. 2017) per token, over the turns of an episode."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,20 +15,20 @@ from nlac_bench.types import Episode
 
 
 class PPO(OnPolicy[PpoConfig]):
-    """Advantages from a value head on the policy's own last hidden states."""
+    """PPO with a value head on the policy's last hidden states."""
 
     def learn(self, episodes: Sequence[Episode], max_steps: int | None) -> Metrics:
-        """Values → GAE over each episode's own tokens → whitened advantages → clipped steps."""
+        """Compute values, GAE over each episode's tokens and whitened advantages; then take clipped steps."""
         sequences = self.advantages(episodes)
         batches = self.mini_batches(sequences)
         metrics = self.take_steps(self.epochs(batches, self.config.num_epochs), self.loss, max_steps)
         return metrics | {"mean_return": sum(sum(rewards_of(e)) for e in episodes) / len(episodes)}
 
     def advantages(self, episodes: Sequence[Episode]) -> list[TokenSequence]:
-        """Every turn with its old values, returns and whitened advantages.
+        """Return every turn with its old values, returns and whitened advantages.
 
-        The tokens of an episode's turns, one after another, are GAE's time steps: observations are none. An
-        episode that an administrative cut ended is bootstrapped with the value of the state it was left in.
+        The time steps of GAE are the policy's tokens in an episode's turns, without observations. A truncated
+        episode is bootstrapped with the value of its last state.
         """
         c = self.config
         played = self.turns(episodes)
@@ -45,7 +45,7 @@ class PPO(OnPolicy[PpoConfig]):
             for sequence, reward in zip(turns, rewards_of(episode), strict=True):
                 if sequence is not None:
                     pairs.append((sequence, reward))
-                elif pairs:  # what a turn earned that is too long to train on belongs to those before it too
+                elif pairs:  # earlier turns also get the reward of a turn that is too long to train on
                     pairs[-1] = pairs[-1][0], pairs[-1][1] + reward
             if not pairs:
                 continue
@@ -54,7 +54,7 @@ class PPO(OnPolicy[PpoConfig]):
             rewards_1T = torch.zeros_like(values_1T)
             rewards_1T[0, torch.tensor(lengths).cumsum(0) - 1] = torch.tensor([r for _, r in pairs])
             bootstrap_1 = values[left[i].group_id] if i in left else None
-            if episode.truncated and bootstrap_1 is None:  # its state is too long to be read: the last one's
+            if episode.truncated and bootstrap_1 is None:  # the prompt is too long; use the last value
                 bootstrap_1 = values_1T[:, -1]
             advantages_1T, returns_1T = losses.gae(
                 rewards_1T, values_1T, torch.ones_like(values_1T),
@@ -70,7 +70,7 @@ class PPO(OnPolicy[PpoConfig]):
         return self._whitened(found)
 
     def _whitened(self, sequences: list[TokenSequence]) -> list[TokenSequence]:
-        """Advantages with mean 0 and variance 1 over all tokens of the iteration, on all ranks."""
+        """Normalise advantages to mean 0 and variance 1 over the iteration's tokens on all ranks."""
         device = self.learner.device
         flat_1T = torch.tensor([a for s in sequences for a in s.advantages or ()], device=device)[None]
         mask_1T = torch.tensor([m for s in sequences for m in s.loss_mask], device=device)[None]
@@ -78,7 +78,7 @@ class PPO(OnPolicy[PpoConfig]):
         return [replace(s, advantages=w.tolist()) for s, w in zip(sequences, white, strict=True)]
 
     def loss(self, batch: TokenBatch) -> LossFn:
-        """Clipped surrogate + c1 · clipped value loss − c2 · entropy, each a mean over tokens."""
+        """Return clipped surrogate + c1 · clipped value loss − c2 · entropy (+ KL), means over tokens."""
         mean, c = self.token_mean(batch), self.config
 
         def compute(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:

@@ -1,5 +1,5 @@
 """Rejection-sampling fine-tuning (RFT; Yuan et al. 2023, "Scaling Relationship"; ReST, Gulcehre et al. 2023):
-imitate one's own successes."""
+supervised training on the policy's own successful episodes."""
 
 from collections.abc import Sequence
 
@@ -13,17 +13,17 @@ from nlac_bench.types import Episode
 
 
 class RFT(OnPolicy[RftConfig]):
-    """Sample, keep what succeeded, maximise its likelihood: −log π(a | s) over the policy's own tokens."""
+    """Minimises −log π(a | s) over the policy's tokens in its successful episodes."""
 
     def learn(self, episodes: Sequence[Episode], max_steps: int | None) -> Metrics:
-        """One pass over the turns of the successful episodes; none of them, no step."""
+        """Train on the turns of the successful episodes once; take no step if no episode succeeded."""
         accepted = [e for e in episodes if e.success]
         sequences = [s for turns in self.turns(accepted) for s in turns if s is not None]
         metrics = self.take_steps(iter(self.mini_batches(sequences)), self.loss, max_steps)
         return metrics | {"accepted": len(accepted) / len(episodes)}
 
     def loss(self, batch: TokenBatch) -> LossFn:
-        """Mean negative log-likelihood of a token."""
+        """Return the mean negative log-likelihood per token, plus the KL penalty."""
         mean = self.token_mean(batch)
 
         def compute(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:

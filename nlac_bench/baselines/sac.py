@@ -1,7 +1,7 @@
-"""Soft actor-critic (SAC; Haarnoja et al. 2018) by the turn: NLAC with a scalar critic in place of words.
+"""Soft actor-critic (SAC; Haarnoja et al. 2018) per turn: NLAC with a scalar instead of a language critic.
 
-The policy is not changed by the critic's gradient but distils the best of m + 1 of its own actions by Q, with
-the loss that NLAC uses, so that the two differ in nothing but the critic.
+The policy does not use the critic's gradient. It distils the best by Q of m + 1 of its own actions, with
+NLAC's loss, so that the two algorithms differ only in the critic.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from nlac_bench.types import Episode
 
 @dataclass(slots=True)
 class SacLesson(Lesson):
-    """A transition with what was sampled for it."""
+    """A lesson with the actions that were sampled for its transition."""
 
     following: Action | None = None
     """a′ ~ π(· | s′)."""
@@ -37,11 +37,11 @@ class SAC(NLAC):
     lesson_type = SacLesson
 
     async def improve(self, lessons: Sequence[Lesson]) -> None:
-        """Sample a′ and the candidates; what they are worth is the learner's business."""
+        """Sample a′ and the candidates; the learner computes their values in ``step``."""
         await self.each(lessons, self.sample_actions)
 
     async def sample_actions(self, lesson: Lesson) -> None:
-        """a′ ~ π(· | s′); a₀…a_m ~ π(· | s)."""
+        """Sample a′ ~ π(· | s′) and a₀…a_m ~ π(· | s)."""
         assert isinstance(lesson, SacLesson)
         t = lesson.transition
         if t.next_state is not None and not t.terminated:
@@ -50,7 +50,7 @@ class SAC(NLAC):
         lesson.candidates = [action for action in drawn if action is not None]
 
     def step(self, part: Mapping[int, Lesson], indices: Sequence[int]) -> Metrics | None:
-        """Fit Q to its targets and distil the best candidates; sets the replay's priorities."""
+        """Fit Q to its targets, distil the best candidates and update the replay's priorities."""
         targets = self.targets(part)
         critic = [s for i in targets if (s := self.encoder.played(part[i], i)) is not None]
         policy = self.best_candidates(part)
@@ -60,9 +60,9 @@ class SAC(NLAC):
         return metrics
 
     def targets(self, part: Mapping[int, Lesson]) -> dict[int, float]:
-        """y = r + γ (1 − terminated) [min Q̄(s′, a′) − α log π(a′ | s′)], by lesson.
+        """Return y = r + γ (1 − terminated) [min Q̄(s′, a′) − α log π(a′ | s′)] by lesson number.
 
-        A lesson whose a′ could not be read, or is too long, has none.
+        Lessons whose a′ could not be parsed or is too long are left out.
         """
         following: dict[int, TokenSequence] = {}
         logprobs: dict[int, float] = {}
@@ -90,7 +90,7 @@ class SAC(NLAC):
         return dict(zip(known, y_N.tolist(), strict=True))
 
     def best_candidates(self, part: Mapping[int, Lesson]) -> list[TokenSequence]:
-        """For each lesson the candidate with the largest min(Q₁, Q₂), to be distilled."""
+        """Return for each lesson the sequence of the candidate with the largest min(Q₁, Q₂)."""
         offered: list[tuple[int, Action, TokenSequence]] = []
         for i, lesson in part.items():
             assert isinstance(lesson, SacLesson)
@@ -111,7 +111,7 @@ class SAC(NLAC):
         return chosen
 
     def q_values(self, sequences: Sequence[TokenSequence]) -> tuple[dict[int, float], dict[int, float]]:
-        """Both heads at each sequence's last token, by ``group_id``, without gradient."""
+        """Return both heads' values at each sequence's last token by ``group_id``, without gradient."""
         if not sequences:
             return {}, {}
         batch = pack(sequences, self.config.row_tokens)
@@ -127,7 +127,7 @@ class SAC(NLAC):
         targets: Mapping[int, float],
         errors: Tensor,
     ) -> LossFn:
-        """Mean twin Q loss of an action + λ L2; fills ``errors`` with each action's Q loss."""
+        """Return the loss: mean twin Q loss per action + λ L2. It adds each action's Q loss to ``errors``."""
         c = self.config
         policy_tokens, actions = self.tokens(policy), self.learner.total(torch.tensor(float(len(critic))))
         y_G = torch.zeros(len(errors))
@@ -145,12 +145,12 @@ class SAC(NLAC):
         return compute
 
     async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
-        """KL(π ‖ π at the start) alone: there are no words to probe."""
+        """Return only KL(π ‖ initial π), since there is no language critic to probe."""
         return self.kl_to_start()
 
 
 def last_tokens(batch: TokenBatch) -> Tensor:
-    """Where an action ends, ``[B, T]``: trained tokens that none of their own sequence follows."""
+    """Return the mask of actions' last tokens, ``[B, T]``: trained tokens followed by an untrained one."""
     own_BT = batch.loss_mask != 0
     following_BT = torch.cat([own_BT[:, 1:], torch.zeros_like(own_BT[:, :1])], dim=1)
     return own_BT & ~following_BT

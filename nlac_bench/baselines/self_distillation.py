@@ -1,4 +1,4 @@
-"""Self-Distillation, an ablation of NLAC: no critic is learned; the evaluator reads what really happened."""
+"""Self-Distillation, an ablation of NLAC without a learned critic: the evaluator reads the real future."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,22 +10,22 @@ from nlac_bench.types import Episode
 
 
 class SelfDistillation(NLAC):
-    """On policy: each new transition is judged by the real continuation of its episode, and refined."""
+    """Judges and refines each new transition by the real continuation of its episode."""
 
     def transitions(self, episode: Episode) -> list[Transition]:
-        """Each transition with its real future, in the successor's words."""
+        """Return the transitions, with their real futures in the form of the successor's answers."""
         found = super().transitions(episode)
         heard = [turn.observation for turn in episode.turns]
-        for t in found if episode.terminated else ():  # of a cut episode nobody knows the end
+        for t in found if episode.terminated else ():  # the outcome of a truncated episode is unknown
             t.notes["future"] = self.prompts.hindsight(heard[t.step :], bool(episode.success))
         return found
 
     def draw(self, new: int, most: int | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The newest transitions, in any order, each once."""
+        """Draw the newest transitions once each, in random order."""
         newest = self.replay.newest(new or len(self.replay))[:most]
         return newest, np.ones(len(newest))
 
     async def futures(self, lesson: Lesson) -> list[str]:
-        """The real one, instead of the successor's."""
+        """Return the real future instead of the successor's."""
         future = lesson.transition.notes.get("future")
         return [str(future)] if future else []

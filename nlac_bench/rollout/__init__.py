@@ -1,1 +1,1 @@
-"""How episodes are played: engines, the driver, record and replay."""
+"""Playing episodes: engines, the driver, and recording and replaying of model calls."""

@@ -1,4 +1,4 @@
-"""Who can be played by the driver: an agent, and its actor in one episode."""
+"""The protocols that the driver plays: an agent, and its actor in one episode."""
 
 from typing import Any, Protocol
 
@@ -7,21 +7,25 @@ from nlac_bench.types import Turn
 
 
 class Actor(Protocol):
-    """An agent in one episode; holds that episode's history."""
+    """An agent in one episode. It holds that episode's history."""
 
     async def act(self, observation: str, info: dict[str, Any]) -> Turn:
-        """The next action, as a ``Turn`` whose ``text`` goes to the environment.
+        """Return the next action as a ``Turn`` whose ``text`` is passed to the environment.
 
-        ``observation`` and ``info`` are what ``reset`` or the last ``step`` returned.
+        ``observation`` and ``info`` are those that ``reset`` or the last ``step`` returned.
         """
 
 
 class Agent(Protocol):
-    """A policy. Stateless between episodes, so that any number run at the same time."""
+    """A policy. It has no state between episodes, so that any number of episodes can run at the same time."""
 
     @property
     def name(self) -> str:
-        """As the CLI and the boards call it."""
+        """The agent's name in the CLI and on leaderboards."""
 
     def begin(self, env: TextEnv, seed: int) -> Actor:
-        """An actor for the episode that ``env`` (unwrapped) has begun; ``seed`` is its own randomness."""
+        """Return an actor for the episode that ``env`` (unwrapped) has begun.
+
+        Args:
+            seed: of the actor's random numbers.
+        """

@@ -1,4 +1,4 @@
-"""The driver: plays many episodes at once on one event loop, with budgets, and never scores a fault."""
+"""The driver: plays many episodes at the same time on one event loop, within budgets."""
 
 import asyncio
 import contextlib
@@ -20,12 +20,13 @@ from nlac_bench.rollout.stepping import Stepper, stepper
 from nlac_bench.types import Episode, Turn, Usage
 
 _HEAVY = ("messages", "tools", "policy", "usage")
-"""What ``info`` holds beside facts about the episode; the same for every episode of a task, or booked."""
+"""Keys of ``info`` that are not stored with the episode: the same for all episodes of a task, or (``usage``)
+counted elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeSpec:
-    """One planned episode. ``task_id`` is None for environments without named tasks."""
+    """A planned episode. ``task_id`` is None for environments without named tasks."""
 
     env: str
     task_id: str | None
@@ -35,10 +36,10 @@ class EpisodeSpec:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An episode that came to no result: nothing is known about the agent, so it is owed again.
+    """An episode that ended without a result. It does not count for the agent and has to be played again.
 
-    ``kind`` is ``infra`` (the world around the task failed) or ``crash`` (an unexpected exception in an
-    environment or agent: a bug, with its ``traceback``). ``usage`` was spent all the same.
+    ``kind`` is ``infra`` (the infrastructure around the task failed) or ``crash`` (an unexpected exception in
+    an environment or agent, which is a bug; ``traceback`` has its traceback). ``usage`` is what it has spent.
     """
 
     spec: EpisodeSpec
@@ -54,21 +55,26 @@ class Failure:
 class Driver:
     """Plays episodes of one agent in one environment, ``concurrency`` at a time.
 
-    An episode is a coroutine, not a thread; at most ``concurrency`` results wait to be consumed, then
-    playing pauses (back-pressure). Environments are made as needed, at most ``concurrency``, and reused.
+    Each episode is a coroutine, not a thread. When ``concurrency`` results wait to be consumed, playing
+    pauses (back-pressure). Environments are made when needed, at most ``concurrency`` of them, and reused.
 
-    An episode that reaches one of its own ``limits`` or overflows the context is cut: an ``Episode`` with
-    ``truncated=True``, ``success=False`` and ``end_reason`` ``turn_limit``, ``token_limit``, ``cost_limit``,
-    ``time_limit`` or ``context_overflow``. One whose time is up before the policy's first reply is a
-    ``Failure`` instead: a server that hangs says nothing about the agent. When the *run's* limits are
-    reached, unfinished episodes are dropped and owed: which ones those are depends on their length and on
-    other episodes' spending, so their results would be a biased sample.
+    An episode that reaches one of its own ``limits`` or overflows the context is truncated: it yields an
+    ``Episode`` with ``truncated=True``, ``success=False`` and ``end_reason`` ``turn_limit``, ``token_limit``,
+    ``cost_limit``, ``time_limit`` or ``context_overflow``. An episode whose time is up before the policy's
+    first reply yields a ``Failure`` instead, since a server that hangs is not the agent's fault. When the
+    *run's* limits are reached, unfinished episodes are dropped and listed in ``owed``: which ones are
+    unfinished depends on their length and on what other episodes spent, so their results would be a biased
+    sample.
 
     Args:
-        agent: who plays.
+        agent: the agent that plays.
         make_env: makes one environment; called from the event loop's thread.
+        concurrency: number of episodes played at the same time.
         limits: of each episode.
-        run_limits: of all episodes that this driver plays together.
+        run_limits: of all episodes of this driver together.
+
+    Raises:
+        ValueError: ``concurrency`` is below 1.
     """
 
     def __init__(
@@ -88,32 +94,32 @@ class Driver:
         self.run_limits = run_limits if run_limits is not None else Limits()
         self.spent = Spent()
         self.stopped: str | None = None
-        """Why playing stopped early: ``interrupted`` or the run limit that was reached."""
+        """Why playing stopped early: ``interrupted``, the run limit that was reached, or an error's name."""
         self.owed: list[EpisodeSpec] = []
-        """Of the latest ``run``: planned, and neither ended nor failed."""
+        """Episodes of the latest ``run`` that were planned and have neither ended nor failed."""
         self._make_env = make_env
         self._free: list[Stepper] = []
         self._playing: set[asyncio.Task[None]] = set()
 
     def stop(self, reason: str = "interrupted") -> None:
-        """Begin no further episode; those that are being played go on to their end."""
+        """Start no further episodes; the running ones are played to their end."""
         self.stopped = self.stopped or reason
 
     def abort(self, reason: str = "interrupted") -> None:
-        """``stop``, and drop the episodes that are being played; they are owed."""
+        """Start no further episodes and drop the running ones, which are added to ``owed``."""
         self.stop(reason)
         playing, self._playing = self._playing, set()
-        for task in playing:  # each once, also when two limits are reached: a second one would look foreign
+        for task in playing:  # cancel each task once: ``work`` takes a second cancellation for someone else's
             task.cancel()
 
     async def run(self, specs: Sequence[EpisodeSpec]) -> AsyncGenerator[Episode | Failure, None]:
-        """Play ``specs`` and yield each result as it ends, in that order.
+        """Play ``specs`` and yield each result when its episode ends.
 
-        Leaving the iteration early drops what is being played (use ``contextlib.aclosing``).
+        Leaving the iteration early drops the running episodes (use ``contextlib.aclosing``).
 
         Raises:
-            NlacBenchError: a fault that no other episode would be spared (bad data, a replay without the
-                call): everything stops.
+            NlacBenchError: a fault that every other episode would have too (such as bad data, or a recording
+                that lacks a call). All episodes stop.
         """
         pending, self.owed = deque(specs), []
         results: asyncio.Queue[Episode | Failure | BaseException | None] = asyncio.Queue(self.concurrency)
@@ -138,7 +144,7 @@ class Driver:
                     await results.put(error)
                     return
                 finally:
-                    self._playing.discard(task)  # a result that waits to be consumed is not dropped
+                    self._playing.discard(task)  # ``abort`` must not drop a result that waits to be consumed
                 reached = self.spent.exceeded(self.run_limits)
                 if reached is not None:
                     self.abort(f"run_{reached}")
@@ -166,7 +172,7 @@ class Driver:
             self.owed += pending
 
     async def _play(self, spec: EpisodeSpec) -> Episode | Failure:
-        """One episode, first observation to end; whatever happens in it becomes a record."""
+        """Play one episode to its end and return its result; faults become a ``Failure``."""
         began = time.perf_counter()
         episode = Episode(spec.env, spec.task_id or "", spec.trial, spec.seed, first_observation="")
         kind: Literal["infra", "crash"] = "infra"
@@ -193,8 +199,8 @@ class Driver:
                 return _timed(episode, began)
             else:
                 fault = TimeoutError(
-                    f"no reply of the policy within the episode's {self.limits.seconds:g} s; is the server "
-                    "up? Otherwise raise --max-seconds"
+                    f"no reply from the policy within the episode's limit of {self.limits.seconds:g} s; "
+                    "check that the model server responds, or increase --max-seconds"
                 )
         except Exception as error:
             fault, kind, trace = error, "crash", traceback.format_exc()[-8000:]
@@ -234,18 +240,19 @@ class Driver:
             reached = self.spent.exceeded(self.run_limits)
             if reached is not None:
                 self.abort(f"run_{reached}")
-                await asyncio.sleep(0)  # where the cancellation arrives
+                await asyncio.sleep(0)  # the cancellation is raised here
             reached = self.limits.exceeded(len(episode.turns), total)
             if reached is not None:
                 _cut(episode, reached)
                 return
             if self.spent.turns == turns_before + 1:
-                # Nobody else came to play: neither model nor environment waited, so give way here. Always
-                # to do so would chain episodes that wake together into waves that wait for each other.
+                # No other episode took a turn in the meantime, so neither the model nor the environment
+                # awaited anything: yield to the event loop here. Yielding in every turn would make episodes
+                # that wake together wait for each other.
                 await asyncio.sleep(0)
 
     def _time_alarm(self) -> asyncio.TimerHandle | None:
-        """Stops the run when its time is up, also while every episode waits for a model."""
+        """Schedule the abort of the run at its time limit; works while all episodes wait for a model."""
         if self.run_limits.seconds is None:
             return None
         left = self.spent.started + self.run_limits.seconds - time.monotonic()
@@ -274,10 +281,10 @@ def _timed(episode: Episode, began: float) -> Episode:
 
 @contextlib.contextmanager
 def graceful_interrupt(driver: Driver, grace: float = 30.0) -> Iterator[None]:
-    """Within the block, SIGINT and SIGTERM stop ``driver`` without losing results.
+    """Within the block, stop ``driver`` on SIGINT and SIGTERM without losing results.
 
-    The first signal starts no further episode and gives the running ones ``grace`` seconds; the second
-    signal, or the end of that time, drops them. Episodes that were dropped or never started are in
+    After the first signal no further episode starts, and the running ones have ``grace`` seconds to end. The
+    second signal, or the end of that time, drops them. Episodes that were dropped or never started are in
     ``driver.owed``. Must be entered in the main thread, inside a running event loop.
     """
     loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""Signal handlers inside a running event loop."""
+"""Handles SIGINT and SIGTERM inside a running event loop."""
 
 import asyncio
 import contextlib
@@ -10,7 +10,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextlib.contextmanager
 def on_interrupt(handler: Callable[[], None]) -> Iterator[None]:
-    """Call ``handler`` in the running event loop on SIGINT and SIGTERM; restore the earlier handlers after.
+    """Call ``handler`` in the running event loop on SIGINT and SIGTERM; restore the earlier handlers on exit.
 
     Must be entered in the main thread.
     """

@@ -1,4 +1,4 @@
-"""Budgets of an episode and of a whole run, and how they are spent."""
+"""Budgets of an episode and of a whole run, and the count of what is spent."""
 
 import time
 from dataclasses import dataclass, field, fields
@@ -8,10 +8,13 @@ from nlac_bench.types import Episode, Usage
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """An allowance; None is no limit.
+    """Upper limits; None means no limit.
 
-    ``tokens`` counts generated (completion) tokens and ``cost`` US dollars, of all roles: the policy's
-    and those of the environment's user, oracle and judge. ``seconds`` is wall-clock time.
+    ``tokens`` (generated tokens) and ``cost`` (US dollars) count all roles: the policy and the environment's
+    user, oracle and judge. ``seconds`` is wall-clock time.
+
+    Raises:
+        ValueError: a limit is not positive.
     """
 
     turns: int | None = None
@@ -26,7 +29,7 @@ class Limits:
                 raise ValueError(f"the limit {each.name!r} must be positive or None, got {value!r}")
 
     def exceeded(self, turns: int, usage: Usage) -> str | None:
-        """Which limit is reached (``turn_limit``, ``token_limit``, ``cost_limit``), or None."""
+        """Return the limit that is reached (``turn_limit``, ``token_limit`` or ``cost_limit``), or None."""
         if self.turns is not None and turns >= self.turns:
             return "turn_limit"
         if self.tokens is not None and usage.completion_tokens >= self.tokens:
@@ -38,7 +41,7 @@ class Limits:
 
 @dataclass(slots=True)
 class Spent:
-    """What a run has used so far, unfinished and failed episodes included."""
+    """The resources that a run has used so far, including those of unfinished and failed episodes."""
 
     turns: int = 0
     usage: dict[str, Usage] = field(default_factory=dict)
@@ -46,13 +49,13 @@ class Spent:
     started: float = field(default_factory=time.monotonic)
 
     def add(self, episode: Episode, role: str, usage: Usage) -> None:
-        """Book ``usage`` of ``role`` on the run and on ``episode``."""
+        """Add ``usage`` of ``role`` to the totals of the run and of ``episode``."""
         self.usage[role] = self.usage.get(role, Usage()) + usage
         self.total = self.total + usage
         episode.usage[role] = episode.usage.get(role, Usage()) + usage
 
     def exceeded(self, limits: Limits) -> str | None:
-        """Which of the run's limits is reached, or None."""
+        """Return the limit of the run that is reached (also ``time_limit``), or None."""
         if limits.seconds is not None and time.monotonic() - self.started >= limits.seconds:
             return "time_limit"
         return limits.exceeded(self.turns, self.total)

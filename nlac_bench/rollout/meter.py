@@ -1,5 +1,5 @@
-"""An engine that counts the tokens it is asked for by purpose and role, so that methods are compared at
-equal cost."""
+"""An engine wrapper that counts sampled tokens by purpose and role, so that methods are compared at equal
+cost."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Slot, Train
 from nlac_bench.types import Role, Usage
 
 Purpose: TypeAlias = Literal["learning", "validation", "probe"]
-"""What a sample is drawn for; only ``learning`` is counted as the cost of training."""
+"""The purpose of a sample; only ``learning`` is counted as the cost of training."""
 Spent: TypeAlias = dict[tuple[Purpose, Role], Usage]
 
 _purpose: ContextVar[Purpose] = ContextVar("purpose", default="learning")
@@ -19,7 +19,7 @@ _purpose: ContextVar[Purpose] = ContextVar("purpose", default="learning")
 
 @contextmanager
 def spending_on(purpose: Purpose) -> Iterator[None]:
-    """Book what metered engines sample within this context under ``purpose``.
+    """Count what metered engines sample within this context under ``purpose``.
 
     The purpose is a context variable: a task inherits it from the task that started it, and tasks that run
     at the same time for other purposes are not affected.
@@ -32,7 +32,7 @@ def spending_on(purpose: Purpose) -> Iterator[None]:
 
 
 class MeteredEngine:
-    """``engine``, with the ``usage`` of each (purpose, role); see ``spending_on``."""
+    """Wraps ``engine`` and counts the ``usage`` of each (purpose, role); see ``spending_on``."""
 
     def __init__(self, engine: TrainableEngine) -> None:
         self.engine = engine
@@ -40,36 +40,36 @@ class MeteredEngine:
 
     @property
     def tokenizer(self) -> Any:
-        """As ``TrainableEngine.tokenizer``."""
+        """See ``TrainableEngine.tokenizer``."""
         return self.engine.tokenizer
 
     @property
     def slots(self) -> tuple[Slot, ...]:
-        """As ``TrainableEngine.slots``."""
+        """See ``TrainableEngine.slots``."""
         return self.engine.slots
 
     async def sample(self, request: SampleRequest) -> list[Sample]:
-        """As ``Engine.sample``."""
+        """See ``Engine.sample``."""
         samples = await self.engine.sample(request)
         key = _purpose.get(), request.role
         self.usage[key] = sum((s.usage for s in samples), self.usage.get(key, Usage()))
         return samples
 
     async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
-        """As ``Engine.logprobs``."""
+        """See ``Engine.logprobs``."""
         return await self.engine.logprobs(ids, prompt_len, slot)
 
     def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
-        """As ``TrainableEngine.sync``."""
+        """See ``TrainableEngine.sync``."""
         self.engine.sync(source, version, slot)
 
     def generated_tokens(self) -> int:
-        """Number of tokens sampled for learning, summed over roles."""
+        """Return the number of tokens sampled for learning, summed over roles."""
         return sum(u.completion_tokens for (purpose, _), u in self.usage.items() if purpose == "learning")
 
 
 def spent_to_row(spent: Spent) -> dict[str, dict[str, Any]]:
-    """``spent`` as JSON, as it is written to ``metrics.jsonl`` and checkpoints.
+    """Convert ``spent`` to JSON, in the form of ``metrics.jsonl`` and checkpoints.
 
     The key is the role for learning and ``purpose:role`` for the other purposes, in alphabetical order:
     ``{"evaluator": …, "policy": …, "probe:evaluator": …, "validation:policy": …}``.

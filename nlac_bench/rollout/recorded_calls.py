@@ -1,8 +1,9 @@
-"""Record the model calls of an environment's user, oracle and judge, and replay them without a model.
+"""Records the model calls of an environment's user, oracle and judge, and replays them without a model.
 
-A call is known by its content (role, messages, sampling), the episode it belongs to and how often that
-episode has made the same call before: under any concurrency each call gets the reply that it got when it
-was recorded. The file is JSON lines, appended to as calls end: safe to interrupt, and to go on with.
+A call is identified by its content (role, messages, sampling), its episode and the number of times the
+episode has made the same call before. A replay therefore gives each call its recorded reply, whatever the
+concurrency. The file has one JSON object per line, appended when a call ends; an interrupted recording can be
+continued.
 """
 
 import contextlib
@@ -24,7 +25,7 @@ _FORMAT = 1
 
 
 class ReplayError(NlacBenchError):
-    """A recording does not hold the call that was made; no reply is ever made up."""
+    """A recording does not contain the call that was made."""
 
 
 @dataclass(slots=True)
@@ -39,7 +40,7 @@ _outside = _Scope()
 
 @contextlib.contextmanager
 def episode_scope(label: str) -> Iterator[None]:
-    """Calls made inside belong to the episode ``label``; each entry counts its calls from 0 again."""
+    """Assign the calls made within this context to the episode ``label``; their count starts at 0."""
     token = _scope.set(_Scope(label))
     try:
         yield
@@ -48,15 +49,16 @@ def episode_scope(label: str) -> Iterator[None]:
 
 
 def recording(chat: ChatFn, path: str | Path, sampling: Mapping[str, Any]) -> ChatFn:
-    """``chat``, with every call and its reply appended to the file ``path``.
+    """Return a function like ``chat`` that also appends every call and its reply to the file ``path``.
 
     Args:
         chat: the model that answers.
-        path: JSON lines; made if missing. What it already holds stays, a torn last line is cut off.
-        sampling: how replies are drawn (model, temperature …): part of a call's identity.
+        path: a JSON lines file, created if missing. Existing lines are kept, except an incomplete last one.
+        sampling: how replies are drawn (model, temperature …); part of a call's identity.
 
     Raises:
-        DataError: ``path`` exists and is not a recording; from the returned function, it cannot be written.
+        DataError: ``path`` exists and is not a recording. Raised by the returned function: ``path`` cannot be
+            written.
     """
     path = Path(path)
     if path.exists():
@@ -72,7 +74,7 @@ def recording(chat: ChatFn, path: str | Path, sampling: Mapping[str, Any]) -> Ch
             "sampling": dict(sampling), "text": reply.text, "usage": asdict(reply.usage),
         })  # fmt: skip
         try:
-            with lock, path.open("ab", buffering=0) as file:  # one write: other processes' lines stay whole
+            with lock, path.open("ab", buffering=0) as file:  # one write, so lines of processes do not mix
                 file.write(line.encode() + b"\n")
         except OSError as error:
             raise DataError(f"cannot write to the recording {path}: {error.strerror}") from None
@@ -82,13 +84,13 @@ def recording(chat: ChatFn, path: str | Path, sampling: Mapping[str, Any]) -> Ch
 
 
 def replaying(path: str | Path, sampling: Mapping[str, Any]) -> ChatFn:
-    """The recording in ``path`` as a model; needs no key and no network.
+    """Return a function that answers calls from the recording in ``path``; needs no key and no network.
 
-    Replies carry the usage they had when they were recorded.
+    Replies have the usage that was recorded.
 
     Raises:
         DataError: ``path`` is missing or is not a recording.
-        ReplayError (from the returned function): the recording has no such call.
+        ReplayError: raised by the returned function if the recording does not contain the call.
     """
     calls = _read(Path(path))
 
@@ -98,10 +100,10 @@ def replaying(path: str | Path, sampling: Mapping[str, Any]) -> ChatFn:
         if reply is None:
             last = str(messages[-1].get("content"))[:200] if messages else ""
             raise ReplayError(
-                f"{path} holds {len(calls)} calls, but not this one: role {role!r}, episode {scope!r}, "
-                f"time {occurrence + 1}, sampling {dict(sampling)}, {len(messages)} messages, the last "
-                f"{last!r}. The agent, task, seed, prompt or sampling differs from the recorded run; record "
-                "it again with --record."
+                f"the recording {path} has {len(calls)} calls, but not this one: role {role!r}, episode "
+                f"{scope!r}, occurrence {occurrence + 1}, sampling {dict(sampling)}, {len(messages)} "
+                f"messages, the last {last!r}. The agent, task, seed, prompt or sampling differs from the "
+                "recorded run; record the run again with --record"
             )
         return reply
 
@@ -118,7 +120,7 @@ def _identify(role: str, messages: Messages, sampling: Mapping[str, Any]) -> tup
 
 
 def _read(path: Path) -> dict[tuple[str, str, int], ChatReply]:
-    """All calls of a recording; of the same call recorded twice (a resumed run) the later one."""
+    """Read all calls of a recording; of a call recorded twice (by a resumed run) the later one counts."""
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
@@ -130,11 +132,11 @@ def _read(path: Path) -> dict[tuple[str, str, int], ChatReply]:
         try:
             row = json.loads(line)
             if row["format"] != _FORMAT:
-                raise ValueError(f"format {row['format']!r}, this version reads {_FORMAT}")
+                raise ValueError(f"format {row['format']!r}; this version reads format {_FORMAT}")
             reply = ChatReply(str(row["text"]), Usage(**row["usage"]))
             calls[str(row["episode"]), str(row["key"]), int(row["occurrence"])] = reply
         except (ValueError, KeyError, TypeError) as error:
-            if number == len(lines):  # torn by an interruption: that call is simply not known
+            if number == len(lines):  # incomplete because the recording was interrupted
                 break
             raise DataError(f"{path}, line {number} is not a recorded call ({error!r})") from None
     return calls

@@ -1,4 +1,4 @@
-"""How the driver steps an environment: awaited where it can be, called where it cannot."""
+"""Steps an environment for the driver: asynchronously if it can be awaited, else by a plain call."""
 
 import asyncio
 import concurrent.futures
@@ -14,25 +14,25 @@ from nlac_bench.envs.text_env import TextEnv
 StepResult: TypeAlias = tuple[str, float, bool, bool, dict[str, Any]]
 
 _TRANSPARENT = (OrderEnforcing, PassiveEnvChecker)
-"""What ``gymnasium.make`` adds by itself; a wrapper of the user's own must not be bypassed."""
+"""Wrappers that ``gymnasium.make`` adds and that may be bypassed; a user's wrappers may not."""
 _BLOCKING_STEPS = 32
-"""Threads for wrapped environments that wait for a model inside a synchronous ``step``."""
+"""Number of threads for wrapped environments that wait for a model inside a synchronous ``step``."""
 
 
 class Stepper(Protocol):
-    """One environment under the driver."""
+    """An environment with asynchronous ``reset`` and ``step``."""
 
     unwrapped: Any
 
     async def reset(self, seed: int, task_id: str | None) -> tuple[str, dict[str, Any]]:
-        """Begin an episode."""
+        """Start an episode."""
 
     async def step(self, action: str) -> StepResult:
         """Take an action."""
 
 
 class _AsyncStepper:
-    """A TextEnv, awaited: 1,000 of them wait for their simulators on one thread."""
+    """Awaits a TextEnv, so that 1,000 of them can wait for their simulators on one thread."""
 
     def __init__(self, env: TextEnv) -> None:
         self.unwrapped = env
@@ -45,7 +45,7 @@ class _AsyncStepper:
 
 
 class _SyncStepper:
-    """Any other Gymnasium environment, called in the event loop's thread: it is expected to be fast."""
+    """Calls any other Gymnasium environment in the event loop's thread; its ``step`` should be fast."""
 
     def __init__(self, env: gymnasium.Env[str, str]) -> None:
         self.env = env
@@ -66,10 +66,13 @@ class _SyncStepper:
 
 
 class _ThreadStepper(_SyncStepper):
-    """A wrapped TextEnv that waits for a model: its synchronous step would stop every other episode."""
+    """Calls a wrapped TextEnv that waits for a model in another thread.
+
+    In the event loop's thread, its synchronous ``step`` would block all other episodes.
+    """
 
     async def _call(self, function: Any) -> Any:
-        context = contextvars.copy_context()  # which episode this is, for recorded calls
+        context = contextvars.copy_context()  # recorded calls read the episode from it
         return await asyncio.get_running_loop().run_in_executor(_executor(), context.run, function)
 
 
@@ -79,7 +82,7 @@ def _executor() -> concurrent.futures.ThreadPoolExecutor:
 
 
 def stepper(env: gymnasium.Env[str, str]) -> Stepper:
-    """The fastest way to step ``env`` that keeps its wrappers' effects."""
+    """Return the fastest stepper for ``env`` that keeps the effects of its wrappers."""
     inner: Any = env
     while isinstance(inner, _TRANSPARENT):
         inner = inner.env

@@ -1,1 +1,1 @@
-"""How weights change: losses, the learner, checkpoints, weight sync."""
+"""Training of weights: losses, the learner, checkpoints, weight sync."""

@@ -1,8 +1,7 @@
-"""Attention over a tree of prefixes, on CPUs: a token attends to its own path, not to a whole row.
+"""Attention over a tree of prefixes, for CPUs: each token attends to its own path instead of the whole row.
 
-A mask would have every token look at the whole row: for a row of eight sequences that is eight times the
-work, and the causal kernel skips half of the rest. Kernels on GPUs are quick at what a CPU is slow at, so
-there the mask stays.
+With a mask, scores are computed between every token and its whole row: for a row of eight sequences, eight
+times the work, and the causal kernel would also skip half of the rest. On GPUs the mask is fast and is used.
 """
 
 from typing import Any
@@ -29,7 +28,11 @@ def _by_path(
     tree: PrefixTree | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
-    """``[B, heads, T, width]`` each; with ``tree`` B is 1, T are its nodes, and there is no mask."""
+    """Attention along the paths of ``tree``, or transformers' own attention if ``tree`` is None.
+
+    ``query``, ``key`` and ``value`` are ``[B, heads, T, width]``; with ``tree``, B is 1, T is the number of
+    its nodes, and there is no mask.
+    """
     if tree is None:
         return sdpa_attention_forward(
             module, query, key, value, attention_mask, scaling=scaling, dropout=dropout, **kwargs
@@ -46,7 +49,7 @@ def _by_path(
 
 
 def _mask(query: Tensor, key: Tensor) -> Tensor | None:
-    """Which keys the queries see, which are the last tokens of the keys' path; None if they are all of it."""
+    """Return the mask of the queries, which are the last tokens of the keys' path; None if they are all."""
     asked, given = query.shape[2], key.shape[2]
     if asked == given:
         return None
@@ -58,6 +61,6 @@ AttentionMaskInterface.register(NAME, sdpa_mask)
 
 
 def use_where_faster(model: Any, device: torch.device) -> None:
-    """Switch ``model`` to it on CPUs, where it computes by ``sdpa`` now."""
+    """Switch ``model`` to this attention if ``device`` is a CPU and the model uses ``sdpa``."""
     if device.type == "cpu" and model.config._attn_implementation == "sdpa":
         model.set_attn_implementation(NAME)

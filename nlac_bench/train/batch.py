@@ -1,4 +1,4 @@
-"""TokenBatch: sequences packed into rows with as little padding as possible, for the learner to train on."""
+"""TokenBatch: the learner's input, sequences packed into rows with little padding."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace

@@ -1,4 +1,4 @@
-"""Checkpoints: everything a run needs to go on bitwise, and export to a Hugging Face folder."""
+"""Checkpoints from which a training resumes with bitwise the same results, and export to Hugging Face."""
 
 import json
 import math
@@ -24,14 +24,15 @@ _LOOP_FILE = "loop_state.json"
 def save(
     learner: Learner, path: str | os.PathLike[str], loop_state: Callable[[Path], dict[str, Any]]
 ) -> None:
-    """Write a checkpoint: weights, optimizer, moving average, step, generators, and the loop's own state.
+    """Write a checkpoint: weights, optimizer, moving average, step, random generators, and the loop's state.
 
-    It is written beside ``path`` and moved there when whole, so a killed save leaves the earlier one.
-    All ranks call it together.
+    It is written beside ``path`` and then renamed, so that a killed save leaves the earlier checkpoint
+    intact. All ranks must call it together.
 
     Args:
-        loop_state: called with the folder, into which it may write files of its own (a replay buffer), and
-            returns, JSON-able, what else the training loop needs (counters, the best validation result).
+        loop_state: called with the checkpoint's folder, into which it may write files (such as a replay
+            buffer); returns the rest of the training loop's state (counters, the best validation result) in
+            a form that JSON can represent.
     """
     path = Path(path)
     partial = path.with_name(f".{path.name}.partial")
@@ -53,7 +54,7 @@ def save(
 
 
 def exists(path: Path) -> bool:
-    """Whether ``load`` finds a checkpoint at ``path``."""
+    """Return whether ``load`` would find a checkpoint at ``path``."""
     return path.exists() or _replaced(path).exists()
 
 
@@ -62,30 +63,33 @@ def _replaced(path: Path) -> Path:
 
 
 def load(learner: Learner, path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Put ``learner`` into the state that ``save`` wrote and return the loop's state.
+    """Restore the state of ``learner`` that ``save`` wrote and return the loop's state.
 
     Raises:
-        DataError: when the folder is no checkpoint, or one of another model, or of another world size
-            (its generators would not go on where they stopped).
+        DataError: the folder is not a checkpoint, or it is one of another model or another number of
+            processes (each process has its own random generators).
     """
     path = Path(path)
     replaced = _replaced(path)
-    if not path.exists() and replaced.exists():  # a crash between the two renames of ``save``
+    if not path.exists() and replaced.exists():  # the process died between the two renames of ``save``
         replaced.rename(path)
     try:
         state = json.loads((path / _LOOP_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise DataError(f"{path} is no checkpoint of this package: {error}") from error
+        raise DataError(f"{path} is not a checkpoint of this package: {error}") from error
     if state["world_size"] != dist.get_world_size():
         raise DataError(
-            f"{path} was written by {state['world_size']} processes and cannot go on exactly with "
-            f"{dist.get_world_size()}; start as many, or begin anew from its exported model"
+            f"the checkpoint {path} was written by {state['world_size']} processes and cannot be resumed by "
+            f"{dist.get_world_size()}; start {state['world_size']} processes, or start a new run from its "
+            "exported model"
         )
     tensors = _tensors(learner)
     try:
         dcp.load(tensors, checkpoint_id=str(path))
     except (dcp.api.CheckpointException, RuntimeError, KeyError) as error:
-        raise DataError(f"{path} does not fit this model or configuration: {error}") from error
+        raise DataError(
+            f"the checkpoint {path} does not fit this model or these settings: {error}"
+        ) from error
     set_optimizer_state_dict(learner.model, learner.optimizer, optim_state_dict=tensors["optimizer"])
     learner.step = state["step"]
     _set_generators(tensors[f"generators_{dist.get_rank()}"])
@@ -93,7 +97,10 @@ def load(learner: Learner, path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def export(learner: Learner, folder: str | os.PathLike[str], tokenizer: Any = None) -> None:
-    """Write the policy as a Hugging Face folder (safetensors), as any engine loads it. All ranks call it."""
+    """Write the policy as a Hugging Face folder (safetensors) that any engine can load.
+
+    All ranks must call it together.
+    """
     from safetensors.torch import save_file
 
     tensors = {name: tensor.cpu().contiguous() for name, tensor in learner.named_tensors()}
@@ -112,7 +119,7 @@ def export(learner: Learner, folder: str | os.PathLike[str], tokenizer: Any = No
 
 
 def _tensors(learner: Learner) -> dict[str, Any]:
-    # state_dict() of an FSDP module gives references to the shards, so loading fills them in place.
+    # state_dict() of an FSDP module returns references to the shards, so loading fills them in place.
     tensors: dict[str, Any] = {
         "model": {name: p for name, p in learner.model.state_dict().items()},  # noqa: C416
         "optimizer": get_optimizer_state_dict(learner.model, learner.optimizer),
@@ -124,7 +131,7 @@ def _tensors(learner: Learner) -> dict[str, Any]:
 
 
 def _generators() -> dict[str, torch.Tensor]:
-    """States of Python's, NumPy's and torch's generators as tensors."""
+    """Return the states of Python's, NumPy's and torch's random generators as tensors."""
     _, words, gauss = random.getstate()
     numpy_state: Any = np.random.get_state()
     generators = {

@@ -1,4 +1,4 @@
-"""Settings that every training algorithm shares: budget, batches, optimizer, validation."""
+"""The settings that all training algorithms share: budget, batches, optimizer, validation."""
 
 import re
 import typing
@@ -20,80 +20,85 @@ BudgetUnit: typing.TypeAlias = Literal["steps", "env_steps", "tokens"]
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much training may cost: gradient steps, environment steps or generated tokens."""
+    """The budget of a training: a number of gradient steps, environment steps or generated tokens."""
 
     unit: BudgetUnit
     amount: int
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """From ``steps=300``, ``env_steps=20000`` or ``tokens=5000000``.
+        """Parse ``steps=300``, ``env_steps=20000`` or ``tokens=5000000``.
 
         Raises:
-            ConfigError: it is none of these.
+            ConfigError: ``text`` does not have this form.
         """
         unit, _, amount = text.partition("=")
         units = typing.get_args(BudgetUnit)
         if unit not in units or not re.fullmatch(r"0*[1-9][0-9]{0,17}", amount):
             raise ConfigError(
-                f"budget {text!r} is not understood; write {', '.join(f'{u}=N' for u in units)}"
+                f"budget {text!r} is invalid; write one of {', '.join(f'{u}=N' for u in units)}"
             )
         return cls(typing.cast(BudgetUnit, unit), int(amount))
 
 
 class TrainConfig(Settings):
-    """Settings that all algorithms share; an algorithm's own are in a subclass. Names follow verl's where it
-    has one.
+    """The settings that all algorithms share; subclasses add those of one algorithm.
+
+    Names follow verl's where verl has the setting.
     """
 
     budget: str = Field(
-        "steps=200", description="how much training may cost: steps=N (gradient), env_steps=N or tokens=N"
+        "steps=200", description="when training ends: steps=N (gradient steps), env_steps=N or tokens=N"
     )
     total_epochs: int | None = Field(
         None,
         ge=1,
-        description="at most so many passes over the training tasks; none: no limit",
+        description="largest number of passes over the training tasks; none: no limit",
     )
-    train_batch_size: int = Field(32, ge=1, description="episodes played in an iteration")
-    rollouts_per_task: int = Field(1, ge=1, description="episodes of each task in an iteration")
+    train_batch_size: int = Field(32, ge=1, description="episodes per iteration")
+    rollouts_per_task: int = Field(1, ge=1, description="episodes of each task per iteration")
     mini_batch_size: int = Field(
         32,
         ge=1,
-        description="transitions in a gradient step (episodes, where an algorithm learns from whole ones)",
+        description="transitions per gradient step (episodes, if the algorithm learns from whole episodes)",
     )
     max_turn_length: int | None = Field(
-        None, ge=1, description="turns after which a training episode is cut; none: the environment's limit"
+        None,
+        ge=1,
+        description="turns after which a training episode is truncated; none: the environment's limit",
     )
     max_prompt_length: int = Field(4096, ge=1, description="tokens; longer prompts are not trained on")
-    max_response_length: int = Field(512, ge=1, description="tokens; longer answers are cut")
-    temperature: float = Field(1.0, ge=0, description="of the policy in training episodes")
+    max_response_length: int = Field(512, ge=1, description="tokens; longer answers are truncated")
+    temperature: float = Field(1.0, ge=0, description="sampling temperature in training episodes")
     lr: float = Field(1e-6, gt=0, description="learning rate of AdamW; constant after the warm-up")
     warmup_steps: int = Field(0, ge=0, description="gradient steps in which the learning rate rises from 0")
-    weight_decay: float = Field(0.0, ge=0, description="of AdamW")
-    max_grad_norm: float = Field(1.0, gt=0, description="the gradient is scaled down to this norm")
+    weight_decay: float = Field(0.0, ge=0, description="weight decay of AdamW")
+    max_grad_norm: float = Field(1.0, gt=0, description="larger gradients are scaled down to this norm")
     kl_coef: float = Field(
         0.0,
         ge=0,
-        description="weight of KL(policy || first policy) over the vocabulary, on learned tokens",
+        description="weight of KL(policy || initial policy) over the vocabulary, on learned tokens",
     )
     lora_rank: int = Field(
         0,
         ge=0,
-        description="train adapters of this rank (package peft); 0 trains all weights. Not for methods that "
-        "keep a moving average",
+        description="rank of LoRA adapters (package peft); 0 trains all weights. Not available for methods "
+        "that keep a moving average",
     )
     row_tokens: int = Field(
-        4096, ge=1, description="length of packed rows; a longer sequence has a row of its own"
+        4096, ge=1, description="tokens of a packed row; a longer sequence gets its own row"
     )
-    micro_rows: int = Field(1, ge=1, description="packed rows that go through the model at once")
+    micro_rows: int = Field(1, ge=1, description="packed rows per forward pass")
     activation_checkpointing: bool = Field(False, description="recompute activations to save memory")
     precision: Literal["auto", "fp32", "bf16"] = Field(
-        "auto", description="auto is bf16 where the hardware multiplies it, else fp32"
+        "auto", description="auto: bf16 if the hardware is fast in it, else fp32"
     )
-    deterministic: bool = Field(False, description="bitwise reproducible, and slower")
-    val_tasks: int = Field(50, ge=1, description="training tasks set aside to choose the checkpoint by")
+    deterministic: bool = Field(False, description="bitwise reproducible, but slower")
+    val_tasks: int = Field(
+        50, ge=1, description="training tasks held out for validation, which selects the best checkpoint"
+    )
     test_freq: int = Field(
-        20, ge=1, description="gradient steps between validations, each at the end of an iteration"
+        20, ge=1, description="gradient steps between validations, which run at the end of an iteration"
     )
     save_freq: int = Field(20, ge=1, description="gradient steps between checkpoints to resume from")
 
@@ -108,14 +113,22 @@ class TrainConfig(Settings):
         return self
 
     def learner(self, seed: int, **options: Any) -> "LearnerConfig":
-        """The learner's part."""
+        """Return the learner's configuration.
+
+        Args:
+            seed: of the learner's random numbers.
+            options: further fields of ``LearnerConfig`` that the algorithm needs.
+
+        Raises:
+            ConfigError: adapters are combined with a moving average.
+        """
         from nlac_bench.train.learner import LearnerConfig
         from nlac_bench.train.model import Lora
 
         if self.lora_rank and options.get("ema"):
             raise ConfigError(
-                f"train.lora_rank = {self.lora_rank}: this algorithm keeps a moving average of all weights, "
-                "which adapters do not have; train all weights (lora_rank = 0)"
+                f"train.lora_rank = {self.lora_rank}: this algorithm needs a moving average of all weights, "
+                "which adapters do not support; train all weights (lora_rank = 0)"
             )
         return LearnerConfig(
             lr=self.lr,
@@ -134,10 +147,10 @@ class TrainConfig(Settings):
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any], source: str = "train.") -> Self:
-        """The settings that ``values`` describe; texts, as from a command line, are read as numbers.
+        """Create the settings from ``values``; texts, such as from a command line, are converted to numbers.
 
         Raises:
-            ConfigError: naming the setting that is unknown or impossible.
+            ConfigError: a setting is unknown or invalid; the message names it.
         """
         for name in values:
             if name not in cls.model_fields:

@@ -1,5 +1,7 @@
-"""The learner: forward and backward over packed micro-batches, optimizer, moving average. One code for
-one process on a CPU and for torchrun on many GPUs."""
+"""The learner: forward and backward passes over packed micro-batches, optimizer, moving average.
+
+The same code runs in one process on a CPU and under torchrun on many GPUs.
+"""
 
 import copy
 import math
@@ -25,10 +27,13 @@ from nlac_bench.train.prefixes import micro_batch_starts
 
 @dataclass(frozen=True, slots=True)
 class LearnerConfig:
-    """How weights change.
+    """The settings of the learner.
 
-    ``micro_rows`` is how many packed rows go through the model at once. ``warmup_steps`` rise linearly
-    from 0; then the rate is constant or falls by a cosine (or a line) to 0 at ``total_steps``.
+    ``micro_rows`` is the number of packed rows per forward pass. The learning rate rises linearly from 0
+    during ``warmup_steps``; then it is constant, or falls linearly or as a cosine to 0 at ``total_steps``.
+
+    Raises:
+        ValueError: the schedule needs ``total_steps``, or ``lora`` is combined with ``ema``.
     """
 
     lr: float = 1e-6
@@ -51,12 +56,12 @@ class LearnerConfig:
 
     def __post_init__(self) -> None:
         if self.schedule != "constant" and self.total_steps is None:
-            raise ValueError(f"schedule {self.schedule!r} falls to 0 at total_steps, which is not set")
+            raise ValueError(f"schedule {self.schedule!r} needs total_steps, which is not set")
         if self.lora is not None and self.ema:
             raise ValueError("a moving average of adapters is not supported; use full training for ema=True")
 
     def lr_at(self, step: int) -> float:
-        """The learning rate of optimizer step ``step`` (0-based)."""
+        """Return the learning rate of optimizer step ``step`` (0-based)."""
         if step < self.warmup_steps:
             return self.lr * (step + 1) / self.warmup_steps
         if self.schedule == "constant" or self.total_steps is None:
@@ -67,11 +72,11 @@ class LearnerConfig:
 
 
 class Learner:
-    """Trains one causal LM, sharded over all ranks.
+    """Trains a causal LM, sharded over all ranks.
 
     Args:
         model: a Hugging Face folder or id, or a module.
-        config: how it is trained.
+        config: the learner's settings.
     """
 
     def __init__(self, model: Any, config: LearnerConfig) -> None:
@@ -90,7 +95,7 @@ class Learner:
             causal_lm = add_lora(causal_lm, config.lora)
         self.model = PolicyModel(causal_lm, config.heads).to(self.device).train()
         shard(self.model, self.mesh, config.precision, config.activation_checkpointing)
-        self.master = dict(self.model.named_parameters())  # the shards, whatever is gathered in their place
+        self.master = dict(self.model.named_parameters())  # the shards, also while FSDP has gathered weights
         self.parameters = [p for p in self.master.values() if p.requires_grad]
         self.optimizer: torch.optim.Optimizer = (
             torch.optim.AdamW(
@@ -104,7 +109,7 @@ class Learner:
     # --- one optimizer step -------------------------------------------------------------------------
 
     def total(self, local: Tensor) -> Tensor:
-        """Sum over all ranks; for global denominators."""
+        """Sum ``local`` over all ranks, such as for a global denominator."""
         summed = local.detach().clone().to(self.device)
         dist.all_reduce(summed, group=self.mesh.get_group())
         return summed
@@ -119,13 +124,13 @@ class Learner:
         micro_batches = self._micro_batches(batch)
         for i, micro in enumerate(micro_batches):
             # Gradients are reduced once, with the last micro-batch; before that they stay on their rank.
-            # One process also keeps its gathered weights until then: there is nobody to gather from.
+            # A single process keeps its gathered weights until then, since gathering them again is useless.
             last = i == len(micro_batches) - 1
             self.model.set_requires_gradient_sync(last)  # type: ignore[operator]
             self.model.set_reshard_after_backward(last or self.mesh.size() > 1)  # type: ignore[operator]
             outputs, on_device = self._forward(micro)
             part, metrics = loss(outputs, on_device)
-            # FSDP averages over ranks, but the parts are to be summed.
+            # FSDP averages gradients over ranks, but the parts must be summed.
             ((part + outputs.anchor) * self.mesh.size()).backward()
             for name, value in {"loss": part, **metrics}.items():
                 sums[name] = sums.get(name, torch.zeros((), device=self.device)) + value.detach()
@@ -134,9 +139,12 @@ class Learner:
         return dict(zip(names, values.tolist(), strict=True))
 
     def optim_step(self) -> Metrics:
-        """Clip, step and clear the gradients.
+        """Clip the gradients, take an optimizer step and clear the gradients.
 
-        A gradient that is not finite changes nothing: the step is skipped and reported as ``skipped``.
+        If the gradient is not finite, the weights are not changed, and the metric ``skipped`` is 1.
+
+        Returns:
+            The metrics ``grad_norm`` (before clipping), ``lr`` and ``skipped``.
         """
         norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.config.max_grad_norm)
         whole = norm.full_tensor() if isinstance(norm, DTensor) else norm
@@ -152,7 +160,11 @@ class Learner:
 
     @torch.no_grad()
     def ema_update(self, tau: float) -> None:
-        """θ̄ ← (1 − τ) θ̄ + τ θ, in float32."""
+        """Update the moving average: θ̄ ← (1 − τ) θ̄ + τ θ, in float32.
+
+        Raises:
+            ValueError: the learner has no moving average.
+        """
         if self.ema is None:
             raise ValueError("this learner keeps no moving average; set ema=True in its LearnerConfig")
         torch._foreach_lerp_(self.ema, [_local(p).detach() for p in self.master.values()], tau)
@@ -161,21 +173,24 @@ class Learner:
 
     @torch.no_grad()
     def logprobs(self, batch: TokenBatch) -> Tensor:
-        """Log-probabilities of the tokens under ``loss_mask``, ``[B, T]``, on the CPU.
+        """Return the log-probabilities of the tokens with ``loss_mask``, ``[B, T]``, on the CPU.
 
-        Computed in the same micro-batches as in training, so that a policy's ratio to them is exactly 1
-        as long as its weights have not changed.
+        They are computed in the same micro-batches as in training, so that the policy's ratio to them is
+        exactly 1 as long as its weights have not changed.
         """
         return self._each_row(batch, lambda outputs: outputs.logprobs_BT)
 
     @torch.no_grad()
     def values(self, batch: TokenBatch) -> Tensor:
-        """The value head's output, ``[B, T]``, aligned as in training, on the CPU."""
+        """Return the value head's output, ``[B, T]``, aligned as in training, on the CPU."""
         return self._each_row(batch, lambda outputs: outputs.values_BT)
 
     @torch.no_grad()
     def q_values(self, batch: TokenBatch, heads: Sequence[Head]) -> Tensor:
-        """Q heads at each token, ``[B, T, H]``, on the CPU; an action's value is that of its last token."""
+        """Return the Q heads' outputs at each token, ``[B, T, H]``, on the CPU.
+
+        The value of an action is the one at its last token.
+        """
         return self._each_row(batch, lambda outputs: torch.stack([outputs.q_BT(h) for h in heads], dim=-1))
 
     def _each_row(self, batch: TokenBatch, read: Callable[[Outputs], Tensor]) -> Tensor:
@@ -188,7 +203,10 @@ class Learner:
         return torch.cat(parts)[: len(batch)]
 
     def _micro_batches(self, batch: TokenBatch) -> list[TokenBatch]:
-        """``micro_rows`` rows each; on CPUs more where rows begin alike (``micro_batch_starts``)."""
+        """Split ``batch`` into micro-batches of ``micro_rows`` rows.
+
+        On CPUs a micro-batch has more rows if they begin alike (``micro_batch_starts``).
+        """
         rows = self.config.micro_rows
         starts: Sequence[int] = range(0, len(batch), rows)
         if self.device.type == "cpu":
@@ -198,7 +216,7 @@ class Learner:
         return list(batch.micro_batches(starts, int(busiest)))
 
     def reference_kl(self, batch: TokenBatch) -> float:
-        """KL(π ‖ π at the start) over the whole vocabulary, mean over this rank's trained tokens."""
+        """Return KL(π ‖ initial π) over the whole vocabulary, averaged over this rank's trained tokens."""
         with torch.no_grad():
             kl_BT = self._each_row(batch, lambda outputs: outputs.reference_kl_BT)
         mask_BT = batch.loss_mask != 0
@@ -206,7 +224,11 @@ class Learner:
 
     @contextmanager
     def averaged(self) -> Iterator[None]:
-        """Within this context the model computes with its moving average."""
+        """Within this context, the model uses the moving average of its weights.
+
+        Raises:
+            ValueError: the learner has no moving average.
+        """
         if self.ema is None:
             raise ValueError("this learner keeps no moving average; set ema=True in its LearnerConfig")
 
@@ -224,14 +246,17 @@ class Learner:
             swap()
 
     def text_logprobs(self, ids: Sequence[int], prompt_len: int) -> list[float]:
-        """Log-probabilities of ``ids[prompt_len:]``: what a synchronised engine must agree with."""
+        """Return the log-probabilities of ``ids[prompt_len:]``; a synchronised engine returns the same."""
         mask = [0.0] * prompt_len + [1.0] * (len(ids) - prompt_len)
         return self.logprobs(one_a_row([TokenSequence(list(ids), mask)]))[0, prompt_len:].tolist()
 
     def named_tensors(self, slot: Slot = "policy") -> Iterable[tuple[str, Tensor]]:
-        """Full parameters of the policy or its moving average, under their Hugging Face names, one at a time.
+        """Yield the full parameters of the policy or its moving average with their Hugging Face names.
 
-        All ranks must iterate together: each tensor is gathered from its shards. Adapters are merged in.
+        All ranks must iterate together, since each tensor is gathered from its shards. Adapters are merged.
+
+        Raises:
+            ValueError: ``slot`` is ``target`` and the learner has no moving average.
         """
         if slot == "target" and self.ema is None:
             raise ValueError("this learner keeps no moving average; set ema=True in its LearnerConfig")
@@ -245,13 +270,13 @@ class Learner:
             yield _plain_name(name), full
 
     def _adapter(self, module_name: str) -> Tensor:
-        """What a LoRA module adds to its weight. peft's own merge works on whole tensors, not on shards."""
+        """Return what a LoRA module adds to its weight; peft's own merge does not support shards."""
         a, b = (_full(self.master[f"{module_name}.lora_{x}.default.weight"]) for x in "AB")
         module: Any = self.model.get_submodule(module_name)
         return module.scaling["default"] * (b @ a)
 
     def _frozen_copy(self, causal_lm: nn.Module) -> PolicyModel:
-        """The model as it is now, sharded and never trained: what a KL penalty refers to."""
+        """Return a sharded copy of the current model, the frozen reference of the KL penalty."""
         reference = PolicyModel(copy.deepcopy(causal_lm)).to(self.device).eval().requires_grad_(False)
         shard(reference, self.mesh, self.config.precision, checkpointing=False)
         return reference
@@ -276,7 +301,7 @@ class Learner:
 
 
 def seed_everything(seed: int) -> None:
-    """Seed Python's, NumPy's and torch's generators; a trainer's process is its own."""
+    """Seed the global random generators of Python, NumPy and torch."""
     random.seed(seed)
     np.random.seed(seed % 2**32)
     torch.manual_seed(seed)
@@ -293,7 +318,7 @@ def _full(parameter: Tensor) -> Tensor:
 
 
 def _like(parameter: Tensor, local: Tensor) -> Tensor:
-    """``local`` as a tensor that is sharded as ``parameter`` is."""
+    """Return ``local`` as a tensor that is sharded like ``parameter``."""
     if not isinstance(parameter, DTensor):
         return local
     return DTensor.from_local(

@@ -1,14 +1,14 @@
-"""Losses, advantages and targets as pure functions of tensors; no function knows an algorithm's name.
+"""Losses, advantages and targets as pure functions of tensors, independent of the algorithm.
 
 Axes: B rows, T tokens, V vocabulary, N transitions. A mask is 1.0 on tokens that the policy itself sampled
-(or on distillation targets) and 0.0 on prompts, observations and padding; what stands on masked positions
-never reaches a result (but must be finite where a gradient is taken: 0 · ∞ is not 0). Losses come per token
-and are reduced by ``aggregate`` with *global* denominators: a mean per rank, averaged over ranks, weighs a
-token by how full its rank happens to be.
+(or on distillation targets) and 0.0 on prompts, observations and padding. Values at masked positions do not
+influence a result, but must be finite if a gradient is taken (0 · ∞ is NaN). Losses are per token and
+reduced by ``aggregate`` with *global* denominators: if means per rank were averaged over ranks, a token's
+weight would depend on the number of tokens on its rank.
 """
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import torch
 from torch import Tensor
@@ -23,7 +23,7 @@ def _alone(local_sum: Tensor) -> Tensor:
 
 
 class _SelectiveLogSoftmax(torch.autograd.Function):
-    """d log p(id) / d logits = 1[id] − softmax, in one array: none is wider."""
+    """log p(id) with the gradient 1[id] − softmax; the backward pass allocates one ``[B, T, V]`` array."""
 
     @staticmethod
     def forward(ctx: Any, logits_BTV: Tensor, ids_BT: Tensor) -> Tensor:
@@ -39,14 +39,17 @@ class _SelectiveLogSoftmax(torch.autograd.Function):
 
 
 def selective_log_softmax(logits_BTV: Tensor, ids_BT: Tensor) -> Tensor:
-    """Log-probabilities of ``ids_BT`` under ``logits_BTV``, ``[B, T]`` (or ``[M]``) in float32 or float64."""
+    """Return the log-probabilities of ``ids_BT`` under ``logits_BTV``, ``[B, T]`` (or ``[M]``).
+
+    They are computed in float32, or in float64 if the logits are.
+    """
     wide_BTV = logits_BTV if logits_BTV.dtype == torch.float64 else logits_BTV.float()
     logprobs_BT: Tensor = _SelectiveLogSoftmax.apply(wide_BTV, ids_BT)
     return logprobs_BT
 
 
 def entropy(logits_BTV: Tensor) -> Tensor:
-    """Entropy of each next-token distribution in nats, ``[B, T]``."""
+    """Return the entropy of each next-token distribution in nats, ``[B, T]``."""
     logprobs_BTV = logits_BTV.log_softmax(-1)
     return -(logprobs_BTV.exp() * logprobs_BTV).sum(-1)
 
@@ -65,24 +68,24 @@ def gae(
 ) -> tuple[Tensor, Tensor]:
     """Generalized advantage estimation over the policy's own tokens (Schulman et al. 2016, eq. 16).
 
-    One row is one episode. Observation tokens between two turns are no time steps: the step after a
-    turn's last token is the next turn's first, and neither reward, value nor discount is counted between.
+    Each row is one episode. Only the policy's tokens are time steps: the step after a turn's last token is
+    the next turn's first token, and the observation tokens between them have no reward, value or discount.
 
     Args:
-        rewards_BT: 0 wherever ``mask_BT`` is 0; an outcome reward sits on the last action token.
+        rewards_BT: 0 wherever ``mask_BT`` is 0; the reward of an outcome is at the last action token.
         values_BT: the critic's value of the state in which each token was sampled.
-        bootstrap_B: value of the state after each row's last token: the critic's for rows that an
-            administrative cut ended, 0 (the default) for terminated ones.
+        bootstrap_B: value of the state after each row's last token: the critic's value for truncated
+            episodes, 0 (the default) for terminated ones.
 
     Returns:
         ``advantages_BT`` and ``returns_BT`` (advantage + value), both 0 where the mask is 0.
 
     Raises:
-        ValueError: a reward sits on a masked token, where it would be lost.
+        ValueError: a reward is at a masked token.
     """
     if torch.any((rewards_BT != 0) & (mask_BT == 0)):
         raise ValueError(
-            "a reward sits on a token that the policy did not sample; move it to the last one it did"
+            "rewards_BT has a reward at a masked token; move it to the last token that the policy sampled"
         )
     next_value_B = torch.zeros_like(values_BT[:, 0]) if bootstrap_B is None else bootstrap_B
     advantage_B = torch.zeros_like(next_value_B)
@@ -99,27 +102,28 @@ def gae(
 
 
 def whiten(x_BT: Tensor, mask_BT: Tensor, total: Total = _alone, eps: float = 1e-8) -> Tensor:
-    """``x_BT`` with mean 0 and variance 1 over the mask of *all* ranks; 0 where the mask is 0."""
+    """Normalise ``x_BT`` to mean 0 and variance 1 over the mask of *all* ranks; 0 where the mask is 0."""
     mask_BT = mask_BT.to(x_BT.dtype)
     kept_BT = torch.where(mask_BT != 0, x_BT, torch.zeros_like(x_BT))
     count = total(mask_BT.sum()).clamp(min=1)
     mean = total((kept_BT * mask_BT).sum()) / count
-    # Two passes: the difference of large sums loses the variance of nearly equal advantages.
+    # Two passes, since a difference of large sums loses the variance of nearly equal advantages.
     variance = total((((kept_BT - mean) ** 2) * mask_BT).sum()) / count
     return (kept_BT - mean) * torch.rsqrt(variance + eps) * mask_BT
 
 
 def group_advantages(rewards_N: Tensor, groups_N: Tensor, *, eps: float = 1e-6, scale: bool = True) -> Tensor:
-    """GRPO's advantages: reward minus its group's mean, over its group's standard deviation.
+    """Return GRPO's advantages, ``[N]``: (reward − mean of its group) / standard deviation of its group.
 
-    Shao et al. 2024, section 4.1.2; the deviation is the sample's (n - 1), as public trainers have it.
-    A group of one, or one whose rewards are all equal, carries no comparison: its advantage is 0. (A
-    singleton that keeps its raw reward, as in some trainers, is pushed up for every success.)
+    Shao et al. 2024, section 4.1.2. The standard deviation is that of a sample (n - 1), as in public
+    trainers. Advantages are 0 in a group of one episode and in a group with equal rewards. (Some trainers
+    keep the raw reward of a single episode, which reinforces every success.)
 
     Args:
-        rewards_N: one return an episode.
-        groups_N: which prompt each episode belongs to, any integers.
-        scale: False leaves out the division (Liu et al. 2025).
+        rewards_N: the return of each episode.
+        groups_N: the index of each episode's prompt; any integers.
+        eps: added to the standard deviation.
+        scale: False omits the division (Liu et al. 2025).
     """
     _, index_N, counts_G = groups_N.unique(return_inverse=True, return_counts=True)
     zeros_G = torch.zeros(len(counts_G), dtype=rewards_N.dtype, device=rewards_N.device)
@@ -148,8 +152,8 @@ def ppo_policy_loss(
 ) -> Tensor:
     """PPO's clipped surrogate as a loss per token (Schulman et al. 2017, eq. 7), ``[B, T]``.
 
-    The log-ratio is bounded at ±20 before the exponential: one broken log-probability must not turn the
-    whole step into an infinity.
+    The log-ratio is clamped to ±20 before the exponential, so that one wrong log-probability does not make
+    the whole step infinite.
     """
     ratio_BT = (logprobs_BT - old_logprobs_BT).clamp(-20, 20).exp()
     clipped_BT = ratio_BT.clamp(1 - clip_low, 1 + clip_high)
@@ -165,8 +169,11 @@ def value_loss(values_BT: Tensor, old_values_BT: Tensor, returns_BT: Tensor, *, 
 def kl_estimate(logprobs_BT: Tensor, ref_logprobs_BT: Tensor, kind: Literal["k1", "k2", "k3"]) -> Tensor:
     """Per-token estimates of KL(π ‖ π_ref) from samples of π (Schulman 2020, "Approximating KL"), ``[B, T]``.
 
-    As a *loss* only k2 has the gradient of the reverse KL on policy: k1's is zero in expectation and k3's
-    is that of the forward KL. k1 belongs into the reward. Off policy use ``full_kl``.
+    As a *loss* on policy, only k2 has the gradient of the reverse KL: the gradient of k1 is zero in
+    expectation, that of k3 is the forward KL's. Use k1 in the reward, and ``full_kl`` off policy.
+
+    Raises:
+        ValueError: ``kind`` is unknown.
     """
     log_ratio_BT = ref_logprobs_BT - logprobs_BT
     match kind:
@@ -182,7 +189,7 @@ def kl_estimate(logprobs_BT: Tensor, ref_logprobs_BT: Tensor, kind: Literal["k1"
 def full_kl(logits_BTV: Tensor, ref_logits_BTV: Tensor) -> Tensor:
     """KL(π ‖ π_ref) of each next-token distribution, over the whole vocabulary, in nats, ``[B, T]``.
 
-    Exact on any state, so it may be used on tokens that another policy sampled.
+    It is exact in every state, so it can be used on tokens that another policy sampled.
     """
     logprobs_BTV, ref_BTV = logits_BTV.log_softmax(-1), ref_logits_BTV.log_softmax(-1)
     return (logprobs_BTV.exp() * (logprobs_BTV - ref_BTV)).sum(-1)
@@ -203,16 +210,16 @@ def sac_target(
 ) -> Tensor:
     """y = r + γ (1 − terminated) [min(Q̄₁, Q̄₂)(s′, a′) − α log π(a′ | s′)] (Haarnoja et al. 2018), ``[N]``.
 
-    ``next_logprobs_N`` are sums over an action's tokens; they grow with its length, so with whole turns
-    as actions α = 0 is a sensible choice. No gradient flows through the target. An administrative cut is
-    not a termination and bootstraps.
+    ``next_logprobs_N`` are sums over an action's tokens. They grow with its length, so α = 0 is a sensible
+    choice if actions are whole turns. No gradient flows through the target. Truncated episodes are not
+    terminated and therefore bootstrap.
     """
     soft_N = torch.minimum(next_q1_N, next_q2_N) - alpha * next_logprobs_N
     return (rewards_N + gamma * (1 - terminated_N.to(soft_N.dtype)) * soft_N).detach()
 
 
 def twin_q_loss(q1_N: Tensor, q2_N: Tensor, target_N: Tensor) -> Tensor:
-    """Half the squared errors of both heads, ``[N]``."""
+    """Half the sum of the squared errors of both heads, ``[N]``."""
     return 0.5 * ((q1_N - target_N) ** 2 + (q2_N - target_N) ** 2)
 
 
@@ -220,8 +227,10 @@ def twin_q_loss(q1_N: Tensor, q2_N: Tensor, target_N: Tensor) -> Tensor:
 
 
 def denominator(mask_BT: Tensor, mode: Aggregation, total: Total = _alone) -> Tensor:
-    """What ``aggregate`` divides by: tokens, or sequences with at least one token, over *all* ranks and
-    micro-batches; at least 1. Compute it once per optimizer step from the whole batch.
+    """Return the denominator for ``aggregate``; compute it once per optimizer step from the whole batch.
+
+    It is the number of tokens, or of sequences with at least one token, over *all* ranks and micro-batches,
+    and at least 1.
     """
     mask_BT = mask_BT != 0
     count = mask_BT.sum() if mode == "token_mean" else mask_BT.any(-1).sum()
@@ -229,13 +238,14 @@ def denominator(mask_BT: Tensor, mode: Aggregation, total: Total = _alone) -> Te
 
 
 def aggregate(loss_BT: Tensor, mask_BT: Tensor, mode: Aggregation, denominator: Tensor | float) -> Tensor:
-    """This shard's part of the batch loss; the parts of all shards *sum* to the loss of the whole batch.
+    """Return this shard's part of the batch loss; the parts of all shards *sum* to the loss of the batch.
 
-    ``token_mean`` weighs every token alike, ``sequence_mean_token_mean`` every sequence (long ones get
-    less gradient a token), ``sequence_mean_token_sum`` every sequence by its length (a sequence's
-    log-probability as it is).
+    ``token_mean`` gives every token the same weight, ``sequence_mean_token_mean`` every sequence (tokens of
+    long sequences have less weight). ``sequence_mean_token_sum`` is the mean over sequences of the sum over
+    tokens. Masked positions are set to 0 before the sum, so that an infinity or NaN there has no effect.
 
-    Masked positions are replaced before the sum, so that an infinity or NaN there cannot leak.
+    Raises:
+        ValueError: ``mode`` is unknown.
     """
     kept_BT = mask_BT != 0
     loss_BT = torch.where(kept_BT, loss_BT, torch.zeros_like(loss_BT)) * mask_BT
@@ -244,4 +254,4 @@ def aggregate(loss_BT: Tensor, mask_BT: Tensor, mode: Aggregation, denominator: 
             return loss_BT.sum() / denominator
         case "sequence_mean_token_mean":
             return (loss_BT.sum(-1) / kept_BT.sum(-1).clamp(min=1)).sum() / denominator
-    raise ValueError(f"unknown aggregation {mode!r}")
+    raise ValueError(f"unknown aggregation {mode!r}; use one of {', '.join(get_args(Aggregation))}")

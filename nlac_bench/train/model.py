@@ -1,4 +1,4 @@
-"""The trained module: a Hugging Face causal LM, its value and Q heads, sharded block by block."""
+"""The trained module: a Hugging Face causal LM with value and Q heads, sharded by blocks."""
 
 import atexit
 import os
@@ -30,9 +30,10 @@ class Lora:
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """What a forward pass gives at the M positions that were asked for, in row-major order.
+    """The outputs of a forward pass.
 
-    ``hidden_BTH`` is None unless heads were asked for.
+    ``logits_MV`` are the logits at the M wanted positions, in row-major order; ``heads_BT`` has each head's
+    scalar at every position.
     """
 
     logits_MV: Tensor
@@ -42,8 +43,8 @@ class Forward:
 class PolicyModel(nn.Module):
     """A causal LM with scalar heads on its last hidden states.
 
-    Logits are computed only where they are needed: in NLAC's batches most tokens are prompt, and a
-    logit row costs as much as a layer.
+    Logits are computed only at the wanted positions: in NLAC's batches most tokens belong to prompts, and the
+    logits of a row cost as much as a layer.
     """
 
     def __init__(self, causal_lm: nn.Module, heads: Sequence[Head] = ()) -> None:
@@ -54,14 +55,14 @@ class PolicyModel(nn.Module):
         for name, head in self.heads.items():
             nn.init.zeros_(head.bias)  # type: ignore[arg-type]
             if name == "value":
-                nn.init.zeros_(head.weight)  # type: ignore[arg-type]  # values start at 0, not at noise
-            else:  # twins that start alike get the same gradients and stay one head
+                nn.init.zeros_(head.weight)  # type: ignore[arg-type]  # initial values are 0, not noise
+            else:  # equal initial weights would get equal gradients, so both heads would stay the same
                 nn.init.normal_(head.weight, std=1 / hidden)  # type: ignore[arg-type]
 
     def forward(
         self, ids_BT: Tensor, position_ids_BT: Tensor, segment_ids_BT: Tensor, wanted_BT: Tensor
     ) -> Forward:
-        """Logits where ``wanted_BT`` is true, and every head's scalar at every position."""
+        """Compute logits where ``wanted_BT`` is true, and every head's scalar at every position."""
         base: Any = self.causal_lm
         mask = _attention_mask(segment_ids_BT)
         if mask is not None and base.config._attn_implementation == attention.NAME:
@@ -76,7 +77,7 @@ class PolicyModel(nn.Module):
     def _by_tree(
         self, ids_BT: Tensor, position_ids_BT: Tensor, tree: PrefixTree, wanted_BT: Tensor
     ) -> Forward:
-        """The same by one pass over the different prefixes of the batch."""
+        """Like ``forward``, but compute each different prefix of the batch once."""
         base: Any = self.causal_lm
         hidden_NH = base.get_decoder()(
             input_ids=ids_BT.flatten()[None, tree.first_N],
@@ -84,7 +85,7 @@ class PolicyModel(nn.Module):
             use_cache=False,
             tree=tree,
         ).last_hidden_state[0]
-        # Gradients of a node's places are added by index_select in one order; by advanced indexing in any.
+        # index_select sums the gradients of a node in a fixed order; advanced indexing does not.
         logits_MV = base.get_output_embeddings()(hidden_NH.index_select(0, tree.node_BT[wanted_BT]))
         heads_BT = {
             name: head(hidden_NH).sum(-1).float().index_select(0, tree.node_BT.flatten()).view_as(ids_BT)
@@ -94,19 +95,21 @@ class PolicyModel(nn.Module):
 
 
 def _attention_mask(segment_ids_BT: Tensor) -> Tensor | None:
-    """Which positions attend to which, ``[B, 1, T, T]``; None (plain causal) for one sequence a row, whose
-    padding comes after it and is seen by nothing that counts."""
+    """Return the attention mask ``[B, 1, T, T]``; None (plain causal) if each row has one sequence.
+
+    The padding of such a row is at its end, so no token of the sequence attends to it.
+    """
     if bool((segment_ids_BT <= 1).all()):
         return None
     length = segment_ids_BT.shape[1]
     same_BTT = segment_ids_BT[:, :, None] == segment_ids_BT[:, None, :]
-    # Padding has segment 0 and attends to earlier padding and itself: an empty row of a softmax is NaN.
+    # Padding (segment 0) attends to itself and earlier padding, since softmax over no positions is NaN.
     causal_TT = torch.ones(length, length, dtype=torch.bool, device=segment_ids_BT.device).tril()
     return (same_BTT & causal_TT)[:, None]
 
 
 def load_causal_lm(path: str | os.PathLike[str]) -> nn.Module:
-    """A causal LM from a Hugging Face folder or id, in float32 (the master weights); never remote code."""
+    """Load a causal LM from a Hugging Face folder or id in float32 (master weights), without remote code."""
     from transformers import AutoModelForCausalLM
 
     model: nn.Module = AutoModelForCausalLM.from_pretrained(
@@ -116,7 +119,7 @@ def load_causal_lm(path: str | os.PathLike[str]) -> nn.Module:
 
 
 def add_lora(causal_lm: nn.Module, lora: Lora) -> nn.Module:
-    """``causal_lm`` with trainable adapters and everything else frozen."""
+    """Return ``causal_lm`` with trainable adapters and all other weights frozen."""
     from peft import LoraConfig, get_peft_model
 
     targets = lora.target_modules
@@ -131,7 +134,7 @@ def add_lora(causal_lm: nn.Module, lora: Lora) -> nn.Module:
 
 
 def mesh() -> DeviceMesh:
-    """The mesh of all ranks; one process that was not started by torchrun is a mesh of one."""
+    """Return the mesh of all ranks; a process that torchrun did not start is the only rank."""
     cuda = torch.cuda.is_available()
     if not dist.is_initialized():
         backend = "cpu:gloo,cuda:nccl" if cuda else "gloo"
@@ -139,20 +142,20 @@ def mesh() -> DeviceMesh:
             dist.init_process_group(backend)
         else:
             dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
-            atexit.register(_leave)  # of many ranks one that failed must not wait for the others
+            atexit.register(_leave)  # not with several ranks: a failed rank must not wait for the others
         if cuda:
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     return init_device_mesh("cuda" if cuda else "cpu", (dist.get_world_size(),))
 
 
 def _leave() -> None:
-    """Gloo's threads must end before the interpreter does: else the process may abort after its work."""
+    """End Gloo's threads before the interpreter exits; otherwise the process may abort at exit."""
     if dist.is_initialized():
         dist.destroy_process_group()
 
 
 def blocks(model: nn.Module) -> list[nn.Module]:
-    """The transformer blocks, by the class names that the architecture itself gives."""
+    """Return the transformer blocks, found by the class names in the model's ``_no_split_modules``."""
     names = set()
     for module in model.modules():
         names |= set(getattr(module, "_no_split_modules", None) or ())
@@ -162,10 +165,10 @@ def blocks(model: nn.Module) -> list[nn.Module]:
 def shard(
     model: PolicyModel, device_mesh: DeviceMesh, precision: Literal["fp32", "bf16"], checkpointing: bool
 ) -> None:
-    """FSDP2 over every block, then the rest; the same code at every world size.
+    """Shard every block with FSDP2, then the whole model; the same code runs at every world size.
 
-    With ``bf16`` the blocks compute in bfloat16 over float32 master weights, and gradients are reduced
-    in float32: summing many small bf16 gradients over ranks loses them.
+    With ``bf16`` the blocks compute in bfloat16 with float32 master weights. Gradients are reduced in
+    float32, because sums of many small gradients over ranks lose precision in bf16.
     """
     if checkpointing:
         base: Any = model.causal_lm
@@ -175,6 +178,6 @@ def shard(
         if precision == "bf16"
         else MixedPrecisionPolicy()
     )
-    # The root too: what a pass without gradients leaves gathered would be taken for the weights by the next.
+    # Reshard the root too: after a pass without gradients, the next pass would use its gathered weights.
     for module in (*blocks(model), model):
         fully_shard(module, mesh=device_mesh, mp_policy=policy, reshard_after_forward=True)

@@ -1,4 +1,4 @@
-"""What a loss function sees of a forward pass, and what comes of it."""
+"""The inputs and results of loss functions: the outputs of a forward pass, and metrics."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -16,9 +16,9 @@ Metrics: TypeAlias = dict[str, float]
 
 
 class Outputs:
-    """What a loss function may read: aligned with ``TokenBatch``, 0 where nothing was computed.
+    """The outputs of a forward pass, for loss functions; aligned with ``TokenBatch`` and computed when read.
 
-    ``logprobs_BT[b, t]`` is of the token ``ids[b, t]``; it is computed where ``loss_mask`` is set.
+    ``logprobs_BT[b, t]`` belongs to the token ``ids[b, t]``; it is 0 where ``loss_mask`` is 0.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class Outputs:
         self._reference = reference
 
     def _spread(self, values_M: Tensor) -> Tensor:
-        """Values at the wanted positions t - 1, put to their tokens t."""
+        """Move values from the wanted positions t - 1 to the tokens t that they predict."""
         spread_BT = torch.zeros(self._wanted_BT.shape, dtype=values_M.dtype, device=values_M.device)
         spread_BT = spread_BT.masked_scatter(self._wanted_BT, values_M)
         return torch.cat([torch.zeros_like(spread_BT[:, :1]), spread_BT[:, :-1]], dim=1)
@@ -44,12 +44,12 @@ class Outputs:
 
     @cached_property
     def entropy_BT(self) -> Tensor:
-        """Entropy of the distributions that the trained tokens came from."""
+        """Entropy of the distributions of the trained tokens, in nats."""
         return self._spread(losses.entropy(self._forward.logits_MV.float()))
 
     @cached_property
     def reference_kl_BT(self) -> Tensor:
-        """KL to the reference model over the whole vocabulary (exact on any policy's data)."""
+        """KL to the reference model over the whole vocabulary, in nats (exact on any policy's data)."""
         return self._spread(losses.full_kl(self._forward.logits_MV.float(), self._reference().float()))
 
     @cached_property
@@ -59,15 +59,15 @@ class Outputs:
         return torch.cat([torch.zeros_like(value_BT[:, :1]), value_BT[:, :-1]], dim=1)
 
     def q_BT(self, head: Head) -> Tensor:
-        """A Q head at each token itself; an action's value is the one at its last token."""
+        """Return the output of a Q head at each token; an action's value is the one at its last token."""
         return self._forward.heads_BT[head]
 
     @property
     def anchor(self) -> Tensor:
-        """0, but attached to what the loss may not be, so that all of the backward pass is run.
+        """A zero that depends on all outputs, to be added to the loss so that the whole backward pass runs.
 
-        A loss that has read ``logprobs_BT`` and the like is attached to the logits by them; their widest
-        array is not gone through once more.
+        The logits are left out if the loss has read ``logprobs_BT``, ``entropy_BT`` or ``reference_kl_BT``,
+        which depend on them already: summing them once more would be slow.
         """
         loose = [head_BT.sum() for head_BT in self._forward.heads_BT.values()]
         if not {"logprobs_BT", "entropy_BT", "reference_kl_BT"} & self.__dict__.keys():
@@ -76,12 +76,12 @@ class Outputs:
 
 
 LossFn: TypeAlias = Callable[[Outputs, TokenBatch], tuple[Tensor, dict[str, Tensor]]]
-"""A micro-batch's *part* of the loss (the parts of all micro-batches and ranks sum to the whole), and
-metrics that are summed in the same way. Divide by global counts: see ``Learner.total``."""
+"""Returns a micro-batch's *part* of the loss (the parts of all micro-batches and ranks are summed), and
+metrics that are summed in the same way. Divide by global counts; see ``Learner.total``."""
 
 
 def mean_of_steps(steps: Sequence[Metrics]) -> Metrics:
-    """The mean of each metric over gradient steps, and how many steps there were."""
+    """Return the mean of each metric over gradient steps, and the number of steps (``gradient_steps``)."""
     sums: Counter[str] = Counter()
     for metrics in steps:
         sums.update(metrics)

@@ -1,8 +1,8 @@
-"""The tree of a micro-batch's prefixes: what several sequences begin with is computed once (CPUs).
+"""The tree of a micro-batch's prefixes, with which CPUs compute the common beginnings of sequences once.
 
-A token's hidden state depends on the tokens before it alone, so sequences that begin alike have the same
-states up to where they part. NLAC trains on a critic's and a policy's sequence for each transition, and on
-several transitions of an episode: 60 % of its tokens repeat an earlier sequence's beginning.
+A token's hidden state depends only on the tokens before it, so sequences that begin alike have the same
+states up to their first difference. NLAC trains on a critic's and a policy's sequence for each transition,
+and on several transitions of an episode: 60 % of its tokens repeat the beginning of an earlier sequence.
 """
 
 import itertools
@@ -17,16 +17,16 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class PrefixTree:
-    """N nodes, one for each different prefix of the sequences in a ``[B, T]`` micro-batch.
+    """A tree of N nodes, one for each different prefix of the sequences in a ``[B, T]`` micro-batch.
 
-    Nodes are numbered so that those which a sequence adds to the tree are neighbours, in its order.
+    The nodes that a sequence adds to the tree have consecutive numbers, in the order of its tokens.
 
     Args:
-        first_N: where each node's token first stands in the flattened batch.
+        first_N: the first position of each node's token in the flattened batch.
         node_BT: the node of each token; 0 on padding.
-        new: how many nodes each sequence adds; sequences that add none are left out. Sums to N.
-        paths: all nodes of each of these sequences, from its first token to its last, one after another.
-        lengths: of the paths.
+        new: the number of nodes that each sequence adds, without sequences that add no node. Sums to N.
+        paths: all nodes of each of these sequences, from its first token to its last, concatenated.
+        lengths: the lengths of the paths.
     """
 
     first_N: Tensor
@@ -37,7 +37,7 @@ class PrefixTree:
 
 
 def prefix_tree(ids_BT: Tensor, segment_ids_BT: Tensor) -> PrefixTree:
-    """The tree of all sequences of a micro-batch, which is on the CPU (see ``TokenBatch``)."""
+    """Build the tree of all sequences of a micro-batch, which must be on the CPU (see ``TokenBatch``)."""
     node_BT = np.zeros(ids_BT.shape, dtype=np.int64)
     node_flat = node_BT.reshape(-1)
     first: list[NDArray[np.int64]] = []
@@ -46,7 +46,7 @@ def prefix_tree(ids_BT: Tensor, segment_ids_BT: Tensor) -> PrefixTree:
     nodes = 0
     before = path = np.zeros(0, dtype=np.int64)
     for start, ids in sorted(_sequences(ids_BT, segment_ids_BT), key=lambda item: item[1].tolist()):
-        # Sorted, so no earlier sequence shares a longer beginning than the one before.
+        # The order is sorted, so the previous sequence shares the longest beginning of all earlier ones.
         shared = _common(before, ids)
         added = len(ids) - shared
         path = np.concatenate([path[:shared], np.arange(nodes, nodes + added)])
@@ -66,8 +66,11 @@ def prefix_tree(ids_BT: Tensor, segment_ids_BT: Tensor) -> PrefixTree:
 
 
 def micro_batch_starts(ids_BT: Tensor, segment_ids_BT: Tensor, rows: int) -> list[int]:
-    """First rows of micro-batches whose trees have at most as many nodes as ``rows`` full rows have tokens,
-    and which have at least ``rows`` rows where the batch has them."""
+    """Return the first rows of micro-batches.
+
+    Each micro-batch has at least ``rows`` rows (except the last), and further ones while its tree has at most
+    as many nodes as ``rows`` full rows have tokens.
+    """
     most = rows * ids_BT.shape[1]
     starts = [0]
     seen: list[NDArray[np.int64]] = []
@@ -89,7 +92,7 @@ def _tree_size(sequences: Sequence[NDArray[np.int64]]) -> int:
 
 
 def _sequences(ids_BT: Tensor, segment_ids_BT: Tensor) -> list[tuple[int, NDArray[np.int64]]]:
-    """The tokens of each sequence and where it begins in the flattened batch."""
+    """Return the start of each sequence in the flattened batch, and its tokens."""
     ids, segments = ids_BT.numpy(), segment_ids_BT.numpy()
     width = ids.shape[1]
     found = []

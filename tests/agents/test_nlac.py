@@ -135,7 +135,7 @@ def test_a_replay_goes_on_where_it_was_saved(tmp_path: Path) -> None:
         mine, theirs = replay.draw(3), twin.draw(3)
         assert mine[0].tolist() == theirs[0].tolist() and mine[1].tolist() == theirs[1].tolist()
     (tmp_path / "r.gz").write_bytes(b"no gzip")
-    with pytest.raises(DataError, match="no replay buffer"):
+    with pytest.raises(DataError, match="cannot be read as a replay buffer"):
         Replay().load(tmp_path / "r.gz")
 
 

@@ -205,7 +205,7 @@ def test_plugins_are_found_and_broken_ones_only_warn(monkeypatch: pytest.MonkeyP
     )
     context = AgentContext()
     assert make("mine", context).begin.__self__.action is context  # type: ignore[attr-defined]
-    with pytest.warns(UserWarning, match="'broken'.*left out"), pytest.raises(UnknownIdError):
+    with pytest.warns(UserWarning, match="'broken'.*ignored"), pytest.raises(UnknownIdError):
         make("broken", context)
     with pytest.warns(UserWarning, match="'number'.*not callable"):
         assert [name for name, _ in registry.iter_plugins("number")] == []

@@ -105,7 +105,10 @@ def test_every_agent_that_is_prompted_takes_the_wording(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("texts", "said"),
     [
-        ({"nlac_succesor": "{setting}"}, r"nlac_succesor.txt .* no prompt; .*nlac_successor"),
+        (
+            {"nlac_succesor": "{setting}"},
+            r"nlac_succesor.txt does not have the name of a prompt; .*nlac_successor",
+        ),
         ({"nlac_successor": "{setting} {action}"}, r"each of \{action\}, \{conversation\}, \{setting\}"),
         ({"act_plain": "{policy} {rules}"}, r"it has \{policy\}, \{rules\}"),
         ({"act_plain": "{policy} {policy}"}, "exactly once"),

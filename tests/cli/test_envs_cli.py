@@ -98,7 +98,7 @@ def test_play_watches_agents_of_all_kinds(monkeypatch: pytest.MonkeyPatch) -> No
     plain = called("play", UNREPORTED, "--agent", "random").stdout
     assert "Say the colour that you are shown." in plain and "over (terminated), return 0" in plain
     refused = called("play", UNREPORTED, "--agent", "oracle")
-    assert refused.exit_code == 2 and "'random' and 'silent' can play" in refused.stderr
+    assert refused.exit_code == 2 and "use 'random' or 'silent' instead" in refused.stderr
 
 
 def test_the_plug_in_page_works_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -381,7 +381,12 @@ class Reshaped(ModelSource):
 
 @pytest.mark.parametrize(
     ("source", "message"),
-    [(Stale, "did not arrive"), (Renamed, "no weight"), (Partial, "lacks 1 of"), (Reshaped, "has shape")],
+    [
+        (Stale, "does not use the new weights"),
+        (Renamed, "no weight"),
+        (Partial, "lacks 1 of"),
+        (Reshaped, "has shape"),
+    ],
 )
 def test_weights_that_did_not_arrive_stop_everything(
     make: Callable[..., HFEngine], source: type[ModelSource], message: str
@@ -401,7 +406,7 @@ def test_a_small_update_that_is_lost_is_noticed(make: Callable[..., HFEngine]) -
             parameter.add_(torch.randn_like(parameter) * 0.01)
     engine = make(0)
     engine.sync(ModelSource(nudged), version=1)
-    with pytest.raises(SyncError, match="did not arrive"):
+    with pytest.raises(SyncError, match="does not use the new weights"):
         engine.sync(Lost(nudged), version=2)
 
 

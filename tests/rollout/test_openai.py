@@ -234,7 +234,7 @@ def test_odd_but_usable_replies() -> None:
 
 
 def test_endless_replies_are_cut_off() -> None:
-    with pytest.raises(EngineError, match="over 10,000 bytes"):
+    with pytest.raises(EngineError, match="longer than 10,000 bytes"):
         ask(lambda _p, _b: completion("x" * 50_000), max_reply_bytes=10_000)
     with pytest.raises(EngineError) as caught:
         ask(lambda _p, _b: (500, {"error": {"message": "x" * 1_000_000}}))
@@ -247,7 +247,7 @@ def test_what_every_request_would_be_refused_for_stops_the_run() -> None:
         with pytest.raises(EngineSetupError, match=f"HTTP {status}.*--model 'm'"):
             ask(functools.partial(lambda reply, _p, _b: reply, refused))
     error = {"error": {"message": "pay", "code": "insufficient_quota"}}
-    with pytest.raises(EngineSetupError, match="no money"):
+    with pytest.raises(EngineSetupError, match="quota is used up"):
         ask(lambda _p, _b: (429, error))
 
 

@@ -142,7 +142,7 @@ def test_weights_that_did_not_arrive_stop_everything(engine: VLLMEngine) -> None
         def named_tensors(self) -> Any:
             return ((name.replace("q_proj", "query"), tensor) for name, tensor in super().named_tensors())
 
-    with pytest.raises(SyncError, match="did not arrive"):
+    with pytest.raises(SyncError, match="does not use the new weights"):
         engine.sync(Stale(tiny_model.model(1)), 5)
     with pytest.raises(SyncError, match="refused"):
         engine.sync(Renamed(tiny_model.model(0)), 6)

@@ -279,7 +279,7 @@ def test_checkpoints_that_do_not_fit_are_named(tmp_path: Path) -> None:
     from nlac_bench.errors import DataError
 
     learner = Learner(model(), FP32)
-    with pytest.raises(DataError, match="no checkpoint"):
+    with pytest.raises(DataError, match="not a checkpoint"):
         checkpoint.load(learner, tmp_path / "nothing")
     checkpoint.save(learner, tmp_path / "a", lambda _: {})
     state = json.loads((tmp_path / "a" / "loop_state.json").read_text())

@@ -84,7 +84,7 @@ def test_gae_does_not_depend_on_observations() -> None:
 
 
 def test_gae_refuses_a_reward_that_would_be_lost() -> None:
-    with pytest.raises(ValueError, match="did not sample"):
+    with pytest.raises(ValueError, match="reward at a masked token"):
         losses.gae(torch.ones(1, 2), torch.zeros(1, 2), torch.tensor([[1.0, 0.0]]), gamma=1.0, lam=1.0)
 
 

@@ -1,2 +1,2 @@
-"""Natural Language Actor-Critic (arXiv 2512.04601): a language critic and a policy distilled from its own
-refined actions, one model in all roles."""
+"""Natural Language Actor-Critic (arXiv 2512.04601): one model learns a language critic and a policy that is
+distilled from its own refined actions."""

@@ -1,4 +1,4 @@
-"""Natural Language Actor-Critic (arXiv 2512.04601), Algorithm 1: the gradient steps."""
+"""The gradient steps of Natural Language Actor-Critic (arXiv 2512.04601, Algorithm 1)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,12 +20,12 @@ from nlac_bench.types import Episode
 
 
 class NLAC(LanguagePolicyIteration):
-    """One model θ in four roles, its moving average θ̄, and gradient steps on both losses.
+    """Trains one model θ in all roles, with its moving average θ̄, by gradient steps on L1 + λ L2.
 
-    Also the base class of algorithms with a replay buffer: SAC, NLRL and NLAC's ablations override parts.
+    It is also the base class of other algorithms with a replay buffer: SAC, NLRL and NLAC's ablations.
 
     Args:
-        resources: its learner holds θ and θ̄; made with ``ema=True``.
+        resources: the learner must have been made with ``ema=True``.
     """
 
     def __init__(self, resources: Resources[NlacConfig]) -> None:
@@ -41,7 +41,7 @@ class NLAC(LanguagePolicyIteration):
         self._distilled: list[TokenSequence] = []
 
     def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> Metrics:
-        """One gradient step for each mini-batch of ``lessons``; sets the replay's priorities."""
+        """Take one gradient step for each mini-batch of ``lessons`` and update the replay's priorities."""
         size = self.config.mini_batch_size
         parts = (range(start, min(start + size, len(lessons))) for start in range(0, len(lessons), size))
         steps = [self.step({i: lessons[i] for i in part}, indices) for part in parts]
@@ -49,7 +49,7 @@ class NLAC(LanguagePolicyIteration):
         return mean_of_steps([m for m in steps if m is not None]) | {"too_long": float(too_long)}
 
     def step(self, part: Mapping[int, Lesson], indices: Sequence[int]) -> Metrics | None:
-        """Learn from ``part`` of the lessons, by their numbers; None where nothing in it can be learned."""
+        """Learn from ``part`` of the lessons, keyed by number; None if it has no sequence to learn from."""
         critic = [s for i, x in part.items() if (s := self.encoder.critic(x, group=i)) is not None]
         policy = [s for i, x in part.items() if (s := self.encoder.policy(x, group=i)) is not None]
         nll = torch.zeros(len(indices))
@@ -63,7 +63,7 @@ class NLAC(LanguagePolicyIteration):
     def descend(
         self, critic: Sequence[TokenSequence], policy: Sequence[TokenSequence], loss: LossFn
     ) -> Metrics | None:
-        """One gradient step of θ and one of θ̄ after it; None without sequences."""
+        """Take a gradient step of θ, then update θ̄; None without sequences."""
         if not critic and not policy:
             return None
         self._distilled = list(policy[:16])
@@ -73,7 +73,7 @@ class NLAC(LanguagePolicyIteration):
         return metrics
 
     def loss(self, critic: Sequence[TokenSequence], policy: Sequence[TokenSequence], nll: Tensor) -> LossFn:
-        """L1 + λ L2, each a mean over its own tokens.
+        """Return the loss L1 + λ L2, each a mean over its own tokens.
 
         Args:
             nll: ``[N]``, zeros; the summed L1 of lesson i's sequence is added to its entry i.
@@ -91,14 +91,17 @@ class NLAC(LanguagePolicyIteration):
         return compute
 
     def tokens(self, sequences: Sequence[TokenSequence]) -> float:
-        """How many tokens all ranks train on in ``sequences``."""
+        """Return the number of trained tokens in the ``sequences`` of all ranks, at least 1."""
         return max(1.0, float(self.learner.total(torch.tensor(sum(sum(s.loss_mask) for s in sequences)))))
 
     def distillation(
         self, outputs: Outputs, batch: TokenBatch, tokens: float
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """λ L2 and, where it is wanted, the KL penalty: means over ``tokens``, the number of the
-        policy's tokens."""
+        """Return λ L2 plus the KL penalty (if ``kl_coef`` is not 0), and the metrics.
+
+        Args:
+            tokens: the number of the policy's tokens, by which both are divided.
+        """
         policy_BT = batch.mask_of("policy")
         metrics = {"l2": -(outputs.logprobs_BT * policy_BT).sum() / tokens}
         total = self.config.policy_coef * metrics["l2"]
@@ -108,13 +111,15 @@ class NLAC(LanguagePolicyIteration):
         return total, metrics
 
     def sync(self) -> None:
-        """Hand θ and θ̄ to the engine, which checks that they arrived."""
+        """Copy θ and θ̄ to the engine, which checks them."""
         self.version += 1
         self.resources.push(self.version)
 
     async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
-        """Is the critic right about ``episodes`` (offline: about D), and with ``deep``: do refined
-        actions do better than the played ones? Nothing here is trained on."""
+        """Measure the critic's accuracy on ``episodes`` (offline: on D), without training.
+
+        With ``deep``, also measure whether refined actions succeed more often than the played ones.
+        """
         pool = [t for e in episodes for t in self.transitions(e)] or self.replay.items
         rng = np.random.default_rng(derive_seed(self._seed, self.replay.iteration, "probes"))
         chosen = rng.permutation(len(pool))[: self.config.probes]
@@ -126,18 +131,18 @@ class NLAC(LanguagePolicyIteration):
         return metrics | self.kl_to_start()
 
     def kl_to_start(self) -> Metrics:
-        """KL(π ‖ π at the start) on what was distilled last."""
+        """Return KL(π ‖ initial π) on the sequences that were distilled last."""
         if not self._distilled:
             return {}
         return {"kl_to_start": self.learner.reference_kl(pack(self._distilled, self.config.row_tokens))}
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Write D into ``folder``; what else is needed to go on, as JSON."""
+        """Write D into ``folder``; return the version of the weights."""
         self.replay.save(folder / "replay.jsonl.gz")
         return {"version": self.version}
 
     def load(self, folder: Path, state: Mapping[str, Any]) -> None:
-        """Go back to what ``save`` wrote, and hand the learner's weights to the engine."""
+        """Restore the state that ``save`` wrote, and copy the learner's weights to the engine."""
         self.replay.load(folder / "replay.jsonl.gz")
         self.version = int(state["version"])
         self.resources.push(self.version)

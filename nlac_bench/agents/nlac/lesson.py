@@ -1,4 +1,4 @@
-"""What NLAC learns from one transition: a target for the successor model and an action for the policy."""
+"""Lessons: a transition with the target for the successor model and the action for the policy to learn."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,26 +13,26 @@ from nlac_bench.train.batch import LossName, TokenSequence
 
 @dataclass(slots=True)
 class Lesson:
-    """The texts of one drawn transition, from the backup to the refined action."""
+    """The texts made for one drawn transition, from the backup to the refined action."""
 
     transition: Transition
     weight: float
     speaker: Speaker
     target: str | None = None
-    """d, what the successor model should say of (s, a)."""
+    """d, the successor model's target for (s, a)."""
     proposed: Action | None = None
-    """The action that is criticised, and in the end the one that is distilled (a^r)."""
+    """The action that is criticised; after the last refinement, the action that is distilled (a^r)."""
     first: str | None = None
-    """The words of the action before any refinement."""
+    """The text of the action before any refinement."""
     future: str | None = None
     """d⁽¹⁾, the first future that the evaluator read."""
     critique: Critique | None = None
     done: bool = False
-    """No further round: the action was judged optimal, or a text could not be read."""
+    """Whether refinement has ended: the action was judged optimal, or an answer could not be parsed."""
     rounds: int = 0
 
     def keep(self) -> None:
-        """Store the texts with the transition, so that a person can read why an action changed."""
+        """Store the texts with the transition, so that users can see why an action was changed."""
         found = {
             "target": self.target,
             "proposed": self.first,
@@ -45,8 +45,11 @@ class Lesson:
 
 
 class Encoder:
-    """Lessons as token sequences: prompts as the engine makes them, answers as they were sampled where they
-    were, tokenised once where they are texts."""
+    """Converts lessons to token sequences.
+
+    Prompts are tokenised like the engine's. Sampled answers keep their sampled tokens; other texts are
+    tokenised.
+    """
 
     def __init__(
         self, tokenizer: object, prompts: RolePrompts, max_prompt_length: int, max_response_length: int
@@ -57,7 +60,7 @@ class Encoder:
         self.too_long = 0
 
     def critic(self, lesson: Lesson, group: int) -> TokenSequence | None:
-        """The sequence of L1 = −log M_θ(d | s, a); None without a target, or where it is too long."""
+        """Return the sequence of L1 = −log M_θ(d | s, a); None if there is no target or it is too long."""
         if lesson.target is None:
             return None
         prompt = self._prompts.successor(lesson.transition.state, lesson.transition.action)
@@ -65,7 +68,7 @@ class Encoder:
         return self._sequence(self._prompt_ids(prompt), answer, lesson.weight, group, "critic")
 
     def policy(self, lesson: Lesson, group: int) -> TokenSequence | None:
-        """The sequence of L2 = −log π_θ(a^r | s); None without an action, or where it is too long."""
+        """Return the sequence of L2 = −log π_θ(a^r | s); None if there is no action or it is too long."""
         if lesson.proposed is None:
             return None
         state = lesson.transition.state
@@ -74,7 +77,7 @@ class Encoder:
         return self._sequence(self._state_ids(state, prompt), answer, 1.0, group, "policy")
 
     def played(self, lesson: Lesson, group: int) -> TokenSequence | None:
-        """(s, a) as it was played, for a scalar critic; with the sampled tokens where they are known."""
+        """Return the sequence of the played (s, a), for a scalar critic; None if it is too long."""
         t = lesson.transition
         prompt = self._prompts.policy(t.state)
         answer = list(t.action_ids) if t.action_ids else self._text_ids(prompt, t.action)
@@ -82,14 +85,14 @@ class Encoder:
 
     def _answer_ids(self, prompt: Prompt, action: Action) -> list[int]:
         sample = action.sample
-        # Not the same where a thought was rewritten, or the refiner's prompt numbered identifiers otherwise.
+        # They differ if a thought was rewritten or the refiner's prompt numbered identifiers differently.
         if sample.ids is not None and self._written(prompt, action.text) == sample.text:
             return list(sample.ids)
         return self._text_ids(prompt, action.text)
 
     @staticmethod
     def _written(prompt: Prompt, text: str) -> str:
-        """``text`` as the model writes it after ``prompt``."""
+        """Return ``text`` in the form in which the model writes it after ``prompt``."""
         return prompt.codec.encode(text).removeprefix(prompt.opening)
 
     def _text_ids(self, prompt: Prompt, text: str) -> list[int]:
@@ -98,7 +101,7 @@ class Encoder:
         return [*ids, tokenizer.eos_token_id]
 
     def _state_ids(self, state: State, prompt: Prompt) -> list[int]:
-        """The policy's prompt as it was seen, where that is known."""
+        """Return the policy's prompt; its original tokens if they are known."""
         return list(state.prompt_ids) if state.prompt_ids else self._prompt_ids(prompt)
 
     def _prompt_ids(self, prompt: Prompt) -> list[int]:

@@ -1,4 +1,4 @@
-"""Natural Language Actor-Critic (arXiv 2512.04601), Algorithm 1: what happens in words."""
+"""The language part of Natural Language Actor-Critic (arXiv 2512.04601, Algorithm 1)."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -25,12 +25,15 @@ ROLES: tuple[Role, ...] = (
 
 
 class LanguagePolicyIteration(ABC):
-    """A replay buffer D and the roles of a model; ``learn`` decides how the model becomes better.
+    """Algorithm 1 with a replay buffer D; subclasses implement ``learn``, which improves the model.
 
     Args:
         engine: samples from θ (slot ``policy``) and θ̄ (slot ``target``).
-        env, info: the environment's name and what its ``reset`` tells the agent.
-        concurrency: transitions that the roles are asked about at once.
+        prompts: the prompts and parsers of all roles.
+        env: the environment's name.
+        info: the ``info`` of the environment's ``reset``.
+        seed: of all random numbers.
+        concurrency: number of transitions for which the roles are sampled at the same time.
     """
 
     lesson_type: type[Lesson] = Lesson
@@ -58,27 +61,31 @@ class LanguagePolicyIteration(ABC):
 
     @abstractmethod
     def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> Metrics:
-        """θ ← step on L1 + λ L2, θ̄ ← EMA; ``indices`` are the lessons' places in D."""
+        """Take gradient steps of θ on L1 + λ L2 and update θ̄.
+
+        Args:
+            indices: the indices in D of the lessons' transitions.
+        """
 
     @abstractmethod
     def sync(self) -> None:
-        """Hand θ and θ̄ to the engine."""
+        """Copy θ and θ̄ to the engine."""
 
     def remember(self, episodes: Sequence[Episode]) -> int:
-        """Append the transitions of ``episodes`` to D, whatever policy played them; how many there were."""
+        """Append the transitions of ``episodes``, of any policy, to D; return their number."""
         found = [t for e in episodes for t in self.transitions(e)]
         self.replay.add(found)
         return len(found)
 
     def transitions(self, episode: Episode) -> list[Transition]:
-        """What ``episode`` adds to D."""
+        """Return the transitions that ``episode`` adds to D."""
         return transitions(episode, self._env, self._info)
 
     async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
-        """Learn from D, to which ``episodes`` are added first.
+        """Add ``episodes`` to D and learn from D.
 
         Args:
-            max_steps: at most so many gradient steps: what is left of the budget.
+            max_steps: largest number of gradient steps, which is the rest of the budget.
         """
         new = self.remember(episodes)
         most = None if max_steps is None else max_steps * self.config.mini_batch_size
@@ -98,17 +105,17 @@ class LanguagePolicyIteration(ABC):
         return metrics | self.shares(lessons)
 
     def draw(self, new: int, most: int | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Places in D of what is learned from now, by priority, and their importance weights.
+        """Draw the transitions of this iteration: return their indices in D and importance weights.
 
         Args:
-            new: transitions that this iteration added.
-            most: more cannot be afforded.
+            new: number of transitions that this iteration added.
+            most: largest number of transitions that the budget allows.
         """
         wanted = round(self.config.replay_ratio * (new or self.config.train_batch_size))
         return self.replay.draw(max(1, wanted if most is None else min(wanted, most)))
 
     async def improve(self, lessons: Sequence[Lesson]) -> None:
-        """Ask the roles for what each lesson teaches: L1's target, L2's action."""
+        """Sample the roles' answers for each lesson: the target of L1 and the action of L2."""
         steps = [self.back_up, self.propose]
         for _ in range(self.config.num_refinement_steps):
             await self.each(lessons, *steps, self.criticise)
@@ -120,7 +127,10 @@ class LanguagePolicyIteration(ABC):
     # --- the language Bellman backup ------------------------------------------------------------
 
     async def back_up(self, lesson: Lesson) -> None:
-        """a′ ~ π(· | s′), d′ ~ M_θ̄(· | s′, a′), d ~ B(s, a, r, s′, d′); at the end, the outcome."""
+        """Sample a′ ~ π(· | s′), d′ ~ M_θ̄(· | s′, a′) and d ~ B(s, a, r, s′, d′).
+
+        For the last transition of an episode, d is its outcome.
+        """
         t = lesson.transition
         if self.config.critic_coef == 0:
             return
@@ -137,7 +147,7 @@ class LanguagePolicyIteration(ABC):
     # --- policy improvement in words ------------------------------------------------------------
 
     async def propose(self, lesson: Lesson) -> None:
-        """a ~ π(· | s), or the replayed action."""
+        """Set the proposed action to a ~ π(· | s), or to the replayed action."""
         t = lesson.transition
         fresh = self.config.refine_source == "fresh"
         lesson.proposed = await lesson.speaker.act(t.state) if fresh else replayed_action(t)
@@ -145,25 +155,25 @@ class LanguagePolicyIteration(ABC):
         lesson.done = lesson.proposed is None
 
     async def criticise(self, lesson: Lesson) -> None:
-        """d⁽¹⁾…d⁽ᵏ⁾ ~ M(· | s, a), critique ~ E(s, a, d⁽¹⁾…d⁽ᵏ⁾)."""
+        """Sample d⁽¹⁾…d⁽ᵏ⁾ ~ M(· | s, a) and the critique ~ E(s, a, d⁽¹⁾…d⁽ᵏ⁾)."""
         if lesson.done or lesson.proposed is None:
             return
         state, action = lesson.transition.state, lesson.proposed.text
         futures = await self.futures(lesson)
         lesson.future = futures[0] if futures else None
         lesson.critique = await lesson.speaker.critique(state, action, futures) if futures else None
-        if lesson.critique is None:  # never trained on: neither is what it would have refined
+        if lesson.critique is None:  # without a critique the action must not be distilled
             lesson.done, lesson.proposed = True, None
 
     async def futures(self, lesson: Lesson) -> list[str]:
-        """d⁽¹⁾…d⁽ᵏ⁾ ~ M(· | s, a) of the proposed action."""
+        """Sample d⁽¹⁾…d⁽ᵏ⁾ ~ M(· | s, a) for the proposed action."""
         assert lesson.proposed is not None
         return await lesson.speaker.futures(
             lesson.transition.state, lesson.proposed.text, self.config.num_nlq_samples
         )
 
     async def refine(self, lesson: Lesson) -> None:
-        """a^r ~ π_r(· | s, a, critique); an action judged optimal stays as it is."""
+        """Sample a^r ~ π_r(· | s, a, critique); an action that was judged optimal is kept."""
         if lesson.done or lesson.proposed is None or lesson.critique is None:
             return
         if lesson.critique.optimal:
@@ -175,7 +185,7 @@ class LanguagePolicyIteration(ABC):
         lesson.done = lesson.proposed is None
 
     def shuffle(self, lessons: Sequence[Lesson]) -> None:
-        """Control: every action gets the critique of another one."""
+        """Give every action the critique of another one (a control)."""
         judged = [lesson for lesson in lessons if not lesson.done and lesson.critique is not None]
         critiques = [lesson.critique for lesson in judged]
         for lesson, critique in zip(judged, critiques[1:] + critiques[:1], strict=True):
@@ -184,10 +194,10 @@ class LanguagePolicyIteration(ABC):
     # --- bookkeeping ----------------------------------------------------------------------------
 
     async def each(self, lessons: Sequence[Lesson], *steps: Callable[[Lesson], Awaitable[None]]) -> None:
-        """``steps`` in turn on every lesson, as many lessons at once as the engine takes in.
+        """Run ``steps`` in turn on every lesson, ``concurrency`` lessons at a time.
 
-        A lesson's prompts begin alike, and so do those of neighbours in an episode: in this order an engine
-        that keeps earlier keys and values computes little twice.
+        The prompts of a lesson begin alike, and so do those of neighbouring steps of an episode. Lessons are
+        sorted so that an engine with a key/value cache can reuse these beginnings.
         """
         places = asyncio.Semaphore(self._concurrency)
 
@@ -200,12 +210,13 @@ class LanguagePolicyIteration(ABC):
         await asyncio.gather(*(one(lesson) for lesson in ordered))
 
     def speaker(self, *key: object) -> Speaker:
-        """The roles for one purpose; ``key`` and the iteration decide the random numbers."""
+        """Return a speaker whose random numbers are determined by ``key`` and the iteration."""
         seed = derive_seed(self._seed, self.replay.iteration, *key)
         return Speaker(self.engine, self.prompts, *self._samplings, seed, self.counts)
 
     def shares(self, lessons: Sequence[Lesson]) -> Metrics:
-        """What the critic said, and how much could not be read; counted since the last call."""
+        """Return the shares of optimal and refined actions, and of answers that could not be parsed since the
+        last call."""
         judged = [lesson for lesson in lessons if lesson.critique is not None]
         changed = [x for x in judged if x.proposed and x.rounds and x.proposed.text != x.first]
         metrics = {
@@ -220,6 +231,6 @@ class LanguagePolicyIteration(ABC):
 
 
 def replayed_action(transition: Transition) -> Action:
-    """The action that was played, as if it had been proposed now."""
+    """Return the played action of ``transition`` in the form of a newly proposed one."""
     sample = Sample(transition.action, "stop", ids=list(transition.action_ids or ()) or None)
     return Action(transition.action, sample)

@@ -1,4 +1,4 @@
-"""Is the critic right, and does refining help? Measured against what really happens, never trained on."""
+"""Probes: measure the critic's accuracy and the effect of refinement on real episodes, without training."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from nlac_bench.train.outputs import Metrics
 
 @dataclass(slots=True)
 class Probe:
-    """What the roles said of a transition that was really played, and how its episode really ended."""
+    """The roles' answers for a played transition; the transition has its episode's real outcome."""
 
     transition: Transition
     predicted: str | None
@@ -25,7 +25,7 @@ class Probe:
 
 
 async def read_critic(nlac: LanguagePolicyIteration, transitions: Sequence[Transition]) -> list[Probe]:
-    """Ask successor, evaluator and refiner about replayed actions."""
+    """Sample the answers of successor, evaluator and refiner for the played actions of ``transitions``."""
 
     async def one(number: int, t: Transition) -> Probe:
         speaker = nlac.speaker("probe", number)
@@ -42,10 +42,11 @@ async def read_critic(nlac: LanguagePolicyIteration, transitions: Sequence[Trans
 
 
 def critic_metrics(probes: Sequence[Probe]) -> Metrics:
-    """How often the predicted outcome was the episode's, and how well the verdict separates the outcomes.
+    """Return the accuracy of predicted outcomes, and the AUC of the evaluator's verdict for the outcome.
 
-    The area under the ROC curve of a yes/no verdict is the mean of its hit rates in won and lost episodes;
-    0.5 is chance. A verdict is about one action, the outcome about a whole episode: 1 is not to be had.
+    The area under the ROC curve (AUC) of a yes/no verdict is the mean of its hit rates in won and lost
+    episodes; 0.5 is chance. The verdict is about one action and the outcome about a whole episode, so an AUC
+    of 1 cannot be expected.
     """
     predicted = [(p.predicted == "success", bool(p.transition.success)) for p in probes if p.predicted]
     judged = [(p.optimal, bool(p.transition.success)) for p in probes if p.optimal is not None]
@@ -60,9 +61,9 @@ def critic_metrics(probes: Sequence[Probe]) -> Metrics:
 
 
 async def refinement_metrics(probes: Sequence[Probe], resources: Resources[Any]) -> Metrics:
-    """Success when the played action, or the refined one in its place, is followed by the policy.
+    """Return success rates of the policy after the played action and after the refined action.
 
-    Both begin in a fork of the same state, which is reached by playing the same actions again.
+    Both continue in forks of the same state, which is reached by playing the episode's actions again.
     """
     changed = [p for p in probes if p.refined is not None and p.refined != p.transition.action]
 

@@ -1,4 +1,4 @@
-"""The replay buffer: every transition ever seen, drawn by how badly the critic predicts it."""
+"""The replay buffer: transitions, drawn with a probability that grows with the critic's loss."""
 
 import gzip
 import json
@@ -18,14 +18,17 @@ class Replay:
     """Proportional prioritised replay (Schaul et al. 2016, section 3.3).
 
     A transition's priority is its critic loss (mean over the target's tokens) to the power ``alpha``. New
-    ones enter with the largest priority so far, so that each is drawn soon. ``importance`` undoes the bias
-    of the draw: w_i = (N · P(i))^(−beta), divided by the largest in the batch.
+    transitions get the largest priority so far, so that each is drawn soon. Importance weights correct the
+    bias of the draw: w_i = (N · P(i))^(−beta), divided by the largest weight of the batch.
 
     Args:
-        capacity: transitions kept; the oldest leave first.
-        alpha: 0 draws uniformly.
-        beta: 1 corrects the bias fully.
+        capacity: largest number of transitions; the oldest are removed first.
+        alpha: exponent of the priorities; 0 draws uniformly.
+        beta: exponent of the importance weights; 1 corrects the bias fully.
         seed: of the draws.
+
+    Raises:
+        ValueError: ``capacity`` is below 1.
     """
 
     def __init__(self, capacity: int = 100_000, alpha: float = 0.6, beta: float = 0.4, seed: int = 0) -> None:
@@ -36,14 +39,14 @@ class Replay:
         self._losses: list[float] = []
         self._born: list[int] = []
         self.iteration = 0
-        """Counts training iterations; the age of a transition is measured in them."""
+        """The number of the training iteration; ages of transitions are measured in iterations."""
         self._rng = np.random.default_rng(seed)
 
     def __len__(self) -> int:
         return len(self.items)
 
     def add(self, transitions: Sequence[Transition]) -> None:
-        """Append; what is beyond the capacity leaves at the old end."""
+        """Append ``transitions`` and remove the oldest ones beyond the capacity."""
         largest = max(self._losses, default=1.0)
         for transition in transitions:
             self.items.append(transition)
@@ -54,13 +57,15 @@ class Replay:
             del self.items[:surplus], self._losses[:surplus], self._born[:surplus]
 
     def draw(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Indices of ``count`` transitions (without replacement while there are enough) and their weights.
+        """Draw ``count`` transitions; return their indices and importance weights, ``[count]`` each.
+
+        They are drawn without replacement, unless ``count`` exceeds the size of the buffer.
 
         Raises:
-            ValueError: when the buffer is empty.
+            ValueError: the buffer is empty.
         """
         if not self.items:
-            raise ValueError("the replay is empty: play episodes first")
+            raise ValueError("the replay buffer is empty; add transitions before drawing")
         priorities = np.maximum(np.asarray(self._losses), 1e-6) ** self.alpha
         chances = priorities / priorities.sum()
         indices = self._rng.choice(len(self), size=count, replace=count > len(self), p=chances)
@@ -68,25 +73,25 @@ class Replay:
         return indices, weights / weights.max()
 
     def newest(self, count: int) -> NDArray[np.int64]:
-        """Indices of the last ``count`` transitions, in a random order."""
+        """Return the indices of the last ``count`` transitions, in a random order."""
         return self._rng.permutation(np.arange(max(0, len(self) - count), len(self)))
 
     def since(self, iteration: int) -> list[int]:
-        """Indices of what was added in ``iteration`` or later."""
+        """Return the indices of the transitions that were added in ``iteration`` or later."""
         return [i for i, born in enumerate(self._born) if born >= iteration]
 
     def update(self, indices: Sequence[int], losses: Sequence[float]) -> None:
-        """Set the critic losses of transitions that were trained on; what is not finite is left alone."""
+        """Set the critic losses of transitions that were trained on; non-finite losses are skipped."""
         for index, loss in zip(indices, losses, strict=True):
             if np.isfinite(loss):
                 self._losses[int(index)] = float(loss)
 
     def mean_age(self, indices: Sequence[int]) -> float:
-        """Iterations since the drawn transitions were played, in the mean."""
+        """Return the mean number of iterations since the drawn transitions were added."""
         return float(np.mean([self.iteration - self._born[int(i)] for i in indices]))
 
     def save(self, path: Path) -> None:
-        """Write everything, the generator's state included, as gzipped JSON lines."""
+        """Write the buffer, including the random generator's state, as gzipped JSON lines."""
         worlds: list[tuple[str, str, str]] = []
         header = {
             "rng": self._rng.bit_generator.state,
@@ -103,10 +108,10 @@ class Replay:
         partial.replace(path)
 
     def load(self, path: Path) -> None:
-        """Go back to what ``save`` wrote.
+        """Restore the buffer that ``save`` wrote.
 
         Raises:
-            DataError: when the file cannot be read.
+            DataError: the file cannot be read.
         """
         try:
             with gzip.open(path, "rt", encoding="utf-8") as stream:
@@ -116,12 +121,12 @@ class Replay:
             self._rng.bit_generator.state = header["rng"]
             self.iteration, self._losses, self._born = header["iteration"], header["losses"], header["born"]
         except (OSError, EOFError, ValueError, KeyError, IndexError, TypeError, StopIteration) as error:
-            raise DataError(f"{path} is no replay buffer: {error}") from error
+            raise DataError(f"{path} cannot be read as a replay buffer: {error}") from error
         self.items = items
 
 
 def _as_row(transition: Transition, worlds: list[tuple[str, str, str]]) -> dict[str, Any]:
-    """Policy and tools are thousands of words and the same in every state: they are written once."""
+    """Convert a transition to JSON; policy and tools, which are long and repeated, go to ``worlds`` once."""
     state, following = transition.state, transition.next_state
     world = (state.env, state.policy, json.dumps(state.tools))
     if world not in worlds:
@@ -130,7 +135,7 @@ def _as_row(transition: Transition, worlds: list[tuple[str, str, str]]) -> dict[
     return {
         **rest,
         "state": [worlds.index(world), state.messages, state.prompt_ids],
-        # it adds two messages
+        # The next state has two messages more.
         "next_state": None if following is None else [following.messages[-2:], following.prompt_ids],
     }
 

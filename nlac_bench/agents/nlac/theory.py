@@ -1,9 +1,10 @@
-"""The theory, checked where texts can be exact: a gridworld and a describer that makes no mistakes.
+"""Checks NLAC's theory in a gridworld whose roles answer without errors.
 
-With futures that say truly what comes next and how it ends, the language Bellman backup is policy evaluation
-and the distillation of refined actions is policy improvement, so Algorithm 1 is policy iteration (paper,
-section 4) and must end at the optimal policy, with a critic that orders actions as Q* does. The language part
-is the very code that trains models (``LanguagePolicyIteration``); tables stand in for θ and θ̄.
+If futures describe the next states and the outcome correctly, the language Bellman backup is policy
+evaluation and the distillation of refined actions is policy improvement. Algorithm 1 is then policy
+iteration (paper, section 4) and must converge to the optimal policy, with a critic that orders actions as Q*
+does. The language part is the code that trains models (``LanguagePolicyIteration``); tables replace θ and
+θ̄.
 """
 
 import asyncio
@@ -30,17 +31,17 @@ UNKNOWN = "then: nothing is known; end: failure after 0 steps"
 
 @dataclass(frozen=True)
 class Grid:
-    """A deterministic gridworld: reach the goal, avoid the pits, walls stop."""
+    """A deterministic gridworld with a goal (``G``), pits (``o``) and walls (``#``)."""
 
     rows: tuple[str, ...] = ("....#...", ".##.#.o.", ".#......", "...#.#.G", "o..#....")
 
     @property
     def cells(self) -> list[tuple[int, int]]:
-        """Where one can stand and act."""
+        """The cells in which the agent can act."""
         return [(r, c) for r, row in enumerate(self.rows) for c, x in enumerate(row) if x == "."]
 
     def move(self, cell: tuple[int, int], action: str) -> tuple[tuple[int, int], bool, bool]:
-        """(next cell, whether the episode ends there, whether at the goal)."""
+        """Return the next cell, whether the episode ends there, and whether it is the goal."""
         r, c = cell[0] + MOVES[action][0], cell[1] + MOVES[action][1]
         inside = 0 <= r < len(self.rows) and 0 <= c < len(self.rows[0]) and self.rows[r][c] != "#"
         there = (r, c) if inside else cell
@@ -48,7 +49,7 @@ class Grid:
         return there, mark in "oG", mark == "G"
 
     def optimal_values(self) -> dict[tuple[tuple[int, int], str], float]:
-        """Q* by value iteration: γ to the number of steps before the one that reaches the goal, else 0."""
+        """Return Q* by value iteration: γ to the power (steps to the goal − 1), or 0 if it is not reached."""
         q = {(cell, action): 0.0 for cell in self.cells for action in MOVES}
         for _ in range(len(self.cells) + 1):
             v = {cell: max(q[cell, a] for a in MOVES) for cell in self.cells}
@@ -59,64 +60,64 @@ class Grid:
 
 
 class ExactPrompts:
-    """Roles as JSON questions. A future names the next cells and its outcome, the far ones only by number."""
+    """``RolePrompts`` as JSON questions. A future names the nearest cells, the outcome and the step count."""
 
     grows = False
 
     def policy(self, state: State) -> Prompt:
-        """Act."""
+        """The question for an action."""
         return _question(state=state.observation)
 
     def successor(self, state: State, action: str) -> Prompt:
-        """M(d | s, a)."""
+        """The question for M(d | s, a)."""
         return _question(state=state.observation, action=action)
 
     def backup(self, transition: Transition, next_action: str, next_future: str) -> Prompt:
-        """B(s, a, r, s′, d′)."""
+        """The question for B(s, a, r, s′, d′)."""
         assert transition.next_state is not None
         return _question(next_state=transition.next_state.observation, future=next_future)
 
     def hindsight(self, heard: Sequence[str], success: bool) -> str:
-        """The outcome."""
+        """The future of the last step: the next cell and the outcome."""
         return f"next: {heard[0]}; end: {'success' if success else 'failure'} after {len(heard)} steps"
 
     def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
-        """E(s, a, d¹…dᵏ)."""
+        """The question for E(s, a, d¹…dᵏ)."""
         return _question(state=state.observation, action=action, futures=list(futures))
 
     def refiner(self, state: State, action: str, critique: Critique) -> Prompt:
-        """π_r(· | s, a, critique)."""
+        """The question for π_r(· | s, a, critique)."""
         return _question(critique=critique.text)
 
     def parse_action(self, written: str) -> str | None:
-        """A move."""
+        """Return ``written`` if it is a move."""
         return written if written in MOVES else None
 
     parse_refined = parse_action
 
     def heard(self, action: str, state: State) -> str:
-        """The move."""
+        """Return the move unchanged."""
         return action
 
     def parse_future(self, written: str) -> str | None:
-        """As it is."""
+        """Return ``written`` if it names an outcome."""
         return written if self.outcome(written) else None
 
     def parse_critique(self, written: str) -> Critique | None:
-        """A verdict and the better move."""
+        """Return the verdict with the better move."""
         return Critique("optimal: yes" in written, written)
 
     def outcome(self, future: str) -> Outcome | None:
-        """What it ends with."""
+        """Return the outcome that ``future`` names."""
         return "success" if "end: success" in future else "failure" if "end: failure" in future else None
 
     def hashes(self) -> dict[str, str]:
-        """Nothing that a run would record."""
+        """Return an empty dictionary, since these prompts are not recorded in a run's manifest."""
         return {}
 
 
 class Tables:
-    """θ and θ̄ as tables, and an engine over them that plays every role without error."""
+    """Tables for θ and θ̄, and an engine that answers in every role from them without errors."""
 
     def __init__(self, grid: Grid, seed: int) -> None:
         start = {str(cell): np.random.default_rng([seed, *cell]).choice(list(MOVES)) for cell in grid.cells}
@@ -125,17 +126,17 @@ class Tables:
         self.target: dict[tuple[str, str], str] = {}
 
     def value(self, cell: str, action: str) -> float:
-        """What the critic's words are worth."""
+        """Return the value of the critic's future for ``action`` in ``cell``."""
         return value_of(self.futures.get((cell, action), UNKNOWN))
 
     async def sample(self, request: SampleRequest) -> list[Sample]:
-        """The role's answer."""
+        """Return the answer of the request's role."""
         assert request.messages is not None
         question = json.loads(str(request.messages[0]["content"]))
         return [Sample(getattr(self, f"_{request.role}")(question, request.slot), "stop")] * request.n
 
     async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
-        """Tables know no tokens."""
+        """Not supported, since tables have no tokens."""
         raise NotImplementedError
 
     def _policy(self, q: dict[str, Any], slot: Slot) -> str:
@@ -146,7 +147,7 @@ class Tables:
         return table.get((q["state"], q["action"]), UNKNOWN)
 
     def _backup(self, q: dict[str, Any], slot: Slot) -> str:
-        """What comes next first; of the later words only the nearest are kept, and the end, a step later."""
+        """Return the next cell, the nearest two cells of the later future, and its outcome one step later."""
         later, _, end = q["future"].partition("; end: ")
         outcome, _, count = end.partition(" after ")
         steps = int(count.split()[0]) + (outcome == "success")
@@ -165,7 +166,7 @@ class Tables:
 
 
 class TabularPolicyIteration(LanguagePolicyIteration):
-    """``learn`` writes the texts into the tables: the exact minimum of L1 and L2."""
+    """Policy iteration whose ``learn`` writes the texts into tables, the exact minimum of L1 and L2."""
 
     def __init__(self, tables: Tables, seed: int, drawn: int) -> None:
         self.tables = tables
@@ -175,7 +176,7 @@ class TabularPolicyIteration(LanguagePolicyIteration):
         )  # fmt: skip
 
     def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> Metrics:
-        """M(s, a) ← d, π(s) ← a^r, θ̄ ← θ."""
+        """Set M(s, a) ← d, π(s) ← a^r and θ̄ ← θ."""
         for lesson in lessons:
             cell = lesson.transition.state.observation
             if lesson.target is not None:
@@ -186,15 +187,15 @@ class TabularPolicyIteration(LanguagePolicyIteration):
         return {}
 
     def sync(self) -> None:
-        """Nothing to hand over."""
+        """Do nothing, since the engine reads the tables."""
 
 
 @dataclass(frozen=True)
 class TheoryReport:
-    """What ``nlac-bench theory`` prints.
+    """The result that ``nlac-bench theory`` prints.
 
-    ``history`` is the share of cells with an optimal action by iteration; ``order_agreement`` the share of
-    pairs of actions with different Q*, of one cell, that the final critic orders alike.
+    ``history`` is the share of cells with an optimal action after each iteration. ``order_agreement`` is the
+    share of action pairs of a cell with different Q* that the final critic orders as Q* does.
     """
 
     cells: int
@@ -207,7 +208,7 @@ class TheoryReport:
 
     @property
     def holds(self) -> bool:
-        """Whether the optimal policy and Q*'s order were reached."""
+        """Whether the policy is optimal and the critic orders all pairs of actions as Q* does."""
         return self.optimal_cells == 1.0 and self.order_agreement == 1.0
 
 
@@ -218,13 +219,13 @@ def check(
     drawn: int = 1_500,
     on_iteration: Callable[[int, int, float], None] = lambda number, count, optimal: None,
 ) -> TheoryReport:
-    """Run language policy iteration off-policy, on random walks alone, and compare with value iteration.
+    """Run language policy iteration off-policy, on random walks only, and compare it with value iteration.
 
     Args:
-        seed: of the random walks and the first policy.
-        episodes: random walks to learn from.
-        iterations: of policy iteration.
-        drawn: transitions that each iteration learns from.
+        seed: of the random walks and the initial policy.
+        episodes: number of random walks to learn from.
+        iterations: number of iterations.
+        drawn: number of transitions that each iteration learns from.
         on_iteration: called after each iteration with its number, ``iterations``, and the share of cells
             in which the policy's action is optimal.
     """
@@ -257,7 +258,7 @@ def check(
 
 
 def random_walks(grid: Grid, count: int, seed: int) -> list[Episode]:
-    """Episodes of a policy that knows nothing: enough of them try every action everywhere."""
+    """Return episodes of a random policy; with enough of them, every action is tried in every cell."""
     rng = np.random.default_rng(seed)
     found = []
     for number in range(count):
@@ -275,7 +276,7 @@ def random_walks(grid: Grid, count: int, seed: int) -> list[Episode]:
 
 
 def value_of(future: str) -> float:
-    """γ^(steps − 1) of a success, 0 of a failure."""
+    """Return the value of a future: γ^(steps − 1) for a success, 0 for a failure."""
     _, _, end = future.partition("; end: ")
     outcome, _, count = end.partition(" after ")
     return GAMMA ** (int(count.split()[0]) - 1) if outcome == "success" else 0.0

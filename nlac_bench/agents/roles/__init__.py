@@ -1,1 +1,1 @@
-"""What NLAC and every baseline share: the roles that one model plays, their prompts and parsers."""
+"""The roles of a model, with their prompts and parsers; NLAC and all baselines share them."""

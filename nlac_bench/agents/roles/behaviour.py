@@ -1,7 +1,7 @@
-"""The output of a prompt style for fixed inputs, whose hash identifies the style in a run's manifest.
+"""Computes a prompt style's output for fixed inputs; its hash identifies the style in a run's manifest.
 
-Unlike a hash of the source text it does not change with a comment. The inputs cover every role, every parser
-and every kind of identifier, and the output does not depend on the platform or on Python's hash seed.
+Unlike a hash of the source text, it does not change with a comment. The inputs cover every role, every parser
+and every kind of identifier. The output does not depend on the platform or on Python's hash seed.
 """
 
 import hashlib
@@ -58,10 +58,11 @@ _HEARD = (
 
 
 def prompt_texts(prompts: ComparingPrompts, longest: int = 100) -> list[object]:
-    """Every role's prompt, with its numbering, and the hindsight of the last step.
+    """Return every role's prompt with the numbers of identifiers, and the hindsight of the last step.
 
     Args:
-        longest: turns of the longest of four conversations; it must be cut where a style cuts any.
+        longest: turns of the longest of four conversations; it must exceed the limit of styles that shorten
+            conversations.
     """
     short = _state(1)
     shown: list[object] = []
@@ -92,7 +93,7 @@ def prompt_texts(prompts: ComparingPrompts, longest: int = 100) -> list[object]:
 
 
 def parsed_texts(prompts: ComparingPrompts) -> list[object]:
-    """What every parser returns for fixed answers, and how identifiers are encoded and decoded."""
+    """Return every parser's result for fixed answers, and the encoding and decoding of identifiers."""
     shown: list[object] = []
     state = _state(2)
     for written in _WRITTEN:
@@ -123,12 +124,12 @@ def parsed_texts(prompts: ComparingPrompts) -> list[object]:
 
 
 def sha256(shown: list[object]) -> str:
-    """The hash of ``shown`` as JSON."""
+    """Return the hash of ``shown`` as JSON."""
     return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()
 
 
 def _state(turns: int) -> State:
-    """The first ``turns`` of the conversation, over and over."""
+    """Return the state after ``turns`` messages of the environment; the conversation is repeated."""
     first = {"role": "user", "content": SAID[0][1], "kind": SAID[0][0]}
     state = State("tau_retail", "", (), (first,))
     for number in range(1, turns):

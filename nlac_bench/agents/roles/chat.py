@@ -1,4 +1,4 @@
-"""The chat prompt style: roles described in words (files in ``agents/prompts``), for real models."""
+"""The chat prompt style for real models: instructions in natural language (files in ``agents/prompts``)."""
 
 import json
 import re
@@ -30,20 +30,20 @@ _THOUGHT = re.compile(r"^\W*thought:\s*(.*?)^\W*(action:.*)", re.IGNORECASE | re
 _BEST = re.compile(r"^\W*best\W*\s(\d{1,2})\b", re.IGNORECASE | re.MULTILINE)
 MAX_ANSWER_CHARS = 20_000
 HEARD = 6
-"""So many of the environment's answers are told in hindsight."""
+"""Number of the environment's answers that hindsight quotes."""
 
 
 class ChatPrompts:
-    """``RolePrompts`` in words. The policy is prompted as ReAct is.
+    """``RolePrompts`` in natural language. The policy's prompt is that of the agent ``react``.
 
-    A model that thinks aloud is trained on thoughts as well: a target's reasons become its thought, and the
-    prompts of backup and refiner ask for reasons that do not quote what could not be known at the time
-    (what the user answered becomes what the user may answer).
+    A model that writes thoughts is also trained on thoughts: the reasons of a target become its thought. The
+    prompts of backup and refiner therefore ask for reasons without facts that were unknown at the time (what
+    the user answered becomes what the user may answer).
 
     Args:
         thinks: the model writes ``<think>…</think>`` before its answer.
-        opens: its chat template has already written the opening mark.
-        files: the wording.
+        opens: the model's chat template ends with ``<think>``.
+        files: the prompt files.
     """
 
     grows = True
@@ -53,7 +53,7 @@ class ChatPrompts:
         self._opening = "<think>\n" if opens else ""
 
     def policy(self, state: State) -> Prompt:
-        """Act."""
+        """Return the prompt for an action."""
         messages: list[Message] = [{"role": "system", "content": self._setting(state)}]
         for message in state.messages:
             text = str(message["content"])
@@ -63,11 +63,15 @@ class ChatPrompts:
         return Prompt(tuple(messages), opening=self._opening)
 
     def successor(self, state: State, action: str) -> Prompt:
-        """M(d | s, a)."""
+        """Return the prompt for M(d | s, a)."""
         return self._ask("nlac_successor", state, action=_visible(action))
 
     def backup(self, transition: Transition, next_action: str, next_future: str) -> Prompt:
-        """B(s, a, r, s′, d′)."""
+        """Return the prompt for B(s, a, r, s′, d′).
+
+        Raises:
+            ValueError: ``transition`` has no next state.
+        """
         following = transition.next_state
         if following is None:
             raise ValueError("the last transition of an episode has no next state; use hindsight")
@@ -81,7 +85,7 @@ class ChatPrompts:
         )
 
     def hindsight(self, heard: Sequence[str], success: bool) -> str:
-        """The environment's next answers, and how it ended."""
+        """Return the environment's next answers and the outcome."""
         said = [" ".join(words.split())[:300] or "nothing" for words in heard[:HEARD]]
         if len(heard) == 1:
             reason, told = "This action ends the task.", f"The task ends with this action: {said[0]}"
@@ -91,21 +95,21 @@ class ChatPrompts:
         return self._with_thought(reason, f"{told}\nOutcome: {'success' if success else 'failure'}")
 
     def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
-        """E(s, a, d¹…dᵏ)."""
+        """Return the prompt for E(s, a, d¹…dᵏ)."""
         listed = "\n\n".join(f"Prediction {i}:\n{_visible(future)}" for i, future in enumerate(futures, 1))
         return self._ask("nlac_evaluator", state, action=_visible(action), futures=listed)
 
     def refiner(self, state: State, action: str, critique: Critique) -> Prompt:
-        """π_r(· | s, a, critique)."""
+        """Return the prompt for π_r(· | s, a, critique)."""
         return self._ask("nlac_refiner", state, action=_visible(action), critique=critique.text)
 
     def aggregator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
-        """One value in words from K futures of one action (NLRL)."""
+        """Return the prompt for a language value from K futures of one action (NLRL)."""
         listed = "\n\n".join(f"Course {i}:\n{_visible(future)}" for i, future in enumerate(futures, 1))
         return self._ask("nlrl_aggregator", state, action=_visible(action), futures=listed)
 
     def picker(self, state: State, candidates: Sequence[tuple[str, str]]) -> Prompt:
-        """Which of several (action, value) pairs is best (NLRL)."""
+        """Return the prompt for the number of the best (action, value) pair (NLRL)."""
         listed = "\n\n".join(
             f"Candidate {i}:\n{_visible(action)}\nWhat it leads to:\n{_visible(value)}"
             for i, (action, value) in enumerate(candidates, 1)
@@ -113,11 +117,11 @@ class ChatPrompts:
         return self._ask("nlrl_picker", state, candidates=listed)
 
     def parse_action(self, written: str) -> str | None:
-        """The whole answer, thoughts included: that is what the policy said."""
+        """Return the whole answer, including thoughts; None if it is empty."""
         return written.strip() or None
 
     def parse_refined(self, written: str) -> str | None:
-        """The refiner's action; its own thoughts, which know the critique, are left out."""
+        """Return the refiner's action without the refiner's thoughts, which refer to the critique."""
         text = _visible(written)
         match = _THOUGHT.search(text)
         if match is None:
@@ -125,7 +129,7 @@ class ChatPrompts:
         return self._with_thought(match[1].strip(), match[2].strip()) if self.thinks else match[0].strip()
 
     def parse_future(self, written: str) -> str | None:
-        """The prediction, with its reasons as a thought where the model thinks."""
+        """Return the prediction, with its reasons as a thought if the model writes thoughts."""
         text = _visible(written)
         if len(text) > MAX_ANSWER_CHARS or self.outcome(text) is None:
             return None
@@ -133,7 +137,7 @@ class ChatPrompts:
         return text if match is None else self._with_thought(match[1].strip(), match[2].strip())
 
     def parse_critique(self, written: str) -> Critique | None:
-        """The answer if it names a verdict."""
+        """Return the critique if the answer contains a verdict."""
         text = _visible(written)
         match = _OPTIMAL.search(text)
         if match is None or len(text) > MAX_ANSWER_CHARS:
@@ -141,24 +145,24 @@ class ChatPrompts:
         return Critique(optimal=match[1].lower() == "yes", text=text)
 
     def parse_pick(self, written: str, candidates: int) -> int | None:
-        """The last number after ``Best:``."""
+        """Return the last number after ``Best:`` as an index from 0."""
         found = _BEST.findall(_visible(written))
         number = int(found[-1]) if found else 0
         return number - 1 if 1 <= number <= candidates else None
 
     def outcome(self, future: str) -> Outcome | None:
-        """The last outcome that a future names."""
+        """Return the last outcome that ``future`` names."""
         found = _OUTCOME.findall(_visible(future))
         if not found:
             return None
         return "success" if found[-1].lower() == "success" else "failure"
 
     def heard(self, action: str, state: State) -> str:
-        """The environment reads the raw text where it has tools, and else what follows ``Action:``."""
+        """Return the text without thoughts if the environment has tools, else the text after ``Action:``."""
         return _visible(action) if state.tools else spoken(action)
 
     def hashes(self) -> dict[str, str]:
-        """sha256 of each prompt file."""
+        """Return the sha256 of each prompt file."""
         return {name: self._files.sha256(name) for name in FILES}
 
     def _ask(self, name: str, state: State, **parts: str) -> Prompt:
@@ -181,5 +185,5 @@ class ChatPrompts:
 
 
 def _visible(text: str) -> str:
-    """Without thoughts."""
+    """Return ``text`` without thoughts."""
     return text[text.rfind("</think>") + len("</think>") :].strip() if "</think>" in text else text.strip()

@@ -1,9 +1,8 @@
-"""Numbered identifiers: each order, user, item, payment or reservation id, each address, name and amount
-becomes ``~k`` at its first mention and is expanded again in the model's words.
+"""Replaces identifiers by numbers: each order, user, item, payment or reservation id, each address, name and
+amount becomes ``~k`` at its first mention, and ``~k`` in the model's answer is expanded again.
 
-Copying ten digits is the hard part for a model of a few million parameters; copying one token is not. The
-translation is fixed by what a prompt mentions, is lossless, and lives on the agent's side: the environment
-never sees a number.
+Models with a few million parameters copy one token reliably, but not ten digits. The translation is lossless
+and depends only on the text of the prompt. It is done by the agent; the environment receives the identifiers.
 """
 
 import re
@@ -29,14 +28,14 @@ _WRITTEN = re.compile(r"~(?:(~)|(\d+)(?![\d]))")
 
 
 def hide(text: str) -> str:
-    """``text`` with ``#`` for every identifier."""
+    """Return ``text`` with ``#`` in place of every identifier."""
     return _IDENTIFIER.sub("#", text)
 
 
 class IdentifierCodec:
-    """The numbering of one prompt: grows with every ``learn`` (or ``encode``) in reading order.
+    """The numbers of the identifiers in one prompt, in the order in which ``learn`` finds them.
 
-    ``decode(encode(text)) == text`` for every text; a tilde of the text itself is doubled.
+    ``decode(encode(text)) == text`` for every text; a tilde in the text is doubled.
     """
 
     def __init__(self) -> None:
@@ -44,21 +43,21 @@ class IdentifierCodec:
         self._identifier: list[str] = []
 
     def copy(self) -> "IdentifierCodec":
-        """An independent numbering that begins as this one is now."""
+        """Return an independent copy."""
         twin = IdentifierCodec()
         twin._number, twin._identifier = dict(self._number), list(self._identifier)
         return twin
 
     def learn(self, text: str) -> str:
-        """``text`` with every identifier replaced by its number; new ones get the next."""
+        """Return ``text`` with every identifier replaced by its number; new identifiers get new numbers."""
         return self._replace(text, grow=True)
 
     def encode(self, text: str) -> str:
-        """``text`` with the identifiers that were learned replaced; others stay as they are."""
+        """Return ``text`` with known identifiers replaced by their numbers; others are kept."""
         return self._replace(text, grow=False)
 
     def decode(self, text: str) -> str:
-        """The identifiers behind the numbers; a number that names nothing stays as it is."""
+        """Return ``text`` with numbers replaced by their identifiers; unknown numbers are kept."""
 
         def expand(match: re.Match[str]) -> str:
             if match[1]:
@@ -76,7 +75,7 @@ class IdentifierCodec:
             if number is None and grow:
                 number = self._number[found] = len(self._identifier)
                 self._identifier.append(found)
-            # "~1" before a digit of the text would read as another number
+            # "~1" followed by a digit of the text would be parsed as another number.
             if number is None or text[match.end() : match.end() + 1].isdigit():
                 continue
             parts += [text[end : match.start()].replace("~", "~~"), f"~{number}"]

@@ -1,4 +1,4 @@
-"""The compact prompt style: marks instead of instructions, for a small model that was taught them.
+"""The compact prompt style: marks instead of instructions, for small models that were trained on them.
 
 ::
 
@@ -10,8 +10,8 @@
     …<|act|>a<|future|>d<|future|>d'<|backup|>                  aggregator: next: …; then: …; end: success
     …<|act|>a<|future|>d<|act|>a'<|future|>d'<|pick|>           picker: the best action's number, from 1
 
-Each answer ends with the end token. Identifiers are numbered (``codec.py``). The environment's policy and
-tool schemas are left out: the model has them in its weights or not at all.
+Each answer ends with the end token. Identifiers are numbered (``codec.py``). The prompts contain neither the
+environment's policy nor its tool schemas, which the model must have learned.
 """
 
 import re
@@ -34,30 +34,34 @@ MAX_ANSWER_CHARS = 4_000
 
 
 class CompactPrompts:
-    """``RolePrompts`` in marks.
+    """``RolePrompts`` with marks.
 
     Args:
-        max_chars: longer conversations lose their middle: the first message says what is wanted, the newest
-            ones what is going on.
+        max_chars: the middle of longer conversations is removed: the first message has the task, the last
+            ones the current state.
     """
 
-    grows = False  # the numbering and the cut in the middle may change
+    grows = False  # numbers and the removed middle may change from turn to turn
 
     def __init__(self, max_chars: int = 6_000) -> None:
         self.max_chars = max_chars
 
     def policy(self, state: State) -> Prompt:
-        """Act."""
+        """Return the prompt for an action."""
         text, codec = self._conversation(state)
         return _prompt(text + ACT, codec)
 
     def successor(self, state: State, action: str) -> Prompt:
-        """M(d | s, a)."""
+        """Return the prompt for M(d | s, a)."""
         text, codec = self._conversation(state)
         return _prompt(text + ACT + codec.learn(_safe(action)) + FUTURE, codec)
 
     def backup(self, transition: Transition, next_action: str, next_future: str) -> Prompt:
-        """B(s, a, r, s′, d′)."""
+        """Return the prompt for B(s, a, r, s′, d′).
+
+        Raises:
+            ValueError: ``transition`` has no next state.
+        """
         if transition.next_state is None:
             raise ValueError("the last transition of an episode has no next state; use hindsight")
         text, codec = self._conversation(transition.next_state)
@@ -65,50 +69,50 @@ class CompactPrompts:
         return _prompt(text + FUTURE + codec.encode(_safe(next_future)) + BACKUP, codec)
 
     def hindsight(self, heard: Sequence[str], success: bool) -> str:
-        """The next answer and the one after it, in a few words each, and how it ended."""
+        """Return the next answer and the one after it, in a few words each, and the outcome."""
         clauses = [f"{when}: {brief(words)}" for when, words in zip(("next", "then"), heard, strict=False)]
         return "; ".join([*clauses, f"end: {'success' if success else 'failure'}"])
 
     def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
-        """E(s, a, d¹…dᵏ)."""
+        """Return the prompt for E(s, a, d¹…dᵏ)."""
         return self._on_futures(state, action, futures, CRITIQUE)
 
     def refiner(self, state: State, action: str, critique: Critique) -> Prompt:
-        """π_r(· | s, a, critique)."""
+        """Return the prompt for π_r(· | s, a, critique)."""
         text, codec = self._conversation(state)
         text += ACT + codec.learn(_safe(action)) + CRITIQUE + codec.encode(_safe(critique.text))
         return _prompt(text + REFINE, codec)
 
     def aggregator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
-        """One value in words from K futures of one action (NLRL)."""
+        """Return the prompt for a language value from K futures of one action (NLRL)."""
         return self._on_futures(state, action, futures, BACKUP)
 
     def picker(self, state: State, candidates: Sequence[tuple[str, str]]) -> Prompt:
-        """Which of several (action, value) pairs is best (NLRL)."""
+        """Return the prompt for the number of the best (action, value) pair (NLRL)."""
         text, codec = self._conversation(state)
         for action, value in candidates:
             text += ACT + codec.learn(_safe(action)) + FUTURE + codec.encode(_safe(value))
         return _prompt(text + PICK, codec)
 
     def parse_action(self, written: str) -> str | None:
-        """The whole answer."""
+        """Return the whole answer; None if it is empty."""
         return written.strip() or None
 
     def parse_refined(self, written: str) -> str | None:
-        """The whole answer."""
+        """Return the whole answer; None if it is empty."""
         return self.parse_action(written)
 
     def heard(self, action: str, state: State) -> str:
-        """All of it."""
+        """Return the whole action."""
         return action
 
     def parse_future(self, written: str) -> str | None:
-        """The answer if it is whole, that is, if it ends by naming an outcome."""
+        """Return the answer if it ends with an outcome."""
         written = written.strip()
         return written if len(written) <= MAX_ANSWER_CHARS and self.outcome(written) else None
 
     def parse_critique(self, written: str) -> Critique | None:
-        """The answer if it begins with a verdict."""
+        """Return the critique if the answer begins with a verdict."""
         written = written.strip()
         match = _OPTIMAL.match(written)
         if match is None or len(written) > MAX_ANSWER_CHARS:
@@ -116,22 +120,22 @@ class CompactPrompts:
         return Critique(optimal=match[1] == "yes", text=written)
 
     def parse_pick(self, written: str, candidates: int) -> int | None:
-        """The index, from 0, where the answer is a number from 1 to ``candidates``."""
+        """Return the index, from 0, if the answer is a number from 1 to ``candidates``."""
         written = written.strip()
         number = int(written) if written.isascii() and written.isdecimal() and len(written) < 3 else 0
         return number - 1 if 1 <= number <= candidates else None
 
     def outcome(self, future: str) -> Outcome | None:
-        """The outcome that a future ends with."""
+        """Return the outcome at the end of ``future``."""
         match = _END.search(future)
         if match is None:
             return None
         return "success" if match[1] == "success" else "failure"
 
     def hashes(self) -> dict[str, str]:
-        """sha256 of the prompts and of the parsed answers for fixed inputs; see ``behaviour``.
+        """Return the sha256 of the prompts and of the parsed answers for fixed inputs; see ``behaviour``.
 
-        They change when a prompt or parser behaves differently, and not when only its source text changes.
+        They change only if a prompt or parser behaves differently, not if its source text changes.
         """
         return {
             "compact": behaviour.sha256(behaviour.prompt_texts(self)),
@@ -159,12 +163,12 @@ def _prompt(text: str, codec: IdentifierCodec) -> Prompt:
 
 
 def _safe(text: str) -> str:
-    """Foreign text cannot forge a mark."""
+    """Return ``text`` with marks broken up, so that text of users and tools cannot forge a mark."""
     return text.replace("<|", "< |").strip()
 
 
 def _without_middle(parts: Sequence[str], limit: int) -> str:
-    """``parts`` joined; where that is too long, the first part and as many of the last ones as fit."""
+    """Join ``parts``; if the result is too long, keep the first part and as many of the last ones as fit."""
     kept: list[str] = []
     room = limit - min(len(parts[0]), limit // 2)
     for part in reversed(parts[1:]):
@@ -176,10 +180,10 @@ def _without_middle(parts: Sequence[str], limit: int) -> str:
 
 
 def brief(observation: str, words: int = 8) -> str:
-    """An observation as a clause of a future: the first few words of a message, the kind of a record.
+    """Summarise an observation for a future: the first words of a message, or the kind of a record.
 
-    Identifiers become ``#``: a future tells what happens, not to which row, and those that are yet to be
-    seen could not be written down by number.
+    Identifiers become ``#``: a future need not name them, and identifiers that the prompt does not mention
+    have no number.
     """
     text = observation[:MAX_ANSWER_CHARS].strip()
     if text.startswith("{"):

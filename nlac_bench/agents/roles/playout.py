@@ -1,4 +1,5 @@
-"""How an episode would go on: the same actions again up to a state, then another one, then the policy."""
+"""Continues an episode from one of its states: replays its actions, takes another one, then lets the policy
+play."""
 
 from dataclasses import dataclass
 
@@ -10,14 +11,18 @@ from nlac_bench.envs.text_env import TextEnv
 
 @dataclass(frozen=True, slots=True)
 class Playout:
-    """What the environment said to the action and to those after it, and how it ended."""
+    """A continuation: the environment's answers to the action and to later ones, and whether it succeeded."""
 
     heard: list[str]
     success: bool
 
 
 async def replayed(env: TextEnv, transition: Transition, prompts: RolePrompts) -> TextEnv | None:
-    """``env`` in the transition's state; None where the same actions led elsewhere (a live simulator)."""
+    """Bring ``env`` into the state before ``transition`` by replaying the episode's actions.
+
+    Returns:
+        ``env``, or None if the environment answered differently (as a live user simulator may).
+    """
     await env.areset(seed=transition.seed, options={"task_id": transition.task_id})
     observation = ""
     for message in transition.state.messages[1:]:
@@ -31,7 +36,7 @@ async def replayed(env: TextEnv, transition: Transition, prompts: RolePrompts) -
 async def play_on(
     env: TextEnv, transition: Transition, action: str, agent: PolicyAgent, seed: int, max_turns: int
 ) -> Playout:
-    """Play ``action`` in ``env`` (consumed), then whatever ``agent`` does, at most ``max_turns`` times."""
+    """Take ``action`` in ``env`` (which is used up), then up to ``max_turns`` actions of ``agent``."""
     actor = agent.resume(transition.state, action, seed)
     observation, _, terminated, cut, info = await env.astep(agent.prompts.heard(action, transition.state))
     heard = [observation]

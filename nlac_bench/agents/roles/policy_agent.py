@@ -1,4 +1,4 @@
-"""The policy role as an agent: every trained method plays with it, in training and after it."""
+"""The agent that plays in the policy role; all training methods use it, in training and after it."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,14 +14,14 @@ from nlac_bench.types import Turn
 
 @dataclass(frozen=True)
 class PolicyAgent:
-    """π_θ, prompted by ``prompts``.
+    """An agent that samples actions from π_θ with the policy prompt of ``prompts``.
 
     Args:
-        engine: answers for the model.
-        prompts: the policy role's prompt and how its answer is parsed.
-        sampling: how actions are drawn.
-        slot: which of the engine's weights play.
-        name: the agent's name in results: that of the method that trains it.
+        engine: samples from the model.
+        prompts: the prompts and parsers.
+        sampling: sampling parameters of actions.
+        slot: the engine's weights to use.
+        name: the agent's name in results, which is the name of the training method.
     """
 
     engine: Engine
@@ -31,17 +31,17 @@ class PolicyAgent:
     name: str = "nlac"
 
     def begin(self, env: TextEnv, seed: int) -> Actor:
-        """An actor at the start of an episode."""
+        """Return an actor for a new episode."""
         return _Actor(self, env.name, seed)
 
     def resume(self, state: State, action: str, seed: int) -> Actor:
-        """An actor that goes on after ``action`` was taken in ``state``."""
+        """Return an actor that continues an episode after ``action`` was taken in ``state``."""
         actor = _Actor(self, state.env, seed)
         actor.state, actor.said = state, action
         return actor
 
     def prompt_hashes(self) -> dict[str, str]:
-        """sha256 of what the prompts are made of."""
+        """Return the hashes that identify the prompts (``RolePrompts.hashes``)."""
         return self.prompts.hashes()
 
 
@@ -69,7 +69,7 @@ class _Actor:
         )
         (sample,) = await agent.engine.sample(request)
         written = prompt.opening + prompt.codec.decode(sample.text)
-        # What is no action at all is still what the policy said: the environment judges it.
+        # An answer that cannot be parsed is still passed to the environment.
         self.said = agent.prompts.parse_action(written) or written
         if agent.prompts.grows and sample.prompt_ids is not None and sample.ids is not None:
             self._prefix_ids = [*sample.prompt_ids, *sample.ids]

@@ -1,7 +1,8 @@
-"""The roles that one model plays, as prompts and as parsers of what it answers.
+"""The protocol of role prompts: a prompt for each role of the model, and parsers of its answers.
 
-Two styles implement ``RolePrompts``: ``chat`` (instructions in words, for real models) and ``compact`` (marks
-that a small model was taught, with numbered identifiers). An algorithm never sees which.
+Two styles implement ``RolePrompts``: ``chat`` (instructions in natural language, for real models) and
+``compact`` (marks and numbered identifiers, for small models that were trained on them). Algorithms do not
+depend on the style.
 """
 
 from collections.abc import Sequence
@@ -15,105 +16,111 @@ Outcome: TypeAlias = Literal["success", "failure"]
 
 
 class Codec(Protocol):
-    """A lossless translation of identifiers, fixed by what the prompt mentions."""
+    """A lossless translation of identifiers, determined by the text of a prompt."""
 
     def encode(self, text: str) -> str:
-        """``text`` as the model writes it after this prompt."""
+        """Return ``text`` in the form in which the model writes it after this prompt."""
 
     def decode(self, text: str) -> str:
-        """What the model wrote, in the environment's words."""
+        """Return the model's ``text`` with the environment's identifiers."""
 
 
 class Plain:
-    """No translation: real models copy identifiers themselves."""
+    """A codec without translation, for models that copy identifiers themselves."""
 
     def encode(self, text: str) -> str:
-        """``text`` as it is."""
+        """Return ``text`` unchanged."""
         return text
 
     def decode(self, text: str) -> str:
-        """``text`` as it is."""
+        """Return ``text`` unchanged."""
         return text
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Chat messages for the model, and the translation of what it answers."""
+    """Chat messages for the model, and the codec that translates its answer."""
 
     messages: Messages
     codec: Codec = field(default_factory=Plain)
     opening: str = ""
-    """What the chat template writes of the answer, such as ``<think>``; it is part of the prompt."""
+    """The beginning of the answer that the chat template adds to the prompt, such as ``<think>``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Critique:
-    """What the evaluator thinks of an action."""
+    """The evaluator's verdict on an action."""
 
     optimal: bool
     text: str
-    """Its whole answer, which the refiner reads."""
+    """The evaluator's whole answer, which the refiner reads."""
 
 
 class RolePrompts(Protocol):
-    """One prompt a role. Prompts end where the model's answer begins."""
+    """The prompts of all roles, and parsers of the answers. A prompt ends where the model's answer begins."""
 
     grows: bool
-    """Whether a policy prompt begins with the one before and its answer, so that its tokens may be kept."""
+    """Whether a policy prompt begins with the previous prompt and answer, so that tokens can be reused."""
 
     def policy(self, state: State) -> Prompt:
-        """Act: the answer is an action."""
+        """Return the prompt for π; the answer is an action."""
 
     def successor(self, state: State, action: str) -> Prompt:
-        """M(d | s, a): the answer describes the future of ``action`` and its outcome."""
+        """Return the prompt for M(d | s, a); the answer describes the action's future and its outcome."""
 
     def backup(self, transition: Transition, next_action: str, next_future: str) -> Prompt:
-        """B: the answer is what a successor model should have said of ``transition``, given a sampled
-        ``next_future`` of ``next_action`` taken in its next state."""
-
-    def hindsight(self, heard: Sequence[str], success: bool) -> str:
-        """What a successor model should have said, told from what really happened; needs no model.
+        """Return the prompt for B(s, a, r, s′, d′); the answer is the successor model's target.
 
         Args:
-            heard: what the environment said to the action and to those after it.
+            transition: s, a, r and s′.
+            next_action: an action in s′.
+            next_future: d′, a sampled future of ``next_action``.
+        """
+
+    def hindsight(self, heard: Sequence[str], success: bool) -> str:
+        """Return the successor model's target for an action whose real continuation is known.
+
+        Args:
+            heard: the environment's answers to the action and to the later ones.
+            success: the outcome of the episode.
         """
 
     def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
-        """E: the answer says whether ``action`` is optimal, why, and what to do instead."""
+        """Return the prompt for E; the answer says whether ``action`` is optimal, why, and what is better."""
 
     def refiner(self, state: State, action: str, critique: Critique) -> Prompt:
-        """π_r: the answer is a better action."""
+        """Return the prompt for π_r; the answer is a better action."""
 
     def parse_action(self, written: str) -> str | None:
-        """The action in the policy's answer; None where there is none."""
+        """Return the action in the policy's answer; None if it cannot be parsed."""
 
     def parse_refined(self, written: str) -> str | None:
-        """The refiner's action as the policy would have written it."""
+        """Return the refiner's action in the form of a policy's answer; None if it cannot be parsed."""
 
     def heard(self, action: str, state: State) -> str:
-        """What of the policy's words goes to the environment."""
+        """Return the part of the policy's ``action`` that is passed to the environment."""
 
     def parse_future(self, written: str) -> str | None:
-        """A successor's or backup's answer, cleaned; None where it names no outcome or is cut short."""
+        """Return the future in a successor's or backup's answer; None if it has no outcome or is too long."""
 
     def parse_critique(self, written: str) -> Critique | None:
-        """An evaluator's answer; None where it says neither optimal nor not."""
+        """Return the critique in an evaluator's answer; None if it has no verdict."""
 
     def outcome(self, future: str) -> Outcome | None:
-        """Which outcome a future claims."""
+        """Return the outcome that ``future`` predicts; None if it names no outcome."""
 
     def hashes(self) -> dict[str, str]:
-        """sha256 of everything the prompts are made of, for the manifest."""
+        """Return hashes that identify the prompts, for a run's manifest."""
 
 
 class ComparingPrompts(RolePrompts, Protocol):
-    """Two more roles, which NLRL has instead of evaluator and refiner."""
+    """``RolePrompts`` with two further roles, which NLRL has instead of evaluator and refiner."""
 
     def aggregator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
-        """One value in words from K futures of one action; it reads like a future."""
+        """Return the prompt for a language value from K futures of an action; the answer is like a future."""
 
     def picker(self, state: State, candidates: Sequence[tuple[str, str]]) -> Prompt:
-        """The answer is the number of the best of several (action, value) pairs."""
+        """Return the prompt for a choice; the answer is the number of the best (action, value) pair."""
 
     def parse_pick(self, written: str, candidates: int) -> int | None:
-        """A picker's answer as an index from 0; None where it names none of the ``candidates``."""
+        """Return a picker's answer as an index from 0; None if it is not one of the ``candidates``."""

@@ -1,4 +1,4 @@
-"""One model asked in its roles: prompts go out, parsed answers come back, what cannot be read is counted."""
+"""Samples a model's answers in its roles, parses them, and counts answers that cannot be parsed."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,19 +13,23 @@ from nlac_bench.types import Role
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What the policy or the refiner wants to do, in the environment's words; ``sample`` is how it was
-    drawn, for an answer that is trained on as it was sampled."""
+    """An action of the policy or the refiner, with the environment's identifiers.
+
+    ``sample`` has the sampled tokens, which training uses instead of tokenising ``text``.
+    """
 
     text: str
     sample: Sample
 
 
 class Speaker:
-    """The roles on behalf of one transition; its random numbers depend on nothing else.
+    """Samples answers in all roles for one transition, with random numbers of its own.
 
     Args:
-        sampling: of policy, successor, backup and aggregator; ``improvement`` of evaluator, refiner, picker.
-        counts: answers by role, and those that could not be read as ``role/unparseable``; shared.
+        sampling: sampling parameters of policy, successor, backup and aggregator.
+        improvement: sampling parameters of evaluator, refiner and picker.
+        counts: counts answers by role, and those that could not be parsed as ``role/unparseable``; all
+            speakers share it.
     """
 
     def __init__(
@@ -43,35 +47,38 @@ class Speaker:
         self._seed, self._calls, self._counts = seed, 0, counts
 
     async def act(self, state: State) -> Action | None:
-        """a ~ π_θ(· | s)."""
+        """Sample a ~ π_θ(· | s); None if the answer cannot be parsed."""
         prompt = self._prompts.policy(state)
         (sample,) = await self._ask(prompt, "policy", ids=state.prompt_ids)
         text = self._prompts.parse_action(decoded(prompt, sample)) if whole(sample) else None
         return self._action(text, sample, "policy")
 
     async def futures(self, state: State, action: str, n: int = 1, slot: Slot = "policy") -> list[str]:
-        """d⁽¹⁾…d⁽ⁿ⁾ ~ M(· | s, a), those that could be read; with slot ``target`` from the average θ̄."""
+        """Sample d⁽¹⁾…d⁽ⁿ⁾ ~ M(· | s, a), with slot ``target`` from the moving average θ̄.
+
+        Answers that cannot be parsed are left out.
+        """
         prompt = self._prompts.successor(state, action)
         samples = await self._ask(prompt, "successor", n, slot)
         written = [self._prompts.parse_future(decoded(prompt, s)) if whole(s) else None for s in samples]
         return [future for future in written if self._readable("successor", future) and future is not None]
 
     async def backup(self, transition: Transition, next_action: str, next_future: str) -> str | None:
-        """d ~ B(s, a, r, s′, d′)."""
+        """Sample d ~ B(s, a, r, s′, d′); None if the answer cannot be parsed."""
         prompt = self._prompts.backup(transition, next_action, next_future)
         (sample,) = await self._ask(prompt, "backup")
         target = self._prompts.parse_future(decoded(prompt, sample)) if whole(sample) else None
         return target if self._readable("backup", target) else None
 
     async def critique(self, state: State, action: str, futures: Sequence[str]) -> Critique | None:
-        """E(s, a, d⁽¹⁾…d⁽ᵏ⁾)."""
+        """Sample a critique from E(s, a, d⁽¹⁾…d⁽ᵏ⁾); None if the answer cannot be parsed."""
         prompt = self._prompts.evaluator(state, action, futures)
         (sample,) = await self._ask(prompt, "evaluator")
         found = self._prompts.parse_critique(decoded(prompt, sample)) if whole(sample) else None
         return found if self._readable("evaluator", found) else None
 
     async def refine(self, state: State, action: str, critique: Critique) -> Action | None:
-        """a^r ~ π_r(· | s, a, critique)."""
+        """Sample a^r ~ π_r(· | s, a, critique); None if the answer cannot be parsed."""
         prompt = self._prompts.refiner(state, action, critique)
         (sample,) = await self._ask(prompt, "refiner")
         text = self._prompts.parse_refined(decoded(prompt, sample)) if whole(sample) else None
@@ -109,16 +116,16 @@ class Speaker:
 def samplings(
     temperature: float, improvement_temperature: float, max_tokens: int
 ) -> tuple[Sampling, Sampling]:
-    """How policy, successor and backup are sampled, and how evaluator and refiner are."""
+    """Return a speaker's two sampling parameters: ``sampling`` and ``improvement``."""
     drawn = Sampling(temperature=temperature, max_tokens=max_tokens)
     return drawn, replace(drawn, temperature=improvement_temperature)
 
 
 def decoded(prompt: Prompt, sample: Sample) -> str:
-    """What the model wrote, in the environment's words."""
+    """Return the model's answer with the environment's identifiers."""
     return prompt.opening + prompt.codec.decode(sample.text)
 
 
 def whole(sample: Sample) -> bool:
-    """An answer that was cut is no answer."""
+    """Return whether the answer is complete; truncated answers are not parsed."""
     return sample.finish == "stop"

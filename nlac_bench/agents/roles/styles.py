@@ -1,4 +1,4 @@
-"""Which prompt style a model speaks: what its tokenizer was made with decides."""
+"""Chooses the prompt style for a model by its tokenizer."""
 
 from typing import Any
 
@@ -9,8 +9,12 @@ from nlac_bench.agents.roles.role_prompts import ComparingPrompts
 
 
 def prompts_for(tokenizer: Any, files: PromptFiles = PACKAGED) -> ComparingPrompts:
-    """``compact`` for a tokenizer that has the marks, else ``chat``; None (a server's model) is ``chat``,
-    in the wording of ``files``."""
+    """Return the style ``compact`` if the tokenizer has its marks, else ``chat``.
+
+    Args:
+        tokenizer: the model's tokenizer; None for a model on a server.
+        files: the prompt files of ``chat``.
+    """
     if tokenizer is None:
         return ChatPrompts(files=files)
     if set(MARKS) <= set(tokenizer.get_vocab()):

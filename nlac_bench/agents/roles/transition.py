@@ -1,4 +1,4 @@
-"""States and transitions in words: what the critic reads and what the replay holds."""
+"""States and transitions as text; critics read them and the replay buffer stores them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,11 +9,11 @@ from nlac_bench.types import Episode, Message, Turn
 
 @dataclass(frozen=True)
 class State:
-    """What the policy knows before it acts.
+    """The information that the policy has before it acts.
 
-    ``messages`` are the environment's and the policy's words in turn, beginning and ending with the
-    environment's (role ``user``). A message that answers a tool call or an invalid action has ``kind``
-    ``tool`` or ``invalid``; what a simulated user (or the task) says has ``kind`` ``message``.
+    ``messages`` are alternating messages of the environment (role ``user``) and the policy; the first and the
+    last are the environment's. The ``kind`` of an environment's message is ``tool`` for the result of a tool
+    call, ``invalid`` after an invalid action, and ``message`` for text of a simulated user or of the task.
     """
 
     env: str
@@ -21,8 +21,8 @@ class State:
     tools: Sequence[Mapping[str, Any]]
     messages: tuple[Message, ...]
     prompt_ids: Sequence[int] | None = field(default=None, compare=False, repr=False)
-    """The prompt as the policy saw it, where it was sampled here: earlier thoughts are kept in it as they
-    were, which a chat template would strip."""
+    """The tokens of the policy's prompt, if the engine returned them. They keep earlier thoughts, which a
+    chat template would remove."""
 
     @property
     def observation(self) -> str:
@@ -30,7 +30,7 @@ class State:
         return str(self.messages[-1]["content"])
 
     def after(self, action: str, observation: str, kind: str) -> "State":
-        """The state that follows when ``action`` is answered with ``observation``."""
+        """Return the next state: ``action`` was taken, and the environment answered ``observation``."""
         said = {"role": "assistant", "content": action}
         heard = {"role": "user", "content": observation, "kind": kind}
         return State(self.env, self.policy, self.tools, (*self.messages, said, heard))
@@ -38,10 +38,10 @@ class State:
 
 @dataclass
 class Transition:
-    """(s, a, r, s′, terminated), and every text that the critic ever wrote about it.
+    """A transition (s, a, r, s′, terminated), with the newest texts of the critic about it.
 
-    ``next_state`` is None after the last step of an episode that ended. One that an administrative cut ended
-    goes on from its last state like any other: only its policy was stopped.
+    ``next_state`` is None for the last step of a terminated episode. The last step of a truncated episode
+    has a next state, so that it bootstraps like any other step.
     """
 
     state: State
@@ -50,40 +50,43 @@ class Transition:
     next_state: State | None
     terminated: bool
     success: bool | None
-    """How the episode ended, for measuring the critic; never shown to it."""
+    """The outcome of the episode, with which the critic is measured; prompts do not contain it."""
     task_id: str
     seed: int
     step: int
     weight_version: int
     action_ids: Sequence[int] | None = None
     last_words: str = ""
-    """The environment's answer to the last action of an episode."""
+    """The environment's answer to the last action of a terminated episode; else empty."""
     notes: dict[str, Any] = field(default_factory=dict)
-    """The newest prediction, backup target, critique and refinement, for a person to read."""
+    """The newest prediction, backup target, critique and refinement, for display."""
 
 
 def earned(transition: Transition) -> str:
-    """The step's own reward in words, where it has one: most tasks pay at their end alone."""
+    """Return the step's reward as text; empty if it is 0, as in most steps of most tasks."""
     return f" [reward {transition.reward:g}]" if transition.reward else ""
 
 
 def first_state(env: str, observation: str, info: Mapping[str, Any]) -> State:
-    """The state in which an episode begins, from what ``reset`` returned.
+    """Return the first state of an episode.
 
     Args:
         env: the environment's name.
+        observation: the observation that ``reset`` returned.
+        info: the ``info`` that ``reset`` returned.
     """
     first: Message = {"role": "user", "content": observation, "kind": "message"}
     return State(env, str(info.get("policy", "")), tuple(info.get("tools", ())), (first,))
 
 
 def walk(episode: Episode, env: str, info: Mapping[str, Any]) -> Iterator[tuple[State, Turn, State]]:
-    """Each turn of ``episode`` with the state before it and the state after it. A turn for which the context
-    was full was never played, and is left out.
+    """Yield each turn of ``episode`` with the states before and after it.
+
+    A turn that did not fit into the context was not played and is left out.
 
     Args:
         env: the environment's name.
-        info: what ``reset`` told the agent (policy and tools; episodes do not repeat them).
+        info: the ``info`` of ``reset``, with policy and tools, which episodes do not contain.
     """
     state = first_state(env, episode.first_observation, info)
     for turn in episode.turns:
@@ -100,13 +103,13 @@ def _said(turn: Turn) -> str:
 
 
 def transitions(episode: Episode, env: str, info: Mapping[str, Any]) -> list[Transition]:
-    """The transitions of ``episode``, first to last; arguments are those of ``walk``."""
+    """Return the transitions of ``episode`` in order; the arguments are those of ``walk``."""
     walked = list(walk(episode, env, info))
     found = []
     for step, (state, turn, following) in enumerate(walked):
         last = step == len(walked) - 1
         ended = last and episode.terminated
-        reached = following if last else walked[step + 1][0]  # the same, with the prompt that it had
+        reached = following if last else walked[step + 1][0]  # the same state, with its prompt's tokens
         found.append(
             Transition(
                 state=state,

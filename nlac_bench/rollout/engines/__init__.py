@@ -1,1 +1,1 @@
-"""Engines: what samples text for an agent, a simulator or a training algorithm."""
+"""Engines, which sample text from a model for an agent, a simulator or a training algorithm."""

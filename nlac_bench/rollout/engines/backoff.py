@@ -1,4 +1,4 @@
-"""Retries of requests: exponential backoff with jitter, and a typed error when all attempts failed."""
+"""Retries failed requests with exponential backoff and jitter, and raises a typed error if all fail."""
 
 import asyncio
 import random
@@ -12,7 +12,12 @@ T = TypeVar("T")
 
 
 class TransientFault(Exception):
-    """A fault that a later attempt may not have; ``retry_after`` is what the server asked for, in seconds."""
+    """A fault that may not recur in a later attempt.
+
+    Args:
+        kind: as ``EngineError.kind``.
+        retry_after: the wait in seconds that the server asked for.
+    """
 
     def __init__(self, message: str, kind: str, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -22,17 +27,17 @@ class TransientFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often a request is attempted, and how long to wait in between.
+    """The number of attempts of a request, and the waits between them.
 
-    The wait after the k-th failure is drawn uniformly between half of and the whole of
-    ``first · 2^(k - 1)`` seconds, at most ``longest``: jitter, so that a thousand episodes do not retry at
-    the same moment. ``Retry-After`` of the server is a lower bound, up to ``longest_asked``.
+    The wait after the k-th failure is drawn uniformly from the upper half of [0, w], where w is
+    ``first · 2^(k - 1)`` seconds, at most ``longest``. This jitter keeps a thousand episodes from retrying at
+    the same moment. A ``Retry-After`` of the server, up to ``longest_asked``, is added to the wait.
 
     Args:
-        attempts: at most, the first one included.
-        timeouts: attempts that may time out. A time-out takes far longer than any other fault, and a server
-            that hangs twice seldom answers the third time.
-        first, longest, longest_asked: seconds.
+        attempts: largest number of attempts, including the first.
+        timeouts: largest number of attempts that time out. A time-out takes far longer than any other fault,
+            and a server that hangs twice seldom answers the third time.
+        first, longest, longest_asked: in seconds.
 
     Raises:
         ValueError: ``attempts`` or ``timeouts`` is below 1.
@@ -51,17 +56,20 @@ class Retries:
             raise ValueError(f"timeouts must be at least 1, got {self.timeouts!r}")
 
     def wait(self, failures: int, retry_after: float | None) -> float:
-        """Seconds to wait before the next attempt, after ``failures`` failed ones."""
+        """Return the seconds to wait after ``failures`` failed attempts."""
         planned = min(self.longest, self.first * 2.0 ** min(failures - 1, 60))
         jittered = planned * random.uniform(0.5, 1.0)
         asked = min(max(retry_after or 0.0, 0.0), self.longest_asked)
         return asked + jittered if asked else jittered
 
     async def run(self, what: str, attempt: Callable[[], Awaitable[T]]) -> T:
-        """The result of the first ``attempt()`` that raises no ``TransientFault``.
+        """Return the result of the first ``attempt()`` that raises no ``TransientFault``.
+
+        Args:
+            what: the subject of the error message, such as the engine's name.
 
         Raises:
-            EngineError: all attempts failed; the message says how the last one did.
+            EngineError: all attempts failed; the message gives the last fault.
         """
         failures = timeouts = 0
         while True:

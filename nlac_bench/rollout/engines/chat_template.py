@@ -1,4 +1,4 @@
-"""From a chat to tokens, for engines that run the model themselves."""
+"""Converts chats to tokens with a tokenizer's chat template, for engines that run the model themselves."""
 
 import contextlib
 import json
@@ -13,11 +13,11 @@ _MARK = "\u2063assistant-text\u2063"
 
 
 class ChatFormat:
-    """A tokenizer's chat template.
+    """Applies a tokenizer's chat template.
 
-    The policy's own earlier words are not tokenised again: a request's ``prefix_ids`` are kept as they
-    are and only what the template writes after them is tokenised. Templates that drop thoughts from
-    history (everything up to ``</think>``) therefore cannot make a prompt that the policy never saw.
+    The policy's own earlier text is not tokenised again: a request's ``prefix_ids`` are kept as they are and
+    only the text that the template adds after them is tokenised. Templates that drop thoughts from the
+    history (everything up to ``</think>``) therefore cannot change the tokens that the policy has sampled.
 
     Raises:
         NlacBenchError: the tokenizer has no chat template.
@@ -27,12 +27,16 @@ class ChatFormat:
         if not getattr(tokenizer, "chat_template", None):
             raise NlacBenchError(
                 f"the tokenizer of {getattr(tokenizer, 'name_or_path', '?')!r} has no chat template, so "
-                "chats cannot be shown to its model; take an instruction-tuned one"
+                "chats cannot be converted to tokens; use an instruction-tuned model"
             )
         self.tokenizer = tokenizer
 
     def prompt_ids(self, request: SampleRequest) -> list[int]:
-        """The tokens that the model is to continue."""
+        """Return the tokens of the prompt.
+
+        Raises:
+            NlacBenchError: the template raised an error for the messages.
+        """
         if request.messages is None:
             return list(request.prompt_ids or ())
         messages = [_for_template(message) for message in request.messages]
@@ -40,14 +44,14 @@ class ChatFormat:
             tail = self._after_last_assistant(messages, request.tools)
             if tail is not None:
                 ids = self._tokenize(tail)
-                ended = bool(ids) and request.prefix_ids[-1] == ids[0]  # the sample has its end token
+                ended = bool(ids) and request.prefix_ids[-1] == ids[0]  # the sample includes its end token
                 return [*request.prefix_ids, *ids[ended:]]
         return self._tokenize(self._render(messages, request.tools))
 
     def _after_last_assistant(
         self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]
     ) -> str | None:
-        """What the template writes after the last assistant message's text; None if that cannot be told."""
+        """Return the template's text after the last assistant message's content; None if it is not found."""
         last = max((i for i, m in enumerate(messages) if m.get("role") == "assistant"), default=None)
         if last is None or last == len(messages) - 1:
             return None
@@ -58,19 +62,19 @@ class ChatFormat:
         ]
         try:
             text = self._render(shortened, tools)
-        except NlacBenchError:  # such as a template that ties tool results to calls
+        except NlacBenchError:  # such as from a template that requires a call before a tool result
             return None
         return text.partition(_MARK)[2] if text.count(_MARK) == 1 else None
 
     def _render(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> str:
         try:
             return self._apply(messages, tools)
-        except Exception as error:  # a template raises what it likes
+        except Exception as error:  # a template can raise any exception
             if messages and messages[0].get("role") == "system":
-                with contextlib.suppress(Exception):  # some, such as Gemma's, know no system role
+                with contextlib.suppress(Exception):  # some templates, such as Gemma's, have no system role
                     return self._apply(_without_system(messages), tools)
             raise NlacBenchError(
-                f"the chat template of {self.tokenizer.name_or_path!r} refuses messages with roles "
+                f"the chat template of {self.tokenizer.name_or_path!r} failed on messages with roles "
                 f"{[m.get('role') for m in messages]}: {type(error).__name__}: {error}"
             ) from None
 
@@ -84,12 +88,12 @@ class ChatFormat:
         return str(text)
 
     def _tokenize(self, text: str) -> list[int]:
-        ids = self.tokenizer(text, add_special_tokens=False)["input_ids"]  # the template has written them
+        ids = self.tokenizer(text, add_special_tokens=False)["input_ids"]  # the template has added them
         return [int(i) for i in ids]
 
 
 def _for_template(message: Mapping[str, Any]) -> Message:
-    """Templates want a call's arguments as an object where the protocol has JSON text."""
+    """Return ``message`` with tool-call arguments as objects: templates expect these instead of JSON text."""
     if not message.get("tool_calls"):
         return dict(message)
     calls = []
@@ -104,7 +108,7 @@ def _for_template(message: Mapping[str, Any]) -> Message:
 
 
 def _without_system(messages: Messages) -> list[Message]:
-    """The system message put before the first user message."""
+    """Return the messages with the system message prepended to the first user message."""
     system, *rest = [dict(message) for message in messages]
     for message in rest:
         if message["role"] == "user":

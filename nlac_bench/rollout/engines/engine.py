@@ -1,4 +1,4 @@
-"""The Engine protocol: what every source of model text offers, whatever runs the model."""
+"""The Engine protocol, the common interface of all that run a model, with its requests and samples."""
 
 import hashlib
 import json
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     import torch
 
 Slot: TypeAlias = Literal["policy", "target"]
-"""Which weights answer: the policy's own, or their moving average."""
+"""The weights that a request is answered with: the policy's own, or their moving average."""
 
 Finish: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter", "context_overflow"]
-"""Why a sample ended. ``context_overflow``: the context window was full before the model was done."""
+"""Why a sample ended. ``context_overflow``: the context window was full before the model ended its answer."""
 
 
 class EngineError(EnvInfraError):
-    """A model could not be reached, or not in a usable way, and retries are spent.
+    """A model did not give a usable reply, and no attempts are left.
 
-    ``kind`` says how it failed last: ``rate_limit``, ``server``, ``timeout``, ``connection``,
-    ``bad_reply``, ``refused`` (not retried: a wrong key, model name or argument), ``closed``.
+    ``kind`` is the kind of the last fault: ``rate_limit``, ``server``, ``timeout``, ``connection``,
+    ``bad_reply``, ``refused`` (not retried: the server rejects this request) or ``closed``.
     """
 
     def __init__(self, message: str, kind: str, attempts: int = 1) -> None:
@@ -33,17 +33,20 @@ class EngineError(EnvInfraError):
 
 
 class SyncError(NlacBenchError):
-    """New weights did not arrive in the engine: going on would sample from the wrong model."""
+    """The engine does not have the new weights, so it would sample from the wrong model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How tokens are drawn.
+    """Sampling parameters.
 
-    ``temperature=0`` is greedy. With ``top_p=1`` (the default) a sample's log-probabilities are those of
-    the softmax at this temperature; below 1 they are renormalised over the nucleus, so that they are
-    always those of the distribution that was sampled from. Greedy samples get those of temperature 1.
-    ``stop`` strings end a sample and are cut from its text, never from its ids.
+    ``temperature=0`` is greedy decoding. A sample's log-probabilities are always those of the sampling
+    distribution: with ``top_p=1`` (the default) the softmax at this temperature, below 1 renormalised over
+    the nucleus. Greedy samples have the log-probabilities of temperature 1. ``stop`` strings end a sample
+    and are removed from its text, but not from its ids.
+
+    Raises:
+        ValueError: a parameter is out of range.
     """
 
     temperature: float = 1.0
@@ -64,15 +67,19 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class SampleRequest:
-    """``n`` samples of one prompt, which is either ``messages`` (a chat) or ``prompt_ids``.
+    """A request for ``n`` samples of one prompt, which is either ``messages`` (a chat) or ``prompt_ids``.
 
     Args:
         prefix_ids: with ``messages``, the exact tokens of the conversation up to and including its last
             assistant message, as an earlier sample returned them (prompt and output). An engine that
-            tokenises by itself then tokenises only what came after, so that the policy sees its own
-            words as it sampled them, thoughts included; servers that render chats themselves ignore it.
-        seed: two requests with the same seed draw the same random numbers; None draws fresh ones.
+            tokenises by itself then tokenises only the later messages, so that the policy reads its own
+            text, thoughts included, as the tokens that it sampled. Servers that render chats themselves
+            ignore it.
+        seed: two requests with the same seed draw the same random numbers; None draws new ones.
         tools: schemas in OpenAI's function format that the model may call natively.
+
+    Raises:
+        ValueError: there is not exactly one non-empty prompt, or ``n`` is below 1.
     """
 
     messages: Messages | None = None
@@ -87,7 +94,7 @@ class SampleRequest:
 
     def __post_init__(self) -> None:
         if (self.messages is None) == (self.prompt_ids is None):
-            raise ValueError("a SampleRequest takes either messages or prompt_ids, and not both")
+            raise ValueError("a SampleRequest needs exactly one of messages and prompt_ids")
         if not (self.messages if self.prompt_ids is None else self.prompt_ids):
             raise ValueError("a SampleRequest needs at least one message or one prompt token")
         if self.n < 1:
@@ -96,7 +103,7 @@ class SampleRequest:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A native function call; ``arguments`` is JSON as the model wrote it, unchecked."""
+    """A native function call. ``arguments`` is the JSON text that the model wrote; it is not validated."""
 
     name: str
     arguments: str
@@ -105,11 +112,11 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What a model said.
+    """One sample of a model.
 
-    ``ids`` are the sampled tokens, the end token included, and ``logprobs`` theirs; None where a server
-    does not tell. ``text`` is without the end token, the stop string and native tool calls. ``usage``
-    summed over a request's samples is what the request cost: the prompt is counted once.
+    ``ids`` are the sampled tokens, including the end token, and ``logprobs`` their log-probabilities; None if
+    a server does not return them. ``text`` excludes the end token, the stop string and native tool calls.
+    The sum of ``usage`` over a request's samples is the usage of the request; the prompt is counted once.
     """
 
     text: str
@@ -123,60 +130,60 @@ class Sample:
 
 
 class WeightSource(Protocol):
-    """Where new weights come from: the learner."""
+    """A source of new weights, such as the learner."""
 
     def named_tensors(self) -> Iterable[tuple[str, "torch.Tensor"]]:
-        """Full (unsharded) parameters under their Hugging Face names."""
+        """Return the full (unsharded) parameters with their Hugging Face names."""
 
     def logprobs(self, ids: Sequence[int], prompt_len: int) -> Sequence[float]:
-        """The source's own log-probabilities of ``ids[prompt_len:]``, for the check after a sync."""
+        """Return the source's own log-probabilities of ``ids[prompt_len:]``, for the check after a sync."""
 
 
 class Engine(Protocol):
-    """A source of model text. Its coroutines may be awaited from any event loop, by many tasks at once."""
+    """Samples text from a model. Its coroutines may be awaited from any event loop, by many tasks at once."""
 
     async def sample(self, request: SampleRequest) -> list[Sample]:
-        """``request.n`` samples.
+        """Return ``request.n`` samples.
 
         Raises:
-            EngineError: the model cannot be reached (an ``EnvInfraError``: it says nothing of the policy).
+            EngineError: the model cannot be reached. It is an ``EnvInfraError``: not the policy's fault.
         """
 
     async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
-        """Log-probabilities of ``ids[prompt_len:]`` given what stands before them, at temperature 1."""
+        """Return the log-probabilities of ``ids[prompt_len:]``, each given the ids before it, at temperature
+        1."""
 
 
 @runtime_checkable
 class TrainableEngine(Engine, Protocol):
-    """An engine whose weights can be replaced while it runs: what training needs of an engine.
+    """An engine whose weights can be replaced while it runs. Training requires this interface.
 
-    Its samples must have ``prompt_ids`` and ``ids``: the tokens that are trained on are those that were
-    sampled.
+    Its samples must have ``prompt_ids`` and ``ids``, since the learner trains on exactly these tokens.
     """
 
     @property
     def tokenizer(self) -> Any:
-        """The Hugging Face tokenizer with which the engine tokenises, chat template included."""
+        """The Hugging Face tokenizer that the engine uses, with its chat template."""
 
     @property
     def slots(self) -> tuple[Slot, ...]:
-        """The slots that ``sync`` can fill. ``target`` is needed by methods that keep a moving average."""
+        """The slots that ``sync`` can fill. Methods that keep a moving average need ``target``."""
 
     def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
-        """Replace the weights of ``slot`` by those of ``source`` and check that they arrived.
+        """Replace the weights of ``slot`` by those of ``source`` and check the result with a probe text.
 
         Samples that are running end with the old weights; later ones have ``weight_version`` ``version``.
 
         Raises:
-            SyncError: the engine's log-probabilities of a probe text are not the source's.
+            SyncError: the engine's log-probabilities of the probe text differ from the source's.
         """
 
 
 def missing_for_training(engine: object, slots: Iterable[Slot]) -> list[str]:
-    """What ``engine`` lacks of ``TrainableEngine``, by name; empty where a method can be trained with it.
+    """Return the names of what ``engine`` lacks of ``TrainableEngine``; empty if it can train the method.
 
     Args:
-        slots: those that the method fills.
+        slots: the slots that the method fills.
     """
     lacking = [name for name in ("tokenizer", "sync", "slots") if not hasattr(engine, name)]
     offered = getattr(engine, "slots", ())
@@ -184,7 +191,7 @@ def missing_for_training(engine: object, slots: Iterable[Slot]) -> list[str]:
 
 
 def derive_seed(*parts: object) -> int:
-    """A seed within 63 bits from anything printable; the same on every machine and run."""
+    """Derive a 63-bit seed from printable ``parts``; it is the same on every machine and in every run."""
     digest = hashlib.sha256(json.dumps([str(part) for part in parts]).encode("utf-8", "backslashreplace"))
     return int.from_bytes(digest.digest()[:8], "big") >> 1
 
@@ -192,13 +199,13 @@ def derive_seed(*parts: object) -> int:
 def chat_fn(
     engine: Engine, sampling: Sampling | None = None, *, slot: Slot = "policy", seed: int | None = None
 ) -> ChatFn:
-    """``engine`` as the model behind an environment's user, oracle or judge.
+    """Return a function with which an environment's user, oracle or judge samples replies from ``engine``.
 
     With ``seed``, the same messages in the same role always draw the same reply; without, replies vary.
 
-    Raises (from the returned function):
-        EngineError: also when the conversation does not fit into the simulator's context, which says
-            nothing of the policy that is measured.
+    Raises:
+        EngineError: raised by the returned function, also if the conversation does not fit into the context
+            of the simulator's model, which is not the policy's fault.
     """
     chosen = sampling if sampling is not None else Sampling()
 
@@ -209,7 +216,7 @@ def chat_fn(
         if sample.finish == "context_overflow":
             raise EngineError(
                 f"the conversation does not fit into the context of the model that plays the {role!r} role; "
-                "use one with a longer context",
+                "use a model with a longer context",
                 kind="refused",
             )
         return ChatReply(sample.text, sample.usage)

@@ -1,6 +1,7 @@
-"""Native tool calls in the text of a model that is run here: Hermes' form, which Qwen's templates use.
+"""Parses native tool calls in a model's text, in the Hermes format, which Qwen's templates use.
 
-``<tool_call>{"name": …, "arguments": {…}}</tool_call>``; servers parse it themselves.
+The format is ``<tool_call>{"name": …, "arguments": {…}}</tool_call>``. Only engines that run the model in
+this process need this parser; servers parse tool calls themselves.
 """
 
 import json
@@ -12,7 +13,7 @@ _CALL = re.compile(r"<tool_call>\s*(.*?)\s*(?:</tool_call>|\Z)", re.DOTALL)
 
 
 def parse_tool_calls(text: str) -> tuple[str, tuple[ToolCall, ...]]:
-    """``text`` without its tool calls, and those; a call that is not readable stays in the text."""
+    """Return ``text`` without its tool calls, and the calls. Calls that cannot be parsed stay in the text."""
     calls: list[ToolCall] = []
 
     def take(match: re.Match[str]) -> str:

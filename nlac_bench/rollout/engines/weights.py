@@ -1,4 +1,4 @@
-"""Weights on their way from a learner to an engine, and the check that they arrived."""
+"""Copies weights from a learner to an engine's model and checks that the engine uses them."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -13,21 +13,21 @@ PROBE = (
     'The quick brown fox jumps over 13 lazy dogs. {"name": "get_order", "arguments": {"id": "#W1234567"}} '
     "Is it alive? Yes. Then \\frac{1}{2} of it is mine, he said; 50% or 0.5."
 )
-"""Read by the engine and by the source of the weights; both must find it equally likely."""
+"""The probe text: the engine and the source of the weights must give it the same log-probabilities."""
 
 
 class ModelSource:
-    """A transformers model in this process as a source of weights."""
+    """Uses a transformers model in this process as a source of weights."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
 
     def named_tensors(self) -> Iterable[tuple[str, "torch.Tensor"]]:
-        """Its parameters; tied ones once."""
+        """Return the model's parameters; tied parameters appear once."""
         return ((name, parameter.detach()) for name, parameter in self.model.named_parameters())
 
     def logprobs(self, ids: Sequence[int], prompt_len: int) -> list[float]:
-        """Of ``ids[prompt_len:]``, by a plain forward pass."""
+        """Return the log-probabilities of ``ids[prompt_len:]``, computed by a plain forward pass."""
         was_training = self.model.training
         self.model.eval()
         try:
@@ -37,7 +37,11 @@ class ModelSource:
 
 
 def forward_logprobs(model: Any, ids: Sequence[int], prompt_len: int) -> list[float]:
-    """Log-probabilities of ``ids[prompt_len:]`` under ``model`` at temperature 1, in float32."""
+    """Return the log-probabilities of ``ids[prompt_len:]`` under ``model`` at temperature 1, in float32.
+
+    Raises:
+        ValueError: ``prompt_len`` is not within 1 and the number of ids.
+    """
     import torch
 
     if not 1 <= prompt_len <= len(ids):
@@ -55,46 +59,52 @@ def load_weights(model: Any, source: WeightSource) -> None:
     """Copy the tensors of ``source`` into ``model`` in place, cast to its dtype.
 
     Raises:
-        SyncError: a tensor is missing, unknown or of another shape. Tied tensors need to come only once.
+        SyncError: a tensor is missing, unknown or of another shape. Tied tensors are needed only once.
     """
     import torch
 
     wanted = dict(model.named_parameters())
-    every_name = dict(model.named_parameters(remove_duplicate=False))  # tied ones under each of their names
+    every_name = dict(model.named_parameters(remove_duplicate=False))  # tied parameters with all their names
     missing = {id(parameter) for parameter in wanted.values()}
     with torch.no_grad():
         for name, tensor in source.named_tensors():
             parameter = every_name.get(name)
             if parameter is None:
-                raise SyncError(f"the engine's model has no weight {name!r}; it has {len(wanted)} others")
+                raise SyncError(
+                    f"the engine's model has no weight {name!r} (it has {len(wanted)} weights); "
+                    "check that engine and learner load the same model"
+                )
             if parameter.shape != tensor.shape:
                 raise SyncError(
-                    f"weight {name!r} has shape {tuple(tensor.shape)}, the engine's {tuple(parameter.shape)}"
+                    f"weight {name!r} has shape {tuple(tensor.shape)} in the learner and "
+                    f"{tuple(parameter.shape)} in the engine; both must load the same model"
                 )
             parameter.copy_(tensor)
             missing.discard(id(parameter))
     absent = [name for name, parameter in wanted.items() if id(parameter) in missing]
     if absent:
-        raise SyncError(f"the source lacks {len(absent)} of the engine's weights, the first is {absent[0]!r}")
+        raise SyncError(
+            f"the learner lacks {len(absent)} of the engine's weights, the first is {absent[0]!r}; "
+            "both must load the same model"
+        )
 
 
 def probe_ids(tokenizer: Any) -> list[int]:
-    """The probe text's first 64 tokens, for the check after a sync."""
+    """Return the first 64 tokens of the probe text, for the check after a sync."""
     return [int(i) for i in tokenizer(PROBE, add_special_tokens=False)["input_ids"]][:64]
 
 
 def check_arrived(engine: Sequence[float], source: Sequence[float], tolerance: float, version: int) -> float:
-    """The mean absolute difference of the probe's log-probabilities.
+    """Return the mean absolute difference of two lists of log-probabilities of the probe text.
 
     Raises:
-        SyncError: when it exceeds ``tolerance``: the engine still samples from other weights. Of all
-            faults in this field the most reported one is to go on unaware.
+        SyncError: the difference exceeds ``tolerance`` or is NaN: the engine does not use the new weights.
     """
     gap = sum(abs(a - b) for a, b in zip(engine, source, strict=True)) / len(source)
     if not gap <= tolerance or math.isnan(gap):
         raise SyncError(
             f"after the sync to version {version} the engine's log-probabilities of a probe text differ from "
-            f"the source's by {gap:.4g} in the mean, {tolerance:g} is allowed: the weights did not arrive. "
-            "Compare names, shapes and dtypes of both models"
+            f"the learner's by {gap:.4g} on average; at most {tolerance:g} is allowed. The engine does not "
+            "use the new weights: compare names, shapes and dtypes of both models"
         )
     return gap

@@ -1,1 +1,1 @@
-"""The transformers engine: a Hugging Face model in this process."""
+"""The transformers engine, which runs a Hugging Face model in this process."""

@@ -1,7 +1,7 @@
-"""Continuous batching for a transformers model: rows join and leave between two tokens.
+"""Continuous batching for a transformers model: rows join and leave the batch between two tokens.
 
-Slots of ended rows keep their keys and values, so that the next turn of a conversation, further samples
-of a prompt and prompts with the same beginning compute only what is new.
+Slots of ended rows keep their keys and values. The next turn of a conversation, further samples of a prompt
+and prompts with the same beginning therefore compute only their new tokens.
 """
 
 import math
@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from nlac_bench.rollout.engines.engine import Finish, Sampling
+from nlac_bench.rollout.engines.hf import attention
 from nlac_bench.rollout.engines.hf.kv_slots import SlotCache
 from nlac_bench.rollout.engines.hf.threads import threads_for
 
@@ -27,7 +28,7 @@ _WORTH_COPYING = 32
 
 @dataclass(eq=False, slots=True)
 class Row:
-    """One sample in the making. ``limit`` is how many tokens fit; ``draws`` its own random numbers."""
+    """A sample in progress. ``limit`` is its largest number of tokens, ``draws`` its random generator."""
 
     prompt: list[int]
     sampling: Sampling
@@ -38,7 +39,7 @@ class Row:
     logprobs: list[float] = field(default_factory=list)
     finish: Finish | None = None
     broken: bool = False
-    """The model gave no probabilities (NaN)."""
+    """The model returned NaN instead of probabilities."""
 
 
 class Decoder:
@@ -47,10 +48,10 @@ class Decoder:
     Args:
         model: a transformers causal LM whose layers all have full attention.
         end_ids: tokens that end a sample.
-        max_rows: how many rows are decoded together, and how many conversations are kept.
+        max_rows: number of rows decoded together, and of conversations whose keys and values are kept.
         alone: compute each row by itself from its first token, which makes it bitwise independent of all
-            others. Together, rows differ from that in the last bits of their logits, as sums are taken in
-            another order; rarely, that moves a draw to another token.
+            others. In a batch, sums are taken in another order, which changes the last bits of the logits and
+            rarely a token.
     """
 
     def __init__(self, model: Any, end_ids: frozenset[int], max_rows: int, alone: bool = False) -> None:
@@ -64,7 +65,7 @@ class Decoder:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all rows and all that is cached; after new weights and after a failure."""
+        """Drop all rows and the cache; called after new weights and after a failure."""
         self.active = []
         self._cache = SlotCache(self.model.config.get_text_config().num_hidden_layers)
         self._kept_ST = np.zeros((0, 0), dtype=np.int64)  # the tokens whose keys and values a slot holds
@@ -73,7 +74,7 @@ class Decoder:
         self._clock = 0
 
     def admit(self, rows: Sequence[Row]) -> None:
-        """Take in rows, of which there may be as many as ``max_rows`` leaves room for."""
+        """Add rows to the batch, which then has at most ``max_rows``, and compute their prompts."""
         with self._threads(0):  # prefill passes choose their own
             self._admit(rows)
 
@@ -96,7 +97,7 @@ class Decoder:
             waiting = later
 
     def step(self) -> None:
-        """Sample one token for every active row and mark those that end with it."""
+        """Sample one token for every active row and set ``finish`` of the rows that end."""
         with self._threads(len(self.active)):
             self._step()
 
@@ -118,7 +119,7 @@ class Decoder:
                 row.finish = "length" if row.limit == row.sampling.max_tokens else "context_overflow"
 
     def release(self, row: Row) -> None:
-        """Take an ended or abandoned row out; its slot becomes the first idle one."""
+        """Remove an ended or abandoned row; its slot becomes the first idle one."""
         slot, last = self.active.index(row), len(self.active) - 1
         with self._threads(0):
             self._swap(slot, last)
@@ -134,7 +135,7 @@ class Decoder:
         return len(row.prompt) - self._longest_match(np.array(row.prompt, dtype=np.int64))[0]
 
     def _longest_match(self, prompt_T: np.ndarray) -> tuple[int, int]:
-        """How many tokens of the prompt, its last one excepted, some slot has, and which slot."""
+        """Return the longest prefix of the prompt (without its last token) in any slot, and that slot."""
         if not self.reuse or not len(self._lengths_S):
             return 0, 0
         width = min(len(prompt_T) - 1, self._kept_ST.shape[1])
@@ -201,6 +202,8 @@ class Decoder:
         positions_RQ = torch.from_numpy(starts_R[:, None] + np.arange(width)).to(device)
         mask_R1QT = torch.arange(length, device=device) <= positions_RQ[:, None, :, None]
         self._cache.focus(first, positions_RQ, length)
+        lengths = (starts_R + width).tolist()
+        rows = {"lengths": lengths} if width == 1 and attention.worth_alone(self.model, lengths) else {}
         with torch.no_grad():
             output = self.model(
                 input_ids=torch.from_numpy(tokens_RQ).to(device),
@@ -209,6 +212,7 @@ class Decoder:
                 past_key_values=self._cache,
                 use_cache=True,
                 logits_to_keep=1,
+                **rows,
             )
         logits_RV: torch.Tensor = output.logits[:, -1]
         return logits_RV
@@ -242,10 +246,10 @@ def _common(one_T: np.ndarray, other_T: np.ndarray) -> int:
 
 
 def sample_tokens(logits_RV: torch.Tensor, rows: Sequence[Row]) -> tuple[list[int], list[float]]:
-    """One token a row by its own random number, and its log-probability under the sampling distribution.
+    """Sample one token per row; return tokens and their log-probabilities under the sampling distribution.
 
-    The token is where the cumulative distribution passes the row's number, so a row's draw depends on no
-    other row; sums are in float64, in which a vocabulary's rounding does not matter.
+    The token is the one at which the cumulative distribution passes the row's random number, so a row's token
+    does not depend on other rows. Sums are in float64, where rounding over a vocabulary does not matter.
     """
     device = logits_RV.device
     temperatures = [row.sampling.temperature for row in rows]
@@ -268,7 +272,8 @@ def sample_tokens(logits_RV: torch.Tensor, rows: Sequence[Row]) -> tuple[list[in
 
 
 def _nucleus(logprobs_RV: torch.Tensor, top_p_R: torch.Tensor) -> torch.Tensor:
-    """The fewest likeliest tokens whose probabilities reach ``top_p``, renormalised; Holtzman et al. 2020."""
+    """Keep the smallest set of likeliest tokens with probability ``top_p`` and renormalise (nucleus sampling;
+    Holtzman et al. 2020)."""
     sorted_RV, order_RV = logprobs_RV.sort(dim=-1, descending=True)
     before_RV = sorted_RV.exp().cumsum(dim=-1) - sorted_RV.exp()
     sorted_RV = sorted_RV.masked_fill(before_RV >= top_p_R[:, None], -torch.inf)

@@ -1,4 +1,4 @@
-"""HFEngine: a transformers model in this process, on CPU or GPU; one thread batches whatever waits."""
+"""HFEngine: runs a transformers model in this process, on CPU or GPU; one thread batches all requests."""
 
 import asyncio
 import atexit
@@ -40,14 +40,14 @@ _running: "weakref.WeakSet[HFEngine]" = weakref.WeakSet()
 
 @atexit.register
 def _close_all() -> None:
-    """Stop every worker: one that is inside torch while the interpreter shuts down aborts the process."""
+    """Stop every worker thread: a thread inside torch at interpreter shutdown aborts the process."""
     for engine in list(_running):
         engine.close()
 
 
 @dataclass(eq=False, slots=True)
 class _Job:
-    """A request on its way: its rows once it is tokenised, its samples once they ended."""
+    """A request in progress. ``rows`` is filled when the prompt is tokenised."""
 
     request: SampleRequest
     future: Future[list[Sample]]
@@ -58,7 +58,7 @@ class _Job:
 
 @dataclass(eq=False, slots=True)
 class _Call:
-    """Something else that the worker thread does with a model. ``alone``: not while rows are decoded."""
+    """Another function for the worker thread. With ``alone`` it is not called while rows are decoded."""
 
     function: Callable[[], Any]
     future: Future[Any]
@@ -66,26 +66,27 @@ class _Call:
 
 
 class HFEngine:
-    """A transformers causal LM as an engine.
+    """An engine that runs a transformers causal LM.
 
-    Requests of any number of tasks and event loops are decoded together: rows join and leave the batch
-    between tokens, and the keys and values of earlier turns are kept, so that a conversation's next turn
-    computes only its new tokens.
+    Requests of any number of tasks and event loops are decoded together (continuous batching): rows join and
+    leave the batch between tokens. The keys and values of earlier turns are cached, so that the next turn of
+    a conversation computes only its new tokens.
 
-    Each sample draws from a generator of its own, seeded by the request's seed and the sample's number,
-    so its random numbers do not depend on what else is decoded. Its logits can, in their last bits (the
-    order of floating-point sums depends on the batch), which rarely moves a draw; ``deterministic=True``
-    computes each sample alone and is bitwise the same whatever runs beside it, at the price of speed.
+    Each sample has its own random generator, seeded by the request's seed and the sample's number, so its
+    random numbers do not depend on other requests. Its logits depend on them in their last bits, since the
+    order of floating-point sums depends on the batch; this rarely changes a token. ``deterministic=True``
+    computes each sample alone, which is slower and bitwise reproducible.
 
     Args:
-        model: a transformers causal LM with full attention in all layers; moved nowhere, put in eval mode.
-        tokenizer: with a chat template.
-        max_rows: samples decoded together, and conversations whose keys and values are kept: at least as
-            many as there are episodes at once, or each turn is computed from its start. Memory is this
-            times the longest conversation.
-        context: longest prompt and answer together; the model's own by default.
+        model: a transformers causal LM with full attention in all layers; it is put in eval mode and stays on
+            its device.
+        tokenizer: a tokenizer with a chat template.
+        max_rows: number of samples decoded together, and of conversations whose keys and values are cached.
+            With fewer than the number of concurrent episodes, turns are computed from their first token. The
+            memory of the cache is ``max_rows`` times that of the longest conversation.
+        context: largest number of tokens of prompt and answer together; by default the model's own.
         sync_tolerance: largest mean difference of the probe's log-probabilities after a sync; by default
-            1e-3 in float32 and 0.05 in less.
+            1e-3 in float32 and 0.05 in lower precision.
 
     Raises:
         NlacBenchError: the model has layers without full attention, or there is no chat template.
@@ -120,7 +121,7 @@ class HFEngine:
         exact = model.dtype == torch.float32
         self.sync_tolerance = sync_tolerance if sync_tolerance is not None else (1e-3 if exact else 0.05)
         self.generated_tokens = 0
-        """Sampled so far, unfinished samples included; read by progress displays."""
+        """Number of tokens sampled so far, including unfinished samples; read by progress displays."""
         self._format = ChatFormat(tokenizer)
         self._max_rows = max_rows
         self._end_ids = _end_ids(model, tokenizer)
@@ -137,7 +138,10 @@ class HFEngine:
 
         Args:
             device: ``cpu``, ``cuda`` …; ``auto`` takes a GPU if there is one.
-            dtype: ``auto`` is the checkpoint's own, and float32 on a CPU that does not multiply bf16.
+            dtype: ``auto`` is the checkpoint's dtype, or float32 on a CPU that is slow in bf16.
+
+        Raises:
+            NlacBenchError: the model cannot be loaded.
         """
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -160,33 +164,33 @@ class HFEngine:
         )
 
     async def sample(self, request: SampleRequest) -> list[Sample]:
-        """As ``Engine.sample``.
+        """See ``Engine.sample``.
 
         Raises:
             EngineError: the model failed (out of memory, NaN), or the engine is closed.
-            NlacBenchError: the chat template refuses the messages, or the slot has no weights yet.
+            NlacBenchError: the chat template fails on the messages, or the slot has no weights yet.
         """
         job = _Job(request, Future(), time.perf_counter())
         self._submit(job)
         return await asyncio.wrap_future(job.future)
 
     async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
-        """As ``Engine.logprobs``."""
+        """See ``Engine.logprobs``."""
         call = _Call(lambda: forward_logprobs(self._of(slot).model, ids, prompt_len), Future(), alone=False)
         self._submit(call)
         return list(await asyncio.wrap_future(call.future))
 
     def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
-        """As ``TrainableEngine.sync``: waits until running samples have ended; later ones wait for it.
+        """See ``TrainableEngine.sync``. It waits for running samples to end; later requests wait for it.
 
-        The slot ``target`` gets weights of its own with its first sync.
+        The first sync of slot ``target`` copies the model.
         """
         call = _Call(lambda: self._take_over(source, version, slot), Future(), alone=True)
         self._submit(call)
         call.future.result()
 
     def close(self) -> None:
-        """End the worker thread; what still waits fails with ``EngineError``."""
+        """Stop the worker thread; requests that have not ended fail with ``EngineError``."""
         self._inbox.put(None)
         if self._thread is not None:
             self._thread.join()
@@ -218,7 +222,7 @@ class HFEngine:
             _fail(item.future if isinstance(item, _Call) else item.owner.future, closed)
 
     def _collect(self) -> bool:
-        """Queue what has arrived, chats as tokens; blocks when there is nothing else to do."""
+        """Tokenise and queue new requests; block if there is nothing else to do. False after ``close``."""
         idle = not self._waiting and not self._busy()
         while True:
             try:
@@ -237,7 +241,7 @@ class HFEngine:
                     _fail(item.future, error)
 
     def _rows(self, job: _Job) -> list[Row]:
-        """The rows of a request; none, and a result at once, where its prompt fills the context."""
+        """Return the rows of a request. If its prompt fills the context, deliver a result and return []."""
         request = job.request
         self._of(request.slot)
         job.prompt = self._format.prompt_ids(request)
@@ -262,7 +266,7 @@ class HFEngine:
         return []
 
     def _begin_waiting(self) -> None:
-        """Begin what waits, in the order of arrival, as far as there is room."""
+        """Start waiting rows and calls in the order of their arrival while there is room."""
         while self._waiting:
             head = self._waiting[0]
             if isinstance(head, _Call):
@@ -292,7 +296,7 @@ class HFEngine:
                 self._fail_all(decoder, error, rows)
 
     def _step(self, decoder: Decoder) -> None:
-        """One token for every row; hands out what ended with it."""
+        """Sample one token for every row and deliver the samples that ended."""
         for row in [row for row in decoder.active if row.owner.future.done()]:
             decoder.release(row)  # nobody waits for it any more
         if not decoder.active:
@@ -342,7 +346,7 @@ class HFEngine:
         return Sample(text, finish, job.prompt, row.ids, row.logprobs, version, usage, calls)
 
     def _fail_all(self, decoder: Decoder, error: Exception, rows: Sequence[Row] = ()) -> None:
-        """A failed pass leaves the cache in doubt: every row in it fails, and it is emptied."""
+        """Fail all rows and reset the decoder, since a failed pass may have left a corrupt cache."""
         if not isinstance(error, NlacBenchError):
             error = EngineError(f"{self!r} failed: {type(error).__name__}: {error}"[:1000], "server")
         for row in [*rows, *decoder.active]:
@@ -381,7 +385,7 @@ def _fail(future: Future[Any], error: Exception) -> None:
 
 
 def _end_ids(model: Any, tokenizer: Any) -> frozenset[int]:
-    """Tokens that end an answer, as the model's generation settings and its tokenizer name them."""
+    """Return the tokens that end an answer, from the model's generation settings and its tokenizer."""
     named = getattr(model.generation_config, "eos_token_id", None)
     listed = named if isinstance(named, list) else [named]
     return frozenset(int(i) for i in (*listed, tokenizer.eos_token_id) if i is not None)

@@ -1,8 +1,8 @@
-"""A key/value cache of slots, one a conversation: rows come and go without moving the others.
+"""A key/value cache with one slot per conversation; adding or removing a row does not move the others.
 
-Every row is left-aligned: token ``t`` of a conversation is at position ``t`` of its slot, whatever the
-other rows do. A query at position ``p`` sees positions up to ``p``, all of which hold its own row's
-tokens, so what a longer neighbour or padding has left behind in the slot is never read.
+Every row is left-aligned: token ``t`` of a conversation is at position ``t`` of its slot, independently of
+the other rows. A query at position ``p`` attends to positions up to ``p``, all of which contain tokens of
+its own row, so stale values of a longer earlier conversation or of padding are never read.
 """
 
 from collections.abc import Iterator
@@ -13,11 +13,11 @@ from transformers.cache_utils import Cache, CacheLayerMixin
 
 _FIRST_LENGTH = 256
 _DOUBLED_UP_TO = 4096
-"""Growing copies everything: shorter caches are doubled, longer ones grow by a quarter to save memory."""
+"""Growing copies the cache, so shorter caches are doubled; longer ones grow by a quarter to save memory."""
 
 
 class _Frame:
-    """Which part of the cache a forward pass works on: rows ``[first, last)``, their ``positions_RQ``."""
+    """The part of the cache that a forward pass works on: rows ``[first, last)`` and ``positions_RQ``."""
 
     first: int = 0
     last: int = 0
@@ -26,7 +26,7 @@ class _Frame:
 
 
 class _SlotLayer(CacheLayerMixin):
-    """One layer's keys and values ``[slot, head, position, dim]``."""
+    """The keys and values of one layer, ``[slot, head, position, dim]``."""
 
     def __init__(self, frame: _Frame) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class _SlotLayer(CacheLayerMixin):
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
         heads, dim = key_states.shape[1], key_states.shape[3]
-        # CPUs attend faster in float32 (see attention.py); GPUs in what the model computes with.
+        # CPUs attend faster in float32 (see attention.py), GPUs in the model's own dtype.
         dtype = key_states.dtype if key_states.is_cuda else torch.float32
         self.keys = key_states.new_zeros(self.slots, heads, self.length, dim, dtype=dtype)
         self.values = value_states.new_zeros(self.slots, heads, self.length, dim, dtype=dtype)
@@ -71,7 +71,7 @@ class _SlotLayer(CacheLayerMixin):
 
 
 class SlotCache(Cache):
-    """The cache of all layers. Grows as needed and never shrinks."""
+    """The cache of all layers. It grows when needed and never shrinks."""
 
     def __init__(self, layers: int) -> None:
         self.frame = _Frame()
@@ -80,7 +80,7 @@ class SlotCache(Cache):
         super().__init__(layers=list(self._slot_layers))
 
     def reserve(self, slots: int, length: int, most_slots: int) -> None:
-        """Have room for ``slots`` conversations of ``length`` tokens; grows in large steps."""
+        """Make room for ``slots`` conversations of ``length`` tokens; the cache grows in large steps."""
         if slots > self.slots or length > self.length:
             if slots > self.slots:
                 self.slots = min(most_slots, max(slots, 2 * self.slots))
@@ -90,12 +90,12 @@ class SlotCache(Cache):
                 layer.resize(self.slots, self.length)
 
     def focus(self, first: int, positions_RQ: torch.Tensor, length: int) -> None:
-        """Where the next pass works: slots from ``first`` on, written at ``positions_RQ``."""
+        """Set the part of the next pass: it writes slots from ``first`` on, at ``positions_RQ``."""
         self.frame.first, self.frame.last = first, first + positions_RQ.shape[0]
         self.frame.positions_RQ, self.frame.length = positions_RQ, length
 
     def copy(self, source: int, target: int, length: int) -> None:
-        """Copy the first ``length`` positions of a slot."""
+        """Copy the first ``length`` positions of slot ``source`` to slot ``target``."""
         for keys, values in self._tensors():
             keys[target, :, :length] = keys[source, :, :length]
             values[target, :, :length] = values[source, :, :length]

@@ -1,14 +1,14 @@
-"""Whether bf16 is fast here."""
+"""Tells whether this machine computes faster in bf16 than in float32."""
 
 import os
 
 
 def fast_bf16() -> bool:
-    """Whether this machine multiplies bf16 faster than float32: on GPUs, and on CPUs with AMX.
+    """Return whether this machine multiplies matrices faster in bf16 than in float32 (GPUs, CPUs with AMX).
 
-    AVX-512's bf16 instructions alone do not pay: measured on one core, oneDNN multiplies 2,048 x 256 by
-    256 x 768 at 58 GFLOP/s in bf16 against 100 in float32. ``ONEDNN_MAX_CPU_ISA``, oneDNN's own limit on
-    instruction sets, is respected.
+    AVX-512's bf16 instructions alone are slower: measured on one core, oneDNN multiplies 2,048 x 256 by
+    256 x 768 at 58 GFLOP/s in bf16 and at 100 GFLOP/s in float32. ``ONEDNN_MAX_CPU_ISA``, oneDNN's own limit
+    on instruction sets, is respected.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""How many threads a pass of a model on a CPU is worth."""
+"""Chooses the number of CPU threads for a pass of a model."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,19 +6,20 @@ from contextlib import contextmanager
 import torch
 
 WORTH_A_THREAD = 2_000_000_000
-"""Multiplications, some 40 ms of one core. With less to do, threads wait for each other longer than they
-save; on a busy machine by far, as one that is not running holds up the others at every operation."""
+"""Number of multiplications per thread, about 40 ms of one core. With less work, threads wait for each other
+longer than they save, especially on a busy machine: a thread that is not scheduled delays the others at every
+operation."""
 
 
 @contextmanager
 def threads_for(multiplications: int, most: int) -> Iterator[None]:
-    """Within this context the calling thread computes with as many threads as the work is worth.
+    """Within this context, set PyTorch's number of threads according to the amount of work.
 
-    PyTorch keeps the number for each thread that calls it, so a learner in another thread keeps its own.
+    PyTorch keeps the number per calling thread, so a learner in another thread is not affected.
 
     Args:
         multiplications: of the whole pass: tokens times parameters.
-        most: threads at most.
+        most: largest number of threads.
     """
     before = torch.get_num_threads()
     wanted = max(1, min(most, multiplications // WORTH_A_THREAD))

@@ -1,1 +1,1 @@
-"""The client of OpenAI-compatible servers."""
+"""The engine for OpenAI-compatible servers."""

@@ -1,7 +1,7 @@
-"""OpenAIEngine: any server that speaks OpenAI's protocol (OpenAI, vLLM, SGLang, llama.cpp …).
+"""OpenAIEngine: a client for servers with OpenAI's protocol (OpenAI, vLLM, SGLang, llama.cpp …).
 
-Replies are read as bytes up to a limit and parsed here, for a server's JSON is foreign input: what is
-missing or malformed is a fault to retry, never a crash and never an empty answer.
+A server's JSON is untrusted input. Replies are therefore read as bytes up to a limit and parsed here; missing
+or malformed parts are faults that are retried, not crashes or empty answers.
 """
 
 import asyncio
@@ -38,17 +38,17 @@ TokenData: TypeAlias = Literal["none", "logprobs", "ids"]
 
 _MAX_ERROR_BYTES = 64_000
 _CONNECT_S = 20.0
-"""Seconds to connect: a server that is up accepts at once, however long its replies take."""
+"""Seconds to connect. A running server accepts connections at once, even if its replies take long."""
 _SETUP_STATUS = (401, 403, 404)
 _PASSING_STATUS = (408, 409, 425, 429)
 
 
 class EngineSetupError(NlacBenchError):
-    """The server refuses every request: a wrong key, address or model name. Stops a run at once."""
+    """The server rejects every request (a wrong key, address or model name). It stops a run at once."""
 
 
 class _HttpFailure(openai.OpenAIError):
-    """A reply with an error status, its body read up to a limit."""
+    """A reply with an error status; its body was read up to a limit."""
 
     def __init__(self, status: int, retry_after: float | None, body: bytes) -> None:
         super().__init__(f"HTTP {status}")
@@ -57,30 +57,35 @@ class _HttpFailure(openai.OpenAIError):
 
 @dataclass(slots=True)
 class _Connection:
-    """What belongs to one event loop: connection pools and semaphores do."""
+    """The client and semaphore of one event loop; neither can be shared between event loops."""
 
     client: openai.AsyncOpenAI
     free: asyncio.Semaphore
 
 
 class OpenAIEngine:
-    """A served model.
+    """An engine that samples from a model on a server.
 
     Args:
-        model: its name on the server.
-        base_url: such as ``http://localhost:8000/v1``; None is OpenAI (or ``OPENAI_BASE_URL``).
-        api_key: None reads ``OPENAI_API_KEY`` where ``base_url`` is None, else ``NLAC_BENCH_API_KEY``, so
-            that a key never goes to another's server. It is in no message, log or representation.
-        token_data: ``logprobs`` asks for log-probabilities; ``ids`` also for token ids (vLLM). They are
-            those of the sampling distribution if the server says so (``vllm serve --logprobs-mode
+        model: the model's name on the server.
+        base_url: such as ``http://localhost:8000/v1``; None uses ``OPENAI_BASE_URL`` or, if that is not set,
+            OpenAI.
+        api_key: by default read from ``OPENAI_API_KEY`` if ``base_url`` is None, else from
+            ``NLAC_BENCH_API_KEY``, so that OpenAI's key is not sent to other servers. Messages, logs and
+            representations do not contain the key.
+        token_data: ``logprobs`` requests log-probabilities, ``ids`` also token ids (vLLM). They are those of
+            the sampling distribution only if the server is configured so (``vllm serve --logprobs-mode
             processed_logprobs``).
-        price: US dollars per million tokens; None counts what the server says, or 0.
-        concurrency: requests in flight at most; others wait here.
-        timeout: seconds for one attempt, from sending to the last byte. Replies are not streamed, so this
-            must cover the longest reply and its wait in the server's queue: 300 s are 6,000 tokens at 20
-            tokens/s.
-        retries: how often a request that failed is repeated; time-outs are repeated once.
-        max_reply_bytes: longer replies are a fault.
+        price: US dollars per million tokens; None uses the cost in the server's replies, or 0.
+        concurrency: largest number of concurrent requests; further ones wait in this process.
+        timeout: seconds for one attempt, from sending to the last byte. Replies are not streamed, so it must
+            cover the longest reply and its wait in the server's queue: 300 s are 6,000 tokens at 20 tokens/s.
+        retries: how failed requests are repeated.
+        max_reply_bytes: longer replies are treated as faults.
+
+    Raises:
+        EngineSetupError: the address is invalid, or OpenAI's server is used without a key.
+        ValueError: ``concurrency`` is not within 1 and 1000.
     """
 
     def __init__(
@@ -107,18 +112,16 @@ class OpenAIEngine:
         self.retries = retries if retries is not None else Retries()
         self.max_reply_bytes = max_reply_bytes
         self.generated_tokens = 0
-        """In all replies so far; read by progress displays."""
+        """Number of tokens in all replies so far; read by progress displays."""
         self._key = api_key or os.environ.get("NLAC_BENCH_API_KEY" if base_url else "OPENAI_API_KEY") or ""
         address = base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
         self._host = urlsplit(address).hostname or ""
         if not self._host or urlsplit(address).scheme not in ("http", "https"):
             raise EngineSetupError(
-                f"{base_url or 'OPENAI_BASE_URL'!r} is no server address; write http://host:port/v1"
+                f"{base_url or 'OPENAI_BASE_URL'!r} is not a server address; write it as http://host:port/v1"
             )
         if not self._key and base_url is None:
-            raise EngineSetupError(
-                "no API key: set OPENAI_API_KEY, or give --base-url of a server of your own"
-            )
+            raise EngineSetupError("no API key: set OPENAI_API_KEY, or use your own server with --base-url")
         self._connections: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Connection] = (
             weakref.WeakKeyDictionary()
         )
@@ -127,14 +130,14 @@ class OpenAIEngine:
         return f"OpenAIEngine({self.model!r}, host={self._host!r})"
 
     async def sample(self, request: SampleRequest) -> list[Sample]:
-        """``request.n`` samples, as ``Engine.sample``; ``slot`` and ``prefix_ids`` mean nothing to a server.
+        """See ``Engine.sample``. ``slot`` and ``prefix_ids`` of the request are ignored.
 
         Raises:
-            EngineError: retries are spent, or this request was refused.
-            EngineSetupError: the server refuses every request.
+            EngineError: all attempts failed, or the server rejected this request.
+            EngineSetupError: the server rejects every request.
         """
         samples: list[Sample] = []
-        while len(samples) < request.n:  # some servers ignore n
+        while len(samples) < request.n:  # some servers ignore n and return one sample
             rest = replace(
                 request,
                 n=request.n - len(samples),
@@ -153,10 +156,10 @@ class OpenAIEngine:
         return samples
 
     async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
-        """As ``Engine.logprobs``, from the completions endpoint with ``echo`` (vLLM and others have it).
+        """See ``Engine.logprobs``. It uses the completions endpoint with ``echo`` (of vLLM and others).
 
         Raises:
-            EngineError: also when the server does not give a log-probability for every token.
+            EngineError: also if the server does not return a log-probability for every token.
         """
         body = {
             "model": self.model, "prompt": list(ids), "max_tokens": 1, "echo": True, "logprobs": 1,
@@ -169,7 +172,10 @@ class OpenAIEngine:
         except (KeyError, IndexError, TypeError, ValueError):
             values = []
         if len(values) != len(ids) - prompt_len:
-            raise EngineError(f"{self!r} does not return log-probabilities of a prompt (echo)", "refused")
+            raise EngineError(
+                f"{self!r} does not return log-probabilities of prompt tokens (completions with echo)",
+                "refused",
+            )
         return values
 
     async def _sample_once(self, request: SampleRequest, max_tokens: int) -> list[Sample]:
@@ -188,7 +194,7 @@ class OpenAIEngine:
     def _body(self, request: SampleRequest, max_tokens: int) -> dict[str, Any]:
         sampling = request.sampling
         body: dict[str, Any] = {"model": self.model, "temperature": sampling.temperature}
-        # OpenAI's reasoning models know only the new name, other servers may know only the old one.
+        # OpenAI's reasoning models accept only the new name; other servers may accept only the old one.
         body["max_completion_tokens" if self._host == "api.openai.com" else "max_tokens"] = max_tokens
         if sampling.top_p < 1:
             body["top_p"] = sampling.top_p
@@ -213,7 +219,7 @@ class OpenAIEngine:
         return body
 
     async def _post(self, endpoint: str, body: Mapping[str, Any]) -> Any:
-        """One attempt: the reply's JSON.
+        """Send one request and return the reply's JSON.
 
         Raises:
             TransientFault, EngineError, EngineSetupError, ContextOverflow
@@ -226,14 +232,14 @@ class OpenAIEngine:
                     data = json.loads(await self._read(connection.client, endpoint, body))
             except TimeoutError:
                 raise TransientFault(
-                    f"no reply within {self.timeout:g} s; allow more time with --request-timeout S, or fewer "
-                    "attempts with --retries N",
+                    f"no reply within {self.timeout:g} s; allow more time with --request-timeout S, or "
+                    "fewer attempts with --retries N",
                     "timeout",
                 ) from None
             except openai.APITimeoutError:
                 raise TransientFault(
-                    f"no connection to {self._host} within {_CONNECT_S:g} s; check that the server is up, "
-                    "and --base-url",
+                    f"no connection to {self._host} within {_CONNECT_S:g} s; check that the server is "
+                    "running and that --base-url is right",
                     "connection",
                 ) from None
             except openai.OpenAIError as error:
@@ -243,14 +249,16 @@ class OpenAIEngine:
                 cause = type(error.__cause__ or error).__name__
                 raise TransientFault(f"connection to {self._host} failed ({cause})", "connection") from None
             except _transport_errors() as error:
-                raise TransientFault(f"the reply broke off ({type(error).__name__})", "connection") from None
+                raise TransientFault(
+                    f"the connection broke during the reply ({type(error).__name__})", "connection"
+                ) from None
             except (ValueError, RecursionError):
                 raise TransientFault("the reply is not valid JSON", "bad_reply") from None
         return data
 
     async def _read(self, client: openai.AsyncOpenAI, endpoint: str, body: Mapping[str, Any]) -> bytes:
         resource: Any = client.chat.completions if endpoint == "chat/completions" else client.completions
-        # What is no argument of the SDK's own travels as extra_body; to the server it is all one.
+        # The SDK takes other parameters as extra_body; the server receives one JSON object.
         required = {key: body[key] for key in ("model", "messages", "prompt") if key in body}
         extra = {key: value for key, value in body.items() if key not in required}
         async with resource.with_streaming_response.create(**required, extra_body=extra) as response:
@@ -258,11 +266,13 @@ class OpenAIEngine:
             async for chunk in response.iter_bytes():
                 read += chunk
                 if len(read) > self.max_reply_bytes:
-                    raise TransientFault(f"a reply of over {self.max_reply_bytes:,} bytes", "bad_reply")
+                    raise TransientFault(
+                        f"the reply is longer than {self.max_reply_bytes:,} bytes", "bad_reply"
+                    )
             return bytes(read)
 
     def _refusal(self, failure: _HttpFailure) -> Exception:
-        """What an error status means."""
+        """Convert a reply with an error status to an exception."""
         message = failure.body.decode("utf-8", "replace")
         code = ""
         with contextlib.suppress(ValueError, RecursionError):
@@ -276,9 +286,9 @@ class OpenAIEngine:
         if code == "context_length_exceeded" or says_overflow(message):
             return ContextOverflow(message[:2000])
         if failure.status in _SETUP_STATUS:
-            return EngineSetupError(f"{told}. Check the key, --base-url and --model {self.model!r}")
+            return EngineSetupError(f"{told}. Check the API key, --base-url and --model {self.model!r}")
         if code == "insufficient_quota":
-            return EngineSetupError(f"{told}. The account has no money left")
+            return EngineSetupError(f"{told}. The account's quota is used up; add credit or use another key")
         if failure.status in _PASSING_STATUS or failure.status >= 500:
             kind = "rate_limit" if failure.status == 429 else "server"
             return TransientFault(told, kind, failure.retry_after)
@@ -291,9 +301,9 @@ class OpenAIEngine:
             client = openai.AsyncOpenAI(
                 base_url=self.base_url,
                 api_key=self._key or "none",
-                max_retries=0,  # retried here, where jitter, budgets and reasons are known
+                max_retries=0,  # ``Retries`` repeats requests, with jitter and typed errors
                 timeout=openai.Timeout(None, connect=_CONNECT_S),
-                default_headers={"Accept-Encoding": "identity"},  # no bomb is unpacked
+                default_headers={"Accept-Encoding": "identity"},  # against decompression bombs
                 http_client=openai.DefaultAsyncHttpxClient(event_hooks={"response": [_raise_for_status]}),
             )
             connection = _Connection(client, asyncio.Semaphore(self.concurrency))
@@ -302,7 +312,7 @@ class OpenAIEngine:
 
 
 async def _raise_for_status(response: Any) -> None:
-    """Before the SDK would read an error's body whole: read it here, up to a limit."""
+    """Read an error's body up to a limit and raise, before the SDK reads the whole body."""
     if response.status_code < 400:
         return
     body = bytearray()
@@ -312,13 +322,13 @@ async def _raise_for_status(response: Any) -> None:
         if len(body) > _MAX_ERROR_BYTES:
             break
     asked: float | None = None
-    with contextlib.suppress(ValueError):  # a date is allowed too, but no model server sends one
+    with contextlib.suppress(ValueError):  # HTTP also allows a date, which model servers do not send
         asked = float(response.headers.get("retry-after", ""))
     raise _HttpFailure(response.status_code, asked, bytes(body))
 
 
 def _transport_errors() -> tuple[type[BaseException], ...]:
-    """What the HTTP library raises while a body is read; openai 3 and 2 use different ones."""
+    """Return the HTTP library's exceptions while a body is read; openai 2 and 3 use different libraries."""
     errors: list[type[BaseException]] = [OSError]
     for name in ("httpx2", "httpx"):
         with contextlib.suppress(ImportError):

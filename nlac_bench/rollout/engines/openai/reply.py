@@ -1,4 +1,4 @@
-"""What a server's JSON says: samples, tokens, cost, and whether the context was too short."""
+"""Parses a server's JSON: samples, tokens, cost, and whether the context was too short."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from nlac_bench.types import Usage
 
 
 class ContextOverflow(Exception):
-    """The server says that prompt and answer do not fit into the model's context."""
+    """The server reports that prompt and answer do not fit into the model's context."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ _PROMPT = re.compile(
     r"(\d{1,9}) in the (?:messages|prompt)|(?:has|contains)(?: at least)? (\d{1,9}) input tokens"
 )
 
-# What stopped the model by its own or a caller's will goes by many names; these are the others.
+# Servers have many names for a normal end ("stop", "eos", …), so every reason that is not listed is "stop".
 _FINISH: dict[str, Finish] = {
     "length": "length", "max_tokens": "length", "tool_calls": "tool_calls", "function_call": "tool_calls",
     "content_filter": "content_filter",
@@ -47,12 +47,12 @@ _BROKEN = ("abort", "error")
 
 
 def says_overflow(message: str) -> bool:
-    """Whether an error message means that the context was too short; servers word it differently."""
+    """Return whether an error message means that the context was too short; the wording varies by server."""
     return _OVERFLOW.search(message) is not None
 
 
 def room_left(message: str) -> int | None:
-    """How many tokens could still be generated, where an overflow's message tells (OpenAI, vLLM)."""
+    """Return the number of tokens that still fit, if an overflow's message gives it (OpenAI, vLLM)."""
     context, prompt = _CONTEXT.search(message), _PROMPT.search(message)
     if context is None or prompt is None:
         return None
@@ -60,10 +60,14 @@ def room_left(message: str) -> int | None:
 
 
 def parse_reply(data: Any, request: SampleRequest, price: Price | None, seconds: float) -> list[Sample]:
-    """The samples in a reply of the chat or completions endpoint.
+    """Return the samples in a reply of the chat or completions endpoint.
+
+    Args:
+        data: the reply's JSON.
+        seconds: how long the reply took, for the usage.
 
     Raises:
-        TransientFault: no choice, or one without text, tool call or proper end.
+        TransientFault: there is no choice, or a choice has no text or tool call or did not end properly.
     """
     choices = data.get("choices") if isinstance(data, dict) else None
     if not isinstance(choices, list) or not choices:
@@ -75,7 +79,7 @@ def parse_reply(data: Any, request: SampleRequest, price: Price | None, seconds:
         finish = sample.finish
         counted = len(samples) == 1 or sample.ids is not None
         if finish == "length" and counted and 0 < usage.completion_tokens < request.sampling.max_tokens:
-            # Cut off before it had what was asked for: servers shorten answers to what the context holds.
+            # The sample has fewer tokens than requested: some servers shorten answers to fit the context.
             finish = "context_overflow"
         finished.append(replace(sample, finish=finish, usage=usage))
     return finished
@@ -83,16 +87,16 @@ def parse_reply(data: Any, request: SampleRequest, price: Price | None, seconds:
 
 def _parse_choice(choice: Any, data: Mapping[str, Any], request: SampleRequest) -> Sample:
     if not isinstance(choice, dict):
-        raise TransientFault("a choice is not an object", "bad_reply")
+        raise TransientFault("a choice in the reply is not a JSON object", "bad_reply")
     reason = choice.get("finish_reason")
     if not isinstance(reason, str) or reason in _BROKEN:
-        raise TransientFault(f"the sample has no proper end (finish_reason {reason!r:.40})", "bad_reply")
+        raise TransientFault(f"the sample did not end normally (finish_reason {reason!r:.40})", "bad_reply")
     finish = _FINISH.get(reason, "stop")
     calls: tuple[ToolCall, ...] = ()
     if request.prompt_ids is None:
         message = choice.get("message")
         if not isinstance(message, dict):
-            raise TransientFault("a choice has no message", "bad_reply")
+            raise TransientFault("a choice in the reply has no message", "bad_reply")
         text = _text(message.get("content")) or _text(message.get("refusal"))
         calls = _tool_calls(message.get("tool_calls"))
     else:
@@ -102,11 +106,13 @@ def _parse_choice(choice: Any, data: Mapping[str, Any], request: SampleRequest) 
     if calls:
         finish = "tool_calls"
     elif finish == "tool_calls":
-        raise TransientFault("the sample ends with tool calls but has none", "bad_reply")
+        raise TransientFault("finish_reason is 'tool_calls' but the reply has no tool call", "bad_reply")
     ids = _integers(choice.get("token_ids"))
     logprobs = _logprobs(choice.get("logprobs"))
     if ids is not None and logprobs is not None and len(ids) != len(logprobs):
-        raise TransientFault(f"{len(ids)} token ids with {len(logprobs)} log-probabilities", "bad_reply")
+        raise TransientFault(
+            f"the reply has {len(ids)} token ids but {len(logprobs)} log-probabilities", "bad_reply"
+        )
     prompt_ids = _integers(choice.get("prompt_token_ids")) or _integers(data.get("prompt_token_ids"))
     if prompt_ids is None and request.prompt_ids is not None:
         prompt_ids = list(request.prompt_ids)
@@ -119,7 +125,7 @@ def _text(content: Any) -> str:
     if isinstance(content, list):  # content parts
         content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
     if not isinstance(content, str):
-        raise TransientFault(f"the text is a {type(content).__name__}", "bad_reply")
+        raise TransientFault(f"the content of the reply is {type(content).__name__}, not text", "bad_reply")
     return content
 
 
@@ -135,7 +141,7 @@ def _tool_calls(calls: Any) -> tuple[ToolCall, ...]:
                 raise TypeError
             parsed.append(ToolCall(name, arguments or "", str(call.get("id") or "")))
     except (KeyError, TypeError, AttributeError):
-        raise TransientFault("a tool call is not in OpenAI's form", "bad_reply") from None
+        raise TransientFault("a tool call in the reply is not in OpenAI's format", "bad_reply") from None
     return tuple(parsed)
 
 
@@ -146,7 +152,7 @@ def _integers(values: Any) -> list[int] | None:
 
 
 def _logprobs(found: Any) -> list[float] | None:
-    """Chat gives a list of objects, completions a list of numbers."""
+    """Parse log-probabilities: chat replies have a list of objects, completions a list of numbers."""
     if not isinstance(found, dict):
         return None
     try:
@@ -160,7 +166,7 @@ def _logprobs(found: Any) -> list[float] | None:
 
 
 def _split_usage(found: Any, samples: list[Sample], price: Price | None, seconds: float) -> list[Usage]:
-    """A request's usage over its samples: the prompt, the call and the wait are the first one's."""
+    """Split a request's usage among its samples; the first one gets the prompt, the call and the wait."""
     found = found if isinstance(found, dict) else {}
     prompt, completion = _count(found.get("prompt_tokens")), _count(found.get("completion_tokens"))
     told = found.get("cost")

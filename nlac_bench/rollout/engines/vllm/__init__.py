@@ -1,1 +1,1 @@
-"""The vLLM engine: vLLM in this process, with weights that can be replaced."""
+"""The vLLM engine, which runs vLLM in this process and can replace its weights."""

@@ -1,7 +1,7 @@
-"""VLLMEngine: vLLM in this process (extra ``vllm``), on GPU or CPU, with weights that can be changed.
+"""VLLMEngine: runs vLLM in this process (extra ``vllm``), on GPU or CPU, with weights that can be replaced.
 
-vLLM runs on an event loop of its own, so that requests may come from any loop and ``sync`` from any
-thread. Token ids go in and out; log-probabilities are those of the sampling distribution
+vLLM runs on its own event loop, so that requests may come from any loop and ``sync`` may be called from any
+thread. Prompts and samples are token ids; log-probabilities are those of the sampling distribution
 (``logprobs_mode="processed_logprobs"``).
 """
 
@@ -35,14 +35,15 @@ T = TypeVar("T")
 
 
 class VLLMEngine:
-    """A model under vLLM's ``AsyncLLM``.
+    """An engine that runs a model with vLLM's ``AsyncLLM``.
 
-    Continuous batching and prefix caching are vLLM's. The slot ``target`` is a second vLLM with weights
-    of its own, started at its first sync: leave it memory (``gpu_memory_utilization`` at most 0.45 each).
+    vLLM does continuous batching and prefix caching. The slot ``target`` is a second vLLM instance, which is
+    started at the slot's first sync. Methods that use it need memory for both: set ``gpu_memory_utilization``
+    to 0.45 or less.
 
     Args:
         model: name or folder of a Hugging Face model with a chat template.
-        context: longest prompt and answer together; the model's own by default.
+        context: largest number of tokens of prompt and answer together; by default the model's own.
         sync_tolerance: largest mean difference of the probe's log-probabilities after a sync.
         options: further arguments of vLLM's ``AsyncEngineArgs`` (``dtype``, ``tensor_parallel_size`` …).
 
@@ -59,7 +60,7 @@ class VLLMEngine:
             import vllm  # noqa: F401
         except ImportError as error:
             raise NlacBenchError(
-                f"vLLM cannot be imported ({error}); pip install 'nlac-bench[vllm]', or use --engine hf"
+                f"vLLM cannot be imported ({error}); run pip install 'nlac-bench[vllm]', or use --engine hf"
             ) from None
         self.model = model
         self.sync_tolerance = sync_tolerance
@@ -82,29 +83,29 @@ class VLLMEngine:
 
     @property
     def tokenizer(self) -> Any:
-        """As ``TrainableEngine.tokenizer``."""
+        """See ``TrainableEngine.tokenizer``."""
         return self._format.tokenizer
 
     async def sample(self, request: SampleRequest) -> list[Sample]:
-        """As ``Engine.sample``; samples of one request differ by a seed derived from the request's.
+        """See ``Engine.sample``. Each sample of a request has its own seed, derived from the request's.
 
         Raises:
             EngineError: vLLM failed.
-            NlacBenchError: the chat template refuses the messages, or the slot has no weights yet.
+            NlacBenchError: the chat template fails on the messages, or the slot has no weights yet.
         """
         return await asyncio.wrap_future(self._submit(self._sample(request)))
 
     async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
-        """As ``Engine.logprobs``."""
+        """See ``Engine.logprobs``."""
         if not 1 <= prompt_len <= len(ids):
             raise ValueError(f"prompt_len must be within 1 and the {len(ids)} ids, got {prompt_len}")
         return await asyncio.wrap_future(self._submit(self._logprobs(ids, prompt_len, slot)))
 
     def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
-        """As ``TrainableEngine.sync``: waits until running samples have ended; later ones wait for it."""
+        """See ``TrainableEngine.sync``. It waits for running samples to end; later requests wait for it."""
         from safetensors.torch import save_file
 
-        # A file hands the weights to worker processes without pickle; shared memory where there is some.
+        # A file passes the weights to worker processes without pickle; it is in shared memory if available.
         shared = Path("/dev/shm")
         with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
             path = Path(folder) / "weights.safetensors"
@@ -141,7 +142,7 @@ class VLLMEngine:
             "model": self.model,
             "logprobs_mode": "processed_logprobs",
             "worker_extension_cls": "nlac_bench.rollout.engines.vllm.worker.WeightLoader",
-            # Compiled graphs would hold on to packed weights of the old model.
+            # Compiled graphs would keep packed weights of the old model.
             "enforce_eager": current_platform.is_cpu(),
             "disable_log_stats": True,
             **self._options,
@@ -153,7 +154,7 @@ class VLLMEngine:
 
     def _of(self, slot: Slot) -> Any:
         if slot not in self._engines:
-            raise NlacBenchError(f"the slot {slot!r} has no weights yet: sync it before sampling")
+            raise NlacBenchError(f"the slot {slot!r} has no weights yet; call sync before sampling from it")
         return self._engines[slot]
 
     async def _sample(self, request: SampleRequest) -> list[Sample]:
@@ -214,7 +215,7 @@ class VLLMEngine:
         return [float(steps[i][ids[i]].logprob) for i in range(prompt_len, len(ids))]
 
     async def _generate(self, slot: Slot, prompt: list[int], params: Any, inside_sync: bool = False) -> Any:
-        """The finished output; waits while weights are being changed."""
+        """Generate and return the final output; waits while weights are being replaced."""
         from vllm.sampling_params import RequestOutputKind
 
         params.output_kind = RequestOutputKind.FINAL_ONLY
@@ -237,7 +238,7 @@ class VLLMEngine:
                 if self._running == 0:
                     self._idle.set()
         if output is None:
-            raise EngineError(f"{self!r} returned nothing", "server")
+            raise EngineError(f"{self!r} returned no output", "server")
         return output
 
     async def _take_over(self, path: Path, source: WeightSource, version: int, slot: Slot) -> None:
@@ -251,9 +252,9 @@ class VLLMEngine:
                 await engine.collective_rpc("nlac_load_weights", args=(str(path),))
             except Exception as error:
                 raise SyncError(
-                    f"{self!r} refused the weights of version {version}: {error}"[:2000]
+                    f"{self!r} could not load the weights of version {version}: {error}"[:2000]
                 ) from None
-            await engine.reset_prefix_cache()  # what is cached belongs to the old weights
+            await engine.reset_prefix_cache()  # the cache was computed with the old weights
             ids = probe_ids(self._format.tokenizer)
             found = await self._logprobs(ids, 1, slot, inside_sync=True)
             check_arrived(found, list(source.logprobs(ids, 1)), self.sync_tolerance, version)

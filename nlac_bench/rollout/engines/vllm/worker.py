@@ -1,4 +1,4 @@
-"""What runs inside vLLM's worker processes: taking over new weights in place."""
+"""An extension of vLLM's worker processes that loads new weights in place."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,16 +8,16 @@ from safetensors import safe_open
 
 
 class WeightLoader:
-    """A worker extension of vLLM (``worker_extension_cls``); its methods are called by ``collective_rpc``."""
+    """A worker extension of vLLM (``worker_extension_cls``); ``collective_rpc`` calls its methods."""
 
     model_runner: Any
 
     def nlac_load_weights(self, path: str) -> None:
         """Load every tensor of the safetensors file ``path`` into the running model.
 
-        On a CPU, vLLM packs the weights of linear layers after loading and drops the originals, so that
-        ``load_weights`` alone (and ``reload_weights``) reports success and samples from the old model go
-        on. There, linear layers get fresh parameters first and are packed again afterwards.
+        On a CPU, vLLM packs the weights of linear layers after loading and deletes the originals. There,
+        ``load_weights`` and ``reload_weights`` alone report success, but vLLM goes on to use the old, packed
+        weights. Linear layers therefore get new parameters first and are packed again afterwards.
         """
         model = self.model_runner.get_model()
         on_cpu = next(iter(model.parameters())).device.type == "cpu"
@@ -60,7 +60,7 @@ def _unpack_linear_layers(model: torch.nn.Module) -> None:
 
 
 def _pack_again(model: torch.nn.Module) -> None:
-    """What vLLM's own loader does last; the output layer's packed copy is made here too."""
+    """Pack the weights as vLLM's own loader does last; this also packs the output layer."""
     from vllm.model_executor.layers.quantization.base_config import QuantizeMethodBase
 
     for layer in model.modules():
