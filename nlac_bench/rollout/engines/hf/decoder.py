@@ -147,7 +147,7 @@ class Decoder:
         return int(match_S[slot]), slot
 
     def _place(self, row: Row, prompt_T: np.ndarray, known: int, source: int) -> None:
-        """Put ``row`` into the slot after the active ones, with the first ``known`` tokens of slot ``source``."""
+        """Put ``row`` into the slot after the active ones, with ``known`` tokens copied from ``source``."""
         slot = len(self.active)
         self._reserve(slot + 1, len(prompt_T) + 1)
         oldest = slot + int(self._ended_S[slot:].argmin())
