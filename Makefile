@@ -1,9 +1,9 @@
-# Two commands are enough on a fresh machine: `make run` and `make test`. Every task creates .venv first if needed.
+# On a new machine, `make run` and `make test` are enough. Every task creates .venv first if needed.
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# One worker a core; tests/conftest.py gives each worker one torch thread. An idle worker takes tests from a busy one.
+# One worker per core; tests/conftest.py gives each worker one torch thread. An idle worker takes tests from a busy one.
 PARALLEL := -n logical --dist worksteal
 
 .DEFAULT_GOAL := help
@@ -19,19 +19,19 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-run: $(READY) ## Train the embedded model with NLAC on the embedded shop; print what it gained, draw the curve
+run: $(READY) ## Train the embedded model with NLAC on the embedded shop; print the gain, draw the curve
 	$(BIN)/nlac-bench run --agent nlac --env tau_retail
 
 floors: $(READY) ## Play every environment with the oracle and the floor agents; print the table
 	$(BIN)/nlac-bench floors
 
-test: $(READY) ## Lint, type check and run all tests but the slow ones
+test: $(READY) ## Lint, type check and run all tests that are not marked slow
 	@$(MAKE) --no-print-directory -j2 lint test-quick
 
 test-quick: $(READY)
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
 
-test-slow: $(READY) ## Run the slow tests; print the 25 slowest
+test-slow: $(READY) ## Run the tests marked slow; print the 25 slowest
 	$(BIN)/python -m pytest $(PARALLEL) -m slow --durations=25
 
 test-all: $(READY) ## `make test`, `make test-slow` and `make bench-short`, one after the other

@@ -1,9 +1,9 @@
-"""The driver: 1,000 τ-retail episodes at once against the ideal and against thread pools, and its own cost.
+"""Measures the driver on 1,000 parallel τ-retail episodes, against the ideal and thread pools, and its cost.
 
 The policy is the agent ``act`` on a stub engine that waits (``asyncio.sleep``) instead of computing; the
-environment, its scripted user, prompts, budgets and records are the real ones. CPU seconds are
-``time.process_time``, so that other load on the machine does not count. The short form plays a
-tenth of the episodes.
+environment, its scripted user, prompts, budgets and records are those of real runs. CPU seconds are measured
+by ``time.process_time``, so that other load on the machine does not count. The short form plays a tenth of
+the episodes.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ SAYINGS = (
 
 
 class StubEngine:
-    """Says the same few things in turn after ``latency`` seconds."""
+    """Returns the texts in ``SAYINGS`` in turn, each after ``latency`` seconds."""
 
     def __init__(self, latency: float) -> None:
         self.latency = latency
@@ -62,7 +62,7 @@ def specs(count: int) -> list[EpisodeSpec]:
 
 
 def drive(latency: float, concurrency: int, episodes: int) -> tuple[int, float, float]:
-    """(steps, wall seconds, CPU seconds) of the driver."""
+    """Play ``episodes`` with the driver; returns (steps, wall seconds, CPU seconds)."""
     planned = specs(episodes)
 
     async def run() -> tuple[int, float, float]:
@@ -78,7 +78,7 @@ def drive(latency: float, concurrency: int, episodes: int) -> tuple[int, float, 
 
 
 def play_plainly(env: Any, spec: EpisodeSpec, latency: float) -> int:
-    """The same episode without a harness: no prompts, no records, no budgets."""
+    """Play the same episode without prompts, records and budgets; returns the number of steps."""
     env.reset(seed=spec.seed, options={"task_id": spec.task_id})
     for turn in range(TURNS):
         if latency:
@@ -107,11 +107,11 @@ def thread_pool(latency: float, threads: int, episodes: int) -> tuple[int, float
 
 
 def test_latency_of_1_s(benchmark: Any, row: Row, short: bool) -> None:
-    """Ideal: every step takes exactly the latency, all episodes at once."""
+    """In the ideal case all episodes run at the same time and every step takes exactly the latency."""
     episodes, few, latency = (100, 8, 0.2) if short else (1000, 64, 1.0)
     steps, wall, cpu = benchmark.pedantic(drive, args=(latency, episodes, episodes), rounds=1)
-    ideal = steps / episodes * latency  # the script ends every episode on the same turn
-    # As many episodes as threads: a pool plays more of them in rounds of this length.
+    ideal = steps / episodes * latency  # the script ends every episode at the same turn
+    # One episode per thread is enough: a pool plays more episodes in rounds of this length.
     pooled = {threads: thread_pool(latency, threads, threads) for threads in (few, episodes)}
     rate = {threads: played / taken for threads, (played, taken, _) in pooled.items()}
     benchmark.extra_info |= {
@@ -129,7 +129,7 @@ def test_latency_of_1_s(benchmark: Any, row: Row, short: bool) -> None:
 
 
 def test_no_latency(benchmark: Any, row: Row, short: bool) -> None:
-    """How many steps one core drives, and what of a step's time is the harness's own."""
+    """Steps per second of one core, and the share of a step's time that the harness itself takes."""
     episodes = 50 if short else 500
     steps, wall, cpu = benchmark.pedantic(drive, args=(0.0, 64, episodes), rounds=1)
     env, planned = make_env(), specs(episodes)

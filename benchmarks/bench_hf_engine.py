@@ -1,8 +1,8 @@
-"""HFEngine against ``model.generate`` on the same model, prompts and numbers of tokens.
+"""Compares HFEngine with ``model.generate`` on the same model, prompts and numbers of tokens.
 
-A random Qwen2 of 4 M parameters on one thread; CPU seconds, so that other load does not count. Both
-sample at temperature 1; the engine also returns log-probabilities and draws each sample from a generator
-of its own, which ``generate`` cannot. ``generate`` gets its rows in one batch, left-padded.
+The model is a random Qwen2 with 4 M parameters on one thread; times are CPU seconds, so that other load does
+not count. Both sample at temperature 1. The engine also returns log-probabilities and uses a separate random
+generator for each sample, which ``generate`` cannot do. ``generate`` gets its rows in one left-padded batch.
 """
 
 import asyncio
@@ -83,7 +83,7 @@ def test_hf_engine_against_generate(benchmark: Any, case: str, row: Row, short: 
         else rng.geometric(1 / ANSWER, count).clip(2, 192).tolist()
     )
     generate(model, rows[:2], [2, 2])
-    if case == "next_turns":  # every conversation goes on by 40 tokens
+    if case == "next_turns":  # every conversation continues with 40 more tokens
         said = by_engine(engine, rows, answers)
         rows = [
             [*row, *out, *rng.integers(3, 4000, 40).tolist()] for row, out in zip(rows, said, strict=True)

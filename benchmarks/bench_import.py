@@ -1,4 +1,4 @@
-"""`import nlac_bench` against a bare `import gymnasium`, each in a fresh interpreter, in CPU seconds."""
+"""Compares `import nlac_bench` with `import gymnasium`, each in a new interpreter, in CPU seconds."""
 
 import resource
 import statistics
@@ -18,7 +18,7 @@ def seconds(statement: str) -> float:
 
 
 def test_import(benchmark: Any, row: Row, short: bool) -> None:
-    seconds("import nlac_bench")  # compiles the byte code
+    seconds("import nlac_bench")  # compiles the bytecode
     pairs = [(seconds("import gymnasium"), seconds("import nlac_bench")) for _ in range(3 if short else 10)]
     benchmark.pedantic(seconds, args=("import nlac_bench",), rounds=3)
     bare, ours = (statistics.median(column) for column in zip(*pairs, strict=True))

@@ -1,7 +1,8 @@
-"""The learner against a bare transformers + AdamW loop of the same shape, in the same run.
+"""Compares the learner with a plain transformers and AdamW loop of the same shape in the same run.
 
-On a CPU a small model in float32; with a GPU also Qwen2.5-7B's width in bf16, where tokens a second become a
-share of the arithmetic that the model needs (6 · parameters · tokens plus attention).
+On a CPU the model is small and in float32. With a GPU a model with Qwen2.5-7B's width is measured in bf16
+too, where tokens per second are converted to floating-point operations (6 · parameters · tokens plus
+attention).
 """
 
 import time
@@ -41,14 +42,14 @@ def nll(outputs: Outputs, batch: TokenBatch) -> tuple[torch.Tensor, dict[str, to
 
 
 def full(rows: int, length: int) -> list[TokenSequence]:
-    """Rows of one length, every token trained on: nothing to gain by packing."""
+    """Rows of equal length in which every token is trained on, so that packing gains nothing."""
     generator = torch.Generator().manual_seed(0)
     ids_BT = torch.randint(0, VOCABULARY, (rows, length), generator=generator).tolist()
     return [TokenSequence(ids_T, [0.0] + [1.0] * (length - 1)) for ids_T in ids_BT]
 
 
 def ragged(count: int) -> list[TokenSequence]:
-    """Lengths as τ-bench's turns have them: many short, few that fill the context; a short answer each."""
+    """Rows with lengths like those of τ-bench's turns (many short, few long), each with a short answer."""
     generator = torch.Generator().manual_seed(0)
     made = []
     for x in torch.randn(count, generator=generator).tolist():
@@ -66,7 +67,7 @@ def learner_step(learner: Learner, batch: TokenBatch, loss: LossFn = nll) -> Non
 
 
 class BareLoop:
-    """What one writes without a library: transformers, autocast, AdamW, clipping."""
+    """A training loop without a library: transformers, autocast, AdamW and gradient clipping."""
 
     def __init__(self, causal_lm: Any, rows: int, bf16: bool) -> None:
         self.device = torch.device("cuda" if CUDA else "cpu")
@@ -96,13 +97,15 @@ def seconds(function: Any, *arguments: Any) -> float:
 
 
 def speed_ratio(bare: Callable[[], None], ours: Callable[[], None], rounds: int) -> float:
-    """Fastest bare step over our fastest, taken in turn: what else the machine does then meets both."""
+    """Time of the fastest plain step over that of ours; steps alternate, so that other load affects both."""
     pairs = [(seconds(bare), seconds(ours)) for _ in range(rounds + 1)][1:]
     return min(pair[0] for pair in pairs) / min(pair[1] for pair in pairs)
 
 
 def test_unpacked_against_the_bare_loop(benchmark: Any, row: Row, short: bool) -> None:
-    batch = one_a_row(full(8 if short else 32, 256))  # a mini-batch, in micro-batches, of the default sizes
+    batch = one_a_row(
+        full(8 if short else 32, 256)
+    )  # a mini-batch in micro-batches, both of the default sizes
     shape = SMALL if short else {}
     bare = BareLoop(model(**shape), 4, bf16=CUDA)
     learner = Learner(
@@ -116,7 +119,7 @@ def test_unpacked_against_the_bare_loop(benchmark: Any, row: Row, short: bool) -
 
 
 def test_packed_against_padded_rows(benchmark: Any, row: Row, short: bool) -> None:
-    data = ragged(8 if short else 64)  # 64 are so many that the draw hardly matters
+    data = ragged(8 if short else 64)  # with 64 rows the random lengths hardly affect the result
     shape = SMALL if short else {}
     bare = BareLoop(model(**shape), 2, bf16=CUDA)
     learner = Learner(

@@ -1,7 +1,7 @@
-"""Milliseconds a case of the MATH grader takes, warm: at sight, parsed and valued, with computer algebra.
+"""Measures the milliseconds per case of the running MATH grader, from equal texts to computer algebra.
 
-python benchmarks/bench_math_grader.py              a table over MATH's answers where NLAC_BENCH_DATA is set
-pytest benchmarks/bench_math_grader.py              the same kinds of case with pytest-benchmark
+python benchmarks/bench_math_grader.py    prints a table; with NLAC_BENCH_DATA, MATH's answers too
+pytest benchmarks/bench_math_grader.py    measures the same kinds of case with pytest-benchmark
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Speed of run folders and of the statistics read from them.
+"""Measures run folders and the statistics that are computed from them.
 
 pytest benchmarks/bench_statistics.py --benchmark-only
 """
@@ -24,7 +24,7 @@ PLAN = plan_episodes([f"task-{i}" for i in range(500)], trials=8, base_seed=0)
 
 
 def played(item: Planned) -> Episode:
-    """Ten turns of 300 characters and 100 tokens with log-probabilities, about 25 kB as a line."""
+    """An episode of ten turns of 300 characters and 100 tokens with log-probabilities; a line has 25 kB."""
     turns = [
         Turn(
             text="x" * 300,
@@ -40,7 +40,7 @@ def played(item: Planned) -> Episode:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of 1,000 episodes."""
+    """The folder of a run with 1,000 episodes."""
     path = tmp_path_factory.mktemp("runs") / "run"
     with RunWriter.create(
         path, config={}, conditions=CONDITIONS, subject=SUBJECT, plan=PLAN[:1000]
@@ -51,7 +51,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_append_an_episode(benchmark: Any, tmp_path: Path) -> None:
-    """One episode of ten turns onto the disk."""
+    """Append one episode of ten turns."""
     turn = itertools.cycle(PLAN)
     path = tmp_path / "run"
     with RunWriter.create(path, config={}, conditions=CONDITIONS, subject=SUBJECT, plan=PLAN) as writer:
@@ -59,7 +59,7 @@ def test_append_an_episode(benchmark: Any, tmp_path: Path) -> None:
 
 
 def test_resume_a_run_of_1000_episodes(benchmark: Any, finished: Path) -> None:
-    """Check every line, describe the machine, open for writing."""
+    """Check every line, describe the machine and open the files for writing."""
 
     def resume() -> None:
         RunWriter.resume(finished, conditions=CONDITIONS, subject=SUBJECT).close()
@@ -68,12 +68,12 @@ def test_resume_a_run_of_1000_episodes(benchmark: Any, finished: Path) -> None:
 
 
 def test_summarise_a_run_of_1000_episodes(benchmark: Any, finished: Path) -> None:
-    """Read and check all episodes, estimate everything."""
+    """Read and check all episodes, and compute all estimates."""
     assert benchmark.pedantic(lambda: summarise(finished), rounds=5).outcomes.counts.scored == 1000
 
 
 def table(tasks: int, trials: int, seed: int) -> Outcomes:
-    """Outcomes in memory."""
+    """Random outcomes in memory."""
     success = (np.random.default_rng(seed).random((tasks, trials)) < 0.5).astype(float)
     counts = Counts(success.size, success.size, 0, 0, 0, 0)
     return Outcomes(tuple(map(str, range(tasks))), success, success, counts)
@@ -81,7 +81,7 @@ def table(tasks: int, trials: int, seed: int) -> Outcomes:
 
 @pytest.mark.parametrize(("tasks", "trials"), [(134, 1), (115, 4), (500, 8)])
 def test_summary_and_comparison(benchmark: Any, tasks: int, trials: int) -> None:
-    """All estimates of one run, and the comparison with another, exact test included."""
+    """Compute all estimates of a run and compare it with another, including the exact test."""
     a, b = table(tasks, trials, 0), table(tasks, trials, 1)
 
     def estimate() -> None:
@@ -92,12 +92,12 @@ def test_summary_and_comparison(benchmark: Any, tasks: int, trials: int) -> None
 
 
 def test_random_sign_flips(benchmark: Any) -> None:
-    """The test where rewards have no common denominator: 100,000 flips of 134 tasks."""
+    """The sign-flip test of rewards without a common denominator: 100,000 flips of 134 tasks."""
     differences = np.random.default_rng(0).normal(size=134)
     benchmark.pedantic(lambda: sign_flip_p(differences), rounds=3)
 
 
 def test_algorithms_over_seeds(benchmark: Any) -> None:
-    """4,000 resamples of five seeds a side and 134 tasks."""
+    """4,000 resamples of five seeds per algorithm and 134 tasks."""
     a, b = np.random.default_rng(0).random((2, 5, 134))
     benchmark.pedantic(lambda: hierarchical_error(a, b, np.random.default_rng(0)), rounds=3)

@@ -1,8 +1,8 @@
-"""τ-bench's engine: reset and reward against the ways of the original, in the same run.
+"""Compares reset and reward of the τ-bench environments with the methods of the original, in the same run.
 
-The original loads its JSON files at each reset; its reward loads them once more, replays the gold calls and
-hashes both databases whole. ``loading`` does that with this project's own parts; ``original`` runs the real
-one, where ``tau_bench`` is installed. Needs NLAC_BENCH_DATA.
+The original loads its JSON files at each reset; its reward loads them again, replays the gold calls and
+hashes both databases completely. ``loading`` does the same with functions of this project;
+``test_against_the_original`` runs the original if ``tau_bench`` is installed. Needs NLAC_BENCH_DATA.
 """
 
 import itertools
@@ -27,7 +27,7 @@ from nlac_bench.envs.tau.invoke import invoke
 from nlac_bench.envs.tau.reward import Grader
 
 pytestmark = pytest.mark.skipif(
-    not os.environ.get("NLAC_BENCH_DATA"), reason="NLAC_BENCH_DATA does not name the folder with the data"
+    not os.environ.get("NLAC_BENCH_DATA"), reason="NLAC_BENCH_DATA is not set to the folder with the data"
 )
 ENVIRONMENTS = {"retail": TauRetailEnv, "airline": TauAirlineEnv}
 DOMAINS = pytest.mark.parametrize("name", ["retail", "airline"])
@@ -51,7 +51,7 @@ def load_tables(name: str) -> dict[str, Any]:
 
 
 def played(grader: Grader, domain: Domain) -> list[tuple[Any, Database]]:
-    """Test tasks with their gold calls played, for grading."""
+    """Play the gold calls of the test tasks; returns tasks and databases for grading."""
     ends = []
     for task in domain.tasks["test"]:
         db = grader.database()
@@ -64,7 +64,7 @@ def played(grader: Grader, domain: Domain) -> list[tuple[Any, Database]]:
 
 @DOMAINS
 def test_reset(benchmark: Any, name: str, row: Row, short: bool) -> None:
-    """A reset of the whole environment, which the database is a small part of."""
+    """Reset the whole environment; the database is a small part of it."""
     env = ENVIRONMENTS[name](data=folder())
     env.reset(seed=0)
     domain = load_official(name, folder())
@@ -88,7 +88,7 @@ def test_reward(benchmark: Any, name: str, row: Row, short: bool) -> None:
     ends = played(grader, domain)
 
     def whole(task: Any, db: Database) -> bool:
-        """Load, replay, hash both: each in a database of its own, so that no hash finds a row known."""
+        """Load, replay and hash both in new databases, so that no hash of a row is cached."""
         gold = Database(load_tables(name))
         for call in task.actions:
             invoke(grader.tools, gold, call.name, call.kwargs)
@@ -197,7 +197,7 @@ def test_against_the_original(benchmark: Any, name: str, row: Row) -> None:
 
 @DOMAINS
 def test_oracle_episode(benchmark: Any, name: str) -> None:
-    """Reset, the gold actions, reward, on the embedded data."""
+    """Reset, play the gold actions and compute the reward, on the embedded data."""
     env = ENVIRONMENTS[name]()
     turn = itertools.cycle(env.task_ids)
 

@@ -1,7 +1,7 @@
-"""Speed of twenty_questions: opening a world, resets, steps, reading a new question, whole oracle episodes.
+"""Measures twenty_questions: loading the objects, resets, steps, parsing new questions, oracle episodes.
 
 pytest benchmarks/bench_twenty_questions.py --benchmark-only
-The official objects are measured where NLAC_BENCH_DATA names the folder with the public data.
+The official objects are measured if NLAC_BENCH_DATA is set to the folder with the public data.
 """
 
 import itertools
@@ -30,18 +30,18 @@ DATA = ("embedded", pytest.param("official", marks=needs_data))
 
 
 def test_open_the_knowledge_base(benchmark: Any) -> None:
-    """Reading the package's files and deciding every cell."""
+    """Read the package's files and compute the answer of every object to every property."""
     benchmark.pedantic(embedded.__wrapped__, rounds=5)
 
 
 @needs_data
 def test_open_the_official_objects(benchmark: Any) -> None:
-    """Reading the 1,823 words and their ancestors, and closing what is known under the rules."""
+    """Read the 1,823 words and their ancestors, and compute the closure of the facts under the rules."""
     benchmark.pedantic(lambda: official_world.__wrapped__("official"), rounds=5)
 
 
 def test_read_a_new_question(benchmark: Any) -> None:
-    """Finding and parsing a question that the parser has not seen before."""
+    """Find and parse a question that the parser has not seen before."""
     world, turn = embedded_world(), itertools.cycle(QUESTIONS)
 
     def read() -> None:
@@ -52,14 +52,14 @@ def test_read_a_new_question(benchmark: Any) -> None:
 
 @pytest.mark.parametrize("data", DATA)
 def test_reset(benchmark: Any, data: str) -> None:
-    """A new game."""
+    """Start a new game."""
     env = TwentyQuestionsEnv(data=data)
     benchmark(env.reset)
 
 
 @pytest.mark.parametrize("data", DATA)
 def test_step(benchmark: Any, data: str) -> None:
-    """A question, its answer and the reward; a new game after twenty."""
+    """Ask a question; start a new game after twenty."""
     env = TwentyQuestionsEnv(data=data)
     env.reset(seed=0)
     turn = itertools.cycle(QUESTIONS)
@@ -73,7 +73,7 @@ def test_step(benchmark: Any, data: str) -> None:
 
 @pytest.mark.parametrize("data", DATA)
 def test_oracle_episode(benchmark: Any, data: str) -> None:
-    """A game of the information-theoretic player, first question to last."""
+    """Play a whole game with the information-theoretic player."""
     env = TwentyQuestionsEnv(data=data)
     turn = itertools.cycle(env.task_ids)
 
@@ -83,5 +83,5 @@ def test_oracle_episode(benchmark: Any, data: str) -> None:
         while not ended:
             ended = env.step(env.oracle_action())[2]
 
-    episode()  # the player's table of questions is made once
+    episode()  # computes the player's table of questions, which is then cached
     benchmark.pedantic(episode, rounds=50)

@@ -1,10 +1,10 @@
-"""The option ``--short`` and the table of ratios that is printed at the end.
+"""Adds the option ``--short`` to the benchmarks, and prints a table of their ratios at the end.
 
 A benchmark that measures a ratio asks for the fixture ``row`` and calls it once:
 ``row("`import nlac_bench`", "`import gymnasium`", "1.08 × its time", aim="≤ 1.5 ×")``. The rows have the
-columns of README's section "Speed" and are kept in ``benchmark.extra_info`` too, so that ``--benchmark-json``
-saves them.
-Aims are printed and not asserted: a busy machine must not fail a benchmark.
+columns of README's section "Speed" and are also stored in ``benchmark.extra_info``, so that
+``--benchmark-json`` saves them. Aims are printed and not asserted, so that no benchmark fails on a busy
+machine.
 """
 
 from collections.abc import Callable
@@ -19,19 +19,21 @@ HEADER = ("what", "against", "measured", "aim")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--short", action="store_true", help="benchmarks: small sizes, so that all of them take a minute"
+        "--short",
+        action="store_true",
+        help="benchmarks: use small sizes, so that all of them together take a minute",
     )
 
 
 @pytest.fixture(scope="session")
 def short(request: pytest.FixtureRequest) -> bool:
-    """True with ``--short``."""
+    """Whether ``--short`` is set."""
     return bool(request.config.getoption("--short"))
 
 
 @pytest.fixture
 def row(request: pytest.FixtureRequest, benchmark: Any) -> Row:
-    """Adds a row to the table at the end: what was measured, against what, the ratio, what it should be."""
+    """Returns a function that adds a row to the table: what is measured, against what, result and aim."""
 
     def add(what: str, against: str, measured: str, aim: str = "–") -> None:
         cells = (what, against, measured, aim)
@@ -49,7 +51,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     terminalreporter.section("speed")
     if config.getoption("--short"):
         terminalreporter.write_line(
-            "Small sizes: these ratios show that the benchmarks work, not how fast it is.\n"
+            "Sizes are small: these ratios show that the benchmarks work, but not how fast nlac-bench is.\n"
         )
     for cells in (HEADER, ("---",) * len(HEADER), *rows):
         terminalreporter.write_line(f"| {' | '.join(cells)} |")

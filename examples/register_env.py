@@ -1,4 +1,4 @@
-"""A new environment in a few lines; then: nlac-bench envs check examples.register_env:CountDown-v0"""
+"""A complete environment. Check it with: nlac-bench envs check examples.register_env:CountDown-v0"""
 
 import gymnasium
 
@@ -16,7 +16,7 @@ class CountDown(TextEnv):
         super().__init__(task_ids=TASKS[split], split=split, render_mode=render_mode)
 
     async def _begin(self, task_id: str) -> str:
-        self._state = [int(task_id)]  # all that changes in an episode: anything with a copy()
+        self._state = [int(task_id)]  # everything that changes during an episode; an object with copy()
         return task_id
 
     async def _respond(self, action: str) -> Outcome:

@@ -1,1 +1,1 @@
-"""Simulations of the intervals' coverage; docs/statistics.md has their results."""
+"""Simulations of the coverage of the confidence intervals; docs/statistics.md contains the results."""

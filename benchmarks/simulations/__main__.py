@@ -1,7 +1,7 @@
-"""Do the intervals cover what they claim? By simulation: ``python -m benchmarks.simulations``.
+"""Measures the coverage of the confidence intervals by simulation: ``python -m benchmarks.simulations``.
 
-Prints the Markdown tables of docs/statistics.md; takes a few minutes on one core. The functions that are
-measured are those that runs use; only the samples are made up (``task_models.py``).
+It prints the Markdown tables of docs/statistics.md and takes a few minutes on one core. It measures the
+functions that runs use; only the samples are simulated (``task_models.py``).
 """
 
 import argparse
@@ -12,7 +12,7 @@ from benchmarks.simulations import coverage, coverage_pairs
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure and print, section by section."""
+    """Measure and print the sections one after the other."""
     sections: dict[str, Callable[[int], str]] = {
         "success": coverage.success_report,
         "pass-k": coverage.pass_k_report,
@@ -24,9 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument(
-        "--draws", type=int, default=coverage.DRAWS, help="samples a cell (default %(default)s)"
+        "--draws", type=int, default=coverage.DRAWS, help="samples per cell (default %(default)s)"
     )
-    parser.add_argument("--only", choices=sections, help="measure one section")
+    parser.add_argument("--only", choices=sections, help="measure only this section")
     chosen = parser.parse_args(arguments)
     for name, report in sections.items():
         if chosen.only in (None, name):

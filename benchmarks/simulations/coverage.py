@@ -1,4 +1,4 @@
-"""Coverage of the intervals of a single run, by simulation."""
+"""Simulates the coverage of the intervals of a single run."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ DRAWS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of a grid and the share of samples whose interval covered the truth."""
+    """A cell of the grid, and the share of samples whose interval contains the true value."""
 
     tasks: int
     rate: float
@@ -37,14 +37,14 @@ class Cell:
 
 
 Bounds = Callable[[Floats, Floats, int, int], tuple[Floats, Floats]]
-"""(means, variances, tasks, trials) → lower and upper ends, one a sample."""
+"""(means, variances, tasks, trials) → lower and upper bounds, one per sample."""
 
 
 def success_cells(bounds: Bounds, draws: int, seed: int = 0) -> Iterator[Cell]:
     """Coverage of the interval of a success rate over the grid.
 
-    A sample is the number of tasks with 0, 1 … successes, drawn at once. With one trial a task there are
-    only ``tasks`` + 1 samples, so these cells are summed exactly instead.
+    A sample is drawn as the numbers of tasks with 0, 1 … successes. With one trial per task there are only
+    ``tasks`` + 1 different samples, so the coverage of these cells is computed exactly.
     """
     rng = np.random.default_rng(seed)
     for tasks, rate, trials in product(TASKS, RATES, TRIALS):
@@ -63,7 +63,7 @@ def success_cells(bounds: Bounds, draws: int, seed: int = 0) -> Iterator[Cell]:
 
 
 def pass_k_cells(draws: int, seed: int = 0) -> Iterator[tuple[int, float, Cell]]:
-    """k, the true pass^k and the coverage of its interval, over the same grid."""
+    """Coverage of the interval of pass^k over the same grid: (k, true pass^k, cell)."""
     rng = np.random.default_rng(seed)
     for trials, k in ((4, 2), (4, 3), (4, 4), (8, 2), (8, 4), (8, 8)):
         values = np.array([comb(c, k) / comb(trials, k) for c in range(trials + 1)])
@@ -76,7 +76,7 @@ def pass_k_cells(draws: int, seed: int = 0) -> Iterator[tuple[int, float, Cell]]
 
 
 def t_bounds(mean: Floats, variance: Floats, tasks: int, trials: int) -> tuple[Floats, Floats]:
-    """Student's t interval, which is not used for rates: the tables show why."""
+    """Student's t interval, which is not used for rates; the tables show the reason."""
     half = t_quantile(0.975, tasks - 1) * np.sqrt(variance / (tasks - 1))
     return mean - half, mean + half
 
@@ -94,12 +94,12 @@ def moments(samples: Floats, values: Floats, tasks: int) -> tuple[Floats, Floats
 
 
 def covers(low: Floats, truth: float, high: Floats) -> NDArray[np.bool_]:
-    """Where the interval holds the truth, its ends included."""
+    """Whether each closed interval contains the true value."""
     return (low <= truth + 1e-12) & (truth - 1e-12 <= high)
 
 
 def describe(name: str, cells: Sequence[Cell]) -> str:
-    """One table row: mean, range and cells below 92 %."""
+    """A table row: mean, number of cells below 92 %, worst cell and highest coverage."""
     values = np.array([cell.coverage for cell in cells])
     worst = min(cells, key=lambda cell: cell.coverage)
     below = int((values < 0.92).sum())

@@ -1,4 +1,4 @@
-"""Coverage, false alarms and power of comparisons, by simulation; sections of ``coverage.py``."""
+"""Simulates coverage, false alarms and power of comparisons; ``__main__.py`` prints the sections."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -34,11 +34,11 @@ TASK_POPULATIONS = (
 )
 """(ICC, share of tasks whose difficulty is the same for both sides)."""
 _SLOW_SHARE = 5
-"""Where each sample takes an exact test of its own, one draw in so many is made."""
+"""Divisor of the number of draws where each sample needs an exact test of its own."""
 
 
 def paired_report(draws: int) -> str:
-    """Coverage of the interval of a difference."""
+    """The table of the coverage of the interval of a difference."""
     cells = list(_paired_cells(draws))
     lines = ["| difference of | mean | cells below 92 % | worst cell | highest |", "|---|---|---|---|---|"]
     groups = [("all", cells)]
@@ -66,7 +66,7 @@ def _paired_cells(draws: int) -> Iterator[tuple[Cell, str]]:
 
 
 def verdict_report(draws: int) -> str:
-    """How often equal runs are told apart, which should be at most 5 %."""
+    """The table of false alarms: how often equal runs are distinguished, which should be at most 5 %."""
     rng = np.random.default_rng(2)
     lines = ["| tasks | trials | mean | worst | where | test alone | interval alone |", "|---" * 7 + "|"]
     for tasks, trials in product((20, 50, 115, 134, 500), (1, 4)):
@@ -90,10 +90,10 @@ def verdict_report(draws: int) -> str:
 
 
 def unlike_report(draws: int) -> str:
-    """False alarms where the rates are equal but one side is erratic and the other always repeats itself.
+    """The table of false alarms for equal rates, if one side is random and the other deterministic.
 
-    A solves every task with the same chance, B solves some tasks always and the others never: the hardest
-    case for a test by task, because B's few large differences may all be missing from a sample.
+    A solves every task with the same probability, B solves some tasks always and the others never. This is
+    the hardest case for a test by task, because a sample may contain none of B's few large differences.
     """
     rng = np.random.default_rng(5)
     tasks = (20, 50, 115, 134)
@@ -111,7 +111,7 @@ def unlike_report(draws: int) -> str:
 
 
 def power_report(draws: int) -> str:
-    """Minimum detectable differences and how often simulated comparisons found them."""
+    """The table of minimum detectable differences, and of how often simulated comparisons found them."""
     rng = np.random.default_rng(3)
     header = ["rate of B", "ICC", "shared", "trials", *(f"{n} tasks" for n in (50, 115, 134))]
     lines = ["| " + " | ".join(header) + " |", "|---" * len(header) + "|"]
@@ -120,7 +120,7 @@ def power_report(draws: int) -> str:
     ):
         row = []
         for tasks in (50, 115, 134):
-            # Ranks that agree give nearly, not exactly, a correlation of 1 where the rates differ.
+            # With different rates, equal ranks give a correlation of nearly, but not exactly, 1.
             least = minimum_detectable_difference(tasks, trials, rate=rate, icc=icc, correlation=shared)
             if least is None:
                 row.append("none")
@@ -134,7 +134,7 @@ def power_report(draws: int) -> str:
 
 
 def algorithms_report(draws: int) -> str:
-    """Coverage of the interval between algorithms, and how often equal ones are told apart."""
+    """The table of the coverage of the interval of the difference between two equal algorithms."""
     rng = np.random.default_rng(4)
     lines = ["| seeds a side | tasks | trials | spread of seeds | coverage | half width |", "|---" * 6 + "|"]
     for seeds, (tasks, trials), spread in product((2, 3, 5, 10), ((50, 1), (134, 4)), (0.0, 0.2, 0.6)):
@@ -156,7 +156,7 @@ def _algorithm(
     rng: np.random.Generator, seeds: int, difficulty: Floats, trials: int, spread: float
 ) -> Floats:
     """``[seeds, tasks]`` success rates of one algorithm, on the logit scale: tasks + seeds + interactions."""
-    likes = rng.normal(0, 0.5, len(difficulty))  # tasks that suit this algorithm
+    likes = rng.normal(0, 0.5, len(difficulty))  # some tasks suit this algorithm better
     luck = rng.normal(0, spread, seeds)[:, None] + rng.normal(0, 0.5, (seeds, len(difficulty)))
     rates = 1 / (1 + np.exp(-(difficulty + likes + luck)))
     return rng.binomial(trials, rates) / trials
@@ -169,7 +169,7 @@ def _bounds(samples: Floats, tasks: int, trials: int) -> tuple[Floats, Floats]:
 
 
 def _rejections(samples: Floats, tasks: int, trials: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """For each sample, whether the test rejects and whether the interval leaves out 0."""
+    """For each sample, whether the test rejects and whether the interval excludes 0."""
     low, high = _bounds(samples, tasks, trials)
     p_values = np.array([_p_value(tuple(int(n) for n in sample)) for sample in samples])
     return p_values < ALPHA, (low > 0) | (high < 0)

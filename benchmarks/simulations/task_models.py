@@ -1,4 +1,4 @@
-"""Populations of tasks to test statistics on: how hard tasks are, and what trials of them then give."""
+"""Defines populations of tasks for the simulations: distributions of difficulty and of trial results."""
 
 from functools import lru_cache
 from math import comb, exp, lgamma
@@ -8,14 +8,14 @@ import numpy as np
 from nlac_bench.eval.statistics.intervals import Floats
 
 _TYPES = 2_000
-"""Kinds of tasks, equally frequent, by which ``beta_tasks`` stands for a continuous population."""
+"""Number of equally frequent kinds of tasks by which ``beta_tasks`` approximates a continuous population."""
 
 
 def beta_binomial(trials: int, rate: float, icc: float) -> Floats:
-    """``[trials + 1]`` chances of 0 … ``trials`` successes in one task, task rates being beta distributed.
+    """``[trials + 1]`` probabilities of 0 … ``trials`` successes in a task whose rate is beta distributed.
 
-    ``rate`` is the mean over tasks, ``icc`` the intra-class correlation: 0 gives every task ``rate``, 1
-    makes each task always or never solved.
+    ``rate`` is the mean over tasks, ``icc`` the intra-class correlation: with 0 every task has ``rate``, with
+    1 each task is solved always or never.
     """
     counts = np.arange(trials + 1)
     ways = np.array([comb(trials, int(c)) for c in counts], dtype=float)
@@ -31,7 +31,7 @@ def beta_binomial(trials: int, rate: float, icc: float) -> Floats:
 
 
 def beta_moment(rate: float, icc: float, k: int) -> float:
-    """The true pass^k of that population: the mean over tasks of the k-th power of the task's rate."""
+    """The true pass^k of the population of ``beta_binomial``: the mean k-th power of the task rates."""
     if icc == 0:
         return float(rate**k)
     if icc == 1:
@@ -42,14 +42,14 @@ def beta_moment(rate: float, icc: float, k: int) -> float:
 
 @lru_cache(maxsize=256)
 def beta_tasks(rate: float, icc: float) -> Floats:
-    """``[_TYPES]`` task rates, easiest last: the quantiles of that beta distribution."""
+    """``[_TYPES]`` task rates in ascending order: the quantiles of the beta distribution."""
     u = (np.arange(_TYPES) + 0.5) / _TYPES
     if icc == 0:
         return np.full(_TYPES, rate)
     if icc == 1:
         return (u > 1 - rate).astype(float)
     a, b = rate * (1 / icc - 1), (1 - rate) * (1 / icc - 1)
-    # On the logit scale the density has no poles; the grid reaches to where both tails are spent.
+    # On the logit scale the density has no poles; the grid covers both tails.
     logit = np.linspace(-60 / a - 20, 60 / b + 20, 400_001)
     log_density = -a * np.logaddexp(0, -logit) - b * np.logaddexp(0, logit)
     cumulative = np.cumsum(np.exp(log_density - log_density.max()))
@@ -59,11 +59,10 @@ def beta_tasks(rate: float, icc: float) -> Floats:
 def paired_differences(
     rate_a: float, rate_b: float, trials: int, icc: float, shared: float
 ) -> tuple[Floats, float]:
-    """``[2 trials + 1]`` chances of A's successes minus B's in one task, and the true difference of the
-    rates.
+    """``[2 trials + 1]`` probabilities of A's successes minus B's in a task, and the rates' true difference.
 
-    In a share ``shared`` of the tasks both sides find the same tasks hard (ranks of difficulty agree); in the
-    others difficulty is independent.
+    In a share ``shared`` of the tasks the ranks of difficulty are the same for both sides; in the others the
+    difficulties are independent.
     """
     tasks_a, tasks_b = beta_tasks(rate_a, icc), beta_tasks(rate_b, icc)
     a, b = _binomial(trials, tasks_a), _binomial(trials, tasks_b)
@@ -73,7 +72,7 @@ def paired_differences(
 
 
 def _binomial(trials: int, rates: Floats) -> Floats:
-    """``[types, trials + 1]`` chances of each number of successes."""
+    """``[types, trials + 1]`` probabilities of each number of successes."""
     counts = np.arange(trials + 1)
     ways = np.array([comb(trials, int(c)) for c in counts], dtype=float)
     return ways * rates[:, None] ** counts * (1 - rates[:, None]) ** (trials - counts)

@@ -1,4 +1,4 @@
-"""The command ``nlac-bench``: parses, calls, prints. Everything it does can be done from Python too."""
+"""The command ``nlac-bench``: parses options, calls the other packages and prints results."""
 
 import sys
 from pathlib import Path
@@ -17,32 +17,42 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="""Text environments and an honest benchmark harness for LLM agents.
+    help="""Text environments and a benchmark harness for language-model agents.
 
-    [bold]Look around[/bold]
-      nlac-bench envs list                          what can be played
-      nlac-bench envs show tau_retail               its rules, spaces and data
-      nlac-bench play twenty_questions              play it yourself
-      nlac-bench play tau_retail --agent oracle     watch it being solved
+    [bold]Environments[/bold]
+      nlac-bench envs list                          list the environments
+      nlac-bench envs show tau_retail               show rules, spaces and data
+      nlac-bench envs check my_pkg:MyEnv-v0         test your own environment
+      nlac-bench play twenty_questions              play in the terminal
+      nlac-bench play tau_retail --agent oracle     watch an agent play
 
-    [bold]Measure[/bold]
+    [bold]Measure and compare[/bold]
       nlac-bench run --env tau_retail --agent oracle
       nlac-bench run --env tau_retail --agent react --model NAME --base-url URL
-      nlac-bench resume runs/…                      go on where a run stopped
-      nlac-bench compare runs/A runs/B              is the difference real?
-      nlac-bench run --env tau_retail --agent nlac   train the embedded model
-      nlac-bench critiques runs/…                   why it changed its actions
+      nlac-bench resume runs/…                      continue an interrupted run
+      nlac-bench compare runs/A runs/B              compare two runs
+      nlac-bench floors                             agents that use no model
+
+    [bold]Train[/bold]
+      nlac-bench run --env tau_retail --agent nlac  train the embedded model
+      nlac-bench critiques runs/…                   critiques of a training run
       nlac-bench sweep FILE.toml --out runs/sweep   several methods and seeds
+
+    [bold]Data and installation[/bold]
       nlac-bench doctor                             what works on this machine
-      nlac-bench floors                             what needs no model
-      nlac-bench envs check my_pkg:MyEnv-v0         does your own keep the contract?
+      nlac-bench data verify tau                    check the hashes of a data set
       nlac-bench grade answers.jsonl                grade mathematical answers
-      nlac-bench data verify tau                    are these the right data?
 
     [bold]Exit codes[/bold]
-      0 done; 1 a check does not hold; 2 bad input, nothing was written; 3 incomplete, can be resumed;
-      130 or 143 stopped by a signal; 141 closed pipe. With --json, standard output holds one object
-      (nothing after exit code 2), and messages go to standard error.""",
+      0         done
+      1         a check ran and does not hold
+      2         bad input, or refused; nothing was written
+      3         incomplete; standard error says how to continue
+      130, 143  stopped by a signal where nothing can be resumed
+      141       standard output or standard error was closed
+
+    With --json a command prints one JSON object on standard output (nothing
+    after exit code 2), and messages on standard error.""",
 )
 app.add_typer(envs.app, name="envs")
 app.add_typer(data.app, name="data")
@@ -51,7 +61,7 @@ app.command("run", cls=RunCommand)(run.run)
 app.command(
     "eval",
     cls=RunCommand,
-    help="The same as run without training: measure an agent, or a trained checkpoint.",
+    help="Measure an agent, or a trained checkpoint. Takes the options of run, and does not train.",
 )(run.run)
 app.command("resume")(run.resume)
 app.command("score")(compare.score)
@@ -83,8 +93,7 @@ def _root(
 
 
 def main() -> None:
-    """Run the command ``nlac-bench``; never returns, see ``exit_codes``."""
-    sys.path.append(
-        str(Path.cwd())
-    )  # finds `my_env:MyEnv-v0` in the current folder; last, so it hides nothing
+    """Run the command ``nlac-bench``. Raises ``SystemExit`` with one of ``exit_codes``."""
+    # `my_env:MyEnv-v0` is found in the current folder, which is searched last and so hides no other module.
+    sys.path.append(str(Path.cwd()))
     app()

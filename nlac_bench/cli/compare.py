@@ -1,4 +1,4 @@
-"""``nlac-bench score`` and ``compare``: what finished runs show."""
+"""``nlac-bench score`` and ``compare``: summaries and comparisons of finished runs."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,17 +15,18 @@ from nlac_bench.eval.statistics.summary import summarise, summary_of
 
 
 def score(
-    folder: Annotated[Path, typer.Argument(help="A run's folder.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of the run.")],
     by: Annotated[
         str | None,
-        typer.Option(help="A reward part to score by, such as 'strict' (τ); default: as it was played."),
+        typer.Option(help="A reward part to score by, such as 'strict' (τ); default: that of the run."),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Summarise a run again, or score its saved episodes by another rule, without playing anything.
+    """Summarise a run, or score its saved episodes by another rule.
+
+    No episode is played, and the run's folder is not changed.
 
     Example:
-
       nlac-bench score runs/tau_retail-react-20260101-120000 --by strict
     """
     run_folder = RunFolder.open(folder)
@@ -46,25 +47,27 @@ def compare(
             metavar="RUN RUN…", help="Runs on the same tasks; 'A1,A2,A3' are seeds of one algorithm."
         ),
     ],
-    metric: Annotated[str, typer.Option(help="success or reward.")] = "success",
+    metric: Annotated[str, typer.Option(help="What is compared: success or reward.")] = "success",
     tasks: Annotated[
-        str, typer.Option(help="'all' wants the same tasks in every run; 'common' takes those that all have.")
+        str,
+        typer.Option(
+            help="'all' refuses runs whose tasks differ; 'common' compares the tasks that all have."
+        ),
     ] = "all",
     as_json: JsonFlag = False,
 ) -> None:
-    """Compare runs task by task: the difference with its 95 % interval, and a verdict.
+    """Compare runs task by task: print the difference with its 95 % interval, and a verdict.
 
-    Of more than two runs each pair is compared, with Holm's correction over the table. To compare
-    *algorithms*, give each side several seeds, separated by commas: seeds and tasks are resampled.
+    Each pair of more than two runs is compared, with Holm's correction over the
+    table. To compare algorithms, give the runs of several seeds for each side,
+    separated by commas; seeds and tasks are then resampled.
 
     Examples:
-
       nlac-bench compare runs/react runs/act
-
-      nlac-bench compare runs/nlac-0,runs/nlac-1,runs/nlac-2 runs/ppo-0,runs/ppo-1,runs/ppo-2
+      nlac-bench compare runs/nlac-0,runs/nlac-1 runs/ppo-0,runs/ppo-1
     """
     if len(folders) < 2:
-        raise ValueError(f"a comparison takes at least two runs, got {len(folders)}")
+        raise ValueError(f"a comparison needs at least two runs, got {len(folders)}")
     if any("," in side for side in folders):
         _compare_seeds(folders, metric, tasks, as_json)
         return
@@ -82,7 +85,7 @@ def compare(
 
 def _compare_seeds(folders: list[str], metric: str, tasks: str, as_json: bool) -> None:
     if len(folders) != 2:
-        raise ValueError(f"algorithms are compared two at a time, got {len(folders)} sides")
+        raise ValueError(f"algorithms are compared in pairs: expected two sides, got {len(folders)}")
     sides = [[Measured.read(folder) for folder in side.split(",") if folder] for side in folders]
     names = [side if len(side) < 60 else f"{side[:57]}…" for side in folders]
     found = compare_algorithms(*sides, name_a=names[0], name_b=names[1], metric=metric, tasks=tasks)  # type: ignore[arg-type]

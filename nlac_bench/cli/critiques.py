@@ -1,4 +1,4 @@
-"""``nlac-bench critiques``: read why an algorithm changed an action."""
+"""``nlac-bench critiques``: print critiques of a training run and the actions that they changed."""
 
 import random
 from pathlib import Path
@@ -13,31 +13,35 @@ from nlac_bench.cli.output import JsonFlag, console, escape, print_json
 from nlac_bench.errors import DataError
 
 _LINES = {
-    "played": "was played", "target": "backup target", "proposed": "would do now", "future": "predicts",
-    "critique": "critique", "refined": "learns instead",
+    "played": "action", "target": "backup target", "proposed": "new action", "future": "predicted future",
+    "critique": "critique", "refined": "refined action",
 }  # fmt: skip
 _WIDTH = 400
 _METHODS = " or ".join(name for name, method in methods.BUILT_IN.items() if method.keeps_critiques)
 
 
 def critiques(
-    folder: Annotated[Path, typer.Argument(help=f"A training run of {_METHODS}.")],
-    count: Annotated[int, typer.Option(min=1, help="How many.")] = 5,
-    every: Annotated[bool, typer.Option("--all", help="Also those that call the action optimal.")] = False,
-    seed: Annotated[int, typer.Option(help="Which ones are drawn.")] = 0,
+    folder: Annotated[Path, typer.Argument(help=f"Folder of a training run of {_METHODS}.")],
+    count: Annotated[int, typer.Option(min=1, help="Number of critiques to print.")] = 5,
+    every: Annotated[
+        bool, typer.Option("--all", help="Include critiques that call the action optimal.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the random choice of critiques.")] = 0,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show critiques of a run, with the action each was about and what was learned because of it.
+    """Print critiques of a training run, each with its action and the refined action.
 
-    Only the newest texts of each transition are kept.
+    A run stores only the newest critique of each transition.
 
     Example:
-
       nlac-bench critiques runs/tau_retail-nlac-20260101-120000 --count 10
     """
     path = folder / "checkpoints" / "last" / "replay.jsonl.gz"
     if not path.exists():
-        raise DataError(f"{path} is not there: {folder} is no training run that keeps critiques")
+        raise DataError(
+            f"{folder} is not a training run that keeps critiques ({path} does not exist); "
+            f"give a run of {_METHODS}"
+        )
     replay = Replay()
     replay.load(path)
     found = [t for t in replay.items if "critique" in t.notes and (every or t.notes.get("optimal") is False)]
@@ -45,7 +49,8 @@ def critiques(
     if as_json:
         print_json({"critiques": len(found), "shown": [_as_dict(t) for t in drawn]})
         return
-    console.print(f"{len(found)} of {len(replay.items)} transitions have such a critique")
+    kind = "a critique" if every else "a critique that objects to the action"
+    console.print(f"{len(found)} of {len(replay.items)} transitions have {kind}")
     for transition in drawn:
         shown = _as_dict(transition)
         console.print(
@@ -53,7 +58,7 @@ def critiques(
             f"(the episode ended in {'success' if transition.success else 'failure'})",
             soft_wrap=True,
         )
-        console.print(f"  it heard: {escape(_short(transition.state.observation))}", soft_wrap=True)
+        console.print(f"  observation: {escape(_short(transition.state.observation))}", soft_wrap=True)
         for name, label in _LINES.items():
             if shown.get(name):
                 console.print(f"  {label}: {escape(_short(str(shown[name])))}", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""``nlac-bench data``: which data there are, getting them, checking them."""
+"""``nlac-bench data``: list the public data sets, fetch them, verify them."""
 
 import shlex
 import sys
@@ -27,7 +27,7 @@ def _folder_or_none(name: str) -> Path | None:
 
 @app.command("list")
 def list_(as_json: JsonFlag = False) -> None:
-    """List the data sets, their licences, and whether they are here.
+    """List the data sets, their licences, and where they are on this machine.
 
     Every environment also has embedded data, which need no download.
     """
@@ -51,8 +51,8 @@ def list_(as_json: JsonFlag = False) -> None:
     console.print(
         table(
             "data sets",
-            ["name", "what", "licence", "here"],
-            [[r["name"], r["title"], r["licence"], r["folder"] or f"no: {r['note']}"] for r in rows],
+            ["name", "content", "licence", "folder"],
+            [[r["name"], r["title"], r["licence"], r["folder"] or f"not found: {r['note']}"] for r in rows],
         )
     )
 
@@ -66,15 +66,15 @@ def fetch(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Put a data set into the cache: hashes checked, resumable, all or nothing.
+    """Download or copy a data set into the cache.
+
+    The hash of every file is checked. The same command continues an interrupted
+    download; the data set can be used once all files are correct.
 
     Examples:
-
-      nlac-bench data fetch tau                          from its repository, at a pinned commit
-
-      nlac-bench data fetch tau --from installed         from an installed tau_bench, read as data
-
-      nlac-bench data fetch math --from ~/data/math      from a folder
+      nlac-bench data fetch tau                      its repository, fixed commit
+      nlac-bench data fetch tau --from installed     an installed tau_bench
+      nlac-bench data fetch math --from ~/data/math  a folder
     """
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=errors, disable=not sys.stderr.isatty()) as bar:
@@ -98,34 +98,34 @@ def fetch(
 def verify(
     name: Name,
     data: Annotated[
-        Path | None, typer.Option(help="The data set's folder; default: where 'official' is found.")
+        Path | None, typer.Option(help="The data set's folder; default: the one that data 'official' uses.")
     ] = None,
     expected: Annotated[
-        Path | None, typer.Option(help="tau: recorded calls (.jsonl or .jsonl.gz) to replay and compare.")
+        Path | None,
+        typer.Option(help="tau: a file of recorded calls (.jsonl, .jsonl.gz) to replay and compare."),
     ] = None,
     against: Annotated[
-        str | None, typer.Option(help="tau: 'installed' plays the installed tau_bench beside this engine.")
+        str | None, typer.Option(help="tau: 'installed' compares this engine with the installed tau_bench.")
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Check a data set; exit status 0 only when all of it is as it should be.
+    """Check the hashes of a data set, or compare this engine with the original one.
+
+    The exit code is 0 if everything agrees, and 1 if anything differs.
 
     Examples:
-
-      nlac-bench data verify math                                      hashes
-
-      nlac-bench data verify tau --expected expected_sample.jsonl      observations, hashes, rewards
-
-      nlac-bench data verify tau --against installed                   both engines side by side
+      nlac-bench data verify math
+      nlac-bench data verify tau --expected expected_sample.jsonl
+      nlac-bench data verify tau --against installed
     """
     folder = data or official_folder(name)
     if expected is None and against is None:
         _verify_hashes(name, folder, as_json)
         return
     if name != "tau":
-        raise typer.BadParameter(f"--expected and --against are for data set 'tau', not {name!r}")
+        raise typer.BadParameter(f"--expected and --against apply to data set 'tau' only, got {name!r}")
     if expected is not None and against is not None:
-        raise typer.BadParameter("--expected and --against are two different checks; pass one of them")
+        raise typer.BadParameter("--expected and --against exclude each other; pass one of them")
     report: Any
     if expected is not None:
         from nlac_bench.envs.tau.verification.recorded import verify_expected
@@ -136,7 +136,7 @@ def verify(
 
         report = verify_against_installed(folder)
     else:
-        raise typer.BadParameter(f"--against takes 'installed', not {against!r}")
+        raise typer.BadParameter(f"--against must be 'installed', got {against!r}")
     result = report.as_dict()
     if as_json:
         print_json(result)
@@ -155,7 +155,7 @@ def _verify_hashes(name: str, folder: Path, as_json: bool) -> None:
         print_json({"name": name, "folder": str(folder), "ok": ok, "files": rows})
     else:
         lines = [
-            [r["file"], "ok" if r["ok"] else f"altered: {r['found']}" if r["found"] else "missing"]
+            [r["file"], "ok" if r["ok"] else f"differs: {r['found']}" if r["found"] else "missing"]
             for r in rows
         ]
         console.print(table(f"{name} in {folder}", ["file", "sha256"], lines))

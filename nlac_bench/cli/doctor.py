@@ -1,4 +1,4 @@
-"""``nlac-bench doctor``: what is installed, what works here, and how to get the rest."""
+"""``nlac-bench doctor``: what is installed, what works on this machine, and how to install the rest."""
 
 import importlib.metadata
 import importlib.util
@@ -30,9 +30,9 @@ _VLLM_FIX = (
 
 
 def doctor(as_json: JsonFlag = False) -> None:
-    """Say what is installed, which engines and environments work here, what is missing and how to get it.
+    """List what is installed, what works on this machine, and how to install the rest.
 
-    Keys are looked for, never shown.
+    API keys are never printed, only the names of the variables that are set.
     """
     report: dict[str, Any] = {
         "python": platform.python_version(),
@@ -49,7 +49,7 @@ def doctor(as_json: JsonFlag = False) -> None:
     console.print(f"Python {report['python']}")
     for section in ("packages", "engines", "agents", "algorithms", "environments", "data"):
         rows = [[r["name"], "ok" if r["ok"] else "missing", r["detail"], r["fix"]] for r in report[section]]
-        console.print(table(section, ["", "here", "what", "how to get it"], rows))
+        console.print(table(section, ["name", "status", "detail", "fix"], rows))
 
 
 def _row(name: str, ok: bool, detail: str, fix: str = "") -> dict[str, Any]:
@@ -57,7 +57,7 @@ def _row(name: str, ok: bool, detail: str, fix: str = "") -> dict[str, Any]:
 
 
 def _version(name: str) -> str | None:
-    # vLLM for CPUs is a distribution of its own
+    # vLLM for CPUs is a separate distribution.
     for distribution in (name, f"{name}-cpu"):
         try:
             return importlib.metadata.version(distribution)
@@ -76,7 +76,8 @@ def _package(name: str, extra: str) -> dict[str, Any]:
 
 def _openai() -> dict[str, Any]:
     keys = [key for key in ("OPENAI_API_KEY", "NLAC_BENCH_API_KEY") if os.environ.get(key)]
-    return _row("openai", True, f"keys set: {', '.join(keys) or 'none'}; other servers may need none")
+    found = f"API keys in {', '.join(keys)}" if keys else "no API key is set, which some servers do not need"
+    return _row("openai", True, found)
 
 
 def _hf() -> dict[str, Any]:
@@ -100,7 +101,7 @@ def _cpu_flags() -> set[str]:
 def _vllm() -> dict[str, Any]:
     if importlib.util.find_spec("vllm") is None:
         return _row("vllm", False, "", _VLLM_FIX)
-    # Importing takes many seconds and may take the process down with it: tried in another one.
+    # Importing takes many seconds and may abort the process, so it is done in another process.
     done = subprocess.run([sys.executable, "-c", "import vllm"], capture_output=True, text=True, check=False)
     last = (done.stderr.strip().splitlines() or [""])[-1]
     works = done.returncode == 0
@@ -109,16 +110,16 @@ def _vllm() -> dict[str, Any]:
 
 
 def _agent(name: str) -> dict[str, Any]:
-    return _row(name, True, "needs no model" if name in FLOORS else "needs --model")
+    return _row(name, True, "uses no model" if name in FLOORS else "needs --model")
 
 
 def _agent_plugins() -> list[dict[str, Any]]:
-    """Agents of other packages; one that cannot be imported is listed with the reason."""
+    """Rows for the agents of other packages; the detail of one that cannot be imported is the reason."""
     rows = []
     for point in importlib.metadata.entry_points(group=PLUGIN_GROUP):
         try:
             made = point.load()
-        except Exception as error:  # whatever a stranger's module raises on import
+        except Exception as error:  # a plug-in may raise anything on import
             rows.append(_row(point.name, False, f"{type(error).__name__}: {error}", _PLUGIN_FIX))
             continue
         detail = f"plug-in {point.value}"
@@ -141,7 +142,7 @@ def _algorithm(listed: Listed) -> dict[str, Any]:
         _ = listed.method.algorithm_class
     except (NlacBenchError, ImportError) as error:
         return _row(listed.name, False, f"{type(error).__name__}: {error}", "pip install 'nlac-bench[train]'")
-    return _row(listed.name, True, f"{listed.origin}; learns from {listed.method.summary}")
+    return _row(listed.name, True, f"{listed.origin}: {listed.method.summary}")
 
 
 def _environment(name: str) -> dict[str, Any]:

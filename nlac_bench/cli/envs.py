@@ -1,4 +1,4 @@
-"""``nlac-bench envs`` and ``play``: what can be played, its contract, and playing it."""
+"""``nlac-bench envs`` and ``play``: list, show, check and play environments."""
 
 import asyncio
 import inspect
@@ -23,8 +23,8 @@ EnvName = Annotated[
     str,
     typer.Argument(
         metavar="ID",
-        help="tau_retail, a Gymnasium id (my_pkg:MyEnv-v0), a plug-in, or one with arguments: "
-        """'tau_retail@{"split": "train"}'""",
+        help="Name of a built-in environment or of a plug-in, or a Gymnasium id (my_pkg:MyEnv-v0); "
+        """with arguments: 'tau_retail@{"split": "train"}'.""",
     ),
 ]
 
@@ -51,16 +51,19 @@ def _describe(entry: registry.EnvEntry) -> dict[str, Any]:
 
 @app.command("list")
 def list_(as_json: JsonFlag = False) -> None:
-    """List the environments: built in, and from installed plug-ins."""
+    """List the built-in environments and those of installed plug-ins."""
     entries = [registry.find(name) for name in registry.BUILTIN] + list(registry.iter_plugins())
     rows = []
     for entry in entries:
         try:
             rows.append(_describe(entry))
-        except Exception as error:  # a plug-in that cannot be made must not hide the others
+        except Exception as error:  # one broken plug-in must not hide the others
             if entry.origin == "built-in":
                 raise
-            warnings.warn(f"environment {entry.name!r} cannot be made: {error}", stacklevel=2)
+            warnings.warn(
+                f"environment {entry.name!r} of {entry.origin} is skipped, because making it failed: {error}",
+                stacklevel=2,
+            )
     if as_json:
         print_json({"environments": rows})
         return
@@ -72,12 +75,12 @@ def list_(as_json: JsonFlag = False) -> None:
                 f"step limit {row['max_steps']}"
             )
         console.print(Padding(escape(row["summary"]), (0, 0, 0, 2)))
-    console.print("Rules, arguments and a first observation: nlac-bench envs show NAME")
+    console.print("For rules, arguments and a first observation: nlac-bench envs show NAME")
 
 
 @app.command()
 def show(name: EnvName, as_json: JsonFlag = False) -> None:
-    """Show one environment: its rules, arguments, data, tools and a first observation."""
+    """Show an environment's rules, arguments, data, tools and a first observation."""
     env = registry.make(name)
     raw = env.unwrapped
     observation, info = env.reset(seed=0)
@@ -133,14 +136,12 @@ def _plain(value: Any) -> Any:
 def check(name: EnvName, as_json: JsonFlag = False) -> None:
     """Test an environment against the contract of text environments.
 
-    The exit status is 0 when every check passes, 1 when one fails and 2 when ID names no environment. With
-    --json, "ok" of a check is true, false, or null where the check does not apply. Warnings do not change the
-    exit status.
+    The exit code is 0 when every check passes, 1 when one fails, and 2 when ID is
+    unknown. Warnings do not change the exit code. With --json, "ok" of a check is
+    true, false, or null where the check does not apply.
 
     Examples:
-
       nlac-bench envs check tau_retail
-
       nlac-bench envs check my_pkg:MyEnv-v0
     """
     from nlac_bench.envs import conformance
@@ -177,27 +178,25 @@ def check(name: EnvName, as_json: JsonFlag = False) -> None:
 def play(
     name: EnvName,
     agent: Annotated[
-        str, typer.Option(help="'you', or an agent to watch: one that `run` accepts, plug-ins included.")
+        str,
+        typer.Option(help="'you' to type the actions yourself, or an agent that `run` accepts, to watch it."),
     ] = "you",
-    task: Annotated[str | None, typer.Option(help="Task id; default: drawn by --seed.")] = None,
-    seed: Annotated[
-        int, typer.Option(help="Seeds the draw of the task and the environment's own randomness.")
-    ] = 0,
+    task: Annotated[str | None, typer.Option(help="Task id; default: a task that --seed selects.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the choice of the task and of the environment.")] = 0,
     model: Annotated[str | None, typer.Option(help="The agent's model, as for `run`.")] = None,
     base_url: Annotated[str | None, typer.Option(help="The server of the agent's model.")] = None,
     user_model: Annotated[str | None, typer.Option(help="The model of the simulated user.")] = None,
     user_base_url: Annotated[str | None, typer.Option(help="The server of the user's model.")] = None,
 ) -> None:
-    """Play an environment in the terminal, or watch an agent play one episode.
+    """Play an episode in the terminal, or watch an agent play one.
+
+    Without --agent you type the actions. Ctrl-C or Ctrl-D stops the episode, with
+    exit code 130.
 
     Examples:
-
       nlac-bench play twenty_questions
-
       nlac-bench play tau_retail --agent oracle --seed 3
-
       nlac-bench play tau_retail --agent nlac
-
       nlac-bench play 'twenty_questions@{"level": "easy"}'
     """
     options = {"task_id": task} if task else None
@@ -235,7 +234,7 @@ async def _watch(agent: Any, env: Any, seed: int, options: dict[str, Any] | None
         turn = await actor.act(observation, info)
         console.print(f"[yellow]> {escape(turn.text)}[/yellow]", soft_wrap=True)
         if not turn.played:
-            console.print("the conversation no longer fits into the model's context; the episode is cut")
+            console.print("the episode is cut: the conversation is longer than the model's context")
             return
         observation, reward, terminated, truncated, info = await env.astep(turn.text)
         total += float(reward)
@@ -263,5 +262,5 @@ def _typed() -> str:
     try:
         return console.input("[yellow]> [/yellow]") if sys.stdin.isatty() else input()
     except (EOFError, KeyboardInterrupt):
-        errors.print("\nstopped; the episode is not scored")
+        errors.print("\nstopped; the episode has no score")
         raise typer.Exit(130) from None

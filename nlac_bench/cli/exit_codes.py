@@ -1,16 +1,16 @@
-"""Exit codes of every command, and how an error or a signal becomes one.
+"""Exit codes of all commands, and their computation from errors and signals.
 
 == =====================================================================================
 0  done
 1  a check ran and does not hold (``envs check``, ``data verify``, ``theory``)
 2  bad input, or refused; nothing was written
-3  incomplete; the same run can be resumed, and standard error says with which command
-130, 143  stopped by SIGINT, SIGTERM where nothing can be resumed
+3  incomplete; standard error names the command that continues it
+130, 143  stopped by SIGINT (130) or SIGTERM (143) where nothing can be resumed
 141  standard output or standard error was closed (``nlac-bench … | head``)
 == =====================================================================================
 
-An error prints its message on standard error and nothing on standard output, also with ``--json``. A run
-that stays incomplete prints its JSON object as a complete one does.
+A command that exits with 2 prints a message on standard error and nothing on standard output, also with
+``--json``. An incomplete run prints its JSON object like a complete one.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ from nlac_bench.errors import NlacBenchError
 REFUSED, INCOMPLETE, CLOSED_PIPE = 2, 3, 141
 
 EXPECTED = (NlacBenchError, GymnasiumError, ValueError, OSError)
-"""Errors whose message names a value and a fix; they are printed without a traceback."""
+"""Errors that are printed without a traceback, because their message names the value and the fix."""
 
 
 class ExitCodes(TyperGroup):
@@ -44,10 +44,10 @@ class ExitCodes(TyperGroup):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            # What is left in the buffers is flushed when the interpreter exits, and would raise again.
+            # The interpreter flushes the buffers at exit, which would raise the error again.
             nowhere = os.open(os.devnull, os.O_WRONLY)
             for stream in (sys.stdout, sys.stderr):
-                with contextlib.suppress(OSError, ValueError):  # in tests they have no file descriptor
+                with contextlib.suppress(OSError, ValueError):  # in tests the streams have no file descriptor
                     os.dup2(nowhere, stream.fileno())
             raise typer.Exit(CLOSED_PIPE) from None
         except EXPECTED as error:
@@ -60,12 +60,12 @@ class ExitCodes(TyperGroup):
 def resumable(
     command: str, on_incomplete: Callable[[], None] = lambda: None, *, errors_too: bool = True
 ) -> Iterator[None]:
-    """Turn signals and errors inside the block into exit code 3: what was done is on disk.
+    """Turn signals and errors inside the block into exit code 3: the work can be continued.
 
     Args:
-        command: continues the work; printed on standard error.
-        on_incomplete: called before the message, to print the JSON object of what there is.
-        errors_too: False lets errors pass: those of bad input, before anything is done.
+        command: the command that continues the work; printed on standard error.
+        on_incomplete: called before the message; prints the JSON object of the results so far.
+        errors_too: False raises errors again, for blocks that fail only because of bad input.
 
     Raises:
         typer.Exit: with code 3, after an error, SIGINT or SIGTERM.
@@ -77,7 +77,7 @@ def resumable(
         raise
     except (KeyboardInterrupt, SystemExit, asyncio.CancelledError) as stop:
         why, cause = "interrupted", stop
-        for each in (signal.SIGINT, signal.SIGTERM):  # the process ends: another signal changes nothing
+        for each in (signal.SIGINT, signal.SIGTERM):  # the process is about to exit
             signal.signal(each, signal.SIG_IGN)
     except EXPECTED as error:
         if not errors_too:
@@ -96,6 +96,6 @@ def resumable(
 
 
 def incomplete(why: str, command: str) -> typer.Exit:
-    """Say that the work is not finished and how to go on; returns what to raise."""
+    """Print that the work is not finished and how to continue it; return the exception to raise."""
     errors.print(f"not finished ({escape(why)}); continue with: {escape(command)}", soft_wrap=True)
     return typer.Exit(INCOMPLETE)

@@ -1,4 +1,4 @@
-"""``nlac-bench floors``: what policies without a model earn, and the oracle's ceiling."""
+"""``nlac-bench floors``: the success of agents that use no model, and of the oracle."""
 
 import asyncio
 import time
@@ -19,25 +19,26 @@ AGENTS = ("oracle", "constant", "random", "silent")
 
 def floors(
     env: Annotated[
-        list[str] | None, typer.Option(help="Environment, repeatable; default: the four built-in ones.")
+        list[str] | None, typer.Option(help="Environment; can be repeated; default: the four built-in ones.")
     ] = None,
     agent: Annotated[
-        list[str] | None, typer.Option(help="Agent, repeatable; default: oracle and floors.")
+        list[str] | None,
+        typer.Option(help="Agent; can be repeated; default: the oracle and all floor agents."),
     ] = None,
-    episodes: Annotated[int, typer.Option(help="Tasks of each environment, evenly chosen; 0: all.")] = 100,
+    episodes: Annotated[
+        int, typer.Option(help="Number of tasks of each environment, evenly chosen; 0: all tasks.")
+    ] = 100,
     seed: Annotated[int, typer.Option(help="Base seed of the episodes.")] = 0,
     as_json: JsonFlag = False,
 ) -> None:
-    """Play environments with the oracle and with policies that know nothing; print what they earn.
+    """Play environments with the oracle and with agents that use no model; print their success.
 
-    The constant policy's action is the best one on the training split. τ-bench's known floor, handing
-    over at once, is agent 'transfer'.
+    The agent 'constant' repeats the best single action on the training split. The
+    agent 'transfer', for τ-bench, hands over to a human at once.
 
     Examples:
-
       nlac-bench floors
-
-      nlac-bench floors --env 'tau_airline@{"data": "official"}' --agent transfer --episodes 0
+      nlac-bench floors --env 'tau_airline@{"data": "official"}' --agent transfer
     """
     rows: list[dict[str, Any]] = []
     for name in env or list(registry.BUILTIN):
@@ -68,7 +69,9 @@ def floors(
 def _play(name: str, agent_name: str, episodes: int, seed: int) -> dict[str, Any]:
     env = registry.make_text_env(name)
     agent = floor_agent(agent_name, lambda: registry.make_training_env(name))
-    every = max(1, len(env.task_ids) // episodes) if episodes else 1  # evenly: tasks are sorted by level
+    every = (
+        max(1, len(env.task_ids) // episodes) if episodes else 1
+    )  # evenly chosen, because tasks are sorted by level
     tasks = env.task_ids[::every][: episodes or None]
     specs = [EpisodeSpec(name, task, 0, derive_seed(seed, task, 0)) for task in tasks]
     driver = Driver(agent, lambda: registry.make_playable(name), concurrency=1)

@@ -1,4 +1,4 @@
-"""``nlac-bench grade``: mathematical answers against their gold answers."""
+"""``nlac-bench grade``: grade mathematical answers against gold answers."""
 
 import sys
 from pathlib import Path
@@ -10,24 +10,24 @@ from nlac_bench.cli.output import JsonFlag, console, print_json, table
 
 
 def grade(
-    file: Annotated[Path, typer.Argument(help="JSON lines with 'gold' and 'pred'; other fields are kept.")],
+    file: Annotated[
+        Path, typer.Argument(help="JSON lines with the fields 'gold' and 'pred'; other fields are copied.")
+    ],
     out: Annotated[
         Path | None,
-        typer.Option(help="Where the graded rows go; default: FILE with the ending .graded.jsonl."),
+        typer.Option(help="File for the graded rows; default: FILE with the suffix .graded.jsonl."),
     ] = None,
-    timeout: Annotated[
-        float, typer.Option(help="Seconds a case may take before it counts as ungraded.")
-    ] = 3.0,
+    timeout: Annotated[float, typer.Option(help="Seconds after which a case counts as ungraded.")] = 3.0,
     workers: Annotated[int, typer.Option(help="Worker processes.", min=1)] = 1,
     as_json: JsonFlag = False,
 ) -> None:
     """Grade mathematical answers: true, false, or null (ungraded) with the reason.
 
-    Where rows have 'expected' (true or false), the grader itself is measured: accuracy, false positives
-    and negatives, an ungraded case counting as false.
+    If the rows have a field 'expected' (true or false), the accuracy, the false
+    positives and the false negatives of the grader are printed too; an ungraded
+    case counts as false.
 
     Example:
-
       nlac-bench grade answers.jsonl --out graded.jsonl
     """
     from nlac_bench.envs.math500_hard.grading.grade_file import grade_file

@@ -1,4 +1,4 @@
-"""A line on standard error at least every ten seconds, also while a single step takes minutes."""
+"""Prints a progress line on standard error at least every ten seconds, also during a step of minutes."""
 
 import sys
 import threading
@@ -11,14 +11,14 @@ EVERY_S = 10.0
 
 
 class Heartbeat:
-    """Calls ``line`` in a thread whenever nothing was printed for ``every`` seconds, and prints it.
+    """A context manager that prints ``line()`` whenever nothing was printed for ``every`` seconds.
 
-    In a terminal the line is renewed every second and replaces the one before it. A context manager.
+    In a terminal the line is updated every second and replaces the previous one.
 
     Args:
-        line: what is being done; called in another thread.
+        line: returns the progress line; called in another thread.
         every: seconds.
-        show: in a terminal, renews a display of the caller's own instead.
+        show: called in a terminal instead, to update the caller's own display.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class Heartbeat:
             self._status.stop()
 
     def say(self, text: str) -> None:
-        """Print ``text`` on standard error now; the next heartbeat comes ``every`` seconds later."""
+        """Print ``text`` on standard error; the next progress line follows ``every`` seconds later."""
         self._said = time.monotonic()
         errors.print(escape(text), soft_wrap=True)
 
     def due(self) -> bool:
-        """Whether nothing was printed for ``every`` seconds."""
+        """Return whether nothing was printed for ``every`` seconds."""
         return time.monotonic() - self._said >= self._every
 
     def _run(self) -> None:
@@ -63,14 +63,14 @@ class Heartbeat:
 
 
 class Speed:
-    """Tokens a second since the last call; the engine's own count, so unfinished replies are included."""
+    """Tokens per second since the last call, by the engine's count, which includes unfinished replies."""
 
     def __init__(self, tokens: Callable[[], int]) -> None:
         self._tokens = tokens
         self._before, self._at = tokens(), time.monotonic()
 
     def __call__(self) -> float:
-        """Tokens a second."""
+        """Return the tokens per second since the last call."""
         now, tokens = time.monotonic(), self._tokens()
         speed = (tokens - self._before) / max(1e-9, now - self._at)
         self._before, self._at = tokens, now

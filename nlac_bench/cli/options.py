@@ -1,4 +1,4 @@
-"""Command-line options made from a declaration of settings, and the help of `nlac-bench run`."""
+"""Command-line options that are generated from a settings class, and the help of `nlac-bench run`."""
 
 import functools
 import inspect
@@ -6,17 +6,18 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 from typer.core import TyperCommand
 
-from nlac_bench.cli.output import escape
+from nlac_bench.cli.output import console, escape
 from nlac_bench.settings import Settings, bounds, kinds
 
 
 def with_options(settings: type[Settings]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorate a command, so that it takes an option for each field of ``settings`` that names a help panel.
+    """Return a decorator that adds an option to a command for each field of ``settings`` with a help panel.
 
-    The command gets them as one dict, its argument ``options``; an option that was not given is None there,
-    so that a configuration file's value is not overwritten by a default.
+    The command receives the options as one dict, in its argument ``options``. An option that was not given is
+    None there, so that a default does not overwrite the value of a configuration file.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -50,44 +51,47 @@ def _parameters(settings: type[Settings]) -> Iterator[inspect.Parameter]:
 
 
 class RunCommand(TyperCommand):
-    """``run`` and ``eval``; their help lists agents and training settings, made only when it is asked for."""
+    """The commands ``run`` and ``eval``. Their help ends with the agents and the training settings."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help, ending in ``settings_help``."""
-        self.epilog = settings_help()
+        """Write the help; the lists at its end are made here, because that imports all methods."""
         super().format_help(ctx, formatter)
+        for title, rows in settings_help():
+            lines = Table.grid(padding=(0, 2, 0, 0))
+            for row in rows:
+                lines.add_row("", *map(escape, row))
+            console.print(f"\n [bold]{escape(title)}[/bold]")
+            console.print(lines)
 
 
-def settings_help() -> str:
-    """The agents, and the settings that ``--train`` takes: those of every method, then each method's own."""
+def settings_help() -> Iterator[tuple[str, list[tuple[str, ...]]]]:
+    """Yield the agents, then the settings of ``--train``: those of all methods, then each method's own.
+
+    Yields:
+        A title, and rows of name and description, or of name, default and description.
+    """
     from nlac_bench.agents import methods
     from nlac_bench.agents.registry import FLOORS, PROMPTED
     from nlac_bench.train.config import TrainConfig
 
-    lines = [
-        "[bold]Agents[/bold]",
-        f"  trained: {', '.join(methods.names())}",
-        f"  prompted: {', '.join(PROMPTED)}",
-        f"  without a model: {', '.join(FLOORS)}",
-        "",
-        "[bold]Settings of --train NAME=VALUE, for every method[/bold]",
-        *_settings(TrainConfig),
-    ]
+    kinds = {"trained": methods.names(), "prompted": PROMPTED, "without a model": FLOORS}
+    yield "Agents", [(kind, ", ".join(names)) for kind, names in kinds.items()]
+    yield "Settings of --train NAME=VALUE for every method", _settings(TrainConfig)
     listed = {listed.name: listed.method for listed in methods.all_methods() if listed.method is not None}
     for name, method in listed.items():
         parent = method.config_class.__base__ or TrainConfig
-        known = set(_settings(parent))
-        own = [line for line in _settings(method.config_class) if line not in known]
-        if own:
-            beside = "" if parent is TrainConfig else f", beside those of {_owner(parent, listed)}"
-            lines += ["", f"[bold]Settings of {name}{beside}[/bold]", *own]
-    return "\n".join(lines)
+        known = _settings(parent)
+        if own := [row for row in _settings(method.config_class) if row not in known]:
+            more = "" if parent is TrainConfig else f", in addition to those of {_owner(parent, listed)}"
+            yield f"Settings of {name}{more}", own
 
 
-def _settings(config: type[Any]) -> Iterator[str]:
+def _settings(config: type[Any]) -> list[tuple[str, ...]]:
+    rows = []
     for name, field in config.model_fields.items():
         bound = f"; {found}" if (found := bounds(field)) else ""
-        yield escape(f"  {name} = {field.default}: {field.description}{bound}")
+        rows.append((name, str(field.default), f"{field.description}{bound}"))
+    return rows
 
 
 def _owner(config: type, methods: Mapping[str, Any]) -> str:

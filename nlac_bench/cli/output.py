@@ -1,4 +1,4 @@
-"""Printing for people (rich) and for programs (``--json``: exactly one JSON object)."""
+"""Printing: formatted text for a terminal (rich), or one JSON object for programs (``--json``)."""
 
 import json
 import re
@@ -20,7 +20,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def escape(text: str) -> str:
-    """Somebody else's text, fit for a terminal: no markup and no control sequences are obeyed."""
+    """Return ``text`` with rich markup and control characters escaped, so that it is safe to print."""
     return escape_markup(_CONTROL.sub(lambda match: f"\\x{ord(match.group()):02x}", text))
 
 
@@ -31,17 +31,17 @@ def print_json(value: dict[str, Any]) -> None:
 
 
 class Shown(Protocol):
-    """What can be read by people and by programs."""
+    """A result that can be printed as text and as JSON."""
 
     def to_json(self) -> dict[str, Any]:
-        """One object."""
+        """Return the result as one JSON object."""
 
     def to_text(self) -> str:
-        """Lines."""
+        """Return the result as lines of text."""
 
 
 def show(result: Shown, as_json: bool) -> None:
-    """Print ``result`` for a program or for people."""
+    """Print ``result`` as JSON or as text."""
     if as_json:
         print_json(result.to_json())
     else:
@@ -49,7 +49,7 @@ def show(result: Shown, as_json: bool) -> None:
 
 
 def table(title: str, columns: list[str], rows: list[list[Any]]) -> Table:
-    """A table of plain text; figures are aligned right."""
+    """Return a table of plain text, in which columns of numbers are aligned right."""
     result = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
     for i, column in enumerate(columns):
         numeric = bool(rows) and all(isinstance(row[i], (int, float)) or row[i] is None for row in rows)

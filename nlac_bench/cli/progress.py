@@ -1,4 +1,4 @@
-"""How a run is going: a live line in a terminal, plain lines elsewhere."""
+"""Progress of a run: a line that is updated in a terminal, plain lines elsewhere."""
 
 import sys
 import time
@@ -17,27 +17,30 @@ from nlac_bench.types import Episode
 PHASES = {
     "validating": "playing the validation tasks",
     "playing": "playing training episodes",
-    "learning": "asking the roles, or computing gradients (0 tokens/s)",
+    "learning": "sampling from the roles, or computing gradients (0 tokens/s)",
     "probing": "measuring the critic",
 }
 
 
 def tokens_of(agent: Any) -> Callable[[], int]:
-    """Reads how many tokens the engine of ``agent`` has generated; 0 for agents without a model."""
+    """Return a function that reads the number of tokens that the engine of ``agent`` has generated.
+
+    It returns 0 for agents without a model.
+    """
     engine = getattr(agent, "engine", None)
     return lambda: int(getattr(engine, "generated_tokens", 0))
 
 
 class RunProgress:
-    """Episodes done, success so far and what it can still become, generated tokens a second, time left.
+    """Shows episodes played, the success rate with bounds, generated tokens per second, and the time left.
 
-    Episodes that fail often take longest, so the success of those that have ended is biased upwards. The
-    bounds are the success rate if every other episode failed, and if every other one succeeded.
+    Failing episodes often take longest, so the success rate of the episodes that have ended is biased
+    upwards. The bounds are the final success rate if all other episodes fail, and if all of them succeed.
 
     Args:
-        planned: episodes of the run.
-        done: of these, played before.
-        tokens: reads how many tokens the engine has generated.
+        planned: number of episodes of the run.
+        done: how many of them were played earlier.
+        tokens: returns the number of tokens that the engine has generated.
     """
 
     def __init__(self, planned: int, done: int, tokens: Callable[[], int] = lambda: 0) -> None:
@@ -79,7 +82,7 @@ class RunProgress:
             self._heartbeat.say(self._line())
 
     def status(self) -> str:
-        """Success so far with its bounds, and how many episodes have not ended."""
+        """Return the success rate so far, with its bounds while episodes have not ended."""
         left = self._planned - self._done
         parts = []
         if self._scored:
@@ -106,11 +109,11 @@ class RunProgress:
 
 
 class TrainProgress:
-    """How a training run is going: a line an iteration, what is being done meanwhile, a ``RunProgress`` for
-    the episodes of base and test.
+    """Shows a line for each iteration of a training run, the current step, and a ``RunProgress`` for the
+    episodes of base and test.
 
     Args:
-        tokens: reads how many tokens the engine has generated.
+        tokens: returns the number of tokens that the engine has generated.
     """
 
     def __init__(self, config: RunConfig, tokens: Callable[[], int] = lambda: 0) -> None:
@@ -122,7 +125,7 @@ class TrainProgress:
         self._speed = Speed(tokens)
         self._step, self._step_began = "loading the learner", time.monotonic()
         self._left: tuple[float, float] | None = None
-        """Seconds left, and when that was estimated."""
+        """The estimated seconds left, and the time of the estimate."""
 
     def __enter__(self) -> "TrainProgress":
         return self
@@ -131,14 +134,14 @@ class TrainProgress:
         self._end()
 
     def phase(self, name: str, owed: int) -> Callable[[Episode | Failure], None]:
-        """Begin to show the episodes of ``name`` (base or test)."""
+        """Show the progress of the episodes of ``name`` (base or test); return the callback for results."""
         self._end()
         errors.print(f"{name}: {owed} episodes")
         self._playing = RunProgress(owed, 0, self._tokens)
         return self._playing.__enter__()
 
     def training(self, step: str) -> None:
-        """Training begins to do ``step``, one of ``PHASES``."""
+        """Show that training begins ``step``, one of ``PHASES``."""
         if self._playing is not None:
             self._end()
         if self._heartbeat is None:
@@ -147,7 +150,7 @@ class TrainProgress:
         self._step, self._step_began = PHASES[step], time.monotonic()
 
     def metrics(self, row: Mapping[str, Any]) -> None:
-        """Say what an iteration or a validation brought."""
+        """Print the results of an iteration or a validation."""
         if row["kind"] == "validation":
             low, high = row["ci"]
             best = ", the best so far" if row["best"] else ""
@@ -171,7 +174,7 @@ class TrainProgress:
 
     def _eta(self) -> str:
         if self._left is None:
-            return "time left unknown until an iteration ends"
+            return "time left unknown"
         seconds, estimated = self._left
         return f"{max(0.0, seconds - (time.monotonic() - estimated)):.0f} s left"
 

@@ -29,25 +29,38 @@ from nlac_bench.eval.training.untrained import check_base
 Train = Annotated[
     list[str] | None,
     typer.Option(
-        help="A training setting, NAME=VALUE; repeat it for several. They are listed below the options.",
+        help="A training setting, NAME=VALUE; can be repeated. The settings are listed below the options.",
         rich_help_panel=TRAINING,
     ),
 ]
 Budget = Annotated[
-    str | None, typer.Option(help="steps=N, env_steps=N or tokens=N.", rich_help_panel=TRAINING)
+    str | None,
+    typer.Option(
+        help="How much training may cost: steps=N (gradient), env_steps=N or tokens=N.",
+        rich_help_panel=TRAINING,
+    ),
 ]
 ReplayRatio = Annotated[
-    float | None, typer.Option(help="Transitions learned from for each new one.", rich_help_panel=TRAINING)
+    float | None, typer.Option(help="Transitions to learn from for each new one.", rich_help_panel=TRAINING)
 ]
 Config = Annotated[
     Path | None,
-    typer.Option(help="Settings in TOML, or a run's config.json; options win.", rich_help_panel=EXECUTION),
+    typer.Option(
+        help="A TOML file of settings, or a run's config.json; options override it.",
+        rich_help_panel=EXECUTION,
+    ),
 ]
 Out = Annotated[
-    Path | None, typer.Option(help="The run's folder; default: runs/…", rich_help_panel=EXECUTION)
+    Path | None,
+    typer.Option(help="Folder of the run; default: a new one in runs/.", rich_help_panel=EXECUTION),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Only print the plan and an estimate.", rich_help_panel=EXECUTION)
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Print the plan, an estimate and what is missing; play nothing.",
+        rich_help_panel=EXECUTION,
+    ),
 ]
 
 
@@ -64,20 +77,20 @@ def run(
     dry_run: DryRun = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Measure an agent on an environment; the result is a folder that can be resumed, scored and compared.
+    """Measure an agent on an environment, or train a model and measure it.
+
+    The result is a folder that nlac-bench resume, score and compare read. A
+    training run (--agent nlac, for example) measures the untrained model, trains
+    it, and measures the best checkpoint on the same tasks.
 
     Examples:
-
       nlac-bench run --env tau_retail --agent oracle
-
-      nlac-bench run --env tau_retail --agent react --model NAME --base-url http://localhost:8000/v1
-
-      nlac-bench run --env tau_airline --data official --agent act --model gpt-5 --user-model gpt-5 --dry-run
-
+      nlac-bench run --env tau_retail --agent react --model NAME --base-url URL
+      nlac-bench run --env tau_airline --data official --agent act --model gpt-5 \\
+        --user-model gpt-5 --dry-run
       nlac-bench run --env tau_retail --agent nlac
-
-      nlac-bench run --env tau_retail --agent nlac --model Qwen/Qwen2.5-7B-Instruct --budget steps=30720
-
+      nlac-bench run --env tau_retail --agent nlac --budget steps=30720 \\
+        --model Qwen/Qwen2.5-7B-Instruct
       nlac-bench run --config runs/earlier/config.json --seed 1
     """
     settings: dict[str, Any] = read_config(config) if config else {}
@@ -105,14 +118,14 @@ def run(
 
 
 def resume(
-    folder: Annotated[Path, typer.Argument(help="A run's folder.")], as_json: JsonFlag = False
+    folder: Annotated[Path, typer.Argument(help="Folder of the run.")], as_json: JsonFlag = False
 ) -> None:
-    """Continue a run: play the episodes that were interrupted, failed or never started; go on training.
+    """Continue a run: play the episodes that were interrupted, failed or never started, and train further.
 
-    Refused when code, data, prompts or model differ from those the run was started with.
+    A run is not continued if its environment, data, model, prompts or plan differ
+    from those that it was started with; the message names what differs.
 
     Example:
-
       nlac-bench resume runs/tau_retail-react-20260101-120000
     """
     started = RunFolder.open(folder)
@@ -129,13 +142,13 @@ def _assignments(texts: list[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
-            raise ConfigError(f"--train takes NAME=VALUE, got {text!r}")
+            raise ConfigError(f"--train must be NAME=VALUE, got {text!r}")
         found[name.strip()] = value.strip()
     return found
 
 
 def _completed(settings: dict[str, Any], measure_only: bool, source: str) -> RunConfig:
-    """``settings`` with the defaults that depend on others."""
+    """Return ``settings`` with the defaults that depend on other settings."""
     if settings.get("agent") in methods.names():
         settings.setdefault("model", "tiny")
         if measure_only:
@@ -144,7 +157,8 @@ def _completed(settings: dict[str, Any], measure_only: bool, source: str) -> Run
             settings["train"] = {}
     elif settings.get("train") or settings.get("offline") or settings.get("base"):
         raise ConfigError(
-            f"agent {settings.get('agent')!r} is not trained; those that are: {', '.join(methods.names())}"
+            f"agent {settings.get('agent')!r} is not trained, so it has no training settings; "
+            f"agents that are trained: {', '.join(methods.names())}"
         )
     if is_tiny(settings.get("model")):
         settings = with_defaults(settings)
@@ -152,7 +166,7 @@ def _completed(settings: dict[str, Any], measure_only: bool, source: str) -> Run
 
 
 def _play(prepared: Prepared, writer: RunWriter, as_json: bool) -> NoReturn:
-    """Play or train, print what came of it, and exit with 0 or 3."""
+    """Play or train, print the results, and exit with code 0 or 3."""
     folder = writer.folder.path
 
     def print_summary() -> None:

@@ -1,4 +1,4 @@
-"""``nlac-bench sweep``: methods × environments × seeds, and one comparison."""
+"""``nlac-bench sweep``: train methods × environments × seeds and compare them."""
 
 import shlex
 from pathlib import Path
@@ -14,42 +14,48 @@ from nlac_bench.eval.sweep.play import complete, play
 
 
 def sweep(
-    config: Annotated[Path, typer.Argument(help="A TOML file; configs/sweeps has examples.")],
-    out: Annotated[Path, typer.Option(help="Folder of all runs.")],
-    jobs: Annotated[int, typer.Option(min=1, help="Runs at once; they share the cores.")] = 1,
+    config: Annotated[Path, typer.Argument(help="A TOML file, such as configs/sweeps/miniature.toml.")],
+    out: Annotated[Path, typer.Option(help="Folder for all runs and the comparison.")],
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Number of runs at the same time; they share the cores.")
+    ] = 1,
     against: Annotated[
         str | None,
-        typer.Option(help="The method that every other one is compared with; default: nlac, or the first."),
+        typer.Option(help="The method that the others are compared with; default: nlac, or the first."),
     ] = None,
     report_only: Annotated[
-        bool, typer.Option("--report-only", help="Play nothing; compare what is finished.")
+        bool, typer.Option("--report-only", help="Play nothing; compare the finished runs.")
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Train several methods on several environments with several seeds, and compare them.
 
-    Plays the first seed of every method and environment, then the second, and so on. The same command
-    continues an interrupted sweep; finished runs are not repeated. Writes comparison.md, comparison.json and
+    The first seed of every method and environment is played first, then the
+    second, and so on. The same command continues an interrupted sweep; finished
+    runs are not repeated. The command writes comparison.md, comparison.json and
     curves.svg into the folder.
 
     Examples:
-
-      nlac-bench sweep configs/sweeps/miniature.toml --out runs/miniature --jobs 2
-
-      nlac-bench sweep configs/sweeps/miniature.toml --out runs/miniature --report-only
+      nlac-bench sweep configs/sweeps/miniature.toml --out runs/sweep --jobs 2
+      nlac-bench sweep configs/sweeps/miniature.toml --out runs/sweep \\
+        --report-only
     """
     planned = read_sweep(config)
+    again = f"nlac-bench sweep {shlex.quote(str(config))} --out {shlex.quote(str(out))} --jobs {jobs}"
     if against is None:
         against = "nlac" if "nlac" in planned.methods else planned.methods[0]
+    else:
+        again += f" --against {shlex.quote(against)}"
     if against not in planned.methods:
-        raise ConfigError(f"--against {against}: not among the methods {', '.join(planned.methods)}")
-    again = f"nlac-bench sweep {shlex.quote(str(config))} --out {shlex.quote(str(out))} --jobs {jobs}"
+        raise ConfigError(f"--against {against}: the sweep's methods are {', '.join(planned.methods)}")
     if not report_only:
         with resumable(again, errors_too=False):
             play(planned, out, jobs, lambda line: errors.print(escape(line), soft_wrap=True))
     elif not out.is_dir():
-        raise ConfigError(f"--out {out}: there is no such folder to report of; play the sweep first")
-    from nlac_bench.eval.sweep.report import write  # matplotlib takes a second
+        raise ConfigError(
+            f"--out {out}: the folder does not exist; run the sweep without --report-only first"
+        )
+    from nlac_bench.eval.sweep.report import write  # importing matplotlib takes a second
 
     path = write(planned, out, against)
     finished = complete(planned, out)
@@ -58,4 +64,4 @@ def sweep(
     else:
         console.print(escape(path.read_text()), soft_wrap=True)
     if not finished:
-        raise incomplete("some runs are not done", again)
+        raise incomplete("some runs have not ended", again)

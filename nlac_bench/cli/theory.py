@@ -1,4 +1,4 @@
-"""``nlac-bench theory``: does the language Bellman backup do what the theory says?"""
+"""``nlac-bench theory``: check language policy iteration against value iteration."""
 
 import time
 from dataclasses import asdict
@@ -13,7 +13,7 @@ _PLAIN_EVERY_S = 10.0
 
 
 class _Progress:
-    """Iterations done and wall time left: a live line in a terminal, a line every ten seconds elsewhere."""
+    """Shows iterations and wall time left: a live line in a terminal, a line every ten seconds elsewhere."""
 
     def __init__(self) -> None:
         columns = (
@@ -33,7 +33,7 @@ class _Progress:
         self._bar.stop()
 
     def __call__(self, number: int, count: int, optimal: float) -> None:
-        """Iteration ``number`` of ``count`` is done."""
+        """Show that iteration ``number`` of ``count`` is done."""
         status = f"optimal action in {optimal:.1%} of the cells"
         self._bar.update(self._task, completed=number, total=count, description=status)
         now = time.monotonic()
@@ -44,16 +44,15 @@ class _Progress:
 
 
 def theory(
-    seed: Annotated[int, typer.Option(help="Of the random walks and the first policy.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random walks and of the first policy.")] = 0,
     as_json: JsonFlag = False,
 ) -> None:
-    """Check NLAC's theory where texts can be exact: a gridworld, a perfect describer, random walks as data.
+    """Check NLAC's theory on a gridworld whose states are described exactly, with random walks as data.
 
-    Language policy iteration must reach the optimal policy, and the critic must order actions as Q* does.
-    Exits 0 only where both hold.
+    Language policy iteration must reach the optimal policy, and the critic must
+    order actions as Q* does. The exit code is 0 if both hold, else 1.
 
     Example:
-
       nlac-bench theory
     """
     from nlac_bench.agents.nlac.theory import check
@@ -70,7 +69,7 @@ def theory(
             share = report.history[iteration]
             console.print(f"  iteration {iteration + 1:3d}: optimal action in {share:6.1%} of the cells")
         console.print(f"at the end: optimal action in {report.optimal_cells:.1%} of the cells")
-        console.print(f"pairs of actions that the critic orders as Q* does: {report.order_agreement:.1%}")
+        console.print(f"pairs of actions that the critic orders like Q*: {report.order_agreement:.1%}")
         console.print(f"largest error of a value read from the critic's words: {report.largest_error:.1e}")
-        console.print("the theory holds here" if report.holds else "the theory does NOT hold here")
+        console.print("the theory holds" if report.holds else "the theory does NOT hold")
     raise typer.Exit(0 if report.holds else 1)

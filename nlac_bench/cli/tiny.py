@@ -1,4 +1,4 @@
-"""``nlac-bench tiny``: build the embedded model, and measure it."""
+"""``nlac-bench tiny``: build and measure the embedded model."""
 
 import sys
 import time
@@ -16,15 +16,15 @@ from nlac_bench.eval.statistics.distributions import Z95
 from nlac_bench.eval.statistics.intervals import wilson_bounds
 from nlac_bench.eval.statistics.tables import render_table
 
-app = typer.Typer(no_args_is_help=True, help="The embedded model: build it, and measure it.")
+app = typer.Typer(no_args_is_help=True, help="The embedded model: build it, measure it.")
 
 _PLAIN_EVERY_S = 10.0
 GAINS = ("optimal", "objected", "rightly", "optimal_before", "optimal_after", "auc")
-"""Shares of the policy's own actions; ``rightly`` and what follows, of those objected to."""
+"""Shares of the policy's own actions; from ``rightly`` on, shares of the actions that were objected to."""
 
 
 class _BuildProgress:
-    """Share done, loss, tokens a second and time left: a live line in a terminal, plain lines elsewhere."""
+    """Shows share done, loss, tokens per second and time left: a live line, or plain lines."""
 
     def __init__(self) -> None:
         columns = (
@@ -45,7 +45,7 @@ class _BuildProgress:
         self._bar.stop()
 
     def __call__(self, now: dict[str, Any]) -> None:
-        """One training step is done."""
+        """Show that a training step is done."""
         losses = ", ".join(f"{name} {value:.2f}" for name, value in now["losses"].items())
         speed = now["tokens"] / max(1e-9, now["seconds"])
         status = f"step {now['step']:,}, {speed:,.0f} tokens/s, loss: {losses}"
@@ -61,51 +61,66 @@ class _BuildProgress:
 
 @app.command("build")
 def build(
-    out: Annotated[Path, typer.Option(help="Folder for the weights; a build found there is continued.")],
+    out: Annotated[
+        Path, typer.Option(help="Folder for the weights; an unfinished build in it is continued.")
+    ],
     minutes: Annotated[
         float | None,
-        typer.Option(min=0.01, help="Minutes of training (default 45, where no steps are given)."),
+        typer.Option(min=0.01, help="Minutes of training; default: 45, if --steps is not given."),
     ] = None,
-    steps: Annotated[int | None, typer.Option(min=1, help="Training steps, instead of minutes.")] = None,
-    scale: Annotated[float, typer.Option(min=0.0001, help="Multiplies the number of episodes.")] = 1.0,
-    seed: Annotated[int, typer.Option(min=0, help="Of the corpus, the first weights and the batches.")] = 0,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Number of training steps, instead of --minutes.")
+    ] = None,
+    scale: Annotated[float, typer.Option(min=0.0001, help="Factor for the number of episodes.")] = 1.0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of the corpus, the first weights and the batches.")
+    ] = 0,
 ) -> None:
     """Pre-train the embedded model from scratch on text that the embedded environments generate.
 
-    An interrupted build goes on when the same command is given again.
+    The same command continues an interrupted build.
 
-    Examples:
-
+    Example:
       nlac-bench tiny build --out my-tiny --minutes 10
     """
     from nlac_bench.tiny.build import BuildConfig
     from nlac_bench.tiny.build import build as train
 
     if steps is not None and minutes is not None:
-        raise NlacBenchError(f"give --minutes or --steps, not both (got {minutes} and {steps})")
+        raise NlacBenchError(
+            f"--minutes and --steps exclude each other; got --minutes {minutes} and --steps {steps}"
+        )
     config = BuildConfig(
         steps=steps, minutes=None if steps is not None else minutes or 45.0, scale=scale, seed=seed
     )
-    again = f"the same command, which goes on with what is in {out}"
+    again = f"the same command, which continues the build in {out}"
     with resumable(again, errors_too=False), _BuildProgress() as progress:
         train(config, out, progress, lambda text: errors.print(text, soft_wrap=True))
     console.print(
-        f"weights are in {escape(str(out))}; measure them: nlac-bench tiny report --model {escape(str(out))}"
+        f"weights are in {escape(str(out))}; measure them with: "
+        f"nlac-bench tiny report --model {escape(str(out))}"
     )
 
 
 @app.command("report")
 def report(
-    model: Annotated[Path | None, typer.Option(help="Folder of weights; default: the package's.")] = None,
-    env: Annotated[list[str] | None, typer.Option(help="Environment, repeatable; default: all four.")] = None,
-    tasks: Annotated[int, typer.Option(min=1, help="Tasks of each test split.")] = 120,
-    role_episodes: Annotated[int, typer.Option(min=0, help="Episodes on which the roles are asked.")] = 30,
+    model: Annotated[
+        Path | None, typer.Option(help="Folder of the weights; default: those of the package.")
+    ] = None,
+    env: Annotated[
+        list[str] | None, typer.Option(help="Environment; can be repeated; default: all four.")
+    ] = None,
+    tasks: Annotated[int, typer.Option(min=1, help="Number of tasks of each test split.")] = 120,
+    role_episodes: Annotated[
+        int, typer.Option(min=0, help="Number of episodes on which the roles are measured.")
+    ] = 30,
     as_json: JsonFlag = False,
 ) -> None:
-    """Base success (greedy, and sampled at temperature 1) on the test splits, and each role's worth.
+    """Measure success on the test splits (greedy and at temperature 1), and each role's accuracy.
 
-    Examples:
+    The roles are measured on new episodes with known answers.
 
+    Example:
       nlac-bench tiny report --env tau_retail
     """
     from nlac_bench import tiny
@@ -113,8 +128,10 @@ def report(
 
     unknown = set(env or ()) - set(corpus.ENVS)
     if unknown:
-        raise NlacBenchError(f"unknown environment {sorted(unknown)}; there are {', '.join(corpus.ENVS)}")
-    from nlac_bench.rollout.engines.hf.engine import HFEngine  # torch takes seconds to import
+        raise NlacBenchError(
+            f"unknown environment {', '.join(sorted(unknown))}; choose from {', '.join(corpus.ENVS)}"
+        )
+    from nlac_bench.rollout.engines.hf.engine import HFEngine  # importing torch takes seconds
     from nlac_bench.tiny.report import improvement, play, roles
 
     engine = HFEngine.from_pretrained(str(model or tiny.path()))

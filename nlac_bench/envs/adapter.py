@@ -1,4 +1,4 @@
-"""PlainEnv: makes a ``TextEnv`` of a plain Gymnasium environment whose observations and actions are text."""
+"""Defines PlainEnv, which adapts a plain Gymnasium environment with text spaces to ``TextEnv``."""
 
 import copy
 from collections.abc import Mapping
@@ -15,13 +15,13 @@ from nlac_bench.envs.text_env import Outcome, TextEnv
 from nlac_bench.errors import NlacBenchError
 
 EPISODES = {"test": 100, "train": 1_000}
-"""Tasks of each split where the caller does not say how many."""
+"""Default number of tasks of each split."""
 UNLIMITED = 10**9
-"""``max_steps`` of an environment that states no limit of its own."""
+"""``max_steps`` of an environment that does not state a limit."""
 MAX_INVALID = 10
-"""Invalid actions after which an episode is truncated: it may have no limit of its own."""
+"""Number of invalid actions after which an episode is truncated, since it may have no limit."""
 PROBE_STEPS = 1_000
-"""Random actions that are taken at most to see how an episode ends."""
+"""Maximal number of random actions that are taken to find out how an episode ends."""
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class PlainEnv(TextEnv):
 
     - ``policy()`` is the environment's docstring (see ``TextEnv.policy``), or ``info["policy"]`` of its
       reset.
-    - ``info["success"]`` at an episode's end is passed on where the environment sets it; it is not invented.
+    - ``info["success"]`` at an episode's end is passed on if the environment sets it, else it is absent.
     - An exception that ``step`` raises on an action outside the action space makes the action invalid: a
       counted step with a message; the tenth one truncates the episode. On an action inside the space the
       exception is the environment's own bug and is raised.
@@ -133,11 +133,11 @@ class PlainEnv(TextEnv):
         raise NotImplementedError("PlainEnv.astep steps the wrapped environment itself")
 
     def policy(self) -> str:
-        """The docstring of the environment's class, or what its reset puts into ``info["policy"]``."""
+        """Return the docstring of the environment's class, or ``info["policy"]`` of its reset."""
         return self._policy
 
     def oracle_action(self) -> str:
-        """Not available.
+        """Raise an error: a plain environment has no oracle action.
 
         Raises:
             NlacBenchError: always.
@@ -148,7 +148,7 @@ class PlainEnv(TextEnv):
         )
 
     def random_action(self, rng: np.random.Generator) -> str:
-        """A sample of the action space, drawn with ``rng``."""
+        """Return a sample of the action space, drawn with ``rng``."""
         self.action_space.seed(int(rng.integers(2**31)))
         return self.action_space.sample()
 
@@ -165,7 +165,7 @@ class PlainEnv(TextEnv):
 
 
 def check_trainable(env: PlainEnv) -> None:
-    """Refuse a plain environment that no training run can use.
+    """Raise if a plain environment cannot be used for training.
 
     Plays random actions until an episode ends, at most 1,000.
 
@@ -190,12 +190,12 @@ def check_trainable(env: PlainEnv) -> None:
 
 
 def reports_success(env: PlainEnv) -> bool | None:
-    """Whether an episode of random actions ends with ``info["success"]``; None where none ends."""
+    """Return whether an episode of random actions ends with ``info["success"]``; None if no episode ends."""
     env.reset(seed=0)
     rng = np.random.default_rng(0)
     for _ in range(PROBE_STEPS):
         _, _, terminated, truncated, info = env.step(env.random_action(rng))
         if terminated or truncated:
-            # A cut says nothing about an environment that reports success where it terminates.
+            # An environment that reports success when it terminates may not do so when it truncates.
             return "success" in info or (None if truncated and not terminated else False)
     return None

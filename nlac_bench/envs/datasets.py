@@ -1,8 +1,9 @@
-"""Finds, reads and verifies task data; nothing in them is executed.
+"""Finds, reads and verifies task data, without executing anything in them.
 
 Three kinds: ``embedded`` (made by this project, in the package), ``official`` (the public files, each
 with a pinned sha256) and ``custom`` (a folder in the same format whose files are not the pinned ones).
-The kind and a hash go into every result, so that scores on different data never meet on one board.
+The kind and a hash are written into every result, so that scores on different data are not compared on one
+leaderboard.
 """
 
 import gzip
@@ -85,16 +86,18 @@ def dataset_spec(name: str) -> DatasetSpec:
     """Return the data set named ``name``.
 
     Raises:
-        UnknownIdError: when there is none.
+        UnknownIdError: there is no such data set.
     """
     try:
         return DATASETS[name]
     except KeyError:
-        raise UnknownIdError(f"unknown data set {name!r}; there are {', '.join(sorted(DATASETS))}") from None
+        raise UnknownIdError(
+            f"unknown data set {name!r}; the data sets are {', '.join(sorted(DATASETS))}"
+        ) from None
 
 
 def cache_root() -> Path:
-    """Where ``nlac-bench data fetch`` puts data: ``$NLAC_BENCH_CACHE``, else the user's cache folder."""
+    """Return the folder of ``nlac-bench data fetch``: ``$NLAC_BENCH_CACHE``, else the user's cache folder."""
     explicit = os.environ.get("NLAC_BENCH_CACHE")
     if explicit:
         return Path(explicit)
@@ -102,10 +105,10 @@ def cache_root() -> Path:
 
 
 def official_folder(name: str) -> Path:
-    """The folder of the official data set ``name``: under ``$NLAC_BENCH_DATA``, else in the cache.
+    """Return the folder of the official data set ``name``: under ``$NLAC_BENCH_DATA``, else in the cache.
 
     Raises:
-        DataError: when neither has it.
+        DataError: neither has it.
     """
     spec = dataset_spec(name)
     roots = [cache_root()]
@@ -117,7 +120,7 @@ def official_folder(name: str) -> Path:
     looked = ", ".join(str(root / spec.folder) for root in roots)
     raise DataError(
         f"the official data set {name!r} was not found (looked for {looked}); download it with "
-        f"`nlac-bench data fetch {name}`, or set NLAC_BENCH_DATA to the folder that holds {spec.folder}/"
+        f"`nlac-bench data fetch {name}`, or set NLAC_BENCH_DATA to the folder that contains {spec.folder}/"
     )
 
 
@@ -129,7 +132,7 @@ class Dataset:
     folder: Path
     names: tuple[str, ...]
     strict: bool
-    """Whether a file with another hash than the pinned one is refused (``data="official"``)."""
+    """Whether a file without its pinned hash is rejected (``data="official"``)."""
 
     @cached_property
     def _files(self) -> Mapping[str, tuple[bytes, str]]:
@@ -141,7 +144,7 @@ class Dataset:
 
     @cached_property
     def source(self) -> DataSource:
-        """Kind, combined hash and place of the files that were asked for."""
+        """Kind, combined hash and folder of the files that were requested."""
         altered = [name for name in self.names if self._files[name][1] != self.spec.files.get(name)]
         if altered and self.strict:
             name = altered[0]
@@ -164,10 +167,10 @@ class Dataset:
         )
 
     def parse(self, name: str, parser: Callable[[bytes], T]) -> T:
-        """``parser`` applied to the file's bytes (unpacked where the name ends in .gz).
+        """Return ``parser`` applied to the file's bytes (unpacked if the name ends in .gz).
 
         Raises:
-            DataError: naming the file, when it is missing, altered, truncated or not parseable.
+            DataError: the file is missing, altered, truncated or cannot be parsed; the message names it.
         """
         _ = self.source  # checks the hashes before anything is parsed
         content = self._files[name][0]
@@ -179,24 +182,24 @@ class Dataset:
             ) from error
 
     def json(self, name: str) -> Any:
-        """The file as JSON."""
+        """Return the file, parsed as JSON."""
         return self.parse(name, json.loads)
 
     def jsonl(self, name: str) -> list[Any]:
-        """The file as JSON lines, empty lines left out."""
+        """Return the file, parsed as JSON lines, without empty lines."""
         return self.parse(name, lambda raw: [json.loads(x) for x in raw.splitlines() if x.strip()])
 
     def text(self, name: str) -> str:
-        """The file as UTF-8 text."""
+        """Return the file as UTF-8 text."""
         return self.parse(name, lambda raw: raw.decode("utf-8"))
 
 
 def open_dataset(name: str, data: str | os.PathLike[str], files: Sequence[str]) -> Dataset:
-    """The files ``files`` of data set ``name`` from ``data``: ``"official"`` or the data set's own folder.
+    """Open the files ``files`` of data set ``name`` in ``data``: ``"official"`` or a folder.
 
     Raises:
-        DataError: when the folder or one of the files is missing, or an official file is altered.
-        UnknownIdError: when there is no such data set.
+        DataError: the folder or one of the files is missing, or an official file is altered.
+        UnknownIdError: there is no such data set.
     """
     spec = dataset_spec(name)
     folder = official_folder(name) if data == "official" else Path(data)
@@ -209,10 +212,10 @@ def open_dataset(name: str, data: str | os.PathLike[str], files: Sequence[str]) 
 
 
 def read_bytes(path: Path) -> bytes:
-    """The file's bytes.
+    """Return the file's bytes.
 
     Raises:
-        DataError: when it is missing, unreadable or larger than 256 MiB.
+        DataError: the file is missing, unreadable or larger than 256 MiB.
     """
     try:
         if path.stat().st_size > MAX_FILE_BYTES:

@@ -17,7 +17,7 @@ SECTIONS = (
 """The headings of a complete environment docstring, in order; each is written as ``## Action Space``."""
 
 RULES = ("", "description", "action space", "observation space", "reward", "rewards", "episode end")
-"""The sections that tell a player what to do; the others are for the programmer."""
+"""The sections that an agent is told; the others are for the programmer."""
 
 _HEADING = re.compile(
     r"^#{1,6} +(.+?) *#* *$|^(Args|Attributes|Example|Examples|Note|Notes|Raises|References):$"
@@ -25,9 +25,9 @@ _HEADING = re.compile(
 
 
 def own_docstring(cls: type, base: type) -> str:
-    """The docstring of ``cls``, or of its nearest parent class that has one, up to but without ``base``.
+    """Return the docstring of ``cls``, or of its nearest parent class that has one, excluding ``base``.
 
-    ``inspect.getdoc`` would go on to ``base``, whose docstring describes every environment and thus none.
+    ``inspect.getdoc`` would also return the docstring of ``base``, which does not describe this environment.
     """
     for each in cls.__mro__:
         if each is base:
@@ -38,7 +38,7 @@ def own_docstring(cls: type, base: type) -> str:
 
 
 def sections(doc: str) -> Mapping[str, str]:
-    """The text of each section by its heading; the text before the first heading has the key ``""``.
+    """Return the text of each section by its heading; the text before the first heading has the key ``""``.
 
     A heading is a Markdown line (``## Reward``) or a Google-style line (``Args:``).
     """
@@ -55,9 +55,9 @@ def sections(doc: str) -> Mapping[str, str]:
 
 
 def rules(doc: str) -> str:
-    """What of a docstring an agent should be told.
+    """Return the part of a docstring that tells an agent the rules.
 
-    That is the text before the first heading, and the sections Description, Action Space, Observation
+    It consists of the text before the first heading and the sections Description, Action Space, Observation
     Space, Reward and Episode End. Arguments, starting states, ``info`` and version history are left out.
     """
     kept = []

@@ -1,4 +1,4 @@
-"""``nlac-bench data fetch``: downloads public data into the cache and verifies their hashes.
+"""Implements ``nlac-bench data fetch``: downloads public data into the cache and verifies their hashes.
 
 A download can be resumed; a data set is installed completely or not at all.
 """
@@ -21,7 +21,7 @@ TIMEOUT_S = 60.0
 _CHUNK = 2**16
 
 Progress = Callable[[str, int, int | None], None]
-"""Called with (file name, bytes so far, bytes in all or None)."""
+"""Called with (file name, bytes so far, total bytes or None)."""
 
 TAU_ARCHIVE = f"https://github.com/sierra-research/tau-bench/archive/{pinned.TAU_COMMIT}.tar.gz"
 MATH500_URL = (
@@ -33,18 +33,18 @@ MATH500_URL = (
 def fetch(name: str, origin: str | None = None, progress: Progress = lambda *_: None) -> Path:
     """Put the data set ``name`` into the cache and return its folder there.
 
-    Files are gathered and checked in a folder beside the target, which is then moved into place, so a
-    broken fetch leaves the earlier state and is taken up again by the next call.
+    Files are collected and checked in a folder next to the target, which is then moved to the target, so an
+    interrupted fetch keeps the earlier state and is continued by the next call.
 
     Args:
         name: ``math``, ``tau`` or ``twenty_questions``.
-        origin: a folder or an http(s) address that holds the files (for τ-bench also a checkout of its
-            repository, or ``installed``); None for the public source, where one can be pinned.
-        progress: told of every chunk.
+        origin: a folder or an http(s) URL that contains the files (for τ-bench also a checkout of its
+            repository, or ``installed``); None for the public source, if its content is fixed.
+        progress: called after every chunk.
 
     Raises:
-        DataError: naming each file that is missing, cannot be had or has another hash.
-        UnknownIdError: when there is no such data set.
+        DataError: a file is missing, cannot be downloaded or has another hash; the message names each.
+        UnknownIdError: there is no such data set.
     """
     spec = dataset_spec(name)
     target = cache_root() / spec.folder
@@ -60,7 +60,7 @@ def fetch(name: str, origin: str | None = None, progress: Progress = lambda *_: 
 
 
 def verify(name: str, folder: Path) -> list[dict[str, str | bool | None]]:
-    """Each file of the data set with the hash it should have and the one it has (None: missing)."""
+    """Return each file of the data set with its expected hash and its actual one (None: missing)."""
     rows: list[dict[str, str | bool | None]] = []
     for file, expected in dataset_spec(name).files.items():
         path = folder / file
@@ -70,7 +70,7 @@ def verify(name: str, folder: Path) -> list[dict[str, str | bool | None]]:
 
 
 def _gather(spec: DatasetSpec, origin: str | None, staging: Path, progress: Progress) -> Mapping[str, str]:
-    """Fill ``staging``; returns the files (with hashes) that must then be in it."""
+    """Put the files into ``staging`` and return the names and hashes of those that must be in it."""
     if origin is None:
         if spec.name == "tau":
             _unpack(_download(TAU_ARCHIVE, staging / "archive.tar.gz", progress), staging / "upstream")
@@ -206,7 +206,7 @@ def _convert_tau(source: Path, staging: Path) -> None:
 
 
 def _math500_from_upstream(path: Path, staging: Path) -> None:
-    """PRM800K's test.jsonl without its solutions, in the column order that the pinned hash is of."""
+    """Convert PRM800K's test.jsonl: drop the solutions and use the column order of the pinned hash."""
     raw = read_bytes(path)
     found = hashlib.sha256(raw).hexdigest()
     if found != pinned.MATH500_UPSTREAM:
@@ -216,7 +216,7 @@ def _math500_from_upstream(path: Path, staging: Path) -> None:
 
 
 def drop_solutions(raw: bytes) -> bytes:
-    """Rows of MATH-500 with the columns that the environment reads."""
+    """Return the rows of MATH-500 with the columns that the environment reads."""
     columns = ("unique_id", "problem", "answer", "subject", "level")
     rows = (json.loads(line) for line in raw.splitlines() if line.strip())
     lines = (json.dumps({c: row[c] for c in columns}, ensure_ascii=False) for row in rows)

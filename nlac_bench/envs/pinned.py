@@ -1,4 +1,4 @@
-"""sha256 of the public files that environments read: as they are read, and as upstream publishes them."""
+"""Lists the sha256 of public data files, both as environments read them and as upstream publishes them."""
 
 TAU_COMMIT = "59a200c6d575d595120f1cb70fea53cef0632f6b"
 
@@ -34,8 +34,8 @@ TAU = {
     "airline/tools.json": "fc463ee3dcbbf87cd24b4b7547d754c36c24df85cfbb2ae5943fd75e482e0e26",
 }
 
-# As published at TAU_COMMIT, under tau_bench/envs/. The tool schemas have no file of their own there:
-# they are read from retail/tools/*.py and airline/tools/*.py.
+# As published at TAU_COMMIT, under tau_bench/envs/. There is no file of the tool schemas: they are read from
+# retail/tools/*.py and airline/tools/*.py.
 TAU_UPSTREAM = {
     "retail/data/users.json": "6f4fd104cc5e80b92166c4035315c31532c6cea52a90dcdf18425ee7f87c2b82",
     "retail/data/orders.json": "2598a12586d28f2d6bd16bc86f4c800029b6af18e0abb5c475ef5c869c11ced1",

@@ -66,20 +66,20 @@ def make(text: str, **kwargs: Any) -> gymnasium.Env[str, str]:
 
     Raises:
         UnknownIdError: no environment has that name.
-        ValueError: when the JSON after ``@`` is not an object.
+        ValueError: what follows ``@`` is not a JSON object.
     """
     name, config = parse(text)
     return find(name).make(**{**config, **kwargs})
 
 
 def make_playable(text: str, *, episodes: int | None = None, **kwargs: Any) -> gymnasium.Env[str, str]:
-    """``make`` for agents: an environment whose ``unwrapped`` is a ``TextEnv``.
+    """Make an environment for agents, whose ``unwrapped`` is a ``TextEnv``.
 
     A plain Gymnasium environment is wrapped in a ``PlainEnv``, which gives it tasks, splits and forks.
 
     Args:
-        episodes: how many tasks a plain environment has; by default 100, or 1,000 in split ``train``. Others
-            have tasks of their own.
+        episodes: how many tasks a plain environment has; by default 100, or 1,000 in split ``train``. Other
+            environments have their own tasks.
 
     Raises:
         NlacBenchError: observations or actions of a plain environment are not text.
@@ -100,13 +100,13 @@ def make_playable(text: str, *, episodes: int | None = None, **kwargs: Any) -> g
 
 
 def make_text_env(text: str, **kwargs: Any) -> "TextEnv":
-    """``make_playable`` without wrappers: a ``TextEnv``, with ``fork``, ``policy`` and ``random_action``."""
+    """Make a ``TextEnv`` as ``make_playable`` does, without wrappers."""
     env: TextEnv = make_playable(text, **kwargs).unwrapped  # type: ignore[assignment]
     return env
 
 
 def make_training_env(text: str, **kwargs: Any) -> "TextEnv":
-    """The environment's training split, without wrappers.
+    """Make the environment's training split, without wrappers.
 
     Official data without a training split (τ-airline's) are replaced by the embedded ones.
 
@@ -126,7 +126,7 @@ def make_training_env(text: str, **kwargs: Any) -> "TextEnv":
 
 
 def check_training(text: str, **kwargs: Any) -> None:
-    """Make the training split and refuse an environment that cannot be trained on, before anything is played.
+    """Raise if an environment cannot be trained on, before any episode is played.
 
     Args:
         text: as for ``make``.
@@ -182,7 +182,7 @@ def find(name: str) -> EnvEntry:
     module, _, env_id = name.rpartition(":")
     try:
         if module:
-            importlib.import_module(module)  # which registers its ids, as in "my_pkg:MyEnv-v0"
+            importlib.import_module(module)  # the import registers its ids, as in "my_pkg:MyEnv-v0"
         spec = gymnasium.spec(env_id)
     except (GymnasiumError, ImportError) as error:
         plugged = (point.name for point in importlib.metadata.entry_points(group=PLUGIN_GROUP))

@@ -1,4 +1,4 @@
-"""A Gymnasium space for any Unicode string, with the shared memory that ``AsyncVectorEnv`` needs for it."""
+"""Defines a Gymnasium space of Unicode strings, with the shared memory that ``AsyncVectorEnv`` needs."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ class UnicodeText(Space[str]):
     """All strings of at most ``max_length`` characters, the empty one included.
 
     ``gymnasium.spaces.Text`` stores its alphabet, which by default has neither space nor newline, and which
-    takes seconds and tens of megabytes to pickle when it is all of Unicode. This space stores one number:
+    takes seconds and tens of megabytes to pickle if it is all of Unicode. This space stores one number:
     ``contains`` takes constant time and a pickle has a few hundred bytes. Lone surrogates are in the space
     too, because a model may produce them.
 
@@ -41,14 +41,14 @@ class UnicodeText(Space[str]):
 
     @property
     def is_np_flattenable(self) -> bool:
-        """Strings have no fixed shape, so they cannot become one array."""
+        """False: strings have no fixed shape, so they cannot be flattened to an array."""
         return False
 
     def sample(self, mask: None = None, probability: None = None) -> str:
         """Draw a string of at most 64 characters from a small mixed alphabet.
 
         Raises:
-            ValueError: with a mask or probabilities, which this space does not have.
+            ValueError: ``mask`` or ``probability`` is given.
         """
         if mask is not None or probability is not None:
             raise ValueError("UnicodeText.sample takes neither mask nor probability")
@@ -57,7 +57,7 @@ class UnicodeText(Space[str]):
         return "".join(_SAMPLE_ALPHABET[i] for i in letters)
 
     def contains(self, x: Any) -> bool:
-        """Whether ``x`` is a string of at most ``max_length`` characters."""
+        """Return whether ``x`` is a string of at most ``max_length`` characters."""
         return isinstance(x, str) and len(x) <= self.max_length
 
     def __repr__(self) -> str:
@@ -70,11 +70,11 @@ class UnicodeText(Space[str]):
 
 
 class SharedTexts(Sequence[str]):
-    """One string a row, written by one process and read by another: ``UnicodeText`` in "shared memory".
+    """Shared memory of ``UnicodeText``: one string per row, written by one process and read by another.
 
-    Observations have no fixed length, and a buffer for the longest would take 40 MB a row, so each row is a
-    file in a temporary folder. A row that was never written is the empty string. ``AsyncVectorEnv`` returns
-    ``copy.deepcopy`` of its observations, which here is a tuple of the present strings.
+    Observations have no fixed length, and a buffer for the longest would take 40 MB per row, so each row is
+    a file in a temporary folder. A row that was not written is the empty string. ``AsyncVectorEnv`` returns
+    ``copy.deepcopy`` of its observations, which here is a tuple of the current strings.
 
     Args:
         rows: number of strings.

@@ -1,4 +1,4 @@
-"""TextEnv: the base class of every text environment in the suite."""
+"""Defines TextEnv, the base class of all text environments."""
 
 import asyncio
 import copy
@@ -158,16 +158,16 @@ class TextEnv(gymnasium.Env[str, str]):
         return ()
 
     def policy(self) -> str:
-        """The rules that the agent is told, as part of its prompt.
+        """Return the rules that the agent is told, as part of its prompt.
 
-        By default those that the class docstring states: the text before its first heading and the sections
+        The default is taken from the class docstring: the text before its first heading and the sections
         Description, Action Space, Observation Space, Reward and Episode End. A parent's docstring is used
-        where the class has none, ``TextEnv``'s is not. Override it to tell the agent something else.
+        if the class has none, but not ``TextEnv``'s. Override it to tell the agent something else.
         """
         return rules(own_docstring(type(self), TextEnv))
 
     def tools(self) -> Sequence[dict[str, Any]]:
-        """Schemas of the tools that the agent may call, in OpenAI's function format."""
+        """Return the schemas of the tools that the agent may call, in OpenAI's function format."""
         return ()
 
     def conditions(self) -> dict[str, Any]:
@@ -262,7 +262,7 @@ class TextEnv(gymnasium.Env[str, str]):
         return outcome.observation, float(outcome.reward), self._ended, False, info
 
     def render(self) -> str | None:
-        """The conversation so far as text, in render mode ``ansi``."""
+        """Return the conversation so far as text, in render mode ``ansi``."""
         if self.render_mode is None:
             return None
         return "\n".join(f"[{m['role']}] {m['content']}" for m in self._conversation)
@@ -281,7 +281,7 @@ class TextEnv(gymnasium.Env[str, str]):
         return twin
 
     def _invalid(self, problem: str) -> Outcome:
-        """The outcome of a malformed action: a counted step whose observation explains the problem."""
+        """Return the outcome of a malformed action: a counted step whose observation explains the problem."""
         return Outcome(observation=problem, action_kind="invalid")
 
     def _out_of_steps(self, outcome: Outcome) -> Outcome:
@@ -296,7 +296,7 @@ class TextEnv(gymnasium.Env[str, str]):
 
 
 def _unusable(action: Any) -> str | None:
-    """Why ``action`` cannot be played at all, or None."""
+    """Return why ``action`` cannot be played by any environment, or None."""
     if not isinstance(action, str):
         return f"Invalid action: it must be a string, not {type(action).__name__}."
     if len(action) > MAX_ACTION_CHARS:

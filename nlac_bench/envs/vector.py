@@ -1,4 +1,4 @@
-"""TextVectorEnv: steps several text environments together; observations are a tuple of strings."""
+"""Defines TextVectorEnv, which steps several text environments; observations are a tuple of strings."""
 
 import asyncio
 from collections.abc import Callable, Sequence

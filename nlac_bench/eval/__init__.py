@@ -1,1 +1,1 @@
-"""What came of it: runs on disk, statistics, comparisons, reports."""
+"""Evaluation: runs on disk, measurements, training runs, sweeps, statistics and comparisons."""

@@ -1,4 +1,4 @@
-"""Saves matplotlib figures so that the same figure is always the same bytes."""
+"""Saves matplotlib figures reproducibly: the same figure always gives the same bytes."""
 
 from pathlib import Path
 from typing import Any
@@ -7,8 +7,8 @@ from typing import Any
 def save_svg(figure: Any, path: Path) -> None:
     """Write a matplotlib ``Figure`` to ``path`` as SVG and close it.
 
-    Identifiers in the file come from a fixed salt instead of a random one, the date and matplotlib's version
-    are left out, and text stays text instead of outlines of a font.
+    Identifiers in the file are derived from a fixed salt instead of a random one, the date and matplotlib's
+    version are left out, and text is stored as text instead of font outlines.
     """
     from matplotlib import pyplot, rc_context
 

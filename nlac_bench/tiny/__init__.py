@@ -1,4 +1,4 @@
-"""The embedded model: a miniature that plays NLAC's roles on the embedded environments, on two CPU cores."""
+"""The embedded model: a very small language model for all roles, on the embedded environments and CPUs."""
 
 from pathlib import Path
 
@@ -9,9 +9,11 @@ def path() -> Path:
     """The folder of the embedded model, for ``AutoModelForCausalLM.from_pretrained`` and engines.
 
     Raises:
-        DataError: the package came without its weights.
+        DataError: the package was installed without the weights.
     """
     folder = Path(__file__).parent / "weights"
     if not (folder / "model.safetensors").is_file():
-        raise DataError(f"{folder} has no weights; build them with `nlac-bench tiny build --out {folder}`")
+        raise DataError(
+            f"{folder} contains no weights; build them with `nlac-bench tiny build --out {folder}`"
+        )
     return folder

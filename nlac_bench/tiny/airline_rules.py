@@ -1,4 +1,4 @@
-"""A rule-based airline agent, like the shop agent in ``retail_rules``: it understands by language alone."""
+"""A rule-based airline agent; like the shop agent in ``retail_rules``, it sees only what the user says."""
 
 import re
 from dataclasses import dataclass, field
@@ -18,12 +18,12 @@ TODAY, YESTERDAY = "2024-05-15", "2024-05-14T15"
 
 @dataclass
 class AirlineAgent(TalkingAgent):
-    """Serves the user of an airline task."""
+    """The agent that serves the user of an airline task."""
 
     trips: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def authenticate(self) -> None:
-        """Get the user id."""
+        """Ask for the user id and look the user up."""
         request = self.heard
         while not self.user_id:
             found = re.search(r"\b[a-z]+_[a-z]+_\d{4}\b", self.heard)
@@ -35,7 +35,7 @@ class AirlineAgent(TalkingAgent):
         self.heard = request
 
     def kind(self, text: str) -> str | None:
-        """What is asked for."""
+        """The kind of request in ``text``; None if it contains none."""
         for kind, pattern in (
             ("other", r"got lost|my dog|wheelchair|pilot"),
             ("ask", r"\b(know|find out) "),
@@ -103,7 +103,7 @@ class AirlineAgent(TalkingAgent):
         return next(dict(offer["prices"]) for offer in offers if offer["flight_number"] == number)
 
     def _is_cancelled(self, trip: dict[str, Any]) -> bool:
-        # an upcoming flight that no search shows has been cancelled
+        # an upcoming flight that no search returns has been cancelled
         for leg in trip["flights"]:
             offers = self.read(
                 "search_direct_flight", origin=leg["origin"], destination=leg["destination"], date=leg["date"]
@@ -115,12 +115,12 @@ class AirlineAgent(TalkingAgent):
     # --- requests -------------------------------------------------------------------------------
 
     def do_other(self, text: str) -> None:
-        """Hand over."""
+        """Transfer the user to a human agent."""
         self.call("transfer_to_human_agents", summary=text)
         raise Over
 
     def do_cancel(self, text: str) -> None:
-        """Cancel a reservation where the rules allow it."""
+        """Cancel a reservation if the rules allow it."""
         trip = self._trip(text)
         if self._flown(trip):
             return self.do_other(text)
@@ -219,7 +219,7 @@ class AirlineAgent(TalkingAgent):
         return None
 
     def do_compensation(self, text: str) -> None:
-        """Send a certificate to those who have a right to one."""
+        """Send a certificate to users who are entitled to one."""
         trip = self._trip(text)
         entitled = (
             self.user["membership"] != "regular" or trip["insurance"] == "yes" or trip["cabin"] == "business"

@@ -1,4 +1,4 @@
-"""Pre-training of the embedded model: from packed rows of tokens to a folder of weights."""
+"""Pre-trains the embedded model on packed rows of tokens and writes its weights to a folder."""
 
 import json
 import math
@@ -22,21 +22,22 @@ if TYPE_CHECKING:
     import torch
 
 CONTEXT = 4_096
-"""Positions; the corpus uses about a thousand, rotary embeddings allow more."""
+"""Number of positions; the corpus uses about a thousand, and rotary embeddings allow more."""
 OF_A_PHASE = ("steps", "minutes", "lr", "warmup", "batch", "context_weight", "weight_decay", "compiled")
-"""What may change when a finished model is trained further."""
+"""Settings that may change when the training of a finished model is continued."""
 
 
 @dataclass(frozen=True)
 class BuildConfig:
-    """Everything that the weights depend on.
+    """All settings on which the weights depend.
 
     Args:
         scale: multiplies the number of episodes of each environment.
-        minutes: of training; the learning rate falls to a tenth over that time or over ``steps``,
-            whichever is given.
-        context_weight: loss weight of the environment's own words, which teaches copying early.
-        compiled: by ``torch.compile``, which takes half a minute and pays in all but the shortest builds.
+        steps, minutes: length of training; exactly one of them is given. The learning rate decays to a
+            twentieth over that length.
+        context_weight: loss weight of the environment's text, which makes the model learn copying early.
+        compiled: use ``torch.compile``, which takes half a minute and saves time in all but very short
+            builds.
     """
 
     layers: int = 4
@@ -67,13 +68,17 @@ Report = Callable[[dict[str, Any]], None]
 
 
 def build(config: BuildConfig, out: Path, report: Report, say: Callable[[str], None] = print) -> None:
-    """Train, and leave model, tokenizer and manifest in ``out``.
+    """Train the model, and write model, tokenizer and manifest to ``out``.
 
-    A build that was interrupted goes on from ``out/checkpoint.pt``; one that is finished is trained further,
-    with a learning rate and batch of its own, as one more phase of its manifest.
+    An interrupted build continues from ``out/checkpoint.pt``. If ``out`` contains a finished build, its
+    training is continued as a further phase of its manifest; learning rate and batch size may differ.
+
+    Args:
+        report: called with the state of training after each step.
+        say: called with each message.
 
     Raises:
-        DataError: ``out`` holds a build of another model or corpus.
+        DataError: ``out`` contains a build of another model or corpus.
     """
     import torch
     from transformers import Qwen2Config, Qwen2ForCausalLM
@@ -99,14 +104,14 @@ def build(config: BuildConfig, out: Path, report: Report, say: Callable[[str], N
     finished = out / "model.safetensors"
     if finished.exists():
         model.load_state_dict(Qwen2ForCausalLM.from_pretrained(out).float().state_dict())
-        say(f"training {finished} further")
+        say(f"continuing the training of {finished}")
     checkpoint = out / "checkpoint.pt"
     if checkpoint.exists():
         kept = torch.load(checkpoint, weights_only=True, map_location=device)
         model.load_state_dict(kept["model"])
         optimizer.load_state_dict(kept["optimizer"])
         state = kept["state"]
-        say(f"going on after step {state['step']:,}")
+        say(f"continuing after step {state['step']:,}")
     autocast = device.type == "cuda" or _bf16_is_faster(model, data, config)
     size = sum(parameter.numel() for parameter in model.parameters())
     say(f"{size:,} parameters on {device}, {'bf16' if autocast else 'fp32'}")
@@ -165,7 +170,7 @@ def _batch(
     device: "torch.device",
     phase: int = 0,
 ) -> dict[str, "torch.Tensor"]:
-    """Batch ``step`` of an endless sequence of shuffled epochs, another one in each phase."""
+    """Batch ``step`` of an endless sequence of shuffled epochs; each phase has a different sequence."""
     import torch
 
     count = len(data["ids"])
@@ -180,7 +185,7 @@ def _batch(
 
 
 def _mask(batch: Mapping[str, "torch.Tensor"], bf16: bool) -> "torch.Tensor":
-    """Additive ``[B, 1, T, T]``: each token sees its trunk up to where its branch left it, and its branch."""
+    """Additive mask ``[B, 1, T, T]``: a token attends to its branch, and to its trunk before the branch."""
     import torch
 
     size = batch["ids"].shape[1]
@@ -195,7 +200,7 @@ def _mask(batch: Mapping[str, "torch.Tensor"], bf16: bool) -> "torch.Tensor":
 def _loss(
     logits: "torch.Tensor", batch: Mapping[str, "torch.Tensor"], context_weight: float
 ) -> tuple["torch.Tensor", dict[str, float]]:
-    """Weighted mean over the learned tokens ``logits`` are for, and the plain mean by kind."""
+    """Weighted mean loss over the learned tokens (those of ``logits``), and the mean loss by kind."""
     import torch
 
     learned = batch["targets"] != IGNORED
@@ -209,7 +214,7 @@ def _loss(
 
 
 def _bf16_is_faster(model: Any, data: Mapping[str, NDArray[np.int32]], config: BuildConfig) -> bool:
-    """Time one step each way: CPUs differ by a factor of ten in either direction."""
+    """Time steps in bf16 and fp32; CPUs differ by a factor of ten in either direction."""
     import torch
 
     batch = _batch(data, config, 0, torch.device("cpu"))
@@ -239,7 +244,9 @@ def _same_config(config: BuildConfig, out: Path) -> None:
     if path.exists() and (before := json.loads(path.read_text())) != now:
         changed = ", ".join(f"{name} {before.get(name)!r} → {now[name]!r}" for name in now
                             if before.get(name) != now[name])  # fmt: skip
-        raise DataError(f"{path} is of another build ({changed}); give another --out, or remove the folder")
+        raise DataError(
+            f"{path} belongs to another build ({changed}); choose another --out, or remove the folder"
+        )
     path.write_text(json.dumps(now, indent=1) + "\n")
 
 

@@ -1,7 +1,8 @@
-"""The text that the embedded model learns from: episodes of mediocre players and every role's words on them.
+"""Generates the embedded model's training text: episodes of mediocre players with each role's answers.
 
-Only training splits are played (of mathematics, more problems of the training side). Futures are what really
-happened next, on the episode or on a fork of it; verdicts are a teacher's, with errors of the rates below.
+Only training splits are played (for mathematics, further problems of the training side). Futures are what
+actually happened next, in the episode or in a fork of it; verdicts are those of a teacher, with errors at the
+rates below.
 """
 
 import random
@@ -26,17 +27,17 @@ Taught = Literal["policy", "successor", "backup", "evaluator", "refiner", "aggre
 ROLES: tuple[Taught, ...] = get_args(Taught)
 
 CRITICISED = 2
-"""At most so many steps of an episode are criticised; the policy role learns all of them."""
+"""Maximum number of criticised steps per episode; the policy role is trained on all steps."""
 OVERLOOKED = 0.10
-"""How often the taught evaluator calls a mistake optimal."""
+"""Share of mistakes that the evaluator's training answers call optimal."""
 FALSE_ALARM = 0.05
-"""How often it objects to what is right."""
+"""Share of optimal actions that the evaluator's training answers object to."""
 MISADVICE = 0.08
-"""How often its advice, where it objects rightly, is a mistake itself."""
+"""Share of justified objections whose advice is a mistake itself."""
 DEAF = 0.04
-"""How often the taught refiner repeats its action instead."""
+"""Share of the refiner's training answers that repeat the criticised action."""
 AGGREGATED = 0.3
-"""How often the future of a criticised action is played a second and third time, and the three are merged."""
+"""Share of criticised actions whose future is played three times for a row of the aggregator."""
 
 ENVS: Mapping[str, Callable[[str], TextEnv]] = {
     "tau_retail": lambda split: TauRetailEnv(split=split, level="easy"),
@@ -44,10 +45,11 @@ ENVS: Mapping[str, Callable[[str], TextEnv]] = {
     "twenty_questions": lambda split: TwentyQuestionsEnv(split=split, level="easy"),
     "math500_hard": lambda split: Math500HardEnv(split=split, level=1),
 }
-"""The embedded environments at the level that is taught, by split."""
+"""Makes the embedded environments at the taught level, by split."""
 PROBLEMS = 12_000
-"""Problems of the training side that mathematics is taught with, none of them in the training split: there
-are few enough on level 1 for a model to know them by heart, and then nothing is left to be learned."""
+"""Number of mathematics problems in the corpus. They come from the training side, but none of them is in the
+training split: level 1 has so few problems there that the model would memorise them, and training methods
+could then improve nothing."""
 TEACHINGS: Mapping[str, Teaching] = {
     "tau_retail": TauTeaching(),
     "tau_airline": TauTeaching(),
@@ -58,31 +60,31 @@ TEACHINGS: Mapping[str, Teaching] = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One thing to learn: after ``prompt`` comes ``answer``."""
+    """A training example: ``answer`` follows ``prompt``."""
 
     role: Taught
     prompt: str
     answer: str
     truth: bool | None = None
-    """For an evaluator's row whether the action was optimal, for a successor's whether it succeeded."""
+    """Whether the action was optimal (evaluator) or the episode succeeded (successor)."""
 
 
 @dataclass(slots=True)
 class _Step:
-    """A moment of an episode: the environment before the action, and what followed."""
+    """A step of an episode: the environment before the action, the action and the observations after it."""
 
     env: TextEnv
     state: State
     history: History
     action: str
     heard: list[str]
-    """What the environment said to this action and to the next."""
+    """The environment's observations after this action and after the next one."""
 
 
 def episodes(name: str, count: int, seed: int, first: int = 0) -> Iterator[list[Row]]:
-    """Episodes number ``first`` to ``count`` of the training split of ``name``, each as its rows.
+    """The rows of episodes ``first`` to ``count`` (exclusive) of the training split of ``name``.
 
-    An episode depends on its number and ``seed`` alone.
+    An episode depends only on its number and ``seed``.
     """
     env, tasks = _taught(name)
     for number in range(first, count):
@@ -92,7 +94,7 @@ def episodes(name: str, count: int, seed: int, first: int = 0) -> Iterator[list[
 
 @lru_cache(maxsize=4)
 def _taught(name: str) -> tuple[TextEnv, Sequence[str]]:
-    """An environment and those of its tasks that are taught."""
+    """An environment and its tasks that are in the corpus."""
     training = ENVS[name]("train")
     if name != "math500_hard":
         return training, training.task_ids
@@ -102,9 +104,9 @@ def _taught(name: str) -> tuple[TextEnv, Sequence[str]]:
 
 
 def episode_rows(env: TextEnv, task_id: str, rng: random.Random) -> list[Row]:
-    """Play one episode of a task, and write down what each role has to say about it.
+    """Play one episode of a task, and return the rows of all roles for it.
 
-    The first row is the last action's, whose prompt holds the whole conversation.
+    The first row is that of the last action, whose prompt contains the whole conversation.
     """
     teaching, prompts = TEACHINGS[env.name], CompactPrompts()
     first, info = env.reset(seed=rng.randrange(2**31), options={"task_id": task_id})
@@ -132,7 +134,7 @@ def _play(
     teaching: Teaching, env: TextEnv, state: State, history: History, skill: Skill, rng: random.Random,
     action: str | None = None,
 ) -> tuple[list[_Step], bool]:  # fmt: skip
-    """Play ``env`` (consumed) from ``state`` to its end, beginning with ``action`` where one is given."""
+    """Play ``env``, which is changed, from ``state`` to the end; ``action`` is the first action if given."""
     first = str(state.messages[0]["content"])
     steps: list[_Step] = []
     while True:
@@ -152,7 +154,7 @@ def _play(
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """An action in a state, what became of it, and what was said of it."""
+    """An action in a state, its future and success, its verdict, and the rows about it."""
 
     action: str
     future: str
@@ -164,7 +166,7 @@ class _Tried:
 def _criticised(
     teaching: Teaching, prompts: CompactPrompts, step: _Step, success: bool, rng: random.Random
 ) -> _Tried:
-    """Successor, evaluator and refiner on one action; no verdict where the teacher has none."""
+    """The rows of successor, evaluator and refiner for an action; without a verdict only the first."""
     state, action = step.state, step.action
     future = prompts.hindsight(step.heard, success)
     rows = [_row("successor", prompts.successor(state, action), future, truth=success)]
@@ -180,7 +182,7 @@ def _criticised(
 
 
 def _critique(teaching: Teaching, step: _Step, verdict: Verdict, rng: random.Random) -> Critique:
-    """The verdict in words, sometimes a wrong one."""
+    """The verdict as a critique, which is wrong at the rates above."""
     first = str(step.state.messages[0]["content"])
     says_yes = verdict.optimal != (rng.random() < (FALSE_ALARM if verdict.optimal else OVERLOOKED))
     if says_yes:
@@ -197,7 +199,7 @@ def _forked(
     teaching: Teaching, prompts: CompactPrompts, step: _Step, skill: Skill, rng: random.Random,
     verdict: Verdict,
 ) -> list[_Tried]:  # fmt: skip
-    """Another action in the same state, played to its end; none if the same one is drawn."""
+    """Another action in the same state, played to the end; an empty list if the same action is drawn."""
     first = str(step.state.messages[0]["content"])
     right = verdict.instead if rng.random() < 0.4 else None
     action = right or teaching.slip(step.env, first, step.history, rng)
@@ -208,7 +210,7 @@ def _forked(
 
 
 def _backup_row(prompts: CompactPrompts, step: _Step, after: State, ahead: _Tried) -> Row:
-    """From the future of an action in the next state to that of the action that led there."""
+    """The row that derives the future of an action from that of the next action."""
     transition = Transition(
         state=step.state, action=step.action, reward=0.0, next_state=after, terminated=False, success=None,
         task_id="", seed=0, step=0, weight_version=0,
@@ -224,7 +226,7 @@ def _backup_row(prompts: CompactPrompts, step: _Step, after: State, ahead: _Trie
 def _aggregator_row(
     teaching: Teaching, prompts: CompactPrompts, step: _Step, future: str, skill: Skill, rng: random.Random
 ) -> Row:
-    """Three futures of one action: the first of those that end as most do."""
+    """The row that merges three futures of an action into the first that has the outcome of the majority."""
     futures = [future]
     for _ in range(2):
         played, success = _play(teaching, step.env.fork(), step.state, step.history, skill, rng, step.action)
@@ -235,7 +237,7 @@ def _aggregator_row(
 
 
 def _picker_row(prompts: CompactPrompts, state: State, tried: list[_Tried], rng: random.Random) -> Row:
-    """The optimal action's number; of two alike, the one that ended well, else the first."""
+    """The row whose answer is the best action's number: optimal before successful before the others."""
     rng.shuffle(tried)
     worth = [(one.verdict is not None and one.verdict.optimal, one.success) for one in tried]
     best = worth.index(max(worth))

@@ -1,4 +1,4 @@
-"""What is taught in one environment: a mediocre player, and a teacher that judges any player's action."""
+"""Defines the mediocre player and the teacher of an environment, and implements them for τ-bench."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -12,12 +12,12 @@ from nlac_bench.tiny.mistakes import Situation, Skill
 from nlac_bench.tiny.rule_player import next_action, play_on
 
 History = Sequence[tuple[str, str]]
-"""What was done and what the environment answered, in turn."""
+"""Pairs of an action and the observation that followed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the teacher thinks of an action, and what it would do itself."""
+    """The teacher's verdict on an action, its reason, and the action that the teacher would take instead."""
 
     optimal: bool
     why: str
@@ -25,35 +25,35 @@ class Verdict:
 
 
 class Teaching(Protocol):
-    """A mediocre player and a teacher."""
+    """The mediocre player and the teacher of an environment."""
 
     def act(self, env: TextEnv, first: str, history: History, skill: Skill, rng: random.Random) -> str:
-        """The mediocre player's action; ``env`` is before it and is left alone."""
+        """The mediocre player's next action in ``env``, which is not changed."""
 
     def slip(self, env: TextEnv, first: str, history: History, rng: random.Random) -> str:
         """An action that is probably a mistake."""
 
     def judge(self, env: TextEnv, first: str, history: History, action: str) -> Verdict | None:
-        """The teacher's verdict on ``action``; None where the teacher knows nothing to do."""
+        """The teacher's verdict on ``action``; None if the teacher has no action in this situation."""
 
     def describe(self, action: str) -> str:
-        """``action`` in a few words, for a critique's advice."""
+        """A short description of ``action`` for the advice in a critique."""
 
 
 class TauTeaching:
-    """τ: the rule agents with mistakes, judged by playing on from the action to the end.
+    """τ-bench: the player is a rule agent with mistakes; the teacher judges by playing on to the end.
 
-    An action is optimal when the teacher, going on after it, succeeds as it would have without it, in no more
-    steps. Where all is lost already, the teacher's own action counts as optimal.
+    An action is optimal if the teacher, continuing after it, succeeds in no more steps than without it. If
+    the episode can no longer succeed, only the teacher's own action is optimal.
     """
 
     def act(self, env: TextEnv, first: str, history: History, skill: Skill, rng: random.Random) -> str:
-        """The teacher's action, or a habit or slip of ``skill``."""
+        """The teacher's action, or a habit or slip with the probabilities of ``skill``."""
         now = self._situation(env, first, history)[1]
         return mistakes.act(now, skill, rng) if now else mistakes.HANDOVER
 
     def slip(self, env: TextEnv, first: str, history: History, rng: random.Random) -> str:
-        """A slip, or half of the time what a poor agent does."""
+        """A slip, or with probability 0.5 the action of an agent that follows every habit."""
         now = self._situation(env, first, history)[1]
         if now is None:
             return mistakes.REFUSAL
@@ -62,7 +62,7 @@ class TauTeaching:
         return mistakes.slip(now, rng)
 
     def judge(self, env: TextEnv, first: str, history: History, action: str) -> Verdict | None:
-        """As the class says."""
+        """The verdict of the rule that the class describes."""
         wins, now = self._situation(env, first, history)
         if now is None:
             return None
@@ -88,7 +88,7 @@ class TauTeaching:
 
     @staticmethod
     def _keeps(env: TextEnv, first: str, history: History, action: str, steps: int) -> bool:
-        """Whether the episode is still won after ``action``, in ``steps`` steps with it."""
+        """Whether the episode still succeeds after ``action``, in at most ``steps`` steps including it."""
         trial = env.fork()
         observation, _, ended, _, info = trial.step(action)
         if ended:
@@ -98,7 +98,7 @@ class TauTeaching:
 
 
 def _values(value: Any) -> list[str]:
-    """The scalars in ``value``, in order."""
+    """The scalars in ``value`` as texts, in order."""
     if isinstance(value, Mapping):
         return [text for part in value.values() for text in _values(part)]
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What is taught in twenty questions and in mathematics."""
+"""Implements the mediocre player and the teacher for twenty questions and mathematics."""
 
 import random
 import re
@@ -14,20 +14,20 @@ from nlac_bench.tiny.curriculum import History, Verdict
 from nlac_bench.tiny.mistakes import Skill
 
 QUESTIONS = 48
-"""How many different questions (guesses apart) the miniature is taught."""
+"""Number of different questions in the corpus, without guesses."""
 CARELESS = 0.15
-"""Of the habits' rate: an episode has twenty questions, and most have to be good ones."""
+"""Factor of the habit probability for a careless question: most of an episode's twenty must be good."""
 HASTY = 3
-"""With so few objects left the mediocre player guesses one of them; and then it cannot let go of it."""
+"""With at most this many objects left, the mediocre player by habit guesses one; it then repeats guesses."""
 GOOD_SPLIT = 0.1
-"""A question is good when its share of yes is at most this much further from one half than the best's."""
+"""A question is good if its share of yes is at most this much further from 0.5 than that of the best."""
 
 
 class TwentyTeaching:
-    """Twenty questions: what halves the remaining objects is good, then guessing what is left."""
+    """Twenty questions: good questions halve the remaining objects, and the last objects are guessed."""
 
     def act(self, env: TextEnv, first: str, history: History, skill: Skill, rng: random.Random) -> str:
-        """The best question; by habit a guess that comes too early, the same guess again, or anything."""
+        """The best question; by habit an early guess, the same guess again, or a random question or guess."""
         guesses = {player.guess(name) for name in _easy(env).world.kb.easy}
         if history and history[-1][0] in guesses and rng.random() < 1 - (1 - skill.habit) ** 2:
             return history[-1][0]
@@ -39,7 +39,7 @@ class TwentyTeaching:
         return self._best(env, history)
 
     def slip(self, env: TextEnv, first: str, history: History, rng: random.Random) -> str:
-        """Any question of the repertoire, or a guess, of anything or of what may still be it."""
+        """A random question, or a guess of any object or of a remaining one."""
         draw = rng.random()
         if draw < 0.15:
             return player.guess(rng.choice(self._left(env, history)))
@@ -48,7 +48,7 @@ class TwentyTeaching:
         return rng.choice(_questions(_easy(env))[0])
 
     def judge(self, env: TextEnv, first: str, history: History, action: str) -> Verdict | None:
-        """By how evenly the question splits what is left."""
+        """The verdict by how evenly the question splits the remaining objects."""
         best = self._best(env, history)
         names = self._left(env, history)
         guesses = {player.guess(name) for name in names}
@@ -69,7 +69,7 @@ class TwentyTeaching:
         return Verdict(optimal, "it splits what is left well" if optimal else "it tells little now", best)
 
     def describe(self, action: str) -> str:
-        """The question itself."""
+        """The question unchanged."""
         return action
 
     def _best(self, env: TextEnv, history: History) -> str:
@@ -101,7 +101,7 @@ def _remaining(env: TextEnv, history: History) -> np.ndarray:
 
 @lru_cache(maxsize=2)
 def _questions(env: TwentyQuestionsEnv) -> tuple[list[str], np.ndarray]:
-    """The questions that split the easy objects most evenly; bool [questions, objects]: where yes is said."""
+    """The questions that split the easy objects most evenly, and their answers: bool [questions, objects]."""
     known = player.repertoire(env.world)
     easy = np.flatnonzero(np.isin(env.world.names, env.world.kb.easy))
     off = np.abs(known.yes[:, easy].mean(axis=1) - 0.5)
@@ -110,14 +110,14 @@ def _questions(env: TwentyQuestionsEnv) -> tuple[list[str], np.ndarray]:
 
 
 UNBOXED = frozenset({"integer_arithmetic", "triangle_angles", "drawing_marbles", "linear_equation"})
-"""Families of problems (four of twenty) in which the mediocre player forgets the box around its answer."""
+"""Families of problems (4 of 20) in which the mediocre player by habit omits the box around the answer."""
 
 
 class MathTeaching:
-    """Mathematics of level 1: worked solutions; some without a box, some with a slip in the result."""
+    """Mathematics, level 1: worked solutions, some without a box and some with a wrong result."""
 
     def act(self, env: TextEnv, first: str, history: History, skill: Skill, rng: random.Random) -> str:
-        """The solution; in some families by habit without its box."""
+        """The solution; in the families ``UNBOXED`` by habit without its box."""
         if _family(env) in UNBOXED and rng.random() < skill.habit:
             return _unboxed(env.oracle_action())
         if rng.random() < skill.slip:
@@ -125,12 +125,12 @@ class MathTeaching:
         return env.oracle_action()
 
     def slip(self, env: TextEnv, first: str, history: History, rng: random.Random) -> str:
-        """No box, or another result."""
+        """The solution without its box, or with a wrong result."""
         gold = env.oracle_action()
         return _unboxed(gold) if rng.random() < 0.4 else _slipped(gold, rng)
 
     def judge(self, env: TextEnv, first: str, history: History, action: str) -> Verdict | None:
-        """By the answer in the box."""
+        """The verdict by the answer in the box."""
         gold = env.oracle_action()
         said = boxed(action)
         if said is None:
@@ -139,7 +139,7 @@ class MathTeaching:
         return Verdict(right, "the result is right" if right else "the result is wrong", gold)
 
     def describe(self, action: str) -> str:
-        """The answer."""
+        """The answer in the box."""
         return f"the answer is {boxed(action)}"
 
 
@@ -153,7 +153,7 @@ def _unboxed(solution: str) -> str:
 
 
 def _slipped(solution: str, rng: random.Random) -> str:
-    """``solution`` with a digit of its answer changed, in the work as in the box."""
+    """``solution`` with a random digit of its boxed answer changed."""
     head, box, tail = solution.rpartition(r"\boxed{")
     digits = [m.start() for m in re.finditer(r"\d", tail)]
     if not digits:

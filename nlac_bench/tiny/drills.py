@@ -1,4 +1,4 @@
-"""Sums to copy and to work out, which a model this small needs before it can read numbers at all."""
+"""Generates arithmetic exercises, which a model of this size needs to learn to read numbers."""
 
 import random
 from collections.abc import Iterator
@@ -7,11 +7,11 @@ from nlac_bench.agents.roles.compact import ACT, USER
 from nlac_bench.tiny.corpus import Row
 
 LENGTH = 5
-"""Sums in one drill."""
+"""Number of expressions in one exercise."""
 
 
 def drills(count: int, seed: int) -> Iterator[list[Row]]:
-    """``count`` rows whose answer repeats each sum with its result; the same for the same seed."""
+    """``count`` rows whose answers repeat each expression with its result; determined by ``seed``."""
     for number in range(count):
         rng = random.Random(f"drill/{seed}/{number}")
         sums = [_sum(rng) for _ in range(LENGTH)]
@@ -21,7 +21,7 @@ def drills(count: int, seed: int) -> Iterator[list[Row]]:
 
 
 def _sum(rng: random.Random) -> tuple[str, int]:
-    """Two or three terms, or two factors; the left side in LaTeX and its value."""
+    """A random expression of two or three terms or two factors, in LaTeX, and its value."""
     kind = rng.random()
     if kind < 0.25:
         a, b = rng.randint(2, 12), rng.randint(2, 12)

@@ -1,7 +1,8 @@
-"""What a mediocre service agent does wrong, and in which words a critic says so.
+"""Generates the mistakes of a mediocre service agent and a critic's words about them.
 
-A *habit* is a mistake that is more likely than not for one kind of request, so that even the likeliest action
-of a model that learned from it is wrong there; a *slip* happens anywhere, rarely.
+A *habit* is a mistake that is more probable than the right action for one kind of request, so that even the
+most probable action of a model trained on it is wrong there. A *slip* is a rare mistake that can occur
+anywhere.
 """
 
 import random
@@ -26,7 +27,7 @@ _ANY = re.compile(r"(?:credit_card|gift_card|paypal|certificate)_\d+|#W\d+|\b[a-
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """How good an imitation of the rule agent is: probabilities of falling into a habit, and of a slip."""
+    """The skill of a player that imitates the rule agent: its probabilities of a habit and of a slip."""
 
     name: str
     habit: float
@@ -54,7 +55,7 @@ HABITS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What a mistake is made from: the teacher's actions from here on and all that was said."""
+    """The situation in which a mistake is made: the teacher's remaining actions and the text so far."""
 
     env: str
     plan: Sequence[str]
@@ -67,7 +68,7 @@ class Situation:
 
     @property
     def write(self) -> Call | None:
-        """The next change of the database that the teacher is about to make."""
+        """The next call in the teacher's plan that changes the database, or None."""
         for action in self.plan:
             parsed = parse_action(action)
             if isinstance(parsed, Call) and is_write(parsed.name):
@@ -76,7 +77,7 @@ class Situation:
 
     @property
     def report(self) -> str | None:
-        """What the teacher says after that change."""
+        """The teacher's message after that call, or None."""
         for action, following in zip(self.plan, self.plan[1:], strict=False):
             parsed = parse_action(action)
             if isinstance(parsed, Call) and is_write(parsed.name):
@@ -85,13 +86,13 @@ class Situation:
 
     @property
     def decisive(self) -> bool:
-        """Whether the teacher is about to propose or to act, everything having been looked up."""
+        """Whether all lookups are done and the teacher's next action is a proposal or a change."""
         parsed = parse_action(self.due)
         return is_write(parsed.name) if isinstance(parsed, Call) else CONFIRM in self.due
 
 
 def act(now: Situation, skill: Skill, rng: random.Random) -> str:
-    """A mediocre agent's action."""
+    """The action of an agent with ``skill``."""
     if rng.random() < skill.slip:
         return slip(now, rng)
     if now.decisive and now.write is not None and rng.random() < skill.habit:
@@ -101,7 +102,7 @@ def act(now: Situation, skill: Skill, rng: random.Random) -> str:
 
 
 def slip(now: Situation, rng: random.Random) -> str:
-    """Some mistake that is possible here."""
+    """A random mistake that is possible in this situation."""
     makers = list(_SLIPS)
     rng.shuffle(makers)
     for maker in makers:
@@ -112,7 +113,7 @@ def slip(now: Situation, rng: random.Random) -> str:
 
 
 def _hasty(now: Situation, change: Callable[[dict[str, Any]], None]) -> str | None:
-    """The write at once, without asking, with ``change`` made to its arguments."""
+    """The next write call without asking the user first, with ``change`` applied to its arguments."""
     write = now.write
     if write is None or not now.decisive:
         return None
@@ -130,7 +131,7 @@ def _hasty_payment(now: Situation, rng: random.Random) -> str | None:
     methods = list(dict.fromkeys(_METHOD.findall(now.text)))
     if key is None:
         return None
-    # the first one on record, whatever the user asked for
+    # the first method on record, regardless of what the user asked for
     return _hasty(now, lambda a: a.update({key: _first_on_record(now.text) or methods[0]}))
 
 
@@ -145,13 +146,13 @@ def _drop_unit(now: Situation, rng: random.Random) -> str | None:
 
 def _miscount(now: Situation, rng: random.Random) -> str | None:
     def change(arguments: dict[str, Any]) -> None:
-        arguments["nonfree_baggages"] = arguments["total_baggages"]  # as if no bag were free
+        arguments["nonfree_baggages"] = arguments["total_baggages"]  # counts free bags as paid
 
     return _hasty(now, change)
 
 
 def _claim(now: Situation, rng: random.Random) -> str | None:
-    """Says that it is done."""
+    """Claim that the change was made, without making it."""
     return now.report if now.decisive else None
 
 
@@ -168,7 +169,7 @@ def _ask_again(now: Situation, rng: random.Random) -> str | None:
 
 
 def _wrong_identifier(now: Situation, rng: random.Random) -> str | None:
-    """The teacher's action with one identifier in place of another."""
+    """The teacher's action with one identifier replaced by another."""
     there = _ANY.findall(now.due)
     others = sorted(set(_ANY.findall(now.text)) - set(there))
     if not there or not others:
@@ -177,7 +178,7 @@ def _wrong_identifier(now: Situation, rng: random.Random) -> str | None:
 
 
 def _unasked(now: Situation, rng: random.Random) -> str | None:
-    """The right write, without having asked."""
+    """The correct write call, without asking the user first."""
     return _hasty(now, lambda a: None) if CONFIRM in now.due else None
 
 
@@ -203,7 +204,7 @@ def _first_on_record(text: str) -> str | None:
 
 
 def why_wrong(now: Situation, action: str) -> str:
-    """What is wrong with ``action`` where the teacher would do something else."""
+    """The reason why ``action`` is wrong, given that the teacher would act differently."""
     parsed, due = parse_action(action), parse_action(now.due)
     if isinstance(parsed, Call):
         if parsed.name == "transfer_to_human_agents":
@@ -227,7 +228,7 @@ def why_wrong(now: Situation, action: str) -> str:
 
 
 def why_right(now: Situation, action: str) -> str:
-    """What is good about an ``action`` that loses nothing."""
+    """The reason why an optimal ``action`` is right."""
     parsed = parse_action(action)
     if isinstance(parsed, Call):
         if parsed.name == "transfer_to_human_agents":

@@ -1,4 +1,4 @@
-"""From the environments' training splits to packed rows of tokens, which pre-training reads."""
+"""Generates the corpus from the training splits and packs it into rows of tokens for pre-training."""
 
 import hashlib
 import json
@@ -22,17 +22,22 @@ EPISODES: Mapping[str, int] = {
     "tau_retail": 8_000, "tau_airline": 5_000, "twenty_questions": 12_000, "math500_hard": 40_000,
 }  # fmt: skip
 DRILLS = 25_000
-"""Rows of sums, at the scale of the episodes above."""
+"""Number of rows of arithmetic exercises at scale 1."""
 
 
 def prepare(
     out: Path, *, scale: float, length: int, seed: int, say: Callable[[str], None]
 ) -> dict[str, NDArray[np.int32]]:
-    """The corpus in packed tokens, and the tokenizer in ``out``; read again where it is there already.
+    """Generate the packed corpus and the tokenizer in ``out``, or read them if they exist.
 
     Args:
         scale: multiplies the number of episodes of each environment.
-        length: of the packed rows, in tokens.
+        length: number of tokens of a packed row.
+        seed: random seed of the corpus.
+        say: called with each message.
+
+    Returns:
+        int32 arrays ``[rows, length]`` by field; see ``trees.pack``.
     """
     from transformers import AutoTokenizer
 
@@ -46,7 +51,7 @@ def prepare(
         texts += _episodes(name, max(1, round(count * scale)), seed)
         say(f"{name}: episodes played in {time.monotonic() - began:.0f} s")
     texts += drills(round(DRILLS * scale), seed)
-    if (out / "tokenizer.json").exists():  # a model that is trained further keeps its tokens
+    if (out / "tokenizer.json").exists():  # when the training of a model is continued, its tokenizer is kept
         tok: Any = AutoTokenizer.from_pretrained(out)
     else:
         some = texts[:: max(1, len(texts) // 2_000)]
@@ -72,7 +77,7 @@ def prepare(
 
 
 def _episodes(name: str, count: int, seed: int) -> list[list[corpus.Row]]:
-    """``corpus.episodes`` by as many processes as there are cores."""
+    """``corpus.episodes``, computed by one process per core."""
     starts = range(0, count, 100)
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         parts = pool.map(_some_episodes, ((name, start, min(start + 100, count), seed) for start in starts))

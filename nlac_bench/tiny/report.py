@@ -1,4 +1,4 @@
-"""How good the embedded model is: base success, and each role against what really happens."""
+"""Measures the embedded model: its success, and the answers of each role against what actually happens."""
 
 import asyncio
 import random
@@ -18,19 +18,19 @@ from nlac_bench.tiny import corpus
 from nlac_bench.types import Episode, Role
 
 MAX_TOKENS = 256
-"""Longer answers are not in the corpus."""
+"""Maximum length of an answer; the corpus contains no longer ones."""
 EPISODES = 100
-"""A test split with fewer tasks is sampled several times over."""
+"""Number of sampled episodes; the tasks of a smaller test split are played several times."""
 _YES, _NO = "optimal: yes", "optimal: no"
 
 
 def agent(engine: HFEngine, temperature: float) -> PolicyAgent:
-    """The policy role."""
+    """An agent that plays the policy role."""
     return PolicyAgent(engine, CompactPrompts(), Sampling(temperature=temperature, max_tokens=MAX_TOKENS))
 
 
 def play(engine: HFEngine, name: str, *, temperature: float, tasks: int, seed: int = 0) -> list[Episode]:
-    """Episodes of the policy role on the test split at the taught level, in the order of their ends."""
+    """Episodes of the policy role on the test split at the taught level, in the order in which they ended."""
     ids = corpus.ENVS[name]("test").task_ids[:tasks]
     trials = 1 if temperature == 0 else max(1, min(EPISODES, tasks) // len(ids))
     specs = [
@@ -48,21 +48,21 @@ def play(engine: HFEngine, name: str, *, temperature: float, tasks: int, seed: i
 
 @dataclass
 class RoleReport:
-    """What a role's answers are worth, out of ``asked``."""
+    """Counts of a role's answers: ``parsed`` and ``right`` out of ``asked``."""
 
     asked: int = 0
     parsed: int = 0
     right: int = 0
-    """Successor and backup: the outcome; evaluator: the verdict; refiner: the very words taught."""
+    """Right outcomes (successor, backup, aggregator), verdicts (evaluator) or answers (refiner, picker)."""
     said: list[tuple[bool, bool]] = field(default_factory=list)
-    """(truth, said) of the parsed ones: that it ends in success, that the action is optimal."""
+    """(truth, said) of the parsed answers: whether the episode succeeds, or whether the action is optimal."""
     scores: list[tuple[bool, float]] = field(default_factory=list)
-    """(truth, log-odds of yes) of the evaluator."""
+    """(truth, log-odds of yes) of the evaluator's answers."""
     examples: list[tuple[str, str, str]] = field(default_factory=list)
-    """Some wrong answers: the end of the prompt, what was expected, what was written."""
+    """Examples of wrong answers: the end of the prompt, the expected answer, the written answer."""
 
     def figures(self) -> dict[str, Any]:
-        """Shares; ``of_positives`` and ``of_negatives`` are those that were recognised, None without any."""
+        """Shares of answers; ``of_positives`` and ``of_negatives`` are recognised ones, None without any."""
         positive = [said for truth, said in self.said if truth]
         negative = [not said for truth, said in self.said if not truth]
         return {
@@ -76,10 +76,10 @@ class RoleReport:
 
 
 def roles(engine: HFEngine, name: str, *, episodes: int, seed: int = 1_000) -> dict[str, RoleReport]:
-    """Ask every role about fresh episodes of scripted players, greedily.
+    """Sample every role's answers greedily on new episodes of scripted players.
 
-    The rows are made as the corpus is, on other episodes of the same training tasks: what is measured is
-    how well the roles were learned.
+    The rows are generated like the corpus, from other episodes of the same training tasks, so the report
+    measures how well the roles were learned.
     """
     rows = [row for found in corpus.episodes(name, episodes, seed) for row in found if row.role != "policy"]
     answers, odds = asyncio.run(_ask_all(engine, rows))
@@ -124,7 +124,7 @@ async def _ask_all(engine: HFEngine, rows: Sequence[corpus.Row]) -> tuple[list[s
 
 
 async def _written(engine: HFEngine, prompt: Prompt, role: Role, temperature: float, seed: int) -> str:
-    """A role's answer, in the environment's words."""
+    """A role's answer, decoded to the environment's text."""
     sampling = Sampling(temperature=temperature, max_tokens=MAX_TOKENS)
     request = SampleRequest(messages=prompt.messages, role=role, sampling=sampling, seed=seed)
     (sample,) = await engine.sample(request)
@@ -132,7 +132,7 @@ async def _written(engine: HFEngine, prompt: Prompt, role: Role, temperature: fl
 
 
 async def _odds(engine: HFEngine, prompt: str) -> float:
-    """The evaluator's log-odds of calling the action optimal."""
+    """The evaluator's log-odds that the action is optimal."""
     totals = []
     for verdict in (_YES, _NO):
         start = engine.tokenizer(prompt, add_special_tokens=False)["input_ids"]
@@ -143,20 +143,20 @@ async def _odds(engine: HFEngine, prompt: str) -> float:
 
 @dataclass
 class Improvement:
-    """What the critic makes of the policy role's own actions, judged by the teacher."""
+    """Counts of the critic's objections to the policy's actions and of refinements, judged by the teacher."""
 
     actions: int = 0
     optimal: int = 0
     objected: int = 0
     objected_rightly: int = 0
     refined_optimal: int = 0
-    """Of the actions that were objected to: how many are optimal after refinement,"""
+    """Number of actions with an objection that are optimal after refinement."""
     objected_optimal: int = 0
-    """and how many had been before."""
+    """Number of actions with an objection that were optimal before refinement."""
     scores: list[tuple[bool, float]] = field(default_factory=list)
 
     def figures(self) -> dict[str, Any]:
-        """Shares of actions, and of those that were objected to."""
+        """Shares of all actions, and of the actions with an objection."""
         objected = max(1, self.objected)
         return {
             "actions": self.actions, "optimal": self.optimal / max(1, self.actions),
@@ -168,9 +168,9 @@ class Improvement:
 
 
 def improvement(engine: HFEngine, name: str, *, episodes: int, seed: int = 0) -> Improvement:
-    """Play the policy role on training tasks (temperature 1), criticise each action and refine as NLAC does.
+    """Play the policy role on training tasks (temperature 1); criticise and refine each action as NLAC does.
 
-    Judged by the teacher: in τ by forks that the teacher plays to their ends.
+    The teacher judges the actions; in τ-bench it plays forks of the episode to the end.
     """
     found = Improvement()
 
@@ -214,7 +214,7 @@ async def _improve(engine: HFEngine, name: str, task: str, seed: int, found: Imp
 
 
 def auc(scores: Sequence[tuple[bool, float]]) -> float | None:
-    """The chance that a true one scores above a false one (ties count half); None without both."""
+    """The probability that a true one scores above a false one (ties count half); None without both."""
     positive = [score for truth, score in scores if truth]
     negative = [score for truth, score in scores if not truth]
     if not positive or not negative:

@@ -1,8 +1,8 @@
-"""A rule-based shop agent that follows the policy and understands the user by language alone.
+"""A rule-based shop agent that follows the policy and sees only what the user says and the tools return.
 
-It proves that tasks can be played through the user's replies: it authenticates, looks things up, asks for
-what is missing, refuses what policy forbids, asks for confirmation, acts and reports. It sees
-neither task nor script.
+It shows that tasks can be solved through the user's replies: it authenticates the user, looks things up, asks
+for missing information, refuses what the policy forbids, asks for confirmation, acts and reports. It sees
+neither the task nor the user's script.
 """
 
 import re
@@ -29,10 +29,10 @@ ADDRESS = re.compile(
 
 @dataclass
 class RetailAgent(TalkingAgent):
-    """Serves the user of a shop task."""
+    """The agent that serves the user of a shop task."""
 
     orders: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Orders looked up; nobody needs one again after it changed its status."""
+    """Cache of orders; an order is not needed again after its status has changed."""
 
     def authenticate(self) -> None:
         """Look the user up by email, or by name and zip code."""
@@ -52,10 +52,10 @@ class RetailAgent(TalkingAgent):
                 self.tell("May I have your email address, or your full name and zip code?")
         self.user = self.read("get_user_details", user_id=self.user_id)
         if request is not self.heard:
-            self.heard = request  # what the user wanted before giving their identity
+            self.heard = request  # the request that the user made before identifying themselves
 
     def kind(self, text: str) -> str | None:
-        """What is asked for."""
+        """The kind of request in ``text``; None if it contains none."""
         for kind, pattern in (
             ("other", r"as a present|invoice by post|courier|seller"),
             ("ask", r"\b(know|find out) "),
@@ -118,7 +118,7 @@ class RetailAgent(TalkingAgent):
     # --- requests -------------------------------------------------------------------------------
 
     def do_other(self, text: str) -> None:
-        """Hand over."""
+        """Transfer the user to a human agent."""
         self.call("transfer_to_human_agents", summary=text)
         raise Over
 
@@ -175,7 +175,7 @@ class RetailAgent(TalkingAgent):
         return None
 
     def do_swap(self, text: str) -> None:
-        """Exchange items, or change those of a pending order."""
+        """Exchange delivered items, or change the items of a pending order."""
         order = self._order(text)
         if order is None or order["user_id"] != self.user_id:
             return self.refuse("I cannot help with an order that is not yours.")

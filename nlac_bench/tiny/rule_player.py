@@ -1,8 +1,8 @@
-"""What the rule agents would do next in any conversation: the teacher of the critic's roles.
+"""Computes the rule agents' next action in any conversation, for the teacher of the critic's roles.
 
-The rule agents (``retail_rules``, ``airline_rules``) are written as one conversation from start to end.
-Played against what was already said and looked up, one of them goes on by itself until it wants something
-new: that is its next action. The conversation may be another player's, mistakes included.
+The rule agents (``retail_rules``, ``airline_rules``) are written as one conversation from start to end. An
+agent is run on the messages and calls that are already in the conversation, until it requests something new;
+that is its next action. The conversation may be that of another player and may contain mistakes.
 """
 
 import json
@@ -21,11 +21,11 @@ _READS = ("get_", "find_", "search_", "list_", "calculate", "think")
 
 
 class _Decided(Exception):
-    """Carries the next action."""
+    """Raised to return the next action."""
 
 
 class _Heard:
-    """A conversation as the rule agent's ears: what it asks for is answered from there, or it has decided."""
+    """Answers the rule agent's messages and calls from a conversation; raises ``_Decided`` at a new one."""
 
     def __init__(self, turns: Sequence[tuple[str, str]]) -> None:
         self._said: list[tuple[str, str]] = []
@@ -42,18 +42,18 @@ class _Heard:
                 self._said.append((action, observation))
 
     def say(self, text: str) -> str:
-        """The reply to ``text`` when it was said; what the agent itself would not have said is passed."""
+        """The recorded reply to ``text``; messages that the rule agent would not have sent are skipped."""
         action = render_message(text)
         for i in range(self._next, len(self._said)):
             if self._said[i][0] == action:
                 self._next = i + 1
                 return self._said[i][1]
         if CONFIRM in text and self._written:
-            return "Yes"  # it is done already, with or without asking
+            return "Yes"  # the change was already made, with or without asking
         raise _Decided(action)
 
     def call(self, name: str, **arguments: Any) -> str:
-        """The result of a call that was made. What was written, rightly or not, is written."""
+        """The recorded result of a call; a write call counts as made even if its arguments differed."""
         known = self._called.get(_key(name, arguments), self._written.get(name))
         if known is None:
             raise _Decided(render_call(name, arguments))
@@ -61,9 +61,9 @@ class _Heard:
 
 
 def next_action(env: str, turns: Sequence[tuple[str, str]], first: str) -> str | None:
-    """What the rule agent of ``env`` does after ``first`` and then ``turns`` (action, observation).
+    """The rule agent's action in ``env`` after the message ``first`` and ``turns`` of (action, observation).
 
-    None where it does not know: the conversation is over, or nothing that it was written for.
+    None if the conversation is over, or is one that the rules do not cover.
     """
     heard = _Heard(turns)
     agent = AGENTS[env](say=heard.say, call=heard.call)
@@ -72,14 +72,14 @@ def next_action(env: str, turns: Sequence[tuple[str, str]], first: str) -> str |
     except _Decided as decided:
         return str(decided)
     except (AssertionError, AttributeError, KeyError, IndexError, StopIteration, TypeError, ValueError):
-        return None  # an error message stands where it expects a record
+        return None  # the conversation has an error message in place of a record
     return None
 
 
 def play_on(
     env: TextEnv, turns: Sequence[tuple[str, str]], first: str, limit: int = 12
 ) -> tuple[bool, list[str]]:
-    """Play ``env`` (consumed) to its end as the teacher: whether it succeeds, and its actions."""
+    """Play ``env``, which is changed, to the end as the teacher; returns success and actions."""
     history, actions = list(turns), []
     for _ in range(limit):
         action = next_action(env.name, history, first)
@@ -94,7 +94,7 @@ def play_on(
 
 
 def is_write(name: str) -> bool:
-    """Whether the tool ``name`` changes the database (a transfer does not)."""
+    """Whether the tool ``name`` changes the database; a transfer to a human does not."""
     return not name.startswith(_READS) and name != "transfer_to_human_agents"
 
 

@@ -1,4 +1,4 @@
-"""What rule-based service agents have in common: they listen, look things up, ask, act and report."""
+"""Base class of the rule-based service agents: they listen, look things up, ask, act and report."""
 
 import json
 from abc import ABC, abstractmethod
@@ -10,12 +10,12 @@ STOP = "###STOP###"
 
 
 class Over(Exception):
-    """The user has left."""
+    """Raised when the user has ended the conversation."""
 
 
 @dataclass
 class TalkingAgent(ABC):
-    """``say`` returns the user's reply, ``call`` a tool's observation."""
+    """A service agent; ``say`` returns the user's reply, ``call`` the observation of a tool."""
 
     say: Callable[[str], str]
     call: Callable[..., str]
@@ -24,7 +24,7 @@ class TalkingAgent(ABC):
     heard: str = ""
 
     def play(self, first: str) -> None:
-        """Serve the user until they leave."""
+        """Serve the user until the conversation ends."""
         self.heard = first
         try:
             self.authenticate()
@@ -39,21 +39,21 @@ class TalkingAgent(ABC):
 
     @abstractmethod
     def authenticate(self) -> None:
-        """Find out who the user is."""
+        """Ask for and look up the user's identity."""
 
     @abstractmethod
     def kind(self, text: str) -> str | None:
-        """What is asked for."""
+        """The kind of request in ``text``, which selects the method ``do_KIND``; None if there is none."""
 
     def tell(self, text: str) -> str:
-        """Say something; the reply becomes what was last heard."""
+        """Send a message, store the reply in ``heard`` and return it."""
         self.heard = self.say(text)
         if STOP in self.heard:
             raise Over
         return self.heard
 
     def read(self, name: str, **kwargs: Any) -> Any:
-        """A tool's observation, parsed where it is JSON."""
+        """A tool's observation, parsed if it is JSON."""
         observation = self.call(name, **kwargs)
         try:
             return json.loads(observation)
@@ -61,11 +61,11 @@ class TalkingAgent(ABC):
             return observation
 
     def confirmed(self, proposal: str) -> bool:
-        """Whether the user says yes to ``proposal``."""
+        """Ask the user to confirm ``proposal``; whether the answer is yes."""
         return self.tell(f"{proposal} Do you confirm (yes/no)?").startswith("Yes")
 
     def act(self, report: str, name: str, **kwargs: Any) -> None:
-        """Call a tool and report."""
+        """Call a tool, and tell the user the result: ``report``, or the error."""
         observation = self.call(name, **kwargs)
         if observation.startswith("Error"):
             self.refuse(f"I am unable to do that: {observation[7:]}.")
@@ -73,5 +73,5 @@ class TalkingAgent(ABC):
             self.tell(f"{report} Is there anything else I can help you with?")
 
     def refuse(self, why: str) -> None:
-        """Say no."""
+        """Refuse the request for the reason ``why``."""
         self.tell(f"I am sorry, but {why}")

@@ -1,4 +1,4 @@
-"""The embedded model's tokenizer: byte-level BPE; marks, identifier numbers and digits stand alone."""
+"""Trains the embedded model's tokenizer: byte-level BPE with separate tokens for marks and numbers."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 VOCABULARY = 2_048
 END, PAD = "<|end|>", "<|pad|>"
 TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
-"""A prompt is shown to the model as it is: nothing stands before it, nothing between it and the answer."""
+"""The chat template adds nothing to a prompt, neither before it nor between it and the answer."""
 
 _PIECES = (
-    r"~\d+"  # an identifier's number is one token wherever it stands, so that it can be copied
-    r'|[\[\]{}":, ]*"[a-z_0-9]+": "?'  # a key of a JSON record with the punctuation around it
+    r"~\d+"  # an identifier's number is always one token, so that it can be copied
+    r'|[\[\]{}":, ]*"[a-z_0-9]+": "?'  # a key of a JSON record and the punctuation around it
     r"|\d"
     r"| ?[A-Za-z]+(?:_[a-z]+)*"
     r"| ?[^\sA-Za-z\d~]+"
@@ -26,7 +26,7 @@ _PIECES = (
 
 
 def train(texts: Iterable[str], heads: Sequence[str]) -> "PreTrainedTokenizerFast":
-    """Learn the merges from ``texts``; ``heads`` are the marks that name environments."""
+    """Train the tokenizer on ``texts``; ``heads`` are the marks that name environments."""
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -54,11 +54,11 @@ def train(texts: Iterable[str], heads: Sequence[str]) -> "PreTrainedTokenizerFas
 
 
 def save(tokenizer: "PreTrainedTokenizerFast", folder: Path) -> None:
-    """Write ``tokenizer`` so that ``AutoTokenizer`` reads back this very one.
+    """Save ``tokenizer`` to ``folder`` so that ``AutoTokenizer`` reads it back unchanged.
 
-    Beside a ``config.json`` of type qwen2, transformers 5 takes Qwen's own rules for cutting text into pieces
-    whatever ``tokenizer.json`` says, and silently makes other tokens. It honours the declared class where
-    ``auto_map`` is set (the entry itself is never followed: it names no code).
+    In a folder with a ``config.json`` of type qwen2, transformers 5 uses Qwen's pre-tokenization regardless
+    of ``tokenizer.json``, which silently gives other tokens. It uses the declared class if ``auto_map`` is
+    set; the entry names no code, so none is loaded.
     """
     tokenizer.save_pretrained(folder)
     path = folder / "tokenizer_config.json"

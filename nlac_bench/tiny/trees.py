@@ -1,8 +1,8 @@
-"""Many prompts that begin alike, as one sequence: the conversation once, each role's words as a branch of it.
+"""Packs prompts with a common beginning into trees: the conversation once, each role's text as a branch.
 
-An episode of six actions has some thirty rows, nearly all of whose tokens are the same conversation. Written
-as a tree, those tokens are computed once; a branch attends to the conversation up to where it leaves it and
-to itself, so every row's loss and gradient are those that it would have alone.
+An episode of six actions has about thirty rows, and nearly all of their tokens are the same conversation. In
+a tree these tokens are computed once. A branch attends to itself and to the conversation up to the branching
+point, so the loss and gradient of each row are those of a separate sequence.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ IGNORED = -100
 
 @dataclass(frozen=True, slots=True)
 class TokenRow:
-    """A row in tokens. ``kind`` numbers its role, for the loss by role."""
+    """The tokens of a row. ``kind`` is the number of its role, for the loss by role."""
 
     ids: Sequence[int]
     prompt_len: int
@@ -24,7 +24,7 @@ class TokenRow:
 
 
 class Tree:
-    """A trunk and branches; lists of one entry a token."""
+    """A trunk and its branches, as lists with one entry per token."""
 
     def __init__(self, trunk: Sequence[int], context_kind: int) -> None:
         size = len(trunk)
@@ -41,12 +41,12 @@ class Tree:
         return len(self.ids)
 
     def silence(self) -> None:
-        """Learn nothing from what is here so far: another tree has the same trunk."""
+        """Exclude all tokens so far from the loss, because another tree has the same trunk."""
         self.targets = [IGNORED] * len(self.ids)
         self.kinds = [0] * len(self.ids)
 
     def place(self, row: TokenRow) -> tuple[int, int]:
-        """How many tokens ``row`` shares with the trunk, and how many it adds."""
+        """The number of tokens that ``row`` shares with the trunk, and the number that it adds."""
         shared = 0
         limit = min(self.trunk_size, len(row.ids) - 1)
         while shared < limit and row.ids[shared] == self.ids[shared]:
@@ -54,12 +54,12 @@ class Tree:
         for k in range(row.prompt_len - 1, shared):
             taken = self.kinds[k] not in (0, self._context_kind)
             if taken and self.targets[k] != row.ids[k + 1]:
-                shared = k  # another row wants another word here: this one has its own copy from here on
+                shared = k  # another row has a different target here, so this row branches off
                 break
         return shared, len(row.ids) - 1 - shared
 
     def add(self, row: TokenRow) -> None:
-        """Append ``row`` as a branch; answers that stand in the trunk are learned there."""
+        """Append ``row`` as a branch; the part of its answer that is in the trunk is learned there."""
         shared, added = self.place(row)
         for k in range(row.prompt_len - 1, shared):
             self.targets[k], self.kinds[k] = row.ids[k + 1], row.kind
@@ -75,9 +75,9 @@ class Tree:
 
 
 def trees(rows: Sequence[TokenRow], length: int, context_kind: int) -> Iterator[Tree]:
-    """``rows`` of one episode, the longest prompt first, as trees of at most ``length`` tokens.
+    """Arrange the ``rows`` of an episode, longest prompt first, as trees of at most ``length`` tokens.
 
-    Rows that do not fit beside the trunk are left out.
+    Rows that do not fit in a tree with the trunk are left out.
     """
     trunk = rows[0].ids[:-1]
     if len(trunk) > length:
@@ -98,9 +98,10 @@ FIELDS = ("ids", "targets", "kinds", "positions", "low", "cut", "own")
 
 
 def pack(found: Iterable[Tree], length: int, pad: int) -> dict[str, NDArray[np.int32]]:
-    """Trees side by side in rows of ``length`` tokens, first fit: int32 ``[rows, length]`` by field.
+    """Pack trees into rows of ``length`` tokens by first fit; returns int32 ``[rows, length]`` by field.
 
-    Token i may see token j where ``low[i] <= j < cut[i]`` (the trunk) or ``own[i] <= j <= i`` (its branch).
+    Token i may attend to token j if ``low[i] <= j < cut[i]`` (the trunk) or ``own[i] <= j <= i`` (its
+    branch).
     """
     rows: list[list[Tree]] = []
     room: list[int] = []

@@ -1,13 +1,21 @@
 """The command line as a user calls it: output, exit status, one JSON object, errors that name the fix."""
 
+import inspect
 import json
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
+from nlac_bench.agents import methods
+from nlac_bench.agents.registry import FLOORS, PROMPTED
+from nlac_bench.cli import app
+from nlac_bench.cli.output import console
 from nlac_bench.rollout.engines.backoff import Retries
 from tests.cli.command import nlac_bench, one_json
 
@@ -25,6 +33,29 @@ def test_help_teaches_by_example() -> None:
         shown = nlac_bench(*command, "--help").stdout
         assert "nlac-bench" in shown and "Usage" in shown
     assert "nlac-bench run --env" in nlac_bench("run", "--help").stdout
+
+
+def commands(group: Any, path: str = "nlac-bench") -> Iterator[tuple[str, Any]]:
+    yield path, group
+    for name, command in getattr(group, "commands", {}).items():
+        yield from commands(command, f"{path} {name}")
+
+
+def test_help_texts_fit_80_columns() -> None:
+    """Typer breaks the lines of a command's first paragraph only; it prints the others after one space."""
+    for path, command in commands(typer.main.get_command(app)):
+        for line in inspect.cleandoc(command.help).partition("\n\n")[2].splitlines():
+            assert len(re.sub(r"\[/?bold\]", "", line)) <= 78, f"{path}: {line}"
+
+
+def test_help_of_run_lists_agents_and_training_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console, "_width", 80)
+    shown = nlac_bench("run", "--help", COLUMNS="80").stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    for name in (*methods.names(), *FLOORS, *PROMPTED):
+        assert name in shown
+    for method in methods.BUILT_IN.values():
+        assert all(setting in shown for setting in method.config_class.model_fields)
 
 
 def test_envs_list_and_show() -> None:

@@ -27,7 +27,8 @@ EXCEPTIONS = {
 SUBSTITUTIONS = {
     r" …$": "",  # "and further options"
     r"^make (?!help)": "make -n ",  # prints what would be run; the gate and its parts are too long for a test
-    r"^nlac-bench (resume|data fetch|envs check|critiques)$": r"nlac-bench \1 --help",  # mentioned without arguments
+    # mentioned without arguments
+    r"^nlac-bench (resume|data fetch|envs check|critiques|compare|run)$": r"nlac-bench \1 --help",
     r"^nlac-bench run --json$": "nlac-bench run --env twenty_questions --agent oracle --json",
     r"--model NAME --base-url http://localhost:8000/v1": "--model stub --base-url {url} --limit 2",
     r"(--model|--offline|critiques) (runs/…|DIR)": r"\1 runs/trained",

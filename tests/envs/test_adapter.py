@@ -197,7 +197,7 @@ def test_a_dry_run_of_training_estimates_by_random_actions() -> None:
 
 def test_agents_that_need_an_oracle_are_refused() -> None:
     for agent in ("oracle", "constant"):
-        with pytest.raises(ConfigError, match="'random' and 'silent' can play"):
+        with pytest.raises(ConfigError, match="use 'random' or 'silent' instead"):
             outline(RunConfig(env=PLAIN, agent=agent))
 
 

@@ -263,7 +263,7 @@ class RendersNothing(Guess):
         (LacksAKey, "info", "data_sha256"),
         (InfoIsNotJson, "info", "not JSON compliant"),
         (TellsGold, "gold answers stay hidden", "has the key 'gold'"),
-        (QuotesGold, "gold answers stay hidden", "holds the oracle's action"),
+        (QuotesGold, "gold answers stay hidden", "contains the oracle's action"),
         (Truncates, "ends", "administrative cuts"),
         (NeverEnds, "ends", "does not end at its limit of 4 steps"),
         (StepsAnyway, "reset needed", "must raise gymnasium.error.ResetNeeded"),

@@ -284,7 +284,7 @@ def test_a_folder_in_the_same_format_is_played(tmp_path: Path) -> None:
         ([row(subject="Chess")], "row 1: field 'subject' must be one of MATH's seven, got 'Chess'"),
         ([{"unique_id": "a"}], "row 1: field 'problem' must be text"),
         (['{"unique_id": "a", '], "cannot be read"),
-        ([], "holds no problem"),
+        ([], "contains no problems"),
     ],
 )
 def test_malformed_rows_are_named(tmp_path: Path, rows: list[Any], message: str) -> None:

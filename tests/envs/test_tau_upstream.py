@@ -118,7 +118,7 @@ def test_altered_files_are_named_and_nothing_is_written(checkout: Path, tmp_path
         ),
         ("think.py", "class Other:\n    pass\n", "no get_info"),
         ("think.py", "class Think(:\n", "not Python source"),
-        ("think.py", "#" * 2_000_000, "far smaller"),
+        ("think.py", "#" * 2_000_000, "too large for a tool's module"),
         ("think.py", "x = " + "(" * 5000, "not Python source"),
         ("__init__.py", "ALL_TOOLS = [Think]\n", "imported classes"),
         ("__init__.py", "ALL_TOOLS = make()\n", "does not assign a list ALL_TOOLS"),

@@ -226,7 +226,8 @@ def test_other_conditions_are_not_comparable(tmp_path: Path, name: str, value: s
     conditions: dict[str, Any] = {name: value}
     b = make_run(tmp_path / "b", lambda t, k: True, **conditions)
     with pytest.raises(
-        NotComparableError, match=f"a and b measured different things.*{name}: .* against '{value}'"
+        NotComparableError,
+        match=f"a and b cannot be compared, because .* differ.*{name}: .* against '{value}'",
     ):
         compare(a, b)
     with pytest.raises(NotComparableError, match=name):
@@ -239,15 +240,15 @@ def test_other_tasks(tmp_path: Path) -> None:
     with pytest.raises(NotComparableError) as caught:
         compare(a, b)
     assert str(caught.value) == (
-        "the runs' tasks differ: of 7 in all, a does not have 1 of them (such as 't6'); b does not have 1 "
-        "of them (such as 't0'); b has no score for 1 of them (such as 't3'; resume it). Compare the 4 tasks "
-        "that all have scores for with --tasks common"
+        "the runs' tasks differ: of 7 tasks in total, a does not have 1 of them (such as 't6'); b does not "
+        "have 1 of them (such as 't0'); b has no score for 1 of them (such as 't3'; resume that run). To "
+        "compare the 4 tasks for which all runs have scores, use --tasks common"
     )
     found = compare(a, b, tasks="common")
     assert (found.tasks, found.left_out, found.difference) == (4, 3, 1.0)
     assert found.notes == ("b: 1 of 6 episodes are not scored",)
     c = make_run(tmp_path / "c", lambda t, k: True, first_task=90)
-    with pytest.raises(NotComparableError, match="no task with a score in common"):
+    with pytest.raises(NotComparableError, match="no task in common for which both have a score"):
         compare(a, c, tasks="common")
 
 
@@ -264,7 +265,7 @@ def test_holm_over_a_table(tmp_path: Path) -> None:
     table = comparison_table(found)
     assert table.count("30/30") == 6
     assert "not distinguishable" in table
-    with pytest.raises(NotComparableError, match="at least two runs, got 1"):
+    with pytest.raises(NotComparableError, match="needs at least two runs, got 1"):
         compare_all([good])
 
 

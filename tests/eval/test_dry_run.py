@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from nlac_bench.envs.twenty_questions.official import official_world
 from nlac_bench.eval.measure import estimate
 from nlac_bench.eval.measure.missing import missing
 from nlac_bench.eval.runs.configuration import RunConfig, read_config
@@ -23,6 +24,7 @@ def empty_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NLAC_BENCH_DATA", str(tmp_path))
     monkeypatch.setenv("NLAC_BENCH_CACHE", str(tmp_path))
     monkeypatch.setattr("nlac_bench.eval.measure.missing._available", lambda name: False)
+    official_world.cache_clear()  # another test of this process may have read the data
 
 
 @pytest.mark.usefixtures("empty_machine")

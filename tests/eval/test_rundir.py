@@ -141,7 +141,7 @@ def test_second_process_is_refused_until_the_first_dies(tmp_path: Path) -> None:
         create(tmp_path / "run")
     first.kill()
     first.wait()
-    with resume(tmp_path / "run"), pytest.raises(RunFolderError, match="by this process already"):
+    with resume(tmp_path / "run"), pytest.raises(RunFolderError, match="this process is already writing"):
         resume(tmp_path / "run")
 
 
@@ -250,13 +250,13 @@ def test_manifest_on_a_full_disk_is_whole_or_absent(tmp_path: Path) -> None:
 
 def test_begin_in_a_used_folder_is_refused(tmp_path: Path) -> None:
     create(tmp_path / "run").close()
-    with pytest.raises(RunFolderError, match="holds a run already; continue it with `nlac-bench resume"):
+    with pytest.raises(RunFolderError, match="already holds a run; continue it with `nlac-bench resume"):
         create(tmp_path / "run")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("…")
-    with pytest.raises(RunFolderError, match=r"not empty \(it has 'thesis.tex'\)"):
+    with pytest.raises(RunFolderError, match=r"not empty \(it contains 'thesis.tex'\)"):
         create(tmp_path / "mine")
-    with pytest.raises(RunFolderError, match="cannot make the folder"):
+    with pytest.raises(RunFolderError, match="cannot create the folder"):
         create(tmp_path / "mine" / "thesis.tex" / "run")
     with pytest.raises(RunFolderError, match="holds no run"):
         resume(tmp_path / "nowhere")
@@ -267,7 +267,7 @@ def test_append_keeps_to_the_plan(tmp_path: Path) -> None:
     with create(tmp_path / "run") as writer:
         episode = play(PLAN[0])
         writer.append(episode)
-        with pytest.raises(RunFolderError, match="recorded already"):
+        with pytest.raises(RunFolderError, match="already recorded"):
             writer.append(episode)
         with pytest.raises(RunFolderError, match="with seed 1 was not planned"):
             writer.append(Episode("toy", PLAN[1].task_id, 0, 1, ""))

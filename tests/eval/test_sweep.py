@@ -78,35 +78,35 @@ def test_every_method_is_tuned_alike_and_takes_the_best_validation(
     ("text", "said"),
     [
         ("methods = [", "cannot be read as TOML"),
-        ("methods = ['nlac']", "give `methods"),
+        ("methods = ['nlac']", "set `methods"),
         ("methods = ['dqn']\n[seeds]\na = [0]", "unknown method 'dqn'"),
         ("methods = ['nlac']\nseed = 1\n[seeds]\na = [0]", "unknown setting 'seed'"),
-        ("methods = ['nlac']\n[seeds]\na = [0]\n[transfer]\nb = 'c'", "is from 'c'"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[transfer]\nb = 'c'", "transfer.b = 'c'"),
         ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nlrs = [1]", "tuning: unknown setting 'lrs'"),
         ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nlr = [1e-3]\nseed = 0", "also a seed of a"),
         ("methods = 3", "methods must be a list of texts, got 3"),
         ("methods = [['nlac']]", "methods must be a list of texts"),
-        ("methods = ['nlac', 'nlac']\n[seeds]\na = [0]", "methods has 'nlac' twice"),
+        ("methods = ['nlac', 'nlac']\n[seeds]\na = [0]", "methods contains 'nlac' twice"),
         ("methods = ['nlac']\nseeds = [0, 1]", "seeds must be a table"),
         ("methods = ['nlac']\n[seeds]\na = 0", "seeds.a must be a list of numbers, got 0"),
         ("methods = ['nlac']\n[seeds]\na = '012'", "seeds.a must be a list of numbers, got '012'"),
         ("methods = ['nlac']\n[seeds]\na = [0.5]", "seeds.a must be a list of numbers"),
         ("methods = ['nlac']\n[seeds]\na = [true]", "seeds.a must be a list of numbers"),
-        ("methods = ['nlac']\n[seeds]\na = [1, 1]", "seeds.a has 1 twice"),
+        ("methods = ['nlac']\n[seeds]\na = [1, 1]", "seeds.a contains 1 twice"),
         ("methods = ['nlac']\n[seeds]\na = [-1]", "from 0 on"),
         ("methods = ['nlac']\n[seeds]\na = []", "one or more"),
-        ("methods = ['nlac']\n[seeds]\n'../../x' = [0]", "cannot be the name of a folder"),
-        ("methods = ['nlac']\n[seeds]\ntuning = [0]", "cannot be the name of a folder"),
+        ("methods = ['nlac']\n[seeds]\n'../../x' = [0]", "cannot be used as the name of a folder"),
+        ("methods = ['nlac']\n[seeds]\ntuning = [0]", "cannot be used as the name of a folder"),
         ("methods = ['nlac']\ntransfer = 'b'\n[seeds]\na = [0]", "transfer must be a table"),
         ("methods = ['nlac']\n[seeds]\na = [0]\n[transfer]\nb = ['a']", "transfer.b must be text"),
-        ("methods = ['nlac']\n[seeds]\na = [0]\n[transfer]\nb = 'c'", "not trained on"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[transfer]\nb = 'c'", "no run trains on 'c'"),
         ("methods = ['nlac']\n[seeds]\na = [0]\n[transfer]\na = 'a'", "same folder"),
         ("methods = ['nlac']\ntrain = 3\n[seeds]\na = [0]", "train must be a table"),
         (
             "methods = ['nlac']\n[seeds]\na = [0]\n[methods_train]\nrft = 3",
             "methods_train.rft must be a table",
         ),
-        ("methods = ['nlac']\n[seeds]\na = [0]\n[run]\nseed = 1", "run.seed: the sweep itself"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[run]\nseed = 1", "run.seed: the sweep sets seed"),
         ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nlr = 1e-4", "tuning.lr must be a list"),
         ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nlr = ['abc']", "tuning.lr must be a list"),
         ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nlr = [1e-4, 1.0000001e-4]", "same in six digits"),
@@ -152,11 +152,13 @@ def test_a_report_of_nothing(tmp_path: Path) -> None:
     out = tmp_path / "out"
     command = ["sweep", str(spec(tmp_path, GOOD)), "--out", str(out), "--report-only"]
     result = CliRunner().invoke(app, command)
-    assert result.exit_code == 2 and "no such folder" in result.stderr
+    assert result.exit_code == 2 and f"--out {out}: the folder does not exist" in result.stderr
     out.mkdir()
     result = CliRunner().invoke(app, [*command, "--json"])
     assert result.exit_code == 3 and json.loads(result.stdout)["complete"] is False
     assert json.loads((out / "comparison.json").read_text())["rows"] == []
+    again = CliRunner().invoke(app, [*command, "--against", "rft"])
+    assert again.exit_code == 3 and again.stderr.rstrip().endswith(f"--out {out} --jobs 1 --against rft")
 
 
 def test_a_run_that_was_begun_with_other_settings_is_not_taken_for_one_of_the_sweep(tmp_path: Path) -> None:
@@ -166,7 +168,7 @@ def test_a_run_that_was_begun_with_other_settings_is_not_taken_for_one_of_the_sw
     job.folder.mkdir()
     (job.folder / "manifest.json").write_text("{}")
     job.check()
-    with pytest.raises(ConfigError, match="begun with other settings"):
+    with pytest.raises(ConfigError, match="started with other settings"):
         Job("run", job.folder, {"train": {"budget": "steps=8"}}).check()
 
 

@@ -1,4 +1,4 @@
-"""The registration of the algorithm; importing it imports no torch."""
+"""The registration of the algorithm; importing it does not import torch."""
 
 from nlac_bench.agents.methods import Method
 

@@ -1,4 +1,4 @@
-"""An agent: answers with the last word of what it was told."""
+"""An agent that answers with the last word of the observation."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,14 +14,14 @@ class Repeat:
     name: str = "example_repeat"
 
     def begin(self, env: TextEnv, seed: int) -> Actor:
-        """An actor for one episode; this agent has no memory, so it is its own actor."""
+        """Return an actor for one episode; this agent has no history, so one actor serves all episodes."""
         return self
 
     async def act(self, observation: str, info: dict[str, Any]) -> Turn:
-        """The next action. An agent with a model calls ``context.engine.sample`` here."""
+        """Return the next action. An agent with a model calls ``engine.sample`` here."""
         return Turn(text=observation.rsplit(maxsplit=1)[-1])
 
 
 def repeat(context: AgentContext) -> Repeat:
-    """The entry point's value: makes the agent. ``context`` has the engine, where a model was named."""
+    """Make the agent; the value of the entry point. ``context.engine`` is the model, if one was named."""
     return Repeat()

@@ -1,4 +1,4 @@
-"""An environment: repeat the word that you are told."""
+"""An environment in which the agent repeats a word."""
 
 from nlac_bench.envs import Outcome, TextEnv
 
@@ -18,7 +18,7 @@ class Echo(TextEnv):
         return "Repeat the word that you are told, and nothing else. You have two attempts."
 
     async def _begin(self, task_id: str) -> str:
-        self._state = [task_id]  # all that changes in an episode: anything with a copy()
+        self._state = [task_id]  # everything that changes during an episode; an object with copy()
         return f"Say: {task_id}"
 
     async def _respond(self, action: str) -> Outcome:

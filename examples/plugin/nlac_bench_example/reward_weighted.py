@@ -20,7 +20,7 @@ class RewardWeightedConfig(TrainConfig):
 
 class RewardWeighted(OnPolicy[RewardWeightedConfig]):
     def learn(self, episodes: Sequence[Episode], max_steps: int | None) -> Metrics:
-        """Maximise the likelihood of every turn, weighted by its episode's return; weights have mean 1."""
+        """Maximise the likelihood of all turns, weighted by their episode's return; weights have mean 1."""
         returns_N = torch.tensor([sum(rewards_of(episode)) for episode in episodes])
         weights_N = torch.softmax(returns_N / self.config.beta, dim=0) * len(episodes)
         pairs = zip(self.turns(episodes), weights_N.tolist(), strict=True)
@@ -29,7 +29,7 @@ class RewardWeighted(OnPolicy[RewardWeightedConfig]):
         return metrics | {"mean_return": float(returns_N.mean())}
 
     def loss(self, batch: TokenBatch) -> LossFn:
-        """Weighted negative log-likelihood, a mean over the policy's tokens."""
+        """Return the weighted negative log-likelihood, a mean over the policy's tokens."""
         mean = self.token_mean(batch)
 
         def compute(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:

@@ -1,4 +1,4 @@
-"""Tests of the contract of text environments, for the built-in environments and for a user's own.
+"""Checks the contract of text environments, of built-in environments and of a user's own.
 
     for result in check(lambda **kwargs: gymnasium.make("my_pkg:MyEnv-v0", **kwargs)):
         print(result.name, result.passed, result.detail)
@@ -20,7 +20,7 @@ __all__ = ["CHECKS", "CheckResult", "advise", "check"]
 
 
 _MODULES = (episodes, robustness, wrapping)
-"""Importing them registers their checks."""
+"""Modules whose import registers their checks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Warnings: what the contract allows, but its author should know before an agent is measured or trained."""
+"""Warns of what the contract allows but an author should know before an agent is measured or trained."""
 
 import gymnasium
 
@@ -8,7 +8,7 @@ from nlac_bench.envs.text_env import TextEnv
 
 
 def advise(make_env: MakeEnv) -> list[str]:
-    """Warnings about an environment; empty where there are none.
+    """Return warnings about an environment; empty if there are none.
 
     They cover an empty policy text, a constructor without ``split``, and a plain Gymnasium environment that
     does not report success or cannot be copied. An environment that cannot be made or reset gets no warning:

@@ -1,4 +1,4 @@
-"""Checks of episodes: spaces, seeding, ``info``, ends, tasks."""
+"""Checks episodes: spaces, seeding, ``info``, ends, tasks."""
 
 import json
 import math
@@ -139,7 +139,7 @@ def _info(subject: Subject) -> str:
 
 
 def _keys_and_texts(value: Any) -> Iterator[tuple[str, str]]:
-    """Every key and every text in a JSON value, as ("key", …) or ("text", …)."""
+    """Yield every key and every text in a JSON value, as ("key", …) or ("text", …)."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield "key", str(key)
@@ -166,7 +166,8 @@ def _hidden_gold(subject: Subject) -> str:
                     else:  # a short action, such as "yes", may occur in any text
                         leaked = len(action) >= 16 and action in text
                         require(
-                            not leaked, f"info of task {task_id!r} holds the oracle's action {action!r:.80}"
+                            not leaked,
+                            f"info of task {task_id!r} contains the oracle's action {action!r:.80}",
                         )
                 _, _, terminated, truncated, info = env.step(action)
                 if terminated or truncated:

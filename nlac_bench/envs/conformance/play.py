@@ -22,7 +22,7 @@ MAX_EPISODE_STEPS = 200
 
 
 class NotApplicableError(Exception):
-    """The check does not apply to this environment."""
+    """Raised if a check does not apply to the environment."""
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class Subject:
 
     @contextmanager
     def env(self, **kwargs: Any) -> Iterator[gymnasium.Env[str, str]]:
-        """A fresh environment, closed at the end."""
+        """Make an environment; it is closed at the end."""
         env = self.make(**kwargs)
         try:
             yield env
@@ -44,7 +44,7 @@ class Subject:
 
     @contextmanager
     def text_env(self, **kwargs: Any) -> Iterator[TextEnv]:
-        """A fresh environment without its wrappers.
+        """Make an environment and return it without its wrappers.
 
         Raises:
             NotApplicableError: it is not a ``TextEnv``.
@@ -76,7 +76,7 @@ def require(condition: object, message: str) -> None:
 
 
 def sampled_tasks(env: TextEnv) -> list[str]:
-    """A few tasks, spread over the list, its first and last included."""
+    """Return a few tasks, spread over the list, including the first and the last."""
     last = len(env.task_ids) - 1
     return [
         env.task_ids[i] for i in sorted({round(last * k / (SAMPLED_TASKS - 1)) for k in range(SAMPLED_TASKS)})
@@ -84,7 +84,7 @@ def sampled_tasks(env: TextEnv) -> list[str]:
 
 
 def comparable(info: Mapping[str, Any]) -> str:
-    """``info`` as text without the seconds that model calls took, which differ from run to run."""
+    """Return ``info`` as text, without the durations of model calls, which differ between runs."""
     info = copy.deepcopy(dict(info))
     for usage in (info.get("usage") or {}).values():
         if isinstance(usage, dict):
@@ -93,7 +93,7 @@ def comparable(info: Mapping[str, Any]) -> str:
 
 
 def next_action(env: gymnasium.Env[str, str], rng: np.random.Generator) -> str:
-    """A well-formed action, drawn with ``rng`` alone."""
+    """Return a well-formed action, drawn only with ``rng``."""
     inner = env.unwrapped
     if isinstance(inner, TextEnv):
         return inner.random_action(rng)
@@ -102,7 +102,7 @@ def next_action(env: gymnasium.Env[str, str], rng: np.random.Generator) -> str:
 
 
 def play(env: gymnasium.Env[str, str], rng: np.random.Generator, most: int = 30) -> list[tuple[Any, ...]]:
-    """Steps of random actions from here on, until the end or ``most``; what each returned."""
+    """Step with random actions until the end, at most ``most`` times; return the result of each step."""
     steps = []
     for _ in range(most):
         action = next_action(env, rng)
@@ -114,7 +114,7 @@ def play(env: gymnasium.Env[str, str], rng: np.random.Generator, most: int = 30)
 
 
 def episode(env: gymnasium.Env[str, str], seed: int) -> list[tuple[Any, ...]]:
-    """A whole seeded episode, its first observation included."""
+    """Play a whole seeded episode; return its first observation and the result of each step."""
     observation, info = env.reset(seed=seed)
     return [(observation, comparable(info)), *play(env, np.random.default_rng(seed))]
 

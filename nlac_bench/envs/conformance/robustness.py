@@ -1,4 +1,4 @@
-"""Checks of robustness: malformed actions, random text, forks, pickles."""
+"""Checks robustness: malformed actions, random text, forks, pickles."""
 
 import math
 import pickle
@@ -71,7 +71,7 @@ def _malformed(subject: Subject) -> str:
 
 
 def _futures(subject: Subject, copy_of: Callable[[TextEnv], TextEnv], seeds: int) -> str:
-    """A copy made during an episode behaves like the original, and neither changes the other."""
+    """Check that a copy made during an episode behaves like the original and neither changes the other."""
     compared = 0
     with subject.text_env() as env:
         for seed in range(seeds):
@@ -101,7 +101,7 @@ def _pickle(subject: Subject) -> str:
 
 
 def _hostile_action(env: gymnasium.Env[str, str], rng: np.random.Generator) -> str:
-    """Random text; about half of it is similar to valid actions."""
+    """Return random text; in about half of the cases it is similar to a valid action."""
     kind = int(rng.integers(5))
     if kind == 0:
         env.action_space.seed(int(rng.integers(2**31)))

@@ -1,4 +1,4 @@
-"""Checks of vectorisation, wrappers and rendering."""
+"""Checks vectorisation, wrappers and rendering."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""MATH500-Hard: mathematics problems, generated ones of the same kind, and the grader of their answers."""
+"""MATH500-Hard: official and generated mathematics problems, and the grader of their answers."""
 
 from nlac_bench.envs.math500_hard.env import Math500HardEnv, Math500HardEnvVector
 

@@ -1,4 +1,4 @@
-"""MATH500-Hard: one problem, solved in one step and graded by its boxed answer."""
+"""Defines the environment MATH500-Hard: one problem, solved in one step and graded by its boxed answer."""
 
 import os
 from collections import Counter
@@ -19,7 +19,7 @@ from nlac_bench.envs.vector import vectorized
 from nlac_bench.errors import DataError
 
 EMBEDDED_TASKS = {"train": 2_000, "test": 500}
-"""Generated problems a level, where ``num_tasks`` does not say otherwise."""
+"""Default of ``num_tasks``: number of generated problems per level."""
 
 POLICY = (
     "Solve the mathematics problem. Show your reasoning briefly, then give the final answer once, in "
@@ -44,28 +44,28 @@ class Math500HardEnv(TextEnv):
     r"""A mathematics problem to be solved in one step (Hendrycks et al. 2021, arXiv 2103.03874).
 
     MATH500-Hard is the set of the 134 level-5 problems of MATH-500, the 500 test problems that Lightman et
-    al. (2023, arXiv 2305.20050) drew from MATH; the other 12,000 are for training.
+    al. (2023, arXiv 2305.20050) drew from MATH; the other 12,000 problems are for training.
 
     ## Action Space
-    Any text: a solution whose final answer stands in ``\boxed{}``. The last box counts. Reasoning before it
-    is not graded.
+    Any text: a solution whose final answer is in ``\boxed{}``. The last box is graded. Reasoning before it is
+    not graded.
 
     ## Observation Space
-    Text: the problem in LaTeX; after the step one sentence that says whether the answer was right.
+    Text: the problem in LaTeX; after the step one sentence that says whether the answer was correct.
 
     ## Starting State
     A problem of the split and level, drawn uniformly with the environment's generator, or the one that
     ``options={"task_id": …}`` names.
 
     ## Reward
-    1 for an answer that is mathematically equal to the gold one, else 0.
+    1 for an answer that is mathematically equal to the gold answer, else 0.
 
     ## Episode End
     Every episode ends with its first step, with ``terminated=True`` and ``end_reason`` ``"success"`` or
-    ``"failure"``. An action without a box, or one that cannot be read at all, is an invalid action and a
-    failure. An answer that the grader cannot decide within its limits of time and memory is a failure too,
-    and marked: ``reward_parts["ungraded"]`` is 1 and ``info["ungraded"]`` says why. Only a grader that does
-    not work at all raises ``EnvInfraError``.
+    ``"failure"``. An action without a box, or one that cannot be read, is an invalid action and a failure. An
+    answer that the grader cannot decide within its limits of time and memory is also a failure and is marked:
+    ``reward_parts["ungraded"]`` is 1 and ``info["ungraded"]`` has the reason. ``EnvInfraError`` is raised
+    only if the grader itself does not work.
 
     ## Information
     The keys of every ``TextEnv``; at reset also ``subject`` and ``level``; at the step also ``ungraded``
@@ -78,9 +78,9 @@ class Math500HardEnv(TextEnv):
     * ``level``: 1 to 5 (default 5, the hard set), or None for all levels. Embedded level 1 is meant for
       models of a few million parameters: short statements, small numbers.
     * ``num_tasks``: how many problems to generate (embedded data only); by default 2,000 train or 500 test
-      problems a level. No two of them are the same problem.
-    * ``problem_seed``: 0 or more, picks other problems of the same families (embedded data only). Train and
-      test stay disjoint whatever the seed.
+      problems per level. All of them are different problems.
+    * ``problem_seed``: 0 or more, selects other problems of the same families (embedded data only). Train and
+      test are disjoint for all seeds.
     * ``render_mode``: None or ``"ansi"``.
 
     ## Version History
@@ -163,7 +163,7 @@ class Math500HardEnv(TextEnv):
     async def areset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """``TextEnv.areset``, with the problem's subject and level in ``info``."""
+        """Reset as ``TextEnv.areset`` does; ``info`` also has the problem's subject and level."""
         observation, info = await super().areset(seed=seed, options=options)
         problem = self._state.problem
         return observation, {**info, "subject": problem.subject, "level": problem.level}
@@ -179,7 +179,7 @@ class Math500HardEnv(TextEnv):
         return problem.statement
 
     async def _respond(self, action: str) -> Outcome:
-        if not (boxed(action) or "").strip("{} "):  # nothing, or braces alone
+        if not (boxed(action) or "").strip("{} "):  # empty, or only braces
             return self._invalid(NO_BOX)
         grade = await default_grader().agrade(self._state.problem.answer, action)
         if grade.correct is None:
@@ -197,7 +197,7 @@ class Math500HardEnv(TextEnv):
 
 
 def _end(observation: str, *, correct: bool = False, ungraded: str | None = None) -> Outcome:
-    """The outcome of the only step."""
+    """Return the outcome of the only step."""
     return Outcome(
         observation=observation,
         reward=float(correct),

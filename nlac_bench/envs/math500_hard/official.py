@@ -1,4 +1,4 @@
-"""MATH-500 and the 12,000 training problems, read from their folder; never redistributed."""
+"""Reads MATH-500 and the 12,000 training problems from their folder. The package does not contain them."""
 
 import os
 from functools import lru_cache
@@ -13,17 +13,17 @@ FILES = {"test": "math500.jsonl", "train": "math_train.jsonl.gz"}
 """Split → file of the data set ``math``."""
 
 MAX_TEXT_CHARS = 20_000
-"""Longest statement or answer that is read; the longest in the data has 4,309 characters."""
+"""Maximal length of a statement or answer; the longest in the data has 4,309 characters."""
 
 
 def load_problems(split: str, data: str | os.PathLike[str]) -> tuple[tuple[Problem, ...], DataSource]:
-    """All playable problems of ``split`` from ``data``, in the file's order, and where they came from.
+    """Return all playable problems of ``split`` from ``data`` in the file's order, and their source.
 
-    Rows with an empty gold answer are left out, since an empty gold would reward an empty answer, and so
-    are the rows of ``several_boxes.txt``, whose solution boxes several different values.
+    Rows with an empty gold answer are left out, since an empty answer would then be rewarded, as are the rows
+    of ``several_boxes.txt``, whose solutions box several different values.
 
     Raises:
-        DataError: when a file is missing, altered (``data="official"``) or a row is malformed.
+        DataError: a file is missing or altered (``data="official"``), or a row is malformed.
     """
     dataset, file = open_dataset("math", data, [FILES[split]]), FILES[split]
     key = dataset.source, file
@@ -56,12 +56,12 @@ def _parse(dataset: Dataset, file: str) -> tuple[Problem, ...]:
         if problem.answer.strip() and problem.task_id not in ambiguous:
             problems.append(problem)
     if not problems:
-        raise DataError(f"{dataset.folder / file} holds no problem")
+        raise DataError(f"{dataset.folder / file} contains no problems")
     return tuple(problems)
 
 
 def _problem(row: Any) -> Problem:
-    """One row as a problem; ValueError says what is wrong with it."""
+    """Return a row as a problem; raise ValueError if the row is malformed."""
     if not isinstance(row, dict):
         raise ValueError(f"expected an object, got {type(row).__name__}")
     for field in ("unique_id", "problem", "answer", "subject"):

@@ -1,4 +1,4 @@
-"""τ-bench retail and airline: an own engine with the original's semantics, its tasks and its users."""
+"""τ-bench retail and airline: an engine with the original's semantics, tasks and simulated users."""
 
 from nlac_bench.envs.tau.env import TauAirlineEnv, TauEnv, TauRetailEnv
 from nlac_bench.envs.vector import vectorized

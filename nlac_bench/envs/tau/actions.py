@@ -1,24 +1,25 @@
-"""The action grammar of the τ environments: parses an agent's raw text. No other code parses it.
+"""Parses an agent's raw text into a message or a tool call: the action grammar of the τ environments.
 
-1. *Private reasoning.* Everything up to the last ``</think>`` is dropped, so no thought reaches the user;
-   text that opens ``<think>`` and never closes it is ``Invalid``. A text that begins with ``{`` has none.
-2. *A call* is a JSON object ``{"name": <string>, "arguments": <object>}``; other keys are ignored. It counts
+1. *Private reasoning.* Everything up to the last ``</think>`` is dropped and never reaches the user; text
+   that opens ``<think>`` and does not close it is ``Invalid``. Text that begins with ``{`` is not searched.
+2. *A call* is a JSON object ``{"name": <string>, "arguments": <object>}``; other keys are ignored. It is read
 
    - at the start of the text; whatever follows it is ignored;
-   - after ``Action:``, ReAct's marker, at the start of a line or in it;
+   - after ``Action:``, ReAct's marker, anywhere in a line;
    - at the start of a fenced code block, or between ``<tool_call>`` and ``</tool_call>``.
 
-   Of several calls, in one place or as a JSON array, only the first is executed, as in the original.
+   If there are several calls, in sequence or in a JSON array, only the first is executed, as in the original.
 3. *A message to the user* is everything else, and the call ``{"name": "respond", "arguments": {"content":
-   <string>}}``. Text in ReAct's form (``Thought: …`` then ``Action: …``) says only what follows ``Action:``.
+   <string>}}``. For text in ReAct's form (``Thought: …``, then ``Action: …``) the message is what follows
+   ``Action:``.
 
-JSON is meant strictly: no NaN, no Infinity, numbers within the range of a double, at most 64 levels deep,
-strings of valid Unicode; of a repeated key the last value counts. Text that sets out to be a call and breaks
-these rules is ``Invalid``, with a message that says what to write instead; it is never said to the user.
-Fences, ``<tool_call>`` and ``Action:`` introduce a call only where ``{`` follows; a fence in the midst of a
-message must moreover go on with ``"name"`` or ``"arguments"``, so that a message may quote other JSON.
+JSON is parsed strictly: no NaN, no Infinity, numbers within the range of a double, at most 64 levels deep,
+strings of valid Unicode; if a key is repeated, the last value is used. Text that begins like a call and
+breaks these rules is ``Invalid``, with a message that says what to write instead; it is not sent to the user.
+Fences, ``<tool_call>`` and ``Action:`` introduce a call only if ``{`` follows. In a fence in the middle of a
+message, ``"name"`` or ``"arguments"`` must follow the ``{``, so that a message can quote other JSON.
 
-Every text of n characters takes O(n) time; nothing raises.
+Parsing n characters takes O(n) time and never raises.
 """
 
 import json
@@ -28,18 +29,20 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 RESPOND = "respond"
-"""Name of the pseudo-tool whose ``content`` is said to the user."""
+"""Name of the pseudo-tool whose ``content`` is sent to the user."""
 MAX_DEPTH = 64
-"""Tools take at most three levels; what recurses over arguments (comparison, hash) must never run out."""
+"""Maximal depth of arguments. Tools need three levels; recursion over arguments (comparison, hash) must
+not exceed the stack."""
 MAX_INT_DIGITS = 308
-"""An integer within the range of a double cannot overflow a tool's arithmetic or Python's digit limit."""
+"""Maximal digits of an integer: within the range of a double, a tool's arithmetic and Python's conversion of
+integers to text cannot overflow."""
 
 EXAMPLE = '{"name": "get_user_details", "arguments": {"user_id": "…"}}'
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Something said to the user."""
+    """A message to the user."""
 
     content: str
 
@@ -54,7 +57,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
-    """Not playable: why, and what to write instead."""
+    """Text that is not a valid action, with the reason and what to write instead."""
 
     problem: str
 
@@ -71,7 +74,7 @@ _REACT = re.compile(r"\*{0,2}(?:Thought|Action):")
 
 
 def parse_action(text: str) -> ParsedAction:
-    """What ``text`` means: a message to the user, a tool call, or neither with the reason."""
+    """Parse ``text`` as a message to the user or a tool call, else return ``Invalid`` with the reason."""
     text = text.strip()
     if not _OPENS_OBJECT.match(text):  # a call may quote the tag in an argument
         if text.startswith("<think>") and "</think>" not in text:
@@ -88,19 +91,19 @@ def parse_action(text: str) -> ParsedAction:
 
 
 def render_call(name: str, arguments: Mapping[str, Any]) -> str:
-    """The action text of a call; ``parse_action`` gives it back."""
+    """Return the action text of a call; the inverse of ``parse_action``."""
     return json.dumps({"name": name, "arguments": dict(arguments)}, ensure_ascii=False)
 
 
 def render_message(content: str) -> str:
-    """The action text of a message: itself, or a ``respond`` call where it would be read otherwise."""
+    """Return the action text of a message: ``content``, or a ``respond`` call if that would be misparsed."""
     if parse_action(content) == Message(content):
         return content
     return render_call(RESPOND, {"content": content})
 
 
 def drop_reasoning(text: str) -> str:
-    """``text`` without a reasoning model's private thoughts and without surrounding white space.
+    """Remove a reasoning model's private thoughts and surrounding white space from ``text``.
 
     Chat templates may open ``<think>`` in the prompt, so a closing tag alone is enough.
     """
@@ -108,17 +111,17 @@ def drop_reasoning(text: str) -> str:
 
 
 def _call_start(text: str) -> int | None:
-    """Where the JSON of the first call in the stripped ``text`` begins, or None."""
+    """Return the index at which the JSON of the first call in the stripped ``text`` begins, or None."""
     if _OPENS_OBJECT.match(text):
         return 0
     starts = []
     for marker, opens in ((_ACTION, _OPENS_OBJECT), (_TOOL_CALL, _OPENS_OBJECT), (_FENCE, _OPENS_CALL)):
         for match in marker.finditer(text):
             start = match.end()
-            if marker is not _FENCE:  # "Action:" and then a fence
+            if marker is not _FENCE:  # "Action:" followed by a fence
                 inner = _FENCE.match(text, start) or _TOOL_CALL.match(text, start)
                 start = inner.end() if inner else start
-            # A text that is nothing but a fence is meant as a call whatever its keys are.
+            # A text that consists of one fence is parsed as a call whatever its keys are.
             if (_OPENS_OBJECT if match.start() == 0 else opens).match(text, start):
                 starts.append(start)
                 break
@@ -169,7 +172,7 @@ def _invalid(problem: str) -> Invalid:
 
 
 def _unfit(value: Any) -> str | None:
-    """Why parsed JSON may not go on to the tools, or None; iterative, for it may be deep."""
+    """Return why parsed JSON cannot be passed to the tools, or None. Iterative: the JSON may be deep."""
     layer, depth = [value], 0
     while layer:
         depth += 1

@@ -1,10 +1,11 @@
-"""The arithmetic of τ-bench's ``calculate`` tool, without ``eval``.
+"""Computes what τ-bench's ``calculate`` tool returns, without ``eval``.
 
-The original hands the text to Python's ``eval`` after letting through only digits, ``+-*/().`` and spaces.
+The original passes the text to Python's ``eval`` after it has checked that it contains only digits,
+``+-*/().`` and spaces.
 That leaves a small language (numbers, ``...``, ``()``, calls of things that cannot be called, powers) whose
-results and error messages are part of the benchmark. This module gives those of CPython 3.11 on every
-version, in time linear in the text, and bounds the one thing that can hang the original: powers of integers.
-Python also refuses sums of some thousands of terms, as too deep for its compiler; here they have a value.
+results and error messages are part of the benchmark. This module returns those of CPython 3.11 on every
+version, in time linear in the text, and bounds powers of integers, which can make the original hang.
+Python also rejects sums of some thousands of terms, as too deep for its compiler; here they have a value.
 """
 
 import re
@@ -15,9 +16,11 @@ from typing import Any
 
 MAX_BITS = 2**22
 MAX_WORK = 10**8
-"""Bounds on one integer and on all integer work of an expression (products of 30-bit digits: about 0.1 s).
+"""Bound on the size of one integer and on all integer work of an expression, in products of 30-bit digits
+(about 0.1 s).
 
-Where the original would go on, often for hours, the answer is the error that it nearly always ends with:
+Beyond it, where the original would often compute for hours, the error with which it nearly always ends is
+raised at once:
 ``int too large to convert to float``.
 """
 
@@ -27,14 +30,14 @@ MAX_NESTING = 200
 
 
 class CalculationError(Exception):
-    """The expression has no value; the message is that of CPython 3.11."""
+    """Raised if the expression has no value; the message is that of CPython 3.11."""
 
 
 def calculate(expression: str) -> str:
-    """The value of ``expression`` (characters of ``ALLOWED`` only) as a float rounded to two places.
+    """Return the value of ``expression`` (characters of ``ALLOWED`` only) as a float rounded to two places.
 
     Raises:
-        CalculationError: in the words in which CPython 3.11 refuses the expression.
+        CalculationError: CPython 3.11 would raise; the message is CPython's.
     """
     value = _run(_parse(expression))
     if isinstance(value, int | float):
@@ -62,7 +65,7 @@ def _fault(message: str, line: int = 1) -> CalculationError:
 
 
 class _Tokens:
-    """Tokens read one by one: whether a bad one is noticed depends on how far the parser has read."""
+    """Reads tokens one by one, since whether CPython reports a bad token depends on how far it has parsed."""
 
     def __init__(self, text: str) -> None:
         self.text = text.strip(" ")
@@ -93,7 +96,7 @@ class _Tokens:
         return token
 
     def check_rest(self) -> None:
-        """A bad token anywhere behind an error is reported instead of that error."""
+        """Raise the error of a bad token later in the text; CPython reports it instead of a syntax error."""
         self.level = max(self.level, 0)
         while self.place < len(self.text):
             self.next()
@@ -134,7 +137,7 @@ def _parse(text: str) -> list[_Step]:
 
 
 def _explain(tokens: _Tokens, unexpected: _Unexpected) -> str:
-    """What CPython says about an unexpected token; it may read on to find that out."""
+    """Return CPython's error for an unexpected token; further tokens may be read to find it."""
     token, opened = unexpected.token, unexpected.opened
     message = "invalid syntax"
     if unexpected.after_operand and _is_operand(token):
@@ -157,8 +160,8 @@ def _program(tokens: _Tokens, token: str, follow_stars: bool) -> list[_Step]:
     """Parse from ``token`` to the end of the text (operator precedence, no recursion).
 
     Raises:
-        _Unexpected: at the first token that cannot follow.
-        CalculationError: at the first token that is bad in itself.
+        _Unexpected: a token cannot follow those before it.
+        CalculationError: a token is invalid by itself.
     """
     program: list[_Step] = []
     operators: list[str] = []
@@ -195,7 +198,7 @@ def _program(tokens: _Tokens, token: str, follow_stars: bool) -> list[_Step]:
             else:
                 raise unexpected()
         elif token in _PRECEDENCE:
-            if token != "**":  # binds to the right, and tighter than a sign before it
+            if token != "**":  # right-associative, and binds tighter than a sign before it
                 reduce(floor, _PRECEDENCE[token])
             operators.append(token)
             after_operand = False
@@ -220,13 +223,13 @@ def _program(tokens: _Tokens, token: str, follow_stars: bool) -> list[_Step]:
             return program
         else:
             if token == ".":
-                tokens.next()  # Python looks for the attribute's name before it gives up
+                tokens.next()  # Python reads the attribute's name before it raises
             raise unexpected()
         token = tokens.next()
 
 
 def _star(tokens: _Tokens, token: str) -> tuple[str, str]:
-    """The star that may follow an opening parenthesis, and the token after it."""
+    """Return the star that may follow an opening parenthesis, and the token after it."""
     return (token, tokens.next()) if token in ("*", "**") else ("", token)
 
 
@@ -271,7 +274,7 @@ def _run(program: list[_Step]) -> Any:
         except ZeroDivisionError:
             raise CalculationError(_zero_division(detail, left, operand)) from None
         except OverflowError as error:
-            # The C library words an overflow of floats differently on every platform.
+            # The message of the C library for an overflow of floats differs between platforms.
             text = str(error) if len(error.args) == 1 else "(34, 'Numerical result out of range')"
             raise CalculationError(text) from None
         except TypeError as error:
@@ -290,7 +293,7 @@ _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _cost(op: str, a: Any, b: Any) -> int:
-    """Work in products of 30-bit digits; beyond every bound where the result would have too many bits."""
+    """Return the work in products of 30-bit digits; more than every bound if the result would be too long."""
     if not isinstance(a, int) or not isinstance(b, int):
         return 1
     bits_a, bits_b = a.bit_length(), b.bit_length()
@@ -311,7 +314,7 @@ def _cost(op: str, a: Any, b: Any) -> int:
 
 
 def _zero_division(op: str, a: Any, b: Any) -> str:
-    """3.11's words: later versions say it otherwise."""
+    """Return the message of CPython 3.11; later versions have other messages."""
     is_complex = isinstance(a, complex) or isinstance(b, complex)
     is_float = isinstance(a, float) or isinstance(b, float)
     if op == "**":

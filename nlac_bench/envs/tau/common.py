@@ -1,4 +1,4 @@
-"""Tools that both domains have, and small steps that several tools share."""
+"""Defines the tools that both domains have, and helpers that several tools share."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from nlac_bench.envs.tau.database import Database, Row
 
 
 def calculate(db: Database, expression: Any) -> str:
-    """The value of an arithmetic expression, rounded to two places."""
+    """Return the value of an arithmetic expression, rounded to two places."""
     for character in expression:
         if character not in ALLOWED:
             return "Error: invalid characters in expression"
@@ -21,20 +21,20 @@ def calculate(db: Database, expression: Any) -> str:
 
 
 def think(db: Database, thought: Any) -> str:
-    """Nothing but room for a thought."""
+    """Do nothing; the agent can write a thought as the argument."""
     return ""
 
 
 def transfer_to_human_agents(db: Database, summary: Any) -> str:
-    """Hand over to a person; ends the episode."""
+    """Hand the conversation over to a human agent; ends the episode."""
     return "Transfer successful"
 
 
 def found(row: Row | None) -> Row:
-    """A row that another row refers to, and that must exist.
+    """Return ``row``, to which another row refers.
 
     Raises:
-        KeyError: it does not.
+        KeyError: ``row`` is None.
     """
     if row is None:
         raise KeyError("the row that this row refers to is missing")

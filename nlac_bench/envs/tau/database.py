@@ -1,6 +1,7 @@
-"""An episode's database: shared read-only tables under a private overlay of the rows it has touched.
+"""Implements an episode's database: shared read-only tables and a private overlay of the changed rows.
 
-A reset or a fork copies no row. A row is copied when it is first edited, so an episode costs what it changes.
+A reset or a fork copies no row. A row is copied when it is first edited, so the cost of an episode is
+proportional to what it changes.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,10 +17,10 @@ _Key = tuple[str, str]
 class Database:
     """Tables of JSON rows by id, copied on write.
 
-    ``tables`` (table name → row id → row) is never written to and may be shared by any number of databases.
-    Rows that come from :meth:`get` and :meth:`rows` are for reading; only those from :meth:`edit` may change.
-    A pickle holds ``origin`` in place of the tables, if there is one: a picklable function that returns a
-    database with these tables in any process.
+    ``tables`` (table name → row id → row) is not changed and can be shared by any number of databases. Rows
+    returned by :meth:`get` and :meth:`rows` must not be changed; those returned by :meth:`edit` can be.
+    ``origin`` is a picklable function that returns a database with these tables in any process; if it is
+    given, a pickle contains it instead of the tables.
     """
 
     __slots__ = ("_base", "_owned", "_rows")
@@ -30,16 +31,16 @@ class Database:
         self._owned: set[_Key] = set()
 
     def fork(self) -> "Database":
-        """An independent database in the same state; costs a reference a touched row until a side writes."""
+        """Return an independent database in the same state; copies one reference per row in the overlay."""
         twin = Database.__new__(Database)
         twin._base = self._base
         twin._rows = self._rows.copy()
         twin._owned = set()
-        self._owned = set()  # the rows are shared from here on, so this side has to copy them too
+        self._owned = set()  # the rows are shared from now on, so this database must copy them too
         return twin
 
     def get(self, table: str, row_id: Any) -> Row | None:
-        """The row, to be read only, or None.
+        """Return the row, which must not be changed, or None.
 
         Raises:
             TypeError: ``row_id`` is unhashable.
@@ -48,7 +49,7 @@ class Database:
         return self._base.tables[table].get(row_id) if row is None else row
 
     def rows(self, table: str) -> Iterator[tuple[str, Row]]:
-        """Ids and rows in file order, new rows last, to be read only."""
+        """Yield ids and rows in file order, new rows last. The rows must not be changed."""
         base = self._base.tables[table]
         for row_id, row in base.items():
             yield row_id, self._rows.get((table, row_id), row)
@@ -57,7 +58,7 @@ class Database:
                 yield row_id, row
 
     def edit(self, table: str, row_id: str) -> Row:
-        """The row as a private copy, to be changed in place.
+        """Return a private copy of the row, which can be changed in place.
 
         Raises:
             KeyError: there is no such row.
@@ -77,10 +78,10 @@ class Database:
         return self._rows[key]
 
     def same_as(self, other: "Database") -> bool:
-        """Whether both would have the same :meth:`hash`, at the cost of the touched rows only.
+        """Return whether both have the same :meth:`hash`; compares only the rows in the overlays.
 
         Raises:
-            NlacBenchError: the two do not share their tables, so that overlays say nothing.
+            NlacBenchError: the two do not share their tables, so their overlays cannot be compared.
         """
         if self._base is not other._base:
             raise NlacBenchError("only databases that were forked from the same database can be compared")
@@ -91,7 +92,7 @@ class Database:
         return True
 
     def hash(self) -> str:
-        """sha256 (hex) of the whole content, equal to τ-bench's: over ``str()`` of nested sorted tuples."""
+        """Return the sha256 (hex) of the whole content, equal to τ-bench's: of ``str()`` of sorted tuples."""
         tables = []
         for table in sorted(self._base.tables):
             ids = {row_id for owner, row_id in self._rows if owner == table}
@@ -108,7 +109,7 @@ class Database:
 
 
 class _Base:
-    """Shared tables, and the canonical text of those rows that were asked for."""
+    """Shared tables, and a cache of the canonical text of their rows."""
 
     __slots__ = ("_texts", "origin", "tables")
 
@@ -135,16 +136,16 @@ def _base_of(origin: Callable[[], Database]) -> _Base:
 
 
 def canonical(value: Any) -> str:
-    """The text that τ-bench hashes: ``str()`` of a JSON value with objects as sorted tuples of pairs.
+    """Return the text that τ-bench hashes: ``str()`` of a JSON value with objects as sorted tuples of pairs.
 
-    Two values have the same text exactly if they have the same hash: 250, 250.0 and "250" differ, so do
-    1 and True, 0.0 and -0.0; NaN equals NaN; an empty object equals an empty list.
+    Two values have the same text if and only if they have the same hash: 250, 250.0 and "250" differ, as do
+    1 and True, and 0.0 and -0.0; NaN equals NaN; an empty object equals an empty list.
     """
     return repr(_as_tuples(value))
 
 
 def copied(value: Any) -> Any:
-    """A deep copy of a JSON value (many times faster than ``copy.deepcopy``)."""
+    """Return a deep copy of a JSON value (many times faster than ``copy.deepcopy``)."""
     if isinstance(value, dict):
         return {key: copied(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""A τ-bench domain as plain data: tables, policy text, tool schemas and tasks, read from a data folder.
+"""Reads a τ-bench domain from a data folder: tables, policy text, tool schemas and tasks.
 
 The folder's format is described in docs/data.md: ``retail/*.json`` and ``airline/*.json``, each table an
 object by id, each task list an array of ``{annotator, user_id, instruction, actions, outputs}``.
@@ -16,7 +16,7 @@ from nlac_bench.errors import DataError, UnknownIdError
 
 DomainName: TypeAlias = Literal["retail", "airline"]
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
-"""Table name → row id → row (nested dicts and lists as JSON gives them); shared, so read only."""
+"""Table name → row id → row (nested dicts and lists as parsed from JSON); shared and therefore read-only."""
 
 TABLES: Mapping[str, tuple[str, ...]] = {
     "retail": ("orders", "products", "users"),
@@ -35,11 +35,11 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a user wants and how it is judged.
+    """What a user wants and how the episode is judged.
 
-    ``actions`` are the gold calls, ``outputs`` the strings that the user must be told. ``index`` is the place
-    in the split. ``level`` and ``intent`` are set by generated tasks only. Neither gold calls nor outputs may
-    reach the agent.
+    ``actions`` are the gold calls, ``outputs`` the strings that the user must be told. ``index`` is the
+    position in the split. Only generated tasks have ``level`` and ``intent``. The agent must not receive gold
+    calls or outputs.
     """
 
     task_id: str
@@ -55,7 +55,7 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """Everything an episode reads and none may write. Compared by identity."""
+    """All read-only data of an episode. Compared by identity."""
 
     name: DomainName
     tables: Tables
@@ -67,7 +67,7 @@ class Domain:
     source: DataSource
 
     origin: "Callable[[], Domain] | None" = None
-    """Loads this domain in any process; pickles hold it in place of the data, so a worker has one copy."""
+    """Loads this domain in any process. Pickles contain it instead of the data: a worker has one copy."""
 
     @cached_property
     def _pristine(self) -> Database:
@@ -75,7 +75,7 @@ class Domain:
         return Database(self.tables, origin)
 
     def new_database(self) -> Database:
-        """The database as an episode finds it. Copies nothing: all of them share ``tables``."""
+        """Return the database at the start of an episode. Copies nothing: all databases share ``tables``."""
         return self._pristine.fork()
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
@@ -84,16 +84,20 @@ class Domain:
         return _again, (self.origin, self.source.sha256)
 
     def task(self, split: str, index: int) -> Task:
-        """The task at ``index`` of ``split``.
+        """Return the task at ``index`` of ``split``.
 
         Raises:
-            UnknownIdError: when there is no such split or index.
+            UnknownIdError: there is no such split or index.
         """
         if split not in self.tasks:
-            raise UnknownIdError(f"{self.name} has no split {split!r}; there are {', '.join(self.tasks)}")
+            raise UnknownIdError(
+                f"{self.name} has no split {split!r}; its splits are {', '.join(self.tasks)}"
+            )
         tasks = self.tasks[split]
         if not 0 <= index < len(tasks):
-            raise UnknownIdError(f"{self.name}/{split} has no task {index}; there are 0 to {len(tasks) - 1}")
+            raise UnknownIdError(
+                f"{self.name}/{split} has no task {index}; its tasks are 0 to {len(tasks) - 1}"
+            )
         return tasks[index]
 
 
@@ -101,7 +105,8 @@ def _again(origin: Callable[[], Domain], sha256: str) -> Domain:
     domain = origin()
     if domain.source.sha256 != sha256:
         raise DataError(
-            f"the data of τ-bench {domain.name} have changed since this was saved ({sha256[:12]}…)"
+            f"the data of τ-bench {domain.name} have changed since the environment was pickled (sha256 was "
+            f"{sha256[:12]}…)"
         )
     return domain
 
@@ -114,16 +119,16 @@ _loaded: dict[tuple[str, str | None, str], Domain] = {}
 
 
 def load_official(name: str, data: str | os.PathLike[str] = "official") -> Domain:
-    """The domain ``name`` from ``data``: ``"official"`` or a folder in the same format.
+    """Load the domain ``name`` from ``data``: ``"official"`` or a folder in the same format.
 
-    Read once a process for the same files, so that all environments share one read-only database.
+    The same files are read once per process, so that all environments share one read-only database.
 
     Raises:
         DataError: a file is missing, altered (official), truncated, or lacks what the tools read.
         UnknownIdError: ``name`` is neither ``retail`` nor ``airline``.
     """
     if name not in TABLES:
-        raise UnknownIdError(f"unknown τ-bench domain {name!r}; there are airline and retail")
+        raise UnknownIdError(f"unknown τ-bench domain {name!r}; the domains are airline and retail")
     domain: DomainName = "retail" if name == "retail" else "airline"
     tables = {table: f"{name}/{table}.json" for table in TABLES[name]}
     splits = {split: f"{name}/tasks_{split}.json" for split in SPLITS[name]}
@@ -151,7 +156,7 @@ def load_official(name: str, data: str | os.PathLike[str] = "official") -> Domai
 
 
 def tasks_from_json(name: str, split: str, rows: list[dict[str, Any]]) -> tuple[Task, ...]:
-    """Tasks with ids such as ``retail/test/12`` from the rows of a task file."""
+    """Return tasks with ids such as ``retail/test/12`` from the rows of a task file."""
     return tuple(
         Task(
             task_id=f"{name}/{split}/{index}",
@@ -167,10 +172,10 @@ def tasks_from_json(name: str, split: str, rows: list[dict[str, Any]]) -> tuple[
 
 
 def check_tables(name: str, tables: Tables) -> None:
-    """Check that ``tables`` hold what the tools of domain ``name`` read.
+    """Check that ``tables`` contain what the tools of domain ``name`` read.
 
     Raises:
-        DataError: naming the place and what is wrong with it.
+        DataError: something is missing or has another type; the message names the place.
     """
     for table, shape in _ROWS[name].items():
         if table not in tables:
@@ -178,8 +183,8 @@ def check_tables(name: str, tables: Tables) -> None:
         _check(tables[table], shape, f"{name}.{table}")
 
 
-# Shapes: a type; a dict of required keys; [shape] a list of it; _Each(shape) an object whose values have it;
-# a function that raises ValueError. Keys beyond those named are kept and shown, but no tool reads them.
+# Shapes: a type; a dict of required keys; [shape] for a list; _Each(shape) for an object whose values have
+# the shape; a function that raises ValueError. Other keys are kept and shown, but no tool reads them.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The τ environments: a customer service agent talks to a user and works on a database with tools."""
+"""Defines the τ environments: a customer service agent talks to a user and changes a database with tools."""
 
 import os
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ HANDED_OVER = render_call(TRANSFER, {"summary": "handed over"})
 
 @dataclass(slots=True)
 class _State:
-    """Everything that changes in an episode."""
+    """All state that changes during an episode."""
 
     task: Task
     db: Database
@@ -34,7 +34,7 @@ class _State:
     said: list[str] = field(default_factory=list)
     heard: list[str] = field(default_factory=list)
     gold_done: int = 0
-    """How many gold calls have been made in order; the oracle goes on from there."""
+    """Number of gold calls that have been made in order; the oracle continues from there."""
 
     def copy(self) -> "_State":
         return _State(
@@ -58,20 +58,21 @@ class TauEnv(TextEnv):
     The user's first message. ``info`` has the policy and the tool schemas.
 
     ## Reward
-    0 until the end, then 1 where the database equals what the gold actions make of it and every required
-    output was said to the user, else 0. ``reward="original"`` finds outputs as τ-bench does, where "100"
-    satisfies "10"; ``"strict"`` does not. Both are in ``info["reward_parts"]`` at each graded end, with
+    0 until the end, then 1 if the database equals the one after the gold actions and the user was told every
+    required output, else 0. ``reward="original"`` searches outputs as τ-bench does, where "100" satisfies
+    "10"; with ``"strict"`` it does not. Both are in ``info["reward_parts"]`` at each graded end, with
     ``r_actions`` and ``r_outputs``.
 
     ## Episode End
-    The user says ``###STOP###``; the agent calls ``transfer_to_human_agents``; or 30 steps are over, which
-    earns 0 without a comparison of databases, as in τ-bench. ``end_reason`` is ``success`` if the reward
-    is 1, else what stopped the episode: ``user_stop``, ``agent_stop`` or ``max_steps``.
+    An episode ends when the user says ``###STOP###``, when the agent calls ``transfer_to_human_agents``, or
+    after 30 steps, for which the reward is 0 without a comparison of databases, as in τ-bench.
+    ``end_reason`` is ``success`` if the reward is 1, else the cause of the end: ``user_stop``,
+    ``agent_stop`` or ``max_steps``.
 
     ## Information
     The keys of every ``TextEnv``; at reset also ``user``, the kind of user. A call has ``action_kind``
     ``tool``, and ``tool_error`` is the message of a tool that fails or does not exist. ``usage`` has the cost
-    of a user's model by role; that of the opening message is reported with the first step.
+    of the user's model by role; the cost of the opening message is reported with the first step.
 
     ## Users
     * ``scripted`` needs no model; it replies from the task's intent. It serves embedded tasks and official
@@ -79,27 +80,27 @@ class TauEnv(TextEnv):
     * ``llm``, ``react``, ``verify`` and ``reflection`` are τ-bench's strategies and need a ``chat``.
     * ``replay`` repeats recorded conversations.
     * ``human`` asks at the terminal.
-    * ``none`` says a fixed line and stops. Where a task has no other user it lets the oracle and the floors
-      play, and ``floors_only`` is True; the score of any other agent with it has no meaning.
+    * ``none`` says a fixed line and stops, so that the oracle and the floors can play tasks that have no
+      other user. ``floors_only`` is then True; the score of any other agent is meaningless.
 
     ## Arguments
-    * ``split``: ``train`` or ``test``; official retail has ``dev`` too, official airline ``test`` only.
+    * ``split``: ``train`` or ``test``; official retail also has ``dev``, official airline has ``test`` only.
     * ``data``: ``embedded`` (made by this project), ``official``, or a folder in the official format.
-    * ``level``: ``easy``, ``medium`` or ``hard`` plays only those embedded tasks.
-    * ``user``: the kind of user. By default ``scripted`` where there is one, else ``llm`` with a ``chat`` and
-      ``none`` without.
-    * ``chat``: calls the model of users that have one.
+    * ``level``: ``easy``, ``medium`` or ``hard``: plays only the embedded tasks of that level.
+    * ``user``: the kind of user. The default is ``scripted`` if the tasks have one, else ``llm`` with a
+      ``chat`` and ``none`` without.
+    * ``chat``: function that calls the model of users that have one.
     * ``reward``: ``original`` or ``strict``.
-    * ``tasks``: the ids to play (or indices), or ``clean``: all but those whose gold answer is known to be
-      wrong.
+    * ``tasks``: the ids (or indices) to play, or ``clean``: all except those whose gold answer is known to
+      be wrong.
     * ``replies``: for ``replay``, a file of JSON lines, each the return value of ``conversation()``.
     * ``render_mode``: ``ansi`` makes ``render()`` return the conversation.
 
     Raises:
         DataError: the data folder is incomplete or was altered.
-        UnknownIdError: no such split, level or task.
-        ValueError: arguments that contradict each other; the message names them and the reason.
-        EnvInfraError: on reset or step, when the user's model or record does not answer.
+        UnknownIdError: there is no such split, level or task.
+        ValueError: arguments contradict each other; the message names them and the reason.
+        EnvInfraError: on reset or step, the user's model or record does not answer.
 
     ## Version History
     * v0: first release.
@@ -109,7 +110,7 @@ class TauEnv(TextEnv):
     max_steps = 30
     domain_name: ClassVar[DomainName]
     floors_only: bool
-    """Whether the user is ``none``: a harness should refuse agents other than floors and the oracle."""
+    """Whether the user is ``none``: a harness should then reject agents other than floors and the oracle."""
 
     def __init__(
         self,
@@ -140,7 +141,7 @@ class TauEnv(TextEnv):
         self.remote = self.user_kind in REMOTE
 
     def conversation(self) -> dict[str, Any]:
-        """What was said so far, as ``user="replay"`` reads it from a line of its file."""
+        """Return the conversation so far, as a line of the file that ``user="replay"`` reads."""
         state = self._state
         first, *heard = state.heard
         return {
@@ -154,7 +155,7 @@ class TauEnv(TextEnv):
     async def areset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """``reset``; ``info`` also names the kind of ``user``."""
+        """Reset the environment; ``info`` also names the kind of ``user``."""
         observation, info = await super().areset(seed=seed, options=options)
         return observation, {**info, "user": self.user_kind}
 
@@ -207,26 +208,26 @@ class TauEnv(TextEnv):
         outcome.end_reason = "success" if outcome.success else stopped_by
 
     def _out_of_steps(self, outcome: Outcome) -> Outcome:
-        """The limit earns 0 without a check, as in the original, whose agents just stop there."""
+        """Return reward 0 without grading, as in the original, whose agents stop at the limit."""
         outcome.reward_parts = {"original": 0.0, "strict": 0.0}
         return super()._out_of_steps(outcome)
 
     def policy(self) -> str:
-        """The domain's policy."""
+        """Return the domain's policy."""
         return self._domain.policy
 
     def tools(self) -> Sequence[dict[str, Any]]:
-        """The domain's tools."""
+        """Return the schemas of the domain's tools."""
         return self._domain.tools
 
     def conditions(self) -> dict[str, Any]:
-        """The user (with the prompts of its model) and the reward."""
+        """Return the user, the hashes of its prompts, and the reward rule."""
         return {"user": self.user_kind, "user_prompts": prompt_hashes(self.user_kind), "reward": self.reward}
 
     # --- players without a model ----------------------------------------------------------------
 
     def oracle_action(self) -> str:
-        """The next gold call; then a message with all required outputs; then a transfer if the user stays."""
+        """Return the next gold call; after the last, a message with all required outputs; then a transfer."""
         state = self._state
         gold = self._gold_calls()
         if state.gold_done < len(gold):
@@ -242,7 +243,7 @@ class TauEnv(TextEnv):
         return [call for call in self._state.task.actions if call.name not in (TRANSFER, RESPOND)]
 
     def random_action(self, rng: np.random.Generator) -> str:
-        """A call with arguments by schema and from what was seen, or now and then a message."""
+        """Return a call with arguments drawn by schema and from observed values, or sometimes a message."""
         if rng.random() < 0.15:
             said = ("Could you tell me more?", "Do you want me to go ahead?", "Done. Anything else?", "No.")
             return said[int(rng.integers(len(said)))]
@@ -250,7 +251,7 @@ class TauEnv(TextEnv):
         return render_call(*random_call(rng, self._domain.tools, pool))
 
     def constant_actions(self) -> Sequence[str]:
-        """Handing over, and messages that may end a conversation."""
+        """Return the transfer call, and messages that may end a conversation."""
         return (
             HANDED_OVER,
             "",

@@ -1,7 +1,8 @@
-"""Running a tool: argument binding and errors in the words of CPython 3.11, whatever Python runs them.
+"""Runs a tool; argument binding and error messages are those of CPython 3.11 on every Python version.
 
-The observations of τ-bench contain what Python says about a wrong argument, so these words are part of the
-benchmark. Binding is done here from the tool's signature; messages that differ between versions are put back.
+The observations of τ-bench contain Python's error messages about wrong arguments, so these messages are part
+of the benchmark. Arguments are bound here from the tool's signature; messages that differ between Python
+versions are replaced by those of 3.11.
 """
 
 import inspect
@@ -13,7 +14,7 @@ from typing import Any, TypeAlias
 from nlac_bench.envs.tau.database import Database, copied
 
 MAX_DEPTH = 200
-"""Arguments nested deeper are refused, so that no later walk over the database can exhaust the stack."""
+"""Arguments nested deeper are rejected, so that recursion over the database cannot exhaust the stack."""
 
 TRANSFER = "transfer_to_human_agents"
 """The tool that ends an episode."""
@@ -21,10 +22,10 @@ TRANSFER = "transfer_to_human_agents"
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a call gave. ``error`` is True where the tool failed or does not exist.
+    """The result of a call. ``error`` is True if the tool failed or does not exist.
 
-    ``raises`` names the exception that leaves the step of the original there and kills its episode; here the
-    episode lives and ``observation`` is a readable message.
+    ``raises`` names the exception that leaves the original's step and ends its episode; here the episode
+    continues and ``observation`` is a readable message.
     """
 
     observation: str
@@ -35,7 +36,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool and the names by which Python's messages call it."""
+    """A tool and its names in Python's messages."""
 
     run: Callable[..., str | None]
     label: str
@@ -47,7 +48,7 @@ Tools: TypeAlias = Mapping[str, Tool]
 
 
 def toolset(domain: str, functions: Sequence[Callable[..., str | None]]) -> Tools:
-    """The tools of a domain from functions whose first parameter is the database."""
+    """Return the tools of a domain, made from functions whose first parameter is the database."""
     return {
         function.__name__: Tool(
             run=function,
@@ -60,10 +61,10 @@ def toolset(domain: str, functions: Sequence[Callable[..., str | None]]) -> Tool
 
 
 def invoke(tools: Tools, db: Database, name: str, kwargs: Mapping[str, Any]) -> Result:
-    """Call the tool ``name`` on ``db``. Never raises for anything that ``name`` and ``kwargs`` hold.
+    """Call the tool ``name`` on ``db``. Does not raise, whatever ``name`` and ``kwargs`` are.
 
-    What a failing tool changed before it failed stays changed. ``transfer_to_human_agents`` ends the episode
-    whatever its arguments.
+    Changes that a failing tool made before it failed are kept. ``transfer_to_human_agents`` ends the episode
+    whatever its arguments are.
     """
     tool = tools.get(name)
     if tool is None:
@@ -80,7 +81,7 @@ def invoke(tools: Tools, db: Database, name: str, kwargs: Mapping[str, Any]) -> 
 
 
 def python_311_words(error: BaseException) -> str:
-    """``str(error)`` as CPython 3.11 words it."""
+    """Return ``str(error)`` as CPython 3.11 writes it."""
     text = str(error)
     if isinstance(error, TypeError):
         for pattern, words in _REWORDED:
@@ -88,7 +89,7 @@ def python_311_words(error: BaseException) -> str:
     return text
 
 
-# 3.14 says more than 3.11 did.
+# The message of 3.14 is longer than that of 3.11.
 _REWORDED = (
     (re.compile(r"^cannot use '.*' as a (?:dict key|set element) \((unhashable type: '.*')\)$", re.S), r"\1"),
     (re.compile(r"^(argument of type '.*' is not) a container or iterable$", re.S), r"\1 iterable"),
@@ -96,7 +97,7 @@ _REWORDED = (
 
 
 def _bind(tool: Tool, kwargs: Mapping[str, Any]) -> None:
-    """Raise what CPython 3.11 raises for ``invoke(data=…, **kwargs)``."""
+    """Raise the exception that CPython 3.11 raises for ``invoke(data=…, **kwargs)``."""
     if "data" in kwargs:
         name = f"{tool.module}.{tool.label}"
         raise TypeError(f"{name} got multiple values for keyword argument 'data'")

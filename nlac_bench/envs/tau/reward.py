@@ -1,7 +1,7 @@
-"""Judging an episode: is the database as the gold calls make it, and was the user told what they asked for.
+"""Judges an episode: compares the database with that after the gold calls, and what the user was told.
 
-The gold calls of a task are replayed once a process, on a database of their own. A grade compares what two
-databases changed, and touches neither the episode's database nor what was said in it.
+The gold calls of a task are replayed once per process, on a separate database. Grading compares the changes
+of two databases, and modifies neither the episode's database nor its messages.
 """
 
 import re
@@ -20,7 +20,7 @@ TOOLS: Mapping[str, Tools] = {"retail": retail.TOOLS, "airline": airline.TOOLS}
 
 @dataclass(frozen=True, slots=True)
 class Reward:
-    """A judgement, under both rules.
+    """The judgement of an episode under both rules.
 
     ``outputs`` and ``strict_outputs`` say for each required output whether the user was told it, by τ-bench's
     rule (a substring of a message, lower-cased, without commas) and by the strict one.
@@ -38,11 +38,11 @@ class Reward:
 
     @property
     def strict(self) -> float:
-        """The same with ``strict_outputs``; at most ``original``."""
+        """The reward with ``strict_outputs``; at most ``original``."""
         return float(self.r_actions and all(self.strict_outputs.values()))
 
     def parts(self) -> dict[str, float]:
-        """Both rewards and what the original one is made of."""
+        """Return both rewards and the parts of the original one."""
         return {
             "original": self.original,
             "strict": self.strict,
@@ -51,7 +51,7 @@ class Reward:
         }
 
     def info(self) -> dict[str, Any]:
-        """What τ-bench reports beside its reward; computes the gold hash where that is shown."""
+        """Return what τ-bench reports besides its reward; computes the gold hash if it is reported."""
         if self.outputs:
             return {"r_outputs": float(all(self.outputs.values())), "outputs": dict(self.outputs)}
         return {"r_actions": float(self.r_actions), "gt_data_hash": self.gold.hash()}
@@ -68,11 +68,11 @@ class Grader:
         self.tools = TOOLS[domain.name]
 
     def database(self) -> Database:
-        """The database at the start of an episode. It is not a copy: all share the domain's tables."""
+        """Return the database at the start of an episode; it shares the domain's tables."""
         return self.domain.new_database()
 
     def gold(self, task: Task) -> Database:
-        """The database after the gold calls of ``task``; read-only. A failing call counts as made."""
+        """Return the database after the gold calls of ``task``; read-only. Calls that fail do not raise."""
         known = _gold.setdefault(self.domain, {})
         if task.task_id not in known:
             db = self.database()
@@ -90,7 +90,7 @@ class Grader:
         return Reward(db.same_as(gold), outputs, strict, gold)
 
     def grade(self, task: Task, db: Database, said: Sequence[str]) -> dict[str, float]:
-        """The figures of :meth:`judge`: ``original``, ``strict``, ``r_actions``, ``r_outputs``."""
+        """Return the figures of :meth:`judge`: ``original``, ``strict``, ``r_actions``, ``r_outputs``."""
         return self.judge(task, db, said).parts()
 
 
@@ -99,7 +99,7 @@ def _told(output: str, said: Sequence[str]) -> bool:
 
 
 def _told_strictly(output: str, said: Sequence[str]) -> bool:
-    """Whether a message has ``output`` as a number or as words of its own.
+    """Return whether a message contains ``output`` as a separate number or as whole words.
 
     "10" is not in "100", "2.10", "#W10", "10:30" or "2024-05-10", but in "$10.00"; "IL" is not in "mail".
     """
@@ -111,7 +111,7 @@ def _told_strictly(output: str, said: Sequence[str]) -> bool:
     elif output[-1:].isalpha():
         pattern += "s?"
     whole = re.compile(rf"(?<![^\W_])(?<!\d[-:/.]){pattern}(?![^\W_])(?![-:/.]\d)")
-    # Recorded calls may hold a message that is no text, which the original trips over only if it gets there.
+    # A recorded call may have a message that is not text; the original raises only when it reaches it.
     texts = [message.lower() for message in said if isinstance(message, str)]
     return any(whole.search(_THOUSANDS.sub("", text)) for text in texts)
 

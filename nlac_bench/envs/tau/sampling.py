@@ -1,6 +1,6 @@
-"""Random calls: arguments drawn from a tool's schema and from the values that a conversation has shown.
+"""Draws random calls: arguments come from a tool's schema and from the values that a conversation has shown.
 
-Purely random strings would only ever meet "not found"; values that were seen reach the tools' later checks.
+With random strings alone every call would return "not found"; observed values reach the tools' later checks.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 Pool: TypeAlias = dict[str, list[Any]]
-"""Field name → values seen under it; ``""`` holds those seen outside of any."""
+"""Field name → values seen under it; ``""`` has the values that were seen outside of a field."""
 
 _QUOTED = re.compile(r"'([^']{1,60})'")
 _IDENTIFIER = re.compile(r"#?\w*[\d_]\w*(?:@[\w.]+)?")
@@ -20,7 +20,7 @@ _MAX_PER_FIELD = 200
 
 
 def gather(observations: Iterable[str]) -> Pool:
-    """The values in tools' JSON results by field, and identifiers in other text."""
+    """Collect the values in tools' JSON results by field, and identifiers in other text."""
     pool: Pool = {}
     for text in observations:
         if text[:1] in ("{", "["):
@@ -35,7 +35,7 @@ def gather(observations: Iterable[str]) -> Pool:
 
 
 def gather_value(value: Any, field: str, pool: Pool) -> None:
-    """Add the scalars of a JSON value to ``pool``; ids that are an object's keys go under its own field."""
+    """Add the scalars of a JSON value to ``pool``; an object's keys that are ids go under its field."""
     if isinstance(value, dict):
         for key, item in value.items():
             if any(char.isdigit() for char in key):
@@ -51,7 +51,7 @@ def gather_value(value: Any, field: str, pool: Pool) -> None:
 def random_call(
     rng: np.random.Generator, tools: Sequence[Mapping[str, Any]], pool: Pool
 ) -> tuple[str, dict[str, Any]]:
-    """A call of one of ``tools``, well-formed by its schema."""
+    """Return a random call of one of ``tools`` that is valid by its schema."""
     function = _pick(rng, tools)["function"]
     return function["name"], _object(rng, function["parameters"], pool)
 
@@ -59,7 +59,7 @@ def random_call(
 def spoiled_call(
     rng: np.random.Generator, tools: Sequence[Mapping[str, Any]], pool: Pool
 ) -> tuple[str, dict[str, Any]]:
-    """A random call with one thing wrong: the name, a missing or an extra argument, or a value's type."""
+    """Return a random call with one mistake: the name, a missing or an extra argument, or a value's type."""
     name, arguments = random_call(rng, tools, pool)
     kind = rng.integers(4)
     if kind == 0:
@@ -113,7 +113,7 @@ def _object(rng: np.random.Generator, schema: Mapping[str, Any], pool: Pool) -> 
 
 
 def _field(name: str) -> str:
-    """One name for a field and for the argument that takes it: ``new_item_ids`` takes an ``item_id``."""
+    """Return the name of the field whose values an argument takes: ``item_id`` for ``new_item_ids``."""
     name = name.removeprefix("new_")
     name = name[:-1] if name.endswith("s") and name != "address" else name
     return _ALIASES.get(name, name)

@@ -1,11 +1,11 @@
-"""Which tasks are played, and which official ones have a gold answer that is known to be wrong.
+"""Selects the tasks to play, and lists the official tasks whose gold answer is known to be wrong.
 
-``tasks="clean"`` leaves the latter out.
+``tasks="clean"`` leaves out the latter.
 
-Two sources, both facts about sierra-research/tau-bench 59a200c: gold writes that fail when they are run
-(found by replay, and held by a test), and tasks whose gold writes the authors changed in the corrected
-benchmark (τ³-bench, sierra-research/tau2-bench a2c0247). Gold look-ups that fail
-change nothing that is graded, so those tasks stay; so do the twins 93 and 95, which are the same task twice.
+The lists refer to sierra-research/tau-bench 59a200c and have two sources: gold writes that fail when they are
+run (found by replay, checked by a test), and tasks whose gold writes the authors changed in the corrected
+benchmark (τ³-bench, sierra-research/tau2-bench a2c0247). Gold look-ups that fail do not change anything that
+is graded, so those tasks are kept; so are 93 and 95, which are the same task twice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ CORRECTED_GOLD: Mapping[str, frozenset[int]] = {
 
 
 def is_clean(task: Task) -> bool:
-    """Whether the gold answer of an official task is not known to be wrong."""
+    """Return False if the gold answer of an official task is known to be wrong, else True."""
     part = task.task_id.rpartition("/")[0]
     return task.index not in FAILING_GOLD.get(part, ()) and task.index not in CORRECTED_GOLD.get(part, ())
 
@@ -37,11 +37,11 @@ def is_clean(task: Task) -> bool:
 def selected_tasks(
     domain: Domain, split: str, level: str | None, tasks: str | Sequence[str | int] | None
 ) -> Sequence[Task]:
-    """The tasks to play, in file order or in that of ``tasks``: None, ``"clean"``, or ids and indices.
+    """Return the tasks to play, in file order or in that of ``tasks``: None, ``"clean"``, or ids and indices.
 
     Raises:
-        UnknownIdError: no such split, level or task.
-        ValueError: ``tasks`` is another string than ``"clean"``.
+        UnknownIdError: there is no such split, level or task.
+        ValueError: ``tasks`` is a string other than ``"clean"``.
     """
     if split not in domain.tasks:
         raise UnknownIdError(

@@ -1,4 +1,4 @@
-"""Twenty questions: the environment, its oracles, its objects and its question parser."""
+"""The environment twenty questions, its oracles, its objects and its question parser."""
 
 from nlac_bench.envs.twenty_questions.env import TwentyQuestionsEnv
 from nlac_bench.envs.vector import vectorized

@@ -1,4 +1,4 @@
-"""Twenty questions: find the hidden object with yes/no questions."""
+"""Defines the environment twenty questions: find the hidden object with yes/no questions."""
 
 import os
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from nlac_bench.types import ChatFn
 
 QUESTIONS = 20
 MAX_NAMED = 4
-"""Objects that one question may name: listing them by the dozen would be a search through the object list."""
+"""Maximal number of objects that a question may name, so that an agent cannot enumerate the object list."""
 
 OracleName = Literal["knowledge", "llm", "replay"]
 RewardName = Literal["lmrl", "binary"]
@@ -54,7 +54,7 @@ COMMON_QUESTIONS = (
 
 @dataclass(slots=True)
 class GameState:
-    """Everything that changes during a game."""
+    """All state that changes during a game."""
 
     hidden: int
     asked: list[tuple[str, bool]] = field(default_factory=list)
@@ -70,60 +70,60 @@ class TwentyQuestionsEnv(TextEnv):
     """Twenty questions: find the hidden object by asking yes/no questions.
 
     The rules are those of LMRL-Gym's twenty questions (Abdulhai et al. 2023, arXiv 2311.18232), the official
-    objects those of the NLAC paper (arXiv 2512.04601): the 1,823 words of THINGS (Hebart et al. 2019).
+    objects are those of the NLAC paper (arXiv 2512.04601): the 1,823 words of THINGS (Hebart et al. 2019).
 
     ## Action Space
-    Text: one yes/no question. Of a longer message the last question counts; text in ``<think>`` tags and
-    statements are passed over. A message without a question, with a question that yes or no cannot answer
-    ("What colour is it?"), or with one of more than 60 words or that names more than four objects is an
-    invalid step: counted, and answered with the reason.
+    Text: one yes/no question. Of a longer message the last question is used; text in ``<think>`` tags and
+    statements are ignored. A message without a question, or whose question cannot be answered by yes or no
+    ("What colour is it?"), has more than 60 words or names more than four objects, is an invalid action: the
+    step is counted and the observation states the reason.
 
     A *guess* is a question that claims that the thing is one object, named by its word or an accepted variant
     (plural, synonym), as whole words: "Is it a violin?", "Is it a brown wooden violin?", "Is it a couch or
-    sofa?" (two names of one object). A question that merely mentions an object ("is it like a violin?", "is
-    it used to play the violin?", "is it a violin case?"), denies it, or offers several objects ("Is it a dog
-    or a cat?") is answered, but is no guess and cannot win.
+    sofa?" (two names of one object). A question that only mentions an object ("is it like a violin?", "is it
+    used to play the violin?", "is it a violin case?"), denies it, or names several objects ("Is it a dog or
+    a cat?") is answered, but is not a guess and cannot win.
 
     ## Observation Space
-    Text: "Yes." or "No." and how many questions are left. Where a message held several questions, the answer
-    says which one it belongs to.
+    Text: "Yes." or "No." and how many questions are left. If a message has several questions, the observation
+    says which one was answered.
 
     ## Starting State
-    A hidden object, drawn from the split's games by ``np_random`` or picked by ``options={"task_id": …}``,
-    and a fixed opening message.
+    A hidden object, drawn from the split's games with ``np_random`` or selected by
+    ``options={"task_id": …}``, and a fixed opening message.
 
     ## Reward
-    ``lmrl``: -1 a question, 0 for the winning one: a win on question k returns -(k-1), a loss -20.
+    ``lmrl``: -1 per question, 0 for the winning one: a win on question k returns -(k-1), a loss -20.
     ``binary``: 1 for a win, else 0. The NLAC results use ``binary``.
 
     ## Episode End
-    Terminated with ``success`` when a guess is right and the oracle says yes; with ``max_steps`` after
-    question 20. Never truncated.
+    An episode terminates with ``success`` when a guess is right and the oracle says yes, and with
+    ``max_steps`` after question 20. It is never truncated.
 
     ## Information
-    Beside the keys of every text environment: ``oracle`` (who answers; scores under different oracles are
-    not comparable), ``level``; at each step also ``guess`` (whether the question was a guess), ``known``
-    (false where the oracle said no because it does not know), ``unknown_rate`` (share of this episode's
-    answered questions that the oracle did not know).
+    In addition to the keys of every ``TextEnv``: ``oracle`` (its name; scores under different oracles cannot
+    be compared), ``level``; at each step also ``guess`` (whether the question was a guess), ``known`` (False
+    if the oracle said no because it does not know), ``unknown_rate`` (share of this episode's answered
+    questions to which the oracle did not know the answer).
 
     ## Arguments
-    * ``split``: ``"train"`` or ``"test"``; their objects are different.
+    * ``split``: ``"train"`` or ``"test"``, which have different objects.
     * ``data``: ``"embedded"`` (255 everyday objects, a knowledge base of this project), ``"official"`` or a
       folder with ``things_objects.tsv`` and ``oewn_things.jsonl.gz``.
     * ``level``: ``"full"`` (all objects) or ``"easy"`` (64 well-known ones).
     * ``reward``: ``"lmrl"`` or ``"binary"``.
     * ``oracle``: ``"knowledge"`` (offline, deterministic), ``"llm"`` (a model through ``chat``) or
       ``"replay"`` (the answers of ``recording``).
-    * ``chat``: how the ``llm`` oracle reaches its model.
-    * ``recording``: a JSON-lines file of answers: read by ``replay``, else appended to.
+    * ``chat``: function with which the ``llm`` oracle calls its model.
+    * ``recording``: a JSON-lines file of answers; ``replay`` reads it, other oracles append to it.
     * ``render_mode``: None or ``"ansi"``.
 
     ## Version History
     * v0: first version.
 
     Raises:
-        ValueError: for an unknown split, level, reward or oracle, or an oracle without what it needs.
-        DataError: when the data are missing, altered or unreadable.
+        ValueError: a split, level, reward or oracle is unknown, or an argument of the oracle is missing.
+        DataError: the data are missing, altered or unreadable.
     """
 
     prompts = DIALOGUE_PROMPTS
@@ -162,7 +162,7 @@ class TwentyQuestionsEnv(TextEnv):
     async def areset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """``reset``; names the oracle and the level in ``info``."""
+        """Reset the environment; ``info`` also names the oracle and the level."""
         observation, info = await super().areset(seed=seed, options=options)
         return observation, {**info, "oracle": self._oracle.name, "level": self.level}
 
@@ -233,26 +233,26 @@ class TwentyQuestionsEnv(TextEnv):
         }
 
     def oracle_action(self) -> str:
-        """The information-theoretic player's next question: it knows the objects, not which one is hidden."""
+        """Return the information-theoretic player's next question; it does not know the hidden object."""
         return player.next_question(self.world, self._candidates, self._state.asked)
 
     def random_action(self, rng: np.random.Generator) -> str:
-        """A random guess or a random question of the repertoire."""
+        """Return a random guess or a random question of the repertoire."""
         names = [n for n, c in zip(self.world.names, self._candidates, strict=True) if c]
         return player.random_question(self.world, names, rng)
 
     def constant_actions(self) -> Sequence[str]:
-        """A guess of each object, and the commonest first questions."""
+        """Return a guess of each object, and the most frequent first questions."""
         names = dict.fromkeys(n for n, c in zip(self.world.names, self._candidates, strict=True) if c)
         return (*COMMON_QUESTIONS, *(player.guess(name) for name in names))
 
     def conditions(self) -> dict[str, Any]:
-        """The oracle and what its answers rest on (hashes), the reward and the level."""
+        """Return the oracle, the hashes of what determines its answers, the reward and the level."""
         return {"oracle": self._oracle.name, **self._oracle.conditions(), "reward": self.reward,
                 "level": self.level}  # fmt: skip
 
     def policy(self) -> str:
-        """The rules that the agent is told."""
+        """Return the rules that the agent is told."""
         return RULES
 
 

@@ -1,7 +1,7 @@
-"""What a question asks, as a formula over tests of the hidden object, in three-valued logic.
+"""Represents a question as a formula over tests of the hidden object, in three-valued logic.
 
-A test has a value for every object at once, an ``int8`` vector of +1 (yes), -1 (no) and 0 (not known), so
-that "and" is the minimum, "or" the maximum and "not" the sign: Kleene's strong logic of three values.
+A test is evaluated for all objects at once, as an ``int8`` vector of +1 (yes), -1 (no) and 0 (not known), so
+that "and" is the minimum, "or" the maximum and "not" the negative: Kleene's strong three-valued logic.
 """
 
 from collections.abc import Iterator
@@ -26,14 +26,14 @@ class Attr:
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """ "It is a …" with a noun that may name an object, a category, or both. The only way to guess."""
+    """ "It is a …" with a noun that may name an object, a category, or both. Only this can be a guess."""
 
     key: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many of a part it has."""
+    """The number of a part, compared with a number."""
 
     part: str
     comparison: Comparison
@@ -42,7 +42,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """A measure (bulk, height, length, weight, price) against a number in cm, kg or dollars."""
+    """A measure (bulk, height, length, weight, price) compared with a number in cm, kg or dollars."""
 
     measure: Measure
     comparison: Comparison
@@ -51,7 +51,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class BulkCompare:
-    """Bigger or smaller than a thing of this size rank and longest dimension in cm."""
+    """Bulk compared with a thing of this size rank and longest dimension in cm."""
 
     comparison: Comparison
     rank: float
@@ -60,14 +60,14 @@ class BulkCompare:
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """True of every object, or of none: "is it a thing", "is it a giraffe" where no object is one."""
+    """True or False for every object: "is it a thing", or "is it a giraffe" if there is no giraffe."""
 
     value: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A part of the question that tests nothing in the knowledge base."""
+    """A part of the question for which the knowledge base has no test."""
 
     text: str
 
@@ -98,14 +98,14 @@ Formula: TypeAlias = Atom | Not | And | Or
 
 
 class AtomValues(Protocol):
-    """What knows the objects."""
+    """Interface of what evaluates tests for the objects."""
 
     def truth(self, atom: Atom) -> Truth:
-        """The value of ``atom`` for every object."""
+        """Return the value of ``atom`` for every object."""
 
 
 def evaluate(formula: Formula, values: AtomValues) -> Truth:
-    """The value of ``formula`` for every object."""
+    """Return the value of ``formula`` for every object."""
     if isinstance(formula, Not):
         return -evaluate(formula.part, values)
     if isinstance(formula, And):
@@ -116,13 +116,13 @@ def evaluate(formula: Formula, values: AtomValues) -> Truth:
 
 
 def conjunction(*parts: Formula) -> Formula:
-    """The parts joined by "and"; parts that are always true are left out."""
+    """Join the parts by "and"; parts that are always true are left out."""
     kept = tuple(part for part in parts if part != Const(True))
     return Const(True) if not kept else kept[0] if len(kept) == 1 else And(kept)
 
 
 def nouns(formula: Formula) -> Iterator[Noun]:
-    """Every noun in ``formula``."""
+    """Yield every noun in ``formula``."""
     if isinstance(formula, Noun):
         yield formula
     elif isinstance(formula, Not):
@@ -133,9 +133,9 @@ def nouns(formula: Formula) -> Iterator[Noun]:
 
 
 def claimed(formula: Formula) -> list[Noun]:
-    """The nouns that a "yes" would make true for certain: not those under "or" or "not".
+    """Return the nouns that are true if the answer is yes: not those under "or" or "not".
 
-    An "or" of different names for one thing is settled by whoever knows the names.
+    Whether an "or" consists of different names of one thing is decided in ``World.guessed``.
     """
     if isinstance(formula, Noun):
         return [formula]

@@ -1,4 +1,4 @@
-"""Which games there are: a fixed division of a world's words into train and test, no word in both."""
+"""Lists the games: a fixed division of a world's words into train and test; no word is in both."""
 
 from dataclasses import dataclass
 
@@ -7,27 +7,27 @@ import numpy as np
 from nlac_bench.envs.twenty_questions.world import World
 
 GAMES_SEED = 20
-"""Fixes the division and the senses of homographs; part of what a task id means."""
+"""Seeds the division and the choice among homographs; the meaning of a task id depends on it."""
 OFFICIAL_GAMES = {"train": 1000, "test": 500}
 
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """One hidden object."""
+    """A game with its hidden object."""
 
     task_id: str
     hidden: int
 
 
 def games(world: World, split: str, level: str, official: bool) -> tuple[Game, ...]:
-    """The games of a split, in a fixed order, each with another word.
+    """Return the games of a split in a fixed order, each with a different word.
 
-    Words are shuffled with a fixed seed; official data then take the first 1,000 for train and the next
-    500 for test, other sets two thirds and the rest. Of a word's several senses one is drawn. A task id
-    says nothing about the object.
+    Words are shuffled with a fixed seed. Of official data the first 1,000 are for train and the next 500 for
+    test; of other data two thirds and the rest. If a word has several senses, one is drawn. A task id does
+    not reveal the object.
 
     Raises:
-        ValueError: for a split other than train and test.
+        ValueError: ``split`` is neither train nor test.
     """
     if split not in ("train", "test"):
         raise ValueError(f"split must be 'train' or 'test', got {split!r}")

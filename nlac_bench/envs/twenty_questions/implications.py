@@ -1,4 +1,4 @@
-"""Rules that hold for every object: to find contradictions, and to decide cells from categories alone."""
+"""Applies rules that are true of every object, to find contradictions and to fill cells from categories."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Literal = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """All of ``given`` imply ``then``."""
+    """A rule: ``given``, all together, imply ``then``."""
 
     given: tuple[Literal, ...]
     then: Literal
@@ -26,7 +26,7 @@ class Rule:
 
 @lru_cache(maxsize=1)
 def rules() -> tuple[Rule, ...]:
-    """The rules of ``kb/implications.txt``."""
+    """Return the rules of ``kb/implications.txt``."""
     found = []
     for line in (KB / "implications.txt").read_text(encoding="utf-8").splitlines():
         if not line.strip() or line.startswith("#"):
@@ -40,7 +40,7 @@ def rules() -> tuple[Rule, ...]:
 
 
 def contradictions(cells: np.ndarray, row: Mapping[str, int], names: tuple[str, ...]) -> list[str]:
-    """Every object for which a rule fails, as "object: rule"."""
+    """Return every object for which a rule is violated, as "object: rule"."""
     return [
         f"{names[i]}: {rule}"
         for rule in rules()
@@ -51,7 +51,7 @@ def contradictions(cells: np.ndarray, row: Mapping[str, int], names: tuple[str, 
 def close(cells: np.ndarray, row: Mapping[str, int]) -> None:
     """Fill unknown cells (0) by the rules, forwards and, for rules with one condition, backwards; in place.
 
-    A cell that is known is never changed.
+    Known cells are not changed.
     """
     changed = True
     while changed:

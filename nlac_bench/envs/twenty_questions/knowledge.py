@@ -1,4 +1,4 @@
-"""The embedded knowledge base: objects × attributes, every cell decided, from the text files in ``kb/``."""
+"""Reads the embedded knowledge base (objects × attributes, no cell unknown) from the files in ``kb/``."""
 
 import hashlib
 import re
@@ -16,7 +16,7 @@ from nlac_bench.errors import DataError
 
 KB = Path(__file__).parent / "kb"
 ROLES = ("noun", "adj", "colour", "have", "material", "place", "do", "done", "use", "by", "power", "topic")
-"""How a phrase can stand in a question: "is it a …", "is it …", "does it have …", "is it made of …",
+"""Roles of a phrase in a question: "is it a …", "is it …", "does it have …", "is it made of …",
 "is it found in …", "does it …", "do you … it", "is it used to …", "is it used by …", "does it run on …",
 "does it have to do with …"."""
 
@@ -25,7 +25,7 @@ ROLES = ("noun", "adj", "colour", "have", "material", "place", "do", "done", "us
 class Attribute:
     """One yes/no attribute: its id, the question that tests it, and the phrases that name it, by role.
 
-    A phrase that starts with "!" names the opposite.
+    A phrase that starts with "!" names the negation.
     """
 
     id: str
@@ -36,11 +36,11 @@ class Attribute:
 
 @dataclass(frozen=True)
 class KnowledgeBase:
-    """Objects and what is known of them.
+    """Objects and what is known about them.
 
-    ``cells`` is ``int8 [attributes, objects]`` of +1 and -1 (0, not known, occurs with official data only);
-    the measures are ``float64 [objects]``, NaN where unknown; counts of parts ``float64 [2, objects]``, the
-    fewest and the most that it may have.
+    ``cells`` is ``int8 [attributes, objects]`` of +1 and -1 (0, not known, occurs only in official data);
+    the measures are ``float64 [objects]``, NaN if unknown; counts of parts are ``float64 [2, objects]``, the
+    minimal and the maximal number.
     """
 
     names: tuple[str, ...]
@@ -64,16 +64,16 @@ class KnowledgeBase:
 
 
 def phrase_key(phrase: str) -> tuple[str, ...]:
-    """The key of a noun phrase: its tokens in the singular, determiners left out."""
+    """Return the key of a noun phrase: its tokens in the singular, without determiners."""
     return tuple(noun_key(t) for t in tokens(phrase) if t not in ("a", "its"))
 
 
 @lru_cache(maxsize=1)
 def embedded() -> KnowledgeBase:
-    """The knowledge base in the package.
+    """Return the knowledge base of the package.
 
     Raises:
-        DataError: when one of its files contradicts itself (an unknown name, a cell that nothing changes).
+        DataError: a file is malformed (an unknown name, category or field, or a wrong number of columns).
     """
     paths = sorted(KB.rglob("*.txt")) + sorted(KB.rglob("*.toml"))
     raw = {path.relative_to(KB).as_posix(): path.read_bytes() for path in paths}
@@ -141,7 +141,7 @@ def _categories(text: str) -> tuple[dict[str, list[str]], list[Attribute]]:
     for key, above, words in _rows(text, 3):
         parents[key] = above.split()
         phrases = tuple(w.strip() for w in words.split(","))
-        quiet = phrases[0].startswith("!")  # no natural name: a grouping for the files, not worth a question
+        quiet = phrases[0].startswith("!")  # a group without a natural name; not used in questions
         spoken = phrases[0].lstrip("!")
         attributes.append(
             Attribute(
@@ -162,7 +162,7 @@ _MASS = word_set(
 
 
 def _article(noun: str) -> str:
-    """``noun`` with the article that a question needs before it."""
+    """Return ``noun`` with the article that a question needs before it."""
     if noun.rsplit(maxsplit=1)[-1] in _MASS:
         return noun
     return f"an {noun}" if noun[0] in "aeiou" and not noun.startswith(("uten", "unit")) else f"a {noun}"
@@ -202,7 +202,7 @@ _OPERATORS = {"<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np
 def _select(
     rule: str, extension: Mapping[str, np.ndarray], measures: Mapping[str, np.ndarray], where: str
 ) -> np.ndarray:
-    """The objects that a rule such as ``"mammal -whale SIZE<=2"`` names, read left to right."""
+    """Return the objects that a rule such as ``"mammal -whale SIZE<=2"`` selects, read left to right."""
     chosen = np.zeros(len(extension["ALL"]), dtype=bool)
     for word in rule.split():
         name = word[1:] if word.startswith("-") else word

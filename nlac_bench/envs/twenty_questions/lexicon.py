@@ -1,4 +1,4 @@
-"""The lexicon: which phrase, standing where in a question, tests which attribute."""
+"""Implements the lexicon: maps phrases, by their role in a question, to tests of attributes."""
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -8,11 +8,11 @@ from nlac_bench.envs.twenty_questions.knowledge import ROLES, Attribute, Knowled
 from nlac_bench.envs.twenty_questions.words import noun_key, tokens, verb_key, word_set
 
 NOUN_ROLES = frozenset({"noun", "have", "material", "place", "by", "power", "colour"})
-"""Roles whose phrases are nouns, where "wings" is "wing" but "painting" is not "paint"."""
+"""Roles whose phrases are nouns: "wings" has the key of "wing", but "painting" not that of "paint"."""
 
 SKIPPED = frozenset({"a", "its", "it"})
-"""Tokens that never tell two phrases of one role apart: determiners, and the pronoun of the hidden object,
-which English puts anywhere in a phrase ("put it on", "put on") or leaves out ("something you put on")."""
+"""Tokens that do not distinguish two phrases of one role: determiners, and the pronoun of the hidden object,
+which can be anywhere in a phrase ("put it on", "put on") or absent ("something you put on")."""
 
 
 LOOSE_ROLES = ("do", "done", "use", "adj")
@@ -22,13 +22,13 @@ SMALL_WORDS = word_set(
 
 
 class Lexicon:
-    """Phrase tables by role. Read-only after construction.
+    """Tables of phrases by role. Read-only after construction.
 
     Args:
         attributes: the attributes and their phrases.
-        extra_nouns: further nouns that "is it a …" may name (objects, their names, word-net ancestors).
+        extra_nouns: further nouns for "is it a …" (objects, their names, WordNet ancestors).
         extra_parts: further nouns for "does it have …", each with the id of its attribute.
-        references: names of things that sizes are compared to.
+        references: names of things to which sizes are compared.
     """
 
     def __init__(
@@ -52,16 +52,16 @@ class Lexicon:
                 if len(content) > 1:
                     present = self.loose[role].setdefault(content, formula)
                     if present != formula:
-                        self.loose[role][content] = None  # its small words tell two attributes apart
+                        self.loose[role][content] = None  # its function words distinguish two attributes
 
     def find(self, role: str, words: Iterable[str]) -> Formula | None:
-        """What ``words`` test when they stand in ``role``, or None."""
+        """Return what ``words`` test in ``role``, or None."""
         return self.tables[role].get(self.key(role, words))
 
     def find_loosely(self, role: str, words: Iterable[str]) -> Formula | None:
-        """What ``words`` test when the small words ("on", "of", "up") and the order do not matter.
+        """Return what ``words`` test in ``role``, ignoring function words ("on", "of", "up") and the order.
 
-        Only for phrases of two and more content words that name one attribute in any order.
+        Applies only to phrases of two or more content words that name one attribute in any order.
         """
         if role not in self.loose:
             return None
@@ -72,7 +72,7 @@ class Lexicon:
         return frozenset(word for word in key if word not in SMALL_WORDS)
 
     def key(self, role: str, words: Iterable[str]) -> tuple[str, ...]:
-        """The key of ``words`` in ``role``'s table."""
+        """Return the key of ``words`` in ``role``'s table."""
         to_key = noun_key if role in NOUN_ROLES else verb_key
         return tuple(to_key(w) for w in words if w not in SKIPPED)
 
@@ -85,7 +85,7 @@ class Lexicon:
             self._join(role, key, formula)
 
     def _join(self, role: str, key: tuple[str, ...], formula: Formula) -> None:
-        """Add a reading; a phrase with several readings is true when one of them is."""
+        """Add a reading; a phrase with several readings is true if one of them is."""
         present = self.tables[role].get(key)
         if present is None:
             self.tables[role][key] = formula
@@ -95,19 +95,19 @@ class Lexicon:
 
 
 def object_nouns(kb: KnowledgeBase) -> set[tuple[str, ...]]:
-    """The keys of all names of ``kb``'s objects, and of the nouns that are known to name none."""
+    """Return the keys of all names of ``kb``'s objects, and of nouns that are known to name no object."""
     named = {name_key(name) for names in ((*kb.names,), *kb.aliases) for name in names}
     return named | kb.foreign
 
 
 @lru_cache(maxsize=65536)
 def name_key(name: str) -> tuple[str, ...]:
-    """The key under which an object's name is compared: whole words, in the singular, without articles."""
+    """Return the key of an object's name: whole words in the singular, without articles."""
     return tuple(noun_key(t) for t in tokens(name) if t not in ("a", "its"))
 
 
 @lru_cache(maxsize=1)
 def embedded_lexicon() -> Lexicon:
-    """The lexicon of the embedded knowledge base."""
+    """Return the lexicon of the embedded knowledge base."""
     kb = embedded()
     return Lexicon(kb.attributes, object_nouns(kb))

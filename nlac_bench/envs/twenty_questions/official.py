@@ -1,9 +1,9 @@
-"""The 1,823 THINGS words as hidden objects, with what THINGS and Open English WordNet say about them.
+"""Makes a world of the 1,823 THINGS words from THINGS and Open English WordNet.
 
-What is known of an object: the 27 THINGS categories and its WordNet ancestors, which decide "is it a …" both
-ways; its WordNet parts, whose absence decides nothing; every cell of the embedded knowledge base where the
-object is one of its objects; whatever follows from these by ``kb/implications.txt``; and, where all this
-says nothing, what every embedded object of one of its categories has in common (see ``_by_analogy``).
+The following is known about an object: the 27 THINGS categories and its WordNet ancestors, which answer "is
+it a …" with yes or no; its WordNet parts, whose absence is not evidence; every cell of the embedded knowledge
+base if the object is in it; what follows from these by ``kb/implications.txt``; and otherwise what all
+embedded objects of one of its categories have in common (see ``_by_analogy``).
 """
 
 import csv
@@ -28,22 +28,22 @@ FILES = ("things_objects.tsv", "oewn_things.jsonl.gz")
 
 
 def open_objects(data: str | os.PathLike[str]) -> Dataset:
-    """The data set's two files.
+    """Open the data set's two files.
 
     Raises:
-        DataError: when one is missing or altered.
+        DataError: a file is missing or altered.
     """
     return open_dataset("twenty_questions", data, FILES)
 
 
 @lru_cache(maxsize=4)
 def official_world(data: str) -> tuple[World, DataSource]:
-    """The world of the official objects in ``data`` (``"official"`` or a folder), one object a *concept*.
+    """Return the world of the official objects in ``data`` (``"official"`` or a folder), one per *concept*.
 
     Homographs (bat the animal, bat the stick) are two concepts with one name.
 
     Raises:
-        DataError: when the files are missing, altered or not in their format.
+        DataError: the files are missing, altered or not in their format.
     """
     dataset = open_objects(data)
     things = dataset.parse(FILES[0], _things)
@@ -60,14 +60,14 @@ def official_world(data: str) -> tuple[World, DataSource]:
 
 
 def _reopen(data: str) -> World:
-    """What unpickling a ``World`` calls: the world is read from its files again."""
+    """Read the world from its files again; unpickling a ``World`` calls this function."""
     return official_world(data)[0]
 
 
 def _things(raw: bytes) -> list[dict[str, str]]:
     rows = list(csv.DictReader(io.StringIO(raw.decode("utf-8")), delimiter="\t", quoting=csv.QUOTE_NONE))
     if rows and not {"unique_id", "word", "categories"} <= set(rows[0]):
-        raise ValueError(f"columns {list(rows[0])}, expected unique_id, word, categories")
+        raise ValueError(f"the columns are {list(rows[0])}, expected unique_id, word, categories")
     for row in rows:
         if not row["word"] or row["categories"] is None:
             raise ValueError(f"row {row} is incomplete")
@@ -117,7 +117,7 @@ def _build(things: list[dict[str, str]], senses: dict[str, Any], data: str, sha2
         value = np.where(mask, 1, np.where(has_sense, -1, 0)).astype(np.int8)
         key = phrase_key(lemma)
         if set(key) <= GENERIC | THINGS:
-            continue  # WordNet's "thing" is a narrow class; in a question everything is one
+            continue  # WordNet's "thing" is a narrow class; in a question it means anything
         more_nouns[key] = np.maximum(more_nouns[key], value) if key in more_nouns else value
     aliases = _aliases(things, senses)
     kb = KnowledgeBase(
@@ -148,7 +148,7 @@ def _mapped(
     wordnet: dict[str, np.ndarray],
     known: np.ndarray,
 ) -> np.ndarray:
-    """The cells that ``kb/official.toml`` decides, ``int8 [attributes, objects]``."""
+    """Return the cells that ``kb/official.toml`` determines, ``int8 [attributes, objects]``."""
     n = len(known)
     nothing = np.zeros(n, dtype=bool)
     cells = np.zeros((len(base.attributes), n), dtype=np.int8)
@@ -167,15 +167,15 @@ def _mapped(
 
 
 LIKE_ENOUGH = 10
-"""Embedded objects of a category that must agree before the category's other objects are taken to."""
+"""Minimal number of embedded objects of a category whose common value is used for its other objects."""
 
 
 def _by_analogy(base: KnowledgeBase, cells: np.ndarray) -> None:
     """Fill unknown cells (0), in place, by what all embedded objects of a category have in common.
 
-    No embedded animal has a zipper, so no animal has; categories of fewer than ``LIKE_ENOUGH`` objects say
-    nothing, nor do those of an object that disagree, nor any about colours. Left out in turn and predicted
-    so, the embedded objects' cells are 99.6 % right.
+    For example, no embedded animal has a zipper, so no animal has one. Categories of fewer than
+    ``LIKE_ENOUGH`` objects are not used, nor are categories of an object that disagree, nor colours. In
+    leave-one-out prediction, 99.6 % of the embedded objects' cells are right.
     """
     animal = base.row["animal"]
     votes = np.zeros((2, *cells.shape), dtype=bool)
@@ -184,7 +184,7 @@ def _by_analogy(base: KnowledgeBase, cells: np.ndarray) -> None:
         if members.shape[1] >= LIKE_ENOUGH:
             here = cells[base.row[category.id]] > 0
             if not (members[animal] > 0).any():
-                here &= cells[animal] <= 0  # THINGS calls a lobster food, but it is no bread
+                here &= cells[animal] <= 0  # THINGS classifies a lobster as food, but it is not bread
             votes[0] |= np.outer((members > 0).all(axis=1), here)
             votes[1] |= np.outer((members < 0).all(axis=1), here)
     coloured = np.array(["colour" in a.phrases for a in base.attributes])
@@ -208,7 +208,7 @@ _SENSE_CHECKS = (
 def _listed_parts(
     base: KnowledgeBase, parts: dict[tuple[str, str], np.ndarray], cells: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Set the attributes that listed parts and substances name; returns the parts that are no attribute."""
+    """Set the attributes of listed parts and substances; return the parts that are not attributes."""
     lexicon = embedded_lexicon()
     rest = {}
     for (role, lemma), mask in parts.items():
@@ -222,7 +222,7 @@ def _listed_parts(
 
 
 def _same_objects(base: KnowledgeBase, things: list[dict[str, str]], cells: np.ndarray) -> dict[int, int]:
-    """Official concept → embedded object, where the word is its name and the two agree on what it is."""
+    """Return official concept → embedded object, if they have the same word and agree on the category."""
     by_name = {name: j for j, name in enumerate(base.names)}
     for j, names in enumerate(base.aliases):
         for name in names:
@@ -239,7 +239,7 @@ def _same_objects(base: KnowledgeBase, things: list[dict[str, str]], cells: np.n
 
 
 def _aliases(things: list[dict[str, str]], senses: dict[str, Any]) -> tuple[tuple[str, ...], ...]:
-    """WordNet's synonyms, but for those that are another object's word."""
+    """Return WordNet's synonyms, except those that are another object's word."""
     words = {row["word"].lower() for row in things}
     found = []
     for row in things:
@@ -249,7 +249,7 @@ def _aliases(things: list[dict[str, str]], senses: dict[str, Any]) -> tuple[tupl
 
 
 def _easy(base: KnowledgeBase, words: tuple[str, ...]) -> tuple[str, ...]:
-    """The embedded easy objects by the word that THINGS has for them."""
+    """Return the embedded easy objects by their word in THINGS."""
     present = set(words)
     chosen = []
     for name in base.easy:
@@ -265,11 +265,11 @@ COUNTED_KINDS = (
     ("legs", "bird", 2), ("legs", "insect", 6), ("legs", "arachnid", 8),
     ("wings", "bird", 2), ("eyes", "vertebrate", 2),
 )  # fmt: skip
-"""How many of a part all objects with an attribute have, which a test holds to the embedded objects."""
+"""Number of a part that all objects with an attribute have; a test compares it with the embedded objects."""
 
 
 def _counts(base: KnowledgeBase, cells: np.ndarray, same: dict[int, int]) -> dict[str, np.ndarray]:
-    """Bounds on the number of parts, ``[2, objects]``: none, or its kind's number, or one and more."""
+    """Return bounds on the number of parts, ``[2, objects]``: 0, the number of its kind, or at least 1."""
     counts = {}
     for part, attribute in base.count_attributes.items():
         has = cells[base.row[attribute]]

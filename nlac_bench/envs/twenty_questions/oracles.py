@@ -1,6 +1,6 @@
-"""Oracles, which answer the questions, behind one interface.
+"""Defines the oracles that answer questions, with a common interface.
 
-Scores under different oracles are not comparable; ``Oracle.name`` goes into every ``info``.
+Scores under different oracles cannot be compared; ``Oracle.name`` is in every ``info``.
 """
 
 import json
@@ -19,12 +19,12 @@ from nlac_bench.errors import DataError, EnvInfraError
 from nlac_bench.types import ChatFn, Message, Usage
 
 ATTEMPTS = 3
-"""Times a model is asked before its failure to say yes or no counts as a failure of the infrastructure."""
+"""Number of times a model is asked before a reply other than yes or no raises EnvInfraError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An oracle's answer; ``known`` is False where it says no because it does not know."""
+    """An oracle's answer; ``known`` is False if it says no because it does not know."""
 
     yes: bool
     known: bool = True
@@ -42,7 +42,7 @@ class Oracle(Protocol):
         """Return what determines its answers; only scores with equal conditions can be compared."""
 
     async def answer(self, hidden: int, question: str, formula: Formula) -> Answer:
-        """The answer to ``question`` (its text, and what the parser made of it) about object ``hidden``.
+        """Answer ``question`` (its text, and ``formula``, the parsed question) about object ``hidden``.
 
         Raises:
             EnvInfraError: no answer was obtained.
@@ -50,7 +50,7 @@ class Oracle(Protocol):
 
 
 class KnowledgeOracle:
-    """Answers from the knowledge base, deterministically; "no" where it has no answer, as in LMRL-Gym."""
+    """Answers deterministically from the knowledge base; "no" if the answer is unknown, as in LMRL-Gym."""
 
     name = "knowledge"
     remote = False
@@ -59,7 +59,7 @@ class KnowledgeOracle:
         self.world = world
 
     def conditions(self) -> dict[str, str]:
-        """The hash of the knowledge base, which official data are answered from too."""
+        """Return the hash of the knowledge base, which is also used for official data."""
         return {"knowledge": embedded().sha256}
 
     async def answer(self, hidden: int, question: str, formula: Formula) -> Answer:
@@ -79,15 +79,15 @@ class LLMOracle:
         self.chat = chat
 
     def conditions(self) -> dict[str, str]:
-        """The hash of its prompt."""
+        """Return the hash of its prompt."""
         prompt = json.dumps(oracle_messages("{object}", "{question}"))
         return {"oracle_prompt": sha256(prompt.encode()).hexdigest()}
 
     async def answer(self, hidden: int, question: str, formula: Formula) -> Answer:
-        """Ask up to three times; what all attempts cost is in the answer's usage.
+        """Ask up to three times; the answer's usage has the cost of all attempts.
 
         Raises:
-            EnvInfraError: when no reply starts with yes or no, or the model cannot be reached.
+            EnvInfraError: no reply starts with yes or no, or the model cannot be reached.
         """
         usage, reply = Usage(), ""
         for _ in range(ATTEMPTS):
@@ -103,7 +103,7 @@ class LLMOracle:
 
 
 def oracle_messages(name: str, question: str) -> list[Message]:
-    """What an oracle model is asked."""
+    """Return the messages that are sent to an oracle model."""
     return [
         {
             "role": "system",
@@ -117,7 +117,7 @@ def oracle_messages(name: str, question: str) -> list[Message]:
 
 
 def yes_or_no(reply: str) -> bool | None:
-    """Whether ``reply`` starts with the word yes or no, else None."""
+    """Return True if ``reply`` starts with the word yes, False if with no, else None."""
     word = ""
     for character in reply.strip().lstrip("*_\"'`([ \n"):
         if not character.isalpha():
@@ -129,13 +129,13 @@ def yes_or_no(reply: str) -> bool | None:
 
 
 class ReplayOracle:
-    """Repeats the answers of a recording; a question that was not recorded raises EnvInfraError.
+    """Repeats the answers of a recording; raises EnvInfraError for a question that was not recorded.
 
-    The recording is JSON lines with ``object``, ``question`` and ``answer`` ("Yes." or "No."), as
-    ``Recorder`` writes them.
+    The recording is a file of JSON lines with ``object``, ``question`` and ``answer`` ("Yes." or "No."), as
+    written by ``Recorder``.
 
     Raises:
-        DataError: when the recording is missing, torn, or contradicts itself.
+        DataError: the recording is missing, truncated or contradictory.
     """
 
     name = "replay"
@@ -162,14 +162,14 @@ class ReplayOracle:
                 )
 
     def conditions(self) -> dict[str, str]:
-        """The hash of the recording: which oracle it was made with is not written in it."""
+        """Return the hash of the recording, which does not state with which oracle it was made."""
         return {"recording": self._sha256}
 
     async def answer(self, hidden: int, question: str, formula: Formula) -> Answer:
         """Return the recorded answer.
 
         Raises:
-            EnvInfraError: when this question was not asked about this object in the recording.
+            EnvInfraError: the recording does not have this question about this object.
         """
         found = self._answers.get((self.world.names[hidden], question))
         if found is None:
@@ -181,7 +181,7 @@ class ReplayOracle:
 
 
 class Recorder:
-    """Another oracle whose answers are also appended to a file that ``ReplayOracle`` reads."""
+    """Wraps another oracle and appends its answers to a file that ``ReplayOracle`` reads."""
 
     def __init__(self, inner: Oracle, world: World, path: str | os.PathLike[str]) -> None:
         self.name, self.remote = inner.name, inner.remote
@@ -191,11 +191,11 @@ class Recorder:
         self._written: set[tuple[int, str]] = set()
 
     def conditions(self) -> dict[str, str]:
-        """Those of the inner oracle."""
+        """Return the conditions of the inner oracle."""
         return self.inner.conditions()
 
     async def answer(self, hidden: int, question: str, formula: Formula) -> Answer:
-        """Return the inner oracle's answer, and record it the first time."""
+        """Return the inner oracle's answer; a new one is recorded."""
         answer = await self.inner.answer(hidden, question, formula)
         if (hidden, question) not in self._written:
             self._written.add((hidden, question))

@@ -1,7 +1,7 @@
-"""The information-theoretic player: asks what splits the remaining candidates best, then guesses.
+"""Implements the information-theoretic player: asks what splits the remaining candidates best, then guesses.
 
-It knows the world and the rules and sees the conversation, never the hidden object. It keeps no state of its
-own: what it asks next follows from the questions and answers so far, whoever asked them.
+It knows the world, the rules and the conversation, but not the hidden object. It has no state: the next
+question depends only on the questions and answers so far, whichever player asked them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,12 +14,12 @@ from nlac_bench.envs.twenty_questions.sentence import find_question
 from nlac_bench.envs.twenty_questions.world import World
 
 GUESS_AT_MOST = 2
-"""With so few candidates a guess is worth as much as a question."""
+"""Number of candidates up to which a guess is worth as much as a question."""
 
 
 @dataclass(frozen=True)
 class Repertoire:
-    """The questions a player may ask: their texts, and ``bool [questions, objects]`` where yes is said."""
+    """The questions of a player: their texts, and ``bool [questions, objects]``, True for the answer yes."""
 
     texts: tuple[str, ...]
     yes: np.ndarray
@@ -27,9 +27,9 @@ class Repertoire:
 
 @lru_cache(maxsize=8)
 def repertoire(world: World) -> Repertoire:
-    """Every question that tests one attribute of ``world`` and splits its objects, each split once.
+    """Return the questions that test one attribute of ``world`` and split its objects, one per split.
 
-    A question's answers are those that the knowledge oracle gives to its very words.
+    The answers to a question are those of the knowledge oracle to its text.
     """
     texts = [attribute.ask for attribute in world.kb.attributes if attribute.ask]
     texts += [f"Is it a kind of {' '.join(key)}?" for key in world.class_nouns]
@@ -46,12 +46,12 @@ def repertoire(world: World) -> Repertoire:
 
 
 def next_question(world: World, candidates: np.ndarray, asked: Iterable[tuple[str, bool]]) -> str:
-    """What to ask next.
+    """Return the next question.
 
     Args:
-        world: the world that is played in.
-        candidates: ``bool [objects]``, those that this level may hide.
-        asked: the questions so far with the answers given (True for yes).
+        world: the world of the game.
+        candidates: ``bool [objects]``, the objects that this level may hide.
+        asked: the questions so far with their answers (True for yes).
     """
     left = remaining(world, candidates, asked)
     names = sorted({world.names[i] for i in np.flatnonzero(left)})
@@ -61,13 +61,13 @@ def next_question(world: World, candidates: np.ndarray, asked: Iterable[tuple[st
     index = np.flatnonzero(left)
     share = known.yes[:, index].mean(axis=1)
     best = int(np.argmin(np.abs(share - 0.5)))
-    if share[best] in (0.0, 1.0):  # nothing tells the rest apart
+    if share[best] in (0.0, 1.0):  # no question splits the remaining candidates
         return guess(names[0])
     return known.texts[best]
 
 
 def remaining(world: World, candidates: np.ndarray, asked: Iterable[tuple[str, bool]]) -> np.ndarray:
-    """The candidates that the answers leave; where every one is contradicted, those contradicted least."""
+    """Return the candidates that contradict the fewest answers, ``bool [objects]``."""
     against = np.zeros(len(world), dtype=np.int32)
     excluded = ~candidates
     for text, answered_yes in asked:
@@ -86,12 +86,12 @@ def remaining(world: World, candidates: np.ndarray, asked: Iterable[tuple[str, b
 
 
 def guess(name: str) -> str:
-    """The question that names ``name``."""
+    """Return the question that guesses ``name``."""
     return f"Is it {'an' if name[0].lower() in 'aeiou' else 'a'} {name}?"
 
 
 def random_question(world: World, names: Sequence[str], rng: np.random.Generator) -> str:
-    """A guess or a question of the repertoire, at even odds."""
+    """Return a guess or a question of the repertoire, each with probability 1/2."""
     if rng.random() < 0.5:
         return guess(names[int(rng.integers(len(names)))])
     texts = repertoire(world).texts

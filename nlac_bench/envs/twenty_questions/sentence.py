@@ -42,7 +42,7 @@ _LEAD = re.compile(rf"^\s*(?:(?:{_LEAD_PHRASES}|{_LEAD_WORDS})\b[\s,:;.!-]*)", r
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The question in a text: its words, how many questions the text had, or why there is none."""
+    """The question in a text: its words, the number of questions in the text, or why there is none."""
 
     text: str = ""
     words: tuple[str, ...] = ()
@@ -51,10 +51,10 @@ class Found:
 
 
 def find_question(text: str) -> Found:
-    """The last question of ``text``: thoughts in ``<think>`` tags and statements around it do not count.
+    """Find the last question of ``text``, ignoring thoughts in ``<think>`` tags and statements.
 
-    A sentence is a question when it ends with a question mark, or when it has the last word of the text
-    and begins as one ("is it", "does it", …). "What colour is it?" cannot be answered by yes or no.
+    A sentence is a question if it ends with a question mark, or if it is the last one of the text and begins
+    like a question ("is it", "does it", …). "What colour is it?" cannot be answered by yes or no.
     """
     sentences = _SENTENCE.findall(clean(_THOUGHT.sub(" ", text)))
     said = [s.strip() for s in sentences if s.strip(" .!?\n\t,;:-'")]

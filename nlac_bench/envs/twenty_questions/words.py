@@ -1,7 +1,7 @@
-"""Words: a question's text as normalised tokens, and the keys under which words meet in the lexicon.
+"""Splits a question's text into normalised tokens, and computes the keys of words in the lexicon.
 
-Nothing here knows what a word means. The same functions prepare the lexicon's phrases and the player's
-questions, so a crude but consistent stem is enough. The word lists are in ``kb/words.toml``.
+The meaning of words is not used. The same functions process the lexicon's phrases and the player's questions,
+so a simple but consistent stem is sufficient. The word lists are in ``kb/words.toml``.
 """
 
 import re
@@ -11,9 +11,9 @@ from functools import lru_cache
 from pathlib import Path
 
 MAX_TOKENS = 60
-"""Longer questions are not read."""
+"""Maximal number of tokens; longer questions are rejected."""
 MAX_SENTENCE = 4_000
-"""Characters of a sentence that are looked at: 60 words have fewer."""
+"""Maximal number of characters of a sentence that are read; 60 words have fewer."""
 
 _DATA = tomllib.loads((Path(__file__).parent / "kb" / "words.toml").read_text(encoding="utf-8"))
 _SAME = {form: word for word, forms in _DATA["same"].items() for form in forms.split()}
@@ -22,7 +22,7 @@ _PLURALS = {**_DATA["plurals"], **{word: word for word in _DATA["lists"]["not_pl
 _HEDGES = frozenset(_DATA["lists"]["hedges"].split())
 _INTENSIFIERS = frozenset(_DATA["lists"]["intensifiers"].split())
 _MEANT_WHEN_LAST = frozenset(("often", "regularly", "frequently"))
-"""Hedges that carry the question when they end it: "do you use it often"."""
+"""Adverbs that are part of the meaning at the end of a question: "do you use it often"."""
 
 _CONTRACTIONS = [
     (re.compile(pattern), replacement)
@@ -53,12 +53,12 @@ _MARKUP = re.compile(r"[*_`#\"“”«»()\[\]{}<>]+")
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of ``text``."""
+    """Return the words of ``text`` as a set."""
     return frozenset(text.split())
 
 
 def clean(text: str) -> str:
-    """``text`` in lower case, compatibility-normalised, without mark-up and invisible characters."""
+    """Return ``text`` in lower case and compatibility form, without mark-up and invisible characters."""
     text = unicodedata.normalize("NFKC", text).lower()
     kept = (c for c in text if unicodedata.category(c) != "Cf")
     text = "".join(c if c.isprintable() or c in "\n\t" else " " for c in kept)
@@ -67,9 +67,9 @@ def clean(text: str) -> str:
 
 @lru_cache(maxsize=65536)
 def tokens(text: str) -> tuple[str, ...]:
-    """The normalised tokens of one sentence; determiners are ``a``, generic people ``you``, things ``thing``.
+    """Return the normalised tokens of a sentence; determiners are ``a``, generic people ``you``.
 
-    A sentence of more than ``MAX_TOKENS`` tokens gives the first ``MAX_TOKENS + 1`` at least.
+    For a sentence of more than ``MAX_TOKENS`` tokens at least the first ``MAX_TOKENS + 1`` are returned.
     """
     text = _ADDS_NOTHING.sub(" ", clean(text[:MAX_SENTENCE]))
     for pattern, replacement in _CONTRACTIONS:
@@ -94,7 +94,7 @@ def tokens(text: str) -> tuple[str, ...]:
 
 
 def _merged(words: list[str]) -> tuple[str, ...]:
-    """Pairs of tokens that are one: "a person", "human being", "other things", "man made"."""
+    """Merge pairs of tokens such as "a person", "human being", "other things", "man made"."""
     merged: list[str] = []
     for word in words:
         before = merged[-1] if merged else ""
@@ -116,7 +116,7 @@ def _merged(words: list[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=65536)
 def noun_key(token: str) -> str:
-    """The token in the singular."""
+    """Return the token in the singular."""
     if token in _PLURALS:
         return str(_PLURALS[token])
     if len(token) > 3 and token.endswith("s") and not token.endswith(("ss", "us", "is")):
@@ -131,7 +131,7 @@ def noun_key(token: str) -> str:
 
 @lru_cache(maxsize=65536)
 def verb_key(token: str) -> str:
-    """A stem shared by a verb's forms; also maps a noun's plural to its singular's stem."""
+    """Return a stem that all forms of a verb share; a noun's plural has the stem of its singular."""
     token = noun_key(_VERBS.get(token, token))
     if len(token) > 4 and token.endswith("ied"):
         token = token[:-3] + "y"

@@ -1,4 +1,4 @@
-"""A world of objects: what they are called, what is true of them, and how questions about them are read."""
+"""Defines a world of objects: their names, the truth about them, and the parser of questions about them."""
 
 from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache
@@ -26,25 +26,25 @@ from nlac_bench.envs.twenty_questions.lexicon import Lexicon, embedded_lexicon, 
 from nlac_bench.envs.twenty_questions.words import noun_key
 
 MEASURE_MARGIN = 1.15
-"""Within this ratio of the number asked for, a measure is too close to call and the answer is not known."""
+"""If a measure is within this ratio of the number in the question, the answer is not known."""
 BULK_MARGIN = 1.25
 _LARGER_THAN_RANK = {
     "bigger_than_breadbox": 4, "bigger_than_person": 6, "bigger_than_car": 8, "bigger_than_house": 9,
 }  # fmt: skip
 _AT_MOST_RANK = {"fits_in_pocket": 2, "small": 3}
-"""The size ranks that attributes stand for; a test holds them to ``kb/attributes/size.toml``."""
+"""Attribute → maximal size rank; a test compares them with ``kb/attributes/size.toml``."""
 
 
 class World:
-    """Objects that can be hidden, and the truth about them. Read-only after construction.
+    """The objects that can be hidden, and the truth about them. Read-only after construction.
 
     Args:
-        kb: the objects and what is known of them.
-        lexicon: the phrases that name it.
+        kb: the objects and what is known about them.
+        lexicon: the phrases that name attributes.
         data: ``"embedded"``, ``"official"`` or a folder.
-        reopen: makes this world from ``data`` again; a pickle holds these two alone.
-        more_nouns: noun → ``int8 [objects]`` of what is (+1), is not (-1) or may be (0) called so, beyond
-            the objects' own names (official data: the WordNet ancestors).
+        reopen: makes this world from ``data`` again; a pickle contains only these two.
+        more_nouns: noun → ``int8 [objects]``, whether it names an object (+1), does not (-1) or may (0), in
+            addition to the objects' names (official data: the WordNet ancestors).
     """
 
     def __init__(
@@ -72,17 +72,17 @@ class World:
 
     @cached_property
     def parser(self) -> Parser:
-        """The reader of questions about this world."""
+        """The parser of questions about this world."""
         return Parser(self.lexicon, self.kb)
 
     @property
     def class_nouns(self) -> tuple[tuple[str, ...], ...]:
-        """The keys of nouns that name classes of objects beyond the knowledge base's own categories."""
+        """The keys of nouns that name classes of objects other than the knowledge base's categories."""
         return tuple(self._more_nouns)
 
     @cached_property
     def name_keys(self) -> tuple[frozenset[tuple[str, ...]], ...]:
-        """For each object the keys of all names that a guess may use."""
+        """For each object, the keys of all names that a guess may use."""
         return tuple(
             frozenset(name_key(n) for n in (name, *aliases))
             for name, aliases in zip(self.kb.names, self.kb.aliases, strict=True)
@@ -97,7 +97,7 @@ class World:
         return by_key
 
     def read(self, words: tuple[str, ...]) -> Formula:
-        """The formula of a question, given as tokens; remembered."""
+        """Return the formula of a question, given as tokens; cached."""
         formula = self._parsed.get(words)
         if formula is None:
             if len(self._parsed) > 20_000:
@@ -106,15 +106,15 @@ class World:
         return formula
 
     def truth_of(self, formula: Formula) -> Truth:
-        """The value of ``formula`` for every object, ``int8 [objects]``."""
+        """Return the value of ``formula`` for every object, ``int8 [objects]``."""
         return evaluate(formula, self)
 
     def guessed(self, formula: Formula) -> frozenset[int]:
-        """The objects that ``formula`` names as the answer.
+        """Return the objects that ``formula`` names as a guess.
 
         A guess claims one thing: "is it a violin", "is it a brown violin", also "is it a couch or sofa",
-        whose names are one object's. "Is it a violin or a cello", "is it not a violin" and "is it like a
-        violin" are questions, but no guesses.
+        which are names of one object. "Is it a violin or a cello", "is it not a violin" and "is it like a
+        violin" are not guesses.
         """
         named = [self._named.get(noun.key) for noun in (claimed(formula) or list(nouns(formula)))]
         if not named or any(n is None for n in named):
@@ -125,7 +125,7 @@ class World:
         return frozenset(int(i) for i in np.flatnonzero(common))
 
     def mentioned(self, words: tuple[str, ...]) -> int:
-        """How many different objects the words of a question name, in whatever way."""
+        """Return how many different objects the words of a question name."""
         found: set[frozenset[int]] = set()
         i = 0
         while i < len(words):
@@ -139,7 +139,7 @@ class World:
         return len(found)
 
     def truth(self, atom: Atom) -> Truth:
-        """The value of one test for every object."""
+        """Return the value of one test for every object."""
         n = len(self)
         if isinstance(atom, Attr):
             return self.kb.cells[self.kb.row[atom.id]]
@@ -167,13 +167,13 @@ class World:
         return value if named is None else np.where(named, 1, value).astype(np.int8)
 
     def _bulk(self, atom: BulkCompare) -> Truth:
-        """Bulk against a yardstick: by size rank, and by length where the ranks are next to each other."""
+        """Compare bulk with that of a thing: by size rank, and by length if the ranks are adjacent."""
         rank, cm = self.kb.size_rank, self.kb.measures["length"]
         step = rank - atom.rank
         with np.errstate(invalid="ignore"):
             longer = cm > atom.cm * BULK_MARGIN
             shorter = cm * BULK_MARGIN < atom.cm
-            half = atom.rank % 1 != 0  # a yardstick between two ranks parts all objects
+            half = atom.rank % 1 != 0  # a rank between two ranks divides all objects
             bigger = (step >= 2) | ((step > 0) & (half | longer)) | ((step == 0) & (cm > atom.cm * 1.6))
             smaller = (step <= -2) | ((step < 0) & (half | shorter)) | ((step == 0) & (cm * 1.6 < atom.cm))
         if atom.comparison == "=":
@@ -181,7 +181,7 @@ class World:
             value = np.where(bigger | smaller, np.where(near, 0, -1), 1)
             return np.where(np.isnan(step), 0, value).astype(np.int8)
         yes, no = (bigger, smaller) if atom.comparison == ">" else (smaller, bigger)
-        same = (step == 0) & (np.abs(cm - atom.cm) <= 0.01 * atom.cm)  # nothing is bigger than itself
+        same = (step == 0) & (np.abs(cm - atom.cm) <= 0.01 * atom.cm)  # an object is not bigger than itself
         value = np.where(yes, 1, np.where(no | same, -1, 0))
         least, most = self._rank_bounds
         if yes is bigger:
@@ -192,7 +192,7 @@ class World:
 
     @cached_property
     def _rank_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Between which size ranks an object lies, by what is known of its size in words."""
+        """Return the minimal and maximal size rank of each object, from its attributes of size."""
         least, most = np.zeros(len(self)), np.full(len(self), np.inf)
         for attribute, rank in _LARGER_THAN_RANK.items():
             known = self.kb.cells[self.kb.row[attribute]]
@@ -220,7 +220,7 @@ def _compare(values: np.ndarray, comparison: str, number: float, margin: float) 
 
 
 def _count(between: np.ndarray, comparison: str, number: float) -> Truth:
-    """A number of parts that lies ``between`` two bounds (``[2, objects]``, NaN where unknown)."""
+    """Compare a number of parts ``between`` two bounds (``[2, objects]``, NaN if unknown) with ``number``."""
     fewest, most = between
     if comparison == "=":
         yes, no = (fewest == number) & (most == number), (fewest > number) | (most < number)
@@ -232,7 +232,7 @@ def _count(between: np.ndarray, comparison: str, number: float) -> Truth:
 
 
 def embedded_world(data: str = "embedded") -> World:
-    """The world of the embedded objects; ``data`` must be ``"embedded"`` (unpickling passes it)."""
+    """Return the world of the embedded objects; ``data`` must be ``"embedded"`` (unpickling passes it)."""
     return _embedded_world()
 
 

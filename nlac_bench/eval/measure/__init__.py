@@ -1,1 +1,1 @@
-"""Measuring an agent: from a configuration to played episodes."""
+"""Measures an agent: turns a configuration into played episodes, and estimates what that takes."""

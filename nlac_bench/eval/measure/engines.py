@@ -1,4 +1,4 @@
-"""Engines from settings: which engine plays the policy, and which the environment's simulator."""
+"""Makes the engines that a configuration names: for the policy and for the environment's simulator."""
 
 from pathlib import Path
 
@@ -8,11 +8,15 @@ from nlac_bench.rollout.engines.engine import Engine
 
 
 def policy_engine(config: RunConfig) -> Engine | None:
-    """The engine that plays the policy, or None where no model is named."""
+    """The engine that plays the policy, or None where the configuration names no model.
+
+    Raises:
+        ConfigError: ``base_url`` is set without ``model``, or as ``make_engine``.
+    """
     if config.model is None and config.base_url is None:
         return None
     if config.model is None:
-        raise ConfigError("--base-url needs --model: the name of a model on that server")
+        raise ConfigError("--base-url needs --model NAME, the name of a model on that server")
     deterministic = config.train is not None and config.train.deterministic
     return make_engine(
         config, config.model, config.base_url, config.engine, config.prices("price"), deterministic
@@ -20,7 +24,7 @@ def policy_engine(config: RunConfig) -> Engine | None:
 
 
 def simulator_engine(config: RunConfig) -> Engine:
-    """The engine that plays the environment's user, oracle or judge; ``user_model`` must be set."""
+    """The engine of the environment's user, oracle or judge; ``user_model`` must be set."""
     assert config.user_model is not None
     return make_engine(config, config.user_model, config.user_base_url, "auto", config.prices("user_price"))
 
@@ -33,14 +37,16 @@ def make_engine(
     price: tuple[float, float] | None,
     deterministic: bool = False,
 ) -> Engine:
-    """An engine of ``kind`` for ``model``; ``config`` gives concurrency, time-outs and retries.
+    """Make an engine of ``kind`` for ``model``.
 
     Args:
-        kind: see ``RunConfig.engine`` for what ``auto`` chooses.
-        deterministic: compute each sample alone (transformers engine only).
+        config: its ``concurrency``, ``request_timeout`` and ``retries`` are used.
+        kind: ``RunConfig.engine`` describes what ``auto`` chooses.
+        price: US dollars per million tokens (in, out).
+        deterministic: compute each sample in a batch of its own (transformers engine only).
 
     Raises:
-        ConfigError: a server's address is given for an engine that runs the model here.
+        ConfigError: ``base_url`` is set for an engine that runs the model in this process.
         NlacBenchError: the engine cannot be made.
     """
     model = local_model(model)
@@ -61,7 +67,10 @@ def make_engine(
             retries=Retries(attempts=1 + config.retries),
         )
     if base_url:
-        raise ConfigError(f"engine {kind!r} runs the model here; --base-url is for engine 'openai'")
+        raise ConfigError(
+            f"--base-url {base_url}: --engine {kind} runs the model in this process; use --engine openai "
+            "for a model on a server"
+        )
     if kind == "hf":
         from transformers.utils import logging as transformers_logging
 
@@ -76,7 +85,7 @@ def make_engine(
 
 
 def local_model(name: str) -> str:
-    """``name``, or the folder of the embedded model where ``name`` is ``tiny``."""
+    """``name`` itself, or the folder of the embedded model if ``name`` is ``tiny``."""
     if name != "tiny":
         return name
     from nlac_bench import tiny

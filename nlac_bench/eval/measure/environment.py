@@ -1,4 +1,4 @@
-"""Environments from settings: making them, choosing their tasks, and the conditions they are played under."""
+"""Makes the environments that a configuration names, selects tasks and records the conditions of a run."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,13 +17,13 @@ MakeEnv = Callable[[], gymnasium.Env[str, str]]
 
 
 def environment_factories(config: RunConfig, chat: ChatFn | None) -> tuple[MakeEnv, Callable[[], TextEnv]]:
-    """Two functions: one makes the environment that is measured, the other its training split.
+    """Two functions: the first makes the environment that is measured, the second its training split.
 
     Args:
-        chat: the model behind the environment's user, oracle or judge.
+        chat: calls the model behind the environment's user, oracle or judge.
 
     Raises:
-        NlacBenchError: the run trains, and the environment cannot be trained on.
+        NlacBenchError: the run trains an agent, and the environment does not support training.
     """
     arguments: dict[str, Any] = {
         name: value for name in ("split", "data", "user") if (value := getattr(config, name)) is not None
@@ -38,10 +38,10 @@ def environment_factories(config: RunConfig, chat: ChatFn | None) -> tuple[MakeE
             return envs.make_playable(config.env, episodes=config.limit, **arguments)
         except TypeError as error:
             raise ConfigError(
-                f"{config.env} cannot be made with {', '.join(arguments) or 'no arguments'}: {error}"
+                f"{config.env} cannot be made with the arguments {', '.join(arguments) or '(none)'}: {error}"
             ) from error
 
-    # ``tasks`` selects tasks of the test split.
+    # ``tasks`` selects tasks of the test split only.
     training = {name: value for name, value in arguments.items() if name != "tasks"}
     if config.train is not None:
         envs.check_training(config.env, **training)
@@ -56,7 +56,7 @@ def chosen_tasks(config: RunConfig, env: TextEnv) -> list[str]:
     """The tasks of ``env`` that ``config`` selects, in order.
 
     Raises:
-        ConfigError: ``env`` has no such task.
+        ConfigError: ``config.tasks`` names a task that ``env`` does not have.
     """
     ids = list(env.task_ids)
     if config.tasks not in (None, "clean"):
@@ -64,15 +64,15 @@ def chosen_tasks(config: RunConfig, env: TextEnv) -> list[str]:
         unknown = sorted(set(chosen) - set(ids))
         if unknown:
             raise ConfigError(
-                f"--tasks: {config.env} has no task {unknown[0]!r} in split {env.split!r}; the first are "
-                f"{', '.join(ids[:3])}"
+                f"--tasks: {config.env} has no task {unknown[0]!r} in split {env.split!r}; "
+                f"the first tasks are {', '.join(ids[:3])}"
             )
         ids = chosen
     return ids[: config.limit]
 
 
 def conditions(config: RunConfig, env: Any) -> dict[str, Any]:
-    """What is measured: runs are comparable where these are equal."""
+    """The conditions of the run. Two runs can be compared only if their conditions are equal."""
     name, arguments = envs.parse(config.env)
     found: dict[str, Any] = {
         "env": envs.find(name).name,
@@ -80,7 +80,7 @@ def conditions(config: RunConfig, env: Any) -> dict[str, Any]:
         "max_turns": config.max_turns,
         "max_seconds": config.max_seconds,
     }
-    if not isinstance(env, PlainEnv):  # which has no data
+    if not isinstance(env, PlainEnv):  # a plain environment has no version, split or data
         found |= {
             "env_version": env.env_version,
             "split": env.split,

@@ -1,4 +1,4 @@
-"""Playing the episodes that a run still owes; every result is on disk before anybody is told of it."""
+"""Plays the missing episodes of a run; each result is written to disk before it is reported."""
 
 from collections.abc import Callable
 from contextlib import aclosing
@@ -14,10 +14,10 @@ from nlac_bench.types import Episode
 async def play(
     prepared: Prepared, writer: RunWriter, on_result: Callable[[Episode | Failure], None]
 ) -> Driver:
-    """Play what ``writer`` still owes and record each result, then call ``on_result`` with it.
+    """Play and record the planned episodes that ``writer`` lacks; call ``on_result`` with each result.
 
-    Episodes that fail for a reason of infrastructure are played once more at the end; those that fail again
-    stay owed. Ctrl-C lets running episodes finish and leaves the rest owed.
+    Episodes that fail because of the infrastructure are played once more at the end; those that fail again
+    remain missing, and a resumed run plays them. After Ctrl-C, running episodes finish and no others start.
     """
     config = prepared.config
     driver = Driver(

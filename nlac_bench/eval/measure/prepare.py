@@ -1,4 +1,4 @@
-"""From a configuration to a run that can begin: all is resolved and checked before a model is called."""
+"""Turns a configuration into a run that can start; everything is checked before the first model call."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ FLOORS = frozenset({*agents.FLOORS})
 
 
 class NeedsUserError(ConfigError):
-    """The tasks need a model that plays the user, and none is named."""
+    """The tasks need a model that plays the user, and the configuration names no such model."""
 
 
 @dataclass(frozen=True)
 class Outline:
-    """What a run would play, checked; the policy's model is not loaded for it."""
+    """The checked plan of a run; the policy's model has not been loaded."""
 
     config: RunConfig
     make_env: Callable[[], gymnasium.Env[str, str]]
@@ -43,20 +43,20 @@ class Outline:
 
 @dataclass(frozen=True)
 class Prepared(Outline):
-    """A run that can begin."""
+    """A run that can start: its plan, its agent and the description of the agent."""
 
     agent: Agent
     subject: dict[str, Any]
 
 
 def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
-    """Make the environment, choose the tasks, plan the episodes.
+    """Make the environment, select the tasks and plan the episodes.
 
     Args:
-        chat: stands in for the model behind the environment's user, oracle or judge.
+        chat: replaces the model behind the environment's user, oracle or judge.
 
     Raises:
-        NlacBenchError: whatever cannot be made, named.
+        NlacBenchError: the environment cannot be made, or the agent cannot play it or be trained on it.
     """
     make_env, make_training_env = environment_factories(
         config, chat if chat is not None else simulator(config)
@@ -64,27 +64,30 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
     env: Any = make_env().unwrapped  # a TextEnv
     if getattr(env, "floors_only", False) and config.agent not in FLOORS:
         raise NeedsUserError(
-            f"{config.env} with these tasks needs a user that is played by a model: pass --user-model (and "
-            "--user-base-url), or --replay FILE; without one only floors and the oracle may play"
+            f"{config.env} with these tasks needs a model that plays the user: pass --user-model (and "
+            "--user-base-url), or --replay FILE; without it, only the floors and the oracle can be run"
         )
     if isinstance(env, PlainEnv) and config.agent in ("oracle", "constant"):
         raise ConfigError(
-            f"agent {config.agent!r} needs a TextEnv, which has an oracle and constant actions; "
-            f"{config.env} is a plain Gymnasium environment, which 'random' and 'silent' can play"
+            f"agent {config.agent!r} needs a TextEnv, which defines an oracle and constant actions; "
+            f"{config.env} is a plain Gymnasium environment; use 'random' or 'silent' instead"
         )
     plan = plan_episodes(chosen_tasks(config, env), config.trials, config.seed)
     if config.train is not None:
         check_training(config, plan, make_training_env)
     elif config.offline is not None:
-        raise ConfigError(f"--offline: agent {config.agent!r} is not trained")
+        raise ConfigError(
+            f"--offline: agent {config.agent!r} cannot be trained; leave out --offline or choose a "
+            "training algorithm as --agent"
+        )
     return Outline(config, make_env, make_training_env, conditions(config, env), plan)
 
 
 def prepare(config: RunConfig) -> Prepared:
-    """``outline``, with the agent and its engine.
+    """Make the plan (see ``outline``), the agent and its engine.
 
     Raises:
-        NlacBenchError: whatever cannot be made, named.
+        NlacBenchError: as ``outline``, or the engine or the agent cannot be made.
     """
     planned = outline(config)
     engine = None if config.agent in FLOORS else policy_engine(config)

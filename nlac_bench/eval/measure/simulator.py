@@ -1,4 +1,4 @@
-"""The model behind an environment's user, oracle or judge; its calls are recorded or replayed as asked."""
+"""Makes the simulator (the model behind an environment's user, oracle or judge), recorded or replayed."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ from nlac_bench.types import ChatFn
 
 
 def simulator(config: RunConfig) -> ChatFn | None:
-    """The simulator that ``config`` describes; None where the environment plays without a model.
+    """The simulator that ``config`` describes, or None if the environment does not use a model.
 
     Raises:
-        ConfigError: ``record`` is set and there is no model whose replies could be recorded.
+        ConfigError: ``record`` is set without ``user_model``, so there are no replies to record.
         DataError: the file of recorded replies cannot be read.
     """
     sampling = simulator_settings(config)
@@ -22,7 +22,9 @@ def simulator(config: RunConfig) -> ChatFn | None:
         return replaying(config.replay, sampling)
     if config.user_model is None:
         if config.record is not None:
-            raise ConfigError("--record has nothing to record: no --user-model is set")
+            raise ConfigError(
+                "--record stores the replies of --user-model, which is not set; set it or leave out --record"
+            )
         return None
     drawn = Sampling(temperature=config.user_temperature, max_tokens=config.user_max_tokens)
     chat = chat_fn(simulator_engine(config), drawn, seed=config.seed)
@@ -30,7 +32,7 @@ def simulator(config: RunConfig) -> ChatFn | None:
 
 
 def simulator_settings(config: RunConfig) -> dict[str, Any]:
-    """What decides the simulator's replies; part of a recorded call's identity."""
+    """The settings that determine the simulator's replies; they are part of a recorded call's key."""
     return {
         "model": config.user_model,
         "temperature": config.user_temperature,

@@ -1,4 +1,4 @@
-"""How fast this machine runs a small local model: a second of generation and of gradients."""
+"""Measures how fast this machine runs a small local model, in about a second."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ _SECONDS = 0.4
 
 @dataclass(frozen=True)
 class Speed:
-    """Tokens a second: sampled, read as a prompt, and learned from (forward and backward pass)."""
+    """Tokens per second: sampled, read as a prompt, and trained on (forward and backward pass)."""
 
     sampled: float
     read: float
@@ -21,10 +21,11 @@ class Speed:
 
 
 def measure(folder: str, learns: bool) -> Speed:
-    """Measure the model in ``folder``, on random tokens; about a second beside loading it.
+    """Measure the model in ``folder`` on random tokens; takes about a second after loading it.
 
     Args:
-        learns: whether gradients are computed too.
+        folder: a Hugging Face folder.
+        learns: whether to measure gradient computation too.
     """
     import torch
 
@@ -52,7 +53,7 @@ def measure(folder: str, learns: bool) -> Speed:
         return torch.randint(10, 200, (_ROWS, _PROMPT), generator=random)
 
     seconds(prompts(), 1)  # starts the worker thread
-    tokens_RT = prompts()  # others, as the engine keeps what it has read
+    tokens_RT = prompts()  # different prompts, because the engine caches those it has read
     reading = seconds(tokens_RT, 1)
     before = engine.generated_tokens
     writing = max(1e-4, seconds(tokens_RT, _ANSWER))

@@ -1,5 +1,4 @@
-"""What ``--model tiny`` means where the user does not say otherwise: the miniature's own folder, its easy
-tasks, and training settings of its size."""
+"""Default settings for ``--model tiny``: the easy level of the tasks, and training settings of its size."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,12 +26,12 @@ TRAINING: Mapping[str, Any] = {
     "test_freq": 8,
     "save_freq": 16,
     "ema_tau": 0.05,
-    "improvement_temperature": 0.0,  # at 1 so small a model's critiques often derail in the middle
+    "improvement_temperature": 0.0,  # at temperature 1 a model this small often writes malformed critiques
 }
 
 
 def is_tiny(model: Any) -> bool:
-    """Whether ``model`` is the miniature, or a checkpoint of it: it speaks the miniature's tokens."""
+    """Whether ``model`` is the embedded model or a checkpoint of it, which has the same tokenizer."""
     from nlac_bench import tiny
 
     if model == "tiny":
@@ -42,12 +41,12 @@ def is_tiny(model: Any) -> bool:
 
 
 def with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """``settings`` of a run with the miniature, completed. Whatever was set stays as it was set.
+    """``settings`` of a run with the embedded model, completed by defaults; settings that are given are kept.
 
-    The embedded environments are played at the level that tiny was taught, unless the environment string
-    names its own arguments or the data are not embedded.
+    The embedded environments are played at the level that the model was trained on, unless the environment
+    string has arguments of its own or the data are not embedded.
     """
-    completed: dict[str, Any] = {"max_tokens": TRAINING["max_response_length"], "concurrency": 32, **settings}
+    completed: dict[str, Any] = {"max_tokens": TRAINING["max_response_length"], "concurrency": 64, **settings}
     name, arguments = envs.parse(str(settings.get("env", "")))
     if not arguments and name in EASY and settings.get("data") in (None, "embedded"):
         completed["env"] = envs.join(name, EASY[name])

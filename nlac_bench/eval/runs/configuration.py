@@ -1,4 +1,4 @@
-"""The configuration of a run: options of `nlac-bench run`, a TOML file, or an earlier run's config.json."""
+"""The configuration of a run, read from command line options, a TOML file or an earlier run's config.json."""
 
 import json
 import tomllib
@@ -15,34 +15,34 @@ from nlac_bench.train.config import TrainConfig
 
 EngineKind: TypeAlias = Literal["auto", "openai", "hf", "vllm"]
 
-MEASURE = "What to measure"
-PLAYER = "Who plays"
+MEASURE = "Environment and tasks"
+PLAYER = "Agent and model"
 SIMULATOR = "The environment's user, oracle or judge"
-TRAINING = "How it is trained"
-EXECUTION = "How it is run"
+TRAINING = "Training"
+EXECUTION = "Execution"
 
 
 def _option(panel: str, default: Any, description: str, **bounds: Any) -> Any:
-    """A setting that is also an option of ``nlac-bench run``, listed under ``panel`` in its help."""
+    """Declare a setting that is also an option of ``nlac-bench run``, listed under ``panel`` in its help."""
     return Field(default, description=description, json_schema_extra={"panel": panel}, **bounds)
 
 
 class RunConfig(Settings):
-    """Everything that decides what a run does. Written to ``config.json``, which ``--config`` reads again.
+    """All settings of a run. They are written to ``config.json``, which ``--config`` can read again.
 
     API keys are not part of it: they come from the environment (``OPENAI_API_KEY`` for OpenAI,
     ``NLAC_BENCH_API_KEY`` for other servers).
     """
 
     env: str = _option(MEASURE, ..., "Environment: a name, a Gymnasium id, or 'Name@{json}'.")
-    agent: str = _option(PLAYER, ..., "Agent; the list is below the options.")
-    split: str | None = _option(MEASURE, None, "train or test; default: the environment's own, test.")
+    agent: str = _option(PLAYER, ..., "Agent; the available agents are listed below the options.")
+    split: str | None = _option(MEASURE, None, "train or test; default: the environment's default, test.")
     data: str | None = _option(MEASURE, None, "embedded, official, or a folder; default: embedded.")
     tasks: str | None = _option(MEASURE, None, "Task ids separated by commas, or 'clean' (τ); default: all.")
-    limit: int | None = _option(MEASURE, None, "Only the first so many tasks.", ge=1)
-    trials: int = _option(MEASURE, 1, "Episodes of each task.", ge=1)
+    limit: int | None = _option(MEASURE, None, "Play only the first N tasks.", ge=1)
+    trials: int = _option(MEASURE, 1, "Number of episodes of each task.", ge=1)
     seed: int = _option(MEASURE, 0, "Base seed: episode seeds are a hash of it, the task and the trial.")
-    concurrency: int = _option(EXECUTION, 16, "Episodes at once.", ge=1)
+    concurrency: int = _option(EXECUTION, 16, "Number of episodes played at the same time.", ge=1)
     model: str | None = _option(PLAYER, None, "A Hugging Face id or folder, or a model's name on a server.")
     base_url: str | None = _option(
         PLAYER, None, "An OpenAI-compatible server, such as http://localhost:8000/v1."
@@ -50,46 +50,52 @@ class RunConfig(Settings):
     engine: EngineKind = _option(
         PLAYER,
         "auto",
-        "auto, openai, hf or vllm. auto is openai with --base-url, hf for a folder or a name with a slash, and "
-        "OpenAI's API for any other name.",
+        "auto, openai, hf or vllm. auto is openai with --base-url, hf for a folder or a name with a slash, "
+        "and OpenAI's API for any other name.",
     )
-    temperature: float = _option(PLAYER, 0.0, "Of the policy; 0 is greedy.", ge=0, le=100)
-    max_tokens: int = _option(PLAYER, 1024, "Longest reply, in tokens.", ge=1)
+    temperature: float = _option(
+        PLAYER, 0.0, "Sampling temperature of the policy; 0 is greedy.", ge=0, le=100
+    )
+    max_tokens: int = _option(PLAYER, 1024, "Maximum length of a reply in tokens.", ge=1)
     prompts: str | None = _option(
-        PLAYER, None, "Folder of prompt files that replace the packaged ones of the same names."
+        PLAYER, None, "Folder of prompt files; they replace the packaged files of the same names."
     )
-    price: str | None = _option(PLAYER, None, "US dollars per million tokens in and out, as '0.25,2'.")
-    user: str | None = _option(
-        SIMULATOR, None, "τ: scripted, llm, react, verify, reflection, human or none."
+    price: str | None = _option(
+        PLAYER, None, "US dollars per million prompt and generated tokens, as '0.25,2'."
     )
+    user: str | None = _option(SIMULATOR, None, "τ: scripted, llm, react, verify, reflection, human or none.")
     user_model: str | None = _option(SIMULATOR, None, "The model that plays the user, oracle or judge.")
-    user_base_url: str | None = _option(SIMULATOR, None, "Its server.")
-    user_temperature: float = _option(SIMULATOR, 0.0, "Its temperature.", ge=0, le=100)
-    user_max_tokens: int = _option(SIMULATOR, 1024, "Its longest reply in tokens, thoughts included.", ge=1)
-    user_price: str | None = _option(SIMULATOR, None, "Its price, as --price.")
-    max_turns: int | None = _option(EXECUTION, None, "Cut an episode after so many turns.", ge=1)
-    max_seconds: float | None = _option(EXECUTION, None, "Cut an episode after so many seconds.", gt=0)
-    max_cost: float | None = _option(EXECUTION, None, "Stop the run at so many US dollars.", gt=0)
+    user_base_url: str | None = _option(SIMULATOR, None, "URL of the server of --user-model.")
+    user_temperature: float = _option(SIMULATOR, 0.0, "Sampling temperature of --user-model.", ge=0, le=100)
+    user_max_tokens: int = _option(
+        SIMULATOR, 1024, "Maximum length of a reply of --user-model in tokens, thoughts included.", ge=1
+    )
+    user_price: str | None = _option(SIMULATOR, None, "Price of --user-model, in the format of --price.")
+    max_turns: int | None = _option(EXECUTION, None, "Truncate an episode after N turns.", ge=1)
+    max_seconds: float | None = _option(EXECUTION, None, "Truncate an episode after N seconds.", gt=0)
+    max_cost: float | None = _option(EXECUTION, None, "Stop the run when it has cost N US dollars.", gt=0)
     request_timeout: float = _option(
-        EXECUTION, 300.0, "Seconds that a server may take for one whole reply, its queue included.", gt=0
+        EXECUTION, 300.0, "Seconds that a server may take for one complete reply, including queueing.", gt=0
     )
     retries: int = _option(
-        EXECUTION, 5, "How often a failed request to a server is sent again; after a time-out once.", ge=0
+        EXECUTION, 5, "Number of retries of a failed request to a server; after a time-out, one.", ge=0
     )
-    record: str | None = _option(SIMULATOR, None, "Store its replies in this file.")
-    replay: str | None = _option(SIMULATOR, None, "Answer from this file of replies; needs no key.")
+    record: str | None = _option(SIMULATOR, None, "Store the replies of --user-model in this file.")
+    replay: str | None = _option(SIMULATOR, None, "Replay the replies stored in this file; needs no API key.")
     train: SerializeAsAny[TrainConfig] | None = Field(
-        None, description="Settings of the training (a table in TOML); without it the agent is only measured."
+        None, description="Training settings (a table in TOML); without them the agent is only measured."
     )
-    offline: str | None = _option(TRAINING, None, "Learn from the episodes of this run's folder; play none.")
+    offline: str | None = _option(
+        TRAINING, None, "Train on the episodes in this run folder instead of playing new ones."
+    )
     base: str | None = _option(
-        TRAINING, None, "Compare with this `eval` of the untrained model instead of playing it again."
+        TRAINING, None, "Folder of an `eval` of the untrained model; it is not measured again."
     )
 
     @model_validator(mode="before")
     @classmethod
     def _read_train(cls, values: Any) -> Any:
-        """The training settings are those of the agent's method."""
+        """Read the training settings with the configuration class of the agent's method."""
         train = values.get("train") if isinstance(values, Mapping) else None
         if not isinstance(train, Mapping):
             return values
@@ -99,20 +105,18 @@ class RunConfig(Settings):
     def _check(self) -> Self:
         if self.record is not None and self.replay is not None:
             raise ConfigError(
-                "record and replay exclude each other: a run asks either a model or a recording"
+                "record and replay cannot be used together, because a replay calls no model; leave out one"
             )
         prices = self.prices("price"), self.prices("user_price")
         if self.max_cost is not None and prices == (None, None):
-            raise ConfigError(
-                "max_cost needs to know what tokens cost: set price (and user_price) as '0.25,2'"
-            )
+            raise ConfigError("max_cost needs token prices: set price (and user_price) as '0.25,2'")
         return self
 
     def prices(self, name: Literal["price", "user_price"]) -> tuple[float, float] | None:
-        """US dollars per million tokens (in, out), or None where they are not set.
+        """US dollars per million tokens (in, out), or None if the price is not set.
 
         Raises:
-            ConfigError: when they are not two numbers.
+            ConfigError: the setting is not two numbers.
         """
         text = getattr(self, name)
         if text is None:
@@ -128,7 +132,7 @@ class RunConfig(Settings):
         """The configuration that ``values`` describe.
 
         Raises:
-            ConfigError: naming ``source`` and the setting that is unknown, missing or impossible.
+            ConfigError: a setting is unknown, missing or invalid; the message names it and ``source``.
         """
         for name in ("env", "agent"):
             if not values.get(name):
@@ -140,7 +144,7 @@ def read_config(path: Path) -> dict[str, Any]:
     """The settings of a TOML file, or of a run's ``config.json``.
 
     Raises:
-        ConfigError: when it cannot be read.
+        ConfigError: the file cannot be read, or has an unknown setting.
     """
     try:
         raw = path.read_bytes()
@@ -148,7 +152,7 @@ def read_config(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot read the configuration {path}: {error}") from error
     if not isinstance(values, dict):
-        raise ConfigError(f"{path} must hold settings by name, not a {type(values).__name__}")
+        raise ConfigError(f"{path} must contain an object of settings by name, not a {type(values).__name__}")
     for name in values:
         if name not in RunConfig.model_fields:
             raise ConfigError(f"{path}: {explain_unknown(name, RunConfig)}")

@@ -1,4 +1,4 @@
-"""An episode as one line of JSON, and back: plain data, no pickle, every float and every surrogate kept."""
+"""Writes an episode as one line of JSON and reads it back, without pickle and without loss."""
 
 import json
 import math
@@ -10,7 +10,7 @@ from nlac_bench.errors import NlacBenchError
 from nlac_bench.types import Episode, Turn, Usage
 
 MAX_LINE_BYTES = 64 * 2**20
-"""Longest line written or read: forty turns of 128k-token prompts with ids stay below it."""
+"""Maximum length of a line; forty turns of 128k-token prompts with their ids are shorter."""
 
 _USAGE_FIELDS = tuple(f.name for f in fields(Usage))
 _TURN_FIELDS = tuple(f.name for f in fields(Turn))
@@ -18,27 +18,28 @@ _EPISODE_FIELDS = tuple(f.name for f in fields(Episode))
 
 
 class EpisodeFormatError(NlacBenchError):
-    """An episode cannot be written as JSON, or a line is not an episode."""
+    """Raised when an episode cannot be written as JSON, or a line does not contain an episode."""
 
 
 def dump_line(row: Mapping[str, Any]) -> str:
     """``row`` as one line of ASCII JSON without its newline.
 
-    ASCII, because lone surrogates (models do emit them) are then kept as escapes, and because no byte of
-    it can be mistaken for a line end. Numbers that JSON lacks become the strings "NaN", "Infinity" and
-    "-Infinity"; numpy's scalars and arrays become plain ones.
+    ASCII keeps lone surrogates, which models do emit, as escapes, and no byte of it can be mistaken for a
+    line end. Numbers that JSON does not have become the strings "NaN", "Infinity" and "-Infinity"; numpy
+    scalars and arrays become numbers and lists.
 
     Raises:
-        EpisodeFormatError: naming the place, for values that JSON cannot hold, or when it is too long.
+        EpisodeFormatError: JSON has no type for a value (the message says where it is), or the line would
+            be longer than ``MAX_LINE_BYTES``.
     """
     try:
         line = json.dumps(row, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
-        # The common case needs no walk; this one names what is wrong or makes it plain.
+        # Rows without such values are written directly; only the others are converted, value by value.
         line = json.dumps(_plain(row, "", 0), allow_nan=False, separators=(",", ":"))
     if len(line) >= MAX_LINE_BYTES:
         raise EpisodeFormatError(
-            f"a record of {len(line):,} bytes is too long (limit {MAX_LINE_BYTES:,}); put less into info"
+            f"a record of {len(line):,} bytes is too long (limit {MAX_LINE_BYTES:,}); store less in info"
         )
     return line
 
@@ -47,21 +48,21 @@ def parse_line(line: bytes) -> dict[str, Any]:
     """The JSON object on one line.
 
     Raises:
-        ValueError: when it is not one (torn, damaged, too long or nested too deeply).
+        ValueError: the line is not a JSON object, or is too long or nested too deeply.
     """
     if len(line) > MAX_LINE_BYTES:
-        raise ValueError(f"line of {len(line):,} bytes, at most {MAX_LINE_BYTES:,}")
+        raise ValueError(f"line of {len(line):,} bytes; the maximum is {MAX_LINE_BYTES:,}")
     try:
         row = json.loads(line)
     except RecursionError:
-        raise ValueError("nested too deeply") from None
+        raise ValueError("its JSON is nested too deeply") from None
     if not isinstance(row, dict):
-        raise ValueError(f"a JSON object is expected, not {type(row).__name__}")
+        raise ValueError(f"expected a JSON object, got {type(row).__name__}")
     return row
 
 
 def episode_to_row(episode: Episode) -> dict[str, Any]:
-    """``episode`` as plain dicts and lists, every field of its turns included."""
+    """``episode`` as plain dicts and lists, with all fields of its turns."""
     row = {name: getattr(episode, name) for name in _EPISODE_FIELDS}
     row["turns"] = [_turn_to_row(turn) for turn in episode.turns]
     row["usage"] = usage_to_row(episode.usage)
@@ -69,15 +70,15 @@ def episode_to_row(episode: Episode) -> dict[str, Any]:
 
 
 def usage_to_row(usage: Mapping[str, Usage]) -> dict[str, Any]:
-    """Costs by role as plain dicts."""
+    """Usage by role as plain dicts."""
     return {role: asdict(spent) for role, spent in usage.items()}
 
 
 def usage_from_row(row: Any) -> dict[str, Usage]:
-    """What ``usage_to_row`` wrote.
+    """Read what ``usage_to_row`` wrote.
 
     Raises:
-        EpisodeFormatError: naming the field that is wrong.
+        EpisodeFormatError: a field is missing, unknown or of the wrong type; the message names it.
     """
     try:
         return {role: _usage_from_row(spent) for role, spent in _is(row, dict, "usage").items()}
@@ -92,10 +93,10 @@ def _turn_to_row(turn: Turn) -> dict[str, Any]:
 
 
 def episode_from_row(row: Mapping[str, Any]) -> Episode:
-    """The episode that ``episode_to_row`` wrote.
+    """Read what ``episode_to_row`` wrote.
 
     Raises:
-        EpisodeFormatError: naming the field that is missing, unknown or of the wrong type.
+        EpisodeFormatError: a field is missing, unknown or of the wrong type; the message names it.
     """
     _known(row, _EPISODE_FIELDS, "episode")
     try:
@@ -171,7 +172,7 @@ def _number(value: Any, name: str) -> float:
 def _ids(value: Any, name: str) -> list[int] | None:
     if value is None:
         return None
-    if not set(map(type, _is(value, list, name))) <= {int}:  # a hundred thousand of them is common
+    if not set(map(type, _is(value, list, name))) <= {int}:  # lists of 100,000 entries are common
         raise EpisodeFormatError(f"{name} must be a list of int, got {str(value)[:80]}")
     return list(value)
 
@@ -189,7 +190,7 @@ def _non_finite(value: float) -> str:
 
 
 def _plain(value: Any, where: str, depth: int) -> Any:
-    """``value`` as JSON can hold it."""
+    """Convert ``value`` to types that JSON has."""
     if depth > 100:
         raise EpisodeFormatError(f"{where[:80]} is nested more than 100 deep")
     if value is None or isinstance(value, (str, bool, int)):
@@ -203,6 +204,6 @@ def _plain(value: Any, where: str, depth: int) -> Any:
     if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
         return _plain(value.tolist(), where, depth + 1)
     raise EpisodeFormatError(
-        f"{where.lstrip('.')} is a {type(value).__name__}, which JSON cannot hold; put plain numbers, "
-        "strings, lists and dicts into info"
+        f"{where.lstrip('.')} is a {type(value).__name__}, which JSON cannot store; use only numbers, "
+        "strings, lists and dicts in info"
     )

@@ -1,17 +1,18 @@
-"""A run is a folder that can be killed at any moment and continued.
+"""Reads a run folder. A run can be killed at any moment and continued from its folder.
 
 ::
 
     config.json      the resolved configuration; ``--config`` takes it again
     manifest.json    code, packages, hardware, conditions, subject, every planned (task, trial, seed)
-    episodes.jsonl   one line an episode, append-only
-    errors.jsonl     one line an infrastructure error, append-only; such an episode is owed again
-    metrics.jsonl    one line a measurement (training)
+    episodes.jsonl   one line per episode, append-only
+    errors.jsonl     one line per infrastructure error, append-only; such an episode is played again
+    metrics.jsonl    one line per measurement (training)
     checkpoints/     weights (training)
 
-``conditions`` say what was measured (environment and version, split, data source and hash, reward, user,
-oracle, limits): runs are comparable where they agree. ``subject`` says who was measured (agent, model, prompt
-hashes, sampling). A run is resumed only where both, and the plan, are what they were.
+``conditions`` describe what was measured (environment and version, split, data source and hash, reward, user,
+oracle, limits); runs can be compared only if their conditions are equal. ``subject`` describes the agent
+(agent, model, prompt hashes, sampling). A run can be resumed only if conditions, subject and plan are
+unchanged.
 """
 
 import json
@@ -30,7 +31,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class RunFolder:
-    """A run on disk, for reading. Opening checks the manifest; episodes are read when asked for."""
+    """A run on disk, opened for reading. Opening checks the manifest; episodes are read on request."""
 
     path: Path
     config: Mapping[str, Any]
@@ -39,16 +40,17 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """The run in ``path``.
+        """Open the run in ``path``.
 
         Raises:
-            RunFolderError: there is none, it never began, or its manifest is damaged.
+            RunFolderError: ``path`` contains no run, or its manifest is damaged or has another format.
         """
         folder = Path(path)
         manifest = _read_object(folder / "manifest.json")
         if manifest.get("format") != FORMAT:
             raise RunFolderError(
-                f"{folder} has format {manifest.get('format')!r}, this version reads format {FORMAT}"
+                f"{folder} has format {manifest.get('format')!r}, but this version of nlac-bench reads "
+                f"format {FORMAT}; open it with the version that wrote it"
             )
         try:
             plan = tuple(Planned(str(task), int(trial), int(seed)) for task, trial, seed in manifest["plan"])
@@ -59,28 +61,28 @@ class RunFolder:
 
     @property
     def conditions(self) -> Mapping[str, Any]:
-        """What was measured; equal in runs that can be compared."""
+        """What was measured. Two runs can be compared only if their conditions are equal."""
         return self.manifest["conditions"]
 
     @property
     def subject(self) -> Mapping[str, Any]:
-        """Who was measured."""
+        """The agent that was measured."""
         return self.manifest["subject"]
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The recorded episodes as plain dicts, in the order of their ending; one at a time in memory.
+        """The recorded episodes as plain dicts, in the order in which they ended, read one at a time.
 
         Raises:
-            RunFolderError: a damaged line, an episode that was not planned, or one that is there twice.
+            RunFolderError: a line is damaged, or an episode was not planned or is recorded twice.
         """
         for row, _ in self.episode_lines():
             yield row
 
     def episodes(self) -> Iterator[Episode]:
-        """The recorded episodes, one at a time in memory.
+        """The recorded episodes, read one at a time.
 
         Raises:
-            RunFolderError: as ``rows``, and for a line that is JSON but no episode.
+            RunFolderError: as ``rows``, or a line contains JSON that is not an episode.
         """
         for row in self.rows():
             try:
@@ -97,12 +99,12 @@ class RunFolder:
         return (row for row, _ in read_lines(self.path / "metrics.jsonl"))
 
     def owed(self) -> tuple[Planned, ...]:
-        """The planned episodes that are not recorded, in planned order."""
+        """The planned episodes that are not recorded yet, in planned order."""
         done = {row_key(row) for row in self.rows()}
         return tuple(item for item in self.plan if item.key not in done)
 
     def episode_lines(self) -> Iterator[tuple[dict[str, Any], int]]:
-        """``rows``, each with the byte offset after its line."""
+        """``rows``, each with the byte offset of the end of its line."""
         path = self.path / "episodes.jsonl"
         planned = {item.key: item.seed for item in self.plan}
         seen: set[tuple[str, int]] = set()
@@ -110,16 +112,19 @@ class RunFolder:
             key = row_key(row)
             if key not in planned or row.get("seed") != planned[key]:
                 raise RunFolderError(
-                    f"{path} holds {key} with seed {row.get('seed')!r}, which was not planned"
+                    f"{path} contains {key} with seed {row.get('seed')!r}, which was not planned; the file "
+                    "or manifest.json was altered: restore it"
                 )
             if key in seen:
-                raise RunFolderError(f"{path} holds {key} twice; it was altered by hand")
+                raise RunFolderError(
+                    f"{path} contains {key} twice; the file was altered: delete one of the lines"
+                )
             seen.add(key)
             yield row, end
 
 
 def row_key(row: Mapping[str, Any]) -> tuple[str, int]:
-    """What identifies an episode's row within its run."""
+    """The key that identifies an episode's row within its run: (task, trial)."""
     return str(row.get("task_id")), row["trial"] if isinstance(row.get("trial"), int) else -1
 
 
@@ -127,9 +132,9 @@ def _read_object(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_bytes())
     except FileNotFoundError:
-        raise RunFolderError(f"{path.parent} holds no run: it lacks {path.name}") from None
+        raise RunFolderError(f"{path.parent} holds no run: it has no {path.name}") from None
     except (OSError, ValueError, RecursionError) as error:
         raise RunFolderError(f"{path} cannot be read ({error})") from None
     if not isinstance(content, dict):
-        raise RunFolderError(f"{path} must hold a JSON object, not a {type(content).__name__}")
+        raise RunFolderError(f"{path} must contain a JSON object, not a {type(content).__name__}")
     return content

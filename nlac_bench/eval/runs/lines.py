@@ -1,4 +1,4 @@
-"""Append-only JSON lines that survive kill -9, a full disk and a torn last line; and the lock on a folder."""
+"""Reads and appends JSON lines safely (kill -9, full disk, incomplete last line), and locks a folder."""
 
 import fcntl
 import os
@@ -13,20 +13,20 @@ from nlac_bench.errors import NlacBenchError
 from nlac_bench.eval.runs.episode_json import MAX_LINE_BYTES, parse_line
 
 FSYNC_SECONDS = 1.0
-"""Every line reaches the kernel before ``append`` returns, so that killing the process loses nothing; the
-disk itself is asked at most this often and on closing, so that only a crash of the machine can lose lines,
-at most this many seconds of them, which are then owed again."""
+"""Minimum time between two calls of fsync. Every line reaches the kernel before ``append`` returns, so
+killing the process loses nothing. A crash of the machine can lose the lines of this many seconds; their
+episodes are then played again."""
 
 
 class RunFolderError(NlacBenchError):
-    """A run folder cannot be created, continued, written or read."""
+    """Raised when a run folder cannot be created, continued, written or read."""
 
 
 class Appender:
-    """One append-only file of JSON lines. Not for several processes: hold a ``FolderLock``."""
+    """An append-only file of JSON lines. Hold a ``FolderLock``: only one process may write to it."""
 
     def __init__(self, path: Path, end: int) -> None:
-        """Open ``path`` for appending after its first ``end`` bytes; what follows them is cut off."""
+        """Open ``path`` and truncate it to its first ``end`` bytes; lines are appended after them."""
         self.path = path
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
         self._end = end
@@ -34,7 +34,7 @@ class Appender:
         os.ftruncate(self._fd, end)
 
     def append(self, line: str) -> None:
-        """Write one line whole, or leave the file as it was.
+        """Write one complete line, or leave the file unchanged.
 
         Raises:
             RunFolderError: the disk is full or fails; all earlier lines are intact.
@@ -51,32 +51,35 @@ class Appender:
         except OSError as error:
             os.ftruncate(self._fd, self._end)  # frees space, so it works on a full disk
             raise RunFolderError(
-                f"cannot write to {self.path} ({error.strerror}); its earlier lines are intact: make room, "
-                f"then `nlac-bench resume {self.path.parent}` plays what is owed"
+                f"cannot write to {self.path} ({error.strerror}); its earlier lines are intact: free disk "
+                f"space, then play the missing episodes with `nlac-bench resume {self.path.parent}`"
             ) from error
         self._end += len(data)
 
     def close(self) -> None:
-        """Ask the disk to keep what was written, and close.
+        """Call fsync and close the file.
 
         Raises:
-            RunFolderError: the disk could not keep it.
+            RunFolderError: fsync failed, so lines may be lost.
         """
         try:
             os.fsync(self._fd)
         except OSError as error:
-            raise RunFolderError(f"the disk could not keep {self.path} ({error.strerror})") from error
+            raise RunFolderError(
+                f"fsync of {self.path} failed ({error.strerror}); its last lines may be lost"
+            ) from error
         finally:
             os.close(self._fd)
 
 
 def read_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
-    """Each object in ``path`` with the byte offset after its line; a missing file has none.
+    """Each object in ``path`` with the byte offset of the end of its line; nothing if the file is missing.
 
-    Unreadable lines at the very end (a torn last line; zeros after a crash of the machine) are left out.
+    Unreadable lines at the end of the file (an incomplete line, or zeros after a crash of the machine) are
+    skipped.
 
     Raises:
-        RunFolderError: an unreadable line with a readable one after it: the file was altered.
+        RunFolderError: a readable line follows an unreadable one, so the file was altered.
     """
     damaged: tuple[int, str] | None = None
     end = 0
@@ -91,8 +94,8 @@ def read_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
             continue
         if damaged is not None:
             raise RunFolderError(
-                f"{path} line {damaged[0]} is damaged ({damaged[1]}) and good lines follow it, so it was not "
-                "torn by a crash; restore the file, or delete that line to have its episode played again"
+                f"{path} line {damaged[0]} is damaged ({damaged[1]}), and not by a crash, because readable "
+                "lines follow it; restore the file, or delete that line and resume the run"
             )
         yield row, end
 
@@ -103,16 +106,16 @@ def _raw_lines(path: Path) -> Iterator[bytes]:
     except FileNotFoundError:
         return
     with stream:
-        # Bounded: a file without line ends comes in pieces, each of which fails to parse.
+        # The size is bounded: a file without line ends is read in pieces, which then fail to parse.
         while line := stream.readline(MAX_LINE_BYTES + 1):
             yield line
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Put ``text`` into ``path``: whole or not at all, also on a full disk.
+    """Replace the content of ``path`` by ``text`` atomically, even if the disk is full.
 
     Raises:
-        RunFolderError: it cannot be written; the former content is intact.
+        RunFolderError: the file cannot be written; its previous content is intact.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
@@ -125,12 +128,12 @@ def write_atomically(path: Path, text: str) -> None:
     except OSError as error:
         draft.unlink(missing_ok=True)
         raise RunFolderError(
-            f"cannot write {path} ({error.strerror}); make room or choose another --out"
+            f"cannot write {path} ({error.strerror}); free disk space or choose another --out"
         ) from error
 
 
 def sync_folder(folder: Path) -> None:
-    """Ask the disk to keep the names in ``folder``."""
+    """Call fsync on ``folder``, so that the names of its files survive a crash of the machine."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(fd)
@@ -139,11 +142,12 @@ def sync_folder(folder: Path) -> None:
 
 
 class FolderLock:
-    """Exclusive use of a folder by one writer in one process.
+    """Gives one writer exclusive use of a folder.
 
-    A POSIX record lock: the kernel drops it when the process ends, however it ends, and a forked child does
-    not keep it alive (an ``flock`` would live on in worker processes after their parent was killed). Such
-    locks do not exclude a second holder within one process, so that is watched here as well.
+    This is a POSIX record lock: the kernel releases it when the process ends in any way, and forked children
+    do not inherit it (worker processes would keep an ``flock`` after their parent was killed). A POSIX lock
+    does not exclude a second holder in the same process, so the locks that this process holds are recorded
+    as well.
     """
 
     _held: set[tuple[int, int]] = set()  # noqa: RUF012 - shared by all locks of the process on purpose
@@ -153,25 +157,27 @@ class FolderLock:
         """Take the lock.
 
         Raises:
-            RunFolderError: another process or writer holds it, or the folder is read-only.
+            RunFolderError: another process or writer holds the lock, or the folder is read-only.
         """
         path = folder / ".lock"
         with self._guard:
-            # Looked up before opening: closing any descriptor of the file would drop this process's own lock.
+            # Checked before opening: closing any descriptor of the file would release this process's lock.
             inode = _inode(path)
             if inode is not None and inode in self._held:
-                raise RunFolderError(f"{folder} is being written by this process already")
+                raise RunFolderError(f"this process is already writing to {folder}")
             try:
                 self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             except OSError as error:
-                raise RunFolderError(f"cannot write in {folder} ({error.strerror})") from error
+                raise RunFolderError(
+                    f"cannot write to {folder} ({error.strerror}); choose another --out"
+                ) from error
             try:
                 fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 holder = os.read(self._fd, 200).decode("utf-8", "replace").strip()
                 os.close(self._fd)
                 raise RunFolderError(
-                    f"{folder} is being written by another process ({holder or 'unknown'}); wait for it or "
+                    f"another process ({holder or 'unknown'}) is writing to {folder}; wait for it or "
                     "stop it, then try again"
                 ) from None
             stat = os.fstat(self._fd)
@@ -180,11 +186,11 @@ class FolderLock:
         try:
             os.ftruncate(self._fd, 0)
             os.pwrite(self._fd, f"pid {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
-        except OSError:  # a full disk: the lock holds all the same, only its label is missing
+        except OSError:  # the disk is full: the lock still works, only its label is missing
             pass
 
     def release(self) -> None:
-        """Let others write."""
+        """Release the lock."""
         with self._guard:
             self._held.discard(self._inode)
             os.close(self._fd)

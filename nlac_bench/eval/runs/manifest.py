@@ -1,4 +1,4 @@
-"""What a run was made with (code, packages, Python, hardware) and where two descriptions differ."""
+"""Describes the code, packages, Python and hardware of a run, and lists differences of two descriptions."""
 
 import os
 import platform
@@ -16,7 +16,7 @@ import nlac_bench
 def environment() -> dict[str, Any]:
     """The software and hardware of this process, as plain JSON. Takes about a tenth of a second.
 
-    No environment variable and no git remote is recorded: either may hold a key.
+    Environment variables and git remotes are not recorded, because they may contain keys.
     """
     return {
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -31,7 +31,7 @@ def environment() -> dict[str, Any]:
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:
-    """Commit and whether tracked files differ from it, or None outside a repository (or without git)."""
+    """The commit and whether tracked files differ from it; None outside a repository or without git."""
     commit = _run("git", "-C", str(folder), "rev-parse", "HEAD")
     if commit is None:
         return None
@@ -40,17 +40,17 @@ def git_state(folder: Path) -> dict[str, Any] | None:
 
 
 def packages() -> dict[str, str]:
-    """Name → version of every installed distribution."""
+    """The versions of all installed distributions by name."""
     found: dict[str, str] = {}
     for distribution in metadata.distributions():
         name = distribution.metadata["Name"]
-        if name:  # a half-removed package has none
+        if name:  # a partly removed package has no name
             found.setdefault(name.lower(), distribution.version)
     return dict(sorted(found.items()))
 
 
 def hardware() -> dict[str, Any]:
-    """Processor, cores, memory and GPUs."""
+    """The processor, number of cores, memory in bytes and GPUs."""
     gpus = _run("nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader")
     return {
         "machine": platform.machine(),
@@ -62,7 +62,7 @@ def hardware() -> dict[str, Any]:
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> list[str]:
-    """One line for each value that differs between two JSON objects, as ``name: 'a' against 'b'``."""
+    """The values that differ between two JSON objects, each in the form ``name: 'a' against 'b'``."""
     lines: list[str] = []
     for key in sorted(set(old) | set(new)):
         name = f"{prefix}{key}"
@@ -80,7 +80,7 @@ def _short(value: Any) -> str:
 
 
 def _run(*command: str) -> str | None:
-    """What a small program prints, or None where it is missing, fails or takes longer than ten seconds."""
+    """The output of a program, or None if it is missing, fails or takes longer than ten seconds."""
     try:
         done = subprocess.run(command, capture_output=True, timeout=10, check=True, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.SubprocessError):

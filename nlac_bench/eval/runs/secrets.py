@@ -1,4 +1,4 @@
-"""API keys are never written: they come from the environment, and what it holds is struck out."""
+"""Keeps API keys out of run folders: configurations with keys are refused, and written text is redacted."""
 
 import json
 import os
@@ -14,11 +14,11 @@ _SECRET_FIELD = re.compile(
     r"(^|_)(api_?keys?|token|secret|password|authorization|credentials?)$", re.IGNORECASE
 )
 _SHORTEST = 8
-"""Shorter values ("EMPTY", "none") are placeholders, and replacing them would garble ordinary text."""
+"""Shorter values ("EMPTY", "none") are placeholders; replacing them would change ordinary text."""
 
 
 def secret_values() -> dict[str, str]:
-    """Value → variable name of each environment variable named like a secret, longest value first."""
+    """Maps the value of each environment variable named like a secret to its name, longest value first."""
     found = {
         value: name
         for name, value in os.environ.items()
@@ -30,7 +30,7 @@ def secret_values() -> dict[str, str]:
 def redact(json_text: str, secrets: Mapping[str, str]) -> str:
     """``json_text`` (ASCII JSON) with each secret replaced by the name of the variable that holds it.
 
-    A server's error message may quote the key it refused; this is the last door before the disk.
+    A server's error message may quote the key that it refused. Everything is redacted before it is written.
     """
     for value, name in secrets.items():
         escaped = json.dumps(value)[1:-1]
@@ -40,10 +40,10 @@ def redact(json_text: str, secrets: Mapping[str, str]) -> str:
 
 
 def refuse_secrets(config: Any, where: str = "config") -> None:
-    """Check that a resolved configuration holds no key: neither a field for one nor a URL with a password.
+    """Check that a resolved configuration contains neither a field for a key nor a URL with a password.
 
     Raises:
-        NlacBenchError: naming the field, not the value.
+        NlacBenchError: it does; the message names the field but does not show the value.
     """
     if isinstance(config, Mapping):
         for name, value in config.items():
@@ -58,7 +58,8 @@ def refuse_secrets(config: Any, where: str = "config") -> None:
             refuse_secrets(value, f"{where}[{i}]")
     elif isinstance(config, str) and "://" in config and _has_password(config):
         raise NlacBenchError(
-            f"{where} is a URL with a password in it; set the key as an environment variable instead"
+            f"{where} is a URL with a password and would be written to disk; remove the password and set an "
+            "environment variable (such as NLAC_BENCH_API_KEY) instead"
         )
 
 
@@ -66,5 +67,5 @@ def _has_password(url: str) -> bool:
     try:
         parts = urlsplit(url)
         return bool(parts.password or (parts.username and parts.netloc))
-    except ValueError:  # not a URL after all
+    except ValueError:  # not a URL
         return False

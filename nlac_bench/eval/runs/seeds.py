@@ -1,4 +1,4 @@
-"""What a run plays and with which seeds: a function of (base seed, task, trial), never of thread order."""
+"""Plans the episodes of a run and derives their seeds from (base seed, task, trial) alone."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from nlac_bench.errors import NlacBenchError
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One episode that a run owes: which task, which repetition of it, with which seed."""
+    """A planned episode: its task, the number of the repetition (trial), and its seed."""
 
     task_id: str
     trial: int
@@ -18,29 +18,30 @@ class Planned:
 
     @property
     def key(self) -> tuple[str, int]:
-        """What is unique within a run."""
+        """The key (task, trial), which is unique within a run."""
         return self.task_id, self.trial
 
 
 def episode_seed(base_seed: int, task_id: str, trial: int) -> int:
-    """The seed of one episode, in [0, 2**31): the same on every machine, version and thread.
+    """The seed of one episode, in [0, 2**31). It does not depend on machine, version or thread order.
 
     It is the first four bytes, big-endian and with the top bit cleared, of the SHA-256 of the UTF-8 text
-    ``json.dumps([base_seed, task_id, trial])`` (ASCII, separators ``", "``). 31 bits, because some inference
-    servers keep a seed in a signed 32-bit integer or read 2**32 − 1 as "draw one".
+    ``json.dumps([base_seed, task_id, trial])`` (ASCII, separators ``", "``). It has 31 bits because some
+    inference servers store a seed in a signed 32-bit integer or take 2**32 − 1 to mean "choose a random
+    seed".
     """
     text = json.dumps([int(base_seed), task_id, int(trial)])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") & 0x7FFF_FFFF
 
 
 def plan_episodes(task_ids: Sequence[str], trials: int, base_seed: int) -> tuple[Planned, ...]:
-    """``trials`` episodes of each task, trial by trial, so that an interrupted run has seen every task.
+    """Plan ``trials`` episodes of each task, one trial of all tasks after the other.
 
     Raises:
-        NlacBenchError: no task, a task named twice, or fewer than one trial.
+        NlacBenchError: ``task_ids`` is empty or names a task twice, or ``trials`` is less than 1.
     """
     if not task_ids:
-        raise NlacBenchError("nothing to play: the list of tasks is empty")
+        raise NlacBenchError("the list of tasks is empty; select at least one task")
     if trials < 1:
         raise NlacBenchError(f"trials must be at least 1, got {trials}")
     twice = first_duplicate(task_ids)
@@ -56,7 +57,7 @@ def plan_episodes(task_ids: Sequence[str], trials: int, base_seed: int) -> tuple
 
 
 def first_duplicate(names: Iterable[object]) -> object | None:
-    """The first of ``names`` that was there before, or None."""
+    """The first of ``names`` that occurs a second time, or None."""
     seen: set[object] = set()
     for name in names:
         if name in seen:

@@ -1,4 +1,4 @@
-"""The writing end of a run folder: begun once, continued any number of times, by one process at a time."""
+"""Writes a run folder: creates it or continues it; only one process can write to it at a time."""
 
 import json
 import threading
@@ -10,8 +10,8 @@ from typing import Any, Self
 
 from nlac_bench.eval.runs import manifest as manifests
 from nlac_bench.eval.runs.episode_json import dump_line, episode_to_row, usage_to_row
-from nlac_bench.eval.runs.lines import Appender, FolderLock, RunFolderError, read_lines, write_atomically
 from nlac_bench.eval.runs.folder import FORMAT, RunFolder, row_key
+from nlac_bench.eval.runs.lines import Appender, FolderLock, RunFolderError, read_lines, write_atomically
 from nlac_bench.eval.runs.secrets import redact, refuse_secrets, secret_values
 from nlac_bench.eval.runs.seeds import Planned, first_duplicate
 from nlac_bench.rollout.driver import Failure
@@ -21,14 +21,14 @@ _MAX_TEXT = 8_000
 
 
 class RunWriter:
-    """A run that this process is playing: the only way to write into its folder. A context manager.
+    """Writes the results of a run to its folder; a context manager.
 
-    ``append`` may be called from any thread. Every line is with the kernel when the call returns; see
-    ``FSYNC_SECONDS`` in ``jsonl.py`` for what a crash of the machine can cost.
+    ``append`` may be called from any thread. Every line has reached the kernel when the call returns;
+    ``lines.FSYNC_SECONDS`` says what a crash of the machine can lose.
     """
 
     def __init__(self, folder: RunFolder, lock: FolderLock) -> None:
-        """Use ``create`` or ``resume``."""
+        """Not to be called directly; use ``create`` or ``resume``."""
         self.folder = folder
         self._lock = lock
         self._guard = threading.Lock()
@@ -55,20 +55,20 @@ class RunWriter:
         subject: Mapping[str, Any],
         plan: Sequence[Planned],
     ) -> "RunWriter":
-        """Begin a new run in ``path``, which must not hold anything yet.
+        """Start a new run in ``path``, which must be empty or must not exist.
 
-        ``conditions`` must have ``env``, ``subject`` must have ``agent``; see the module's docstring.
+        ``conditions`` must contain ``env`` and ``subject`` must contain ``agent``; see ``folder.py``.
 
         Raises:
-            RunFolderError: the folder is used, locked or cannot be written.
-            NlacBenchError: the configuration holds a secret.
+            RunFolderError: the folder is not empty, is locked or cannot be written.
+            NlacBenchError: the configuration contains a secret.
         """
         folder = Path(path)
         refuse_secrets(config)
         if "env" not in conditions or "agent" not in subject:
-            raise RunFolderError("conditions must name their 'env' and subject its 'agent'")
+            raise RunFolderError("conditions must contain 'env' and subject must contain 'agent'")
         if not plan:
-            raise RunFolderError("nothing to play: the plan is empty")
+            raise RunFolderError("the plan is empty; plan at least one episode")
         twice = first_duplicate(item.key for item in plan)
         if twice is not None:
             raise RunFolderError(f"{twice} is planned twice")
@@ -79,11 +79,13 @@ class RunWriter:
             taken = sorted(x.name for x in folder.iterdir() if not _is_scaffold(x.name))
             if "manifest.json" in taken:
                 raise RunFolderError(
-                    f"{folder} holds a run already; continue it with `nlac-bench resume {folder}`, or choose "
+                    f"{folder} already holds a run; continue it with `nlac-bench resume {folder}`, or choose "
                     "another --out"
                 )
             if taken:
-                raise RunFolderError(f"{folder} is not empty (it has {taken[0]!r}); choose another --out")
+                raise RunFolderError(
+                    f"{folder} is not empty (it contains {taken[0]!r}); choose another --out"
+                )
             manifest = {
                 "format": FORMAT,
                 "conditions": conditions,
@@ -94,7 +96,9 @@ class RunWriter:
             secrets = secret_values()
             _write_object(folder / "config.json", config, secrets)
             _make_folder(folder / "checkpoints")
-            _write_object(folder / "manifest.json", manifest, secrets)  # last: a run exists once this does
+            _write_object(
+                folder / "manifest.json", manifest, secrets
+            )  # written last: the run exists as soon as this file does
             writer = cls(RunFolder.open(folder), lock)
             undo.pop_all()
             return writer
@@ -108,16 +112,16 @@ class RunWriter:
         subject: Mapping[str, Any],
         plan: Sequence[Planned] | None = None,
     ) -> "RunWriter":
-        """Continue the run in ``path``; a torn last line is cut off and its episode owed again.
+        """Continue the run in ``path``; an incomplete last line is removed and its episode played again.
 
-        ``conditions``, ``subject`` and ``plan`` are what this process would measure now.
+        ``conditions``, ``subject`` and ``plan`` are those of the current process.
 
         Raises:
-            RunFolderError: there is no run, another process writes it, or something differs from what the
-                run began with: each difference is named.
+            RunFolderError: ``path`` contains no run, another process is writing to it, or conditions,
+                subject or plan differ from those that the run was started with; each difference is listed.
         """
         folder = Path(path)
-        RunFolder.open(folder)  # a clear error before anything is made
+        RunFolder.open(folder)  # raises a clear error before the lock file is created
         with ExitStack() as undo:
             lock = FolderLock(folder)
             undo.callback(lock.release)
@@ -129,9 +133,10 @@ class RunWriter:
                 changed.append(_plan_difference(run.plan, plan))
             if changed:
                 raise RunFolderError(
-                    f"{folder} was begun with something else, which must not be mixed with new episodes: "
+                    f"{folder} was started under other conditions; its episodes must not be mixed with new "
+                    "ones: "
                     + "; ".join(changed)
-                    + ". Restore what differs, or begin a new run with another --out"
+                    + ". Restore what differs, or start a new run with another --out"
                 )
             session = manifests.environment()
             first = run.manifest["sessions"][0]
@@ -151,8 +156,8 @@ class RunWriter:
         """Record a finished episode.
 
         Raises:
-            RunFolderError: it was not planned, is there already, or the disk is full.
-            EpisodeFormatError: its ``info`` holds what JSON cannot, or it is too long.
+            RunFolderError: the episode was not planned or is already recorded, or the disk is full.
+            EpisodeFormatError: its ``info`` contains a value that JSON cannot store, or it is too long.
         """
         key = (episode.task_id, episode.trial)
         line = dump_line(episode_to_row(episode))
@@ -163,12 +168,12 @@ class RunWriter:
                     f"episode {key} with seed {episode.seed} was not planned in {self.folder.path}"
                 )
             if key in self._done:
-                raise RunFolderError(f"episode {key} is recorded already in {self.folder.path}")
+                raise RunFolderError(f"episode {key} is already recorded in {self.folder.path}")
             self._write("episodes.jsonl", line)
             self._done.add(key)
 
     def record_failure(self, item: Planned, failure: Failure) -> None:
-        """Record that an episode came to no result; it stays owed and is never scored."""
+        """Record that an episode failed. It is not scored; a resumed run plays it again."""
         row = {
             "task_id": item.task_id,
             "trial": item.trial,
@@ -186,12 +191,12 @@ class RunWriter:
             self._write("errors.jsonl", dump_line(row))
 
     def log(self, metrics: Mapping[str, Any]) -> None:
-        """Record a measurement."""
+        """Record a measurement in ``metrics.jsonl``."""
         with self._guard:
             self._write("metrics.jsonl", dump_line(metrics))
 
     def close(self) -> None:
-        """Ask the disk to keep everything and let go of the folder."""
+        """Call fsync on all files, close them and release the lock on the folder."""
         try:
             for appender in self._files.values():
                 appender.close()
@@ -209,7 +214,7 @@ class RunWriter:
 
 
 def _is_scaffold(name: str) -> bool:
-    """Whether a beginning that was cut short left this behind."""
+    """Whether ``name`` may be left over from an interrupted ``create``."""
     return name in (".lock", "config.json", "checkpoints") or (
         name.startswith(".") and name.endswith(".draft")
     )
@@ -220,13 +225,13 @@ def _make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunFolderError(
-            f"cannot make the folder {path} ({error.strerror}); choose another --out"
+            f"cannot create the folder {path} ({error.strerror}); choose another --out"
         ) from error
 
 
 def _write_object(path: Path, content: Mapping[str, Any], secrets: Mapping[str, str]) -> None:
     compact = redact(dump_line(content), secrets)
-    if path.name == "manifest.json":  # thousands of planned episodes: one line each section
+    if path.name == "manifest.json":  # one line per section, because thousands of episodes may be planned
         body = ",\n".join(f" {json.dumps(k)}: {json.dumps(v)}" for k, v in json.loads(compact).items())
         write_atomically(path, "{\n" + body + "\n}\n")
     else:
@@ -238,4 +243,4 @@ def _plan_difference(old: Sequence[Planned], new: Sequence[Planned]) -> str:
     if not lost and not gained:
         return "plan: the same episodes in another order"
     example = min(lost or gained, key=lambda item: (item.task_id, item.trial))
-    return f"plan: {len(old)} episodes against {len(new)}, for instance {example}"
+    return f"plan: {len(old)} episodes against {len(new)}; one that differs is {example}"

@@ -1,1 +1,1 @@
-"""Statistics of runs: intervals, pass^k, paired comparisons, tables."""
+"""Statistics of runs: intervals, pass^k, paired comparisons and tables."""

@@ -1,4 +1,4 @@
-"""Is run A better than run B? Paired by task, with a verdict that has to earn itself."""
+"""Compares two runs, paired by task, and decides whether one of them is better."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,12 +30,12 @@ ALPHA = 0.05
 
 
 class NotComparableError(NlacBenchError):
-    """Two runs measured different things, or different tasks."""
+    """Raised when runs have different conditions or different tasks."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A run as ``compare`` takes it: under which conditions it was made and what came of it."""
+    """The conditions and outcomes of a run, as ``compare`` needs them."""
 
     name: str
     conditions: Mapping[str, Any]
@@ -43,10 +43,10 @@ class Measured:
 
     @classmethod
     def read(cls, path: str | Path, name: str | None = None) -> Self:
-        """The run in folder ``path``.
+        """Read the run in folder ``path``.
 
         Raises:
-            RunFolderError: there is none, or it is damaged.
+            RunFolderError: the folder contains no run, or is damaged.
         """
         run = RunFolder.open(path)
         return cls(name or str(path), run.conditions, outcomes_of(run))
@@ -54,7 +54,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One run's part in a comparison, over the compared tasks."""
+    """One of the two runs of a comparison, over the compared tasks."""
 
     name: str
     mean: float
@@ -77,9 +77,9 @@ class Side:
 class Comparison:
     """A paired comparison. Differences are A minus B.
 
-    ``p_adjusted`` is ``p_value`` unless several comparisons were made at once (Holm). ``better_only`` counts,
-    with single trials, the tasks that only A and only B solved. ``detectable`` is the smallest difference
-    that this comparison would have found four times in five.
+    ``p_adjusted`` equals ``p_value`` unless several comparisons were made at once (Holm's correction).
+    ``better_only`` counts the tasks that only A and only B solved; it is None unless both have single trials.
+    ``detectable`` is the smallest difference that this comparison would find with probability ``POWER``.
     """
 
     metric: Metric
@@ -98,7 +98,7 @@ class Comparison:
 
     @property
     def verdict(self) -> Verdict:
-        """A better or B better only where the test rejects *and* the interval excludes 0."""
+        """``A better`` or ``B better`` only if the test rejects *and* the interval excludes 0."""
         if self.interval is None or self.p_adjusted >= ALPHA:
             return "not distinguishable"
         if self.interval.low > 0:
@@ -127,7 +127,7 @@ class Comparison:
         }
 
     def to_text(self) -> str:
-        """The same for people."""
+        """The comparison as text."""
         header = ["", self.metric, "95 % interval", "trials", *COUNTED]
         lines = [f"A = {self.a.name}", f"B = {self.b.name}"]
         lines.append(render_table(header, [_side_cells("A", self.a), _side_cells("B", self.b)]))
@@ -150,17 +150,18 @@ class Comparison:
 def compare(a: Measured, b: Measured, *, metric: Metric = "success", tasks: TaskChoice = "all") -> Comparison:
     """Compare two runs on the same tasks.
 
-    Each task contributes the difference of its two means over scored trials. The test flips the signs of
-    these differences (exactly; with single trials it is McNemar's), the interval is Bonett and Price's.
+    Each task contributes the difference of its two means over scored trials. The test is the exact sign-flip
+    test of these differences (with single trials, McNemar's); the interval is that of Bonett and Price
+    (2012).
 
     Args:
         a, b: the runs.
         metric: ``success`` rates, or ``reward``, the mean return.
-        tasks: ``all`` refuses runs whose tasks differ or that lack scores; ``common`` compares the tasks that
-            both have a score for and says how many were left out.
+        tasks: ``all`` raises an error if the tasks differ or a task has no score; ``common`` compares the
+            tasks for which both runs have a score, and reports how many were left out.
 
     Raises:
-        NotComparableError: the runs' conditions differ, or their tasks do.
+        NotComparableError: the conditions or the tasks of the runs differ.
     """
     check_conditions([a, b])
     means_a, means_b, left_out = paired_means([a, b], metric, tasks)
@@ -193,13 +194,13 @@ def compare(a: Measured, b: Measured, *, metric: Metric = "success", tasks: Task
 def compare_all(
     runs: Sequence[Measured], *, metric: Metric = "success", tasks: TaskChoice = "all"
 ) -> list[Comparison]:
-    """Every pair of ``runs``, with Holm's correction over all pairs in verdicts and ``p_adjusted``.
+    """Compare every pair of ``runs``; verdicts and ``p_adjusted`` use Holm's correction over all pairs.
 
     Raises:
-        NotComparableError: fewer than two runs, or as ``compare``.
+        NotComparableError: there are fewer than two runs, or as ``compare``.
     """
     if len(runs) < 2:
-        raise NotComparableError(f"a comparison takes at least two runs, got {len(runs)}")
+        raise NotComparableError(f"a comparison needs at least two runs, got {len(runs)}")
     pairs = [(a, b) for i, a in enumerate(runs) for b in runs[i + 1 :]]
     found = [compare(a, b, metric=metric, tasks=tasks) for a, b in pairs]
     adjusted = holm([each.p_value for each in found])
@@ -207,7 +208,7 @@ def compare_all(
 
 
 def comparison_table(found: Sequence[Comparison]) -> str:
-    """Several comparisons as one text table, denominators included."""
+    """Several comparisons as one text table, including the denominators."""
     header = ["A", "B", "A", "B", "A − B", "95 % interval", "p", "p (Holm)", "verdict", "tasks"]
     header += ["scored A", "scored B"]
     rows = []
@@ -226,33 +227,33 @@ def comparison_table(found: Sequence[Comparison]) -> str:
 
 
 def check_conditions(runs: Sequence[Measured]) -> None:
-    """Refuse runs that measured different things.
+    """Check that all runs have the same conditions.
 
     Raises:
-        NotComparableError: naming what differs between the first run and another.
+        NotComparableError: the conditions of a run differ from those of the first; the message lists the
+            differences.
     """
     for other in runs[1:]:
         found = differences(runs[0].conditions, other.conditions)
         if found:
             raise NotComparableError(
-                f"{runs[0].name} and {other.name} measured different things and cannot be compared: "
+                f"{runs[0].name} and {other.name} cannot be compared, because their conditions differ: "
                 + "; ".join(found)
             )
 
 
 def paired_means(runs: Sequence[Measured], metric: Metric, tasks: TaskChoice) -> tuple[Floats, Floats, int]:
-    """The task means of exactly two runs on their tasks; see ``matched_means``."""
+    """``matched_means`` of exactly two runs."""
     (first, second), left_out = matched_means(runs, metric, tasks)
     return first, second, left_out
 
 
 def matched_means(runs: Sequence[Measured], metric: Metric, tasks: TaskChoice) -> tuple[list[Floats], int]:
-    """Each run's task means ``[tasks]`` on the same tasks in the same order, and how many tasks were left
-    out.
+    """Each run's task means ``[tasks]`` on the same tasks in the same order, and the number of other tasks.
 
     Raises:
-        NotComparableError: with ``tasks="all"``, where the runs' tasks differ or lack scores; otherwise where
-            no task is common.
+        NotComparableError: with ``tasks="all"``, the runs' tasks differ or a task has no score; with
+            ``"common"``, no task has a score in all runs.
     """
     by_task = [dict(zip(r.outcomes.tasks, r.outcomes.task_means(metric), strict=True)) for r in runs]
     everything = list(dict.fromkeys(task for means in by_task for task in means))
@@ -260,7 +261,9 @@ def matched_means(runs: Sequence[Measured], metric: Metric, tasks: TaskChoice) -
     if tasks == "all" and len(common) < len(everything):
         raise NotComparableError(_mismatch(runs, by_task, everything, len(common)))
     if not common:
-        raise NotComparableError(f"{runs[0].name} and {runs[1].name} have no task with a score in common")
+        raise NotComparableError(
+            f"{runs[0].name} and {runs[1].name} have no task in common for which both have a score"
+        )
     return [np.array([means[t] for t in common]) for means in by_task], len(everything) - len(common)
 
 
@@ -275,12 +278,13 @@ def _mismatch(
             said.append(f"{run.name} does not have {len(absent)} of them (such as {absent[0]!r})")
         if unscored:
             said.append(
-                f"{run.name} has no score for {len(unscored)} of them (such as {unscored[0]!r}; resume it)"
+                f"{run.name} has no score for {len(unscored)} of them (such as {unscored[0]!r}; "
+                "resume that run)"
             )
     return (
-        f"the runs' tasks differ: of {len(everything)} in all, "
+        f"the runs' tasks differ: of {len(everything)} tasks in total, "
         + "; ".join(said)
-        + f". Compare the {common} tasks that all have scores for with --tasks common"
+        + f". To compare the {common} tasks for which all runs have scores, use --tasks common"
     )
 
 

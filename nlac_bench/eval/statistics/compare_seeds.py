@@ -1,7 +1,8 @@
-"""Is algorithm A better than algorithm B? Several training seeds a side: another seed is another model.
+"""Compares two training algorithms by runs with several training seeds each.
 
-Comparing one run of each says which *model* is better. An algorithm's claim must survive new seeds and new
-tasks, so both are resampled: a bootstrap over seeds (each side its own) and tasks (the same for all runs).
+Comparing one run of each algorithm shows which *model* is better. A statement about algorithms must also hold
+for new seeds and new tasks, so both are resampled: a bootstrap over seeds (separately for each algorithm) and
+tasks (the same for all runs).
 """
 
 import math
@@ -33,10 +34,10 @@ _BLOCK = 500
 
 @dataclass(frozen=True)
 class AlgorithmComparison:
-    """Two algorithms over several seeds a side, A minus B; every seed is shown in ``seeds_a``, ``seeds_b``.
+    """The comparison of two algorithms, A minus B. ``seeds_a`` and ``seeds_b`` contain each seed's result.
 
-    ``df`` are the degrees of freedom of the t quantile: with three seeds a side about 4, which is why few
-    seeds rarely tell algorithms apart.
+    ``df`` is the number of degrees of freedom of the t quantile. With three seeds per algorithm it is about
+    4, so that few seeds rarely distinguish two algorithms.
     """
 
     metric: Metric
@@ -54,7 +55,7 @@ class AlgorithmComparison:
 
     @property
     def verdict(self) -> Verdict:
-        """A better or B better only where the interval excludes 0."""
+        """``A better`` or ``B better`` only if the interval excludes 0."""
         if self.p_value >= ALPHA:
             return "not distinguishable"
         return "A better" if self.difference > 0 else "B better"
@@ -84,7 +85,7 @@ class AlgorithmComparison:
         }
 
     def to_text(self) -> str:
-        """The same for people, every seed on its own line."""
+        """The comparison as text, with one line per seed."""
         rows = [
             [f"{side} {name}", number(mean), *counts.cells()]
             for side, seeds in (("A", self.seeds_a), ("B", self.seeds_b))
@@ -114,32 +115,34 @@ def compare_algorithms(
     tasks: TaskChoice = "all",
     seed: int = 0,
 ) -> AlgorithmComparison:
-    """Compare two algorithms, each by at least two runs that differ in the training seed alone.
+    """Compare two algorithms, each by at least two runs that differ only in the training seed.
 
     Args:
-        a, b: one run a training seed.
+        a, b: one run per training seed.
         metric, tasks: as for ``compare``.
-        seed: of the resampling.
+        name_a, name_b: names of the algorithms.
+        seed: random seed of the resampling.
 
     Raises:
-        NotComparableError: fewer than two seeds on a side, conditions or tasks that differ, or one task.
+        NotComparableError: an algorithm has fewer than two seeds, conditions or tasks differ, or there are
+            fewer than two tasks.
     """
     for name, runs in ((name_a, a), (name_b, b)):
         if len(runs) < 2:
             raise NotComparableError(
-                f"{name} has {len(runs)} seed; how much seeds differ takes at least two of each algorithm. "
+                f"{name} has {len(runs)} seed; a comparison of algorithms needs at least two seeds of each. "
                 "To compare single models, compare two runs"
             )
     check_conditions([*a, *b])
     means, left_out = matched_means([*a, *b], metric, tasks)
     if len(means[0]) < 2:
-        raise NotComparableError("a comparison of algorithms takes at least two tasks")
+        raise NotComparableError(f"a comparison of algorithms needs at least two tasks, got {len(means[0])}")
     means_a, means_b = np.array(means[: len(a)]), np.array(means[len(a) :])
     error, df = hierarchical_error(means_a, means_b, np.random.default_rng(seed))
     difference = float(means_a.mean() - means_b.mean())
     quantile = t_quantile(0.975, df)
     method = "bootstrap over seeds and tasks, t"
-    # No spread at all (every run the same on every task) is nothing to judge by.
+    # Without any spread (every run has the same results) the test cannot reject.
     p_value = 2 * (1 - t_cdf(abs(difference) / error, df)) if error > 0 else 1.0
     return AlgorithmComparison(
         metric=metric,
@@ -163,15 +166,15 @@ def hierarchical_error(
     """Standard error of the difference of two algorithms' means, and its degrees of freedom.
 
     Seeds and tasks are drawn with replacement, S − 1 of S seeds and n − 1 of n tasks (Rao and Wu 1988:
-    drawing all S would understate the variance between three seeds by a third). Drawing along both axes
-    counts the noise in each cell of the table three times (Owen 2007), so twice its estimate is taken off
-    again, but never below what seeds or tasks alone give. The degrees of freedom are Satterthwaite's, from
-    the variance between seeds on each side and between tasks.
+    drawing all S would underestimate the variance between three seeds by a third). Drawing along both axes
+    counts the noise in each cell of the table three times (Owen 2007), so twice its estimate is subtracted,
+    but the result is at least the variance from seeds alone and from tasks alone. The degrees of freedom are
+    Satterthwaite's, from the variance between seeds on each side and between tasks.
 
     Args:
-        means_a, means_b: ``[seeds, tasks]``, the same tasks.
+        means_a, means_b: ``[seeds, tasks]`` of the same tasks.
         rng: draws the resamples.
-        resamples: how many.
+        resamples: number of resamples.
     """
     variances = []
     noise = 0.0

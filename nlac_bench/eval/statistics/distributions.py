@@ -1,4 +1,4 @@
-"""Quantiles of the normal and of Student's t distribution, without scipy (which is no dependency)."""
+"""Quantiles of the normal and Student's t distributions, without a dependency on scipy."""
 
 import math
 from functools import lru_cache
@@ -45,7 +45,7 @@ def _beta_regularised(a: float, b: float, x: float) -> float:
     front = math.exp(
         math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
     )
-    if x > (a + 1) / (a + b + 2):  # the fraction converges fast only below; use the symmetry
+    if x > (a + 1) / (a + b + 2):  # the fraction converges fast only for smaller x, so the symmetry is used
         return 1 - front * _beta_fraction(b, a, 1 - x) / b
     return front * _beta_fraction(a, b, x) / a
 

@@ -1,10 +1,11 @@
-"""95 % intervals that cover what they claim; ``coverage.py`` measures it, docs/statistics.md shows it.
+"""Computes 95 % confidence intervals of success rates, rewards and paired differences.
 
-The unit of evidence is the task: tasks are a sample, and repeated trials of one task resemble each other.
-Success rates do not get the normal interval on task means, nor Student's t, nor BCa: with few successes a
-sample's variance is small along with its mean, and all zeros give an interval of width zero. At 20 tasks
-and a rate of .05 a third of all single-trial samples are all zeros, so each of these covers at most 64 %;
-at 50 tasks and several trials normal and t cover 85 to 94 %.
+``benchmarks/simulations`` measures their coverage; docs/statistics.md shows the results. The unit of sampling
+is the task, because repeated trials of one task resemble each other. The normal interval on task means,
+Student's t and BCa are not used for success rates: with few successes a sample's variance is small along with
+its mean, and all zeros give an interval of width zero. At 20 tasks and a rate of .05 a third of all
+single-trial samples are all zeros, so each of these intervals covers at most 64 %; at 50 tasks and several
+trials normal and t cover 85 to 94 %.
 """
 
 from dataclasses import asdict, dataclass
@@ -18,10 +19,11 @@ from nlac_bench.eval.statistics.distributions import Z95, t_quantile
 Floats: TypeAlias = NDArray[np.float64]
 
 PRIOR_TASKS = 0.15
-"""Weight, in tasks, of the assumption that all trials of a task end alike; see ``clustered_bounds``.
+"""Weight, in tasks, of the assumption that all trials of a task agree; see ``clustered_bounds``.
 
-Chosen on the grid of ``coverage.py``: with 0 the worst cell (20 tasks, 8 trials, rate .05) covers 87 %; with
-0.5 independent trials cover above 96.5 % in the mean. Anything from 0.1 to 0.2 does."""
+Chosen on the grid of ``benchmarks/simulations/coverage.py``: with 0 the worst cell (20 tasks, 8 trials, rate
+.05) covers 87 %; with 0.5, independent trials cover more than 96.5 % on average. Values from 0.1 to 0.2 are
+equally good."""
 
 PRIOR_DIFFERENCES = 0.5
 """Weight, in tasks with a difference, of the assumption that differences are 1; see ``paired_bounds``."""
@@ -29,7 +31,7 @@ PRIOR_DIFFERENCES = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A 95 % confidence interval and how it was made."""
+    """A 95 % confidence interval and the name of its method."""
 
     low: float
     high: float
@@ -53,17 +55,17 @@ def clustered_bounds(mean: Floats, variance: Floats, tasks: int, trials: float) 
     trials.
 
     ``variance`` is that of the task means around ``mean`` with divisor ``tasks``, and ``icc = variance /
-    (mean (1 − mean))`` is 1 where a task's trials all end alike and 1 / trials where they are independent, so
-    ``tasks / icc`` is the effective number of independent trials (Kish's design effect; Korn and Graubard
-    1998 put it into intervals). With few successes or few failures ``icc`` is itself a guess, so it is
-    shrunk towards 1, its largest value, as if ``PRIOR_TASKS`` further informative tasks had shown 1. The
-    quantile is Student's, because the variance is estimated. With one trial a task all of this is Wilson's
-    interval itself.
+    (mean (1 − mean))`` is 1 if all trials of a task have the same result and 1 / trials if they are
+    independent, so ``tasks / icc`` is the effective number of independent trials (Kish's design effect; Korn
+    and Graubard 1998 use it in intervals). With few successes or few failures the estimate of ``icc`` is
+    uncertain, so it is shrunk towards 1, its largest value, as if ``PRIOR_TASKS`` further informative tasks
+    had shown 1. The quantile is Student's, because the variance is estimated. With one trial per task this is
+    Wilson's interval.
 
     Args:
-        mean, variance: arrays of one shape, one entry a sample.
+        mean, variance: arrays of the same shape, one entry per sample.
         tasks: number of task means in each sample.
-        trials: trials behind each task mean; ``inf`` for values that are not counts of trials.
+        trials: number of trials of each task; ``inf`` if the task means are not proportions of trials.
     """
     if trials == 1 or tasks == 1:
         return wilson_bounds(mean, float(tasks), Z95)
@@ -80,10 +82,10 @@ def rate_interval(task_means: Floats, trials: float) -> Interval | None:
 
     Args:
         task_means: ``[tasks]``, each task's mean over its trials.
-        trials: the most trials that any task has; 1 gives Wilson's interval.
+        trials: the largest number of trials of a task; 1 gives Wilson's interval.
 
     Returns:
-        None where there is no task.
+        None if there are no tasks.
     """
     if len(task_means) == 0:
         return None
@@ -96,7 +98,7 @@ def mean_interval(task_means: Floats) -> Interval | None:
     """Student's t interval of a mean without known bounds (rewards), clustered by task.
 
     Returns:
-        None with fewer than two tasks, which say nothing about the spread.
+        None if there are fewer than two tasks, because the spread is then unknown.
     """
     tasks = len(task_means)
     if tasks < 2:
@@ -111,16 +113,17 @@ def paired_bounds(
 ) -> tuple[Floats, Floats]:
     """The interval of the mean difference of two success rates on the same tasks.
 
-    Bonett and Price's adjusted Wald interval (2012): two imaginary tasks are added, one for each side, and
-    mean and variance taken of all. With several trials a task's difference is not −1, 0 or 1 but anything
-    between, so the imaginary ones have the size of the real ones that are not 0 (their root mean square,
-    towards 1 as if ``PRIOR_DIFFERENCES`` further ones had been 1), and the quantile is Student's.
+    This is Bonett and Price's adjusted Wald interval (2012): one pseudo-task is added in favour of each side,
+    and mean and variance are computed over all tasks. With several trials a task's difference is not −1, 0 or
+    1 but any value between, so the pseudo-tasks have the root mean square of the differences that are not 0
+    (shrunk towards 1 as if ``PRIOR_DIFFERENCES`` further differences had been 1), and the quantile is
+    Student's.
 
     Args:
-        total, squares, nonzero: sum, sum of squares and number of the differences that are not 0; one entry a
-            sample.
+        total, squares, nonzero: sum, sum of squares and number of the differences that are not 0; one entry
+            per sample.
         tasks: number of tasks in each sample.
-        single: whether both sides have one trial a task, which is Bonett and Price's case.
+        single: whether both sides have one trial per task, as Bonett and Price assume.
     """
     size = np.where(single, 1.0, (squares + PRIOR_DIFFERENCES) / (nonzero + PRIOR_DIFFERENCES))
     mean = total / (tasks + 2)

@@ -1,4 +1,4 @@
-"""A run as numbers: tasks × trials tables of success and reward, what they cost, and every denominator."""
+"""Reads a run into tables (tasks × trials) of success and reward, with counts of episodes and usage."""
 
 import math
 from collections.abc import Mapping
@@ -14,16 +14,17 @@ from nlac_bench.eval.statistics.intervals import Floats
 from nlac_bench.types import Episode, Usage
 
 COUNTED = ("planned", "scored", "infra", "truncated")
-"""What every table says of its episodes."""
+"""Headers of the episode counts that every table shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What became of the planned episodes: ``planned = scored + unscored + infra_errors + owed``.
+    """Numbers of episodes: ``planned = scored + unscored + infra_errors + owed``.
 
-    ``unscored`` ended without a verdict of the environment, ``infra_errors`` failed for reasons outside the
-    agent and are still without a result, ``owed`` were never played to an end. ``truncated`` (cut by a limit
-    of tokens, time or cost) were recorded and are among ``scored`` or ``unscored``.
+    ``unscored`` episodes ended without a success value from the environment, ``infra_errors`` failed for
+    reasons outside the agent and have no result yet, ``owed`` were not played to the end. ``truncated``
+    episodes (ended by a limit of tokens, time or cost) were recorded and are counted in ``scored`` or
+    ``unscored`` as well.
     """
 
     planned: int
@@ -38,7 +39,7 @@ class Counts:
         return asdict(self)
 
     def cells(self) -> list[str]:
-        """For a table, under ``COUNTED``."""
+        """The cells of a table row under the headers ``COUNTED``."""
         return [str(n) for n in (self.planned, self.scored, self.infra_errors, self.truncated)]
 
     def __str__(self) -> str:
@@ -50,11 +51,11 @@ class Counts:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """What came of a run.
+    """The results of a run.
 
-    ``success`` (0, 1) and ``reward`` (undiscounted return) are ``[tasks, trials]``. ``success`` is NaN where
-    an episode has no verdict, ``reward`` where no episode is recorded; a missing result is never 0.
-    ``usage`` is by role and includes that of failed attempts.
+    ``success`` (0 or 1) and ``reward`` (undiscounted return) are ``[tasks, trials]``. ``success`` is NaN if
+    an episode has no success value, ``reward`` if no episode is recorded; a missing result is never 0.
+    ``usage`` is by role and includes failed attempts. ``seconds`` is the sum over episodes.
     """
 
     tasks: tuple[str, ...]
@@ -67,11 +68,11 @@ class Outcomes:
 
     @property
     def trials(self) -> int:
-        """The most trials that a task has."""
+        """The largest number of trials of a task."""
         return self.success.shape[1]
 
     def task_means(self, metric: str) -> Floats:
-        """``[tasks]`` means of ``"success"`` or ``"reward"`` over its trials; NaN without any."""
+        """Each task's mean ``"success"`` or ``"reward"`` over scored trials, ``[tasks]``; NaN without any."""
         table = self.success if metric == "success" else self.reward
         scored = ~np.isnan(table)
         with np.errstate(invalid="ignore"):
@@ -83,7 +84,7 @@ def outcomes_of(run: RunFolder) -> Outcomes:
     """Read a run's episodes, one at a time, into tables.
 
     Raises:
-        RunFolderError: a damaged folder, or an episode whose return is not a finite number.
+        RunFolderError: the folder is damaged, or the return of an episode is not a finite number.
     """
     tasks = tuple(dict.fromkeys(item.task_id for item in run.plan))
     row_of = {task: i for i, task in enumerate(tasks)}
@@ -128,13 +129,13 @@ def finite_return(episode: Episode) -> float:
     """The episode's return.
 
     Raises:
-        RunFolderError: it is NaN or infinite, which no mean survives.
+        RunFolderError: it is NaN or infinite.
     """
     value = episode.total_reward
     if not math.isfinite(value):
         raise RunFolderError(
-            f"the return of episode {(episode.task_id, episode.trial)} is {value}; its environment gave a "
-            "reward that is not a finite number"
+            f"the return of episode {(episode.task_id, episode.trial)} is {value}, which is not a finite "
+            "number; fix the rewards of its environment"
         )
     return value
 

@@ -1,4 +1,4 @@
-"""pass^k: the chance that k trials of a task all succeed (Yao et al. 2024), estimated without bias."""
+"""Unbiased estimates of pass^k, the probability that k trials of a task all succeed (Yao et al. 2024)."""
 
 from dataclasses import dataclass
 from math import comb
@@ -11,7 +11,7 @@ from nlac_bench.eval.statistics.intervals import Floats, Interval, rate_interval
 
 @dataclass(frozen=True, slots=True)
 class PassK:
-    """pass^k of a run, or why it cannot be said."""
+    """pass^k of a run, or the reason why it cannot be estimated."""
 
     k: int
     value: float | None
@@ -29,11 +29,11 @@ class PassK:
 
 
 def pass_hat_k(success: Floats) -> list[PassK]:
-    """pass^1 … pass^k of ``success`` ``[tasks, trials]`` (1, 0, NaN where not scored), k the planned trials.
+    """pass^1 to pass^n of ``success`` ``[tasks, n]`` (1, 0, or NaN if not scored) for n planned trials.
 
-    A task with c successes in n scored trials contributes C(c, k) / C(n, k), which is unbiased for p^k. Only
-    where every task has k scored trials: leaving out those that have fewer would flatter (a run whose
-    failures crashed would reach 100 %).
+    A task with c successes in n scored trials contributes C(c, k) / C(n, k), which is unbiased for p^k.
+    pass^k is estimated only if every task has k scored trials: leaving out tasks with fewer would bias it
+    upwards (a run whose failures crashed would reach 100 %).
     """
     if not success.size:
         return []
@@ -49,7 +49,7 @@ def pass_hat_k(success: Floats) -> list[PassK]:
         per_task = np.array(
             [comb(int(c), k) / comb(int(n), k) for c, n in zip(successes, scored, strict=True)]
         )
-        # pass^n of n trials is one draw a task; below that the values lie between 0 and 1.
+        # pass^n of n trials has one draw per task; for smaller k the values lie between 0 and 1.
         trials = 1.0 if success.shape[1] == k else float("inf")
         results.append(PassK(k, float(per_task.mean()), rate_interval(per_task, trials)))
     return results

@@ -1,4 +1,4 @@
-"""The smallest difference that a paired comparison can see: planned, or read off its data."""
+"""Computes the smallest difference that a paired comparison can detect, from its data or for planning."""
 
 import math
 
@@ -7,14 +7,14 @@ from nlac_bench.eval.statistics.distributions import normal_quantile, t_quantile
 from nlac_bench.eval.statistics.intervals import Floats, paired_interval
 
 POWER = 0.8
-"""How often a difference of the size that is called detectable is found."""
+"""Probability with which a detectable difference is found."""
 
 
 def detectable_difference(differences: Floats, *, single: bool) -> float | None:
-    """What a comparison with the spread of ``differences`` ``[tasks]`` finds four times in five.
+    """The difference that a comparison with the spread of ``differences`` ``[tasks]`` finds with ``POWER``.
 
-    The quantiles for 5 % two-sided error and for ``POWER``, times the interval's own standard error. None
-    with fewer than two tasks.
+    It is the sum of the quantiles for 5 % two-sided error and for ``POWER``, times the standard error of the
+    interval. None if there are fewer than two tasks.
     """
     tasks = len(differences)
     interval = paired_interval(differences, single=single)
@@ -30,10 +30,10 @@ def difference_variance(rate_a: float, rate_b: float, trials: int, icc: float, c
 
     Args:
         rate_a, rate_b: the two success rates.
-        trials: a task, the same on both sides.
-        icc: the share of a single trial's variance that lies between tasks: 0 where all tasks are equally
-            hard, 1 where each is always solved or never.
-        correlation: of the two sides' task difficulties.
+        trials: number of trials per task, the same on both sides.
+        icc: the share of a single trial's variance that lies between tasks: 0 if all tasks are equally hard,
+            1 if each task is always solved or never.
+        correlation: of the task difficulties of the two sides.
     """
     a, b = rate_a * (1 - rate_a), rate_b * (1 - rate_b)
     between = icc * (a + b) - 2 * correlation * icc * math.sqrt(a * b)
@@ -44,18 +44,24 @@ def difference_variance(rate_a: float, rate_b: float, trials: int, icc: float, c
 def minimum_detectable_difference(
     tasks: int, trials: int = 1, *, rate: float = 0.5, icc: float = 0.5, correlation: float = 0.5
 ) -> float | None:
-    """The difference above ``rate`` that a paired comparison on ``tasks`` tasks finds with power .8, or None.
+    """The difference from ``rate`` that a paired comparison on ``tasks`` tasks finds with power .8.
 
     Solves ``d = (t(.975) + z(.8)) sqrt(V(d) / tasks) + c`` by bisection, with ``V`` as
-    ``difference_variance`` and ``c = 1 / (tasks trials)`` for what the exact test's discreteness costs
-    (McNemar's continuity correction). docs/statistics.md shows how often simulated comparisons found a
-    difference of that size. None where even certain success would not be told from ``rate``.
+    ``difference_variance`` and ``c = 1 / (tasks trials)`` for the discreteness of the exact test (McNemar's
+    continuity correction). docs/statistics.md shows how often simulated comparisons found a difference of
+    that size.
+
+    Returns:
+        None if even a success rate of 1 would not be distinguished from ``rate``.
 
     Raises:
-        NlacBenchError: fewer than two tasks, or a rate, icc or correlation outside [0, 1].
+        NlacBenchError: there are fewer than two tasks or no trials, or ``rate``, ``icc`` or ``correlation``
+            is outside [0, 1].
     """
     if tasks < 2 or trials < 1:
-        raise NlacBenchError(f"at least 2 tasks and 1 trial are needed, got {tasks} and {trials}")
+        raise NlacBenchError(
+            f"at least 2 tasks and 1 trial are needed, got {tasks} tasks and {trials} trials"
+        )
     for name, value in (("rate", rate), ("icc", icc), ("correlation", correlation)):
         if not 0 <= value <= 1:
             raise NlacBenchError(f"{name} must be between 0 and 1, got {value}")

@@ -1,4 +1,4 @@
-"""Score saved episodes by another rule, without playing them again."""
+"""Scores recorded episodes by another rule without playing them again."""
 
 from dataclasses import replace
 
@@ -11,12 +11,12 @@ from nlac_bench.types import Episode
 
 
 def reward_part(episode: Episode, part: str) -> float:
-    """What ``episode`` earned by the rule ``part`` (τ-bench: ``original``, ``strict``).
+    """The reward of ``episode`` by the rule ``part`` (τ-bench has ``original`` and ``strict``).
 
-    An episode that was cut before its end was never graded and earned 0 by every rule.
+    A truncated episode was not graded, so its reward is 0 by every rule.
 
     Raises:
-        NlacBenchError: the environment did not report such a part.
+        NlacBenchError: the environment did not report this part of the reward.
     """
     parts = episode.info.get("reward_parts")
     if parts is None and episode.truncated:
@@ -25,18 +25,18 @@ def reward_part(episode: Episode, part: str) -> float:
         names = sorted(parts) if isinstance(parts, dict) else []
         raise NlacBenchError(
             f"episode {(episode.task_id, episode.trial)} has no reward part {part!r}; it has "
-            f"{', '.join(map(repr, names)) or 'none, so that this run cannot be scored again'}"
+            f"{', '.join(map(repr, names)) or 'no parts, so this run cannot be scored again'}"
         )
     return float(parts[part])
 
 
 def rescore(run: RunFolder, part: str) -> Outcomes:
-    """The outcomes of ``run`` by the rule ``part``: that part as reward, success where it is 1 (or more).
+    """The outcomes of ``run`` by the rule ``part``: reward is that part, success is whether it is at least 1.
 
     The run folder is not changed.
 
     Raises:
-        NlacBenchError: an episode lacks that part.
+        NlacBenchError: an episode does not have that part.
         RunFolderError: the folder is damaged.
     """
     outcomes = outcomes_of(run)

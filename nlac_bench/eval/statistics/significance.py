@@ -1,4 +1,4 @@
-"""Tests of a difference between two runs on the same tasks, and Holm's correction over several."""
+"""Tests a difference between two runs on the same tasks, and adjusts several p-values by Holm's method."""
 
 import math
 from collections.abc import Sequence
@@ -8,20 +8,20 @@ import numpy as np
 from nlac_bench.eval.statistics.intervals import Floats
 
 FLIPS = 100_000
-"""Random sign flips where the differences have no common denominator; the p-value is then good to ± .0014."""
+"""Number of random sign flips if the differences have no common denominator (p-value ± .0014)."""
 _EXACT_STEPS = 200_000
 
 
 def sign_flip_p(differences: Floats, seed: int = 0) -> float:
-    """Two-sided p-value of "neither side is better": the sign of each task's difference is a fair coin.
+    """Two-sided p-value of the sign-flip test, whose null hypothesis is that neither side is better.
 
-    Exact wherever the differences are multiples of a common fraction, as differences between success rates
-    are; with single trials it is the exact test of McNemar. Otherwise ``FLIPS`` seeded random flips are
-    drawn.
+    Under the null hypothesis both signs of each task's difference are equally probable. The test is exact if
+    the differences are multiples of a common fraction, as differences of success rates are; with single
+    trials it is McNemar's exact test. Otherwise ``FLIPS`` seeded random flips are drawn.
 
     Args:
         differences: ``[tasks]``, first side minus second.
-        seed: of the random flips.
+        seed: random seed of the flips.
     """
     sizes = np.abs(differences[np.abs(differences) > 1e-12])
     if len(sizes) == 0:
@@ -40,7 +40,7 @@ def sign_flip_p(differences: Floats, seed: int = 0) -> float:
 
 
 def _as_integers(sizes: Floats) -> list[int] | None:
-    """``sizes`` in units of their greatest common fraction, or None where they have no small one."""
+    """``sizes`` as multiples of a fraction 1/n with n ≤ 840; None without one or if the sum is too large."""
     for denominator in range(1, 841):
         scaled = sizes * denominator
         rounded = np.rint(scaled)
@@ -52,9 +52,9 @@ def _as_integers(sizes: Floats) -> list[int] | None:
 
 
 def _exact(sizes: Sequence[int], observed: int) -> float:
-    """P(|Σ ± size| ≥ observed) with fair signs, by adding one size after the other."""
+    """P(|Σ ± size| ≥ observed) with equally probable signs, by convolution over the sizes."""
     total = sum(sizes)
-    # chances[i] is that of a sum of i − reach; each size widens the reach.
+    # chances[i] is the probability that the sum of the sizes so far is i − (their total).
     chances = np.ones(1)
     for size in sizes:
         wider = np.zeros(len(chances) + 2 * size)
@@ -66,7 +66,7 @@ def _exact(sizes: Sequence[int], observed: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's step-down adjusted p-values (1979), in the order given; NaN stays NaN and counts for nothing."""
+    """Holm's step-down adjusted p-values (1979) in the given order; NaN stays NaN and is not counted."""
     order = sorted((i for i, p in enumerate(p_values) if not math.isnan(p)), key=lambda i: p_values[i])
     adjusted = [math.nan] * len(p_values)
     largest = 0.0

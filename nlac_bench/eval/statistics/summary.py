@@ -1,4 +1,4 @@
-"""One run in one object: success with its interval, pass^k, reward, denominators, cost by role."""
+"""Summarises a run: success with its interval, pass^k, reward, numbers of episodes and cost by role."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from nlac_bench.types import Usage
 
 @dataclass(frozen=True)
 class Summary:
-    """What a run shows. ``success`` is the mean over tasks of each task's rate over its scored trials."""
+    """The summary of a run. ``success`` is the mean over tasks of the success rate over scored trials."""
 
     run_dir: str
     env: str
@@ -32,7 +32,7 @@ class Summary:
 
     @property
     def success_if_missing_failed(self) -> float:
-        """The success rate if every planned episode without a score had failed: the least it can be."""
+        """The lower bound of the success rate: every planned episode without a score counts as a failure."""
         return float(np.nan_to_num(self.outcomes.success).sum() / max(1, self.outcomes.counts.planned))
 
     def to_json(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class Summary:
         }
 
     def to_text(self) -> str:
-        """The same for people."""
+        """The summary as text."""
         rows = [
             ["success", number(self.success), bracket(self.interval)],
             ["mean reward", number(self.mean_reward), bracket(self.reward_interval)],
@@ -92,10 +92,10 @@ class Summary:
 
 
 def summarise(run: RunFolder | str | Path) -> Summary:
-    """The summary of a run folder, finished or not.
+    """Summarise a run folder, finished or not.
 
     Raises:
-        RunFolderError: there is no run, or it is damaged.
+        RunFolderError: the folder contains no run, or is damaged.
     """
     folder = run if isinstance(run, RunFolder) else RunFolder.open(run)
     return summary_of(
@@ -104,10 +104,10 @@ def summarise(run: RunFolder | str | Path) -> Summary:
 
 
 def summary_of(outcomes: Outcomes, run_dir: str, env: str, agent: str) -> Summary:
-    """The summary of outcomes that are in memory (re-scored ones, for instance)."""
+    """Summarise outcomes in memory, for instance those of ``rescore``."""
     rates = _present(outcomes.task_means("success"))
     rewards = _present(outcomes.task_means("reward"))
-    # Rewards that are all 0 or 1 are proportions and deserve their better interval.
+    # Rewards that are all 0 or 1 are proportions, for which the rate interval covers better.
     proportions = bool(np.isin(outcomes.reward, (0.0, 1.0))[~np.isnan(outcomes.reward)].all())
     reward_interval = rate_interval(rewards, outcomes.trials) if proportions else mean_interval(rewards)
     return Summary(

@@ -1,4 +1,4 @@
-"""Plain text tables and figures, the same on a terminal, in a log and in a file."""
+"""Formats plain text tables and numbers."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from nlac_bench.eval.statistics.intervals import Interval
 
 
 def render_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns two spaces apart, the first flush left and the others flush right."""
+    """Render columns two spaces apart; the first is aligned left, the others right."""
     cells = [list(map(printable, header)), *(list(map(printable, row)) for row in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
     lines = []
@@ -21,26 +21,26 @@ def render_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def printable(text: str) -> str:
-    """``text`` without control characters and lone surrogates: task ids and names are not trusted."""
+    """Replace control characters and lone surrogates in ``text``; task ids and names are not trusted."""
     return "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
 def number(value: float | None, *, sign: bool = False) -> str:
-    """Three decimals, or a dash for None."""
+    """``value`` with three decimals, or a dash for None."""
     if value is None:
         return "–"
     return f"{value:+.3f}" if sign else f"{value:.3f}"
 
 
 def bracket(interval: Interval | None, *, sign: bool = False) -> str:
-    """``[low, high]``, or a dash for None."""
+    """``interval`` as ``[low, high]``, or a dash for None."""
     if interval is None:
         return "–"
     return f"[{number(interval.low, sign=sign)}, {number(interval.high, sign=sign)}]"
 
 
 def p_text(p: float | None) -> str:
-    """A p-value to three decimals, never rounded to 0."""
+    """A p-value with three decimals, or ``<0.001``, or a dash for None."""
     if p is None:
         return "–"
     return "<0.001" if p < 0.001 else f"{p:.3f}"

@@ -1,1 +1,1 @@
-"""Sweeps: methods × environments × seeds, played and compared."""
+"""Sweeps: run and compare training methods on several environments and seeds."""

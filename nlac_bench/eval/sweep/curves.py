@@ -1,4 +1,4 @@
-"""A sweep's learning curves: validation success against each cost."""
+"""Plots the learning curves of a sweep: validation success against each cost."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from nlac_bench.eval.training.curve import AXES
 
 
 def draw(sweep: Sweep, results: Results, path: Path) -> None:
-    """Write the picture to ``path``; a line is the mean of a method's seeds, its band their range."""
+    """Write the figure to ``path``; a line shows the mean of a method's seeds, the band their range."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -44,7 +44,7 @@ def draw(sweep: Sweep, results: Results, path: Path) -> None:
 
 
 def _band(panel: Any, series: Sequence[Sequence[dict[str, Any]]], key: str, method: str) -> None:
-    """Up to where the shortest run ends."""
+    """Plot mean and range of ``series`` up to the end of the shortest run."""
     end = min(s[-1][key] for s in series)
     x = np.unique([min(r[key], end) for s in series for r in s])
     ys = np.array([np.interp(x, [r[key] for r in s], [r["success"] for r in s]) for s in series])

@@ -1,4 +1,4 @@
-"""A sweep's TOML file, read and checked before anything is played."""
+"""Reads and checks a sweep's TOML file before any run starts."""
 
 import tomllib
 from collections.abc import Sequence
@@ -20,8 +20,8 @@ T = TypeVar("T")
 class Tuning(Settings):
     """The table ``[tuning]``: how each method's learning rate is chosen."""
 
-    lr: list[float] = Field([], description="learning rates to try; without any, nothing is tuned")
-    seed: int = Field(100, ge=0, description="seed of the tuning runs, none of the compared ones")
+    lr: list[float] = Field([], description="learning rates to try; if empty, nothing is tuned")
+    seed: int = Field(100, ge=0, description="seed of the tuning runs; must differ from the compared seeds")
     env: str | None = Field(None, description="environment of the tuning runs; default: the first in [seeds]")
     budget: str | None = Field(None, description="budget of the tuning runs; default: that of [train]")
 
@@ -29,20 +29,22 @@ class Tuning(Settings):
     @classmethod
     def _differ(cls, rates: list[float]) -> list[float]:
         if len({f"{rate:g}" for rate in rates}) < len(rates):
-            raise ConfigError(f"tuning.lr = {rates}: some are the same in six digits")
+            raise ConfigError(
+                f"tuning.lr = {rates}: two rates are the same in six digits; remove one of them"
+            )
         return rates
 
 
 class SweepFile(Settings):
-    """What a sweep's TOML file holds."""
+    """The contents of a sweep's TOML file."""
 
-    methods: list[str] = Field([], description="training algorithms that are compared")
+    methods: list[str] = Field([], description="training algorithms to compare")
     seeds: dict[str, list[int]] = Field({}, description="seeds of each environment's runs")
     run: dict[str, Any] = Field({}, description="settings of every run, as `nlac-bench run` takes them")
     train: dict[str, Any] = Field({}, description="training settings of every method")
     methods_train: dict[str, dict[str, Any]] = Field({}, description="training settings of one method")
     transfer: dict[str, str] = Field(
-        {}, description="environments on which another environment's checkpoints are measured"
+        {}, description="environments on which checkpoints of another environment are measured"
     )
     tuning: Tuning = Field(Tuning(), description="how learning rates are chosen")
 
@@ -51,30 +53,36 @@ class SweepFile(Settings):
         _each_once(self.methods, "methods")
         for method in (*self.methods, *self.methods_train):
             if method not in known_methods.names():
-                raise ConfigError(f"unknown method {method!r}; there are {', '.join(known_methods.names())}")
+                raise ConfigError(
+                    f"unknown method {method!r}; the methods are {', '.join(known_methods.names())}"
+                )
         for env, seeds in self.seeds.items():
             _each_once(seeds, f"seeds.{env}")
             if not seeds or min(seeds) < 0:
-                raise ConfigError(f"seeds.{env} must be one or more whole numbers from 0 on, got {seeds}")
+                raise ConfigError(f"seeds.{env} must be one or more integers from 0 on, got {seeds}")
         if not self.methods or not self.seeds:
-            raise ConfigError("give `methods = [...]` and a table `[seeds]` such as tau_retail = [0]")
+            raise ConfigError(
+                "set `methods = [...]` and add a table `[seeds]` with a line such as tau_retail = [0]"
+            )
         for to, source in self.transfer.items():
             if source not in self.seeds:
-                raise ConfigError(f"transfer {to!r} is from {source!r}, which is not trained on")
+                raise ConfigError(
+                    f"transfer.{to} = {source!r}: no run trains on {source!r}; add it to [seeds]"
+                )
             if to in self.seeds:
                 raise ConfigError(
-                    f"transfer {to!r}: it is trained on, and its runs would be in the same folder"
+                    f"transfer.{to}: {to!r} is also in [seeds], and its runs would be in the same folder"
                 )
         for env in (*self.seeds, *self.transfer):
             if PurePath(env).is_absolute() or ".." in PurePath(env).parts or env == TUNING:
-                raise ConfigError(f"environment {env!r} cannot be the name of a folder in --out")
+                raise ConfigError(f"environment {env!r} cannot be used as the name of a folder in --out")
         for name in ("env", "agent", "seed", "train", "base"):
             if name in self.run:
-                raise ConfigError(f"run.{name}: the sweep itself sets it for each run; leave it out")
+                raise ConfigError(f"run.{name}: the sweep sets {name} for each run; remove it")
         if self.tuning.lr and self.tuning.seed in self.seeds.get(self.tuning_env, ()):
             raise ConfigError(
-                f"tuning.seed = {self.tuning.seed} is also a seed of {self.tuning_env}; what is compared "
-                "must not be what was tuned on"
+                f"tuning.seed = {self.tuning.seed} is also a seed of {self.tuning_env}; choose another, "
+                "because runs that choose the learning rate must not be compared"
             )
         return self
 
@@ -100,10 +108,10 @@ class SweepFile(Settings):
 
 
 def read_sweep(path: Path) -> Sweep:
-    """The sweep that a TOML file describes; ``check_sweep`` then makes sure that each of its runs can begin.
+    """Read a sweep from a TOML file; ``check_sweep`` then checks that each of its runs can start.
 
     Raises:
-        ConfigError: naming what is unknown, missing, of the wrong kind or in conflict.
+        ConfigError: a setting is unknown, missing, of the wrong type or in conflict with another.
     """
     try:
         return SweepFile.from_mapping(tomllib.loads(path.read_text(encoding="utf-8"))).sweep()
@@ -114,10 +122,10 @@ def read_sweep(path: Path) -> Sweep:
 
 
 def check_sweep(sweep: Sweep) -> None:
-    """Whether every run can begin: environments are made, settings read; no model is loaded, nothing played.
+    """Check that every run can start: make the environments and read the settings, without loading a model.
 
     Raises:
-        ConfigError: naming the method or environment whose run could not.
+        ConfigError: a run cannot start; the message names its method or environment.
     """
     for method in sweep.methods:
         for lr in sweep.learning_rates or (None,):
@@ -136,4 +144,4 @@ def check_sweep(sweep: Sweep) -> None:
 def _each_once(values: Sequence[T], where: str) -> None:
     for place, value in enumerate(values):
         if value in values[:place]:
-            raise ConfigError(f"{where} has {value!r} twice")
+            raise ConfigError(f"{where} contains {value!r} twice; remove one")

@@ -1,4 +1,4 @@
-"""Methods × environments × seeds: which runs there are, and where."""
+"""Defines a sweep: its runs (methods × environments × seeds), their settings and their folders."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,24 +10,26 @@ from nlac_bench.eval.training.curve import latest
 from nlac_bench.eval.training.untrained import BASE
 
 TUNING = "tuning"
-"""Folder of the runs that choose learning rates."""
+"""Name of the folder of the runs that choose learning rates."""
 FLOORS = ("random", "constant")
-"""Policies without a model, which every board shows."""
+"""Policies without a model that every report shows."""
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What ``sweep.toml`` says.
+    """The plan of a sweep, as ``sweep.toml`` describes it.
 
     Args:
         methods: names of training algorithms.
-        seeds: of each environment's runs.
-        run: settings of every run (``RunConfig``): model, limit, concurrency …
-        train: training settings of every method, above all ``budget``; ``method_train`` those of one.
-        transfer: environment on which the checkpoints of another are measured, untrained: ``{to: from}``.
-        learning_rates, tuning_seed, tuning_env: each method is trained with each rate on that seed, and
-            takes the one whose best validation is highest; without rates nothing is tuned.
-        tuning_budget: of the tuning runs; None: as ``train`` has it.
+        seeds: seeds of the runs by environment.
+        run: settings of every run (``RunConfig``): model, limit, concurrency and so on.
+        train: training settings of every method, above all ``budget``.
+        method_train: additional training settings by method.
+        transfer: ``{to: from}``; the checkpoints of ``from`` are measured on ``to`` without further training.
+        learning_rates: rates to try. Each method takes the rate whose best validation is highest; if there
+            are no rates, nothing is tuned.
+        tuning_seed, tuning_env: seed and environment of the tuning runs.
+        tuning_budget: budget of the tuning runs; None uses that of ``train``.
     """
 
     methods: tuple[str, ...]
@@ -42,7 +44,7 @@ class Sweep:
     tuning_budget: str | None = None
 
     def cells(self) -> Iterator["Cell"]:
-        """Every run that is compared, first one seed of everything, then the next."""
+        """The runs that are compared: all runs with the first seed, then all with the second, and so on."""
         for place in range(max(map(len, self.seeds.values()))):
             for env, seeds in self.seeds.items():
                 for method in self.methods:
@@ -50,7 +52,7 @@ class Sweep:
                         yield Cell(method, env, seeds[place])
 
     def seeds_by_env(self) -> dict[str, tuple[int, ...]]:
-        """Of every environment that is measured on, trained on or not."""
+        """The seeds by environment, including environments that are only measured."""
         return {**self.seeds, **{to: self.seeds[source] for to, source in self.transfer.items()}}
 
     def tuning(self) -> Iterator["Cell"]:
@@ -60,7 +62,7 @@ class Sweep:
                 yield Cell(method, self.tuning_env, self.tuning_seed, lr)
 
     def base(self, env: str) -> dict[str, Any]:
-        """The configuration of the untrained model's run on ``env``, but for its seed."""
+        """The configuration of the untrained model's run on ``env``, without the seed."""
         return {**self.run, "env": env, "agent": self.methods[0]}
 
     def settings(self, cell: "Cell", lr: float | None) -> dict[str, Any]:
@@ -70,7 +72,7 @@ class Sweep:
             train["lr"] = lr
         run = {**self.run, "env": cell.env, "agent": cell.method, "seed": cell.seed, "train": train}
         if cell.lr is not None:
-            run["limit"] = 1  # validation decides: the test tasks are nobody's to tune on
+            run["limit"] = 1  # tuning uses only validation tasks, so one test task is enough
             if self.tuning_budget is not None:
                 train["budget"] = self.tuning_budget
         return run
@@ -78,7 +80,7 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Cell:
-    """One training run; ``lr`` is set where it is part of the tuning."""
+    """A training run; ``lr`` is set if the run is part of the tuning."""
 
     method: str
     env: str
@@ -86,27 +88,27 @@ class Cell:
     lr: float | None = None
 
     def folder(self, out: Path) -> Path:
-        """Where it is."""
+        """The run folder."""
         last = f"{self.method}-{self.seed}" if self.lr is None else f"{self.method}-lr{self.lr:g}"
         return out / (TUNING if self.lr is not None else self.env) / last
 
     def transferred(self, out: Path, to: str) -> Path:
-        """Where its checkpoint's episodes on ``to`` are."""
+        """The folder of the run that measures its checkpoint on ``to``."""
         return out / to / f"{self.method}-{self.seed}"
 
 
 def base_folder(out: Path, env: str, seed: int) -> Path:
-    """Where the untrained model's episodes are: every method's runs with this seed are compared with them."""
+    """The folder of the untrained model's run, with which all runs with this seed are compared."""
     return out / env / f"{BASE}-{seed}"
 
 
 def floor_folder(out: Path, env: str, name: str) -> Path:
-    """Where the episodes of a policy without a model are."""
+    """The folder of the run of a policy without a model."""
     return out / env / f"floor-{name}"
 
 
 def done(folder: Path) -> bool:
-    """Whether the run in ``folder`` owes nothing."""
+    """Whether the run in ``folder`` exists and all of its episodes are recorded."""
     return (folder / "manifest.json").exists() and not RunFolder.open(folder).owed()
 
 
@@ -116,7 +118,7 @@ def best_validation(folder: Path) -> float:
 
 
 def chosen_rates(sweep: Sweep, out: Path) -> dict[str, float]:
-    """Each method's learning rate: of equals the smallest. Methods whose tuning is not done are left out."""
+    """The learning rate of each method whose tuning is done; of equally good rates, the smallest."""
     rates: dict[str, float] = {}
     for method in sweep.methods:
         tried = [cell for cell in sweep.tuning() if cell.method == method]

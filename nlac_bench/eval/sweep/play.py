@@ -1,7 +1,7 @@
-"""Playing what a sweep owes: tuning, floors, the untrained model, the runs that are compared, the transfers.
+"""Runs a sweep: tuning, floors, the untrained model, the runs that are compared, and the transfers.
 
-Every run is a folder of its own, made by ``nlac-bench run`` in a process of its own, so that a sweep that
-was interrupted goes on where it stopped and each run can be looked at, resumed and compared like any other.
+Each run has its own folder and is made by ``nlac-bench run`` in its own process. An interrupted sweep
+therefore continues where it stopped, and each run can be inspected, resumed and compared like any other.
 """
 
 import json
@@ -27,10 +27,10 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Job:
-    """``nlac-bench run`` or ``eval`` with ``settings`` into ``folder``.
+    """A call of ``nlac-bench run`` or ``eval`` with ``settings`` that writes to ``folder``.
 
-    ``inputs`` are settings too: paths to other runs of the same sweep, which say nothing that the folder's
-    own place does not, and change when all of them are moved.
+    ``inputs`` are further settings: paths to other runs of the same sweep. They are not compared when a sweep
+    is continued, because they change when the whole sweep is moved.
     """
 
     verb: Literal["run", "eval"]
@@ -40,14 +40,14 @@ class Job:
 
     @property
     def written(self) -> Path:
-        """Its configuration, beside its folder. (A rate's point is no suffix.)"""
+        """The configuration file beside the folder. (``with_suffix`` would cut ``lr0.0001`` at the dot.)"""
         return self.folder.with_name(f"{self.folder.name}.json")
 
     def check(self) -> None:
-        """Whether what is there was begun with these settings.
+        """Check that an existing run in the folder was started with these settings.
 
         Raises:
-            ConfigError: it was begun with others, and would be compared as if it had not.
+            ConfigError: it was started with other settings.
         """
         if not (self.folder / "manifest.json").exists():
             return
@@ -56,12 +56,12 @@ class Job:
             before.pop(name, None)
         if before != json.loads(json.dumps(self.settings)):
             raise ConfigError(
-                f"{self.folder} was begun with other settings ({self.written}); take another --out, or "
-                "move it away to have it played anew"
+                f"{self.folder} was started with other settings ({self.written}); choose another --out, or "
+                "move that folder away to run it again"
             )
 
     def command(self) -> list[str]:
-        """To begin it, or to go on with it; a new one's configuration is written beside its folder."""
+        """The command that starts or resumes the run; writes the configuration file of a new run."""
         if (self.folder / "manifest.json").exists():
             return ["resume", str(self.folder)]
         config = self.written
@@ -71,17 +71,17 @@ class Job:
 
 
 def play(sweep: Sweep, out: Path, jobs: int, say: Say) -> None:
-    """Play every run that is not done. A run that fails is reported and skipped.
+    """Run or resume every run that is not done. A run that fails is reported and skipped.
 
-    Each run is a process in a session of its own, so that Ctrl-C reaches it once, from here: SIGINT or
-    SIGTERM stops the running ones, which save what they have played, and starts no others.
+    Each run is a process in its own session, so that Ctrl-C reaches it only through this function: after
+    SIGINT or SIGTERM the running processes save what they have played and stop, and no others start.
 
     Args:
-        jobs: runs at once; they share the cores.
-        say: called with one line for each run.
+        jobs: number of runs at the same time; they share the cores.
+        say: called with a line of text for each run.
 
     Raises:
-        ConfigError: a run of the sweep could not begin, or was begun with other settings.
+        ConfigError: a run cannot start, or was started with other settings.
     """
     check_sweep(sweep)
     _play([_training(sweep, cell, out, cell.lr) for cell in sweep.tuning()], jobs, say)
@@ -105,7 +105,7 @@ def _play(jobs: Sequence[Job], at_once: int, say: Say) -> None:
     for job in jobs:
         job.check()
     owed = [job for job in jobs if not done(job.folder)]
-    # processes that each take all cores for themselves stand in each other's way
+    # each process would otherwise use all cores, which slows all of them down
     environment = {**os.environ, "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // at_once))}
 
     running: set[subprocess.Popen[bytes]] = set()
@@ -123,7 +123,7 @@ def _play(jobs: Sequence[Job], at_once: int, say: Say) -> None:
                 stdout=stream, stderr=stream, env=environment, start_new_session=True,
             )  # fmt: skip
             running.add(process)
-            if stopped.is_set():  # the signal came between the check above and the start
+            if stopped.is_set():  # the signal arrived between the check above and the start
                 process.send_signal(signal.SIGTERM)
             code = process.wait()
             running.discard(process)
@@ -135,16 +135,17 @@ def _play(jobs: Sequence[Job], at_once: int, say: Say) -> None:
             list(pool.map(one, range(1, len(owed) + 1), owed))
         except (KeyboardInterrupt, SystemExit):
             stopped.set()
-            say(f"stopping {len(running)} runs; each saves what it has played")
+            say(f"stopping {len(running)} runs; each saves its progress")
             for process in list(running):
                 process.send_signal(signal.SIGTERM)
             raise
 
 
 def _floors(sweep: Sweep, out: Path) -> Iterator[Job]:
-    """What plays without a model, once for every environment; constant where it names what to try.
+    """The runs of policies without a model, one per environment and policy.
 
-    Their settings name the model all the same: what is played by default may depend on it.
+    ``constant`` is run only if the environment defines constant actions. The settings include the model,
+    because the default tasks may depend on it.
     """
     for env, seeds in sweep.seeds_by_env().items():
         raw = outline(RunConfig.from_mapping(sweep.base(env), "[run]")).make_env().unwrapped
@@ -156,7 +157,7 @@ def _floors(sweep: Sweep, out: Path) -> Iterator[Job]:
 
 
 def _bases(sweep: Sweep, out: Path) -> Iterator[Job]:
-    """The model that training begins with, once for every environment and seed."""
+    """The runs of the untrained model, one per environment and seed."""
     for env, chosen in sweep.seeds_by_env().items():
         for seed in chosen:
             yield Job("eval", base_folder(out, env, seed), {**sweep.base(env), "seed": seed})
@@ -168,7 +169,7 @@ def _training(sweep: Sweep, cell: Cell, out: Path, lr: float | None) -> Job:
 
 
 def _transfers(sweep: Sweep, trained: Sequence[Cell], out: Path) -> Iterator[Job]:
-    """Every checkpoint, on what was not trained on."""
+    """The runs that measure checkpoints on the environments of ``transfer``."""
     for to, source in sweep.transfer.items():
         for cell in trained:
             if cell.env == source:

@@ -1,4 +1,4 @@
-"""What a sweep shows: a table for each environment, verdicts over seeds and tasks, learning curves."""
+"""Writes a sweep's report: a table for each environment, verdicts over seeds and tasks, learning curves."""
 
 import json
 import math
@@ -20,7 +20,7 @@ from nlac_bench.eval.training.untrained import BASE
 
 
 def write(sweep: Sweep, out: Path, against: str) -> Path:
-    """``comparison.json``, ``comparison.md`` and ``curves.svg`` in ``out``; the second is returned."""
+    """Write ``comparison.json``, ``comparison.md`` and ``curves.svg`` to ``out``; return the second path."""
     results = Results.read(sweep, out)
     tuned = tuning(sweep, out)
     rates = chosen_rates(sweep, out)
@@ -55,7 +55,7 @@ def write(sweep: Sweep, out: Path, against: str) -> Path:
 
 
 def tuning(sweep: Sweep, out: Path) -> dict[str, dict[str, float]]:
-    """The best validation of every finished tuning run, by method and rate."""
+    """The best validation success of every finished tuning run, by method and learning rate."""
     found: dict[str, dict[str, float]] = {}
     for cell in sweep.tuning():
         if done(cell.folder(out)):
@@ -139,7 +139,7 @@ def _row_json(row: Row, bases: Mapping[int, float], floors: Mapping[str, float])
 
 
 def _runs_json(sweep: Sweep, results: Results, env: str) -> dict[str, Any]:
-    """Each run's success by task and its validations: enough to compare anew."""
+    """Each run's success by task and its validations, from which the comparison can be repeated."""
     found: dict[str, Any] = {}
     for seed, base in results.bases[env].items():
         found[f"{BASE}-{seed}"] = {"success": _by_task(base)}
@@ -160,7 +160,7 @@ def _by_task(run: Measured) -> dict[str, float]:
 
 
 def _plain(value: Any) -> Any:
-    """``value`` with None for what is not a number: JSON has no word for that."""
+    """``value`` with None in place of NaN, which JSON does not have."""
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, list):

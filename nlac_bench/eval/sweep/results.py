@@ -1,4 +1,4 @@
-"""What a sweep's finished runs hold, read once."""
+"""Reads the finished runs of a sweep."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,16 +15,16 @@ K = TypeVar("K")
 
 @dataclass(frozen=True)
 class Played:
-    """A finished run: its test, and the training it comes from (that of a transferred one: on another
-    environment)."""
+    """A finished run: its test episodes and its training. A transferred run's training is that on the other
+    environment."""
 
     measured: Measured
     validations: tuple[dict[str, Any], ...]
     cost: dict[str, float]
-    """By the names of ``AXES``: gradient steps, environment steps, generated tokens, training seconds."""
+    """By the names of ``AXES``: gradient steps, environment steps, generated tokens and training seconds."""
 
     def steps_to(self, success: float) -> int | None:
-        """The gradient steps after which a validation first was at least ``success``; None: never."""
+        """The gradient steps at the first validation with at least ``success``, or None."""
         reached = (v["gradient_steps_total"] for v in self.validations if v["success"] >= success)
         return next(reached, None)
 
@@ -35,14 +35,14 @@ class Played:
 
     @property
     def chosen_step(self) -> int:
-        """The gradient steps of the tested checkpoint; 0: no validation was better than the first."""
+        """The gradient steps of the tested checkpoint; 0 if no validation was better than the first."""
         return int([v["gradient_steps_total"] for v in self.validations if v["best"]][-1])
 
 
 @dataclass(frozen=True)
 class Results:
-    """Finished runs by environment, method and seed, the untrained model's by environment and seed, and those
-    of policies without a model by environment and name."""
+    """The finished runs of a sweep: ``runs`` by (environment, method) and seed, ``bases`` (the untrained
+    model) by environment and seed, ``floors`` (policies without a model) by environment and name."""
 
     runs: Mapping[tuple[str, str], Mapping[int, Played]]
     bases: Mapping[str, Mapping[int, Measured]]
@@ -50,7 +50,7 @@ class Results:
 
     @classmethod
     def read(cls, sweep: Sweep, out: Path) -> "Results":
-        """What is finished of ``sweep`` in the folder ``out``."""
+        """Read the finished runs of ``sweep`` in the folder ``out``."""
         runs: dict[tuple[str, str], dict[int, Played]] = {}
         for cell in sweep.cells():
             for env in (cell.env, *(to for to, source in sweep.transfer.items() if source == cell.env)):
@@ -64,11 +64,11 @@ class Results:
         return cls(runs, bases, floors)
 
     def of(self, env: str, method: str) -> Mapping[int, Played]:
-        """By seed; empty where nothing is finished."""
+        """The finished runs by seed."""
         return self.runs.get((env, method), {})
 
     def measured(self, env: str, method: str) -> dict[int, Measured]:
-        """The tests alone, by seed."""
+        """The conditions and test outcomes of the finished runs by seed."""
         return {seed: run.measured for seed, run in self.of(env, method).items()}
 
 

@@ -1,4 +1,4 @@
-"""A sweep's methods side by side: what each gained over the base, and how the one in question compares."""
+"""Computes the rows of a sweep's report: each method's gain and its comparison with a reference method."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
@@ -17,7 +17,7 @@ from nlac_bench.eval.training.curve import AXES
 
 @dataclass(frozen=True)
 class Difference:
-    """A − B with a 95 % interval: over seeds and tasks where each side has two seeds, else over tasks."""
+    """A − B with a 95 % interval: over seeds and tasks if both sides have two seeds, otherwise over tasks."""
 
     mean: float
     low: float | None
@@ -25,10 +25,10 @@ class Difference:
     p_value: float | None
     verdict: str
     detectable: float | None = None
-    """The smallest difference that would have been found four times in five."""
+    """The smallest difference that would be found with a probability of 80 %."""
 
     def to_text(self) -> str:
-        """``+0.050 [+0.005, +0.094]``."""
+        """The difference and its interval as text: ``+0.050 [+0.005, +0.094]``."""
         if self.low is None or self.high is None:
             return number(self.mean, sign=True)
         return f"{self.mean:+.3f} [{self.low:+.3f}, {self.high:+.3f}]"
@@ -36,33 +36,33 @@ class Difference:
 
 @dataclass(frozen=True)
 class Row:
-    """One method on one environment."""
+    """The results of one method on one environment."""
 
     method: str
     env: str
     seeds: dict[int, float]
     gain: Difference
     cost: dict[str, float]
-    """Mean over seeds, by the names of ``AXES``."""
+    """Mean cost over seeds, by the names of ``AXES``."""
     chosen_steps: dict[int, int]
-    """Gradient steps of the checkpoint that each seed was tested with; 0 is the untrained model."""
+    """Gradient steps of the tested checkpoint of each seed; 0 is the untrained model."""
     versus: Difference | None
-    """The method that all are compared with, minus this one; the verdict is that after Holm's correction."""
+    """The reference method (``against``) minus this one; the verdict is that after Holm's correction."""
     p_holm: float | None
     steps_to_best: dict[int, int | None]
-    """Gradient steps after which that method's validation was first as good as this one's best, by common
-    seeds; None where it never was."""
+    """Gradient steps at which the reference method's validation first reached this method's best, by common
+    seed; None if it never did."""
     counts: Counts
-    """What became of the test episodes, over all seeds."""
+    """Numbers of test episodes over all seeds."""
 
     @property
     def success(self) -> float:
-        """Mean over seeds."""
+        """Mean success over seeds."""
         return float(np.mean(list(self.seeds.values())))
 
 
 def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[Row]:
-    """Every method that is finished on ``env``, best first."""
+    """The rows of the methods with finished runs on ``env``, by descending success."""
     compared, leader = pairs(sweep, results, env, against), results.of(env, against)
     found = []
     for method in sweep.methods:
@@ -88,12 +88,12 @@ def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[Row]:
 
 
 def mean_success(run: Measured) -> float:
-    """Mean over tasks."""
+    """The success rate of a run: the mean over tasks."""
     return float(np.nanmean(run.outcomes.task_means("success")))
 
 
 def total(runs: Sequence[Measured]) -> Counts:
-    """The episodes of all ``runs``."""
+    """The sum of the episode counts of ``runs``."""
     columns = zip(*(astuple(run.outcomes.counts) for run in runs), strict=True)
     return Counts(*map(sum, columns))
 
@@ -103,7 +103,7 @@ def _steps_to_best(leader: Mapping[int, Played], others: Mapping[int, Played]) -
 
 
 def difference(a: Mapping[int, Measured], b: Mapping[int, Measured]) -> Difference:
-    """How much better ``a``'s runs are than ``b``'s, by seed; over the seeds that both have."""
+    """The difference of the runs ``a`` and ``b`` (by seed) over the seeds that both have."""
     common = [seed for seed in a if seed in b]
     if not common:
         return Difference(float("nan"), None, None, None, "not measured")
@@ -119,7 +119,7 @@ def difference(a: Mapping[int, Measured], b: Mapping[int, Measured]) -> Differen
 
 
 def pairs(sweep: Sweep, results: Results, env: str, against: str) -> dict[str, tuple[Difference, float]]:
-    """``against`` minus each other method on ``env``; p-values and verdicts after Holm's correction."""
+    """``against`` minus each other method on ``env``, with p-values and verdicts after Holm's correction."""
     runs = {method: results.measured(env, method) for method in sweep.methods}
     leader = runs.pop(against)
     if not leader:

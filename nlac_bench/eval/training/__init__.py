@@ -1,1 +1,1 @@
-"""Training runs: the loop around an algorithm, the untrained run, the curve, the estimate."""
+"""Training runs: the training loop, the untrained model's run, learning curves and estimates."""

@@ -1,4 +1,4 @@
-"""The checkpoints of a training run: the last one, to resume from, and the best one, to be used."""
+"""Saves and restores the checkpoints of a training run: the last one and the best one."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -11,11 +11,11 @@ from nlac_bench.train.learner import Learner
 
 
 class Checkpoints:
-    """Writes and restores learner, algorithm and progress together.
+    """Saves and restores the state of learner, algorithm and progress together.
 
     Args:
-        folder: has ``last`` (weights, optimizer, generators, what the algorithm keeps) and ``best`` (a
-            Hugging Face folder).
+        folder: contains ``last``, from which training resumes (weights, optimizer, random generators, state
+            of the algorithm), and ``best``, the best policy as a Hugging Face folder.
     """
 
     def __init__(self, folder: Path, learner: Learner, algorithm: Algorithm, tokenizer: Any) -> None:
@@ -23,7 +23,7 @@ class Checkpoints:
         self._learner, self._algorithm, self._tokenizer = learner, algorithm, tokenizer
 
     def exist(self) -> bool:
-        """Whether there is one to resume from."""
+        """Whether ``last`` exists."""
         return checkpoint.exists(self.last)
 
     def save(self, progress: Progress) -> None:
@@ -35,11 +35,11 @@ class Checkpoints:
         )
 
     def restore(self) -> Progress:
-        """Put learner and algorithm back into the state of ``last``; returns its progress."""
+        """Load ``last`` into learner and algorithm, and return its progress."""
         state = checkpoint.load(self._learner, self.last)
         self._algorithm.load(self.last, state["algorithm"])
         return Progress(**state["progress"])
 
     def export_best(self) -> None:
-        """Write the policy as it is now to ``best``."""
+        """Export the current policy to ``best``."""
         checkpoint.export(self._learner, self.best, self._tokenizer)

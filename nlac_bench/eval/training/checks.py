@@ -1,4 +1,4 @@
-"""What a training run needs, checked before the first model call."""
+"""Checks the requirements of a training run before the first model call."""
 
 import importlib.util
 from collections.abc import Callable, Sequence
@@ -18,17 +18,17 @@ TRAINING_PACKAGES = ("torch", "transformers", "safetensors")
 def check_training(
     config: RunConfig, plan: Sequence[Planned], make_training_env: Callable[[], TextEnv]
 ) -> None:
-    """Refuse a training run that could not finish; loads no weights, plays and calls nothing.
+    """Raise an error if a training run could not finish.
 
-    Checked are the settings of the method and its learner, the packages, the engine, the environment's
-    training split and the episodes of ``config.offline``.
+    It checks the settings of the method and its learner, the packages, the engine, the environment's training
+    split and the episodes of ``config.offline``. It loads no weights, plays no episodes and calls no model.
 
     Raises:
-        NlacBenchError: naming the setting and what to set instead.
+        NlacBenchError: a check fails; the message names the setting and what to change.
     """
     method = methods.find(config.agent)
     settings = config.train
-    assert settings is not None  # the caller has a training configuration
+    assert settings is not None  # the caller passes the configuration of a training run
     _check_engine(config)
     missing = [name for name in TRAINING_PACKAGES if importlib.util.find_spec(name) is None]
     if settings.lora_rank and importlib.util.find_spec("peft") is None:
@@ -42,37 +42,37 @@ def check_training(
         _training_tasks(config, make_training_env), settings.val_tasks, config.seed
     )
     if not training:
-        raise ConfigError(f"the training split of {config.env} has no task to learn from")
+        raise ConfigError(f"the training split of {config.env} has no tasks to train on")
     if config.offline is None:
         return
     if not method.off_policy:
         able = ", ".join(name for name, m in methods.BUILT_IN.items() if m.off_policy)
         raise ConfigError(
-            f"--offline: {config.agent} learns on policy, from its own episodes alone; take one of {able}"
+            f"--offline: {config.agent} learns on policy and cannot use recorded episodes; use one of {able}"
         )
     if settings.budget.startswith("env_steps") and settings.total_epochs is None:
         raise ConfigError(
-            f"--offline plays no episodes, so --budget {settings.budget} is never spent; give steps=… or "
-            "tokens=…"
+            f"--offline plays no episodes, so --budget {settings.budget} is never spent; use "
+            "--budget steps=N or tokens=N"
         )
     offline_episodes(Path(config.offline), plan, validation)
 
 
 def _check_engine(config: RunConfig) -> None:
-    """Weights can be set only in a model that runs in this process."""
-    advice = "name a Hugging Face folder or id in --model, and give no --base-url"
+    """Check that the model runs in this process, so that its weights can be updated."""
+    advice = "set --model to a Hugging Face folder or id, and leave out --base-url"
     if config.base_url is not None:
         raise ConfigError(
-            f"--base-url {config.base_url}: the weights of a served model cannot be set, so it cannot be "
-            f"trained; {advice}"
+            f"--base-url {config.base_url}: a model on a server cannot be trained, because its "
+            f"weights cannot be updated; {advice}"
         )
     if config.engine == "openai":
-        raise ConfigError(f"--engine openai cannot be trained; use --engine hf, and {advice}")
+        raise ConfigError(f"--engine openai cannot train a model; use --engine hf, and {advice}")
     model = str(config.model)
     if config.engine == "auto" and model != "tiny" and "/" not in model and not Path(model).is_dir():
         raise ConfigError(
-            f"--model {model!r} is neither a folder nor a Hugging Face id (owner/name); it names a model on "
-            f"a server, which cannot be trained; {advice}"
+            f"--model {model!r} is neither a folder nor a Hugging Face id (owner/name), so it is taken for a "
+            f"model on a server, which cannot be trained; {advice}"
         )
 
 

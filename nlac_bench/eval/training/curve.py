@@ -1,4 +1,4 @@
-"""A picture of a training run: success against gradient steps, environment steps, tokens and seconds."""
+"""Plots a training run: success against gradient steps, environment steps, tokens and seconds."""
 
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,15 @@ AXES = {
 
 
 def latest(rows: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    """The rows of one kind by iteration; of an iteration that was repeated after a crash, the last."""
+    """The rows of one kind by iteration; if an iteration was repeated after a crash, its last row."""
     return [row for _, row in sorted({r["iteration"]: r for r in rows if r["kind"] == kind}.items())]
 
 
 def draw(folder: Path) -> Path:
-    """Write ``curve.svg`` into a training run's folder.
+    """Write ``curve.svg`` to a training run's folder and return its path.
 
-    Validation success with its 95 % interval (Wilson), the success of the training episodes, and the final
-    test of base and trained policy where they are known.
+    It shows validation success with its 95 % interval (Wilson), the success of the training episodes, and
+    the test success of base and trained policy if the run is finished.
     """
     import matplotlib
 

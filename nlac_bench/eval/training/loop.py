@@ -1,4 +1,4 @@
-"""The training loop: play, learn, measure, validate, save, until the budget is spent."""
+"""Runs the training loop: play, update, log, validate and save until the budget is spent."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -20,17 +20,19 @@ from nlac_bench.types import Episode
 
 
 class Training:
-    """The loop around an algorithm.
+    """Runs a training algorithm until its budget is spent.
 
     Args:
         config: budget, and how often to validate and to save.
-        algorithm: learns.
-        engine: counts what every role generates.
-        schedule: says which episodes to play; ``player`` plays them.
-        checkpoints: where the policy is kept.
+        algorithm: updates the policy.
+        engine: counts the tokens that each role generates.
+        schedule: selects the episodes to play.
+        player: plays them.
+        checkpoints: saves and restores the state.
         log: called with each row of ``metrics.jsonl``.
-        on_phase: called with what begins: ``validating``, ``playing``, ``learning`` or ``probing``.
-        plays: False where the algorithm learns from remembered episodes alone and none are played.
+        on_phase: called with the name of each phase that starts: ``validating``, ``playing``, ``learning`` or
+            ``probing``.
+        plays: False if the algorithm learns only from remembered episodes, so that none are played.
     """
 
     def __init__(
@@ -52,7 +54,7 @@ class Training:
         self.budget = Budget.parse(config.budget)
         self.progress = Progress()
         self.stopped = False
-        """Set from a signal handler: the running iteration is finished and saved."""
+        """Set by a signal handler; the running iteration is then finished and saved."""
 
     async def run(self) -> None:
         """Train until the budget is spent or ``stopped`` is set; resumes from the last checkpoint."""
@@ -65,7 +67,7 @@ class Training:
             await self.iterate()
 
     async def iterate(self) -> None:
-        """One iteration, measured and, where it is due, validated and saved."""
+        """Run and log one iteration; validate and save if they are due."""
         began, before = time.monotonic(), self.progress.gradient_steps
         specs = self.schedule.iteration(self.progress.iteration) if self.plays else []
         self.on_phase("playing")
@@ -78,12 +80,12 @@ class Training:
         metrics |= await self.measured(episodes, deep)
         self.log({"kind": "iteration", **self.where(), **metrics})
         best = deep and await self.validate()
-        # A best that `last` does not know of could not be told from a better one after a crash.
+        # Always save a new best: after a crash, `last` must know the success of `best`.
         if best or self.stopped or self.finished() or self.passed(self.config.save_freq, before):
             self.save()
 
     def finished(self) -> bool:
-        """Whether the budget is spent, or the training tasks were passed often enough."""
+        """Whether the budget is spent, or ``total_epochs`` passes over the training tasks are done."""
         epochs = self.config.total_epochs
         return self.progress.spent(self.budget) >= self.budget.amount or (
             epochs is not None and self.schedule.epochs(self.progress.iteration) >= epochs
@@ -91,17 +93,17 @@ class Training:
 
     def passed(self, freq: int, before: int) -> bool:
         """Whether the newest iteration, which began after ``before`` gradient steps, passed a multiple of
-        ``freq``. Counted in steps, so that methods whose iterations differ are validated alike."""
+        ``freq``. Gradient steps are counted so that all methods are validated equally often."""
         return self.progress.gradient_steps // freq > before // freq
 
     async def validate(self) -> bool:
-        """Play the validation tasks; the best policy so far is exported.
+        """Play the validation tasks and export the policy if it is the best so far.
 
         Returns:
-            Whether this is the best.
+            Whether it is the best so far.
 
         Raises:
-            EnvInfraError: more than half of the episodes failed for a reason that is not the policy's.
+            EnvInfraError: more than half of the episodes failed for reasons outside the policy.
         """
         self.on_phase("validating")
         with spending_on("validation"):
@@ -119,7 +121,7 @@ class Training:
         return better
 
     async def measured(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
-        """The training episodes' success, and the algorithm's own probes (their tokens are counted apart)."""
+        """Success of the training episodes, and the algorithm's probes, whose tokens count separately."""
         metrics: Metrics = {}
         if episodes:
             metrics["train_success"] = float(np.mean([bool(e.success) for e in episodes]))
@@ -130,7 +132,7 @@ class Training:
         return metrics
 
     def where(self) -> dict[str, Any]:
-        """What every row of metrics begins with."""
+        """The fields at the start of every row of metrics."""
         return {**self.progress.row(), "usage": self.usage()}
 
     def usage(self) -> dict[str, dict[str, Any]]:
@@ -143,6 +145,6 @@ class Training:
         self.checkpoints.save(self.progress)
 
     def restore(self) -> None:
-        """Go back to the last checkpoint."""
+        """Restore the last checkpoint."""
         self.progress = self.checkpoints.restore()
         self.engine.usage = spent_from_row(self.progress.usage)

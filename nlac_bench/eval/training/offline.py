@@ -1,4 +1,4 @@
-"""Episodes of an earlier run, to learn from without playing."""
+"""Reads the episodes of an earlier run for offline training."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -11,41 +11,42 @@ from nlac_bench.eval.runs.seeds import Planned
 from nlac_bench.types import Episode
 
 ROLLOUTS = "rollouts.jsonl"
-"""The training episodes of a training run."""
+"""File of a training run's training episodes."""
 
 
 def offline_episodes(
     folder: Path, plan: Sequence[Planned], validation: Collection[str | None]
 ) -> list[Episode]:
-    """The episodes that the run in ``folder`` learned from, or else those that it measured.
+    """The training episodes of the run in ``folder``; if it has none, its test episodes.
 
-    Their token ids and log-probabilities are dropped: they may be another model's.
+    Token ids and log-probabilities are removed, because they may be those of another model.
 
     Args:
-        plan: the test episodes of the run that will learn.
-        validation: its validation tasks; episodes of these are left out.
+        folder: of the earlier run.
+        plan: the test episodes of the run that will be trained.
+        validation: the validation tasks of that run; episodes of these tasks are left out.
 
     Raises:
-        ConfigError: there is no episode to learn from, or one plays a task of ``plan``.
+        ConfigError: there is no episode to train on, or an episode plays a task of ``plan``.
     """
     found = [episode_from_row(row) for row, _ in read_lines(folder / ROLLOUTS)]
-    # An episode that was repeated after a crash is there twice.
+    # An episode that was repeated after a crash is recorded twice; the second is kept.
     found = list({(e.task_id, e.trial, e.seed): e for e in found}.values())
     if not found:
         found = list(RunFolder.open(folder).episodes())
     if not found:
-        raise ConfigError(f"--offline: {folder} holds no episodes")
+        raise ConfigError(f"--offline: {folder} contains no episodes; name the folder of a run that has some")
     leaked = sorted({e.task_id for e in found} & {item.task_id for item in plan})
     if leaked:
         raise ConfigError(
-            f"--offline: {folder} plays task {leaked[0]!r}, on which this run is measured; take a run with "
-            "--split train"
+            f"--offline: {folder} contains episodes of task {leaked[0]!r}, on which this run is measured; "
+            "use a run with --split train"
         )
     kept = [episode for episode in found if episode.task_id not in validation]
     if not kept:
         raise ConfigError(
-            f"--offline: all {len(found)} episodes in {folder} play one of the {len(validation)} validation "
-            "tasks; set --train val_tasks=N to fewer, or take a run of more tasks"
+            f"--offline: all {len(found)} episodes in {folder} belong to the {len(validation)} validation "
+            "tasks; set --train val_tasks=N to fewer tasks, or use a run with more tasks"
         )
     for episode in kept:
         for turn in episode.turns:

@@ -1,4 +1,4 @@
-"""Plays the episodes of a training run."""
+"""Plays the training and validation episodes of a training run."""
 
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
@@ -18,10 +18,10 @@ class Player:
 
     Args:
         make_env: makes the environment's training split.
-        learner, judge: the agents that play training episodes and validations. A validation is played as
-            the test is.
-        learner_limits, judge_limits: when their episodes are cut.
-        concurrency: episodes at once.
+        learner: the agent that plays training episodes.
+        judge: the agent that plays validation episodes; it has the settings of the test.
+        learner_limits, judge_limits: limits at which their episodes are truncated.
+        concurrency: number of episodes played at the same time.
         keep: called with each training episode, in planned order.
     """
 
@@ -37,7 +37,7 @@ class Player:
         """The training episodes of ``specs`` in planned order, without those that failed.
 
         Raises:
-            EnvInfraError: more than half of them failed for a reason that is not the policy's.
+            EnvInfraError: more than half of them failed for reasons outside the policy.
         """
         played, _ = await self._play(self.learner, self.learner_limits, specs)
         for episode in played:
@@ -45,7 +45,7 @@ class Player:
         return played
 
     async def validate(self, specs: Sequence[EpisodeSpec]) -> tuple[list[Episode], list[Failure]]:
-        """The validation episodes of ``specs`` in planned order, and what failed.
+        """The validation episodes of ``specs`` in planned order, and the failures.
 
         Raises:
             EnvInfraError: as ``train``.
@@ -66,6 +66,8 @@ class Player:
                     found[result.task_id, result.trial] = result
         if len(failures) > len(found):
             planned = len(failures) + len(found)
-            raise EnvInfraError(f"{len(failures)} of {planned} episodes failed: {failures[0].message}")
+            raise EnvInfraError(
+                f"{len(failures)} of {planned} episodes failed; the first failure was: {failures[0].message}"
+            )
         keys = [(spec.task_id, spec.trial) for spec in specs]
         return [found[key] for key in keys if key in found], failures

@@ -1,4 +1,4 @@
-"""From a prepared run with a training part to a training loop that can begin."""
+"""Makes the training loop of a prepared run: learner, algorithm, schedule, player and checkpoints."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -33,15 +33,21 @@ def make_training(
     on_metrics: Callable[[dict[str, Any]], None],
     on_phase: Callable[[str], None] = lambda phase: None,
 ) -> Iterator[Training]:
-    """Learner, algorithm and the loop around them, as ``prepared.config`` describes them.
+    """Make the training loop that ``prepared.config`` describes; a context manager that closes its files.
+
+    Args:
+        folder: of the run.
+        log: called with each row of metrics, before ``on_metrics``.
+        on_metrics: called with each row of metrics.
+        on_phase: see ``Training``.
 
     Raises:
-        ConfigError: the engine cannot train the method, or ``--offline`` gives nothing to learn from.
+        ConfigError: the engine cannot be trained with the method, or ``--offline`` has no usable episodes.
     """
     config = prepared.config
     method = methods.find(config.agent)
     settings = config.train
-    assert settings is not None  # the caller asks for a training
+    assert settings is not None  # the caller prepared a training run
     engine = MeteredEngine(trainable_engine(prepared))
     judge = replace(_policy_agent(prepared), engine=engine)
     sampling = Sampling(temperature=settings.temperature, max_tokens=settings.max_response_length)
@@ -90,7 +96,7 @@ def trainable_engine(prepared: Prepared) -> TrainableEngine:
     """The engine that plays the policy.
 
     Raises:
-        ConfigError: the method cannot be trained with it.
+        ConfigError: the method cannot train a model in this engine.
     """
     engine: Any = _policy_agent(prepared).engine
     methods.find(prepared.config.agent).check_engine(engine, prepared.config.model)
@@ -100,7 +106,7 @@ def trainable_engine(prepared: Prepared) -> TrainableEngine:
 
 def _policy_agent(prepared: Prepared) -> PolicyAgent:
     agent = prepared.agent
-    assert isinstance(agent, PolicyAgent)  # agents.make gives it to every method
+    assert isinstance(agent, PolicyAgent)  # agents.make returns one for every training method
     return agent
 
 

@@ -1,4 +1,4 @@
-"""What a training run has spent, and how good its policy was at best."""
+"""Counts what a training run has spent, and keeps its best validation success."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,33 +9,34 @@ from nlac_bench.train.config import Budget
 from nlac_bench.types import Episode
 
 MAX_IDLE = 50
+"""Number of iterations without a gradient step after which training is stopped."""
 
 
 @dataclass
 class Progress:
-    """Where training stands; part of every checkpoint."""
+    """The progress of a training run; part of every checkpoint."""
 
     iteration: int = 0
     gradient_steps: int = 0
     env_steps: int = 0
     tokens: int = 0
-    """Generated for learning, by all roles."""
+    """Tokens generated for training, by all roles."""
     seconds: float = 0.0
-    """Wall time of the iterations, validations and probes left out."""
+    """Wall time of the iterations, without validations and probes."""
     idle: int = 0
-    """Iterations in a row that made no gradient step."""
+    """Number of successive iterations without a gradient step."""
     best: float = -1.0
     """Success of the best validation."""
     best_iteration: int = 0
     usage: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Tokens and calls of each role at the last checkpoint."""
+    """Tokens and calls by role at the last checkpoint."""
 
     def spent(self, budget: Budget) -> int:
-        """What was spent, in the budget's unit."""
+        """The amount spent, in the unit of ``budget``."""
         return {"steps": self.gradient_steps, "env_steps": self.env_steps, "tokens": self.tokens}[budget.unit]
 
     def steps_left(self, budget: Budget) -> int | None:
-        """Gradient steps left; None where the budget is in another unit."""
+        """Remaining gradient steps; None if the budget has another unit."""
         return budget.amount - self.gradient_steps if budget.unit == "steps" else None
 
     def count(
@@ -44,9 +45,10 @@ class Progress:
         """Add an iteration.
 
         Args:
-            metrics: what the algorithm's ``update`` returned.
-            tokens: generated since the start of the training.
-            seconds: that the iteration took.
+            episodes: played in the iteration.
+            metrics: return value of the algorithm's ``update``.
+            tokens: generated since the start of training.
+            seconds: wall time of the iteration.
         """
         self.iteration += 1
         self.gradient_steps += int(metrics.get("gradient_steps", 0))
@@ -56,19 +58,19 @@ class Progress:
         self.seconds += seconds
 
     def check_idle(self, budget: Budget) -> None:
-        """Stop a training that would never spend a budget of gradient steps.
+        """Raise an error if a budget of gradient steps would never be spent.
 
         Raises:
             NlacBenchError: the last ``MAX_IDLE`` iterations made no gradient step.
         """
         if self.idle >= MAX_IDLE and budget.unit == "steps":
             raise NlacBenchError(
-                f"{MAX_IDLE} iterations in a row taught nothing: no episode succeeded, or none differed from "
-                "another of its task. Take easier tasks or a stronger model"
+                f"{MAX_IDLE} successive iterations made no gradient step: no episode succeeded, or all "
+                "episodes of each task had the same result; use easier tasks or a stronger model"
             )
 
     def row(self) -> dict[str, Any]:
-        """What every row of metrics begins with."""
+        """The fields at the start of every row of metrics."""
         return {
             "iteration": self.iteration,
             "gradient_steps_total": self.gradient_steps,
@@ -78,7 +80,7 @@ class Progress:
         }
 
     def is_best(self, success: float) -> bool:
-        """Whether ``success`` exceeds that of all earlier validations; it is the best from now on."""
+        """Whether ``success`` exceeds that of all earlier validations; if so, it is stored as the best."""
         better = success > self.best
         if better:
             self.best, self.best_iteration = success, self.iteration

@@ -1,12 +1,13 @@
-"""A training run: base measured, policy trained, the best checkpoint measured on the same tasks.
+"""Runs a training run: measures the base model, trains it, and tests the best checkpoint on the same tasks.
 
-The folder is a run like any other, whose episodes are the test episodes of the trained policy. Beside them::
+Its folder is a run folder whose episodes are the test episodes of the trained policy. It also contains::
 
-    base/              the same tasks and seeds, played before training: a run of its own
-    rollouts.jsonl     every training episode, in the order in which it was learned from; what was played
-                       again after a crash is there twice
-    metrics.jsonl      one line an iteration, one a validation
-    checkpoints/last   to resume from; checkpoints/best: a Hugging Face folder
+    base/              the run folder of the base model: the same tasks and seeds, played before training
+    rollouts.jsonl     every training episode in order of use; episodes that were played again after a crash
+                       are recorded twice
+    metrics.jsonl      one line per iteration and per validation
+    checkpoints/last   the checkpoint to resume from
+    checkpoints/best   the best policy as a Hugging Face folder
 """
 
 import asyncio
@@ -36,47 +37,48 @@ OnResult = Callable[[Episode | Failure], None]
 
 
 MUCH_UNPARSEABLE = 0.2
-"""Share of a role's answers above which ``Trained.to_text`` says what to try."""
+"""Share of a role's answers that cannot be parsed above which ``Trained.to_text`` gives advice."""
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What a training run shows beyond its test episodes."""
+    """The result of a finished training run beyond its test episodes."""
 
     gain: Comparison
     where: dict[str, Any]
     unparseable: dict[str, float]
-    """Share of each role's answers that could not be read: the mean over the iterations."""
+    """Share of each role's answers that could not be parsed; mean over the iterations."""
 
     @property
     def learned(self) -> bool:
-        """Whether a gradient step was taken; without one the tested model is the untrained one."""
+        """Whether a gradient step was taken. If not, the tested model is the untrained one."""
         return bool(self.where["gradient_steps_total"])
 
     def to_text(self) -> str:
-        """The comparison with the untrained model, what was spent, and what to try if little was learned."""
+        """The comparison with the untrained model, the cost, and advice if little was learned."""
         spent = self.where
         lines = [
             self.gain.to_text(),
-            f"training took {spent['gradient_steps_total']:,} gradient steps, {spent['env_steps']:,} steps "
-            f"of environments, {spent['tokens']:,} generated tokens and {spent['seconds']:,.0f} s (wall)",
+            f"training took {spent['gradient_steps_total']:,} gradient steps, {spent['env_steps']:,} "
+            f"environment steps, {spent['tokens']:,} generated tokens and {spent['seconds']:,.0f} s (wall "
+            "time)",
         ]
         if bad := {role: share for role, share in self.unparseable.items() if share > 0}:
             shares = ", ".join(f"{role} {share:.0%}" for role, share in sorted(bad.items()))
-            lines.append(f"answers that could not be read: {shares}")
+            lines.append(f"answers that could not be parsed: {shares}")
         if not self.learned:
             lines.append(
-                "nothing was learned: no gradient step was taken, so trained and base are the same model"
+                "the policy was not trained: no gradient step was taken; trained and base are the same model"
             )
         if not self.learned or max(bad.values(), default=0.0) > MUCH_UNPARSEABLE:
             lines.append(
-                "try: a model that follows instructions better; easier tasks; longer answers, if they were "
-                "cut (--train max_response_length=N); rollouts.jsonl holds what the policy wrote"
+                "advice: use a model that follows instructions better, easier tasks, or, if answers were "
+                "truncated, longer ones (--train max_response_length=N); rollouts.jsonl contains the answers"
             )
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
-        """Base, gain and cost, as part of the object that ``--json`` prints."""
+        """Base, gain and cost; part of the object that ``--json`` prints."""
         base, interval = self.gain.b, self.gain.interval
         return {
             "base_success": base.mean,
@@ -102,18 +104,21 @@ async def train_and_test(
     on_metrics: Callable[[dict[str, Any]], None],
     on_step: Callable[[str], None] = lambda phase: None,
 ) -> bool:
-    """Measure the base model, train, measure the best checkpoint on the same tasks and seeds.
+    """Measure the base model, train it, and test the best checkpoint on the same tasks and seeds.
 
-    Whatever was done already (a resumed run) is not done again.
+    In a resumed run, steps that are complete are skipped.
 
     Args:
-        on_phase: called with "base" or "test" and the number of episodes to play; returns what is called
-            with each result.
+        on_phase: called with "base" or "test" and the number of episodes to play; returns the callback for
+            results.
         on_metrics: called with each row of ``metrics.jsonl``.
-        on_step: called with what training does next, as ``Training.on_phase``.
+        on_step: ``Training``'s ``on_phase``.
 
     Returns:
-        Whether everything is done; False after an interruption.
+        Whether the run is complete; False after an interruption or if test episodes are missing.
+
+    Raises:
+        NlacBenchError: no validation was complete, so there is no best checkpoint.
     """
     folder = writer.folder.path
     if prepared.config.base is not None and not (folder / BASE).exists():
@@ -134,8 +139,8 @@ async def train_and_test(
     engine, best = trainable_engine(prepared), training.checkpoints.best
     if not best.exists():
         raise NlacBenchError(
-            f"{best} was never written: in every validation some episode failed for a reason that is not the "
-            "policy's, so no checkpoint could be chosen; fix the environment's server and start a new run"
+            f"{best} was never written: in every validation an episode failed for a reason outside the "
+            "policy, so no checkpoint could be selected; fix the environment's server and start a new run"
         )
     engine.sync(ModelSource(load_causal_lm(best)), training.progress.iteration + 1, "policy")
     if writer.owed():
@@ -144,7 +149,7 @@ async def train_and_test(
 
 
 def trained(folder: Path) -> Trained | None:
-    """What the training run in ``folder`` shows; None where it is not finished, or no training run."""
+    """The result of the training run in ``folder``; None if it is unfinished or not a training run."""
     if not (folder / BASE / "manifest.json").exists():
         return None
     run = RunFolder.open(folder)
@@ -156,7 +161,7 @@ def trained(folder: Path) -> Trained | None:
 
 
 def _unparseable(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """By role, from metrics named ``unparseable_ROLE``."""
+    """Means by role of the metrics named ``unparseable_ROLE``."""
     found: dict[str, list[float]] = {}
     for row in rows:
         for name, share in row.items():
@@ -178,7 +183,7 @@ def _base_writer(prepared: Prepared, folder: Path) -> RunWriter:
 
 @contextlib.contextmanager
 def _interruptible(training: Training) -> Iterator[None]:
-    """The first SIGINT or SIGTERM stops after the running iteration, which is saved; the second at once."""
+    """On SIGINT or SIGTERM, finish and save the running iteration; on a second signal, stop at once."""
     task = asyncio.current_task()
 
     def on_signal() -> None:

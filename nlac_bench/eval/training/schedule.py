@@ -1,4 +1,4 @@
-"""Which tasks a training run plays, in which order and with which seeds."""
+"""Selects the tasks of a training run, their order and their seeds."""
 
 from collections.abc import Sequence
 
@@ -12,13 +12,13 @@ from nlac_bench.train.config import TrainConfig
 
 
 class Schedule:
-    """The training tasks, split once into those that are learned from and those that validate.
+    """Splits the tasks into training and validation tasks, and plans the episodes of each iteration.
 
     Args:
         env: the environment's name.
         task_ids: all tasks of its training split.
-        config: sizes of iterations and of the validation.
-        seed: decides the split, the order of tasks in each epoch, and the seeds of episodes.
+        config: gives the sizes of iterations and of the validation set.
+        seed: determines the split, the order of tasks in each epoch, and the seeds of episodes.
     """
 
     def __init__(self, env: str, task_ids: Sequence[str], config: TrainConfig, seed: int) -> None:
@@ -27,12 +27,12 @@ class Schedule:
         validation, self.task_ids = split_tasks(task_ids, config.val_tasks, seed)
         planned = plan_episodes(validation, 1, seed)
         self.validation = [EpisodeSpec(env, p.task_id, p.trial, p.seed) for p in planned]
-        """The episodes of a validation: each task that was set aside, once."""
+        """The episodes of a validation: one of each validation task."""
 
     def iteration(self, number: int) -> list[EpisodeSpec]:
         """The training episodes of iteration ``number`` (from 0).
 
-        Every task comes once in each epoch, in an order that the seed decides.
+        Each epoch visits every task once, in an order that the seed determines.
         """
         size, count = self._tasks_per_iteration, len(self.task_ids)
         specs = []
@@ -47,5 +47,5 @@ class Schedule:
         return specs
 
     def epochs(self, iterations: int) -> float:
-        """Passes over the training tasks in so many ``iterations``."""
+        """The number of passes over the training tasks in ``iterations`` iterations."""
         return iterations * self._tasks_per_iteration / max(1, len(self.task_ids))

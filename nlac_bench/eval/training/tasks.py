@@ -1,4 +1,4 @@
-"""Which tasks of the training split are learned from, and which choose the checkpoint."""
+"""Splits the tasks of the training split into training and validation tasks."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from nlac_bench.rollout.engines.engine import derive_seed
 def split_tasks(ids: Sequence[str], val_tasks: int, seed: int) -> tuple[list[str], list[str]]:
     """``ids`` as (validation tasks, training tasks), drawn by ``seed``.
 
-    At most half of the tasks are set aside for validation; a single task serves for both.
+    At most half of the tasks are used for validation. A single task is used for both.
     """
     shuffled = list(ids)
     np.random.default_rng(derive_seed(seed, "validation")).shuffle(shuffled)

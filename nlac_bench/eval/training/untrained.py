@@ -1,4 +1,4 @@
-"""The untrained model's run that a training run is compared with, when it is taken from an earlier one."""
+"""Checks and copies an earlier run of the untrained model (``--base``) for a training run."""
 
 import shutil
 from collections.abc import Mapping
@@ -11,38 +11,41 @@ from nlac_bench.eval.runs.configuration import ConfigError
 from nlac_bench.eval.runs.folder import RunFolder
 
 BASE = "base"
-"""Its folder within the training run's."""
+"""Name of the untrained model's folder within the training run's folder."""
 
-_ANYONE = ("agent", "train", "offline")  # the policy's prompt is the same whoever will train it
+_ANYONE = ("agent", "train", "offline")  # all training methods use the same policy prompt
 
 
 def check_base(prepared: Prepared) -> None:
-    """Whether the run that ``--base`` names measured what this run begins with.
+    """Check that the run that ``--base`` names measured the model, tasks and seeds that this run starts with.
 
     Raises:
-        ConfigError: it is not finished, or had other tasks, seeds, conditions or another model: each
-            difference is named.
+        ConfigError: it is unfinished, or its tasks, seeds, conditions or model differ; the message lists
+            each difference.
     """
     path = prepared.config.base
     if path is None:
         return
     base = RunFolder.open(path)
     if owed := len(base.owed()):
-        raise ConfigError(f"--base: {path} still owes {owed} episodes; nlac-bench resume {path}")
+        raise ConfigError(f"--base: {path} lacks {owed} episodes; finish it with `nlac-bench resume {path}`")
     then = {"conditions": base.conditions, "subject": _begins(base.subject)}
     changed = manifests.differences(
         then, {"conditions": prepared.conditions, "subject": _begins(prepared.subject)}
     )
     if base.plan != tuple(prepared.plan):
-        changed.append("its tasks, trials or seeds")
+        changed.append("tasks, trials or seeds")
     if base.subject.get("train") is not None:
-        changed.append("train: it is a training run, not one of the model before")
+        changed.append("train: it is a training run, not an `eval` of the untrained model")
     if changed:
-        raise ConfigError(f"--base: {path} measured something else: " + "; ".join(changed))
+        raise ConfigError(
+            f"--base: {path} does not match this run ({'; '.join(changed)}); use a matching `eval`, or leave "
+            "out --base to measure the untrained model again"
+        )
 
 
 def take_base(path: Path, folder: Path) -> None:
-    """Copy the run in ``path`` into the training run's ``folder``, which is whole without it from then on."""
+    """Copy the run in ``path`` into the training run's ``folder``, which then no longer depends on it."""
     part = folder / f"{BASE}.part"
     shutil.rmtree(part, ignore_errors=True)
     shutil.copytree(path, part, ignore=shutil.ignore_patterns(".lock"))

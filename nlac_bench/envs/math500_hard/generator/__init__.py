@@ -1,8 +1,8 @@
-"""Problems that this project writes and solves: families over MATH's seven subjects and five levels.
+"""Generates and solves problems: families of problems for MATH's seven subjects and five levels.
 
 A task identifier such as ``train/algebra/quadratic_roots/3/000123`` determines its problem completely:
 the split, the family, the level and a number seed the draws. Train and test are disjoint by construction
-(see ``family.py``), and no problem leaves here whose answer a second method does not confirm.
+(see ``family.py``), and every answer is confirmed by a second method.
 """
 
 import re
@@ -60,10 +60,10 @@ _MODULES = (
 """Importing them registers their families."""
 
 CONTENT_SHA256 = "5a6559d1cfa9fdf0583038c98c5e31eac38435738ee4ff01d5c3f4eb7e36e4b0"
-"""sha256 over a sample of generated problems (the tests compute it): it names this data in every result."""
+"""sha256 of a sample of generated problems (the tests compute it); identifies this data in every result."""
 
 SEED_STRIDE = 1_000_000
-"""Numbers of one seed's tasks: seed s owns s·10⁶ to (s+1)·10⁶ − 1 of each family and level."""
+"""Number range of a seed: seed s has the tasks s·10⁶ to (s+1)·10⁶ − 1 of each family and level."""
 
 _TASK_ID = re.compile(r"(train|test)/([a-z_]{1,40})/([a-z_]{1,40})/([1-5])/([0-9]{6,18})", re.ASCII)
 _MAX_DRAWS = 100_000
@@ -71,12 +71,12 @@ _MAX_REPEATS = 40
 
 
 def task_ids(split: Split, levels: tuple[int, ...], count: int, seed: int = 0) -> list[str]:
-    """``count`` task identifiers, the subjects and levels in turn; no two of them are the same problem.
+    """Return ``count`` task identifiers of different problems, with subjects and levels in turn.
 
-    A family whose distinct problems run out (some have only a few hundred on a level) is left out from there.
+    A family that has no further distinct problems (some have only a few hundred on a level) is then left out.
 
     Raises:
-        ValueError: when the levels do not hold that many.
+        ValueError: the levels have fewer than ``count`` distinct problems.
     """
     return list(_task_ids(split, levels, count, seed))
 
@@ -118,7 +118,7 @@ def _task_ids(split: Split, levels: tuple[int, ...], count: int, seed: int) -> t
 
 
 def _claim(task_id: str, family: Family, level: int, split: Split) -> tuple[object, ...]:
-    """The canonical parameters of ``task_id``, without solving it."""
+    """Return the canonical parameters of ``task_id``, without solving it."""
     draw = Draw(family.name, split, seed=task_id, key_only=True)
     for _ in range(_MAX_DRAWS):
         with suppress(RedrawError):
@@ -131,10 +131,10 @@ def _claim(task_id: str, family: Family, level: int, split: Split) -> tuple[obje
 
 
 def draft(task_id: str) -> tuple[Draft, tuple[object, ...], Family, int]:
-    """The problem of ``task_id`` as its family made it, its canonical parameters, its family and level.
+    """Return the draft of ``task_id``, its canonical parameters, its family and its level.
 
     Raises:
-        UnknownIdError: when no task can have that identifier.
+        UnknownIdError: no task can have that identifier.
     """
     match = _TASK_ID.fullmatch(task_id)
     family = FAMILIES.get(match[3]) if match else None
@@ -158,11 +158,11 @@ def draft(task_id: str) -> tuple[Draft, tuple[object, ...], Family, int]:
 
 @lru_cache(maxsize=8192)
 def generate(task_id: str) -> Problem:
-    """The problem of ``task_id``.
+    """Return the problem of ``task_id``.
 
     Raises:
-        UnknownIdError: when no task can have that identifier.
-        RuntimeError: when the second method contradicts the answer (a mistake in the family).
+        UnknownIdError: no task can have that identifier.
+        RuntimeError: the second method contradicts the answer (a mistake in the family).
     """
     made, key, family, level = draft(task_id)
     if not made.check:

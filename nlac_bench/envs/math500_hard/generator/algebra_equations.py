@@ -1,4 +1,4 @@
-"""Algebra: equations and inequalities in one unknown, systems."""
+"""Generates algebra problems: equations and inequalities in one unknown, systems."""
 
 from fractions import Fraction
 from math import gcd, isqrt
@@ -13,7 +13,7 @@ SUBJECT = "algebra"
 
 @family(SUBJECT, 1, 2, 3)
 def linear_equation(draw: Draw, level: int) -> Draft:
-    """One unknown, on one side (level 1), on both sides, with brackets (level 3)."""
+    """Make a problem: a linear equation, the unknown on one side (level 1), on both, or in brackets (3)."""
     if level == 1:
         a, x, b = draw.integer(2, 9), draw.integer(1, 12), draw.nonzero(-12, 12)
         draw.claim(1, a, b, x)
@@ -53,7 +53,7 @@ def linear_equation(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 2, 3, 4)
 def linear_system(draw: Draw, level: int) -> Draft:
-    """Two equations in two unknowns; fractions at level 4."""
+    """Make a problem: two equations in two unknowns; fractions at level 4."""
     size = {2: 5, 3: 9, 4: 9}[level]
     a, b, c, d = (draw.nonzero(-size, size) for _ in range(4))
     x, y = draw.integer(-9, 9), draw.integer(-9, 9)
@@ -79,7 +79,7 @@ def linear_system(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 2, 3, 4, 5)
 def quadratic_roots(draw: Draw, level: int) -> Draft:
-    """Roots of a quadratic: whole, rational, or with a square root."""
+    """Make a problem: roots of a quadratic, which are integers, rational, or contain a square root."""
     if level <= 3:
         a = 1 if level == 2 else draw.integer(2, 5)
         r, s = Fraction(draw.integer(-20, 20), 1 if level == 2 else a), Fraction(draw.integer(-20, 20))
@@ -116,7 +116,7 @@ def quadratic_roots(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 5)
 def vieta_quadratic(draw: Draw, level: int) -> Draft:
-    """A symmetric function of the roots of a quadratic."""
+    """Make a problem: a symmetric function of the roots of a quadratic."""
     a, b, c = draw.integer(1, 6), draw.nonzero(-12, 12), draw.nonzero(-12, 12)
     kind = draw.choice(
         ("r^2 + s^2", "r^3 + s^3", r"\frac{1}{r} + \frac{1}{s}", r"\frac{r}{s} + \frac{s}{r}", "(r - s)^2")
@@ -153,7 +153,7 @@ def vieta_quadratic(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 3, 4, 5)
 def absolute_value_inequality(draw: Draw, level: int) -> Draft:
-    """Solutions of an inequality with an absolute value, as an interval or as a count."""
+    """Make a problem: solutions of an inequality with an absolute value, as an interval or as a count."""
     a, b, c = draw.integer(1 if level == 3 else 2, 9), draw.nonzero(-20, 20), draw.integer(1, 40)
     strict = draw.choice((True, False))
     low, high = Fraction(-c - b, a), Fraction(c - b, a)
@@ -174,7 +174,7 @@ def absolute_value_inequality(draw: Draw, level: int) -> Draft:
             count = int(sympy.ceiling(ends[1])) - int(sympy.floor(ends[0])) - 1
         else:
             count = int(sympy.floor(ends[1])) - int(sympy.ceiling(ends[0])) + 1
-        counted = sum(abs(a * n + b) <= c - strict for n in range(-61, 62))  # all values are whole
+        counted = sum(abs(a * n + b) <= c - strict for n in range(-61, 62))  # all values are integers
         return Draft(
             draw.phrase(
                 f"How many integers $x$ satisfy ${text}$?", f"Count the integers $x$ for which ${text}$."
@@ -211,7 +211,7 @@ def absolute_value_inequality(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 3, 4, 5)
 def exponent_equation(draw: Draw, level: int) -> Draft:
-    """Powers of one base on both sides."""
+    """Make a problem: an equation with powers of one base on both sides."""
     base = draw.choice((2, 3, 5))
     m, n = draw.integer(1, 4 if base == 2 else 2), draw.integer(1, 4 if base == 2 else 2)
     a, b, c, d = draw.integer(1, 6), draw.nonzero(-9, 9), draw.integer(-5, 6), draw.nonzero(-9, 9)

@@ -1,4 +1,4 @@
-"""Algebra: functions, arithmetic sequences, lines."""
+"""Generates algebra problems: functions, arithmetic sequences, lines."""
 
 from fractions import Fraction
 
@@ -12,7 +12,7 @@ SUBJECT = "algebra"
 
 @family(SUBJECT, 1, 2, 3, 4)
 def function_value(draw: Draw, level: int) -> Draft:
-    """A function evaluated, composed (levels 2, 3) or inverted (level 4)."""
+    """Make a problem: evaluate, compose (levels 2, 3) or invert (level 4) a function."""
     a, b, t = draw.integer(2, 9), draw.nonzero(-20, 20), draw.integer(-6, 9)
     if level == 1:
         draw.need(t >= 0)
@@ -69,7 +69,7 @@ def function_value(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 2, 3, 4)
 def arithmetic_series(draw: Draw, level: int) -> Draft:
-    """A term of an arithmetic sequence, its sum, or its length."""
+    """Make a problem: a term of an arithmetic sequence, its sum, or its length."""
     first, step = draw.integer(-20, 40), draw.nonzero(-9, 12)
     n = draw.integer(8, 40)
     last = first + (n - 1) * step
@@ -107,7 +107,7 @@ def arithmetic_series(draw: Draw, level: int) -> Draft:
             check=sum(range(first, first + n * step, step)) == total,
         )
     m, k = n, draw.integer(2, 7)
-    # The sums S_m and S_{m+k} fix the sequence; ask for its first term.
+    # The sums S_m and S_{m+k} determine the sequence; the question is its first term.
     s, u = m * (2 * first + (m - 1) * step) // 2, (m + k) * (2 * first + (m + k - 1) * step) // 2
     draw.claim(level, first, step, m, k)
     a, d = sympy.symbols("a d")
@@ -134,7 +134,7 @@ def arithmetic_series(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 1, 2, 3)
 def line_through_points(draw: Draw, level: int) -> Draft:
-    """Slope, intercept, or a further point of the line through two points."""
+    """Make a problem: slope, intercept, or a further point of the line through two points."""
     size = 9 if level == 1 else 12
     x1, y1, x2, y2 = (draw.integer(-size if level > 1 else 0, size) for _ in range(4))
     draw.need(x1 != x2 and y1 != y2)

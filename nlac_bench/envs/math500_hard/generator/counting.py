@@ -1,4 +1,4 @@
-"""Counting: choices, arrangements, paths, inclusion and exclusion."""
+"""Generates counting problems: choices, arrangements, paths, inclusion and exclusion."""
 
 from fractions import Fraction
 from math import comb, factorial, prod
@@ -22,12 +22,12 @@ WORDS = (
     "MARBLE", "PEBBLE", "COPPER", "SILVER", "NICKEL", "CARBON", "HELIUM", "OXYGEN", "NITROGEN",
     "TEAPOT", "KETTLE",
 )  # fmt: skip
-"""Words to rearrange: the letters matter, not the meaning."""
+"""Words whose letters are rearranged."""
 
 
 @family(SUBJECT, 1, 2)
 def independent_choices(draw: Draw, level: int) -> Draft:
-    """The product rule; numbers and code words at level 2."""
+    """Make a problem: the product rule; numbers and code words at level 2."""
     if level == 1:
         counts = [draw.integer(2, 20) for _ in range(3)]
         draw.claim(1, *sorted(counts))
@@ -71,7 +71,7 @@ def independent_choices(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 1, 2, 3)
 def arrangements(draw: Draw, level: int) -> Draft:
-    """Orders of different things, of the letters of a word, with a condition."""
+    """Make a problem: permutations of different things, or of the letters of a word, with a condition."""
     if level == 1:
         n, k = draw.integer(4, 99), draw.integer(2, 3)
         draw.need(n > k)
@@ -163,7 +163,7 @@ def arrangements(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 2, 3, 4)
 def committees(draw: Draw, level: int) -> Draft:
-    """Choosing people from one group, from two, with at least some of one."""
+    """Make a problem: choose people from one group, from two, or with a minimum from one of them."""
     w, m = draw.integer(4, 12), draw.integer(4, 12)
     if level == 2:
         n, k = draw.integer(6, 60), draw.integer(2, 5)
@@ -221,7 +221,7 @@ def committees(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 3, 4, 5)
 def grid_paths(draw: Draw, level: int) -> Draft:
-    """Shortest paths on a grid: all, through a point, avoiding a point."""
+    """Make a problem: shortest paths on a grid, all of them, through a point, or avoiding a point."""
     w, h = draw.integer(2, 9 if level > 3 else 16), draw.integer(2, 9 if level > 3 else 16)
     a, b = draw.integer(1, w), draw.integer(1, h)
     draw.need((a, b) != (w, h))
@@ -261,7 +261,7 @@ def grid_paths(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 3, 4, 5)
 def multiples_of_either(draw: Draw, level: int) -> Draft:
-    """Counting multiples of two or three numbers with inclusion and exclusion."""
+    """Make a problem: count multiples of two or three numbers with inclusion and exclusion."""
     divisors = sorted(draw.several(range(2, 13), 2 if level == 3 else 3))
     draw.need(all(b % a for i, a in enumerate(divisors) for b in divisors[i + 1 :]))
     top = draw.integer(50, 600)
@@ -294,7 +294,7 @@ def multiples_of_either(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 4, 5)
 def stars_and_bars(draw: Draw, level: int) -> Draft:
-    """Solutions in whole numbers with lower and upper bounds."""
+    """Make a problem: count integer solutions with lower and upper bounds."""
     kinds, n = draw.integer(2, 5), draw.integer(4, 60 if level == 4 else 24)
     least = draw.integer(0, 2)
     free = n - least * kinds
@@ -302,7 +302,7 @@ def stars_and_bars(draw: Draw, level: int) -> Draft:
     most = draw.integer(max(1, free // kinds), free - 1) if level == 5 else free
     draw.need(kinds * most >= free)
     draw.claim(kinds, n, least, least + most)
-    left = [free - j * (most + 1) for j in range(kinds + 1)]  # to share where j children get too much
+    left = [free - j * (most + 1) for j in range(kinds + 1)]  # left to share if j children get too much
     value = int(
         sum(
             (-1) ** j * sympy.binomial(kinds, j) * sympy.binomial(rest + kinds - 1, kinds - 1)
@@ -335,7 +335,7 @@ def stars_and_bars(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 2, 3)
 def two_groups(draw: Draw, level: int) -> Draft:
-    """How many belong to both, to neither, or to exactly one of two groups."""
+    """Make a problem: how many belong to both, to neither, or to exactly one of two groups."""
     both, only_a, only_b, none = (draw.integer(1, 40) for _ in range(4))
     a, b, n = both + only_a, both + only_b, both + only_a + only_b + none
     kind = "both" if level == 2 else draw.choice(("exactly one", "probability"))

@@ -1,12 +1,12 @@
-"""What a family of problems is, and the random choices that it makes.
+"""Defines families of problems and their random choices.
 
-A family is a function ``(draw, level) -> Draft``. It chooses its parameters with ``draw``, names them
+A family is a function ``(draw, level) -> Draft``. It chooses its parameters with ``draw``, declares them
 with ``draw.claim(...)`` and returns the statement, the answer and the verdict of a second method.
 
-**Train and test are disjoint by construction.** ``claim`` takes the canonical parameters: whatever tells
-one problem of the family from another, in a form that does not depend on phrasing, level or the order of
-interchangeable parts. A hash of family and parameters puts every problem on one side, for ever; a draw
-that lands on the other side is thrown away and drawn again.
+**Train and test are disjoint by construction.** ``claim`` takes the canonical parameters: the values that
+distinguish the problems of a family, in a form that does not depend on phrasing, level or the order of
+interchangeable parts. A hash of family and parameters assigns every problem to one split; a draw that
+belongs to the other split is discarded and repeated.
 """
 
 import hashlib
@@ -24,23 +24,23 @@ Split: TypeAlias = Literal["train", "test"]
 T = TypeVar("T")
 
 TEST_SHARE = 64
-"""Of 256: the share of each family's problems that are test problems."""
+"""Share of each family's problems that are test problems, in units of 1/256."""
 
 
 class RedrawError(Exception):
-    """Raised where the parameters give no problem of the split and level; others are drawn."""
+    """Raised if the parameters give no valid problem of the split and level; others are then drawn."""
 
 
 class ClaimedError(Exception):
-    """Raised by ``claim`` instead of going on, where only the canonical parameters are asked for."""
+    """Raised by ``claim`` to stop the family if only the canonical parameters are needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A problem as its family makes it.
+    """A problem that a family returns.
 
-    ``check`` is the verdict of a second method that does not use the way ``value`` was found: putting the
-    answer back into the statement, counting the cases one by one, or another formula.
+    ``check`` is the verdict of a second method, which is independent of the one that computed ``value``:
+    substituting the answer into the statement, counting the cases one by one, or another formula.
     """
 
     statement: str
@@ -54,7 +54,7 @@ FamilyFn: TypeAlias = Callable[["Draw", int], Draft]
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A family: its function, its name, its subject (folder name in MATH) and the levels it offers."""
+    """A family: its function, its name, its subject (folder name in MATH) and its levels."""
 
     name: str
     subject: str
@@ -63,7 +63,7 @@ class Family:
 
 
 FAMILIES: dict[str, Family] = {}
-"""Every family by name, in the order of definition; filled by importing the subject modules."""
+"""All families by name, in the order of definition; importing the subject modules fills it."""
 
 
 def family(subject: str, *levels: int) -> Callable[[FamilyFn], FamilyFn]:
@@ -77,22 +77,22 @@ def family(subject: str, *levels: int) -> Callable[[FamilyFn], FamilyFn]:
 
 
 def side_of(family_name: str, key: tuple[object, ...]) -> Split:
-    """The split that owns the problem of ``family_name`` with the canonical parameters ``key``."""
+    """Return the split of the problem of ``family_name`` with the canonical parameters ``key``."""
     digest = hashlib.sha256(f"{family_name}{key!r}".encode()).digest()
     return "test" if digest[0] < TEST_SHARE else "train"
 
 
 def close(value: object, number: complex) -> bool:
-    """Whether the exact ``value`` is ``number``, a float that was computed in another way."""
+    """Return whether the exact ``value`` equals ``number``, a float that was computed in another way."""
     exact = value if isinstance(value, int | Fraction) else complex(sympy.sympify(value).evalf(20))
     return bool(abs(exact - number) <= 1e-9 * max(1.0, abs(number)))
 
 
 class Draw:
-    """The random choices of one problem, the same on every Python version and machine.
+    """Random choices of one problem, the same on every Python version and machine.
 
-    Only ``getrandbits`` of the Mersenne Twister is used: the derived methods of ``random.Random`` may
-    change between Python versions, and a task identifier must mean the same problem for ever.
+    Only ``getrandbits`` of the Mersenne Twister is used: the other methods of ``random.Random`` may change
+    between Python versions, and a task identifier must always denote the same problem.
     """
 
     def __init__(self, family_name: str, split: Split, seed: str, *, key_only: bool = False) -> None:
@@ -103,10 +103,10 @@ class Draw:
         self.key: tuple[object, ...] | None = None
 
     def claim(self, *key: object) -> None:
-        """Name the canonical parameters: once in a draft, after every ``need``.
+        """Declare the canonical parameters; called once per draft, after every ``need``.
 
         Raises:
-            RedrawError: when they belong to the other split.
+            RedrawError: the problem belongs to the other split.
         """
         assert self.key is None, f"{self._family} claims twice"
         if side_of(self._family, key) != self._split:
@@ -119,31 +119,31 @@ class Draw:
         """Reject the drawn parameters unless ``condition`` is true.
 
         Raises:
-            RedrawError: when they do not.
+            RedrawError: ``condition`` is false.
         """
         assert self.key is None, f"{self._family} sets a condition after its claim"
         if not condition:
             raise RedrawError
 
     def integer(self, low: int, high: int) -> int:
-        """A whole number from ``low`` to ``high``, both included."""
+        """Draw an integer from ``low`` to ``high``, both included."""
         return low + self._bits(64) % (high - low + 1)
 
     def nonzero(self, low: int, high: int) -> int:
-        """A whole number from ``low`` to ``high``, but not 0."""
+        """Draw an integer other than 0 from ``low`` to ``high``, both included."""
         while (value := self.integer(low, high)) == 0:
             pass
         return value
 
     def choice(self, options: Sequence[T]) -> T:
-        """One of ``options``."""
+        """Draw one of ``options``."""
         return options[self._bits(64) % len(options)]
 
     def several(self, options: Sequence[T], count: int) -> list[T]:
-        """``count`` different positions of ``options``, in random order."""
+        """Draw ``count`` of ``options`` without replacement, in random order."""
         pool = list(options)
         return [pool.pop(self._bits(64) % len(pool)) for _ in range(count)]
 
     def phrase(self, *phrasings: str) -> str:
-        """One of several wordings of the same problem."""
+        """Draw one of several wordings of the same problem."""
         return self.choice(phrasings)

@@ -1,4 +1,4 @@
-"""Geometry: circles, solids, distances."""
+"""Generates geometry problems: circles, solids, distances."""
 
 from fractions import Fraction
 from math import gcd, pi, sqrt
@@ -13,7 +13,7 @@ SUBJECT = "geometry"
 
 @family(SUBJECT, 2, 3, 4)
 def circle_measure(draw: Draw, level: int) -> Draft:
-    r"""Area, circumference, sector and ring, as multiples of $\pi$."""
+    r"""Make a problem: area, circumference, sector or ring, as a multiple of $\pi$."""
     r = draw.integer(2, 150)
     if level == 2:
         kind = draw.choice(("area", "circumference"))
@@ -69,7 +69,7 @@ def circle_measure(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 3, 4, 5)
 def solid_volume(draw: Draw, level: int) -> Draft:
-    """Volumes and surfaces of cylinders, cones, spheres and frustums."""
+    """Make a problem: volume or surface of a cylinder, cone, sphere or frustum."""
     r, h = draw.integer(1, 24), draw.integer(1, 30)
     if level == 3:
         kind = draw.choice(("cylinder", "cone"))
@@ -95,7 +95,7 @@ def solid_volume(draw: Draw, level: int) -> Draft:
         draw.need(s < r)
         draw.claim("frustum", r, s, h)
         value = sympy.pi * sympy.Rational(h * (r * r + r * s + s * s), 3)
-        whole = Fraction(h * r, r - s)  # height of the cone that the frustum was cut from
+        whole = Fraction(h * r, r - s)  # height of the cone from which the frustum was cut
         number = pi * float(r * r * whole - s * s * (whole - h)) / 3
         given = f"frustum of a cone with base radii ${r}$ and ${s}$ and height ${h}$"
         work = rf"$\frac{{\pi \cdot {h}}}{{3}} ({r}^2 + {r} \cdot {s} + {s}^2) = {show(value)}$."
@@ -113,7 +113,7 @@ def solid_volume(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 4, 5)
 def distance_to_line(draw: Draw, level: int) -> Draft:
-    """Distance from a point to a line; area cut off or reflection at level 5."""
+    """Make a problem: distance from a point to a line; area cut off or reflection at level 5."""
     a, b, c = draw.nonzero(-9, 9), draw.nonzero(-9, 9), draw.integer(-20, 20)
     x, y = draw.integer(-9, 9), draw.integer(-9, 9)
     draw.need(gcd(a, b, c) == 1 and a * x + b * y != c and a > 0)
@@ -153,7 +153,7 @@ def distance_to_line(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 3, 4, 5)
 def circle_chords(draw: Draw, level: int) -> Draft:
-    """Chords, tangents and secants of one circle."""
+    """Make a problem: chords, tangents and secants of a circle."""
     a, b, c = draw.integer(2, 36), draw.integer(2, 36), draw.integer(2, 24)
     if level == 3:
         draw.need(a * b % c == 0 and c not in (a, b))

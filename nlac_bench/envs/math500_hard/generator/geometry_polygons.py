@@ -1,4 +1,4 @@
-"""Geometry: rectangles, triangles and other polygons."""
+"""Generates geometry problems: rectangles, triangles and other polygons."""
 
 from fractions import Fraction
 from math import gcd, isqrt, sqrt
@@ -12,10 +12,10 @@ SUBJECT = "geometry"
 
 
 def _lattice_points_inside(points: list[tuple[int, int]]) -> int:
-    """Whole-number points strictly inside a polygon, row by row.
+    """Count the integer points strictly inside a polygon, row by row.
 
-    A ray to the right from each point crosses the boundary an odd number of times exactly for points
-    inside; points on the boundary are left out.
+    A ray to the right from a point crosses the boundary an odd number of times if and only if the point is
+    inside; points on the boundary are not counted.
     """
     edges = list(zip(points, points[1:] + points[:1], strict=True))
     count = 0
@@ -42,7 +42,7 @@ def _lattice_points_inside(points: list[tuple[int, int]]) -> int:
 
 @family(SUBJECT, 1, 2, 3)
 def rectangle(draw: Draw, level: int) -> Draft:
-    """Perimeter and area of a rectangle, one from the other."""
+    """Make a problem: perimeter or area of a rectangle, given the other."""
     a, b = draw.integer(2, 40), draw.integer(2, 40)
     draw.need(a != b)
     sides = sorted((a, b))
@@ -81,7 +81,7 @@ def rectangle(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 1, 2, 3)
 def right_triangle(draw: Draw, level: int) -> Draft:
-    """The theorem of Pythagoras: whole sides, a leg, square roots."""
+    """Make a problem: the theorem of Pythagoras with integer sides, an unknown leg, or square roots."""
     if level < 3:
         m, n = draw.integer(2, 12), draw.integer(1, 11)
         k = draw.integer(1, 40)
@@ -129,7 +129,7 @@ def right_triangle(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 1, 2, 3)
 def triangle_angles(draw: Draw, level: int) -> Draft:
-    """Angles of a triangle: the third one, an isosceles one, angles in a ratio."""
+    """Make a problem: the third angle of a triangle, angles of an isosceles one, or angles in a ratio."""
     if level == 1:
         a, b = draw.integer(15, 120), draw.integer(15, 120)
         draw.need(a + b < 170)
@@ -186,7 +186,7 @@ def triangle_angles(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 2, 3)
 def regular_polygon(draw: Draw, level: int) -> Draft:
-    """Angles, diagonals and number of sides of polygons."""
+    """Make a problem: angles, diagonals or number of sides of a polygon."""
     n = draw.integer(5, 200)
     kind = draw.choice(("sum", "diagonals") if level == 2 else ("sides", "sides_from_diagonals", "interior"))
     draw.claim(kind, n)
@@ -241,7 +241,7 @@ def regular_polygon(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 3, 4)
 def coordinate_area(draw: Draw, level: int) -> Draft:
-    """Area of a triangle or quadrilateral from its vertices."""
+    """Make a problem: area of a triangle or quadrilateral, given its vertices."""
     if level == 3:
         points = [(draw.integer(-9, 9), draw.integer(-9, 9)) for _ in range(3)]
     else:  # one vertex in each quadrant, so that the quadrilateral does not cross itself
@@ -270,7 +270,7 @@ def coordinate_area(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 2, 3, 4)
 def similar_triangles(draw: Draw, level: int) -> Draft:
-    """Sides, shadows and areas of similar figures."""
+    """Make a problem: sides, shadows or areas of similar figures."""
     p, q = draw.integer(2, 24), draw.integer(2, 24)
     draw.need(gcd(p, q) == 1)
     if level == 2:
@@ -327,7 +327,7 @@ def similar_triangles(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 4, 5)
 def triangle_radii(draw: Draw, level: int) -> Draft:
-    """Area, inradius and circumradius of a triangle with whole sides."""
+    """Make a problem: area, inradius or circumradius of a triangle with integer sides."""
     a, b, c = sorted(draw.integer(3, 30) for _ in range(3))
     draw.need(a + b > c)
     sixteen = (a + b + c) * (-a + b + c) * (a - b + c) * (a + b - c)

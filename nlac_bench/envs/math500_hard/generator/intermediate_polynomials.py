@@ -1,4 +1,4 @@
-"""Intermediate algebra: polynomials and rational functions."""
+"""Generates problems of intermediate algebra: polynomials and rational functions."""
 
 from fractions import Fraction
 from math import gcd
@@ -13,14 +13,14 @@ X = sympy.Symbol("x")
 
 
 def _at(coefficients: list[int], point: Fraction | int) -> Fraction:
-    """The polynomial's value by adding its powers one by one."""
+    """Return the polynomial's value, computed by adding its powers one by one."""
     degree = len(coefficients) - 1
     return sum((Fraction(c * point ** (degree - i)) for i, c in enumerate(coefficients)), Fraction(0))
 
 
 @family(SUBJECT, 1, 2, 3, 4)
 def polynomial_remainder(draw: Draw, level: int) -> Draft:
-    """A polynomial's value at a point; its remainder on division; an unknown coefficient from a factor."""
+    """Make a problem: a polynomial's value, its remainder on division, or a coefficient, given a factor."""
     degree = {1: 2, 2: 3, 3: 3, 4: 4}[level]
     size = 4 if level == 1 else 9
     coefficients = [draw.nonzero(1, 4), *(draw.integer(-size, size) for _ in range(degree))]
@@ -70,7 +70,7 @@ def polynomial_remainder(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 2, 3, 4)
 def polynomial_product(draw: Draw, level: int) -> Draft:
-    """Expand a product, or name one coefficient of it."""
+    """Make a problem: expand a product, or find one coefficient of it."""
     small = {2: 1, 3: 2, 4: 3}[level]
     f = [draw.nonzero(-5, 5), *(draw.nonzero(-7, 7) for _ in range(1 if level < 4 else 2))]
     g = [draw.nonzero(-5, 5), *(draw.nonzero(-7, 7) for _ in range(small))]
@@ -103,7 +103,7 @@ def polynomial_product(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 4, 5)
 def cubic_symmetric(draw: Draw, level: int) -> Draft:
-    """A symmetric function of the three roots of a cubic."""
+    """Make a problem: a symmetric function of the three roots of a cubic."""
     a = 1 if level == 4 else draw.integer(2, 5)
     b, c, d = draw.nonzero(-9, 9), draw.integer(-9, 9), draw.nonzero(-9, 9)
     draw.need(gcd(a, b, c, d) == 1)
@@ -145,7 +145,7 @@ def cubic_symmetric(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 2, 3, 4)
 def asymptote(draw: Draw, level: int) -> Draft:
-    """Vertical, horizontal and slant asymptotes of a rational function."""
+    """Make a problem: vertical, horizontal or slant asymptotes of a rational function."""
     a, b = draw.integer(2, 9), draw.nonzero(-12, 12)
     c, d = draw.integer(2, 9), draw.nonzero(-12, 12)
     draw.need(a * d != b * c)
@@ -203,7 +203,7 @@ def asymptote(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 4, 5)
 def partial_fractions(draw: Draw, level: int) -> Draft:
-    """The numerators of a decomposition into partial fractions."""
+    """Make a problem: the numerators of a decomposition into partial fractions."""
     poles = draw.several([p for p in range(-7, 8) if p], level - 2)
     p, q = draw.nonzero(-12, 12), draw.nonzero(-20, 20)
     draw.need(all(p * pole + q != 0 for pole in poles))

@@ -1,4 +1,4 @@
-"""Intermediate algebra: complex numbers, series, logarithms."""
+"""Generates problems of intermediate algebra: complex numbers, series, logarithms."""
 
 from fractions import Fraction
 from math import gcd
@@ -14,7 +14,7 @@ X = sympy.Symbol("x")
 
 @family(SUBJECT, 1, 2, 3)
 def complex_arithmetic(draw: Draw, level: int) -> Draft:
-    """Sums, products and quotients of complex numbers."""
+    """Make a problem: sums, products or quotients of complex numbers."""
     a, b, c, d = (draw.nonzero(-9, 9) for _ in range(4))
     z, w = complex(a, b), complex(c, d)
     first, second = gaussian(a, b), gaussian(c, d)
@@ -47,7 +47,7 @@ def complex_arithmetic(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 3, 4, 5)
 def infinite_series(draw: Draw, level: int) -> Draft:
-    r"""Geometric series, and at level 5 the series $\sum k r^k$."""
+    r"""Make a problem: a geometric series, or at level 5 the series $\sum k r^k$."""
     q = draw.integer(2, 15)
     p = draw.integer(1, q - 1) * draw.choice((1, -1))
     draw.need(gcd(p, q) == 1)
@@ -104,7 +104,7 @@ def infinite_series(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 5)
 def telescoping_sum(draw: Draw, level: int) -> Draft:
-    """A sum of reciprocals of products, as a fraction."""
+    """Make a problem: a sum of reciprocals of products, as a fraction."""
     gap, start, n, scale = draw.integer(1, 4), draw.integer(1, 8), draw.integer(6, 60), draw.integer(1, 6)
     draw.claim(gap, start, n, scale)
     # sum_{k=start}^{n'} scale/(k(k+gap)) = scale/gap * (sum of the first gap reciprocals - the last ones)
@@ -129,7 +129,7 @@ def telescoping_sum(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 2, 3, 4)
 def logarithm(draw: Draw, level: int) -> Draft:
-    """Values of logarithms, and equations with them."""
+    """Make a problem: the value of a logarithm, or an equation with logarithms."""
     base = draw.integer(2, 7)
     if level == 2:
         root, m, n = draw.integer(2, 15), draw.integer(1, 5), draw.integer(1, 6) * draw.choice((1, -1))

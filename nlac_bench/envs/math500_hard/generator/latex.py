@@ -1,4 +1,4 @@
-"""Writing numbers and polynomials as LaTeX, the way the statements and gold answers use them."""
+"""Formats numbers and polynomials as LaTeX for statements and gold answers."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -12,7 +12,7 @@ LaTeX already (an interval, digits in another base)."""
 
 
 def show(value: Value) -> str:
-    """``value`` as the LaTeX of a final answer."""
+    """Return ``value`` as the LaTeX of a final answer."""
     if isinstance(value, str):
         return value
     if isinstance(value, Fraction):
@@ -27,7 +27,7 @@ def show(value: Value) -> str:
 
 
 def frac(value: Fraction | int) -> str:
-    r"""A number as ``\frac{p}{q}`` in lowest terms, or as an integer."""
+    r"""Return a number as ``\frac{p}{q}`` in lowest terms, or as an integer."""
     value = Fraction(value)
     if value.denominator == 1:
         return str(value.numerator)
@@ -36,17 +36,17 @@ def frac(value: Fraction | int) -> str:
 
 
 def par(value: int) -> str:
-    """An integer as an operand: in parentheses when negative."""
+    """Return an integer as an operand, in parentheses if it is negative."""
     return str(value) if value >= 0 else f"({value})"
 
 
 def times(coefficient: int, symbol: str) -> str:
-    """``coefficient`` times ``symbol`` without a written factor 1."""
+    """Return ``coefficient`` times ``symbol``; a factor of 1 is not written."""
     return {1: symbol, -1: f"-{symbol}"}.get(coefficient, f"{coefficient}{symbol}")
 
 
 def terms(*parts: tuple[int, str]) -> str:
-    """A sum of integer multiples of symbols, zero terms left out; the symbol of a constant is ``""``."""
+    """Return a sum of integer multiples of symbols without zero terms; the symbol of a constant is ``""``."""
     text = ""
     for coefficient, symbol in parts:
         if coefficient == 0:
@@ -61,7 +61,7 @@ def terms(*parts: tuple[int, str]) -> str:
 
 
 def poly(coefficients: Sequence[int], variable: str = "x") -> str:
-    """A polynomial from its integer coefficients, highest power first."""
+    """Return a polynomial given its integer coefficients, highest power first."""
     degree = len(coefficients) - 1
     powers = [
         "" if degree - i == 0 else variable if degree - i == 1 else f"{variable}^{{{degree - i}}}"
@@ -71,16 +71,16 @@ def poly(coefficients: Sequence[int], variable: str = "x") -> str:
 
 
 def gaussian(real: int, imaginary: int) -> str:
-    """A complex number with integer parts."""
+    """Return a complex number with integer parts."""
     return terms((real, ""), (imaginary, "i"))
 
 
 def matrix(rows: Sequence[Sequence[int]]) -> str:
-    """A matrix in round brackets."""
+    """Return a matrix in round brackets."""
     body = r" \\ ".join(" & ".join(str(entry) for entry in row) for row in rows)
     return rf"\begin{{pmatrix}} {body} \end{{pmatrix}}"
 
 
 def column(vector: Sequence[int]) -> str:
-    """A column vector in round brackets."""
+    """Return a column vector in round brackets."""
     return matrix([[entry] for entry in vector])

@@ -1,4 +1,4 @@
-"""Number theory: remainders, bases, congruences, powers."""
+"""Generates problems of number theory: remainders, bases, congruences, powers."""
 
 from math import gcd, prod
 
@@ -12,7 +12,7 @@ SUBJECT = "number_theory"
 
 
 def _digits(n: int, base: int) -> str:
-    """Digits of ``n`` by repeated division."""
+    """Return the digits of ``n``, computed by repeated division."""
     text = ""
     while n:
         n, digit = divmod(n, base)
@@ -22,7 +22,7 @@ def _digits(n: int, base: int) -> str:
 
 @family(SUBJECT, 1, 2, 3)
 def remainder(draw: Draw, level: int) -> Draft:
-    """Remainder of a number, a sum of products, a power."""
+    """Make a problem: remainder of a number, a sum of products, or a power."""
     if level == 1:
         n, m = draw.integer(10, 199), draw.integer(3, 12)
         draw.claim(1, n, m)
@@ -59,7 +59,7 @@ def remainder(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 2, 3, 4)
 def number_base(draw: Draw, level: int) -> Draft:
-    """From and to other bases, and sums in them."""
+    """Make a problem: convert from and to other bases, or add in them."""
     base = draw.integer(2, 9)
     n = draw.integer(base**2, min(base**5, 2000))
     if level == 2:
@@ -101,11 +101,11 @@ def number_base(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 4, 5)
 def chinese_remainders(draw: Draw, level: int) -> Draft:
-    """The smallest positive integer with given remainders."""
+    """Make a problem: the smallest positive integer with given remainders."""
     moduli = sorted(draw.several(range(3, 14 if level == 4 else 12), level - 2))
     draw.need(all(gcd(a, b) == 1 for i, a in enumerate(moduli) for b in moduli[:i]))
     residues = [draw.integer(0, m - 1) for m in moduli]
-    draw.need(len(set(residues)) > 1)  # equal ones would be the answer
+    draw.need(len(set(residues)) > 1)  # equal residues would be the answer
     draw.claim(*zip(moduli, residues, strict=True))
     value = int(crt(moduli, residues)[0])
     found = next(
@@ -130,7 +130,7 @@ def chinese_remainders(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 3, 4, 5)
 def linear_congruence(draw: Draw, level: int) -> Draft:
-    """Inverses and linear congruences."""
+    """Make a problem: a modular inverse or a linear congruence."""
     m = draw.integer(7, {3: 60, 4: 80, 5: 150}[level])
     a = draw.integer(2, m - 1)
     if level == 3:
@@ -179,7 +179,7 @@ def linear_congruence(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 3, 4, 5)
 def last_digits(draw: Draw, level: int) -> Draft:
-    """The last digits of powers and of sums of powers."""
+    """Make a problem: the last digits of a power or of a sum of powers."""
     a, k = draw.integer(2, 99), draw.integer(15, 300)
     draw.need(a % 10 not in (0, 1, 5))
     if level == 5:

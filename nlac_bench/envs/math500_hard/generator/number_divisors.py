@@ -1,4 +1,4 @@
-"""Number theory: divisors, common divisors, factorials."""
+"""Generates problems of number theory: divisors, common divisors, factorials."""
 
 from math import gcd, lcm, prod
 
@@ -11,13 +11,13 @@ SUBJECT = "number_theory"
 
 
 def _factored(n: int) -> str:
-    """A number as a product of prime powers, in LaTeX."""
+    """Return a number as a product of prime powers, in LaTeX."""
     return r" \cdot ".join(f"{p}^{{{e}}}" if e > 1 else str(p) for p, e in sympy.factorint(n).items())
 
 
 @family(SUBJECT, 1, 2, 3)
 def gcd_lcm(draw: Draw, level: int) -> Draft:
-    """Greatest common divisors and least common multiples."""
+    """Make a problem: a greatest common divisor or least common multiple."""
     top = {1: 60, 2: 180, 3: 600}[level]
     unit = draw.integer(2, 12 * level)
     a, b = unit * draw.integer(1, top // unit + 1), unit * draw.integer(1, top // unit + 1)
@@ -43,7 +43,7 @@ def gcd_lcm(draw: Draw, level: int) -> Draft:
             f"${a} = {_factored(a)}$ and ${b} = {_factored(b)}$, which gives ${value}$.",
             check,
         )
-    # From the product of the two numbers and one of gcd and lcm to the other.
+    # Given the product of the two numbers and one of gcd and lcm, find the other.
     g, m = gcd(a, b), lcm(a, b)
     draw.claim("product", g, m)
     value = int(sympy.Integer(a) * b / m)
@@ -64,7 +64,7 @@ def gcd_lcm(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 2, 3, 4)
 def divisor_count(draw: Draw, level: int) -> Draft:
-    """How many divisors a number has: all, even ones, perfect squares."""
+    """Make a problem: number of divisors, all of them, even ones, or perfect squares."""
     n = draw.integer(20, {2: 900, 3: 2000, 4: 5000}[level])
     kind = {2: "all", 3: draw.choice(("even", "odd")), 4: "square"}[level]
     factors = sympy.factorint(n)
@@ -103,7 +103,7 @@ def divisor_count(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 3, 4, 5)
 def divisor_sum(draw: Draw, level: int) -> Draft:
-    """Sums of divisors, of prime factors, of reciprocals of divisors."""
+    """Make a problem: sum of divisors, of prime factors, or of reciprocals of divisors."""
     n = draw.integer(12, {3: 2000, 4: 1000, 5: 1500}[level])
     factors = sympy.factorint(n)
     draw.need(len(factors) > 1)
@@ -136,7 +136,7 @@ def divisor_sum(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 4, 5)
 def coprime_count(draw: Draw, level: int) -> Draft:
-    """How many numbers up to a bound share no factor with another."""
+    """Make a problem: how many numbers up to a bound are coprime to a number."""
     n = draw.integer(20, 2400 if level == 4 else 1200)
     primes = list(sympy.factorint(n))
     draw.need(len(primes) >= 2)
@@ -166,7 +166,7 @@ def coprime_count(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 3, 4, 5)
 def factorial_power(draw: Draw, level: int) -> Draft:
-    """Zeros at the end of a factorial; the exponent of a number in it."""
+    """Make a problem: number of zeros at the end of a factorial, or the exponent of a number in it."""
     n = draw.integer(20, 1500)
     if level == 3:
         draw.claim(3, n)

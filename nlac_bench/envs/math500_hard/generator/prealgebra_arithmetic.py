@@ -1,4 +1,4 @@
-"""Prealgebra: whole numbers, fractions, decimals."""
+"""Generates problems of prealgebra: integers, fractions, decimals."""
 
 from fractions import Fraction
 from math import gcd, lcm
@@ -13,7 +13,7 @@ SUBJECT = "prealgebra"
 
 @family(SUBJECT, 1, 2)
 def integer_arithmetic(draw: Draw, level: int) -> Draft:
-    """One or two operations with small whole numbers."""
+    """Make a problem: one or two operations with small integers."""
     if level == 2:
         a, b, c = draw.integer(3, 19), draw.integer(3, 12), draw.nonzero(-60, 60)
         draw.claim("muladd", a, b, c)
@@ -45,7 +45,7 @@ def integer_arithmetic(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 2, 3)
 def order_of_operations(draw: Draw, level: int) -> Draft:
-    """An expression with brackets, or with a power and a division."""
+    """Make a problem: evaluate an expression with brackets, or with a power and a division."""
     if level == 2:
         a, b, c, d = (draw.integer(2, 20), draw.integer(2, 12), draw.integer(2, 20), draw.integer(2, 20))
         draw.claim(2, a, b, c, d)
@@ -75,7 +75,7 @@ def order_of_operations(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 1, 2, 3, 4)
 def fraction_sum(draw: Draw, level: int) -> Draft:
-    """Sums, differences and quotients of common fractions."""
+    """Make a problem: sums, differences or quotients of common fractions."""
     if level == 1:
         q = draw.integer(3, 25)
         a, b = draw.integer(1, q - 1), draw.integer(1, q - 1)
@@ -107,7 +107,7 @@ def fraction_sum(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 4, 5)
 def repeating_decimal(draw: Draw, level: int) -> Draft:
-    """A repeating decimal as a common fraction."""
+    """Make a problem: write a repeating decimal as a common fraction."""
     period = 2 if level == 4 else draw.integer(2, 3)
     lead = draw.integer(1, 1) if level == 4 else draw.integer(1, 2)
     front = "".join(str(draw.integer(0, 9)) for _ in range(lead))
@@ -137,7 +137,7 @@ def repeating_decimal(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 1, 2, 3)
 def missing_number(draw: Draw, level: int) -> Draft:
-    """What number must stand in the box."""
+    """Make a problem: find the missing number in an equation."""
     a, value, c = draw.integer(2, 9 + 3 * level), draw.integer(2, 40), draw.integer(1, 40)
     if level == 1:
         draw.claim(1, c, value)

@@ -1,4 +1,4 @@
-"""Prealgebra: percentages, proportions, means, ratios, rates."""
+"""Generates problems of prealgebra: percentages, proportions, means, ratios, rates."""
 
 from fractions import Fraction
 from math import gcd
@@ -15,7 +15,7 @@ GOODS = ("pencils", "apples", "tickets", "stickers", "candles", "notebooks", "or
 
 @family(SUBJECT, 1, 2, 3)
 def percentage(draw: Draw, level: int) -> Draft:
-    """A percentage of a number, a number as a percentage of another, two discounts in a row."""
+    """Make a problem: a percentage of a number, a number as a percentage, or two successive discounts."""
     if level == 1:
         p, n = 5 * draw.integer(1, 19), 20 * draw.integer(1, 60)
         draw.claim(1, p, n)
@@ -60,7 +60,7 @@ def percentage(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 2, 3)
 def proportion(draw: Draw, level: int) -> Draft:
-    """Direct proportion (level 2) and inverse proportion (level 3)."""
+    """Make a problem: direct proportion (level 2) or inverse proportion (level 3)."""
     if level == 2:
         a, b, each = draw.integer(2, 12), draw.integer(2, 20), draw.integer(2, 25)
         goods = draw.choice(GOODS)
@@ -99,7 +99,7 @@ def proportion(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 2, 3, 4)
 def mean_problem(draw: Draw, level: int) -> Draft:
-    """The mean of a list, a missing entry, an entry that was taken away."""
+    """Make a problem: the mean of a list, a missing entry, or an entry that was removed."""
     if level == 4:
         n, mean, new = draw.integer(4, 15), draw.integer(10, 90), draw.integer(10, 90)
         value = n * mean - (n - 1) * new
@@ -149,7 +149,7 @@ def mean_problem(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 3, 4)
 def ratio_share(draw: Draw, level: int) -> Draft:
-    """A total shared in a given ratio among two or three people."""
+    """Make a problem: share a total in a given ratio among two or three people."""
     parts = [draw.integer(1, 9) for _ in range(level - 1)]
     draw.need(gcd(*parts) == 1 and len(set(parts)) == len(parts))
     unit = draw.integer(2, 20)
@@ -190,7 +190,7 @@ def ratio_share(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 5)
 def filling_a_tank(draw: Draw, level: int) -> Draft:
-    """Two pipes fill a tank while a third empties it."""
+    """Make a problem: two pipes fill a tank while a third empties it."""
     a, b, c = draw.integer(2, 20), draw.integer(2, 20), draw.integer(2, 40)
     rate = sympy.Rational(1, a) + sympy.Rational(1, b) - sympy.Rational(1, c)
     draw.need(a != b and rate > 0)
@@ -215,7 +215,7 @@ def filling_a_tank(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 4, 5)
 def average_speed(draw: Draw, level: int) -> Draft:
-    """There at one speed, back (or on) at another."""
+    """Make a problem: the average speed of two legs with different speeds."""
     u, v = draw.integer(10, 90), draw.integer(10, 90)
     share = 1 if level == 4 else draw.integer(2, 4)
     draw.need(u != v)

@@ -1,4 +1,4 @@
-"""Precalculus: angles, trigonometric functions and equations, polar coordinates."""
+"""Generates problems of precalculus: angles, trigonometric functions and equations, polar coordinates."""
 
 import cmath
 from fractions import Fraction
@@ -15,7 +15,7 @@ SUBJECT = "precalculus"
 
 @family(SUBJECT, 1, 2)
 def degrees_and_radians(draw: Draw, level: int) -> Draft:
-    """Angles from degrees to radians and back."""
+    """Make a problem: convert an angle from degrees to radians or back."""
     if level == 1:
         degrees = draw.choice((1, -1)) * 3 * draw.integer(1, 240)
         draw.claim("radians", degrees)
@@ -47,7 +47,7 @@ def degrees_and_radians(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 1, 2, 3, 4)
 def exact_trigonometry(draw: Draw, level: int) -> Draft:
-    """Exact values of trigonometric functions at multiples of 15, 30 and 45 degrees."""
+    """Make a problem: exact values of trigonometric functions at multiples of 15, 30 and 45 degrees."""
     names = {
         1: ("sin", "cos"),
         2: ("sin", "cos", "tan"),
@@ -93,7 +93,7 @@ def exact_trigonometry(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 2, 3, 4)
 def polar_coordinates(draw: Draw, level: int) -> Draft:
-    """Between polar and rectangular coordinates, and to spherical ones at level 4."""
+    """Make a problem: convert between polar and rectangular coordinates; to spherical ones at level 4."""
     r = draw.integer(1, 24) * (1 if level == 2 else 2)
     steps = draw.integer(0, 23) if level == 3 else draw.integer(-12, 36)
     theta = sympy.pi * sympy.Rational(steps, 12)
@@ -147,13 +147,13 @@ def polar_coordinates(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 4, 5)
 def trigonometric_equation(draw: Draw, level: int) -> Draft:
-    """How many solutions, or their sum, in a range of degrees."""
+    """Make a problem: the number of solutions, or their sum, in a range of degrees."""
     name, k = draw.choice(("sin", "cos")), draw.integer(1, 6)
     top = 90 * draw.integer(2, 12)
     if level == 4:
         level_value = sympy.Rational(draw.integer(-9, 9), 10)
         draw.claim("count", name, k, top, str(level_value))
-        # One full turn of the angle holds two solutions, except at the extremes.
+        # One full turn of the angle has two solutions, except at the extremes.
         wanted = float(level_value)
         base = acos(wanted) if name == "cos" else pi / 2 - acos(wanted)
         firsts = {base % (2 * pi), (-base if name == "cos" else pi - base) % (2 * pi)}
@@ -163,7 +163,7 @@ def trigonometric_equation(draw: Draw, level: int) -> Draft:
             while (first + 2 * pi * turn) / k < radians(top) - 1e-9:
                 count += 1
                 turn += 1
-        # Second method: sign changes on a fine grid, which no solution hits (see the offset).
+        # Second method: sign changes on a fine grid, which contains no solution (see the offset).
         grid = [radians(top) * (i + 0.137) / 4000 for i in range(-1, 4000)]
         function = {"sin": sin, "cos": cos}[name]
         inside = [t for t in grid if t >= 0]
@@ -222,7 +222,7 @@ def trigonometric_equation(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 3, 4, 5)
 def law_of_cosines(draw: Draw, level: int) -> Draft:
-    """Sides, angles and medians of a triangle."""
+    """Make a problem: sides, angles or medians of a triangle."""
     a, b = draw.integer(2, 40), draw.integer(2, 40)
     if level < 5:
         angle = draw.choice((60, 120) if level == 3 else (30, 45, 135, 150))

@@ -1,4 +1,4 @@
-"""Precalculus: vectors, matrices, complex numbers."""
+"""Generates problems of precalculus: vectors, matrices, complex numbers."""
 
 import cmath
 from fractions import Fraction
@@ -13,7 +13,7 @@ SUBJECT = "precalculus"
 
 
 def _det(rows: list[list[int]]) -> int:
-    """Determinant by expansion along the first row."""
+    """Return the determinant, computed by expansion along the first row."""
     if len(rows) == 1:
         return rows[0][0]
     return sum(
@@ -23,7 +23,7 @@ def _det(rows: list[list[int]]) -> int:
 
 @family(SUBJECT, 1, 2, 3, 4)
 def vector_products(draw: Draw, level: int) -> Draft:
-    """Sums, dot products, orthogonality and angles of vectors."""
+    """Make a problem: sums, dot products, orthogonality or angles of vectors."""
     size = 2 if level == 1 else 3
     u, v = ([draw.integer(-9, 9) for _ in range(size)] for _ in range(2))
     draw.need(any(u) and any(v))
@@ -79,7 +79,7 @@ def vector_products(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 2, 3, 4)
 def determinant(draw: Draw, level: int) -> Draft:
-    """Determinants, and the parameter that makes one vanish."""
+    """Make a problem: a determinant, or the parameter for which it is 0."""
     size = 2 if level == 2 else 3
     bound = 12 if level == 2 else 6
     rows = [[draw.integer(-bound, bound) for _ in range(size)] for _ in range(size)]
@@ -125,7 +125,7 @@ def determinant(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 2, 3, 4)
 def matrix_algebra(draw: Draw, level: int) -> Draft:
-    """Products, inverses and powers of two by two matrices."""
+    """Make a problem: products, inverses or powers of two by two matrices."""
     a, b, c, d, e, f, g, h = (draw.integer(-6, 6) for _ in range(8))
     first, second = [[a, b], [c, d]], [[e, f], [g, h]]
     left, right = sympy.Matrix(first), sympy.Matrix(second)
@@ -173,7 +173,7 @@ def matrix_algebra(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 4, 5)
 def cross_product(draw: Draw, level: int) -> Draft:
-    """Cross products, and areas and volumes in space."""
+    """Make a problem: cross products, or areas and volumes in space."""
     a, b, c = ([draw.integer(-6, 6) for _ in range(3)] for _ in range(3))
     ab, ac = [q - p for p, q in zip(a, b, strict=True)], [q - p for p, q in zip(a, c, strict=True)]
     if level == 4:
@@ -220,7 +220,7 @@ def cross_product(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 4, 5)
 def complex_power(draw: Draw, level: int) -> Draft:
-    """Powers of complex numbers by De Moivre's theorem."""
+    """Make a problem: powers of complex numbers by De Moivre's theorem."""
     if level == 4:
         a, b = draw.nonzero(-6, 6), draw.nonzero(-6, 6)
         n = draw.integer(3, 12)
@@ -243,7 +243,7 @@ def complex_power(draw: Draw, level: int) -> Draft:
         draw.claim(first, scale * s, scale * u, n)
         exact = sympy.expand((a_exact + b_exact * sympy.I) ** n)
         base = f"{show(a_exact)} {'+' if u > 0 else '-'} {show(abs(b_exact)) if abs(b_exact) != 1 else ''}i"
-        angle = 30 if first else 60  # in the first quadrant; the signs mirror it into the others
+        angle = 30 if first else 60  # in the first quadrant; the signs reflect it into the others
         angle = {(1, 1): angle, (-1, 1): 180 - angle, (-1, -1): 180 + angle, (1, -1): -angle}[s, u]
         number = (2 * scale) ** n * cmath.exp(1j * pi * angle * n / 180)
         check = close(exact, number)

@@ -1,4 +1,4 @@
-"""Probability: dice, draws, repeated trials, expectation."""
+"""Generates problems of probability: dice, draws, repeated trials, expectation."""
 
 from fractions import Fraction
 from functools import cache
@@ -15,7 +15,7 @@ SUBJECT = "counting_and_probability"
 
 @cache
 def _dice_ways(count: int, sides: int) -> dict[int, int]:
-    """Number of outcomes of ``count`` dice for each total, by listing them all."""
+    """Return the number of outcomes of ``count`` dice for each total, by enumeration."""
     ways: dict[int, int] = {}
     for roll in cartesian(range(1, sides + 1), repeat=count):
         ways[sum(roll)] = ways.get(sum(roll), 0) + 1
@@ -24,7 +24,7 @@ def _dice_ways(count: int, sides: int) -> dict[int, int]:
 
 @family(SUBJECT, 2, 3, 4)
 def dice_total(draw: Draw, level: int) -> Draft:
-    """Probabilities of totals of two or three dice."""
+    """Make a problem: the probability of a total of two or three dice."""
     count, sides = (2, draw.integer(4, 20)) if level < 4 else (3, draw.integer(4, 12))
     low, high = count, count * sides
     total = draw.integer(low + 1, high - 1)
@@ -68,7 +68,7 @@ def dice_total(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 1, 2, 3, 4)
 def drawing_marbles(draw: Draw, level: int) -> Draft:
-    """Marbles drawn without replacement."""
+    """Make a problem: marbles drawn without replacement."""
     red, blue = (draw.integer(2, 40 if level < 4 else 15) for _ in range(2))
     n = red + blue
     if level == 1:
@@ -122,7 +122,7 @@ def drawing_marbles(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 3, 4, 5)
 def repeated_trials(draw: Draw, level: int) -> Draft:
-    """Probabilities of a number of successes in independent trials."""
+    """Make a problem: the probability of a number of successes in independent trials."""
     n = draw.integer(3, 14) if level == 3 else draw.integer(3, 6)
     k = draw.integer(1, n - 1)
     p = Fraction(1, 2)
@@ -170,7 +170,7 @@ def repeated_trials(draw: Draw, level: int) -> Draft:
 
 @family(SUBJECT, 3, 4, 5)
 def expected_value(draw: Draw, level: int) -> Draft:
-    """Expected winnings, maxima of dice, waiting times."""
+    """Make a problem: expected winnings, maxima of dice, or waiting times."""
     sides = draw.integer(4, 30)
     if level == 3:
         k, win, lose = draw.integer(1, sides - 1), draw.integer(1, 30), draw.integer(1, 20)
@@ -224,7 +224,7 @@ def expected_value(draw: Draw, level: int) -> Draft:
         draw.need(have < k - 1 and k <= n)
         draw.claim(5, n, k, have)
         value = sum((Fraction(n, n - i) for i in range(have, k)), Fraction(0))
-        # Second method: first-step equations, from the last new kind backwards,
+        # Second method: first-step equations, from the last new kind backwards:
         steps = Fraction(0)
         for seen in reversed(range(have, k)):
             # E = 1 + (seen/n) E + (1 - seen/n) E', where E' is the expectation with one more kind.

@@ -1,1 +1,1 @@
-"""Grading mathematical answers: extraction, parsing, comparison, and the worker processes that bound them."""
+"""Grades mathematical answers: extraction, parsing, comparison, and worker processes with resource limits."""

@@ -1,7 +1,7 @@
-"""Whether two parsed answers say the same: lists, tuples, sets, intervals, matrices, labelled values.
+"""Compares two parsed answers: lists, tuples, sets, intervals, matrices, labelled values.
 
-`same(gold, pred)` is not symmetric. The gold answer decides what was asked for: its units, its per cent sign,
-its `x =` may be left out by a prediction, while a prediction may not answer with a list to a single value.
+`same(gold, pred)` is not symmetric. The gold answer determines what was asked for: a prediction can leave out
+its units, its per cent sign or its `x =`, but cannot be a list if the gold answer is a single value.
 """
 
 from collections.abc import Sequence
@@ -23,16 +23,17 @@ from nlac_bench.envs.math500_hard.grading.normalize import words
 from nlac_bench.envs.math500_hard.grading.units import factor, says_what
 
 MAX_UNMATCHED = 60
-"""Elements of two lists that are compared all with all, once those that are alike at sight are set aside."""
+"""Maximal number of elements of two lists that are compared pairwise, after elements with equal keys have
+been matched."""
 
 _UNORDERED = ("list", "set", "cases")
 
 
 def same(gold: Node, pred: Node) -> bool:
-    """Whether `pred` is the answer `gold`.
+    """Return whether `pred` is the same answer as `gold`.
 
     Raises:
-        TooComplex: it takes more than the fixed limits to tell.
+        TooComplex: the comparison exceeds the fixed limits.
     """
     gold, pred = plain(gold), plain(pred)
     if key(gold) == key(pred):
@@ -82,14 +83,14 @@ def _elements(node: Node) -> list[Node]:
 
 
 def _same_collections(gold: Node, pred: Node) -> bool:
-    """At least one is unordered: `1, 2`, `\\{1, 2\\}` or a system of equations."""
+    """Compare answers of which at least one is unordered: `1, 2`, `\\{1, 2\\}` or a system of equations."""
     for one, other in ((gold, pred), (pred, gold)):
         if other.op == "tuple" and one.op == "list":
             if intervals.is_condition(one):  # x > 1 and x < 2 for (1, 2)
                 return _same_unions(gold, pred)
             if any(
                 arg.op != "rel" for arg in one.args
-            ):  # the values 3, 5 are no point and no interval (3, 5)
+            ):  # the list 3, 5 is neither the point nor the interval (3, 5)
                 return False
             return other.value in ("()", "row") and _same_in_order(gold.args, pred.args)
     if "tuple" in (gold.op, pred.op) and len(_elements(gold)) != len(_elements(pred)):
@@ -105,7 +106,7 @@ def _same_collections(gold: Node, pred: Node) -> bool:
         and len(different) < len(pred_elements)
         and len({key(element) for element in gold_elements}) == len(gold_elements)
     ):
-        return _same_elements(gold_elements, list(different.values()))  # a solution that is named twice
+        return _same_elements(gold_elements, list(different.values()))  # a solution that is stated twice
     if all(one.op == "rel" for one in (*gold_elements, *pred_elements)):
         return relations.same_conditions(gold_elements, pred_elements)
     return False
@@ -123,7 +124,7 @@ def _same_conditions(gold: Node, pred: Node) -> bool:
 
 
 def _solutions(node: Node) -> list[Node]:
-    """`p=5, q=2; p=7, q=2` as the pairs (5, 2), (7, 2); other lists as they are."""
+    """Return `p=5, q=2; p=7, q=2` as the pairs (5, 2), (7, 2), and other lists unchanged."""
     elements = _elements(node)
     if not elements or not all(
         one.op == "rel" and one.value == ("=",) and one.args[0].op == "sym" for one in elements
@@ -138,7 +139,11 @@ def _solutions(node: Node) -> list[Node]:
 
 
 def _same_elements(gold: list[Node], pred: list[Node]) -> bool:
-    """Each element of one is an element of the other, as often as it occurs."""
+    """Return whether both have the same elements with the same multiplicities, in any order.
+
+    Raises:
+        TooComplex: more than MAX_UNMATCHED elements must be compared pairwise.
+    """
     if len(gold) != len(pred):
         return False
     keys: dict[str, int] = {}
@@ -187,7 +192,7 @@ def _same_matrices(gold: Node, pred: Node) -> bool:
         matrix.op == "matrix" and other.op == "tuple" and other.value in ("()", "[]") and 1 in matrix.value
     ):  # a vector
         return _same_in_order(gold.args, pred.args)
-    matrices = [as_matrix(gold), as_matrix(pred)]  # a sum, a product or a multiple of matrices is worked out
+    matrices = [as_matrix(gold), as_matrix(pred)]  # evaluates sums, products and multiples
     if matrices[0] is None or matrices[1] is None or matrices == [gold, pred]:
         return False
     return same(matrices[0], matrices[1])
@@ -199,7 +204,7 @@ def _same_times(gold: Node, pred: Node) -> bool:
         half_day = 12 * 3600
         if (gold_half and pred_half) or not (gold_half or pred_half):
             return bool(gold_seconds == pred_seconds)
-        # One says a.m. or p.m., the other may use 24 hours or have dropped the label.
+        # One has a.m. or p.m.; the other may use 24 hours or have no label.
         bare = pred_seconds if gold_half else gold_seconds
         full = gold_seconds if gold_half else pred_seconds
         return bool(full in (bare, (bare + half_day) % (2 * half_day) if bare < 13 * 3600 else bare))
@@ -218,7 +223,7 @@ def _same_numerals(gold: Node, pred: Node) -> bool:
         return False
     if numeral.value[1] == 10:
         return rational(numeral) == value
-    # The question fixes the base, so the digits alone answer it; a numeral for a plain gold number does not.
+    # The question states the base, so the digits alone are accepted; a numeral for a plain number is not.
     return gold.op == "numeral" and value.denominator == 1 and _digits(gold.value[0]) == str(value)
 
 
@@ -259,12 +264,12 @@ def _same_values(gold: Node, pred: Node) -> bool:
     for mark in ("deg", "pct"):
         if has(gold, mark) != has(pred, mark):
             bare_gold, bare_pred = without(gold, mark), without(pred, mark)
-            # 45 for 45 % where the question asks for a percentage; 0.5 for 0.5 % would be another number.
+            # 45 is accepted for 45 %, as the question may ask for a percentage; 0.5 for 0.5 % is not.
             if mark == "pct" and not _at_least_one(bare_gold):
                 continue
             if equal_values(bare_gold, bare_pred):
                 return True
-    # \cos 58 for \cos 58^\circ: the same text with the sign left out, though the number is another.
+    # \cos 58 is accepted for \cos 58^\circ: only the degree sign is missing, although the values differ.
     return key(without_degrees(gold)) == key(pred)
 
 

@@ -1,4 +1,4 @@
-"""The atoms of an answer: numbers, letters, brackets, commands with arguments, environments, texts."""
+"""Parses the atoms of an answer: numbers, letters, brackets, commands with arguments, environments, texts."""
 
 import re
 from abc import ABC, abstractmethod
@@ -17,7 +17,7 @@ from nlac_bench.envs.math500_hard.grading.nodes import (
 from nlac_bench.envs.math500_hard.grading.tokens import FUNCTIONS, TEXT_COMMANDS, Token
 from nlac_bench.envs.math500_hard.grading.units import is_unit
 
-MAX_EXPONENT = 5_000  # of ten, in 1.5e30
+MAX_EXPONENT = 5_000  # largest power of ten, as in 1.5e30
 
 SYMBOLS = names(
     "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi "
@@ -49,7 +49,7 @@ _TEXT_LIST = re.compile(r"\s*(?:,\s*and\b|,|;|\band\b|\bor\b)\s*")
 
 
 def number(text: str) -> Node:
-    """A literal such as `12`, `.5` or `1.5e3`; one with a point knows its significant digits."""
+    """Return the node of a literal such as `12`, `.5` or `1.5e3`; a decimal has its significant digits."""
     mantissa, _, exponent = text.lower().partition("e")
     if exponent and abs(int(exponent)) > MAX_EXPONENT:
         raise TooComplex(f"the exponent of {text}")
@@ -58,12 +58,12 @@ def number(text: str) -> Node:
 
 
 class Atoms(ABC):
-    """The half of the parser below powers; `parser.Parser` is the other."""
+    """The lower half of the parser, below powers; `parser.Parser` is the upper half."""
 
     def __init__(self, tokens: list[Token], depth: int = 0) -> None:
         self.tokens, self.position, self.depth = tokens, 0, depth
         self.bars = 0
-        """Absolute values that are open: a bar then closes one and cannot start another factor."""
+        """Number of open absolute values. If positive, a bar closes one and cannot start another factor."""
 
     @abstractmethod
     def items(self, *closers: str) -> tuple[list[Node], bool]: ...
@@ -83,7 +83,7 @@ class Atoms(ABC):
     # --- reading tokens -------------------------------------------------------------------------------------
 
     def kind(self, ahead: int = 0) -> str:
-        """Kind of a coming token, for a command its name; empty at the end."""
+        """Return the kind of a token ahead, for a command its name; empty at the end."""
         index = self.position + ahead
         if index >= len(self.tokens):
             return ""
@@ -106,7 +106,7 @@ class Atoms(ABC):
     # --- arguments ------------------------------------------------------------------------------------------
 
     def group(self) -> Node:
-        """The argument of a command: `{…}`, or `(…)` after a plain-text function, or a single token."""
+        """Parse the argument of a command: `{…}`, or `(…)` after a plain-text function, or a single token."""
         if self.kind() in ("{", "("):
             closers = _OPEN[self.next().text][:1]
             items, _ = self.items(*closers)
@@ -117,7 +117,7 @@ class Atoms(ABC):
         return self.single()
 
     def single(self) -> Node:
-        """One LaTeX token as an argument: in `\\frac12` the digits are two of them."""
+        """Parse one LaTeX token as an argument; in `\\frac12` each digit is an argument."""
         if self.kind() == "number":
             token = self.next()
             if len(token.text) > 1 and token.text.isdecimal():
@@ -159,7 +159,7 @@ class Atoms(ABC):
         return Node("sym", value=token.text)
 
     def text(self, content: str) -> Node:
-        """`\\text{…}`: a letter to choose, a number, a list of words, the name of a function, or words."""
+        """Parse `\\text{…}`: the letter of an option, a number, a list of words, a function, or words."""
         content = content.strip(" .~\\")
         if match := _SINGLE_LETTER.fullmatch(content):
             letter = match.group(1)
@@ -193,7 +193,7 @@ class Atoms(ABC):
         return Node("text", value=content)
 
     def follows_value(self) -> bool:
-        """Whether the token that was just read stands behind a number or a closed group: 5\\text{ m}."""
+        """Return whether the last token follows a number or a closed group: 5\\text{ m}."""
         return self.position > 1 and self.tokens[self.position - 2].kind in ("number", "}", ")")
 
     # --- brackets -------------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ class Atoms(ABC):
         return Node("tuple", tuple(items), "()" if opener == "langle" else opener[-1] + closer[-1])
 
     def set_builder(self, opener: str, start: int) -> Node:
-        """`\\{x \\mid x > 1\\}`: everything between the braces as one opaque whole."""
+        """Parse `\\{x \\mid x > 1\\}`: everything between the braces becomes one opaque node."""
         depth, self.position = 1, start
         content = []
         while depth:
@@ -287,7 +287,7 @@ class Atoms(ABC):
         raise UnknownCommand(f"the command \\{name}")
 
     def figure(self, name: str) -> Node | None:
-        """`\\angle ABC`, which is `\\angle CBA`, and `\\triangle ABC`, whatever the order of its corners."""
+        """Parse `\\angle ABC`, which equals `\\angle CBA`, or `\\triangle ABC`, with corners in any order."""
         corners = ""
         while self.kind() in ("letter", "word") and self.tokens[self.position].text.isupper():
             corners += self.next().text
@@ -301,7 +301,7 @@ class Atoms(ABC):
             self.position += 1
             index = self.sum()
             self.expect("]")
-        if self.kind() == "number":  # \sqrt13 is meant as the root of 13
+        if self.kind() == "number":  # \sqrt13 is read as the root of 13
             return Node("root", (number(self.next().text), index))
         return Node("root", (self.group(), index))
 
@@ -322,7 +322,7 @@ class Atoms(ABC):
         return node if power is None else Node("pow", (node, power))
 
     def argument(self) -> Node:
-        """What a function without brackets takes: `\\sin 2x \\cos x` is a product of two."""
+        """Parse a function's argument without brackets: `\\sin 2x \\cos x` is a product of two functions."""
         if self.kind() in ("-", "+"):
             return Node("neg", (self.argument(),)) if self.next().text == "-" else self.argument()
         factors = [self.factor()]
@@ -335,7 +335,7 @@ class Atoms(ABC):
         return factors[0] if len(factors) == 1 else Node("mul", tuple(factors))
 
     def big(self, name: str) -> Node:
-        """A sum, product, integral or limit with its bounds and body; `values` evaluates the finite ones."""
+        """Parse a sum, product, integral or limit with bounds and body; `values` evaluates finite ones."""
         lower = upper = Node("text", value="")
         while self.kind() in ("^", "_"):
             if self.next().kind == "^":
@@ -345,7 +345,7 @@ class Atoms(ABC):
         return Node("opaque", (lower, upper, self.product()), name)
 
     def environment(self) -> Node:
-        """`\\begin{pmatrix} a & b \\\\ c & d \\end{pmatrix}`, `cases` and `aligned`."""
+        """Parse `\\begin{pmatrix} a & b \\\\ c & d \\end{pmatrix}`, `cases` or `aligned`."""
         name = self.environment_name()
         if name == "array" and self.kind() == "{":
             while self.next().kind != "}":

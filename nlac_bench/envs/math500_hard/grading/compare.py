@@ -1,7 +1,7 @@
-"""Whether two expressions have the same value: exactly, and for all values of their variables.
+"""Compares the values of two expressions: exactly, and for all values of their variables.
 
-A difference found numerically is a proof of inequality. Agreement to hundreds of digits at independent points
-is taken for equality; terms too small for the precision in use raise it instead of being lost.
+A numerical difference proves inequality. Agreement to hundreds of digits at independent points is accepted as
+equality; if terms are too small for the current precision, the precision is raised.
 """
 
 import math
@@ -11,15 +11,15 @@ from nlac_bench.envs.math500_hard.grading.exact import Undefined, rational
 from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, key, literal, symbols, walk
 from nlac_bench.envs.math500_hard.grading.values import WIDE, Evaluator, has_imaginary, is_piecewise
 
-_LEVELS = (256, 800, 12_000)  # bits; the second confirms, the third is for terms of very different size
+_LEVELS = (256, 800, 12_000)  # bits; the second confirms, the third is for terms of very different magnitude
 _POINTS = 12
 _WIDE_POINTS = 24
 MIN_DIGITS = 10
-"""Significant digits from which a decimal that agrees in all of them stands for an endless one."""
+"""Minimal number of significant digits for which a decimal is accepted for a non-terminating value."""
 
 
 def equal_values(gold: Node, pred: Node) -> bool:
-    """Whether two expressions are equal.
+    """Return whether two expressions are equal.
 
     Raises:
         TooComplex: their numbers are beyond what is computed.
@@ -39,10 +39,10 @@ def equal_values(gold: Node, pred: Node) -> bool:
 
 
 def _agree_everywhere(gold: Node, pred: Node) -> bool:
-    """Agreement at three points (more where pieces meet), real ones if the expressions speak of real numbers.
+    """Compare at three points (more for piecewise expressions), real ones if the expressions are real.
 
-    Where a number is not real (a root of a negative variable) a point says nothing about a real identity, so
-    others are tried; expressions that are never real are compared as complex ones.
+    Points at which a number is not real (a root of a negative variable) are skipped, since they do not test a
+    real identity; expressions that are never real are compared as complex ones.
     """
     real = not (has_imaginary(gold) or has_imaginary(pred))
     agreed = 0
@@ -63,9 +63,9 @@ def _agree_everywhere(gold: Node, pred: Node) -> bool:
 
 
 def _agree_widely(gold: Node, pred: Node, real: bool) -> bool:
-    """Agreement of expressions that agree near 1 also far from it and with signs of every mixture."""
+    """Compare expressions that agree near 1 also far from it and with all combinations of signs."""
     if not (is_piecewise(gold) or is_piecewise(pred)):
-        return True  # analytic: what agrees at points that no formula was made for agrees everywhere
+        return True  # analytic: expressions that agree at generic points agree everywhere
     for point in range(WIDE, WIDE + _WIDE_POINTS):
         try:
             if _agree(gold, pred, point, False, real=real) is False:
@@ -76,11 +76,11 @@ def _agree_widely(gold: Node, pred: Node, real: bool) -> bool:
 
 
 def _agree(gold: Node, pred: Node, point: int, confirm: bool, *, real: bool = False) -> bool | None:
-    """Agreement at one point; None where `real` values are demanded and there are none.
+    """Compare at one point; return None if `real` is set and a number is not real.
 
     Raises:
-        Undefined: one has no value there.
-        TooComplex: not settled at the highest precision.
+        Undefined: an expression has no value at the point.
+        TooComplex: the highest precision does not decide.
     """
     previous = None
     for bits in _LEVELS:
@@ -91,7 +91,7 @@ def _agree(gold: Node, pred: Node, point: int, confirm: bool, *, real: bool = Fa
             value = evaluate(node)
             size = float(mp.mag(value)) if mp.isnormal(value) else -math.inf
             values.append(value)
-            # Besides what was lost, a value that should be 0 is as wrong as the numbers it came from.
+            # Cancellation adds error; the error of a value that should be 0 is that of its largest operand.
             error = (
                 max(size + evaluate.lost, evaluate.scale if evaluate.lost >= bits / 2 else -math.inf) - bits
             )
@@ -108,11 +108,11 @@ def _agree(gold: Node, pred: Node, point: int, confirm: bool, *, real: bool = Fa
         difference = a - b
         gap = float(mp.mag(difference)) if difference != 0 else -math.inf
         if gap > max(errors) or (previous is not None and math.isfinite(gap) and abs(gap - previous) < 2):
-            return False  # the second: what is only noise would shrink with more bits
+            return False  # second condition: rounding noise would shrink with more bits
         previous = gap
         largest = max((float(mp.mag(v)) for v in values if v != 0), default=-math.inf)
-        # The bounds grow with every operation, so beside them the values speak for themselves: they agree in
-        # half of all bits, or both vanish beside the numbers that they came from.
+        # The error bounds grow with every operation, so the values are also accepted as equal if they agree
+        # in half of all bits, or if both are negligible compared with their operands.
         settled = max(errors) < largest - 96 or gap < largest - bits / 2 or largest < scale - bits / 2
         if settled and not dropped and (bits > _LEVELS[0] or not confirm):
             return True
@@ -120,7 +120,7 @@ def _agree(gold: Node, pred: Node, point: int, confirm: bool, *, real: bool = Fa
 
 
 def _rounded(gold: Node, pred: Node) -> bool:
-    """Whether `pred` is a long decimal of an endless `gold`: rounded or cut, right in all its digits."""
+    """Return whether `pred` is a long decimal of a non-terminating `gold`, correctly rounded or cut off."""
     value, digits = literal(pred), _digits(pred)
     if not value or digits < MIN_DIGITS:
         return False
@@ -152,7 +152,7 @@ def _terminates(value: Fraction) -> bool:
 
 
 def proportional(first: Node, second: Node, *, positive: bool) -> bool:
-    """Whether one expression is a constant (and positive) multiple of the other, so both vanish together.
+    """Return whether one expression is a constant (and positive, if required) multiple of the other.
 
     Raises:
         TooComplex: their numbers are beyond what is computed.
@@ -188,7 +188,7 @@ def _spread(first: Node, second: Node) -> range:
 
 
 def expand_signs(node: Node) -> list[Node]:
-    """The two expressions that a ± stands for; every ± and ∓ in it switches together."""
+    """Return the two expressions that a ± denotes; all ± and ∓ in the expression change sign together."""
     if not any(one.op == "pm" for one in walk(node)):
         return [node]
     return [_with_sign(node, upper) for upper in (True, False)]
@@ -206,7 +206,7 @@ def difference(left: Node, right: Node) -> Node:
 
 
 def equal_ratios(gold: tuple[Node, ...], pred: tuple[Node, ...]) -> bool:
-    """Whether `a:b:c` and `d:e:f` are the same ratio."""
+    """Return whether `a:b:c` and `d:e:f` are the same ratio."""
     if len(gold) != len(pred):
         return False
     return all(

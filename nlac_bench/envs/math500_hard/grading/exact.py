@@ -1,6 +1,6 @@
-"""The exact value of an expression where it is rational.
+"""Computes the exact value of a rational expression.
 
-Numbers are held to a limit before they are computed, so that `9^{9^{9^9}}` costs nothing and is left alone.
+The size of a number is checked before it is computed, so that `9^{9^{9^9}}` is rejected at no cost.
 """
 
 import math
@@ -8,15 +8,15 @@ from fractions import Fraction
 
 from nlac_bench.envs.math500_hard.grading.nodes import Node
 
-MAX_BITS = 64_000  # of an exact number
+MAX_BITS = 64_000  # maximal size of an exact number
 
 
 class Undefined(Exception):
-    """The expression has no value here: a division by zero, a text, an unknown construct."""
+    """Raised if the expression has no value: a division by zero, a text, an unknown construct."""
 
 
 def rational(node: Node) -> Fraction | None:
-    """The exact value, None where it is not found to be rational within MAX_BITS.
+    """Return the exact value, or None if it is not rational or exceeds MAX_BITS.
 
     Raises:
         Undefined: division by zero.
@@ -47,7 +47,7 @@ def _residue(node: Node) -> Fraction | None:
 
 
 def numeral(digits: str, base: int) -> Fraction | None:
-    """The value of digits in a base, `12A_{11}` or `0.011_2`; None where a digit does not belong to it."""
+    """Return the value of digits in a base, `12A_{11}` or `0.011_2`; None if a digit is not valid in it."""
     whole, _, part = digits.strip("-").upper().partition(".")
     if not 2 <= base <= 36 or not (whole + part).isalnum() or len(whole + part) > 1_000:  # int() takes "1_0"
         return None

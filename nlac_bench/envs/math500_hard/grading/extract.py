@@ -1,6 +1,6 @@
-"""The answer in a model's text: the last box, else what follows "the answer is", else the last value.
+"""Extracts the answer from a text: the last box, else what follows "the answer is", else the last value.
 
-One answer is taken and no other is tried, so a text that lists many earns nothing by it.
+Exactly one answer is extracted and graded, so listing many answers does not increase the reward.
 """
 
 import re
@@ -11,7 +11,7 @@ from nlac_bench.envs.math500_hard.grading.tokens import FUNCTIONS
 from nlac_bench.envs.math500_hard.grading.units import is_unit
 
 MAX_TAIL = 200_000
-"""Characters at the end of a text in which a box is looked for; MAX_PROSE for an answer without one."""
+"""Number of characters at the end of a text that are searched for a box; MAX_PROSE without a box."""
 MAX_PROSE = 20_000
 _MAX_BOXES = 20
 
@@ -23,7 +23,7 @@ _BARE_BOX = re.compile(r"[-+]?[\d.,]+|\\?[A-Za-z]+")
 
 
 def extract(text: str) -> str:
-    """The answer that `text` gives, still as it was written; the whole of a text that is nothing else."""
+    """Return the answer in `text` as it was written; all of `text` if it is only an answer."""
     text = _last_message(text[-MAX_TAIL:])
     found = boxed(text)
     if found is not None:
@@ -37,7 +37,7 @@ def extract(text: str) -> str:
 
 
 def _last_message(text: str) -> str:
-    """The reply itself: without the thinking before it and the chat template's turns after it."""
+    """Return the reply without the thinking before it and the chat template's turns after it."""
     thinking, mark, reply = text.rpartition("</think>")
     if mark and reply.strip():
         text = reply
@@ -50,7 +50,7 @@ def _last_message(text: str) -> str:
 
 
 def boxed(text: str) -> str | None:
-    """What the last box that is not empty holds; None without a box."""
+    """Return the content of the last box that is not empty, or None without a box."""
     if "boxed" not in text and "fbox" not in text and "framebox" not in text:
         return None
     text = text.replace("\x08oxed", "\\boxed").replace("\x0cbox", "\\fbox")
@@ -61,13 +61,13 @@ def boxed(text: str) -> str | None:
             return content.strip()
     if (
         starts and _braced(text, starts[-1]) is None and text[starts[-1] : starts[-1] + 1] == "{"
-    ):  # cut off, or a brace forgotten
+    ):  # truncated, or a missing brace
         return text[starts[-1] + 1 :].split("\n")[0].strip().rstrip("$ .") or None
     return None
 
 
 def _braced(text: str, start: int) -> str | None:
-    """The balanced group at `start`, or the single token of `\\boxed 5`."""
+    """Return the balanced group at `start`, or the single token of `\\boxed 5`."""
     if text[start : start + 1] != "{":
         match = _BARE_BOX.match(text, start)
         return match.group().rstrip(".,") if match else None
@@ -110,7 +110,7 @@ _EMPHASIS = re.compile(r"\A(\*\*|__|\*)([^*]+)\1\.?\Z")
 
 
 def _only_math(text: str) -> str:
-    """The content of `$…$` where there is nothing else."""
+    """Return the content of `$…$` if the text is nothing else, else the text."""
     match = _DELIMITED.fullmatch(text)
     if not match:
         return text
@@ -122,7 +122,7 @@ _SENTENCE = re.compile(r"[\d$=:\n]|\b(?:answer|is|are|was)\b", re.IGNORECASE)
 
 
 def _is_mathematical(word: str) -> bool:
-    """Whether a word may stand in an answer that is no sentence: a name, a unit, letters side by side."""
+    """Return whether a word can be in an answer that is not a sentence: a name, a unit, adjacent letters."""
     if not word.isascii():
         return False
     known = word.lower() in _MATH_WORDS or word in FUNCTIONS or is_unit(word)
@@ -130,14 +130,14 @@ def _is_mathematical(word: str) -> bool:
 
 
 def is_bare(text: str) -> bool:
-    """Whether a text is an answer by itself rather than sentences around one."""
+    """Return whether a text is an answer and not sentences that contain one."""
     if len(text) > 2_000 and " " not in text.strip():
         return True
     plain = _COMMAND.sub(" ", _TEXT.sub(" ", text))
     unknown = [word for word in _WORDS.findall(plain) if not _is_mathematical(word)]
     if not unknown:
         return True
-    # A few words and nothing to compute are an answer in words: "two lines".
+    # A few words without mathematics are an answer in words: "two lines".
     return len(plain.split()) <= 4 and not _SENTENCE.search(text)
 
 
@@ -166,7 +166,7 @@ _BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
 
 
 def _from_prose(text: str) -> str:
-    if _CODE.search(text):  # a number somewhere in a program is not its writer's answer
+    if _CODE.search(text):  # a number in a program is not an answer
         return text
     anchors = list(_ANCHOR.finditer(text))
     for anchor in reversed(anchors[-3:]):
@@ -201,7 +201,7 @@ def _after_anchor(rest: str) -> str:
 
 
 def _spans(text: str) -> str:
-    """`$2$, $3$ and $5$` as the list `2, 3 , 5`."""
+    """Return `$2$, $3$ and $5$` as the list `2 , 3 , 5`."""
     parts = _DELIMITED.findall(text)
     if not parts:
         return text
@@ -214,7 +214,7 @@ def _last_value(text: str) -> str:
     if spans:
         last = spans[-1]
         after = text[last.end() :]
-        # "$f(x)=0$ has 3 roots": a value that comes later counts if the formula is only a name.
+        # "$f(x)$ has 3 roots": a later value is the answer if the formula is only a name.
         value = _VALUE.search(after)
         if value and re.fullmatch(r"[^\d=<>]*", _spans(last.group())):
             return value.group()

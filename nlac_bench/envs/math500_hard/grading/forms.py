@@ -1,4 +1,4 @@
-"""What parts amount to once they are read: mixed numbers, marked letters, sets by their condition."""
+"""Builds nodes from parsed parts: mixed numbers, marked letters, sets defined by a condition."""
 
 from nlac_bench.envs.math500_hard.grading.nodes import Node, key
 
@@ -7,14 +7,14 @@ _ARROWS = {"vec": "vec", "overrightarrow": "vec", "overleftarrow": "overleftarro
 
 
 def marked(mark: str, body: Node) -> Node:
-    """`\\overline{AB}`; a vector has a direction, so its letters keep their order: `\\overrightarrow{AB}`."""
+    """Return the node of `\\overline{AB}`; in a vector, `\\overrightarrow{AB}`, letters keep their order."""
     if mark in _ARROWS and body.op == "mul":
         return Node("opaque", (), " ".join([_ARROWS[mark], *(key(letter) for letter in body.args)]))
     return Node("opaque", (body,), _ARROWS.get(mark, mark))
 
 
 def without_name(first: Node) -> Node | None:
-    """The condition of `\\{x \\mid x > 2\\}` or `\\{x : x > 2\\}`, x real; None for other elements."""
+    """Return the condition of `\\{x \\mid x > 2\\}` or `\\{x : x > 2\\}`, x real; None for other elements."""
     if first.op != "rel":
         return None
     args, operators = list(first.args), list(first.value)
@@ -40,7 +40,7 @@ def without_name(first: Node) -> Node | None:
 
 
 def mixed_number(whole: Node, fraction: Node) -> Node | None:
-    """`1\\frac12`, `33\\frac13\\%`: a whole number and a fraction whose numerator is the smaller part."""
+    """Return `1\\frac12`, `33\\frac13\\%` (an integer and a fraction below 1) as a sum, or None."""
     if fraction.op == "pct":
         inner = mixed_number(whole, fraction.args[0])
         return None if inner is None else Node("pct", (inner,))

@@ -1,4 +1,4 @@
-"""Grading a file of cases: rows in, the same rows with their verdicts out, in order."""
+"""Grades a file of cases and writes the same rows with their verdicts, in order."""
 
 import json
 import math
@@ -13,24 +13,24 @@ from typing import Any
 from nlac_bench.envs.math500_hard.grading.grader import Grade, Grader
 from nlac_bench.errors import DataError
 
-_AHEAD = 64  # rows a worker that are read before the first of them is written
+_AHEAD = 64  # rows per worker that are read before the first of them is written
 
 
 def grade_file(path: Path | str, out: Path | str, workers: int = 1, timeout_s: float = 3.0) -> dict[str, Any]:
-    """Grades the rows of a JSON-lines file and writes them to `out` with `correct`, `reason` and `ms`.
+    """Grade the rows of a JSON-lines file and write them to `out` with `correct`, `reason` and `ms`.
 
-    A row is an object with the strings (or numbers) `gold` and `pred`; all else in it is kept. A line that is
-    no such row is not fatal: it is written as `{"line": n, "correct": null, "reason": …}` with its number in
-    the reason, is listed in the summary and counts as ungraded. Empty lines are passed over. `out` is written
-    beside its final name and renamed when it is complete, so it is never seen half-written.
+    A row is an object with the strings (or numbers) `gold` and `pred`; other keys are kept. Any other line
+    raises no exception: it is written as `{"line": n, "correct": null, "reason": …}` with its number in the
+    reason, is listed in the summary and counts as ungraded. Empty lines are skipped. `out` is written under
+    a temporary name in the same folder and renamed when it is complete.
 
     Returns:
         `n`, `correct`, `ungraded`, `ms_median`, `ms_p99`, `broken_lines` (numbers of the first 100), and
-        where rows have a boolean `expected`: `accuracy`, `false_positives`, `false_negatives` over those
-        rows, an ungraded case counting as false.
+        if rows have a boolean `expected`: `accuracy`, `false_positives`, `false_negatives` over those rows;
+        an ungraded case counts as false.
 
     Raises:
-        DataError: the file cannot be read, its output cannot be written, or both are the same.
+        DataError: the file cannot be read, `out` cannot be written, or both are the same file.
         EnvInfraError: no worker can be started.
     """
     path, out = Path(path), Path(out)
@@ -77,7 +77,7 @@ def grade_file(path: Path | str, out: Path | str, workers: int = 1, timeout_s: f
 
 
 def _check_input(path: Path) -> None:
-    """Tells of a file that cannot be read before anything is written."""
+    """Raise DataError if the file cannot be read, before anything is written."""
     try:
         with path.open("rb") as lines:
             lines.read(1)
@@ -96,16 +96,16 @@ def _finite(text: str) -> float:
 
 
 def _rows(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
-    """Each row and what is wrong with it, if anything."""
+    """Yield each row with its error, or an empty string."""
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             try:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-                # NaN and 1e999 are no JSON, and could not be written back as such.
+                # NaN and 1e999 are not JSON and cannot be written as JSON.
                 row = json.loads(text, parse_constant=_finite, parse_float=_finite)
-                json.dumps([[[[row]]]])  # nested just deep enough to be read may be too deep to be written
+                json.dumps([[[[row]]]])  # a row that can be read may be nested too deep to be written
             except (ValueError, RecursionError) as error:
                 yield {"line": number}, f"line {number} is no JSON ({error})"[:300]
                 continue

@@ -1,10 +1,10 @@
-"""Grading in bounded worker processes: the only way in which model text should be graded.
+"""Grades in worker processes with limits of time and memory. Model text must only be graded this way.
 
     with Grader(timeout_s=3.0, memory_mb=1024, workers=2) as grader:
         grader.grade(r"\\frac{1}{2}", r"so the answer is \\boxed{0.5}").correct   # True
 
-`grade` may be called from any thread, `agrade` from an event loop, and `default_grader()` from anywhere,
-forked and daemonic processes included.
+`grade` can be called from any thread, `agrade` from an event loop, and `default_grader()` from any process,
+including forked and daemonic ones.
 """
 
 import asyncio
@@ -35,14 +35,14 @@ __all__ = ["Grade", "Grader", "check", "default_grader", "grade"]
 
 _MODULE = "nlac_bench.envs.math500_hard.grading.worker"
 START_S = 120.0
-"""Seconds a worker may take to load its libraries; they count against no case."""
+"""Seconds in which a worker must load its libraries; not counted in the time of a case."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """A verdict: `correct` is None where none was reached, and `reason` then begins with `ungraded:`.
+    """A verdict. `correct` is None if the case was not decided; `reason` then begins with `ungraded:`.
 
-    `ms` runs from when the case is begun, so neither waiting for a worker nor starting one is in it.
+    `ms` is the time in milliseconds from the start of the case, without waiting for a worker or starting one.
     """
 
     correct: bool | None
@@ -54,16 +54,16 @@ class Grader:
     """A pool of worker processes, started when first needed.
 
     Args:
-        timeout_s: seconds a case may take in its worker; it is then killed and the case is ungraded.
-        memory_mb: megabytes a case may use beyond what the libraries hold.
-        workers: cases that are judged at the same time.
+        timeout_s: time limit of a case in seconds; the worker is then killed and the case is ungraded.
+        memory_mb: memory limit of a case in megabytes, in addition to that of the libraries.
+        workers: number of cases that are graded at the same time.
     """
 
     def __init__(self, timeout_s: float = 3.0, memory_mb: int = 1024, workers: int = 1) -> None:
         if not timeout_s > 0 or memory_mb < 64 or workers < 1:
             raise ValueError(
-                f"timeout_s={timeout_s}, memory_mb={memory_mb}, workers={workers}: "
-                "a positive time, at least 64 MB and at least one worker are needed"
+                "timeout_s must be positive, memory_mb at least 64 and workers at least 1, got "
+                f"timeout_s={timeout_s}, memory_mb={memory_mb}, workers={workers}"
             )
         self.timeout_s, self.memory_mb, self.workers = timeout_s, memory_mb, workers
         self._closed = False
@@ -71,7 +71,7 @@ class Grader:
         _graders.add(self)
 
     def _prepare(self) -> None:
-        """Empty slots and no threads: at the start, and in a forked child, whose parent keeps the workers."""
+        """Reset to no workers and threads; also called in a forked child, whose parent keeps the workers."""
         self._slots: queue.LifoQueue[_Worker | None] = queue.LifoQueue()
         for _ in range(self.workers):
             self._slots.put(None)
@@ -81,7 +81,7 @@ class Grader:
         self._finalizer = weakref.finalize(self, _stop, self._running, os.getpid())
 
     def grade(self, gold: str, pred: str) -> Grade:
-        """Grades one case; blocks until a worker is free and has finished.
+        """Grade one case; blocks until a worker is free and has finished.
 
         Raises:
             EnvInfraError: no worker can be started, or the grader is closed.
@@ -107,13 +107,13 @@ class Grader:
                 self._discard(worker)
                 worker = (
                     None if self._closed else self._start()
-                )  # it loads its libraries while nobody waits for it
+                )  # it loads its libraries before a case waits for it
             return Grade(*verdict, ms=ms)
         finally:
             slots.put(worker)
 
     async def agrade(self, gold: str, pred: str) -> Grade:
-        """Asynchronous `grade`; does not block the event loop."""
+        """Grade one case like `grade`, without blocking the event loop."""
         with self._lock:
             if self._executor is None:
                 self._executor = ThreadPoolExecutor(self.workers, thread_name_prefix="math-grader")
@@ -134,7 +134,7 @@ class Grader:
             self._running.discard(worker)
 
     def close(self) -> None:
-        """Terminates the workers; a case that is being graded is returned as ungraded."""
+        """Terminate the workers; a case that is being graded is returned as ungraded."""
         with self._lock:
             self._closed = True
         for _ in range(self._slots.qsize()):
@@ -158,7 +158,7 @@ class Grader:
         self.close()
 
     def _after_fork(self) -> None:
-        """In the child: lets go of the parent's workers without touching them."""
+        """Close the child's copies of the pipes to the parent's workers, which continue to run."""
         self._finalizer.detach()
         for worker in self._running:
             worker.let_go()
@@ -166,19 +166,19 @@ class Grader:
 
 
 class _Worker:
-    """One process and the two pipes to it. Not `multiprocessing`: daemonic processes may not use that."""
+    """A process and two pipes to it. Daemonic processes cannot use `multiprocessing`, so this does not."""
 
     def __init__(self, memory_mb: int) -> None:
         self.usable, self._ready = True, False
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         root = str(Path(nlac_bench.__file__).parents[1])
         path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-        threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # numpy's pools are address space too
+        threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # thread pools use address space
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", _MODULE, str(os.getpid()), str(memory_mb)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, bufsize=0,
             env={**os.environ, "PYTHONPATH": path, **threads},
-            start_new_session=True,  # Ctrl-C is the parent's to handle
+            start_new_session=True,  # the parent handles Ctrl-C
         )  # fmt: skip
         assert self._process.stdin is not None and self._process.stdout is not None
         self._requests, self._replies = self._process.stdin, self._process.stdout
@@ -189,10 +189,10 @@ class _Worker:
         return self._process.poll() is None
 
     def wait_until_ready(self) -> None:
-        """Blocks while the process loads its libraries.
+        """Block until the process has loaded its libraries.
 
         Raises:
-            EnvInfraError: the process ended before.
+            EnvInfraError: the process ended before that.
         """
         try:
             self._ready = self._ready or bool(self._receive(time.monotonic() + START_S))
@@ -224,10 +224,10 @@ class _Worker:
             view = view[self._requests.write(view) or 0 :]
 
     def _receive(self, deadline: float) -> dict[str, Any] | None:
-        """The next message; None when the process has closed its end.
+        """Return the next message, or None if the process has closed its end.
 
         Raises:
-            TimeoutError: the deadline passed and nothing is there to be read.
+            TimeoutError: the deadline passed and there is nothing to read.
         """
         header = self._read(4, deadline)
         body = self._read(struct.unpack(">I", header)[0], deadline) if header else b""
@@ -236,7 +236,7 @@ class _Worker:
     def _read(self, size: int, deadline: float) -> bytes:
         data = b""
         while len(data) < size:
-            # At least one look: a reply that lay ready while this process was not scheduled is no time-out.
+            # Poll at least once: a reply may have been ready while this process was not scheduled.
             if not self._poll.poll(max(0.0, deadline - time.monotonic()) * 1e3):
                 raise TimeoutError
             part = self._replies.read(size - len(data))
@@ -262,22 +262,22 @@ class _Worker:
         self.let_go()
 
     def let_go(self) -> None:
-        """Closes this process's ends of the pipes, which touches no worker that belongs to a parent."""
+        """Close this process's ends of the pipes; workers of a parent process are not affected."""
         for stream in (self._requests, self._replies, self._log):
             with contextlib.suppress(OSError):
                 stream.close()
         if self._process.returncode is None:
-            self._process.returncode = 0  # it is not this process's child: no waiting, no warning
+            self._process.returncode = 0  # not a child of this process: do not wait or warn
 
 
 def _stop(workers: set[_Worker], owner: int) -> None:
     if os.getpid() == owner:
         for worker in list(workers):
-            worker.kill()  # its pipes may be in use: whoever reads them sees the end and closes them
+            worker.kill()  # its pipes may be in use: the reader sees their end and closes them
 
 
 class _Default:
-    """The process's own grader; one lock, so that two threads do not make two."""
+    """The process's default grader, with a lock so that two threads do not make two."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -295,17 +295,17 @@ _default = _Default()
 
 
 def default_grader() -> Grader:
-    """The process's own grader with one worker, made on first use and closed at exit."""
+    """Return the process's default grader with one worker, made on first use and closed at exit."""
     return _default.get()
 
 
 def grade(gold: str, pred: str) -> Grade:
-    """`default_grader().grade`: one case, bounded in time and memory."""
+    """Grade one case with `default_grader()`, with limits of time and memory."""
     return default_grader().grade(gold, pred)
 
 
 def _after_fork() -> None:
-    _default.lock = threading.Lock()  # another thread of the parent may have held it
+    _default.lock = threading.Lock()  # another thread of the parent may have held the lock
     for one in list(_graders):
         one._after_fork()
 

@@ -1,4 +1,4 @@
-"""Sets of real numbers: intervals, inequalities, and unions, intersections and differences of them."""
+"""Computes sets of real numbers: intervals, inequalities, and their unions, intersections and differences."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ _MINUS_INFINITY = Node("neg", (_INFINITY,))
 
 
 def interval(node: Node) -> Node | None:
-    """`3 < x \\le 5` as `(3, 5]`, `\\{2\\}` as `[2, 2]`, the reals as an interval; None for others."""
+    """Return `3 < x \\le 5` as `(3, 5]`, `\\{2\\}` as `[2, 2]`, the reals as an interval; else None."""
     if node.op == "tuple" and len(node.args) == 2 and node.value in ("()", "[]", "(]", "[)"):
         return node
     if node.op == "set" and len(node.args) == 1:
@@ -53,12 +53,12 @@ def interval(node: Node) -> Node | None:
 def is_positive(node: Node) -> bool:
     try:
         return bool(Evaluator(256, 0)(node) > 0)
-    except (Undefined, TypeError):  # a complex number has no order
+    except (Undefined, TypeError):  # complex numbers are not ordered
         return False
 
 
 def is_condition(node: Node) -> bool:
-    """Whether it is an inequality or several: `x > 1`, `x > 1 \\text{ and } x < 2`."""
+    """Return whether the node is one or several inequalities: `x > 1`, `x > 1 \\text{ and } x < 2`."""
     if node.op == "list":
         return all(is_condition(arg) for arg in node.args)
     return node.op == "rel" and set(node.value) <= ORDER
@@ -66,9 +66,9 @@ def is_condition(node: Node) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """An end of a piece: its value, the expression that gave it, and on which side of the value it lies.
+    """An end of a piece: its value, its expression, and the side of the value on which it lies.
 
-    `side` is 0 where the point itself is inside, 1 or -1 where the piece starts behind or ends before it.
+    `side` is 0 if the point itself is in the piece, 1 if the piece starts after it, -1 if it ends before it.
     """
 
     value: Any
@@ -84,7 +84,7 @@ _Piece = tuple[_End, _End]
 
 
 def pieces(node: Node) -> list[Node] | None:
-    """A set of real numbers as separate intervals in order; None where it is none or an end is no number."""
+    """Return a set of real numbers as disjoint intervals in order; None for anything else."""
     evaluate = Evaluator(256, 0)
     try:
         found = _pieces(node, evaluate)
@@ -108,7 +108,7 @@ def _pieces(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
         return _conditions(node, evaluate)
     if (
         node.op == "rel" and set(node.value) <= ORDER | {"!="} and (inside := _opposite(node)) is not None
-    ):  # |x| > 1 is where |x| <= 1 is not
+    ):  # |x| > 1 is the complement of |x| <= 1
         within = _pieces(inside, evaluate)
         return None if within is None else _outside(_merged(within))
     if node.op in ("union", "list", "set"):
@@ -135,7 +135,10 @@ def _opposite(relation: Node) -> Node | None:
 
 
 def _conditions(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
-    """`x < 1, x > 2` are two pieces and `x > 1, x < 2` is what both allow, whether "and" or "or" is said."""
+    """Return the union of disjoint conditions (`x < 1, x > 2`), else the intersection (`x > 1, x < 2`).
+
+    Whether the text has "and" or "or" is ignored.
+    """
     found: list[_Piece] = []
     common: list[_Piece] | None = None
     for arg in node.args:
@@ -174,12 +177,12 @@ def _common(left: list[_Piece], right: list[_Piece]) -> list[_Piece]:
 
 
 def _outside(inside: list[_Piece]) -> list[_Piece]:
-    """What a sorted list of separate pieces leaves of the real line."""
+    """Return the complement of a sorted list of disjoint pieces."""
     infinity = Evaluator(256, 0)(_INFINITY)
     start = _End(-infinity, _MINUS_INFINITY, 1)
     found = []
     for low, high in inside:
-        stop = _End(low.value, low.node, low.side - 1)  # up to where the piece begins
+        stop = _End(low.value, low.node, low.side - 1)  # up to the beginning of the piece
         if start.order <= stop.order:
             found.append((start, stop))
         start = _End(high.value, high.node, high.side + 1)
@@ -188,12 +191,12 @@ def _outside(inside: list[_Piece]) -> list[_Piece]:
 
 
 def _merged(found: list[_Piece]) -> list[_Piece]:
-    """Pieces in order, those that touch or overlap as one, empty ones left out."""
+    """Return the pieces in order; those that touch or overlap are merged, empty ones are left out."""
     result: list[_Piece] = []
     for low, high in sorted(found, key=lambda piece: piece[0].order):
         if low.order > high.order:
             continue
-        # (0, 1) and [1, 2) touch: the one ends just before 1, the other starts at it.
+        # (0, 1) and [1, 2) touch: the first ends just before 1, the second starts at 1.
         if result and (low.value, low.side - 1) <= result[-1][1].order:
             if high.order > result[-1][1].order:
                 result[-1] = (result[-1][0], high)

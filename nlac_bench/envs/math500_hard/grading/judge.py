@@ -1,4 +1,4 @@
-"""`check(gold, pred)`: the verdict of one case, without bounds on time or memory; `grader` adds those."""
+"""Decides one case with `check(gold, pred)`, without limits of time or memory; `grader` adds those."""
 
 import re
 
@@ -25,7 +25,7 @@ _CLOCK = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)(?::([0-5]\d))?")
 _NUMERAL = re.compile(
     r"(-?(?:[0-9A-Za-z.]*[0-9][0-9A-Za-z]*|[A-Fa-f]{2,}(?=_\{?16)))_\{?(\d{1,2}|[a-z]{3,7})\}?"
 )
-# A decimal comma is not in front of three digits, which it would rather group, and has no space behind it.
+# A decimal comma is not followed by three digits, before which it would group, nor by a space.
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,(?!\d{3}$)\d+", re.ASCII)
 _SPACED_GROUPS = re.compile(r"[-+]?\d{1,3}(?:,~\d{3})+", re.ASCII)
 _TEXT_OR_SPACE = re.compile(r"\\(?:text|mbox|mathrm)\s*\{([^{}]*)\}|\s")
@@ -33,16 +33,16 @@ _WORDY = re.compile(r"[^\W\d_]{3,}")
 _CHOICE = re.compile(r"\(?([A-H])\)?[).:] \S.*|\(([A-H])\)(?: -?)?[A-Za-z0-9\\$].*")
 _OPTION = re.compile(r"\A(?:\\text\s*\{)?\s*(?:option|choice)\s+\(?([A-H])\)?\s*\}?\Z", re.IGNORECASE)
 _WORDS = re.compile(r"(?:[^\W_]|[\s,.;:!?'{}()~]|(?<=[^\W\d_])-(?=[^\W\d_]))+")
-# Constructs that the parser only recognises by their spelling; their value is math-verify's to find.
+# Constructs that the parser only recognises by their spelling; math-verify computes their values.
 _SYMBOLIC = names("int iint iiint oint lim")
 _SERIES = names("sum prod")
 _PROVEN = "equal"
 
 
 def quick(gold: str, pred: str) -> Verdict | None:
-    """The verdict where it is plain from the spelling: a box or a bare answer, identical or both numbers.
+    """Return the verdict if the spelling decides it: a box or a bare answer, identical or both numbers.
 
-    None where it takes more. Linear in the text and safe on any input.
+    Returns None otherwise. Takes linear time and is safe for any input.
     """
     if not gold.strip():
         return None, "ungraded: the gold answer is empty"
@@ -72,7 +72,7 @@ def quick(gold: str, pred: str) -> Verdict | None:
 
 
 def _plain_number(text: str) -> tuple[str, str, str] | None:
-    """A decimal of any length as its sign, its whole part and its decimals."""
+    """Return the sign, the integer part and the decimals of a decimal of any length, or None."""
     match = _DECIMAL.fullmatch(text)
     if match and (match.group(2) or match.group(3)):
         whole = match.group(2).replace(",", "").lstrip("0") or "0"
@@ -83,11 +83,11 @@ def _plain_number(text: str) -> tuple[str, str, str] | None:
 
 
 def check(gold: str, pred: str) -> Verdict:
-    """Whether `pred` (a bare answer, or a whole solution) gives the answer `gold`.
+    """Return whether `pred` (a bare answer, or a whole solution) has the answer `gold`.
 
     Returns:
-        (True or False, why), or (None, why) where it cannot be told: the gold answer is empty, the numbers
-        and nesting are beyond fixed limits, or computer algebra failed. Time and memory are not bounded here.
+        (True or False, reason), or (None, reason) if the case cannot be decided: the gold answer is empty,
+        numbers or nesting exceed fixed limits, or computer algebra failed. Time and memory are not limited.
     """
     gold, pred = gold[-MAX_TAIL:], pred[-MAX_TAIL:]
     verdict = quick(gold, pred)
@@ -115,18 +115,18 @@ def check(gold: str, pred: str) -> Verdict:
 
 
 def _spelled(text: str) -> str:
-    """The text without the thin negative spaces of `11,\\! 111`, which a writer may leave out."""
+    """Return the text without the optional thin negative spaces of `11,\\! 111`."""
     return " ".join(text.replace("\\!", "").split())
 
 
 def _gold_answer(gold: str) -> str:
-    """The answer in a gold text, which may be a whole solution; short plain text is the answer itself."""
+    """Return the answer in a gold text, which may be a whole solution; short plain text is returned as is."""
     plain = len(gold) < 60 and "$" not in gold and "\\(" not in gold and "\\[" not in gold
     return gold if plain and boxed(gold) is None else extract(gold)
 
 
 def _is_words(text: str) -> bool:
-    """Whether a text is words, in which spelling is all there is, rather than mathematics."""
+    """Return whether a text consists of words, which are compared by spelling, and not of mathematics."""
     return bool(_WORDY.search(text)) and bool(_WORDS.fullmatch(WRAPPER.sub(" ", text).strip(" $")))
 
 
@@ -177,7 +177,7 @@ def _compare(gold: str, pred: str) -> Verdict:
 
 
 def read(text: str) -> Node:
-    """The tree of a normalised answer; clock times and numerals with letters are read before arithmetic."""
+    """Parse a normalised answer; clock times and numerals with letters take precedence over arithmetic."""
     if words(text) in NUMBER_WORDS:
         return num(NUMBER_WORDS[words(text)])
     squeezed = re.sub(r"\\(?:text|mbox|mathrm)|[\s{}.]|\\(?![a-zA-Z])", "", text).lower()
@@ -196,7 +196,7 @@ def read(text: str) -> Node:
 
 
 def _other_reading(gold: str, gold_tree: Node, pred: str, pred_tree: Node) -> bool:
-    """Readings of an ambiguous spelling: `101,202` as two numbers, `20:34` as a time of day."""
+    """Compare other readings of an ambiguous spelling: `101,202` as two numbers, `20:34` as a time of day."""
     if pred_tree.op in ("list", "set") and gold_tree.op == "num" and "," in gold:
         return same(parse(gold, thousands=False), pred_tree)
     if gold_tree.op in ("list", "set") and pred_tree.op == "num" and "," in pred:
@@ -218,7 +218,7 @@ def _other_reading(gold: str, gold_tree: Node, pred: str, pred_tree: Node) -> bo
 
 
 def _clock(text: str) -> Node | None:
-    """`20:34` as a time of day; it may also be a ratio, so this is only one reading."""
+    """Return `20:34` as a time of day, or None; it can also be a ratio."""
     match = _CLOCK.fullmatch(text.replace(" ", ""))
     if match is None:
         return None
@@ -227,15 +227,16 @@ def _clock(text: str) -> Node | None:
 
 
 def _chosen(text: str) -> str | None:
-    """The letter of `(C) 12`, an option that is given with its content."""
+    """Return the letter of `(C) 12`, an option with its content, or None."""
     match = _CHOICE.fullmatch(re.sub(r"\\(?:text|textbf|textrm|mathrm|mbox)\b\s*|[{}]", "", text).strip())
     return (match.group(1) or match.group(2)) if match else None
 
 
 def _needs_algebra(gold: Node, pred: Node) -> bool:
-    """Whether one side has a construct that only computer algebra values.
+    """Return whether one side has a construct that only computer algebra can evaluate.
 
-    Two series of different spelling are taken to differ; where a closed form is asked for, one side has none.
+    Two series with different spelling are treated as different: if a closed form is asked for, one side has
+    no series.
     """
     found = [{str(one.value) for one in walk(tree) if one.op == "opaque"} for tree in (gold, pred)]
     either = found[0] | found[1]

@@ -1,4 +1,4 @@
-"""What stands around a value and does not change it: units, per cent and degree signs, names before `=`."""
+"""Removes labels that do not change a value: units, per cent and degree signs, names before `=`."""
 
 import re
 from fractions import Fraction
@@ -7,7 +7,7 @@ from nlac_bench.envs.math500_hard.grading.nodes import Node, literal, names, num
 from nlac_bench.envs.math500_hard.grading.normalize import NUMBER_WORDS, words
 from nlac_bench.envs.math500_hard.grading.units import factor, is_measure
 
-# Texts that change what is said, so they are never dropped as a label.
+# Texts that change the meaning and are therefore never dropped as a label.
 _MEANINGFUL = names(
     "not no or and more less than least most mod base if when except never between unless only up "
     "down undefined infinite infinitely none minus plus times over divided squared cubed january february "
@@ -30,7 +30,7 @@ _REALS = frozenset(("all real numbers", "all reals", "all real x", "real numbers
 
 
 def plain(node: Node) -> Node:
-    """What a text or a label names: `four` is 4, `no solution` the empty set, `M(-2, 1)` a point."""
+    """Return what a text or a label denotes: `four` is 4, `no solution` the empty set, `M(-2, 1)` a point."""
     if node.op == "text":
         said = words(node.value)
         if said in NUMBER_WORDS:
@@ -53,7 +53,7 @@ def plain(node: Node) -> Node:
 
 
 def split_unit(node: Node) -> tuple[Node, str] | None:
-    """A value and the text that goes with it, `40` and `feet`; None where a text says more than a unit."""
+    """Return a value and its text, such as `40` and `feet`; None if a text is more than a unit."""
     parts = _compound(node) or _split(node)
     if parts is None:
         return None
@@ -70,7 +70,7 @@ def split_unit(node: Node) -> tuple[Node, str] | None:
 
 
 def _compound(node: Node) -> tuple[Node | None, list[str]] | None:
-    """`2 \\text{ hours } 30 \\text{ minutes}` in the last of its units; None for anything else."""
+    """Return `2 \\text{ hours } 30 \\text{ minutes}` in the last of its units; None for anything else."""
     numbers, units = node.args[::2], node.args[1::2]
     if node.op != "mul" or len(units) < 2 or len(numbers) != len(units):
         return None
@@ -125,7 +125,7 @@ def _split(node: Node) -> tuple[Node | None, list[str]] | None:
 
 
 def without(node: Node, mark: str) -> Node:
-    """The value without its `pct` or `deg`; inside functions, where it is part of the value, it stays."""
+    """Return the value without its `pct` or `deg`, except inside functions, where it is part of the value."""
     if node.op == mark:
         return without(node.args[0], mark)
     if node.op in ("add", "mul", "div", "neg", "pm"):
@@ -134,7 +134,7 @@ def without(node: Node, mark: str) -> Node:
 
 
 def without_degrees(node: Node) -> Node:
-    """The expression without any degree sign, those inside functions included."""
+    """Return the expression without any degree sign, also inside functions."""
     if node.op == "deg":
         return without_degrees(node.args[0])
     args = tuple(without_degrees(arg) for arg in node.args)
@@ -142,14 +142,14 @@ def without_degrees(node: Node) -> Node:
 
 
 def has(node: Node, mark: str) -> bool:
-    """Whether the value carries a `pct` or `deg` outside functions."""
+    """Return whether the value has a `pct` or `deg` outside functions."""
     return node.op == mark or (
         node.op in ("add", "mul", "div", "neg", "pm") and any(has(arg, mark) for arg in node.args)
     )
 
 
 def is_name(node: Node) -> bool:
-    """Whether a side of `=` only names the other: `x`, `f(x)`, `\\angle ABC`, `(x, y)`, `A:B`."""
+    """Return whether a side of `=` only names the other: `x`, `f(x)`, `\\angle ABC`, `(x, y)`, `A:B`."""
     if node.op in ("sym", "text") or (node.op == "const" and node.value in ("e", "i")):
         return True
     if node.op == "opaque":

@@ -1,9 +1,9 @@
-"""Sums, products and multiples of matrices, worked out entry by entry."""
+"""Computes sums, products and multiples of matrices, entry by entry."""
 
 from nlac_bench.envs.math500_hard.grading.nodes import Node, literal, num
 
-MAX_ENTRIES = 400  # products in one product
-MAX_POWER = 6  # the entries are worked out as expressions, which grow with each factor
+MAX_ENTRIES = 400  # maximal number of scalar products in a matrix product
+MAX_POWER = 6  # the entries are expressions, which grow with each factor
 
 
 def has_matrix(node: Node) -> bool:
@@ -13,7 +13,7 @@ def has_matrix(node: Node) -> bool:
 
 
 def as_matrix(node: Node) -> Node | None:
-    """The matrix that an expression amounts to; None where it is none."""
+    """Return the matrix that is the value of an expression, or None if it is not a matrix."""
     if node.op == "matrix":
         return node
     if not has_matrix(node):

@@ -1,4 +1,4 @@
-"""The tree of a parsed answer, and the key by which equal trees are recognised."""
+"""Defines the tree of a parsed answer, and the key that equal trees share."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -6,25 +6,25 @@ from typing import Any
 
 
 def names(text: str) -> frozenset[str]:
-    """The words of `text` as a set."""
+    """Return the words of `text` as a set."""
     return frozenset(text.split())
 
 
 class Unreadable(Exception):
-    """The parser does not recognise the text as mathematics; the message names the place."""
+    """Raised if the parser does not recognise the text as mathematics; the message names the place."""
 
 
 class UnknownCommand(Unreadable):
-    """A LaTeX command that the parser does not know, though math-verify may."""
+    """Raised for a LaTeX command that the parser does not know; math-verify may know it."""
 
 
 class TooComplex(Exception):
-    """The text is beyond a fixed limit (nesting, size of numbers), so nothing is claimed about its value."""
+    """Raised if the text exceeds a fixed limit (nesting, size of numbers); its value is not determined."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One node.
+    """A node of the tree.
 
     `op` is one of num, sym, const, text, add, mul, div, pow, root, neg, deg, pct, fact, pm, fn, opaque,
     numeral, tuple, set, list, cases, matrix, union, ratio, time, rel. `value` depends on it: a Fraction
@@ -44,7 +44,7 @@ def num(value: int | Fraction, digits: int = 0) -> Node:
 
 
 def literal(node: Node) -> Fraction | None:
-    """The value of a number with its sign, None for anything else."""
+    """Return the value of a number with its sign, or None for anything else."""
     if node.op == "num":
         return node.value
     if node.op == "neg":
@@ -54,10 +54,10 @@ def literal(node: Node) -> Fraction | None:
 
 
 def key(node: Node) -> str:
-    """A string that equal trees share, whatever the order of terms, factors and elements of a set."""
+    """Return a string that does not depend on the order of terms, factors and elements of a set."""
     op = node.op
     if op == "num":
-        # Hexadecimal: decimal conversion of long integers is quadratic, and refused past 4,300 digits.
+        # Hexadecimal: decimal conversion of long integers takes quadratic time and raises above 4,300 digits.
         return f"{node.value.numerator:x}/{node.value.denominator:x}"
     number = literal(node)
     if number is not None:
@@ -80,7 +80,7 @@ def _flat(node: Node, op: str) -> list[Node]:
 
 
 def walk(node: Node) -> list[Node]:
-    """The node and everything below it."""
+    """Return the node and all its descendants."""
     found = [node]
     for one in found:
         found.extend(one.args)
@@ -88,5 +88,5 @@ def walk(node: Node) -> list[Node]:
 
 
 def symbols(node: Node) -> set[str]:
-    """Names of the free symbols, unknown functions and opaque parts included."""
+    """Return the names of the free symbols, including unknown functions and opaque parts."""
     return {str(one.value) for one in walk(node) if one.op in ("sym", "opaque")}

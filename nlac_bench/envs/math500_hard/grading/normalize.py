@@ -1,14 +1,14 @@
-"""From what people type to one spelling: Unicode look-alikes, LaTeX spacing, thousands separators.
+"""Normalises the spelling of an answer: Unicode look-alikes, LaTeX spacing, thousands separators.
 
-Everything here is a linear pass over the text; nothing is evaluated. The result is still LaTeX, meant for
-`tokens.tokenize`, and two answers with the same result are the same answer.
+Each step takes linear time; nothing is evaluated. The result is still LaTeX, the input of `tokens.tokenize`,
+and two answers with the same result are the same answer.
 """
 
 import re
 import unicodedata
 
 MAX_ANSWER = 10_000
-"""Characters of an answer that are read as mathematics; a longer one is only compared as a string."""
+"""Maximal length of an answer that is parsed as mathematics; a longer one is only compared as a string."""
 
 _SYMBOLS = {
     "°": r"^\circ ", "º": r"^\circ ", "∘": r"^\circ ", "√": r"\sqrt ", "∞": r"\infty ",
@@ -40,7 +40,7 @@ _SUBSCRIPT_RUN = re.compile("[₀₁₂₃₄₅₆₇₈₉ₙ]+")
 _VULGAR_FRACTION = re.compile("[¼-¾⅐-⅞↉]")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
-# "\boxed" in a string literal whose backslash is not doubled arrives as "\x08oxed", "\frac" as "\x0crac".
+# In a string literal without doubled backslashes "\boxed" becomes "\x08oxed" and "\frac" "\x0crac".
 _LOST_ESCAPES = {"\x07": "\\a", "\x08": "\\b", "\x0b": "\\v", "\x0c": "\\f"}
 _LOST_ESCAPE = re.compile(r"[\x07\x08\x0b\x0c](?=[a-z])|\t(?=(?:ext|imes|frac|an|heta)\b)|\r(?=ight\b)")
 
@@ -61,18 +61,18 @@ _DEGREES = re.compile(
     r"\\(?:text|mbox|mathrm|textrm|operatorname)\s*\{\s*deg(?:ree)?s?[.\s]*\}|(?<![A-Za-z\\])deg(?:ree)?s?(?![A-Za-z])"
     r"|\\degree(?![A-Za-z])|\^\s*\{?\s*\\text(?:normal|rm)?\s*\{\s*o\s*\}\s*\}?"
 )
-# Explicit grouping (\, {,} ,\! and thin spaces) joins digits wherever it stands; a plain space only in a
-# run of groups of three that nothing else touches.
+# Explicit grouping (\, {,} ,\! and thin spaces) always joins digits; a plain space joins them only in an
+# isolated run of groups of three.
 _GROUP_COMMA = re.compile(
     r"(?<=\d)(?:\s*\{\s*,\s*\}\s*|\s*,\s*\\!\s*|\s*\{\s*,\s*\\!\s*\}\s*)(?=\d{3}(?!\d))"
 )
 _GROUP_THIN = re.compile(r"(?<=\d)\s*(?:(?<!\\)\\[,;:! ]|~)\s*(?=\d{3}(?!\d))")
-# `2,\\ 349` may be a list or one number: the ~ in the result tells it from `2, 349`, which is a list.
+# `2,\\ 349` can be a list or one number: the ~ in the result distinguishes it from `2, 349`, a list.
 _GROUP_OR_LIST = re.compile(r"(?<=\d),(?<!\\,)\\ (?=\d{3}(?!\d))")
 _GROUP_SPACE = re.compile(
     r"(?<![\w.,^_}/)\]\\] )(?<![\w.,^_}/)\]\\])\d{1,3}(?: \d{3})+(?![\w^_]| \d|\s*/|\s*\\frac)"
 )
-# {,} that does not group by threes is the decimal comma; 1.234,56 can be read in one way only.
+# {,} that does not group by threes is the decimal comma; 1.234,56 is unambiguous.
 _DECIMAL_COMMA = re.compile(r"(?<=\d)\s*\{\s*,\s*\}\s*(?=\d)")
 _EUROPEAN = re.compile(r"([-+]?\d{1,3}(?:\.\d{3})+),(\d+)", re.ASCII)
 _SPACING = re.compile(r"(?<!\\)\\[,;:> ]|~")
@@ -97,7 +97,7 @@ def _one_character(match: re.Match[str]) -> str:
     character = match.group()
     if character in _SYMBOLS:
         return _SYMBOLS[character]
-    if unicodedata.category(character) == "Cf":  # zero-width characters show nothing
+    if unicodedata.category(character) == "Cf":  # zero-width characters are invisible
         return ""
     plain = unicodedata.normalize("NFKC", character)
     digits = [str(unicodedata.digit(c)) if unicodedata.category(c) == "Nd" else c for c in plain]
@@ -105,7 +105,7 @@ def _one_character(match: re.Match[str]) -> str:
 
 
 def to_ascii(text: str) -> str:
-    """`text` with mathematical Unicode as LaTeX; full-width and non-Latin digits become 0-9, letters stay."""
+    """Replace mathematical Unicode by LaTeX, and full-width and non-Latin digits by 0-9; letters are kept."""
     if text.isascii():
         return text
     text = _SUPERSCRIPT_RUN.sub(lambda m: "^{" + m.group().translate(_SUPERSCRIPTS) + "}", text)
@@ -117,7 +117,7 @@ def to_ascii(text: str) -> str:
 
 
 def repair_escapes(text: str) -> str:
-    """Backslashes that a string literal swallowed come back; other control characters become spaces."""
+    """Restore backslashes that a string literal has removed; replace other control characters by spaces."""
     text = _LOST_ESCAPE.sub(
         lambda m: {"\t": "\\t", "\r": "\\r"}.get(m.group()) or _LOST_ESCAPES[m.group()], text
     )
@@ -134,7 +134,7 @@ def _repeating_decimal(match: re.Match[str]) -> str:
 
 
 def normalize(text: str) -> str:
-    """One spelling of an answer: `\\dfrac12\\,` → `\\frac12`, `1,\\!234` → `1234`, `½` → `\\frac{1}{2}`."""
+    """Normalise an answer: `\\dfrac12\\,` → `\\frac12`, `1,\\!234` → `1234`, `½` → `\\frac{1}{2}`."""
     text = to_ascii(repair_escapes(text))
     if "\\\\begin" in text.replace("\\\\\\begin", ""):
         text = text.replace("\\\\", "\\")
@@ -173,7 +173,7 @@ NUMBER_WORDS = {word: value for value, word in enumerate(_COUNTING.split())}
 
 
 def words(text: str) -> str:
-    """A text answer, ready to be compared: lower case, without wrappers, punctuation and articles."""
+    """Return a text answer in lower case, without wrappers, punctuation and articles, for comparison."""
     plain = _WORD_NOISE.sub("", WRAPPER.sub(" ", text)).replace("-", " ").replace("~", " ")
     plain = _ORDINAL.sub("", _SPACES.sub(" ", plain)).strip(" ,;:").casefold()
     return _ARTICLE.sub("", plain)

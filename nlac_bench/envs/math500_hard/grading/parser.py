@@ -1,7 +1,7 @@
-"""A recursive-descent parser for answers in LaTeX or plain text.
+"""Implements a recursive-descent parser for answers in LaTeX or plain text.
 
-It never evaluates anything. Juxtaposition is multiplication, `1\\frac12` and `1 1/2` are mixed numbers, a
-comma list is unordered, brackets keep their kind. What a construct means is for `compare` and `values`.
+It evaluates nothing. Juxtaposition is multiplication, `1\\frac12` and `1 1/2` are mixed numbers, a comma list
+is unordered, brackets keep their kind. `compare` and `values` interpret the constructs.
 """
 
 import re
@@ -27,7 +27,7 @@ from nlac_bench.envs.math500_hard.grading.tokens import (
 )
 
 MAX_DEPTH = 400
-"""Levels of the tree; a pair of brackets takes three."""
+"""Maximal depth of the tree; a pair of brackets takes three levels."""
 
 _RELATIONS = {
     "=": "=", "<": "<", ">": ">", "le": "<=", "leq": "<=", "leqslant": "<=", "leqq": "<=", "ge": ">=",
@@ -49,14 +49,14 @@ _STARTS = (
 
 
 def parse(text: str, *, thousands: bool = True) -> Node:
-    """The tree of a normalised answer; several answers side by side become one `list`.
+    """Parse a normalised answer; several adjacent answers become one `list`.
 
     Args:
         thousands: read `1,234` as one number; otherwise as two.
 
     Raises:
-        Unreadable: it is no mathematics that the parser knows.
-        TooComplex: beyond MAX_DEPTH or the limits of `tokens.tokenize`.
+        Unreadable: the parser does not recognise the text as mathematics.
+        TooComplex: the text exceeds MAX_DEPTH or the limits of `tokens.tokenize`.
     """
     tokens = tokenize(join_thousands(text) if thousands else text)
     try:
@@ -66,7 +66,7 @@ def parse(text: str, *, thousands: bool = True) -> Node:
 
 
 def without_double_brackets(tokens: list[Token]) -> list[Token]:
-    """`((…))` as `(…)`, however many there are."""
+    """Replace `((…))` by `(…)`, for any number of brackets."""
     if sum(token.kind == "(" for token in tokens) < 2:
         return tokens
     partner: dict[int, int] = {}
@@ -85,7 +85,7 @@ def without_double_brackets(tokens: list[Token]) -> list[Token]:
 
 
 class Parser(Atoms):
-    """Lists, relations and arithmetic; the atoms are inherited."""
+    """Parses lists, relations and arithmetic; inherits the parser of atoms."""
 
     def deeper(self) -> None:
         self.depth += 1
@@ -104,7 +104,7 @@ class Parser(Atoms):
         return items[0] if len(items) == 1 else Node("list", tuple(items))
 
     def separator(self) -> bool:
-        """Steps over one separator of a list, if one comes."""
+        """Consume a separator of a list, if there is one; return whether there was."""
         kind = self.kind()
         if kind in _SEPARATORS or (
             kind == "group" and _SEPARATOR_TEXT.fullmatch(self.tokens[self.position].text)
@@ -114,7 +114,7 @@ class Parser(Atoms):
         return False
 
     def items(self, *closers: str) -> tuple[list[Node], bool]:
-        """Relations up to one of the closers, which stays unread, and whether a separator was seen."""
+        """Parse relations up to a closer, which is not consumed; also return whether a separator occurred."""
         self.deeper()
         items: list[Node] = []
         separated = False
@@ -227,7 +227,7 @@ class Parser(Atoms):
                 return _mul(factors)
 
     def signed(self, read: Callable[[], Node]) -> Node:
-        """A factor that may bring its own sign, as in 2·(-3) written `2 \\cdot -3`."""
+        """Parse a factor that may have its own sign, as in 2·(-3) written `2 \\cdot -3`."""
         signs = []
         while self.kind() in ("+", "-", "pm", "mp"):
             signs.append(self.next().text)
@@ -239,7 +239,7 @@ class Parser(Atoms):
         return node
 
     def implicit(self) -> Node:
-        """Factors side by side; only the first can be the whole part of a mixed number."""
+        """Parse adjacent factors; only the first can be the integer part of a mixed number."""
         is_number = self.kind() == "number"
         factors = [self.factor()]
         while self.starts_factor():
@@ -257,7 +257,7 @@ class Parser(Atoms):
         return _mul(factors)
 
     def plain_fraction(self) -> Node | None:
-        """The `1/2` of `1 1/2`."""
+        """Parse the `1/2` of `1 1/2`."""
         if self.kind(1) != "/" or self.kind(2) != "number" or not self.tokens[self.position].spaced:
             return None
         top = number(self.next().text)
@@ -273,7 +273,7 @@ class Parser(Atoms):
         return False
 
     def factor(self) -> Node:
-        """An atom with its exponents, subscripts, factorials, primes and per cent signs."""
+        """Parse an atom with its exponents, subscripts, factorials, primes and per cent signs."""
         self.deeper()
         outer = self.depth
         node = self.atom()
@@ -297,7 +297,7 @@ class Parser(Atoms):
             else:
                 self.depth = outer - 1
                 return node
-            self.deeper()  # 3!!!!… makes the tree deeper with every sign
+            self.deeper()  # each sign of 3!!!!… adds a level to the tree
 
     def exponent(self, base: Node) -> Node:
         kinds = [self.kind(0), self.kind(1), self.kind(2)]
@@ -320,7 +320,7 @@ class Parser(Atoms):
         return self.power(base, exponent)
 
     def power(self, base: Node, exponent: Node) -> Node:
-        """A power, or the `C^3_8` of combinatorics."""
+        """Return a power, or the binomial `C^3_8`."""
         if base == _C and self.kind() == "_":
             self.position += 1
             return binomial(self.group() if self.kind() == "{" else self.single(), exponent)
@@ -346,7 +346,7 @@ class Parser(Atoms):
 
 
 def binomial(lower: Node, upper: Node) -> Node:
-    """`C_8^3`, the ways to choose 3 of 8; of two numbers the larger is the one to choose from."""
+    """Return `C_8^3`, the number of ways to choose 3 of 8; of two numbers the larger is the set's size."""
     if lower.op == upper.op == "num" and upper.value > lower.value:
         lower, upper = upper, lower
     return Node("fn", (lower, upper), "binom")

@@ -1,4 +1,4 @@
-"""Equations, inequalities and chains of them; inequalities in one variable as intervals and back."""
+"""Compares equations, inequalities and chains of them; inequalities in one variable also as intervals."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,7 +13,7 @@ Same = Callable[[Node, Node], bool]
 
 
 def same(gold: Node, pred: Node, same_answer: Same) -> bool:
-    """Whether two answers agree of which at least one is a relation; `same_answer` compares the sides."""
+    """Compare two answers of which at least one is a relation; `same_answer` compares the sides."""
     gold_readings, pred_readings = _readings(gold), _readings(pred)
     if len(gold_readings) > 1 and len(pred_readings) > 1:
         return all(same_answer(g, p) for g, p in zip(gold_readings, pred_readings, strict=True))
@@ -30,7 +30,7 @@ def same(gold: Node, pred: Node, same_answer: Same) -> bool:
 
 
 def _readings(node: Node) -> list[Node]:
-    """`x \\approx 0.67` can be read as either side; the arrow of a derivation leaves its last step."""
+    """Return the readings of a relation: either side of `x \\approx 0.67`; the last step of a derivation."""
     if node.op != "rel":
         return [node]
     if "=>" in node.value:
@@ -52,7 +52,7 @@ def _part(node: Node, start: int, stop: int) -> Node:
 
 
 def _close(left: Node, right: Node) -> bool:
-    """Whether the sides of ≈ are within one per cent, so that either may stand for the answer."""
+    """Return whether the sides of ≈ differ by at most one per cent, so that either can be the answer."""
     if left.op == "rel":
         left = left.args[-1]
     if right.op == "rel" or not (is_constant(left) and is_constant(right)):
@@ -66,7 +66,7 @@ def _close(left: Node, right: Node) -> bool:
 
 
 def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: bool = False) -> bool:
-    """A relation against something that is none: `x = 5` and 5, `x \\in S` and S, `x > 3` and (3, ∞)."""
+    """Compare a relation with a value: `x = 5` and 5, `x \\in S` and S, `x > 3` and (3, ∞)."""
 
     def agrees(node: Node) -> bool:
         return same_answer(value, node) if gold_is_value else same_answer(node, value)
@@ -112,7 +112,7 @@ def _same_relations(gold: Node, pred: Node, same_answer: Same) -> bool:
 
 
 def _ends(equation: Node) -> Node:
-    """The first and the last side of a chain `x = 2 + 3 = 5`, a name on the left where one side is a name."""
+    """Return the first and last side of a chain `x = 2 + 3 = 5`; a side that is a name is put on the left."""
     first, last = equation.args[0], equation.args[-1]
     if is_name(last) and not is_name(first):
         first, last = last, first
@@ -134,12 +134,12 @@ def _same_equations(gold: Node, pred: Node, same_answer: Same) -> bool:
 
 
 def one_name(gold: Node, pred: Node) -> bool:
-    """Whether both speak of the same single variable."""
+    """Return whether both contain the same single variable."""
     return len(symbols(gold)) == 1 and symbols(gold) == symbols(pred)
 
 
 def same_conditions(gold: Sequence[Node], pred: Sequence[Node]) -> bool:
-    """Whether two conjunctions of inequalities have the same links, however they are turned or scaled."""
+    """Return whether two conjunctions have the same inequalities, up to order, direction and scale."""
     gold_links, pred_links = _links(gold), _links(pred)
     if gold_links is None or pred_links is None or len(gold_links) != len(pred_links):
         return False
@@ -160,7 +160,7 @@ def same_conditions(gold: Sequence[Node], pred: Sequence[Node]) -> bool:
 
 
 def _links(relations: Sequence[Node]) -> list[tuple[Node, str]] | None:
-    """Each link as an expression that is > 0, >= 0, = 0 or != 0."""
+    """Return each link as an expression that is > 0, >= 0, = 0 or != 0."""
     links = []
     for relation in relations:
         for index, operator in enumerate(relation.value):

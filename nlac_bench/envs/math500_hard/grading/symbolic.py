@@ -1,8 +1,8 @@
-"""The last judge: math-verify, for what has to be computed symbolically (integrals, limits, set algebra).
+"""Compares with math-verify what must be computed symbolically (integrals, limits, set algebra).
 
-Only its LaTeX extraction is used: its expression extraction hands text to sympy's `parse_expr`, which
-evaluates Python. Its time-outs rest on signals, which work in no thread but the main one, so they are off;
-the worker process around this module is what bounds it.
+Only its LaTeX extraction is used: its expression extraction passes text to sympy's `parse_expr`, which
+evaluates Python. Its time-outs use signals, which work only in the main thread, so they are off; the worker
+process that runs this module limits its time.
 """
 
 import logging
@@ -10,19 +10,19 @@ from functools import cache
 from typing import Any
 
 MAX_LENGTH = 1_000
-MAX_NESTING = 20  # its grammar takes more than exponential time in nested parentheses
+MAX_NESTING = 20  # the time of its grammar grows more than exponentially with nested parentheses
 _DIGITS = 60
 
 
 class Unsettled(Exception):
-    """Computer algebra could not be asked, or failed; the message says why."""
+    """Raised if computer algebra cannot be used or fails; the message says why."""
 
 
 def equal(gold: str, pred: str) -> bool:
-    """Whether math-verify holds two normalised answers to be equal and no number says otherwise.
+    """Return whether math-verify considers two normalised answers equal and no number contradicts it.
 
     Raises:
-        Unsettled: an answer is beyond its limits, the gold answer is not read, or sympy fails on them.
+        Unsettled: an answer exceeds the limits, the gold answer cannot be read, or sympy fails.
     """
     if max(len(gold), len(pred)) > MAX_LENGTH:
         raise Unsettled(f"over {MAX_LENGTH} characters are too many for math-verify")
@@ -41,7 +41,7 @@ def equal(gold: str, pred: str) -> bool:
         return bool(agreed) and not _refuted(gold_parsed, pred_parsed)
     except (MemoryError, RecursionError, Unsettled):
         raise
-    except Exception as error:  # whatever sympy raises about an expression that it cannot handle
+    except Exception as error:  # sympy raises various exceptions for expressions that it cannot handle
         raise Unsettled(f"math-verify failed with {type(error).__name__}: {error}"[:300]) from error
 
 
@@ -62,7 +62,7 @@ def _parse(text: str) -> Any:
 
 
 def _refuted(gold: Any, pred: Any) -> bool:
-    """Whether two numbers differ relatively: math-verify takes 1/2004! for 1/2006!, both being near 0."""
+    """Return whether two numbers differ relatively: math-verify treats 1/2004! and 1/2006! as equal."""
     import sympy
 
     if (
@@ -80,6 +80,6 @@ def _refuted(gold: Any, pred: Any) -> bool:
 def _math_verify() -> Any:
     import math_verify
 
-    # It warns on the first call that it bounds nothing by itself, which is intended.
+    # On the first call it warns that its own time-outs are off, which is intended.
     logging.getLogger("math_verify").setLevel(logging.ERROR)
     return math_verify

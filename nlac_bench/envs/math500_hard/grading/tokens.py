@@ -1,4 +1,4 @@
-"""A normalised answer as tokens: which letters are a variable, a function's name, a unit or a word."""
+"""Tokenizes a normalised answer: determines which letters are a variable, a function, a unit or a word."""
 
 import re
 from typing import NamedTuple
@@ -6,15 +6,15 @@ from typing import NamedTuple
 from nlac_bench.envs.math500_hard.grading.nodes import TooComplex, names
 from nlac_bench.envs.math500_hard.grading.units import is_unit
 
-MAX_DIGITS = 4_000  # of one number; CPython refuses to convert more than 4,300
+MAX_DIGITS = 4_000  # maximal length of a number; CPython does not convert more than 4,300
 
 
 class Token(NamedTuple):
     kind: str
-    """number, letter, word, command, group (raw text of a \\text{…}), or the character itself."""
+    """Is number, letter, word, command, group (raw text of a \\text{…}), or the character itself."""
     text: str
     spaced: bool
-    """White space stands before it."""
+    """Whether white space precedes it."""
 
 
 FUNCTIONS = names(
@@ -44,7 +44,7 @@ _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d|,\d|\.\d+,\d)")
 
 
 def join_thousands(text: str) -> str:
-    """`1,234` → `1234` where the comma can only group digits.
+    """Replace `1,234` by `1234` if the comma can only group digits.
 
     Inside brackets `(1,234)` is a pair, unless spaced commas separate the elements: `(1,234, 5)`.
     """
@@ -55,7 +55,7 @@ def join_thousands(text: str) -> str:
     opened: list[bool] = []  # for each open bracket, whether commas in it separate elements
     before = ""
     for character in text:
-        if character in "([{":  # the brace of an argument, as in \\frac{1}{20,000}, holds one number
+        if character in "([{":  # the brace of an argument, as in \\frac{1}{20,000}, contains one number
             opened.append(character != "{" or not (before.isalpha() or before in ("}", "^", "_", "]")))
             depth += opened[-1]
         depths.append(depth)
@@ -69,7 +69,7 @@ def join_thousands(text: str) -> str:
 
 
 def _raw_group(text: str, start: int) -> int:
-    """The index after the brace that closes the one at `start`; the end of the text where none does."""
+    """Return the index after the brace that closes the one at `start`, or the end of the text."""
     depth = 0
     for index in range(start, len(text)):
         if text[index] == "{":
@@ -82,16 +82,16 @@ def _raw_group(text: str, start: int) -> int:
 
 
 def tokenize(text: str) -> list[Token]:
-    """Tokens of a normalised answer.
+    """Return the tokens of a normalised answer.
 
     Raises:
-        TooComplex: a number of more than MAX_DIGITS digits.
+        TooComplex: a number has more than MAX_DIGITS digits.
     """
     tokens: list[Token] = []
     position, spaced = 0, False
     while position < len(text):
         match = _TOKEN.match(text, position)
-        assert match is not None  # the last alternative takes any character
+        assert match is not None  # the last alternative matches any character
         position = match.end()
         space, number, command, escaped, letters, other = match.groups()
         if space:
@@ -119,7 +119,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def _letters(run: str, before: Token | None, spaced: bool) -> list[Token]:
-    """A run of letters: a function, a separator, a unit, a word, or variables side by side."""
+    """Tokenize a run of letters: a function, a separator, a unit, a word, or adjacent variables."""
     if not run.isascii():
         return [Token("word", run, spaced)]
     if len(run) == 1:
@@ -132,7 +132,7 @@ def _letters(run: str, before: Token | None, spaced: bool) -> list[Token]:
         return [Token("command", "separator", spaced)]
     if run in ("mod",):
         return [Token("command", "bmod", spaced)]
-    # "10 cm" is a length; "10cm" may be 10·c·m, so short units count only after a space.
+    # "10 cm" is a length; "10cm" can be 10·c·m, so short units are recognised only after a space.
     if after_value and is_unit(run) and (spaced or len(run) > 2):
         return [Token("word", run, spaced)]
     for name in ("sqrt", "pi"):  # 2pir, sqrtx

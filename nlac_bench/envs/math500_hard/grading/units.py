@@ -1,4 +1,4 @@
-"""Units: what is only a label behind a number, and which labels are exact multiples of one another."""
+"""Recognises units after numbers, and converts those that are exact multiples of one another."""
 
 import re
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _SIZES = {
     for name in names.split()
 }
 _RATES = {"mph": "mi / h", "kph": "km / h", "kmph": "km / h"}
-# Words beside a number that name no kind of thing, so they go with any unit.
+# Words next to a number that do not name a kind of thing and are compatible with any unit.
 _NEUTRAL = names("unit number answer total about approximately exactly the a an of")
 _LABELS = names(
     "mph kph kmph acre hectare degree unit radian rad euro way student people person point digit "
@@ -49,16 +49,16 @@ _POWERS_AFTER = {"squared": 2, "cubed": 3}
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A unit text: `3 \\text{ km per hour}` has the dimensions length and 1/time."""
+    """A parsed unit text: `3 \\text{ km per hour}` has the dimensions length and 1/time."""
 
     dimensions: tuple[tuple[str, int], ...]
-    """Dimensions with their exponents, sorted; empty where no word is a known measure."""
+    """Dimensions with their exponents, sorted; empty if no word is a known measure."""
     size: Fraction
-    """In the base units of the dimensions."""
+    """Size in the base units of the dimensions."""
     power: int
-    """2 for areas and 3 for volumes, of unknown units as well (`square units`)."""
+    """2 for areas and 3 for volumes, also of unknown units (`square units`)."""
     things: frozenset[str]
-    """Other words that say what is counted: `boxes`."""
+    """Other words that name what is counted: `boxes`."""
 
 
 def _singular(word: str) -> str:
@@ -70,18 +70,18 @@ def _singular(word: str) -> str:
 
 
 def is_unit(word: str) -> bool:
-    """Whether a bare word behind a number is read as its unit."""
+    """Return whether a bare word after a number is read as its unit."""
     name = _singular(word)
     return name in _SIZES or name in _LABELS
 
 
 def is_measure(unit: str) -> bool:
-    """Whether a unit text is a known measure of length, time, money or the like, rather than any label."""
+    """Return whether a unit text is a known measure of length, time, money or similar."""
     return bool(_read(unit).dimensions)
 
 
 def says_what(unit: str) -> bool:
-    """Whether a unit text is a measure or names what is counted: `miles`, `edges`, not just `units`."""
+    """Return whether a unit text is a measure or names what is counted: `miles`, `edges`, not `units`."""
     found = _read(unit)
     return bool(found.dimensions or found.things)
 
@@ -119,10 +119,10 @@ def _read(unit: str) -> _Unit:
 
 
 def factor(gold: str, pred: str) -> Fraction | None:
-    """What a number in `pred`'s unit is multiplied by to be in `gold`'s: 1/100 for cm to m.
+    """Return the factor that converts a number from `pred`'s unit to `gold`'s: 1/100 for cm to m.
 
-    1 where either has no unit or both are mere labels (`tickets`, `children`), which MATH's answers carry or
-    not at random. None where one is a measure and the other another one, or a thing that is counted.
+    It is 1 if either has no unit or both are only labels (`tickets`, `children`), which MATH's answers have
+    or lack at random. It is None if one is a measure and the other a different measure or a counted thing.
     """
     if not gold.strip() or not pred.strip():
         return Fraction(1)
@@ -131,7 +131,7 @@ def factor(gold: str, pred: str) -> Fraction | None:
         if left.power != right.power and (
             min(left.power, right.power) > 1 or left.dimensions or right.dimensions
         ):
-            return None  # square units are no days
+            return None  # square units are not days
         counted = right.things if left.dimensions else left.things if right.dimensions else ()
         return None if counted else Fraction(1)
     if left.dimensions != right.dimensions:
@@ -140,5 +140,5 @@ def factor(gold: str, pred: str) -> Fraction | None:
 
 
 def _price(unit: _Unit, text: str) -> _Unit:
-    """A price without what it is for: `dollars per pound` as `dollars`, which is how it is asked."""
+    """Return a price without its reference: `dollars per pound` as `dollars`, as questions ask for it."""
     return _read(re.split(r"/|\bper\b", text)[0]) if ("money", 1) in unit.dimensions else unit

@@ -1,6 +1,6 @@
-"""The value of an expression to as many digits as it takes, with its free symbols at fixed points.
+"""Computes the value of an expression to a given precision, with its free symbols at fixed points.
 
-Numbers are held to limits before they are computed, so that `e^{e^{e^{e^e}}}` costs nothing and says so.
+The size of a number is checked before it is computed, so that `e^{e^{e^{e^e}}}` raises at no cost.
 """
 
 import hashlib
@@ -13,17 +13,17 @@ from nlac_bench.envs.math500_hard.grading.exact import Undefined, rational
 from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, key, names, symbols, walk
 
 MAX_MAGNITUDE = 2**40  # binary exponent of a number
-MAX_TERMS = 2_000  # of a finite sum or product
+MAX_TERMS = 2_000  # maximal length of a finite sum or product
 WIDE = 1_000
-"""The first of the points whose values spread over orders of magnitude."""
+"""First of the points whose values cover several orders of magnitude."""
 
 
 class Evaluator:
     """Evaluates trees at one precision with free symbols at fixed points.
 
-    `lost` counts the bits that cancellation has cost, `scale` is the largest binary exponent met, and
-    `dropped` tells that a term was too small to show at this precision: together they bound the error. `real`
-    tells that no number met was complex.
+    `lost` is the number of bits lost to cancellation, `scale` the largest binary exponent, and `dropped` is
+    True if a term was too small for this precision: together they bound the error. `real` is True if no
+    number was complex.
     """
 
     def __init__(self, bits: int, point: int) -> None:
@@ -36,11 +36,11 @@ class Evaluator:
         self.bound: dict[str, Any] = {}
 
     def __call__(self, node: Node) -> Any:
-        """The value of `node`, a real or complex mpmath number.
+        """Return the value of `node`, a real or complex mpmath number.
 
         Raises:
-            Undefined: there is none.
-            TooComplex: it is out of range.
+            Undefined: `node` has no value.
+            TooComplex: the value is out of range.
         """
         mp = self.mp
         mp.prec = self.bits
@@ -118,7 +118,7 @@ class Evaluator:
         return self._pick(node.value)
 
     def _pick(self, name: str) -> Any:
-        """The value of a free symbol: 0.5 to 2.5 at points 0, 3, 6 …, negative at point 1, else either.
+        """Return a free symbol's value: 0.5 to 2.5 at points 0, 3, 6 …, negative at point 1, else either.
 
         From point WIDE on a symbol may also be ten or a hundred times as large, a tenth as small, or whole.
         """
@@ -126,7 +126,7 @@ class Evaluator:
         size = self.mp.mpf(int.from_bytes(seed, "big")) / 2**127 + self.mp.mpf(1) / 2
         if self.point >= WIDE:
             size = size * (1, 10, 100, self.mp.mpf(1) / 10)[seed[1] % 4]
-            if self.point % 4 == 0:  # floor and ceiling differ from one another at whole numbers
+            if self.point % 4 == 0:  # distinguishes the ceiling from the floor plus 1
                 size = self.mp.ceil(size)
         return -size if self.point == 1 or (self.point % 3 and seed[0] & 1) else size
 
@@ -143,7 +143,7 @@ class Evaluator:
             bottom = rational(node.args[1].args[1])
             if bottom is not None and bottom.denominator == 1 and bottom % 2 == 1 and mp.im(exponent) == 0:
                 top = rational(node.args[1].args[0])
-                if top is not None and top.denominator == 1:  # (-8)^{1/3} is -2 where numbers are real
+                if top is not None and top.denominator == 1:  # (-8)^{1/3} is -2 if numbers are real
                     return (-1 if top % 2 else 1) * (-base) ** exponent
         return base**exponent
 
@@ -206,7 +206,7 @@ class Evaluator:
         return result
 
     def _unknown(self, name: str, arguments: list[Any]) -> Any:
-        """An unknown function as some smooth function of its arguments, so that f(a + b) is f(b + a)."""
+        """Evaluate an unknown function as a fixed smooth one, so that f(a + b) equals f(b + a)."""
         total = self._pick(f"function {name}")
         for index, argument in enumerate(arguments):
             if self.mp.isnormal(argument) and self.mp.mag(argument) > 1_000:
@@ -225,7 +225,7 @@ class Evaluator:
         return self._pick(key(node))
 
     def _series(self, node: Node) -> Any:
-        """A sum or product over a finite range of integers; None where the bounds are not two integers."""
+        """Evaluate a sum or product over a finite range; return None if the bounds are not two integers."""
         lower, upper, body = node.args
         if lower.op != "rel" or lower.value != ("=",) or lower.args[0].op not in ("sym", "const"):
             return None
@@ -255,7 +255,7 @@ _FUNCTIONS: Mapping[str, str] = {
 
 
 class _Contexts(threading.local):
-    """One mpmath context a thread: the precision is a setting of the context."""
+    """One mpmath context per thread, since the precision is a setting of the context."""
 
     def __init__(self) -> None:
         from mpmath.ctx_mp import MPContext  # type: ignore[import-untyped]
@@ -273,7 +273,7 @@ def has_imaginary(node: Node) -> bool:
 
 
 def is_piecewise(node: Node) -> bool:
-    """Whether another formula may hold elsewhere: `|x - 3|` is `3 - x` below 3, `\\sqrt{x^2}` is `|x|`."""
+    """Return whether another formula may hold elsewhere: `|x - 3|` is `3 - x` below 3."""
     for one in walk(node):
         if one.op == "fn" and (one.value in _PIECEWISE or one.value.startswith("arc")):
             return True

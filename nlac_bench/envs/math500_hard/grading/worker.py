@@ -1,8 +1,8 @@
-"""The judging process: `python -P -m nlac_bench.envs.math500_hard.grading.worker PARENT MEMORY_MB`.
+"""Runs a worker process: `python -P -m nlac_bench.envs.math500_hard.grading.worker PARENT MEMORY_MB`.
 
-It reads requests from standard input and writes verdicts to standard output, each a four-byte length and
-JSON. It ends when its input closes or its parent is gone, and the kernel ends it when a case overstays, so
-that nothing is left behind by a parent that was killed.
+It reads requests from standard input and writes verdicts to standard output, each as a four-byte length and
+JSON. It ends when its input closes or its parent has ended, and the kernel ends it when a case exceeds its
+time limit, so that no process remains after the parent was killed.
 """
 
 import json
@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any, BinaryIO
 
-GRACE_S = 1.0  # the parent kills at the limit; the kernel's own alarm is for when there is no parent any more
+GRACE_S = 1.0  # the parent kills at the limit; the kernel's alarm applies if the parent has ended
 _PARENT_POLL_S = 2.0
 _RECURSION = 12_000
 
@@ -23,7 +23,7 @@ _RECURSION = 12_000
 def main() -> None:
     parent, memory_mb = int(sys.argv[1]), int(sys.argv[2])
     replies = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)  # nothing that a library prints may be taken for a reply
+    os.dup2(2, 1)  # output of a library must not be read as a reply
     requests = os.fdopen(0, "rb", buffering=0)
     sys.setrecursionlimit(_RECURSION)
 
@@ -34,7 +34,7 @@ def main() -> None:
     check("x+1", "1 + x")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     allowance = memory_mb * 2**20
-    held = _address_space()  # what the libraries need
+    held = _address_space()  # memory of the libraries
     send(replies, {"ready": True})
     while (request := _next_request(requests, parent)) is not None:
         signal.setitimer(signal.ITIMER_REAL, request["timeout_s"] + GRACE_S)
@@ -45,13 +45,13 @@ def main() -> None:
             correct, reason, failed = None, f"ungraded: more than {memory_mb} MB of memory", True
         except RecursionError:
             correct, reason = None, "ungraded: nested too deep"
-        except Exception as error:  # an error of the grader's own is reported, and is no wrong answer
+        except Exception as error:  # an error of the grader is reported and not graded as wrong
             correct, reason = None, f"ungraded: {type(error).__name__}: {error}"[:500]
         signal.setitimer(signal.ITIMER_REAL, 0)
-        # A library may have caught the MemoryError: the case then came within a small part of its limit.
+        # A library may have caught the MemoryError; the case then used nearly all of its limit.
         if not failed and limit and _peak() > max(peak_before, limit - allowance // 32):
             correct, reason, failed = None, f"ungraded: more than {memory_mb} MB of memory", True
-        # A fresh process takes over when caches hold half of what a case may use.
+        # The process is replaced when its caches use half of the limit of a case.
         last = failed or _address_space() > held + allowance // 2
         send(replies, {"correct": correct, "reason": reason, "last": last})
         if last:
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def send(stream: BinaryIO, message: dict[str, Any]) -> None:
-    """Writes one framed message."""
+    """Write one framed message."""
     body = json.dumps(message).encode()
     frame = struct.pack(">I", len(body)) + body
     while frame:
@@ -69,7 +69,7 @@ def send(stream: BinaryIO, message: dict[str, Any]) -> None:
 def _next_request(stream: BinaryIO, parent: int) -> dict[str, Any] | None:
     poll = select.poll()
     poll.register(stream, select.POLLIN | select.POLLHUP)
-    # The input stays open after the parent's death where a forked sibling holds a copy of its other end.
+    # After the parent's end the input stays open if a forked sibling has a copy of its other end.
     while not poll.poll(_PARENT_POLL_S * 1000):
         if os.getppid() != parent:
             return None
@@ -91,9 +91,9 @@ def _read(stream: BinaryIO, size: int) -> bytes | None:
 
 
 def _limit_memory(allowance: int) -> int:
-    """Bounds the address space at what is mapped now plus `allowance` bytes, and returns that bound.
+    """Limit the address space to its current size plus `allowance` bytes, and return that limit.
 
-    Returns 0 and sets no bound where the size of the address space is not known.
+    Returns 0 and sets no limit if the size of the address space is unknown.
     """
     held = _address_space()
     if not held:

@@ -1,4 +1,4 @@
-"""The 14 tools of τ-bench airline."""
+"""Lists the 14 tools of τ-bench airline."""
 
 from nlac_bench.envs.tau.airline import bookings, lookups
 from nlac_bench.envs.tau.common import calculate, think, transfer_to_human_agents

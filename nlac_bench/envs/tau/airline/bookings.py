@@ -1,7 +1,7 @@
-"""Airline tools that change reservations and users.
+"""Implements the airline tools that change reservations and users.
 
-The order of checks and of changes is that of the original: it decides which error is shown, and what stays
-changed when a later step fails. Sums are plain loops, because ``sum`` rounds differently from Python 3.12 on.
+Checks and changes are made in the original's order, which determines which error is returned and which
+changes remain when a later step fails. Sums are loops: from Python 3.12 on ``sum`` rounds differently.
 """
 
 import json
@@ -14,7 +14,8 @@ NEW_RESERVATIONS = ("HATHAT", "HATHAU", "HATHAV")
 NEW_CERTIFICATES = ("certificate_3221322", "certificate_3221323", "certificate_3221324")
 NOW = "2024-05-15T15:00:00"
 MAX_HISTORY = 8192
-"""Each cancel doubles a payment history; the original goes on to 2³⁰ entries in an episode of 30 steps."""
+"""Maximal length of a payment history. Each cancel doubles it; in the original it can reach 2³⁰ entries in an
+episode of 30 steps."""
 
 
 def book_reservation(
@@ -31,7 +32,7 @@ def book_reservation(
     nonfree_baggages: Any,
     insurance: Any,
 ) -> str:
-    """Book flights: seats are checked but never taken, gift cards are debited, certificates used up whole."""
+    """Book flights: seats are checked but not reduced, gift cards are debited, certificates are used up."""
     user = db.get("users", user_id)
     if user is None:
         return "Error: user not found"
@@ -86,7 +87,7 @@ def book_reservation(
 
 
 def cancel_reservation(db: Database, reservation_id: Any) -> str:
-    """Cancel and note the refunds; no balance is credited."""
+    """Cancel a reservation and record the refunds; no balance is credited."""
     reservation = db.get("reservations", reservation_id)
     if reservation is None:
         return "Error: reservation not found"
@@ -100,7 +101,7 @@ def cancel_reservation(db: Database, reservation_id: Any) -> str:
 
 
 def send_certificate(db: Database, user_id: Any, amount: Any) -> str | None:
-    """Give a user a certificate; None, which stops the original, when all three ids are in use."""
+    """Give a user a certificate. Returns None, with which the original raises, if all ids are in use."""
     user = db.get("users", user_id)
     if user is None:
         return "Error: user not found"
@@ -118,7 +119,7 @@ def send_certificate(db: Database, user_id: Any, amount: Any) -> str | None:
 def update_reservation_baggages(
     db: Database, reservation_id: Any, total_baggages: Any, nonfree_baggages: Any, payment_id: Any
 ) -> str:
-    """Set the bag counts and charge for added non-free bags; nothing is paid back for fewer."""
+    """Set the bag counts and charge for added non-free bags; removed bags are not refunded."""
     reservation = db.get("reservations", reservation_id)
     if reservation is None:
         return "Error: reservation not found"
@@ -135,7 +136,7 @@ def update_reservation_baggages(
 def update_reservation_flights(
     db: Database, reservation_id: Any, cabin: Any, flights: Any, payment_id: Any
 ) -> str:
-    """Replace the flights and settle the difference; the stored cabin stays, as in the original."""
+    """Replace the flights and charge or refund the difference; keeps the stored cabin, as in the original."""
     reservation = db.get("reservations", reservation_id)
     if reservation is None:
         return "Error: reservation not found"
@@ -170,7 +171,7 @@ def update_reservation_flights(
 
 
 def update_reservation_passengers(db: Database, reservation_id: Any, passengers: Any) -> str:
-    """Replace the passengers by as many others."""
+    """Replace the passengers by the same number of others."""
     reservation = db.get("reservations", reservation_id)
     if reservation is None:
         return "Error: reservation not found"
@@ -182,7 +183,7 @@ def update_reservation_passengers(db: Database, reservation_id: Any, passengers:
 
 
 def _offer(db: Database, segment: Any, cabin: Any, passengers: Any) -> str | None:
-    """Write price, origin and destination into ``segment``, or return why it cannot be had."""
+    """Write price, origin and destination into ``segment``, or return why it cannot be booked."""
     number = segment["flight_number"]
     flight = db.get("flights", number)
     if flight is None:
@@ -202,7 +203,7 @@ def _offer(db: Database, segment: Any, cabin: Any, passengers: Any) -> str | Non
 
 
 def _charge(db: Database, reservation_id: str, payment_id: Any, amount: Any) -> str | None:
-    """Take ``amount`` from a payment method (or give it back, if negative), or return why not."""
+    """Charge ``amount`` to a payment method (refund it if negative), or return the reason why that failed."""
     reservation = found(db.get("reservations", reservation_id))
     user_id = reservation["user_id"]
     methods = found(db.get("users", user_id))["payment_methods"]

@@ -1,4 +1,4 @@
-"""Airline tools that only read."""
+"""Implements the airline tools that only read."""
 
 import json
 from typing import Any
@@ -30,22 +30,22 @@ AIRPORTS = {
 
 
 def get_reservation_details(db: Database, reservation_id: Any) -> str:
-    """The reservation as JSON; the error speaks of a user, as in the original."""
+    """Return the reservation as JSON; the error message names a user, as in the original."""
     return _shown(db.get("reservations", reservation_id))
 
 
 def get_user_details(db: Database, user_id: Any) -> str:
-    """The user as JSON."""
+    """Return the user as JSON."""
     return _shown(db.get("users", user_id))
 
 
 def list_all_airports(db: Database) -> str:
-    """Airport codes and cities, the same for every database."""
+    """Return airport codes and cities, which are the same for every database."""
     return json.dumps(AIRPORTS)
 
 
 def search_direct_flight(db: Database, origin: Any, destination: Any, date: Any) -> str:
-    """Flights that are available on that day, in file order."""
+    """Return the flights that are available on that day, in file order."""
     flights = []
     for _, flight in db.rows("flights"):
         if flight["origin"] == origin and flight["destination"] == destination and _available(flight, date):
@@ -54,7 +54,7 @@ def search_direct_flight(db: Database, origin: Any, destination: Any, date: Any)
 
 
 def search_onestop_flight(db: Database, origin: Any, destination: Any, date: Any) -> str:
-    """Pairs of flights that meet at a stop.
+    """Return pairs of flights with one stop.
 
     As in the original, the day after an overnight leg is written without padding, times are compared as
     strings, and the second leg shows seats and prices of the first day.

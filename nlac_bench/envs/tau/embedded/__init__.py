@@ -1,4 +1,4 @@
-"""The embedded τ domains: a shop and an airline of this project's own, made when first asked for."""
+"""Makes the embedded τ domains on first use: a shop and an airline written for this project."""
 
 import hashlib
 import json
@@ -18,10 +18,10 @@ __all__ = ["load_embedded"]
 
 @cache
 def load_embedded(name: str) -> Domain:
-    """The embedded domain ``retail`` or ``airline``, with splits ``train`` and ``test``.
+    """Return the embedded domain ``retail`` or ``airline``, with splits ``train`` and ``test``.
 
-    The same on every machine and Python version; its source carries the sha256 of its canonical JSON. Splits
-    share no user, order or reservation. Made once a process.
+    It is the same on every machine and Python version, and is made once per process. Its source has the
+    sha256 of its canonical JSON. The splits have no user, order or reservation in common.
 
     Raises:
         UnknownIdError: ``name`` is neither ``retail`` nor ``airline``.
@@ -32,7 +32,7 @@ def load_embedded(name: str) -> Domain:
     if name == "airline":
         airline = make_airline_tables()
         return _domain("airline", airline.tables, make_airline_tasks(airline))
-    raise UnknownIdError(f"unknown τ-bench domain {name!r}; there are airline and retail")
+    raise UnknownIdError(f"unknown τ-bench domain {name!r}; the domains are airline and retail")
 
 
 def _domain(name: DomainName, tables: Tables, tasks: dict[str, tuple[Task, ...]]) -> Domain:

@@ -1,4 +1,4 @@
-"""Goals of the embedded airline: each builder draws one that tables and policy allow, or gives None."""
+"""Draws goals of the embedded airline. A builder returns None if tables or policy allow no such goal."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -27,16 +27,16 @@ CANCELLED = "the airline cancelled one of its flights"
 
 @dataclass(slots=True)
 class Traveller:
-    """The user of one task, and what its earlier parts have used up."""
+    """The user of one task, and the rows that its earlier parts use."""
 
     draws: Draws
     level: str
     user_id: str
     made: AirlineTables
     used: set[str] = field(default_factory=set)
-    """Reservations that an earlier part has changed: a second change could contradict it."""
+    """Reservations that an earlier part changes; a second change could contradict the first."""
     spent: set[str] = field(default_factory=set)
-    """Payment methods whose balance an earlier part has changed."""
+    """Payment methods whose balance an earlier part changes."""
     booked: bool = False
 
     @property
@@ -51,7 +51,7 @@ class Traveller:
         return [row for row in rows if row["reservation_id"] not in self.used]
 
     def take(self, fits: Any) -> Mapping[str, Any] | None:
-        """An unused reservation for which ``fits`` holds, from now on used; None if there is none."""
+        """Draw an unused reservation for which ``fits`` is true and mark it as used; None if none fits."""
         fitting = [trip for trip in self.trips() if fits(trip)]
         if not fitting:
             return None
@@ -60,7 +60,7 @@ class Traveller:
         return trip
 
     def named(self, trip: Mapping[str, Any]) -> dict[str, Any]:
-        """The reservation as the user speaks of it: by its id, or on higher levels by its route."""
+        """Return how the user refers to the reservation: by its id, or on higher levels by its route."""
         rows = [self.made.tables["reservations"][code] for code in self.user["reservations"]]
         same = [r for r in rows if (r["origin"], r["destination"]) == (trip["origin"], trip["destination"])]
         if self.level == "easy" or len(same) > 1 or self.draws.chance(0.6):
@@ -68,12 +68,12 @@ class Traveller:
         return {"hint": f"my trip from {trip['origin']} to {trip['destination']}"}
 
     def status(self, leg: Mapping[str, Any]) -> str:
-        """What has become of a flight."""
+        """Return the status of a flight."""
         status: str = self.made.tables["flights"][leg["flight_number"]]["dates"][leg["date"]]["status"]
         return status
 
     def offer(self, number: str, date: str, cabin: str, seats: int) -> int | None:
-        """The price of a flight on a date, or None where it cannot be had."""
+        """Return the price of a flight on a date, or None if it cannot be booked."""
         found = self.made.tables["flights"][number]["dates"].get(date, {})
         if found.get("status") != "available" or found["available_seats"][cabin] < seats:
             return None
@@ -81,7 +81,7 @@ class Traveller:
         return price
 
     def paying(self, amount: int) -> Payment:
-        """A credit card, or a gift card that holds ``amount``."""
+        """Draw a credit card, or a gift card with a balance of at least ``amount``."""
         methods = []
         for row in self.user["payment_methods"].values():
             card = row["source"] == "gift_card" and row["id"] not in self.spent and row["amount"] >= amount
@@ -93,12 +93,12 @@ class Traveller:
 
 
 def whole(traveller_: Traveller, trip: Mapping[str, Any]) -> bool:
-    """Whether nothing of the trip has been flown."""
+    """Return whether no flight of the trip has been flown."""
     return all(leg["date"] > day(TODAY) for leg in trip["flights"])
 
 
 def cancellable(user: Traveller, trip: Mapping[str, Any]) -> str | None:
-    """The reason by which policy lets the trip be cancelled, or None."""
+    """Return the reason for which policy allows the trip to be cancelled, or None."""
     if not whole(user, trip):
         return None
     if any(user.status(leg) == "cancelled" for leg in trip["flights"]):
@@ -111,7 +111,7 @@ def cancellable(user: Traveller, trip: Mapping[str, Any]) -> str | None:
 
 
 def cancel(user: Traveller) -> Part | None:
-    """A reservation that may be cancelled."""
+    """Goal: cancel a reservation that policy allows to be cancelled."""
     trip = user.take(lambda row: cancellable(user, row))
     if trip is None:
         return None
@@ -120,7 +120,7 @@ def cancel(user: Traveller) -> Part | None:
 
 
 def refused_cancel(user: Traveller) -> Part | None:
-    """A reservation that may not be cancelled; mostly the user then asks something."""
+    """Goal: cancel a reservation although policy forbids it; usually followed by a question."""
     trip = user.take(lambda row: whole(user, row) and cancellable(user, row) is None)
     if trip is None:
         return None
@@ -129,7 +129,7 @@ def refused_cancel(user: Traveller) -> Part | None:
 
 
 def flown(user: Traveller) -> Part | None:
-    """A trip that has begun: it is handed over. Ends the conversation, so it comes last."""
+    """Goal: cancel a trip that has begun: the agent must transfer the user. It must be the last part."""
     trip = user.take(lambda row: not whole(user, row))
     if trip is None:
         return None
@@ -139,7 +139,7 @@ def flown(user: Traveller) -> Part | None:
 
 
 def change_flights(user: Traveller) -> Part | None:
-    """Other flights on the same route."""
+    """Goal: other flights on the same route."""
     trip = user.take(lambda row: row["cabin"] != "basic_economy" and whole(user, row))
     if trip is None:
         return None
@@ -153,7 +153,7 @@ def change_flights(user: Traveller) -> Part | None:
 
 
 def _moved(user: Traveller, trip: Mapping[str, Any]) -> tuple[tuple[Leg, ...], int] | None:
-    """A new itinerary in which the last flight is another one, and what it costs more."""
+    """Draw an itinerary with another last flight; return it with the price difference, or None."""
     seats, cabin = len(trip["passengers"]), trip["cabin"]
     *kept, last = trip["flights"]
     earliest = int(kept[-1]["date"][-2:]) if kept else TODAY + 1
@@ -171,7 +171,7 @@ def _moved(user: Traveller, trip: Mapping[str, Any]) -> tuple[tuple[Leg, ...], i
 
 
 def flights_call(trip: Mapping[str, Any], cabin: str, legs: tuple[Leg, ...], paid: Payment) -> ToolCall:
-    """The call that sets flights and cabin."""
+    """Return the call that sets flights and cabin."""
     return call(
         "update_reservation_flights",
         reservation_id=trip["reservation_id"],
@@ -182,7 +182,7 @@ def flights_call(trip: Mapping[str, Any], cabin: str, legs: tuple[Leg, ...], pai
 
 
 def refused_flights(user: Traveller) -> Part | None:
-    """Other flights in basic economy."""
+    """Goal: other flights in basic economy, which policy forbids."""
     trip = user.take(lambda row: row["cabin"] == "basic_economy" and whole(user, row))
     if trip is None:
         return None
@@ -195,7 +195,7 @@ def refused_flights(user: Traveller) -> Part | None:
 
 
 def change_cabin(user: Traveller) -> Part | None:
-    """The same flights in another cabin."""
+    """Goal: the same flights in another cabin."""
     trip = user.take(lambda row: whole(user, row))
     if trip is None:
         return None
@@ -221,7 +221,7 @@ def _cabin(user: Traveller, trip: Mapping[str, Any], cabin: str) -> tuple[Paymen
 
 
 def other_cabin(user: Traveller) -> Part | None:
-    """A change of cabin, about which the user thinks better when asked to confirm."""
+    """Goal: a change of cabin; when asked to confirm, the user wants another one instead."""
     trip = user.take(lambda row: row["cabin"] == "basic_economy" and whole(user, row))
     if trip is None:
         return None
@@ -234,7 +234,7 @@ def other_cabin(user: Traveller) -> Part | None:
 
 
 def add_bags(user: Traveller) -> Part | None:
-    """More checked bags."""
+    """Goal: more checked bags."""
     trip = user.take(lambda row: whole(user, row))
     if trip is None:
         return None
@@ -254,7 +254,7 @@ def add_bags(user: Traveller) -> Part | None:
 
 
 def change_passengers(user: Traveller) -> Part | None:
-    """Somebody else flies instead of the last passenger."""
+    """Goal: replace the last passenger by another person."""
     trip = user.take(lambda row: whole(user, row))
     if trip is None:
         return None
@@ -266,7 +266,7 @@ def change_passengers(user: Traveller) -> Part | None:
 
 
 def refused_passenger(user: Traveller) -> Part | None:
-    """One passenger fewer, which nobody can do."""
+    """Goal: remove a passenger, which is impossible."""
     trip = user.take(lambda row: len(row["passengers"]) > 1 and whole(user, row))
     if trip is None:
         return None
@@ -276,7 +276,7 @@ def refused_passenger(user: Traveller) -> Part | None:
 
 
 def compensation(user: Traveller) -> Part | None:
-    """A certificate for a cancelled flight, to somebody who has a right to it."""
+    """Goal: a certificate for a cancelled flight, for a user who is entitled to it."""
     trip = user.take(lambda row: _cancelled(user, row) and _entitled(user, row))
     if trip is None:
         return None
@@ -286,7 +286,7 @@ def compensation(user: Traveller) -> Part | None:
 
 
 def refused_compensation(user: Traveller) -> Part | None:
-    """Compensation for somebody who has no right to it, or for a flight that was not cancelled."""
+    """Goal: compensation for a user who is not entitled to it, or for a flight that was not cancelled."""
     trip = user.take(lambda row: whole(user, row) and not (_cancelled(user, row) and _entitled(user, row)))
     if trip is None:
         return None
@@ -303,7 +303,7 @@ def _entitled(user: Traveller, trip: Mapping[str, Any]) -> bool:
 
 
 def book(user: Traveller) -> Part | None:
-    """A direct flight for the user, and on higher levels a saved passenger with them."""
+    """Goal: book a direct flight for the user, and on higher levels also for a saved passenger."""
     if user.booked:
         return None
     draws = user.draws
@@ -336,7 +336,7 @@ def book(user: Traveller) -> Part | None:
 
 
 def ask_total(user: Traveller) -> Part | None:
-    """What a reservation cost."""
+    """Goal: ask what a reservation cost."""
     trips = user.trips()
     if not trips:
         return None
@@ -349,7 +349,7 @@ def ask_total(user: Traveller) -> Part | None:
 
 
 def ask_fare(user: Traveller) -> Part | None:
-    """What a flight costs."""
+    """Goal: ask what a flight costs."""
     origin, destination = user.draws.pick(list(user.made.routes))
     number = user.draws.pick(user.made.routes[origin, destination])
     date, cabin = day(user.draws.between(TODAY + 1, 30)), user.draws.pick(CABINS)
@@ -362,7 +362,7 @@ def ask_fare(user: Traveller) -> Part | None:
 
 
 def ask_balance(user: Traveller) -> Part | None:
-    """What is left on the gift card, before anything else happens to it."""
+    """Goal: ask for the balance of the gift card, before another part changes it."""
     card = next(m for m in user.user["payment_methods"].values() if m["source"] == "gift_card")
     if user.spent:
         return None
@@ -371,7 +371,7 @@ def ask_balance(user: Traveller) -> Part | None:
 
 
 def beyond_tools(user: Traveller) -> Part | None:
-    """Something that only a human agent can do. Ends the conversation, so it comes last."""
+    """Goal: something that only a human agent can do. It ends the conversation: it must be the last part."""
     wish = user.draws.pick(
         (
             "report a bag that got lost at the airport",
@@ -385,7 +385,7 @@ def beyond_tools(user: Traveller) -> Part | None:
 
 
 def _then_ask(user: Traveller, goal: Goal, trip: Mapping[str, Any]) -> Part:
-    """Refused, and mostly followed by a question, so that doing nothing earns nothing."""
+    """Return a forbidden goal, usually followed by a question, so that inaction earns no reward."""
     if user.draws.chance(0.2):
         return Part(goal)
     question = f"what I paid for reservation {trip['reservation_id']}"

@@ -1,4 +1,4 @@
-"""The embedded airline: users, flights and reservations, made from one seed."""
+"""Makes the embedded airline from one seed: users, flights and reservations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ USERS_PER_GROUP: Mapping[str, int] = {"train": 100, "test": 50}
 AIRPORTS = ("ATL", "BOS", "DEN", "DFW", "JFK", "LAX", "MIA", "MSP", "ORD", "PHX", "SEA", "SFO")
 CABINS = ("basic_economy", "economy", "business")
 TODAY = 15
-"""Day of May 2024 on which all conversations take place, at 15:00."""
+"""Day of May 2024 on which all conversations take place (at 15:00)."""
 FREE_BAGS: Mapping[str, tuple[int, int, int]] = {"regular": (0, 1, 2), "silver": (1, 2, 3), "gold": (2, 3, 3)}
 """Free checked bags for each passenger, in the order of ``CABINS``."""
 
@@ -33,7 +33,7 @@ class AirlineTables:
 
 
 def make_airline_tables() -> AirlineTables:
-    """Flights, users and reservations. The same on every machine and Python version."""
+    """Make flights, users and reservations, the same on every machine and Python version."""
     draws = Draws(SEED)
     flights, routes = _flights(draws)
     users: dict[str, Any] = {}
@@ -57,17 +57,17 @@ def make_airline_tables() -> AirlineTables:
 
 
 def day(number: int) -> str:
-    """A day of May 2024."""
+    """Return a day of May 2024 as an ISO date."""
     return _DAYS[number]
 
 
 def free_bags(user: Mapping[str, Any], cabin: str, passengers: int) -> int:
-    """How many checked bags a reservation has free."""
+    """Return the number of free checked bags of a reservation."""
     return FREE_BAGS[user["membership"]][CABINS.index(cabin)] * passengers
 
 
 def traveller(draws: Draws) -> dict[str, str]:
-    """A new passenger."""
+    """Draw a new passenger."""
     return {"first_name": draws.pick(FIRST_NAMES), "last_name": draws.pick(LAST_NAMES), "dob": _birth(draws)}
 
 
@@ -228,7 +228,7 @@ def _reservation(
 
 
 def _code(draws: Draws) -> str:
-    """A new reservation id: letters with a figure, so that it is never mistaken for a word."""
+    """Draw a new reservation id: letters with a digit, so that it cannot be mistaken for a word."""
     number, code = draws.number(7) * 97 % (24**5), ""
     for _ in range(5):
         number, place = divmod(number, 24)

@@ -1,4 +1,4 @@
-"""Tasks of the embedded airline on three levels."""
+"""Makes the tasks of the embedded airline on three levels."""
 
 from nlac_bench.envs.tau.domain import Task
 from nlac_bench.envs.tau.embedded import airline_parts as parts
@@ -31,7 +31,7 @@ _GOALS = {"easy": (1, 1), "medium": (1, 2), "hard": (2, 3)}
 
 
 def make_airline_tasks(made: AirlineTables) -> dict[str, tuple[Task, ...]]:
-    """Split → tasks, level by level."""
+    """Return the tasks of each split, ordered by level."""
     draws = Draws(SEED + 1)
     splits: dict[str, tuple[Task, ...]] = {}
     for split, count in TASKS.items():

@@ -1,4 +1,4 @@
-"""What the embedded shop sells: product types, their options and the price of the plainest variant."""
+"""Lists the products of the embedded shop: types, options and the price of the cheapest variant."""
 
 CATALOGUE: tuple[tuple[str, int, dict[str, tuple[str, ...]]], ...] = (
     ("Area Rug", 140, {"shape": ("round", "square", "runner"), "colour": ("ivory", "rust", "navy")}),
@@ -44,4 +44,4 @@ CATALOGUE: tuple[tuple[str, int, dict[str, tuple[str, ...]]], ...] = (
     ("Wool Socks", 15, {"size": ("small", "medium", "large"), "colour": ("charcoal", "oat", "berry"),
                         "cuff": ("ankle", "crew", "knee")}),
 )  # fmt: skip
-"""Name, lowest price in dollars, option → values. Values are words that can be recognised in a sentence."""
+"""Name, lowest price in dollars, option → values. Values are words that can be found in a sentence."""

@@ -1,4 +1,4 @@
-"""A task is made of parts: a goal as the user sees it, and what has to come of it."""
+"""Builds tasks from parts: a part is a goal of the user with the calls and outputs that it requires."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from nlac_bench.envs.tau.users.scripted.intent import Goal, Payment, Script
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A goal, the calls that meet it, and what the user must be told."""
+    """A goal, the calls that fulfil it, and what the user must be told."""
 
     goal: Goal
     calls: tuple[ToolCall, ...] = ()
@@ -20,12 +20,12 @@ class Part:
 
 
 def call(name: str, **kwargs: Any) -> ToolCall:
-    """A gold call."""
+    """Return a gold call."""
     return ToolCall(name, kwargs)
 
 
 def payment(draws: Draws, level: str, method: Mapping[str, Any], original: bool = False) -> Payment:
-    """A payment method as the user of a task of ``level`` names it: by id on easy, else in words."""
+    """Return a payment method as a user on ``level`` names it: by id on easy, else in words."""
     source, last_four = method["source"], method.get("last_four")
     words = {
         "paypal": "my PayPal account",
@@ -48,7 +48,7 @@ def make_task(
     script: Script,
     parts: Sequence[Part],
 ) -> Task:
-    """The task at ``index`` of its split and ``number`` of its level; ``place``: domain, split, level."""
+    """Make task ``index`` of its split and ``number`` of its level; ``place`` is (domain, split, level)."""
     domain, split, level = place
     return Task(
         task_id=f"{domain}/{split}/{level}/{number:03d}",
@@ -63,7 +63,7 @@ def make_task(
 
 
 def instruction(script: Script, pick: say.Pick) -> str:
-    """The task in words, addressed to whoever plays the user."""
+    """Return the task as text, addressed to the person or model that plays the user."""
     person = script.person
     name = f"{person.first_name} {person.last_name}"
     if person.user_id:
@@ -100,10 +100,10 @@ def _told(goal: Goal, pick: say.Pick) -> str:
 
 
 def weighted(draws: Draws, table: Sequence[tuple[Callable[..., Any], int]]) -> Callable[..., Any]:
-    """One of the builders, with probability in proportion to its weight."""
+    """Draw one of the builders with a probability proportional to its weight."""
     at = draws.below(sum(weight for _, weight in table))
     for builder, weight in table:
         at -= weight
         if at < 0:
             return builder
-    raise AssertionError("weights are positive")
+    raise AssertionError("the weights must be positive")

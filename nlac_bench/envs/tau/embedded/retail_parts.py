@@ -1,4 +1,4 @@
-"""Goals of the embedded shop: each builder draws one that the tables allow, with its gold, or gives None."""
+"""Draws goals of the embedded shop. A builder returns None if the tables allow no such goal."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -17,18 +17,18 @@ COUNT = r"\b(\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten)\b"
 
 @dataclass(slots=True)
 class Shopper:
-    """The user of one task, and what its earlier parts have used up."""
+    """The user of one task, and the rows that its earlier parts use."""
 
     draws: Draws
     level: str
     user_id: str
     tables: Mapping[str, Mapping[str, Any]]
     strangers: tuple[str, ...] = ()
-    """Users of the same group, whose orders this user has no business with."""
+    """Other users of the same group, whose orders this user must not change."""
     used: set[str] = field(default_factory=set)
-    """Orders that an earlier part has changed: a second change could contradict it."""
+    """Orders that an earlier part changes; a second change could contradict the first."""
     spent: set[str] = field(default_factory=set)
-    """Gift cards that an earlier part has drawn on."""
+    """Gift cards whose balance an earlier part changes."""
 
     @property
     def user(self) -> Mapping[str, Any]:
@@ -37,12 +37,12 @@ class Shopper:
         return row
 
     def orders(self, *statuses: str) -> list[Mapping[str, Any]]:
-        """The user's unused orders with one of ``statuses``."""
+        """Return the user's unused orders with one of ``statuses``."""
         rows = [self.tables["orders"][order] for order in self.user["orders"]]
         return [row for row in rows if row["status"] in statuses and row["order_id"] not in self.used]
 
     def take(self, *statuses: str) -> Mapping[str, Any] | None:
-        """One such order, which later parts then leave alone; None if there is none."""
+        """Draw an unused order with one of ``statuses`` and mark it as used; None if there is no such one."""
         orders = self.orders(*statuses)
         if not orders:
             return None
@@ -51,7 +51,7 @@ class Shopper:
         return order
 
     def named(self, order: Mapping[str, Any]) -> dict[str, Any]:
-        """The order as the user speaks of it: by its id, or on higher levels by something that it holds."""
+        """Return how the user refers to the order: by its id, or on higher levels by one of its items."""
         if self.level == "easy" or self.draws.chance(0.6):
             return {"record": order["order_id"]}
         others = [self.tables["orders"][o] for o in self.user["orders"] if o != order["order_id"]]
@@ -62,16 +62,16 @@ class Shopper:
         return {"hint": f"my order with the {self.draws.pick(own)}"}
 
     def original(self, order: Mapping[str, Any]) -> str:
-        """The payment method of an order."""
+        """Return the payment method of an order."""
         return str(order["payment_history"][0]["payment_method_id"])
 
     def paying(self, method: str, order: Mapping[str, Any]) -> Payment:
-        """A payment method in the user's words."""
+        """Return a payment method in the user's words."""
         row = self.user["payment_methods"][method]
         return payment(self.draws, self.level, row, method == self.original(order))
 
     def balance(self, method: str) -> float | None:
-        """What a gift card still holds; None for other methods, which take any amount."""
+        """Return the balance of a gift card, or None for other methods, which have no limit."""
         if method in self.spent:
             return 0
         balance: float | None = self.user["payment_methods"][method].get("balance")
@@ -79,7 +79,7 @@ class Shopper:
 
 
 def cancel(shopper: Shopper) -> Part | None:
-    """A pending order, with one of the two reasons."""
+    """Goal: cancel a pending order, with one of the two reasons."""
     order = shopper.take("pending")
     if order is None:
         return None
@@ -89,7 +89,7 @@ def cancel(shopper: Shopper) -> Part | None:
 
 
 def give_back(shopper: Shopper) -> Part | None:
-    """Some items of a delivered order, refunded to the original method or a gift card."""
+    """Goal: return items of a delivered order, with a refund to the original method or a gift card."""
     order = shopper.take("delivered")
     if order is None:
         return None
@@ -109,7 +109,7 @@ def give_back(shopper: Shopper) -> Part | None:
 
 
 def return_call(order: Mapping[str, Any], rows: list[Mapping[str, Any]], method: str) -> ToolCall:
-    """The call that returns ``rows`` of ``order``."""
+    """Return the call that returns ``rows`` of ``order``."""
     return call(
         "return_delivered_order_items",
         order_id=order["order_id"],
@@ -119,12 +119,12 @@ def return_call(order: Mapping[str, Any], rows: list[Mapping[str, Any]], method:
 
 
 def exchange(shopper: Shopper) -> Part | None:
-    """Items of a delivered order for other variants."""
+    """Goal: exchange items of a delivered order for other variants."""
     return _swap(shopper, "delivered", "exchange", "exchange_delivered_order_items")
 
 
 def modify_items(shopper: Shopper) -> Part | None:
-    """Items of a pending order for other variants."""
+    """Goal: replace items of a pending order by other variants."""
     return _swap(shopper, "pending", "modify_items", "modify_pending_order_items")
 
 
@@ -164,7 +164,7 @@ def _swap(shopper: Shopper, status: str, kind: Any, tool: str) -> Part | None:
 
 
 def order_address(shopper: Shopper) -> Part | None:
-    """Another shipping address for a pending order."""
+    """Goal: another shipping address for a pending order."""
     order = shopper.take("pending")
     if order is None:
         return None
@@ -174,14 +174,14 @@ def order_address(shopper: Shopper) -> Part | None:
 
 
 def user_address(shopper: Shopper) -> Part | None:
-    """Another default address."""
+    """Goal: another default address."""
     place = address(shopper.draws)
     goal = Goal("user_address", address=place)
     return Part(goal, (call("modify_user_address", user_id=shopper.user_id, **place),))
 
 
 def order_payment(shopper: Shopper) -> Part | None:
-    """Another payment method for a pending order."""
+    """Goal: another payment method for a pending order."""
     order = shopper.take("pending")
     if order is None:
         return None
@@ -203,7 +203,7 @@ def order_payment(shopper: Shopper) -> Part | None:
 
 
 def ask_total(shopper: Shopper) -> Part | None:
-    """What an order cost."""
+    """Goal: ask what an order cost."""
     orders = [o for o in shopper.orders("pending", "delivered", "processed") if _plain(_total(o))]
     if not orders:
         return None
@@ -215,7 +215,7 @@ def ask_total(shopper: Shopper) -> Part | None:
 
 
 def ask_price(shopper: Shopper) -> Part | None:
-    """What one item of an order cost."""
+    """Goal: ask what one item of an order cost."""
     pairs = [
         (order, row)
         for order in shopper.orders("pending", "delivered", "processed")
@@ -231,7 +231,7 @@ def ask_price(shopper: Shopper) -> Part | None:
 
 
 def ask_tracking(shopper: Shopper) -> Part | None:
-    """The tracking number of a shipped order."""
+    """Goal: ask for the tracking number of a shipped order."""
     orders = shopper.orders("delivered", "processed")
     if not orders:
         return None
@@ -242,7 +242,7 @@ def ask_tracking(shopper: Shopper) -> Part | None:
 
 
 def ask_balance(shopper: Shopper) -> Part | None:
-    """What is left on the gift card, before anything else happens to it."""
+    """Goal: ask for the balance of the gift card, before another part changes it."""
     cards = [m for m in shopper.user["payment_methods"].values() if m["source"] == "gift_card"]
     if not cards or shopper.used:
         return None
@@ -253,7 +253,7 @@ def ask_balance(shopper: Shopper) -> Part | None:
 
 
 def ask_variants(shopper: Shopper) -> Part | None:
-    """How many variants of a product can be bought."""
+    """Goal: ask how many variants of a product are available."""
     product = shopper.draws.pick(list(shopper.tables["products"].values()))
     count = sum(variant["available"] for variant in product["variants"].values())
     question = f"how many variants of the {product['name']} are available right now"
@@ -261,7 +261,7 @@ def ask_variants(shopper: Shopper) -> Part | None:
 
 
 def ask_spent(shopper: Shopper) -> Part | None:
-    """What all orders cost together; changes nothing and needs every order."""
+    """Goal: ask for the total cost of all orders; the agent must read every order and change nothing."""
     orders = [shopper.tables["orders"][order] for order in shopper.user["orders"]]
     total = money(sum(_total(order) for order in orders))
     if shopper.used or not _plain(total):
@@ -271,7 +271,7 @@ def ask_spent(shopper: Shopper) -> Part | None:
 
 
 def refused_cancel(shopper: Shopper) -> Part | None:
-    """Cancelling what has been shipped; on higher levels the user then returns something instead."""
+    """Goal: cancel an order that was processed or delivered; on higher levels, then return an item of it."""
     order = shopper.take("delivered", "processed") if shopper.level != "easy" else shopper.take("delivered")
     if order is None:
         return None
@@ -287,7 +287,7 @@ def refused_cancel(shopper: Shopper) -> Part | None:
 
 
 def refused_return(shopper: Shopper) -> Part | None:
-    """A refund to a method that is neither the original nor a gift card; the original will do."""
+    """Goal: a refund to a method that is not allowed; the user then accepts the original method."""
     order = shopper.take("delivered")
     if order is None:
         return None
@@ -308,7 +308,7 @@ def refused_return(shopper: Shopper) -> Part | None:
 
 
 def refused_stranger(shopper: Shopper) -> Part | None:
-    """Cancelling somebody else's order."""
+    """Goal: cancel another user's order, which policy forbids."""
     orders = [
         order for stranger in shopper.strangers if stranger != shopper.user_id
         for order in shopper.tables["users"][stranger]["orders"]
@@ -323,7 +323,7 @@ def refused_stranger(shopper: Shopper) -> Part | None:
 
 
 def _then_ask(shopper: Shopper, goal: Goal, order: Mapping[str, Any]) -> Part:
-    """Refused, and mostly followed by a question, so that doing nothing earns nothing."""
+    """Return a forbidden goal, usually followed by a question, so that inaction earns no reward."""
     total = _total(order)
     if not _plain(total) or shopper.draws.chance(0.2):
         return Part(goal)
@@ -333,7 +333,7 @@ def _then_ask(shopper: Shopper, goal: Goal, order: Mapping[str, Any]) -> Part:
 
 
 def keep_one(shopper: Shopper) -> Part | None:
-    """Two items to be returned, of which the user keeps one after all when asked to confirm."""
+    """Goal: return two items; when asked to confirm, the user decides to keep one of them."""
     orders = [order for order in shopper.orders("delivered") if len(order["items"]) >= 2]
     if not orders:
         return None
@@ -352,7 +352,7 @@ def keep_one(shopper: Shopper) -> Part | None:
 
 
 def cancel_instead(shopper: Shopper) -> Part | None:
-    """A new address for a pending order, which the user rather cancels when asked to confirm."""
+    """Goal: a new address for a pending order; when asked to confirm, the user cancels the order instead."""
     order = shopper.take("pending")
     if order is None:
         return None
@@ -363,7 +363,7 @@ def cancel_instead(shopper: Shopper) -> Part | None:
 
 
 def beyond_tools(shopper: Shopper) -> Part | None:
-    """Something that only a human agent can do. Ends the conversation, so it comes last."""
+    """Goal: something that only a human agent can do. It ends the conversation: it must be the last part."""
     wish = shopper.draws.pick(
         (
             "have a pending order wrapped as a present",
@@ -382,5 +382,5 @@ def _total(order: Mapping[str, Any]) -> float:
 
 
 def _plain(amount: float) -> bool:
-    """Whether the amount is written with two decimals in every style, so that it can be looked for."""
+    """Return whether every number format writes the amount with two decimals, so that it can be searched."""
     return len(str(amount).partition(".")[2]) == 2

@@ -1,4 +1,4 @@
-"""The embedded shop: users, products and orders, made from one seed."""
+"""Makes the embedded shop from one seed: users, products and orders."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from nlac_bench.envs.tau.embedded.words import CITIES, FIRST_NAMES, LAST_NAMES, 
 SEED = 20_240_515
 LEVELS = ("easy", "medium", "hard")
 USERS_PER_GROUP: Mapping[str, int] = {"train": 100, "test": 50}
-"""Users of each level: no user, and so no order, is in two groups."""
+"""Number of users of each level. No user, and thus no order, is in two groups."""
 
 _STATUSES: Mapping[str, tuple[str, ...]] = {
     "easy": ("pending", "delivered"),
@@ -19,7 +19,7 @@ _STATUSES: Mapping[str, tuple[str, ...]] = {
     "hard": ("pending", "delivered", "any", "any"),
 }
 _ITEMS: Mapping[str, tuple[int, int]] = {"easy": (1, 2), "medium": (1, 3), "hard": (2, 4)}
-"""Fewest and most items of an order: observations stay short at level easy."""
+"""Minimal and maximal number of items of an order; small at level easy, to keep observations short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class RetailTables:
 
 
 def make_retail_tables() -> RetailTables:
-    """Products, users and orders. The same on every machine and Python version."""
+    """Make products, users and orders, the same on every machine and Python version."""
     draws = Draws(SEED)
     products = _products(draws)
     users: dict[str, Any] = {}
@@ -45,7 +45,7 @@ def make_retail_tables() -> RetailTables:
 
 
 def address(draws: Draws) -> dict[str, str]:
-    """A new address."""
+    """Draw a new address."""
     city, state, prefix = draws.pick(CITIES)
     return {
         "address1": f"{draws.between(1, 399)} {draws.pick(STREETS)}",
@@ -58,7 +58,7 @@ def address(draws: Draws) -> dict[str, str]:
 
 
 def money(amount: float) -> float:
-    """``amount`` to the cent."""
+    """Round ``amount`` to the cent."""
     return round(amount, 2)
 
 
@@ -76,7 +76,7 @@ def _products(draws: Draws) -> dict[str, Any]:
             variants[item_id] = {
                 "item_id": item_id,
                 "options": combo,
-                # two variants are always on sale, so that every product can be exchanged
+                # at least two variants are available, so that every product can be exchanged
                 "available": place < 2 or draws.chance(0.75),
                 "price": money(base * (1 + 0.3 * draws.below(100) / 100) + draws.below(100) / 100),
             }

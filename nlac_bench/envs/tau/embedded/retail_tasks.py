@@ -1,4 +1,4 @@
-"""Tasks of the embedded shop on three levels."""
+"""Makes the tasks of the embedded shop on three levels."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from nlac_bench.envs.tau.embedded.retail_tables import LEVELS, SEED, RetailTable
 from nlac_bench.envs.tau.users.scripted.intent import Person, Script
 
 TASKS: Mapping[str, int] = {"train": 400, "test": 120}
-"""Tasks of each level."""
+"""Number of tasks of each level."""
 
 VOCABULARY = {name: options for name, _, options in CATALOGUE}
 
@@ -37,7 +37,7 @@ _GOALS = {"easy": (1, 1), "medium": (1, 2), "hard": (2, 3)}
 
 
 def make_retail_tasks(made: RetailTables) -> dict[str, tuple[Task, ...]]:
-    """Split → tasks, level by level."""
+    """Return the tasks of each split, ordered by level."""
     draws = Draws(SEED + 1)
     splits: dict[str, tuple[Task, ...]] = {}
     for split, count in TASKS.items():

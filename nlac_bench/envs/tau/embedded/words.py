@@ -1,4 +1,4 @@
-"""Names and places that the embedded databases are made of."""
+"""Lists the names and places that the embedded databases use."""
 
 FIRST_NAMES = (
     "Ada", "Alba", "Amir", "Anton", "Bela", "Bruno", "Carla", "Cleo", "Dana", "Dario", "Edith", "Elio",

@@ -1,4 +1,4 @@
-"""The 16 tools of τ-bench retail."""
+"""Lists the 16 tools of τ-bench retail."""
 
 from nlac_bench.envs.tau.common import calculate, think, transfer_to_human_agents
 from nlac_bench.envs.tau.invoke import toolset

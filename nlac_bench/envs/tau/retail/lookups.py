@@ -1,4 +1,4 @@
-"""Retail tools that only read."""
+"""Implements the retail tools that only read."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ from nlac_bench.envs.tau.database import Database, Row
 
 
 def find_user_id_by_email(db: Database, email: Any) -> str:
-    """The id of the user with that e-mail address, upper and lower case alike."""
+    """Return the id of the user with that e-mail address, ignoring case."""
     for user_id, user in db.rows("users"):
         if user["email"].lower() == email.lower():
             return user_id
@@ -15,7 +15,7 @@ def find_user_id_by_email(db: Database, email: Any) -> str:
 
 
 def find_user_id_by_name_zip(db: Database, first_name: Any, last_name: Any, zip: Any) -> str:
-    """The id of the first user with that name (upper and lower case alike) and exactly that zip code."""
+    """Return the id of the first user with that name (ignoring case) and exactly that zip code."""
     for user_id, user in db.rows("users"):
         if (
             user["name"]["first_name"].lower() == first_name.lower()
@@ -27,22 +27,22 @@ def find_user_id_by_name_zip(db: Database, first_name: Any, last_name: Any, zip:
 
 
 def get_order_details(db: Database, order_id: Any) -> str:
-    """The order as JSON."""
+    """Return the order as JSON."""
     return _shown(db.get("orders", order_id), "order")
 
 
 def get_product_details(db: Database, product_id: Any) -> str:
-    """The product with its variants as JSON."""
+    """Return the product with its variants as JSON."""
     return _shown(db.get("products", product_id), "product")
 
 
 def get_user_details(db: Database, user_id: Any) -> str:
-    """The user as JSON."""
+    """Return the user as JSON."""
     return _shown(db.get("users", user_id), "user")
 
 
 def list_all_product_types(db: Database) -> str:
-    """Product names and ids, sorted by name."""
+    """Return product names and ids, sorted by name."""
     ids = {product["name"]: product_id for product_id, product in db.rows("products")}
     return json.dumps(dict(sorted(ids.items())))
 

@@ -1,7 +1,7 @@
-"""Retail tools that change orders and users.
+"""Implements the retail tools that change orders and users.
 
-The order of checks and of changes is that of the original: it decides which error is shown, and what stays
-changed when a later step fails. Sums are plain loops, because ``sum`` rounds differently from Python 3.12 on.
+Checks and changes are made in the original's order, which determines which error is returned and which
+changes remain when a later step fails. Sums are loops: from Python 3.12 on ``sum`` rounds differently.
 """
 
 import json
@@ -38,7 +38,7 @@ def cancel_pending_order(db: Database, order_id: Any, reason: Any) -> str:
 def exchange_delivered_order_items(
     db: Database, order_id: Any, item_ids: Any, new_item_ids: Any, payment_method_id: Any
 ) -> str:
-    """Ask for other variants of delivered items; no money moves yet."""
+    """Request other variants of delivered items; nothing is charged or refunded yet."""
     order = db.get("orders", order_id)
     if order is None:
         return "Error: order not found"
@@ -63,7 +63,7 @@ def exchange_delivered_order_items(
 
 
 def return_delivered_order_items(db: Database, order_id: Any, item_ids: Any, payment_method_id: Any) -> str:
-    """Ask to return delivered items."""
+    """Request the return of delivered items."""
     order = db.get("orders", order_id)
     if order is None:
         return "Error: order not found"
@@ -90,7 +90,7 @@ def return_delivered_order_items(db: Database, order_id: Any, item_ids: Any, pay
 def modify_pending_order_items(
     db: Database, order_id: Any, item_ids: Any, new_item_ids: Any, payment_method_id: Any
 ) -> str:
-    """Replace items of a pending order by other variants and settle the difference."""
+    """Replace items of a pending order by other variants and charge or refund the difference."""
     order = db.get("orders", order_id)
     if order is None:
         return "Error: order not found"
@@ -120,7 +120,7 @@ def modify_pending_order_items(
 
 
 def modify_pending_order_payment(db: Database, order_id: Any, payment_method_id: Any) -> str:
-    """Pay a pending order in another way and refund the first payment."""
+    """Pay a pending order with another payment method and refund the first payment."""
     order = db.get("orders", order_id)
     if order is None:
         return "Error: order not found"
@@ -173,7 +173,7 @@ def modify_user_address(
 
 
 def _price_difference(db: Database, order: Row, item_ids: Any, new_item_ids: Any) -> Any:
-    """Sum of new prices minus old ones (unrounded; 0 for no items), or the error that the items have."""
+    """Return the sum of new prices minus old ones (unrounded; 0 for no items), or an error message."""
     held = [item["item_id"] for item in order["items"]]
     for item_id in item_ids:
         if item_ids.count(item_id) > held.count(item_id):

@@ -1,4 +1,4 @@
-"""Simulated users: played by a model, by a script, from a recording, by a person, or absent."""
+"""Simulates users: by a model, a script, a recording, a person at the terminal, or a fixed line."""
 
 from nlac_bench.envs.tau.users.base import GREETING, STOP, User, UserKind
 from nlac_bench.envs.tau.users.models import LLMUser, ReactUser, ReflectionUser, VerifyUser

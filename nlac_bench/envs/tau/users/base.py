@@ -1,4 +1,4 @@
-"""The interface of a simulated user, to whom the agent talks."""
+"""Defines the interface of a simulated user, with whom the agent talks."""
 
 from typing import ClassVar, Literal, Protocol, Self, TypeAlias
 
@@ -8,11 +8,11 @@ from nlac_bench.envs.tau.domain import Task
 from nlac_bench.types import Usage
 
 STOP = "###STOP###"
-"""Anywhere in a user's reply it ends the episode, as in the original."""
+"""Ends the episode wherever it occurs in a user's reply, as in the original."""
 GREETING = "Hi! How can I help you today?"
-"""What a simulated user is told that the agent said first."""
+"""The agent's first message, as shown to a simulated user."""
 MAX_REPLY_CHARS = 10_000
-"""Longer replies are cut: a simulator that does not stop must not fill the agent's context."""
+"""Longer replies are truncated, so that a simulator that does not stop cannot fill the agent's context."""
 
 UserKind: TypeAlias = Literal[
     "llm", "react", "verify", "reflection", "scripted", "replay", "human", "none"
@@ -20,18 +20,18 @@ UserKind: TypeAlias = Literal[
 
 
 class User(Protocol):
-    """A user in one episode. It holds that episode's conversation, so each episode has its own object.
+    """A user in one episode. It stores that episode's conversation, so each episode has its own object.
 
-    Whoever implements it keeps everything that changes in itself and gives a ``copy`` that shares nothing
-    mutable, because environments fork in the middle of an episode.
+    An implementation keeps all mutable state in the object, and its ``copy`` shares nothing mutable, because
+    environments fork in the middle of an episode.
     """
 
     kind: ClassVar[UserKind]
     usage: dict[str, Usage]
-    """Cost since it was last emptied, by role (``user``, ``judge``); the environment reads and empties it."""
+    """Cost since the last reset, by role (``user``, ``judge``); the environment reads and resets it."""
 
     async def begin(self, task: Task, rng: np.random.Generator) -> str:
-        """Start on ``task`` and return the first message. All randomness comes from ``rng``, now.
+        """Start ``task`` and return the first message. Only this call draws random numbers from ``rng``.
 
         Raises:
             EnvInfraError: the model behind the user, or its record, did not answer.
@@ -45,4 +45,4 @@ class User(Protocol):
         """
 
     def copy(self) -> Self:
-        """An independent user in the same state."""
+        """Return an independent user in the same state."""

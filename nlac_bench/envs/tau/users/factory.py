@@ -1,4 +1,4 @@
-"""Makes users by the name of their kind."""
+"""Makes users from the name of their kind."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -17,18 +17,18 @@ MODEL_USERS: Mapping[str, Callable[[ChatFn], User]] = {
     "reflection": ReflectionUser,
 }
 REMOTE = frozenset({*MODEL_USERS, "human"})
-"""Kinds that are waited for."""
+"""Kinds of users whose replies are awaited."""
 
 
 def default_user(domain: Domain, split: str, chat: ChatFn | None) -> UserKind:
-    """``scripted`` where there is a script, else a model where there is one, else ``none``."""
+    """Return ``scripted`` if the tasks have scripts, else ``llm`` if there is a ``chat``, else ``none``."""
     if has_scripts(domain, split):
         return "scripted"
     return "none" if chat is None else "llm"
 
 
 def has_scripts(domain: Domain, split: str) -> bool:
-    """Whether the users of these tasks can be scripted without leaking the answer."""
+    """Return whether the users of these tasks can be scripted without leaking the answer."""
     return domain.source.kind == "embedded" or (domain.name, split) == ("retail", "train")
 
 
@@ -43,15 +43,16 @@ def make_user(
     """Return a user that has not begun; each episode uses a copy of it.
 
     Args:
-        kind: which.
+        kind: the kind of user.
         domain: the tasks' domain.
         split: the tasks' split.
-        chat: reaches the model of ``llm``, ``react``, ``verify`` and ``reflection``.
-        replies: the file of recorded conversations of ``replay``.
+        chat: calls the model of ``llm``, ``react``, ``verify`` and ``reflection``.
+        replies: the file of recorded conversations for ``replay``.
 
     Raises:
         DataError: ``replies`` cannot be read.
-        ValueError: there is no such kind, it is not offered for these tasks, or it lacks what it needs.
+        ValueError: there is no such kind, it is not offered for these tasks, or a required argument is
+            missing.
     """
     if (kind == "replay") != (replies is not None):
         raise ValueError(
@@ -81,4 +82,4 @@ def make_user(
         case "none":
             return NoUser()
     kinds = ", ".join((*MODEL_USERS, "scripted", "replay", "human", "none"))
-    raise ValueError(f"unknown user {kind!r}; there are {kinds}")
+    raise ValueError(f"unknown user {kind!r}; the users are {kinds}")

@@ -1,8 +1,9 @@
-"""Users played by a model: the original's four strategies, reached through a ``ChatFn``.
+"""Implements users that a model plays through a ``ChatFn``, with the original's four strategies.
 
-``llm`` writes the next message; ``react`` thinks first; ``verify`` has each message judged and tries again;
-``reflection`` has a rejected message explained and rewritten once. Rules as in τ-bench, prompts our own. One
-thing differs on purpose: the original's ``react`` leaks the thought to the agent.
+``llm`` writes the next message; ``react`` writes a thought first; ``verify`` lets a judge check each message
+and writes another if it fails; ``reflection`` lets the model explain and rewrite a rejected message once. The
+rules are those of τ-bench, the prompts were written for this project. One difference is deliberate: the
+original's ``react`` shows the thought to the agent.
 """
 
 import copy
@@ -24,7 +25,7 @@ _PROMPTS = Path(__file__).parent / "prompts"
 
 
 def prompt(name: str, **values: str) -> str:
-    """The text file ``prompts/{name}.txt`` with its fields filled in."""
+    """Return the text file ``prompts/{name}.txt`` with its fields filled in."""
     return _template(name).format(**values)
 
 
@@ -34,7 +35,7 @@ def _template(name: str) -> str:
 
 
 def prompt_hashes(kind: UserKind) -> dict[str, str]:
-    """sha256 of the prompt files, for a run's manifest; empty for users without a model."""
+    """Return the sha256 of the prompt files, for a run's manifest; empty for users without a model."""
     if kind not in ("llm", "react", "verify", "reflection"):
         return {}
     return {
@@ -43,10 +44,10 @@ def prompt_hashes(kind: UserKind) -> dict[str, str]:
 
 
 class LLMUser:
-    """A model that is told the instruction and the rules and writes one message at a time.
+    """A model that receives the instruction and the rules and writes one message at a time.
 
     Args:
-        chat: how to reach the model.
+        chat: calls the model.
     """
 
     kind: ClassVar[UserKind] = "llm"
@@ -58,21 +59,21 @@ class LLMUser:
         self.usage: dict[str, Usage] = {}
 
     async def begin(self, task: Task, rng: np.random.Generator) -> str:
-        """The opening message; a model's own sampling is not seeded by ``rng``."""
+        """Return the opening message. ``rng`` does not seed the model's sampling."""
         self._messages = [
             {"role": "system", "content": prompt(self.prompt_name, instruction=task.instruction)}
         ]
         return await self.reply(GREETING)
 
     async def reply(self, message: str) -> str:
-        """What the model says to ``message``, at most ``MAX_REPLY_CHARS`` long."""
+        """Return the model's reply to ``message``, at most ``MAX_REPLY_CHARS`` long."""
         self._messages.append({"role": "user", "content": message})
         text = await self._compose(self._messages)
         self._messages.append({"role": "assistant", "content": text})
         return text
 
     def copy(self) -> Self:
-        """An independent user in the same state."""
+        """Return an independent user in the same state."""
         twin = copy.copy(self)
         twin._messages, twin.usage = list(self._messages), dict(self.usage)
         return twin
@@ -82,11 +83,11 @@ class LLMUser:
 
     async def _ask(self, messages: Messages, role: Role) -> str:
         try:
-            # A copy: whoever keeps what was asked must not see it grow.
+            # A copy: a callee that keeps the messages must not see later ones.
             answer = await self._chat(list(messages), role)
         except EnvInfraError:
             raise
-        except Exception as error:  # whatever a client library raises: none of it is the agent's doing
+        except Exception as error:  # client libraries raise various exceptions; the agent causes none of them
             raise EnvInfraError(
                 f"the {role} model of user {self.kind!r} failed: {type(error).__name__}: {error}"
             ) from error
@@ -100,7 +101,7 @@ class LLMUser:
 
 
 class ReactUser(LLMUser):
-    """Thinks before each message; the agent sees the message alone."""
+    """Writes a thought before each message; the agent sees only the message."""
 
     kind: ClassVar[UserKind] = "react"
     prompt_name: ClassVar[str] = "react"
@@ -121,7 +122,7 @@ class ReactUser(LLMUser):
 
 
 class VerifyUser(LLMUser):
-    """Lets a judge check each message; sends the first of three that passes, else the third."""
+    """Lets a judge check each message; sends the first of three that passes, or the third if none does."""
 
     kind: ClassVar[UserKind] = "verify"
 

@@ -1,4 +1,4 @@
-"""Users without a model: an absent user, a person at the terminal, and a recorded user."""
+"""Implements users without a model: a fixed line, a person at the terminal, and a recorded user."""
 
 import asyncio
 import copy
@@ -15,14 +15,14 @@ from nlac_bench.errors import DataError, EnvInfraError
 from nlac_bench.types import Usage
 
 OPENING = "Hello, I need some help, please."
-"""All that user ``none`` ever says before it hangs up."""
+"""The only message of user ``none`` before it ends the conversation."""
 
 
 class NoUser:
     """Says a fixed line and ends the conversation at the first message.
 
-    It takes the place of a model where none is at hand, for players that do not listen: floors and the
-    oracle. Scores of any other agent against it mean nothing.
+    It replaces a model for players that do not read the user's messages: floors and the oracle. Scores of any
+    other agent with it are meaningless.
     """
 
     kind: ClassVar[UserKind] = "none"
@@ -31,23 +31,23 @@ class NoUser:
         self.usage: dict[str, Usage] = {}
 
     async def begin(self, task: Task, rng: np.random.Generator) -> str:
-        """The fixed line."""
+        """Return the fixed line."""
         return OPENING
 
     async def reply(self, message: str) -> str:
-        """The stop token."""
+        """Return the stop token."""
         return STOP
 
     def copy(self) -> Self:
-        """An independent user."""
+        """Return an independent user."""
         return copy.deepcopy(self)
 
 
 class HumanUser:
-    """A person at the terminal, who is shown the instruction and then the agent's messages.
+    """A person at the terminal, who sees the instruction and then the agent's messages.
 
     Args:
-        ask: shows a text and returns the line typed; ``input`` by default.
+        ask: shows a text and returns the line that was typed; ``input`` by default.
     """
 
     kind: ClassVar[UserKind] = "human"
@@ -57,13 +57,13 @@ class HumanUser:
         self.usage: dict[str, Usage] = {}
 
     async def begin(self, task: Task, rng: np.random.Generator) -> str:
-        """The person's opening message."""
+        """Return the person's opening message."""
         return await self._line(
             f"You are the customer. {task.instruction}\nType one line at a time; {STOP} ends.\n\n> "
         )
 
     async def reply(self, message: str) -> str:
-        """The person's answer to ``message``."""
+        """Return the person's answer to ``message``."""
         return await self._line(f"Agent: {message}\n> ")
 
     def copy(self) -> Self:
@@ -82,11 +82,11 @@ Conversation: TypeAlias = Mapping[str, Any]
 
 
 class ReplayUser:
-    """Repeats a recorded user's replies to the same messages; any other message raises EnvInfraError.
+    """Repeats a recorded user's replies to the same messages; raises EnvInfraError for any other message.
 
     Args:
-        conversations: what ``TauEnv.conversation()`` returned; several of one task are told apart by what
-            the agent says, and of two that are alike so far the earlier one counts.
+        conversations: return values of ``TauEnv.conversation()``. If a task has several, the agent's messages
+            select one; of those that agree so far, the earliest is used.
     """
 
     kind: ClassVar[UserKind] = "replay"
@@ -101,7 +101,7 @@ class ReplayUser:
         self.usage: dict[str, Usage] = {}
 
     async def begin(self, task: Task, rng: np.random.Generator) -> str:
-        """The recorded opening message of ``task``."""
+        """Return the recorded opening message of ``task``."""
         self._task_id, self._turn = task.task_id, 0
         recorded = self._by_task.get(task.task_id, [])
         if not recorded:
@@ -111,7 +111,7 @@ class ReplayUser:
         return first
 
     async def reply(self, message: str) -> str:
-        """The recorded reply to ``message`` at this point of the conversation."""
+        """Return the recorded reply to ``message`` at this point of the conversation."""
         alike = [c for c in self._candidates if self._said(c) == message]
         if not alike:
             raise EnvInfraError(
@@ -133,10 +133,10 @@ class ReplayUser:
 
 
 def load_conversations(path: Path) -> list[Conversation]:
-    """Recorded conversations from a file of JSON lines.
+    """Read recorded conversations from a file of JSON lines.
 
     Raises:
-        DataError: the file is missing or a line is not a conversation; says which.
+        DataError: the file is missing or a line is not a conversation; the message names the line.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

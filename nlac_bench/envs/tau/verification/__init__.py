@@ -1,1 +1,1 @@
-"""Checks of this engine against the original τ-bench: recorded calls, and both run side by side."""
+"""Compares this engine with the original τ-bench, by recorded calls and by running both."""

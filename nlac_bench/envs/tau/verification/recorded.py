@@ -1,9 +1,9 @@
-"""Replaying recorded calls: does this engine return what the original returned?
+"""Replays recorded calls and checks that this engine returns what the original returned.
 
-The format of a record (one JSON object a line) is that of ``expected_sample.jsonl`` beside the data: calls
+A record (one JSON object per line) has the format of ``expected_sample.jsonl`` in the data folder: calls
 with the observation, or the exception that left the original's step; the database hash after each call that
-changed it; the hash at both ends; rewards. A record starts on a fresh database, and its calls run in order to
-the last, whether or not one of them ends the episode.
+changed it; the hash at the start and the end; rewards. A record starts with a new database, and all its calls
+are made in order, even if one of them ends the episode.
 """
 
 import gzip
@@ -37,14 +37,14 @@ class Count:
 
 @dataclass(slots=True)
 class Report:
-    """What a replay found. The replies of a recorded user are taken as they are, so for a ``respond`` call
-    only whether it ended the episode or failed is compared."""
+    """The result of a replay. The replies of a recorded user are not compared: for a ``respond`` call only
+    whether it ended the episode or failed is compared."""
 
     observations: Count = field(default_factory=Count)
     hashes: Count = field(default_factory=Count)
     rewards: Count = field(default_factory=Count)
     differences: list[str] = field(default_factory=list)
-    """The first ones, readable."""
+    """Descriptions of the first differences."""
 
     @property
     def ok(self) -> bool:
@@ -61,7 +61,7 @@ class Report:
         }
 
     def compare(self, count: Count, place: str, ours: Any, theirs: Any) -> None:
-        """Count a comparison, and note it if it fails."""
+        """Count a comparison, and add its description if it fails."""
         count.total += 1
         if ours == theirs:
             count.matched += 1
@@ -156,7 +156,7 @@ def _replay(report: Report, grader: Grader, task: Task, record: dict[str, Any]) 
 
 
 def _call(grader: Grader, db: Database, call: dict[str, Any], said: list[Any]) -> dict[str, Any]:
-    """What a call does here, in the form of a record."""
+    """Return the result of a call in this engine, in the format of a record."""
     name, kwargs = call["name"], call["kwargs"]
     if not isinstance(name, str) or not isinstance(kwargs, dict):
         return {"raises": "ValidationError"}
@@ -173,7 +173,7 @@ def _call(grader: Grader, db: Database, call: dict[str, Any], said: list[Any]) -
 
 
 class _Missing:
-    """The content of a message without one: looking at it fails in the original's reward."""
+    """Stands for the missing content of a message, which makes the original's reward raise KeyError."""
 
     def lower(self) -> str:
         raise KeyError("content")
@@ -188,7 +188,7 @@ def _reward(grader: Grader, task: Task, db: Database, said: list[Any]) -> dict[s
 
 
 def _contrast(ours: Any, theirs: Any) -> str:
-    """Both values, cut to where they begin to differ."""
+    """Return both values, cut to the place where they begin to differ."""
     a, b = (value if isinstance(value, str) else json.dumps(value) for value in (ours, theirs))
     start = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
     start = max(0, start - 40)

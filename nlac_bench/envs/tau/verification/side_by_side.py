@@ -1,4 +1,4 @@
-"""``data verify tau --against installed``: compares this engine with the installed original."""
+"""Implements ``data verify tau --against installed``: compares this engine with the installed original."""
 
 import json
 import subprocess
@@ -28,19 +28,21 @@ def verify_against_installed(
 ) -> Report:
     """Play the installed original and this engine side by side and compare all that they return.
 
-    The original runs in a process of its own, with its model client left out. Messages that Python itself
-    words are those of CPython 3.11 here, so run this on 3.11 to have them equal.
+    The original runs in a separate process, without its model client. This engine returns Python's error
+    messages as CPython 3.11 writes them, so they are equal only if this runs on 3.11.
 
     Args:
         data: the data folder that this engine reads; the original reads its own.
-        tasks: gold actions of so many tasks of each split; None for all, which takes about ten minutes.
-        episodes: seeded random episodes of 20 calls in each domain, a third of the calls spoiled.
+        tasks: number of tasks of each split whose gold actions are played; None for all, which takes about
+            ten minutes.
+        episodes: number of seeded random episodes of 20 calls in each domain; a third of the calls have a
+            mistake.
         seed: seeds the random calls.
         timeout_s: seconds before the original's process is killed.
         package: the folder of the package ``tau_bench``; by default the installed one.
 
     Raises:
-        DataError: it is not installed, its process failed or ran past ``timeout_s``.
+        DataError: the original is not installed, or its process failed or took longer than ``timeout_s``.
     """
     package = package or find_installed()
     with tempfile.TemporaryDirectory() as scratch:
@@ -53,7 +55,7 @@ def verify_against_installed(
         child = Path(__file__).with_name("upstream_child.py")
         command = [sys.executable, str(child), str(package.parent), str(plan), str(played)]
         try:
-            # In a folder of its own: modules beside the caller must not shadow the original's imports.
+            # In a separate folder: modules in the caller's folder must not shadow the original's imports.
             done = subprocess.run(
                 command,
                 cwd=scratch,

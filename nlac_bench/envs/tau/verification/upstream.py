@@ -1,7 +1,7 @@
-"""τ-bench's own repository or installed package, read as data: its modules are parsed and never executed.
+"""Reads data from τ-bench's repository or installed package; its modules are parsed and never executed.
 
-Task lists, rules and tool schemas are Python source upstream. They are literals, so ``ast`` is enough to read
-them; anything else than a literal is refused.
+Upstream, task lists, rules and tool schemas are Python source. They are literals, so ``ast`` is sufficient to
+read them; anything other than a literal is rejected.
 """
 
 import ast
@@ -25,33 +25,33 @@ _TASK_LISTS = {
     "airline/tasks_test.json": ("airline/tasks_test.py", "TASKS"),
 }
 _MAX_SOURCE_BYTES = 2**20
-"""Tool modules have no pinned hash of their own; larger ones are refused unparsed."""
+"""Maximal size of a tool module. These have no pinned hash; larger ones are rejected without parsing."""
 
 
 def find_installed() -> Path:
-    """The folder of the installed package ``tau_bench``, found without importing it.
+    """Return the folder of the installed package ``tau_bench`` without importing it.
 
     Raises:
-        DataError: when it is not installed.
+        DataError: the package is not installed.
     """
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise DataError(
-            f"the package {PACKAGE!r} is not installed here; it is not on the package index: "
+            f"the package {PACKAGE!r} is not installed. It is not on the package index; run: "
             f"pip install git+https://github.com/sierra-research/tau-bench@{TAU_COMMIT[:7]}"
         )
     return Path(next(iter(spec.submodule_search_locations)))
 
 
 def convert_upstream(source_dir: Path, target_dir: Path) -> None:
-    """Write the compact data files from upstream's, every hash checked on both sides.
+    """Convert upstream's files to the compact data files; the hashes of both are checked.
 
     Args:
-        source_dir: a checkout of the repository, a folder that holds one, or the installed package.
-        target_dir: where ``retail/`` and ``airline/`` go. Nothing is written unless everything is right.
+        source_dir: a checkout of the repository, a folder that contains one, or the installed package.
+        target_dir: where ``retail/`` and ``airline/`` are written, after all checks have passed.
 
     Raises:
-        DataError: naming each file that is missing, altered, or not what its pinned hash says.
+        DataError: a file is missing, altered, or does not have its pinned hash; the message names each.
     """
     envs = _find_envs(source_dir)
     sources = {name: read_bytes(envs / name) for name in TAU_UPSTREAM}
@@ -82,7 +82,7 @@ def convert_upstream(source_dir: Path, target_dir: Path) -> None:
 
 
 def _find_envs(source_dir: Path) -> Path:
-    """Upstream's folder ``envs``, which has the domains in it."""
+    """Return upstream's folder ``envs``, which contains the domains."""
     marker = "retail/tasks_test.py"
     for envs in (source_dir / PACKAGE / "envs", source_dir / "envs", source_dir):
         if (envs / marker).is_file():
@@ -111,7 +111,7 @@ def _converted(name: str, sources: Mapping[str, bytes], envs: Path) -> bytes:
 
 
 def _tool_schemas(folder: Path) -> list[Any]:
-    """What each tool's ``get_info`` returns, in the order of ``ALL_TOOLS``."""
+    """Return what each tool's ``get_info`` returns, in the order of ``ALL_TOOLS``."""
     path = folder / "__init__.py"
     tree = _parse(_source(path), path)
     modules = {
@@ -153,7 +153,7 @@ def _names(node: ast.Assign, variable: str) -> bool:
 
 
 def _literal(node: ast.expr, path: Path) -> Any:
-    """The value of a literal in which ``Task(…)`` and ``Action(…)`` stand for objects of their keywords."""
+    """Return the value of a literal, with ``Task(…)`` and ``Action(…)`` as dicts of their keywords."""
     if isinstance(node, ast.List):
         return [_literal(item, path) for item in node.elts]
     if isinstance(node, ast.Dict) and all(isinstance(key, ast.Constant) for key in node.keys):
@@ -176,7 +176,7 @@ def _literal(node: ast.expr, path: Path) -> Any:
 def _source(path: Path) -> bytes:
     raw = read_bytes(path)
     if len(raw) > _MAX_SOURCE_BYTES:
-        raise DataError(f"{path} has {len(raw):,} bytes; a tool's module is far smaller")
+        raise DataError(f"{path} has {len(raw):,} bytes, which is too large for a tool's module")
     return raw
 
 

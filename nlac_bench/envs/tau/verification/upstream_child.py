@@ -1,8 +1,9 @@
-"""Plays calls on the original engine and records what it does. Run as a script, in a process of its own.
+"""Plays calls on the original engine and records the results. Runs as a script in a separate process.
 
-``python upstream_child.py FOLDER PLAN OUT``: FOLDER holds the package ``tau_bench``, PLAN has a JSON line a
-record with ``id, kind, domain, split, task, calls``, and OUT gets the same records with what the original
-returned, in the format of recorded calls that ``data verify tau --expected`` reads. Imports nothing of ours.
+``python upstream_child.py FOLDER PLAN OUT``: FOLDER contains the package ``tau_bench``; PLAN has one record
+per line, as JSON with ``id, kind, domain, split, task, calls``; the same records with what the original
+returned are written to OUT, in the format that ``data verify tau --expected`` reads. Does not import
+``nlac_bench``.
 """
 
 import copy
@@ -16,8 +17,8 @@ from typing import Any
 
 def main(folder: str, plan: str, out: str) -> None:
     sys.path.insert(0, folder)
-    # The original imports litellm for its user simulators alone. Nobody speaks here, and the real one takes
-    # seconds to import and asks the network for prices.
+    # The original imports litellm only for its user simulators, which are not used here. The real one takes
+    # seconds to import and requests prices over the network.
     litellm = types.ModuleType("litellm")
     litellm.completion = _no_model  # type: ignore[attr-defined]
     sys.modules["litellm"] = litellm
@@ -37,7 +38,7 @@ def main(folder: str, plan: str, out: str) -> None:
 
 def _play(env: Any, record: dict[str, Any], initial_hashes: dict[bytes, str]) -> dict[str, Any]:
     env.reset(record["task"])
-    image = marshal.dumps(env.data, 2)  # far cheaper than the hash, and the same exactly if the data are
+    image = marshal.dumps(env.data, 2)  # much cheaper than the hash, and equal exactly if the data are
     if image not in initial_hashes:
         initial_hashes[image] = env.get_data_hash()
     initial = before = initial_hashes[image]
@@ -71,7 +72,7 @@ def _play(env: Any, record: dict[str, Any], initial_hashes: dict[bytes, str]) ->
 
 
 def _step(env: Any, name: str, kwargs: dict[str, Any]) -> tuple[str, bool]:
-    """The original's step without the reward that it computes at the end, which replaces its database."""
+    """Run the original's step without the reward that it computes at the end, which replaces its database."""
     from tau_bench.types import Action, RewardActionInfo, RewardResult
 
     env.calculate_reward = lambda: RewardResult(
@@ -85,7 +86,7 @@ def _step(env: Any, name: str, kwargs: dict[str, Any]) -> tuple[str, bool]:
 
 
 def _reward(env: Any) -> dict[str, Any]:
-    """The original's reward now; its live database and its record of actions are put back afterwards."""
+    """Return the original's reward now; its database and its record of actions are restored afterwards."""
     data, actions = env.data, list(env.actions)
     result = env.calculate_reward()
     env.data, env.actions = data, actions
@@ -106,7 +107,7 @@ class _Listener:
 
 
 def _no_model(*args: object, **kwargs: object) -> None:
-    raise RuntimeError("no model is called here")
+    raise RuntimeError("the original called a model, which is not available here")
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""The grammar of yes/no questions: from words to formulas."""
+"""Implements the grammar of yes/no questions, which maps words to formulas."""

@@ -1,4 +1,4 @@
-"""What follows "is it": adjectives, passives, and the values of "its colour", "its purpose"."""
+"""Parses what follows "is it": adjectives, passives, and the values of "its colour", "its purpose"."""
 
 from abc import ABC
 
@@ -9,10 +9,10 @@ from nlac_bench.envs.twenty_questions.grammar.function_words import PROPERTY_NOU
 
 
 class Being(Core, ABC):
-    """The readings of predicates with "be"."""
+    """Parses predicates with "be"."""
 
     def be(self, words: Words) -> Formula | None:
-        """What follows "is it"."""
+        """Read what follows "is it"."""
         return self.once("be", words, self._be)
 
     def _be(self, words: Words) -> Formula | None:
@@ -57,11 +57,11 @@ class Being(Core, ABC):
         )
 
     def _after_adjective(self, words: Words) -> Formula | None:
-        """What may follow an adjective; "dangerous for children" is not dangerous and for children."""
+        """Read what may follow an adjective; "for children" in "dangerous for children" is not a test."""
         return None if words[0] == "for" and self.user(words[1:]) is not None else self.post(words)
 
     def _with_article(self, words: Words) -> Formula | None:
-        """ "A dog", "the size of a dog", "a bright colour"."""
+        """Read "a dog", "the size of a dog", "a bright colour"."""
         if words[1:3] == ("size", "of"):
             return self.comparisons.same_size(words[3:])
         if words[-1] in PROPERTY_NOUNS:
@@ -72,7 +72,7 @@ class Being(Core, ABC):
         return self.noun_phrase(words)
 
     def _enough(self, words: Words) -> Formula | None:
-        """ "Big enough to sit in", "sharp enough to cut you": what it is then good for, else how it is."""
+        """Read "big enough to sit in", "sharp enough to cut you": the use if known, else the adjective."""
         found = self.adjective(words)
         if found is not None:
             return found
@@ -85,7 +85,7 @@ class Being(Core, ABC):
         return found or self.adjective(words[:i])
 
     def adjective(self, words: Words) -> Formula | None:
-        """ "Edible", "red", "soft and warm"."""
+        """Read "edible", "red", "soft and warm"."""
         return self.once("adjective", words, self._adjective)
 
     def _adjective(self, words: Words) -> Formula | None:
@@ -99,7 +99,7 @@ class Being(Core, ABC):
         return self.joined(words, self.adjective, alone_first=True)
 
     def participle(self, words: Words) -> Formula | None:
-        """A passive: "eaten", "worn on the feet", "used by children", "driven by people"."""
+        """Read a passive: "eaten", "worn on the feet", "used by children", "driven by people"."""
         return self.once("participle", words, self._participle)
 
     def _participle(self, words: Words) -> Formula | None:
@@ -120,7 +120,7 @@ class Being(Core, ABC):
         )
 
     def its(self, words: Words) -> Formula | None:
-        """ "Its colour red", "its main purpose to cut": the property's name, then its value."""
+        """Read "its colour red", "its main purpose to cut": the property's name, then its value."""
         for k in range(1, min(4, len(words))):
             kind = clauses.property_kind(words[:k])
             if kind is None:
@@ -141,7 +141,7 @@ class Being(Core, ABC):
         return None
 
     def there(self, words: Words) -> Formula | None:
-        """ "Is there a screen on it"."""
+        """Read "is there a screen on it"."""
         for tail in ("on it", "in it", "attached to it", "involved", "inside", "with it"):
             ending = tuple(tail.split())
             if words[-len(ending) :] == ending:

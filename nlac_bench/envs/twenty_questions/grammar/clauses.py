@@ -1,4 +1,4 @@
-"""The frame of a question: subject, tag, and the many ways to say no more than "is it"."""
+"""Parses the frame of a question: subject, tag, and phrases that mean no more than "is it"."""
 
 import re
 
@@ -24,11 +24,11 @@ _CLASSED = (
     "|counted|characterized|viewed)"
 )
 
-# Rewritten on the sentence's tokens joined by spaces, in this order, again until nothing changes.
+# Applied to the sentence's tokens joined by spaces, in this order, repeatedly until nothing changes.
 _REWRITES = [
     (re.compile(pattern), replacement)
     for pattern, replacement in (
-        # what the hidden thing is called
+        # names of the hidden thing
         (rf"\b(?:a )?(?:{_HIDDEN} )?{_THING} (?:that )?you (?:are|have|were)? ?{_CHOSEN}\b", "it"),
         (r"\bwhat you (?:are|have) (?:thinking of|thinking about|in mind)\b", "it"),
         (rf"\b(?:this|that|a) (?:{_HIDDEN} )?{_THING} in question\b", "it"),
@@ -108,10 +108,10 @@ _SUBJECT_PROPERTIES = word_set("color shape texture material surface")
 
 
 def normal_form(words: Words) -> tuple[Words, bool]:
-    """The question without tag and flourish, and whether it asks for the opposite.
+    """Return the question without tag and polite phrases, and whether it asks for the negation.
 
-    "Isn't it …" expects a yes where the thing is so, hence its answer is that of "is it …"; "is it not …"
-    asks, word for word, for the opposite. A tag ("it is alive, isn't it") never turns the answer round.
+    The answer to "isn't it …" is that of "is it …"; "is it not …" literally asks for the negation. A tag ("it
+    is alive, isn't it") does not negate the question.
     """
     sentence = re.sub(r"^(?:and|so|or) ", "", " ".join(words)).strip(" ,")
     sentence = re.sub(r"[ ,]+(?:then|instead|though|maybe|after all)$", "", sentence)
@@ -138,7 +138,7 @@ def normal_form(words: Words) -> tuple[Words, bool]:
 
 
 def subject(words: Words) -> tuple[str, Words]:
-    """Who the sentence is about (it, its, you, there, other, or "" when elliptical) and what is said."""
+    """Return the subject (it, its, you, there, other, or "" if elliptical) and the rest of the sentence."""
     first, rest = words[0], words[1:]
     if first in ("it", "this"):
         return "it", rest
@@ -169,14 +169,14 @@ def subject(words: Words) -> tuple[str, Words]:
 
 
 def people(words: Words) -> int:
-    """How many words at the beginning name people in general: "you", "most people", or 0."""
+    """Return how many words at the beginning name people in general ("you", "most people"), or 0."""
     if words[:1] == ("you",):
         return 1
     return 2 if words[:1] in (("most",), ("many",)) and words[1:2] == ("you",) else 0
 
 
 def without_frame(words: Words) -> Words:
-    """``words`` without "considered", "classified as" and the like."""
+    """Return ``words`` without "considered", "classified as" and similar phrases."""
     for frame in _FRAMES:
         if words[: len(frame)] == frame:
             rest = words[len(frame) :]
@@ -189,7 +189,7 @@ def without_frame(words: Words) -> Words:
 
 
 def without_kind(words: Words) -> Words:
-    """``words`` without "kind of", "a type of", "in the category of"."""
+    """Return ``words`` without "kind of", "a type of", "in the category of"."""
     if words[:1] == ("in",) and len(words) > 2:
         words = words[1:]
     start = 0
@@ -205,9 +205,9 @@ def without_kind(words: Words) -> Words:
 
 
 def condition(words: Words) -> int:
-    """Where a clause such as "when you drop it" or "if it falls" begins, or 0.
+    """Return the index at which a clause such as "when you drop it" or "if it falls" begins, or 0.
 
-    It only says what everyone assumes anyway: "does it bounce when you drop it" is "does it bounce".
+    Such a clause does not change the meaning: "does it bounce when you drop it" is "does it bounce".
     """
     for i, word in enumerate(words[1:], 1):
         following = words[i + 1] if i + 1 < len(words) else ""
@@ -222,13 +222,13 @@ def condition(words: Words) -> int:
 
 
 def property_kind(words: Words) -> str | None:
-    """Which property "its main colour" names, or None."""
+    """Return the property that "its main colour" names, or None."""
     kept = [w for w in words if w not in _PROPERTY_ADJECTIVES]
     return _PROPERTIES.get(kept[0]) if len(kept) == 1 else None
 
 
 def is_participle(word: str) -> bool:
-    """Whether ``word`` may be a past participle or a gerund."""
+    """Return whether ``word`` may be a past participle or a gerund."""
     if word in _PARTICIPLES or (word.endswith("ed") and len(word) > 4):
         return True
     return word.endswith("ing") and verb_key(word) != word

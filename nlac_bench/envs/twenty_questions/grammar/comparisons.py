@@ -1,4 +1,4 @@
-"""Comparisons in questions: "bigger than a cat", "more than 10 pounds", "as tall as a person"."""
+"""Parses comparisons in questions: "bigger than a cat", "more than 10 pounds", "as tall as a person"."""
 
 import re
 from typing import TypeAlias
@@ -29,7 +29,7 @@ _ADJECTIVES: tuple[tuple[Measure | None, dict[str, Comparison]], ...] = (
     ("length", {"long": ">", "longer": ">"}),
     ("price", _PRICE),
 )
-"""What an adjective measures (None: bulk), and which way; comparatives that have one stand beside it."""
+"""Measure (None: bulk) → adjectives and comparatives with their direction."""
 _COMPARATIVES = {"larger": "smaller", "smaller": "larger", "taller": "shorter", "shorter": "taller",
                  "heavier": "lighter", "lighter": "heavier"}  # fmt: skip
 """A comparative and its opposite."""
@@ -52,7 +52,7 @@ _NUMBERS = {w: float(i) for i, w in enumerate(
 
 
 def number(words: Words) -> tuple[float, int] | None:
-    """The number at the start of ``words`` and how many words it took: "2", "two hundred", "a", "half a"."""
+    """Return the number at the start of ``words`` ("2", "two hundred", "a", "half a") and its word count."""
     value, used = None, 0
     for word in words:
         if word in ("a", "of") and (value is not None or used == 0) and used < 3:
@@ -75,7 +75,7 @@ def number(words: Words) -> tuple[float, int] | None:
 
 
 def quantity(words: Words) -> tuple[Measure, float] | None:
-    """A measure and its number in cm, kg or dollars: "6 feet", "$100", "a pound"."""
+    """Return a measure and its number in cm, kg or dollars: "6 feet", "$100", "a pound"."""
     found = number(words)
     if found is None:
         return None
@@ -98,7 +98,7 @@ def quantity(words: Words) -> tuple[Measure, float] | None:
 
 
 class Comparisons:
-    """Reads comparisons, with the objects and reference things of a knowledge base as yardsticks.
+    """Parses comparisons with numbers, and with the objects and reference things of a knowledge base.
 
     Args:
         kb: the things to compare with, and the parts that can be counted.
@@ -118,7 +118,7 @@ class Comparisons:
                     self.prices.setdefault(key, kb.measures["price"][i])
 
     def yardstick(self, words: Words) -> tuple[float, float, float] | None:
-        """Size rank, cm and kg of what ``words`` name ("a cat", "your hand", "the average person")."""
+        """Return size rank, cm and kg of what ``words`` name ("a cat", "your hand", "the average person")."""
         key = _bare(words)
         while key and key not in self.yardsticks and key[0] in _SIZE_ADJECTIVES:
             key = key[1:]
@@ -127,7 +127,7 @@ class Comparisons:
         return self.yardsticks.get(key)
 
     def read(self, words: Words) -> Formula | None:
-        """The test in ``words``, which follow "is it": "bigger than …", "over 2 m tall", "as big as …"."""
+        """Read ``words``, which follow "is it": "bigger than …", "over 2 m tall", "as big as …"."""
         if words[0] == "much":
             words = words[1:]
         if "than" in words:
@@ -149,29 +149,29 @@ class Comparisons:
         return None
 
     def same_size(self, words: Words) -> Formula | None:
-        """What follows "the size of"."""
+        """Read what follows "the size of"."""
         reference = self.yardstick(words)
         return None if reference is None else BulkCompare("=", reference[0], reference[1])
 
     def fits(self, words: Words) -> Formula | None:
-        """What follows "fit in": not bigger than it."""
+        """Read what follows "fit in": not bigger than it."""
         reference = self.yardstick(words)
         return None if reference is None else Not(BulkCompare(">", reference[0], reference[1]))
 
     def weighs(self, words: Words) -> Formula | None:
-        """What follows "does it weigh": "more than a person", "less than 2 kg", "10 pounds or more"."""
+        """Read what follows "does it weigh": "more than a person", "less than 2 kg", "10 pounds or more"."""
         comparison, rest = _direction(words)
         reference = self.yardstick(rest)
         value = None if reference is None else reference[2]
         return self._measured("weight", comparison, rest, value)
 
     def costs(self, words: Words) -> Formula | None:
-        """What follows "does it cost": "more than $100", "less than a car"."""
+        """Read what follows "does it cost": "more than $100", "less than a car"."""
         comparison, rest = _direction(words)
         return self._measured("price", comparison, rest, self.prices.get(_bare(rest)))
 
     def count(self, words: Words) -> Formula | None:
-        """What follows "does it have": "four legs", "more than two wheels", "at least 6 strings"."""
+        """Read what follows "does it have": "four legs", "more than two wheels", "at least 6 strings"."""
         comparison: Comparison = "="
         shift = 0.0
         if words[1:2] == ("than",) and words[0] in ("more", "less", "fewer"):
@@ -191,7 +191,7 @@ class Comparisons:
         return None if found is None or part is None else Count(part, comparison, found[0] + shift)
 
     def _than(self, head: Words, tail: Words, equal: bool = False) -> Formula | None:
-        """``head`` is the adjective before "than" or between "as" and "as", ``tail`` what follows."""
+        """Read a comparison; ``head`` is the adjective before "than" or the second "as", ``tail`` follows."""
         if head in (("more",), ("less",), ("fewer",), ("greater",)):
             return _amount(">" if head[0] in ("more", "greater") else "<", tail)
         more = True
@@ -210,7 +210,7 @@ class Comparisons:
         return None
 
     def _against(self, measure: Measure | None, comparison: Comparison, tail: Words) -> Formula | None:
-        """A comparison with a thing."""
+        """Return a comparison with a thing."""
         if measure == "price":
             return self._measured("price", comparison, (), self.prices.get(_bare(tail)))
         reference = self.yardstick(tail)
@@ -224,7 +224,7 @@ class Comparisons:
     def _measured(
         measure: Measure, comparison: Comparison | None, rest: Words, value: float | None
     ) -> Formula | None:
-        """``measure`` against the quantity in ``rest``, else against ``value``."""
+        """Compare ``measure`` with the quantity in ``rest``, else with ``value``."""
         amount = quantity(rest)
         if amount is not None:
             value = amount[1] if amount[0] == measure else None
@@ -236,7 +236,7 @@ def _bare(words: Words) -> Words:
 
 
 def _direction(words: Words) -> tuple[Comparison | None, Words]:
-    """Which way "more than …", "under …", "… or less" goes, and what it goes by."""
+    """Return the direction of "more than …", "under …", "… or less", and the remaining words."""
     if words[1:2] == ("than",) and words[0] in ("more", "less"):
         return ">" if words[0] == "more" else "<", words[2:]
     if words[:1] in (("over",), ("under",)):
@@ -251,7 +251,7 @@ def _direction(words: Words) -> tuple[Comparison | None, Words]:
 
 
 def _amount(comparison: Comparison, words: Words) -> Formula | None:
-    """ "More than" a quantity, whose unit tells what is measured."""
+    """Compare with a quantity, whose unit determines the measure."""
     amount = quantity(words)
     return None if amount is None else Compare(amount[0], comparison, amount[1])
 
@@ -259,7 +259,7 @@ def _amount(comparison: Comparison, words: Words) -> Formula | None:
 def _compare(
     measure: Measure | None, comparison: Comparison, amount: tuple[Measure, float]
 ) -> Formula | None:
-    """An adjective's measure (None for bulk) against a quantity; heights and lengths have the same units."""
+    """Compare an adjective's measure (None for bulk) with a quantity; heights and lengths share units."""
     kind, value = amount
     lengths = ("length", "height")
     if measure is None:

@@ -1,4 +1,4 @@
-"""What all phrases share: memory, budget, look-up, and "and" and "or"."""
+"""Implements what all phrases share: cache, budget, look-up, and "and" and "or"."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -14,19 +14,19 @@ Reader: TypeAlias = Callable[[Words], Formula | None]
 """Reads a phrase, *all* of it, or returns None."""
 
 MAX_CALLS = 20_000
-"""Readings tried for one question; one that needs more is not understood."""
+"""Maximal number of readings that are tried for a question; beyond it the question is not understood."""
 
 
 class TooHardError(Exception):
-    """A sentence so ambiguous that reading it would take too long."""
+    """Raised for a sentence so ambiguous that parsing it would take too long."""
 
 
 class Core(ABC):
-    """The reading of one question: its memo, its budget, and the phrases that its parts call.
+    """The parsing of one question: its cache, its budget, and the phrase methods that subclasses implement.
 
-    Each phrase method accounts for every word that it is given, or returns None. In a ``partial`` reading a
-    noun may have an attribute that is not understood: "a fruit with a thick peel" is then a fruit and
-    something unknown, which is enough to say no of a spoon.
+    Each phrase method interprets all of its words, or returns None. In a ``partial`` reading a noun may have
+    an attribute that is not understood: "a fruit with a thick peel" is then a fruit and something unknown,
+    which is sufficient to answer no for a spoon.
     """
 
     def __init__(self, lexicon: Lexicon, comparisons: Comparisons, partial: bool = False) -> None:
@@ -38,84 +38,84 @@ class Core(ABC):
 
     @abstractmethod
     def be(self, words: Words) -> Formula | None:
-        """What follows "is it"."""
+        """Read what follows "is it"."""
 
     @abstractmethod
     def adjective(self, words: Words) -> Formula | None:
-        """ "Edible", "red", "soft and warm"."""
+        """Read "edible", "red", "soft and warm"."""
 
     @abstractmethod
     def participle(self, words: Words) -> Formula | None:
-        """A passive: "eaten raw", "worn on the feet", "driven by people"."""
+        """Read a passive: "eaten raw", "worn on the feet", "driven by people"."""
 
     @abstractmethod
     def noun_phrase(self, words: Words) -> Formula | None:
-        """ "A large animal with four legs"."""
+        """Read "a large animal with four legs"."""
 
     @abstractmethod
     def noun(self, words: Words) -> Formula | None:
-        """A noun by itself, with or without its article."""
+        """Read a noun, with or without its article."""
 
     @abstractmethod
     def post(self, words: Words) -> Formula | None:
-        """What follows a noun: "that flies", "with a handle", "in the kitchen", "to sit on"."""
+        """Read what follows a noun: "that flies", "with a handle", "in the kitchen", "to sit on"."""
 
     @abstractmethod
     def used(self, words: Words) -> Formula | None:
-        """What follows "used": "for cooking", "to cut", "in sports", "by children"."""
+        """Read what follows "used": "for cooking", "to cut", "in sports", "by children"."""
 
     @abstractmethod
     def use(self, words: Words) -> Formula | None:
-        """What it is used for: "cut things", "cooking", "entertainment"."""
+        """Read what it is used for: "cut things", "cooking", "entertainment"."""
 
     @abstractmethod
     def made(self, words: Words) -> Formula | None:
-        """ "Made of wood", "built by people", "made in a factory"."""
+        """Read "made of wood", "built by people", "made in a factory"."""
 
     @abstractmethod
     def material(self, words: Words) -> Formula | None:
-        """ "Wood", "metal or plastic", "a soft material"."""
+        """Read "wood", "metal or plastic", "a soft material"."""
 
     @abstractmethod
     def place(self, words: Words) -> Formula | None:
-        """ "In the kitchen", "on a farm or in a zoo", "outdoors"."""
+        """Read "in the kitchen", "on a farm or in a zoo", "outdoors"."""
 
     @abstractmethod
     def user(self, words: Words) -> Formula | None:
-        """Who uses it."""
+        """Read who uses it."""
 
     @abstractmethod
     def power(self, words: Words) -> Formula | None:
-        """What drives it."""
+        """Read what drives it."""
 
     @abstractmethod
     def topic(self, words: Words) -> Formula | None:
-        """What it has to do with."""
+        """Read what it has to do with."""
 
     @abstractmethod
     def predicate(self, words: Words) -> Formula | None:
-        """What is said of "it", with its verb: "is a dog", "can fly", "has wheels"."""
+        """Read the predicate of "it", with its verb: "is a dog", "can fly", "has wheels"."""
 
     @abstractmethod
     def does(self, words: Words) -> Formula | None:
-        """What follows "does it" or "can it"."""
+        """Read what follows "does it" or "can it"."""
 
     @abstractmethod
     def have(self, words: Words) -> Formula | None:
-        """What follows "does it have"."""
+        """Read what follows "does it have"."""
 
     @abstractmethod
     def you(self, words: Words) -> Formula | None:
-        """What people do with it: "eat it", "find it in a kitchen", "use it to cut"."""
+        """Read what people do with it: "eat it", "find it in a kitchen", "use it to cut"."""
 
     @abstractmethod
     def other_subject(self, words: Words) -> Formula | None:
-        """ "Children play with it", "a chef uses it"."""
+        """Read "children play with it", "a chef uses it"."""
 
     def once(self, name: str, words: Words, read: Reader) -> Formula | None:
-        """``read(words)``, remembered, with a leading "not" taken off.
+        """Return ``read(words)``, cached; a leading "not" is removed and negates the result.
 
-        A phrase that asks for itself is unreadable.
+        A phrase whose reading depends on itself returns None.
         """
         if not words:
             return None
@@ -132,7 +132,7 @@ class Core(ABC):
         return self._memo[key]
 
     def find(self, role: str, words: Words) -> Formula | None:
-        """The lexicon's entry, also without "thing" and other words that add nothing."""
+        """Return the lexicon's entry of ``words``, also without "thing" and other words without meaning."""
         found = self.lexicon.find(role, words)
         if found is None and "thing" in words and role != "noun":
             found = self.lexicon.find(role, tuple(w for w in words if w not in ("thing", "other")))
@@ -141,9 +141,9 @@ class Core(ABC):
         return found or self.lexicon.find_loosely(role, words)
 
     def splits(self, words: Words, head: Reader, tail: Reader, shortest: bool = False) -> Formula | None:
-        """The longest beginning that ``head`` reads and whose rest ``tail`` reads, joined by "and".
+        """Join by "and" the longest beginning that ``head`` reads and the rest, which ``tail`` must read.
 
-        ``shortest`` tries short beginnings first: in "a fruit that grows on trees" all that follows the noun
+        ``shortest`` tries short beginnings first: in "a fruit that grows on trees" everything after the noun
         is one phrase.
         """
         lengths = range(1, len(words))
@@ -157,10 +157,10 @@ class Core(ABC):
         return None
 
     def joined(self, words: Words, read: Reader, alone_first: bool = False) -> Formula | None:
-        """``words`` split at "and", "or" or a comma.
+        """Read ``words`` split at "and", "or" or a comma.
 
-        A side may lack the beginning or the end that it shares with the other. ``alone_first`` prefers
-        reading the right side as it stands: "a small animal or insect" against "cut wood or paper".
+        A side may lack a beginning or an end that it shares with the other. ``alone_first`` first tries to
+        read the right side by itself: "a small animal or insect" in contrast to "cut wood or paper".
         """
         for i, word in enumerate(words):
             if word not in ("and", "or", ",", "nor") or i == 0:
@@ -210,5 +210,5 @@ class Core(ABC):
 
 
 def negation(formula: Formula | None) -> Formula | None:
-    """The opposite of ``formula``, where there is one."""
+    """Return the negation of ``formula``, or None for None."""
     return None if formula is None else Not(formula)

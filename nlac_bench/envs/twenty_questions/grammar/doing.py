@@ -1,4 +1,4 @@
-"""Verb phrases: what it does and has, and what people do with it."""
+"""Parses verb phrases: what it does and has, and what people do with it."""
 
 from abc import ABC
 
@@ -34,12 +34,12 @@ _HAVING_ONE = (("have", "one"), ("have", "it"), ("contain", "it"), ("contain", "
 
 
 class Doing(Core, ABC):
-    """The readings of verb phrases."""
+    """Parses verb phrases."""
 
     # --- "does it …", "can it …" ----------------------------------------------------------------
 
     def does(self, words: Words) -> Formula | None:
-        """What follows "does it" or "can it": a verb phrase of which "it" is the subject."""
+        """Read what follows "does it" or "can it": a verb phrase of which "it" is the subject."""
         return self.once("does", words, self._does)
 
     def _does(self, words: Words) -> Formula | None:
@@ -68,11 +68,11 @@ class Doing(Core, ABC):
         )
 
     def _adjunct(self, words: Words) -> Formula | None:
-        """What follows a verb: as after a noun, but "with a key" says how, not what it has."""
+        """Read what follows a verb, as after a noun, but "with a key" is a means and not a part."""
         return None if words[0] in ("with", "without", "of") else self.post(words)
 
     def _has(self, verb: str, rest: Words) -> Formula | None:
-        """Verbs of having, being measured, serving and seeming."""
+        """Read verbs of having, being measured, serving and seeming."""
         if verb in ("serv", "hav", "fulfil") and rest[-1] in ("purpose", "function", "role"):
             inside = tuple(w for w in rest[:-1] if w != "a")
             return self.adjective(inside) or self.use(inside) or self.have(rest)
@@ -103,11 +103,11 @@ class Doing(Core, ABC):
         return None
 
     def _needs(self, verb: str, first: str, rest: Words) -> Formula | None:
-        """ "Needs electricity to work", "runs on batteries", "has to be plugged in"."""
+        """Read "needs electricity to work", "runs on batteries", "has to be plugged in"."""
         if verb not in TO_NEED:
             return None
         power = rest[1:] if rest[0] in ("on", "by", "with", "off", "using") else rest
-        for k in range(1, len(power) - 1):  # "… to work" adds nothing
+        for k in range(1, len(power) - 1):  # "… to work" does not change the meaning
             if power[k] == "to" and set(map(verb_key, power[k + 1 :])) <= TO_WORK:
                 power = power[:k]
                 break
@@ -119,7 +119,7 @@ class Doing(Core, ABC):
         return found or (self.find("have", rest) if verb == "us" else None)
 
     def _lives(self, verb: str, rest: Words) -> Formula | None:
-        """Verbs of being somewhere: "lives in water", "belongs to the cat family", "fits in a box"."""
+        """Read verbs of location: "lives in water", "belongs to the cat family", "fits in a box"."""
         if verb == "belong" and rest[:2] == ("to", "a") and rest[-1] in KINDS_OF_GROUP:
             return self.noun_phrase(rest[1:]) or self.noun_phrase(rest[1:-1])
         found = self.place(rest) if verb in TO_LIVE else None
@@ -128,7 +128,7 @@ class Doing(Core, ABC):
         return found
 
     def _infinitive(self, words: Words) -> Formula | None:
-        """ "To be washed", "to be plugged in", "to do with music"."""
+        """Read "to be washed", "to be plugged in", "to do with music"."""
         if words[:2] == ("to", "be"):
             return self.find("do", ("need", *words)) or self.participle(words[2:])
         return self.topic(words[3:]) if words[:3] == ("to", "do", "with") else None
@@ -136,7 +136,7 @@ class Doing(Core, ABC):
     # --- "does it have …" -----------------------------------------------------------------------
 
     def have(self, words: Words) -> Formula | None:
-        """What follows "does it have": "four legs", "a handle", "wheels or an engine"."""
+        """Read what follows "does it have": "four legs", "a handle", "wheels or an engine"."""
         return self.once("have", words, self._have)
 
     def _have(self, words: Words) -> Formula | None:
@@ -158,14 +158,14 @@ class Doing(Core, ABC):
         if words[-1] in SENSED_NOUNS:
             found = self.adjective(tuple(w for w in words[:-1] if w not in DETERMINERS))
         found = found or self.joined(words, self.have)
-        if found is None and self.partial and len(plain) > 1:  # "a long trunk" is a trunk at least
+        if found is None and self.partial and len(plain) > 1:  # "a long trunk" is at least a trunk
             part = self.find("have", plain[-1:])
             found = None if part is None else conjunction(part, Unknown(" ".join(plain[:-1])))
         return found
 
     @staticmethod
     def _without_location(words: Words) -> Words:
-        """``words`` without "on it", "attached to it", "on its body"."""
+        """Return ``words`` without "on it", "attached to it", "on its body"."""
         for tail in ("on it", "in it", "attached to it", "attached", "to it", "it"):
             ending = tuple(tail.split())
             if len(words) > len(ending) and words[-len(ending) :] == ending:
@@ -177,7 +177,7 @@ class Doing(Core, ABC):
     # --- "do you … it" --------------------------------------------------------------------------
 
     def you(self, words: Words) -> Formula | None:
-        """What people do with it: "eat it", "find it in a kitchen", "use it to cut", "sit on it"."""
+        """Read what people do with it: "eat it", "find it in a kitchen", "use it to cut", "sit on it"."""
         return self.once("you", words, self._you)
 
     def _you(self, words: Words) -> Formula | None:
@@ -208,7 +208,7 @@ class Doing(Core, ABC):
         return found or self.joined(plain, self.you) or self.splits(plain, self.you, self._adjunct)
 
     def _use_or_find(self, verb: str, rest: Words) -> Formula | None:
-        """ "Use for cooking", "find in a kitchen", "fit in a box"."""
+        """Read "use for cooking", "find in a kitchen", "fit in a box"."""
         found = self.used(rest) if verb in ("us", "need", "want") else None
         if found is None and verb == "need" and rest[-2:-1] == ("to",) and verb_key(rest[-1]) in TO_WORK:
             found = self.power(rest[:-2])  # "do you need electricity to use it"
@@ -223,7 +223,7 @@ class Doing(Core, ABC):
         return found
 
     def _call(self, rest: Words) -> Formula | None:
-        """ "Call it a tool", "consider it to be dangerous"."""
+        """Read "call it a tool", "consider it to be dangerous"."""
         for lead in ("it", "as", "of", "that", "it is", "it be", "to be"):
             start = tuple(lead.split())
             if rest[: len(start)] == start:
@@ -233,9 +233,9 @@ class Doing(Core, ABC):
     # --- somebody else --------------------------------------------------------------------------
 
     def other_subject(self, words: Words) -> Formula | None:
-        """ "Children play with it", "a chef uses it", "most homes have one": who, and what they do."""
+        """Read "children play with it", "a chef uses it", "most homes have one": who, and what they do."""
         listed = self.lexicon.find("done", words)
-        if listed is not None:  # "farmers raise it" says more than "it is raised" by who uses it
+        if listed is not None:  # "farmers raise it" is more specific than "it is raised" and its user
             return listed
         start = 1 if words[0] in DETERMINERS | VAGUE else 0
         for k in range(min(start + 4, len(words) - 1), start, -1):
@@ -248,6 +248,6 @@ class Doing(Core, ABC):
             what = self.you(rest)
             if what is None:
                 return None
-            mainly = Or((who, Unknown(" ".join(words[:k]))))  # "kids use it" says not that kids mainly do
+            mainly = Or((who, Unknown(" ".join(words[:k]))))  # "kids use it" does not mean mainly kids
             return conjunction(mainly, what)
         return self.splits(words, self.place, lambda w: Const(True) if w in _HAVING_ONE else None)

@@ -1,4 +1,4 @@
-"""Sets of words that the grammar goes by. Verbs are given by their stems (``words.verb_key``)."""
+"""Lists the function words of the grammar. Verbs are given by their stems (``words.verb_key``)."""
 
 from nlac_bench.envs.twenty_questions.words import word_set
 
@@ -15,7 +15,7 @@ VAGUE = word_set(
     """typical average ordinary normal standard most many every all common regular modern other different
     various certain whole personal general basic american western"""
 )
-"""Adjectives that do not narrow a place or a thing down."""
+"""Adjectives that do not change the meaning of a place or a thing."""
 GENERIC = word_set("thing one product device equipment physical tangible concrete material")
 THINGS = word_set("thing one product")
 
@@ -46,7 +46,7 @@ TO_WORK = word_set("work function operat run mov us be surviv liv grow thriv exi
 TO_LIVE = word_set("liv grow belong go resid dwel com originat exist occur sit stand stay inhabit")
 TO_HELP = word_set("help allow let enabl")
 HURTING = word_set("hurt harm injur kill burn")
-"""Verbs to which "if you step on it" adds all the meaning."""
+"""Verbs whose meaning depends on a clause such as "if you step on it"."""
 TO_SEEM = word_set("look seem appear feel tast smel")
 TO_CARRY = word_set("carry transport hold seat fit tak accommodat")
 TO_CALL = word_set("call consider describe classify categorize say think label")

@@ -1,4 +1,4 @@
-"""Noun phrases: "a large animal with four legs", and everything that may follow a noun."""
+"""Parses noun phrases: "a large animal with four legs", and everything that may follow a noun."""
 
 from abc import ABC
 
@@ -30,10 +30,10 @@ _NEVER_HIDDEN = (Attr("person"), Attr("abstract"))
 
 
 class Nouns(Core, ABC):
-    """The readings of noun phrases."""
+    """Parses noun phrases."""
 
     def noun_phrase(self, words: Words) -> Formula | None:
-        """ "A large animal with four legs": modifiers, a noun, and what follows it."""
+        """Read "a large animal with four legs": modifiers, a noun, and what follows it."""
         return self.once("noun_phrase", words, self._noun_phrase)
 
     def _noun_phrase(self, words: Words) -> Formula | None:
@@ -57,7 +57,7 @@ class Nouns(Core, ABC):
         )
 
     def _other_than(self, words: Words) -> Formula | None:
-        """ "An animal other than a dog", "a fruit but not an apple"."""
+        """Read "an animal other than a dog", "a fruit but not an apple"."""
         for start, stop in _EXCEPTIONS:
             if start not in words[1:]:
                 continue
@@ -75,7 +75,7 @@ class Nouns(Core, ABC):
         return None if found in _NEVER_HIDDEN else found
 
     def noun(self, words: Words) -> Formula | None:
-        """A noun that the lexicon knows, an object's name, or "thing"."""
+        """Read a noun of the lexicon, an object's name, or "thing"."""
         bare = tuple(w for w in words if w not in DETERMINERS)
         if not bare:
             return None
@@ -88,9 +88,9 @@ class Nouns(Core, ABC):
         return Const(True) if key[-1] in THINGS and all(w in GENERIC for w in key) else None
 
     def _narrowed_somehow(self, words: Words) -> Formula | None:
-        """A known noun with a modifier or a complement that is not understood.
+        """Read a known noun with a modifier or a complement that is not understood.
 
-        Words that would turn the noun round or set something beside it are understood or nothing is.
+        Returns None if a word could negate the noun or add an alternative to it.
         """
         if _TURNS & set(words) or words[-1] in _TOO_GENERAL:
             return None
@@ -105,12 +105,12 @@ class Nouns(Core, ABC):
         return None
 
     def _plain_noun(self, words: Words) -> Formula | None:
-        """A noun that may be narrowed down: people and ideas are never hidden."""
+        """Read a noun that may have modifiers; people and ideas are excluded, since they are never hidden."""
         found = self.noun(words)
         return None if found in _NEVER_HIDDEN else found
 
     def _modified(self, words: Words) -> Formula | None:
-        """A noun with adjectives, materials, places or other nouns before it."""
+        """Read a noun with adjectives, materials, places or other nouns before it."""
         for k in range(1, len(words)):
             head = self._plain_noun(words[k:])
             modifiers = None if head is None else self.modifiers(words[:k])
@@ -124,7 +124,7 @@ class Nouns(Core, ABC):
         return None
 
     def modifiers(self, words: Words) -> Formula | None:
-        """What stands before a noun: "small", "wooden kitchen", "four legged", "non"."""
+        """Read what precedes a noun: "small", "wooden kitchen", "four legged", "non"."""
         return self.once("modifiers", words, self._modifiers)
 
     def _modifiers(self, words: Words) -> Formula | None:
@@ -145,13 +145,13 @@ class Nouns(Core, ABC):
             or self.find("use", words)
             or self.participle(words)
         )
-        if found is None:  # "a vehicle part" need be no vehicle
+        if found is None:  # "a vehicle part" is not necessarily a vehicle
             noun = self.find("noun", words)
             found = None if noun is None or noun in _NEVER_HIDDEN else Unknown(" ".join(words))
         return found or self.splits(words, self.modifiers, self.modifiers)
 
     def post(self, words: Words) -> Formula | None:
-        """ "That flies", "with a handle", "used for cooking", "in the kitchen", "you wear", "to sit on"."""
+        """Read "that flies", "with a handle", "used for cooking", "in the kitchen", "to sit on"."""
         return self.once("post", words, self._post)
 
     def _post(self, words: Words) -> Formula | None:
@@ -172,7 +172,7 @@ class Nouns(Core, ABC):
         )
 
     def _preposition(self, first: str, rest: Words, words: Words) -> Formula | None:
-        """A phrase that begins with a preposition."""
+        """Read a phrase that begins with a preposition."""
         match first:
             case "with":
                 return self.have(rest)
@@ -198,7 +198,7 @@ class Nouns(Core, ABC):
         return self.place(words) if first in PREPOSITIONS | PLACE_ADVERBS else None
 
     def _post_verb(self, first: str, rest: Words, words: Words) -> Formula | None:
-        """A phrase that begins with a participle or an adjective that takes a complement."""
+        """Read a phrase that begins with a participle or an adjective with a complement."""
         if first in USED:
             return self.used(rest) or self.participle(words)
         if first in MADE:
@@ -209,7 +209,7 @@ class Nouns(Core, ABC):
         if first in DRIVEN:
             power = rest[1:] if rest[:1] in (("by",), ("on",), ("with",), ("using",)) else ()
             if power == ("you",) and first not in ("powered", "propelled", "moved"):
-                power = ()  # "driven by people" says nothing of where the force comes from
+                power = ()  # "driven by people" does not state the source of power
             return self.adjective(words) or self.power(power) or self.participle(words)
         if first in RELATED:
             return self.topic(rest[1:]) if rest[:1] in (("to",), ("with",), ("in",)) else None
@@ -222,7 +222,7 @@ class Nouns(Core, ABC):
         return self.participle(words) if clauses.is_participle(first) else None
 
     def relative(self, words: Words) -> Formula | None:
-        """What follows "that": "you wear", "is red", "can fly", "has a handle", "children play with"."""
+        """Read what follows "that": "you wear", "is red", "can fly", "has a handle", "children play with"."""
         return self.once("relative", words, self._relative)
 
     def _relative(self, words: Words) -> Formula | None:

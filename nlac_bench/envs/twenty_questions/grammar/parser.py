@@ -1,9 +1,8 @@
-"""The question parser: from the words of a yes/no question to a formula over the lexicon's attributes.
+"""Parses a yes/no question into a formula over the lexicon's attributes.
 
-A recursive-descent reading of English questions about one thing ("it"). Each kind of phrase must account
-for *every* word of it: a word that nothing explains makes the whole phrase unreadable, and the oracle then
-does not know the answer. That is what keeps wrong answers rare: "is it used to play the violin" does not
-become "is it a violin".
+This is a recursive-descent parser of English questions about one thing ("it"). A phrase must be interpreted
+*completely*: if a word cannot be interpreted, the whole phrase is rejected, and the oracle then does not know
+the answer. This keeps wrong answers rare: "is it used to play the violin" does not become "is it a violin".
 """
 
 from nlac_bench.envs.twenty_questions.formula import Formula, Or, Unknown
@@ -21,11 +20,11 @@ from nlac_bench.envs.twenty_questions.words import MAX_TOKENS
 
 
 class Parser:
-    """Reads questions with one lexicon.
+    """Parses questions with a lexicon.
 
     Args:
-        lexicon: which phrases test which attributes.
-        kb: names the yardsticks of comparisons and the parts that can be counted.
+        lexicon: maps phrases to tests of attributes.
+        kb: has the things that comparisons refer to and the parts that can be counted.
     """
 
     def __init__(self, lexicon: Lexicon, kb: KnowledgeBase) -> None:
@@ -33,7 +32,7 @@ class Parser:
         self.comparisons = Comparisons(kb)
 
     def read(self, words: Words) -> Formula:
-        """The formula of a question, given as its tokens; ``Unknown`` where it is not understood."""
+        """Return the formula of a question, given as its tokens; ``Unknown`` if it is not understood."""
         formula = None
         if len(words) <= MAX_TOKENS:
             try:
@@ -46,14 +45,14 @@ class Parser:
 
 
 class _Reading(Nouns, Being, Purposes, Doing):
-    """The reading of one question."""
+    """The parsing of one question."""
 
     def question(self, words: Words) -> Formula | None:
-        """A whole question, also elliptical ("made of wood") and with a tag ("it is alive, isn't it")."""
+        """Read a whole question, also elliptical ("made of wood") or with a tag ("it is alive, isn't it")."""
         words, negated = clauses.normal_form(words)
         formula = self.clause(words)
         if formula is None and "or" in words:
-            # One side of an "or" is understood: enough for a yes, not for a no.
+            # One side of an "or" is understood, which is sufficient for a yes but not for a no.
             last = len(words) - 1 - words[::-1].index("or")
             side = self.clause(words[:last])
             if side is not None and self.bare(words[last + 1 :]) is None:
@@ -61,7 +60,7 @@ class _Reading(Nouns, Being, Purposes, Doing):
         return negation(formula) if negated else formula
 
     def clause(self, words: Words) -> Formula | None:
-        """A clause by its subject."""
+        """Read a clause according to its subject."""
         if not words:
             return None
         subject, rest = clauses.subject(words)
@@ -79,7 +78,7 @@ class _Reading(Nouns, Being, Purposes, Doing):
         return self.bare(rest)
 
     def bare(self, words: Words) -> Formula | None:
-        """An elliptical question: "a dog", "alive", "made of wood", "has wheels", "can fly"."""
+        """Read an elliptical question: "a dog", "alive", "made of wood", "has wheels", "can fly"."""
         return self.once("bare", words, self._bare)
 
     def _bare(self, words: Words) -> Formula | None:
@@ -88,7 +87,7 @@ class _Reading(Nouns, Being, Purposes, Doing):
         return self.be(words) or self.does(words) or self.you(words)
 
     def predicate(self, words: Words) -> Formula | None:
-        """What is said of "it", with its verb: "is a dog", "can fly", "has wheels", "belongs to …"."""
+        """Read the predicate of "it", with its verb: "is a dog", "can fly", "has wheels", "belongs to …"."""
         return self.once("predicate", words, self._predicate)
 
     def _predicate(self, words: Words) -> Formula | None:

@@ -1,4 +1,4 @@
-"""What it is used for, made of, driven by, found in, and who uses it."""
+"""Parses what it is used for, made of, driven by, found in, and who uses it."""
 
 from abc import ABC
 
@@ -18,10 +18,10 @@ from nlac_bench.envs.twenty_questions.words import verb_key
 
 
 class Purposes(Core, ABC):
-    """The readings of complements: use, material, place, user, power, topic."""
+    """Parses complements: use, material, place, user, power, topic."""
 
     def used(self, words: Words) -> Formula | None:
-        """What follows "used": "for cooking", "to cut", "in sports", "by children", "outdoors"."""
+        """Read what follows "used": "for cooking", "to cut", "in sports", "by children", "outdoors"."""
         return self.once("used", words, self._used)
 
     def _used(self, words: Words) -> Formula | None:
@@ -48,7 +48,7 @@ class Purposes(Core, ABC):
         return self.place(words) or self.joined(words, self.used) or self.splits(words, self.used, self.post)
 
     def use(self, words: Words) -> Formula | None:
-        """What it is used for: "cut things", "cooking", "entertainment", "keep you warm"."""
+        """Read what it is used for: "cut things", "cooking", "entertainment", "keep you warm"."""
         return self.once("use", words, self._use)
 
     def _use(self, words: Words) -> Formula | None:
@@ -69,7 +69,7 @@ class Purposes(Core, ABC):
         )
 
     def made(self, words: Words) -> Formula | None:
-        """ "Made of wood", "built by people", "made in a factory", "made for children"."""
+        """Read "made of wood", "built by people", "made in a factory", "made for children"."""
         return self.once("made", words, self._made)
 
     def _made(self, words: Words) -> Formula | None:
@@ -88,7 +88,7 @@ class Purposes(Core, ABC):
         return self.joined(words, self.made)
 
     def material(self, words: Words) -> Formula | None:
-        """ "Wood", "metal or plastic", "a soft material"."""
+        """Read "wood", "metal or plastic", "a soft material"."""
         return self.once("material", words, self._material)
 
     def _material(self, words: Words) -> Formula | None:
@@ -101,13 +101,13 @@ class Purposes(Core, ABC):
         if words[-1] in SUBSTANCE_NOUNS:
             found = self.material(words[:-1]) or self.adjective(words[:-1])
         found = found or self.joined(words, self.material)
-        if isinstance(found, And):  # "wood and metal": each is in it, neither need be most of it
+        if isinstance(found, And):  # "wood and metal": it contains both; neither must be the main one
             parts = (self.find("have", (p.id,)) if isinstance(p, Attr) else None for p in found.parts)
             found = And(tuple(p or whole for p, whole in zip(parts, found.parts, strict=True)))
         return found
 
     def place(self, words: Words) -> Formula | None:
-        """ "In the kitchen", "on a farm or in a zoo", "at home", "outdoors"."""
+        """Read "in the kitchen", "on a farm or in a zoo", "at home", "outdoors"."""
         return self.once("place", words, self._place)
 
     def _place(self, words: Words) -> Formula | None:
@@ -129,17 +129,17 @@ class Purposes(Core, ABC):
         return self.place(words) if words[0] in PREPOSITIONS else None
 
     def user(self, words: Words) -> Formula | None:
-        """Who uses it."""
+        """Read who uses it."""
         if words == ("you",):
             return Attr("useful")
         return self.once("user", words, lambda w: self.find("by", w) or self.joined(w, self.user))
 
     def power(self, words: Words) -> Formula | None:
-        """What drives it."""
+        """Read what drives it."""
         return self.once("power", words, lambda w: self.find("power", w) or self.joined(w, self.power))
 
     def topic(self, words: Words) -> Formula | None:
-        """What it has to do with."""
+        """Read what it has to do with."""
         return self.once(
             "topic",
             words,

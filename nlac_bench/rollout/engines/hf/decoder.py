@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from nlac_bench.rollout.engines.engine import Finish, Sampling
+from nlac_bench.rollout.engines.hf import attention
 from nlac_bench.rollout.engines.hf.kv_slots import SlotCache
 from nlac_bench.rollout.engines.hf.threads import threads_for
 
@@ -201,6 +202,8 @@ class Decoder:
         positions_RQ = torch.from_numpy(starts_R[:, None] + np.arange(width)).to(device)
         mask_R1QT = torch.arange(length, device=device) <= positions_RQ[:, None, :, None]
         self._cache.focus(first, positions_RQ, length)
+        lengths = (starts_R + width).tolist()
+        rows = {"lengths": lengths} if width == 1 and attention.worth_alone(self.model, lengths) else {}
         with torch.no_grad():
             output = self.model(
                 input_ids=torch.from_numpy(tokens_RQ).to(device),
@@ -209,6 +212,7 @@ class Decoder:
                 past_key_values=self._cache,
                 use_cache=True,
                 logits_to_keep=1,
+                **rows,
             )
         logits_RV: torch.Tensor = output.logits[:, -1]
         return logits_RV

@@ -1,1 +1,1 @@
-"""The scripted user: reads what the agent wrote and answers from its instruction, without a model."""
+"""Implements the scripted user, which parses the agent's messages and answers without a model."""

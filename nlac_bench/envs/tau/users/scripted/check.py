@@ -1,7 +1,7 @@
 """Compares what an agent proposes or reports with what the user wants, slot by slot.
 
-Only what the agent's words say is compared with what the user knows; nothing is compared with gold calls.
-A slot that is not mentioned is no objection.
+Only the agent's message is compared with what the user knows; nothing is compared with gold calls. A slot
+that is not mentioned does not cause an objection.
 """
 
 import re
@@ -61,7 +61,7 @@ FITTING: Mapping[str, tuple[str, ...]] = {
     "other": (),
     "ask": (),
 }
-"""Words that may name what a goal of that kind wants."""
+"""Words that can name the action of a goal of that kind."""
 _DECISIVE = ("cancel", "return", "exchange", "modify", "book", "compensation")
 
 _RETAIL_ID = re.compile(r"#? ?w ?(\d{5,})\b")
@@ -91,9 +91,9 @@ _MORE = re.compile(r"more|additional|extra|further|other")
 
 
 def objections(text: str, goal: Goal, script: Script, current: int) -> list[str]:
-    """Topics on which ``text`` (normalised) contradicts ``goal``; empty when nothing in it is wrong.
+    """Return the topics on which ``text`` (normalised) contradicts ``goal``; empty if there are none.
 
-    ``current`` is the goal's place in ``script``: what belongs to the user's other goals is known to them.
+    ``current`` is the goal's index in ``script``; values of the user's other goals are not contradictions.
     """
     wrong = []
     others = [other for i, other in enumerate(script.goals) if i != current]
@@ -118,7 +118,7 @@ def objections(text: str, goal: Goal, script: Script, current: int) -> list[str]
 
 
 def fits(text: str, goal: Goal) -> bool:
-    """Whether ``text`` names the goal's kind of action."""
+    """Return whether ``text`` names the goal's kind of action."""
     if goal.address and goal.address["address1"].lower() in text:
         return True
     if goal.kind == "order_payment" and goal.payment and goal.payment.id in text:
@@ -129,12 +129,12 @@ def fits(text: str, goal: Goal) -> bool:
 
 
 def names_action(text: str) -> bool:
-    """Whether ``text`` names anything that changes the database."""
+    """Return whether ``text`` names an action that changes the database."""
     return any(ACTIONS[action].search(text) for action in (*_DECISIVE, "address", "cabin", "bags"))
 
 
 def known_slots(text: str, goal: Goal) -> bool:
-    """Whether ``text`` states at least one of the goal's own values, so that a bare yes is safe."""
+    """Return whether ``text`` states at least one of the goal's values, so that a bare "yes" is safe."""
     spots: list[str] = [goal.record or "", goal.reason or "", goal.cabin or ""]
     spots += [thing.product.split()[-1] for thing in goal.items]
     spots += [leg.number for leg in goal.legs] + [person.last_name for person in goal.passengers]
@@ -228,7 +228,7 @@ def _wrong_address(text: str, goal: Goal) -> bool:
 
 
 def _short(text: str) -> str:
-    """An address without punctuation and with the post's abbreviations."""
+    """Return an address without punctuation and with postal abbreviations."""
     return _STREETS.sub(lambda found: _ABBREVIATED[found[0]], re.sub(r"[,.\n#]+ ?| +", " ", text))
 
 
@@ -269,7 +269,7 @@ def _wrong_bags(text: str, goal: Goal) -> bool:
         return False
     said: set[int] = set()
     for count, more in _BAGS.findall(text):
-        if not _MORE.search(more):  # "two more bags" says nothing about all of them
+        if not _MORE.search(more):  # "two more bags" does not state the total number
             said.add(0 if count == "no" else _CARDINALS.index(count) if count in _CARDINALS else int(count))
     for count in re.findall(r"\b(?:bags?|baggages?|luggage)(?: in all| in total)?: ?(\d{1,2})\b", text):
         said.add(int(count))
@@ -303,6 +303,6 @@ def _wrong_insurance(text: str, goal: Goal) -> bool:
 
 
 def _after_to(text: str) -> str:
-    """``text`` without what is said to be left: ``from A to B`` is read as B."""
+    """Return ``text`` without the old values: ``from A to B`` is read as B."""
     text = re.sub(r"\bfrom\b[^.\n]*?\b(?=to\b)", " ", text)
     return re.sub(r"\b(instead of|rather than|currently|current|original|old|previous)\b[^.,;\n]*", " ", text)

@@ -16,13 +16,13 @@ _TO = re.compile(r"(?:\b(?:to|for|into|with|become|new(?: item| variant| one)?|i
 
 
 def mentions(text: str, product: str) -> bool:
-    """Whether ``text`` names ``product``, if only by its head word."""
+    """Return whether ``text`` names ``product``, also by its head word alone."""
     name = product.lower()
     return bool(_name(name).search(text) or _name(name.split()[-1]).search(text))
 
 
 def _names(text: str, product: str, things: Sequence[Item]) -> bool:
-    """``mentions``, but by its head word only where that means nothing else among ``things``."""
+    """Return ``mentions``, but accept the head word only if it names no other of ``things``."""
     head = product.lower().split()[-1]
     other = [thing.product.lower().split()[-1] for thing in things if thing.product != product]
     words = [
@@ -34,14 +34,14 @@ def _names(text: str, product: str, things: Sequence[Item]) -> bool:
 
 
 def hides_items(text: str, goal: Goal) -> bool:
-    """Whether ``text`` is about particular goods without naming any of the goal's."""
+    """Return whether ``text`` is about particular goods without naming any of the goal's."""
     if not goal.items or any(mentions(text, thing.product) for thing in goal.items):
         return False
     return bool(_ITEM_ID.search(text) or _GOODS.search(text))
 
 
 def wrong_items(text: str, goal: Goal, script: Script, others: Sequence[Goal]) -> bool:
-    """Whether ``text`` names goods that are not in the goal, or omits some that are."""
+    """Return whether ``text`` names goods that are not in the goal, or omits some that are."""
     if not goal.items:
         return False
     text = text.replace(goal.hint.lower(), " ") if goal.hint else text
@@ -55,7 +55,7 @@ def wrong_items(text: str, goal: Goal, script: Script, others: Sequence[Goal]) -
         for product in script.vocabulary
         if product not in own
         and product.lower() in text
-        # a backpack's laptop compartment is no laptop
+        # "laptop compartment" of a backpack does not name a laptop
         and (_thing if product.lower() in values else _name)(product.lower()).search(text)
     }
     if foreign - {thing.product for other in others for thing in other.items}:
@@ -70,13 +70,13 @@ def wrong_items(text: str, goal: Goal, script: Script, others: Sequence[Goal]) -
 
 
 def wrong_options(text: str, goal: Goal, script: Script) -> bool:
-    """Whether ``text`` gives an option of the goal's goods another value than the user wants."""
+    """Return whether ``text`` states a value of an option that differs from the one the user wants."""
     for things, stretch in _segments(text, goal.items):
         if any(thing.wanted is None for thing in things):
             continue
         product, segment = things[0].product, stretch
         for name in (product, *(key for key in things[0].options if "/" in key)):
-            segment = segment.replace(name.lower(), " ")  # "bath towel" and "bagged/bagless" hold values
+            segment = segment.replace(name.lower(), " ")  # "bath towel", "bagged/bagless" contain values
         target = _target(segment)
         known = script.vocabulary.get(product, {})
         for key in {key for thing in things for key in (*thing.options, *_wanted(thing))}:
@@ -96,9 +96,9 @@ def wrong_options(text: str, goal: Goal, script: Script) -> bool:
 
 
 def _said(text: str, key: str, values: Iterable[str]) -> set[str]:
-    """Which of an option's values ``text`` names; "Wi-Fi + Cellular" does not name "Wi-Fi"."""
+    """Return which of an option's values ``text`` names; "Wi-Fi + Cellular" does not name "Wi-Fi"."""
     said: set[str] = set()
-    for named in (True, False):  # beside the option's name, where it is written out
+    for named in (True, False):  # first next to the option's name, if that is written out
         for value in sorted(values, key=len, reverse=True):
             pattern = _value(value, key, named)
             if pattern.search(text):
@@ -110,12 +110,12 @@ def _said(text: str, key: str, values: Iterable[str]) -> set[str]:
 
 
 def _others(thing: Item, key: str) -> set[str]:
-    """Values of the thing's other options, before and after."""
+    """Return the values of the thing's other options, before and after the exchange."""
     return {v for options in (thing.options, _wanted(thing)) for k, v in options.items() if k != key}
 
 
 def _segments(text: str, things: Sequence[Item]) -> Iterable[tuple[list[Item], str]]:
-    """For each product its things, and the stretch of ``text`` from its name to the next product's name."""
+    """Yield each product's things, and the part of ``text`` from its name to the next product's name."""
     spots: list[tuple[int, list[Item]]] = []
     for product in dict.fromkeys(thing.product for thing in things):
         name = product.lower()
@@ -124,14 +124,14 @@ def _segments(text: str, things: Sequence[Item]) -> Iterable[tuple[list[Item], s
             spots.append((found.start(), [thing for thing in things if thing.product == product]))
     spots.sort(key=lambda spot: spot[0])
     for place, (start, same) in enumerate(spots):
-        # what precedes the only name may describe it: "the red, 2-slot toaster"
+        # the text before the only name may describe it: "the red, 2-slot toaster"
         begin = 0 if len(spots) == 1 else start
         end = spots[place + 1][0] if place + 1 < len(spots) else len(text)
         yield same, text[begin:end]
 
 
 def _target(segment: str) -> str:
-    """What comes after the first word that leads from the old to the new."""
+    """Return the text after the first word that separates the old from the new variant."""
     found = _TO.search(segment)
     return segment[found.end() :] if found else segment
 
@@ -147,7 +147,7 @@ def _wanted(thing: Item) -> Mapping[str, str]:
 
 @lru_cache(maxsize=4096)
 def _thing(name: str) -> re.Pattern[str]:
-    """The name after an article or at the head of a list: a backpack's laptop compartment is no laptop."""
+    """Return a pattern of the name after an article or at the start of a list, not within another name."""
     return re.compile(
         rf"(?:\b(?:the|your|an?|my|one|that|this|item:?) |^[-+ \d.)]*){re.escape(name)}\b", re.MULTILINE
     )
@@ -158,9 +158,9 @@ _SIZES = {"S": "(?:s|small)", "M": "(?:m|medium)", "L": "(?:l|large)", "XL": "(?
 
 @lru_cache(maxsize=8192)
 def _value(value: str, key: str, named: bool) -> re.Pattern[str]:
-    """An option value as a whole word: beside the option's name if ``named``, else anywhere.
+    """Return a pattern of an option value as a whole word: by the option's name if ``named``, else anywhere.
 
-    Words such as yes and no mean nothing without the option's name.
+    Words such as yes and no match only next to the option's name.
     """
     plain = _SIZES.get(value) or re.escape(value.lower()).replace(r"\-", "[- ]?").replace(r"\ ", "[- ]?")
     word = re.escape(key.lower())

@@ -1,7 +1,7 @@
-"""What a scripted user knows and wants: structured, so that it can judge a proposal slot by slot.
+"""Defines what a scripted user knows and wants, as slots with which proposals are compared.
 
-A script holds only what a person in that place would know. It never holds gold calls, required outputs or
-ids that the person has not got, so nothing of the answer can leak through the user's replies.
+A script contains only what a person in that situation would know. It does not contain gold calls, required
+outputs or ids that the person does not have, so the user's replies cannot leak the answer.
 """
 
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ GoalKind: TypeAlias = Literal[
 ]  # fmt: skip
 
 Vocabulary: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]
-"""Product → option → values: the words by which the user recognises goods in the agent's messages."""
+"""Product → option → values: the words that name goods in the agent's messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who the user is. A field is None where the user does not know it."""
+    """The user's identity. A field is None if the user does not know it."""
 
     first_name: str
     last_name: str
@@ -31,9 +31,9 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing ordered: its ``options`` as the user recalls them, and the options ``wanted`` instead.
+    """One ordered item: its ``options`` as the user remembers them, and the options ``wanted`` instead.
 
-    ``wanted`` is None for a return, and empty where the very same variant is wanted again.
+    ``wanted`` is None for a return, and empty if the user wants the same variant again.
     """
 
     product: str
@@ -43,7 +43,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """A payment method: its id, its kind, how the user calls it, and whether the order was paid with it."""
+    """A payment method: its id, its kind, the user's name for it, and whether the order was paid with it."""
 
     id: str
     source: str
@@ -73,12 +73,12 @@ class Passenger:
 class Goal:
     """One request. Slots that do not belong to its kind are None or empty.
 
-    ``record`` is the order or reservation id, or None where the user does not know it; ``hint`` then says
-    how they describe it. ``question`` and ``answer`` belong to kind ``ask``: the words of the question and a
-    regular expression for what an answer looks like (an amount, a count, a status), never the answer.
-    ``forbidden`` marks what policy refuses; the user then goes on to ``fallback``, if there is one.
-    ``change`` replaces the request once the agent has asked to confirm it: the user changes their mind.
-    Kind ``other`` is what no tool can do; ``question`` then says it as an infinitive.
+    ``record`` is the order or reservation id, or None if the user does not know it; ``hint`` is then the
+    user's description. ``question`` and ``answer`` belong to kind ``ask``: the text of the question and a
+    regular expression for the form of an answer (an amount, a count, a status), never the answer itself.
+    ``forbidden`` marks a request that policy forbids; after the refusal the user continues with ``fallback``,
+    if there is one. ``change`` replaces the request when the agent asks to confirm it: the user changes their
+    mind. Kind ``other`` is a request that no tool can fulfil; ``question`` then has it as an infinitive.
     """
 
     kind: GoalKind
@@ -105,10 +105,10 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A user in full: who they are, what they want in order, and how readily they say it.
+    """A complete user: identity, goals in order, and how much the first message says.
 
-    ``opening``: ``all`` names identity and the whole first request at once, ``request`` leaves the identity
-    until it is asked for, ``bare`` says only what it is about.
+    ``opening``: with ``all`` the first message states the identity and the whole first request, with
+    ``request`` the request without the identity, with ``bare`` only the topic.
     """
 
     person: Person

@@ -1,4 +1,4 @@
-"""What a scripted user says: openings, details on request, corrections, farewells."""
+"""Writes a scripted user's messages: openings, details on request, corrections, farewells."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from nlac_bench.envs.tau.users.scripted import phrases as say
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Person, Script
 
 IDENTITY = frozenset({"email", "zip", "name", "user_id", "identity"})
-"""Topics that ask who the user is."""
+"""Topics of questions about the user's identity."""
 
 YES = ("Yes, please go ahead.", "Yes, please.", "Yes, that is right. Please do it.", "Yes, go ahead.")
 NO = ("No, that is not right.", "No, wait.", "No, please do not do that.")
@@ -32,7 +32,7 @@ WHICH_GOODS = ("I cannot tell which item you mean.", "I am not sure that we mean
 
 
 def opening(script: Script, pick: say.Pick) -> str:
-    """The first message."""
+    """Return the first message."""
     goal, person = script.goals[0], script.person
     hello = pick(("Hi,", "Hello,", "Good day,", "Hi there,"))
     if script.opening == "bare":
@@ -43,18 +43,18 @@ def opening(script: Script, pick: say.Pick) -> str:
 
 
 def following(goal: Goal, script: Script, pick: say.Pick) -> str:
-    """The next request."""
+    """Return the message with the next request."""
     also = pick(("I would also like to", "Next, I want to", "There is one more thing: I would like to"))
     return f"{also} {say.request(goal, pick, full=script.opening == 'all')}."
 
 
 def want(goal: Goal, pick: say.Pick) -> str:
-    """The request in full."""
+    """Return the complete request."""
     return f"{_like(pick)} {say.request(goal, pick, full=True)}."
 
 
 def identity(asks: frozenset[str], person: Person, pick: say.Pick) -> str:
-    """Who the user is, from what was asked for and what they have."""
+    """Return the identity data that were asked for, as far as the user has them."""
     name = f"{person.first_name} {person.last_name}"
     if person.user_id:
         if "user_id" in asks or not asks & {"name", "zip", "email"}:
@@ -77,18 +77,18 @@ def identity(asks: frozenset[str], person: Person, pick: say.Pick) -> str:
 
 
 def identity_again(person: Person, pick: say.Pick) -> str:
-    """Who the user is, after the agent did not find them."""
+    """Return the identity data again, after the agent did not find the user."""
     return f"{pick(('That is odd.', 'Please look again.'))} {say.identity(person).replace('my', 'My', 1)}."
 
 
 def details(asks: frozenset[str] | set[str], goal: Goal, pick: say.Pick) -> str:
-    """The slots that were asked for, as far as the goal has them; empty when it has none of them."""
+    """Return the slots that were asked for, as far as the goal has them; empty if it has none of them."""
     found = [told for topic in _ORDER if topic in asks and (told := _detail(topic, goal, pick))]
     return " ".join(dict.fromkeys(found))
 
 
 def correction(wrong: Sequence[str], goal: Goal, pick: say.Pick) -> str:
-    """What is right instead."""
+    """Return a message with the correct values."""
     if {"kind", "record"} & set(wrong):
         return want(goal, pick)
     told = details(set(wrong), goal, pick)
@@ -96,17 +96,17 @@ def correction(wrong: Sequence[str], goal: Goal, pick: say.Pick) -> str:
 
 
 def looks_like(answer: str, claims: str) -> bool:
-    """Whether ``claims`` hold what an answer looks like; ids of orders and payments do not count."""
+    """Return whether ``claims`` match the form of an answer, apart from ids of orders and payments."""
     return bool(re.search(answer, _IDS.sub(" ", claims)))
 
 
 def says_done(reports: str) -> bool:
-    """Whether a report speaks of completion in general words."""
+    """Return whether a report states in general words that something is done."""
     return bool(_DONE.search(reports))
 
 
 def is_write(text: str) -> bool:
-    """Whether a nameless proposal is one to act, rather than to look something up."""
+    """Return whether a proposal without names is one to change something, not one to look something up."""
     return not _LOOKS.search(text)
 
 

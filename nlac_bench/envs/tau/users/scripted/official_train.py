@@ -1,7 +1,7 @@
-"""The official retail training tasks as scripted users: their instructions follow six sentence forms.
+"""Makes scripted users from the official retail training tasks, whose instructions have six sentence forms.
 
-Each instruction is a person, some traits, and sentences of these forms (every id is in the text, nothing is
-conditional)::
+Each instruction consists of a person, some traits, and sentences of these forms (every id is in the text and
+nothing is conditional)::
 
     Your name is A B and your email is E.          (or: your zip code is Z.)
     Cancel order #W because R.
@@ -11,8 +11,8 @@ conditional)::
     For #W, change address to {address} (same as #W).
     For #W, change payment to P.
 
-Hence all of them can be played without a model, and their gold calls can be derived from the text and the
-database alone.
+Therefore all of them can be played without a model, and their gold calls can be derived from the text and the
+database.
 """
 
 import ast
@@ -52,7 +52,7 @@ _WORDS = {"credit_card": "my credit card", "gift_card": "my gift card", "paypal"
 
 
 def script_of(instruction: str, vocabulary: Vocabulary | None = None) -> Script:
-    """The user that an instruction of the official retail training split describes.
+    """Return the user that an instruction of the official retail training split describes.
 
     Raises:
         DataError: the instruction does not follow the six forms.
@@ -79,14 +79,14 @@ def script_of(instruction: str, vocabulary: Vocabulary | None = None) -> Script:
             )
     person = Person(head["first"], head["last"], email=head["email"], zip=head["zip"])
     openings: tuple[Literal["all"], Literal["request"]] = ("all", "request")
-    # talkative people say at once what taciturn ones are asked for; the instruction itself decides
+    # The traits in the instruction determine whether the user states details at once or only when asked.
     reserved = any(trait in (head["traits"] or "") for trait in ("shy", "insecure", "dependent", "busy"))
-    # an episode has 30 steps, too few to be asked for every detail of many requests
+    # An episode has 30 steps, which is too few to ask for every detail of many requests.
     return Script(person, tuple(goals), openings[reserved and len(goals) <= 2], vocabulary or {})
 
 
 def vocabulary_of(domain: Domain) -> Vocabulary:
-    """Goods and options that the training instructions of ``domain`` name, to be recognised in messages."""
+    """Return the goods and options in the training instructions of ``domain``, to find them in messages."""
     key = domain.name, domain.source.sha256
     if key not in _vocabularies:
         _vocabularies[key] = _vocabulary(domain)
@@ -94,7 +94,7 @@ def vocabulary_of(domain: Domain) -> Vocabulary:
 
 
 _vocabularies: dict[tuple[str, str], Vocabulary] = {}
-"""Parsing 500 instructions takes 50 ms, too long for every new environment."""
+"""Cache: parsing 500 instructions takes 50 ms, which is too long for every new environment."""
 
 
 def _vocabulary(domain: Domain) -> Vocabulary:
@@ -113,10 +113,10 @@ def _vocabulary(domain: Domain) -> Vocabulary:
 
 
 def gold_calls(script: Script, tables: Tables) -> tuple[ToolCall, ...]:
-    """The calls that meet a script of this module, with item ids looked up in the database.
+    """Return the calls that fulfil a script of this module, with item ids looked up in the database.
 
     Raises:
-        DataError: an order does not hold what the script names.
+        DataError: an order does not contain what the script names.
     """
     return tuple(_call(goal, tables) for goal in script.goals)
 
@@ -154,7 +154,7 @@ def _payment(method: str) -> Payment:
 
 @lru_cache(maxsize=2048)
 def _parsed(text: str) -> tuple[tuple[str, str], ...]:
-    """A dict of strings as Python writes it; a literal is parsed, nothing is evaluated."""
+    """Parse a Python literal of a dict of strings, without evaluating anything."""
     if len(text) > 2_000:
         raise DataError(f"{text[:60]!r}… is too long for options or an address")
     try:
@@ -190,7 +190,7 @@ def _call(goal: Goal, tables: Tables) -> ToolCall:
 
 
 def _rows(goal: Goal, tables: Tables) -> list[Mapping[str, Any]]:
-    """The items of the order that the goal names, each used once."""
+    """Return the items of the order that the goal names, each used once."""
     left = list(tables["orders"][goal.record or ""]["items"])
     rows = []
     for thing in goal.items:
@@ -211,4 +211,4 @@ def _variant(row: Mapping[str, Any], thing: Item, tables: Tables) -> str:
     for item_id, variant in tables["products"][row["product_id"]]["variants"].items():
         if variant["options"] == options:
             return item_id
-    raise DataError(f"no {thing.product} with {options}")
+    raise DataError(f"the product {thing.product} has no variant with {options}")

@@ -1,13 +1,13 @@
-"""The patterns by which a scripted user understands agents: normalised text, one sentence at a time.
+"""Defines the patterns with which a scripted user parses agents' messages: normalised text, by sentence.
 
-They are applied to at most a few thousand characters (``scripted_reading.MAX_READ_CHARS``).
+They are applied to at most a few thousand characters (``reading.MAX_READ_CHARS``).
 """
 
 import re
 
 
 def any_of(*alternatives: str) -> re.Pattern[str]:
-    """A pattern that matches any of ``alternatives``."""
+    """Return a pattern that matches any of ``alternatives``."""
     return re.compile("|".join(alternatives))
 
 
@@ -100,7 +100,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\bis that (all|everything)", r"\bthat's (all|everything)",
     )),
 )  # fmt: skip
-"""What a question may be about."""
+"""Topics of questions."""
 
 ASK = any_of(
     r"\b(please|pls|plz|kindly|could you|can you|would you|tell me|let me know|provide|share|"
@@ -140,13 +140,13 @@ CONFIRM = any_of(
     r"^(ok(ay)?,? |so,? |then |and )*(cancel|return|exchange|modify|change|update|swap|switch|"
     r"book|add|refund)\b.*\?$",
 )  # fmt: skip
-"""Asks for a yes."""
+"""Asks for confirmation."""
 
 ASSENT = any_of(
     r"\b(if|once|when|as soon as) you (confirm|agree|approve|say yes|give)\b",
     r"\b(if|once|when|after) confirmed\b",
 )  # fmt: skip
-"""Says that all depends on a yes."""
+"""States that the agent acts only after confirmation."""
 
 CONFIRM_SLOT = any_of(
     r"\bconfirm (for me |with me )?(me )?(your|the|which|what|why|whose|how|when|where|"
@@ -160,7 +160,7 @@ VALUE = any_of(
     r"\b[a-z]{2}\d{3}\b", r"\d{4}-\d\d-\d\d", r"\$ ?\d", r"\b(?=[a-z]*\d)[a-z0-9]{6}\b",
     r"\b(paypal|gift card|visa|mastercard)\b", r"@",
 )  # fmt: skip
-"""A concrete value, so that "confirm the order #W1234567" is no question for one."""
+"""A concrete value, so that "confirm the order #W1234567" is not read as a question for one."""
 
 WH = any_of(
     r"((and|so|then|now|also|ok|okay|great|sure|thanks?|finally|but|first|to|for|from|on|in|with|by|at),? )*"
@@ -171,12 +171,12 @@ WH = any_of(
 CHOICE = any_of(
     r"\bor\b(?! (not|no\b|any|if|more|would|do|should|is|else))",
 )  # fmt: skip
-"""A choice between two."""
+"""A choice between two options."""
 
 YES_NO = any_of(
     r"yes ?/ ?no", r"yes or no", r"\(yes", r"\bconfirm\b", r'\"yes\"', r"'yes'", r"\by/n\b",
 )  # fmt: skip
-"""A closed question, whatever else it holds."""
+"""A yes-no question, whatever else it contains."""
 
 MORE = any_of(
     r"\b(anything|something|what|any(thing)?) else\b(?! (to|in|from|about) (return|exchange|"
@@ -191,7 +191,7 @@ MORE = any_of(
 COMPLETE = any_of(
     r"\b(item|return|exchange|modify|change)\w*\b",
 )  # fmt: skip
-"""Whether "anything else" means items of the same request."""
+"""Text with which "anything else" refers to items of the same request."""
 
 REFUSED = any_of(
     r"\bcan ?not\b", r"\bcan't\b", r"\bcant\b", r"\bcannt\b", r"\bcould ?n[o']t\b", r"\bunable\b",
@@ -209,12 +209,12 @@ REFUSED = any_of(
     r"\binsufficient\b", r"\bnot entitled\b", r"\bdeclined\b", r"\brefuse\b", r"\bneither\b",
     r"\bno can do\b", r"\bnot something i\b",
 )  # fmt: skip
-"""Says no."""
+"""A refusal."""
 
 REGRET = any_of(
     r"\bi'm afraid\b", r"\bi am afraid\b", r"\bunfortunately\b", r"\bregret\b",
 )  # fmt: skip
-"""Says no, unless it leads to a question."""
+"""A refusal, unless a question follows."""
 
 CAVEAT = any_of(
     r"\b(without|until|unless) (your|you|an?|first|i|we|having|confirm\w*|verif\w*|know\w*)\b", r"\bundone\b",
@@ -225,13 +225,13 @@ CAVEAT = any_of(
     r"\bbefore (i|we) can\b", r"\b(5|five)( ?- ?| to )(7|seven)\b", r"\bagain later\b",
     r"\bno further changes\b", r"\bcannot be (changed|modified) (later|again)\b",
 )  # fmt: skip
-"""Conditions and consequences, which are no refusals."""
+"""Conditions and consequences, which are not refusals."""
 
 UNAFFECTED = any_of(
     r"\b(remains?|stays?|unchanged|unaffected|untouched|will keep|other items?|not be affected|"
     r"rest of|as (it|they) (is|are))\b",
 )  # fmt: skip
-"""About what stays as it is."""
+"""Statements about what remains unchanged."""
 
 NOT_FOUND = any_of(
     r"\b(could ?n[o']t|can ?not|can't|unable to|did ?n[o']t|not able to) (find|locate|match|"
@@ -246,13 +246,13 @@ TRANSFER = any_of(
     r"forward(ed|ing)?)\b[^.?!]{0,60}\b(human|agent|specialist|representative|colleague|"
     r"supervisor|person|team)\b",
 )  # fmt: skip
-"""Hands over to a person."""
+"""Transfers the user to a person."""
 
 TRANSFER_OFFER = any_of(
     r"\b(would|do|shall|should|can|could|may|want|like|if)\b[^.!]{0,80}\b(transfer|connect|"
     r"escalate|hand|pass|forward)\b[^.!]{0,80}\?",
 )  # fmt: skip
-"""Asks whether to hand over."""
+"""Asks whether to transfer the user."""
 
 WAIT = any_of(
     r"\b(one|a|just a|give me a) (moment|second|minute|sec|min)\b", r"\bhold on\b",
@@ -262,7 +262,7 @@ WAIT = any_of(
     r"\bi('ll| will) (now |just )?(check|look|pull|search|retrieve|get back)\b", r"\bchecking\b",
     r"\blooking (it|that|this|into)\b",
 )  # fmt: skip
-"""Asks for patience."""
+"""Asks the user to wait."""
 
 REPORT = any_of(
     r"\b(has|have) (now |just |already |both |all )*been (now |just |successfully |fully |"
@@ -288,7 +288,7 @@ REPORT = any_of(
     r"returned|exchanged)\b",
     r"\bwill now be (shipped|sent|delivered) to\b",
 )  # fmt: skip
-"""Says that something has been done."""
+"""States that something has been done."""
 
 FUTURE = any_of(
     r"\b(currently|right now|at the moment|at present|so far)\b",
@@ -296,4 +296,4 @@ FUTURE = any_of(
     r"haven't|has not|hasn't|have not)\b(?! (e-?mail|refund|credit|sent|notif|process|receiv|"
     r"ship))",
 )  # fmt: skip
-"""Speaks of what is so far, or has not been done yet."""
+"""States what is currently so, or has not been done yet."""

@@ -1,4 +1,4 @@
-"""How a goal and its slots are put into words: for the user's own messages and for task instructions."""
+"""Writes goals and their slots as text, for the user's messages and for task instructions."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ CABINS: Mapping[str, str] = {
 
 
 def request(goal: Goal, pick: Pick, full: bool) -> str:
-    """The goal as an infinitive phrase in the first person; with all its details if ``full``."""
+    """Return the goal as an infinitive phrase in the first person; with all its details if ``full``."""
     what = record(goal)
     details = _details(goal, pick) if full else ""
     match goal.kind:
@@ -64,7 +64,7 @@ def request(goal: Goal, pick: Pick, full: bool) -> str:
 
 
 def record(goal: Goal) -> str:
-    """The order or reservation, by its id or as the user describes it."""
+    """Return the order or reservation, by its id or by the user's description."""
     if goal.record is None:
         return goal.hint or "it"
     if goal.record.startswith("#"):
@@ -73,33 +73,33 @@ def record(goal: Goal) -> str:
 
 
 def options(values: Mapping[str, str]) -> str:
-    """Options in words, such as ``size M, colour olive``."""
+    """Return options as text, such as ``size M, colour olive``."""
     return ", ".join(value if key in value else f"{key} {value}" for key, value in values.items())
 
 
 def item(thing: Item) -> str:
-    """One thing with the options that the user recalls."""
+    """Return one item with the options that the user remembers."""
     return f"the {thing.product} ({options(thing.options)})" if thing.options else f"the {thing.product}"
 
 
 def items(things: Sequence[Item]) -> str:
-    """Several things in a row."""
+    """Return a list of several items."""
     return join([item(thing) for thing in things])
 
 
 def wanted(thing: Item) -> str:
-    """The variant wanted instead."""
+    """Return the variant that is wanted instead."""
     return f"one with {options(thing.wanted)}" if thing.wanted else "the very same variant again"
 
 
 def exchanges(things: Sequence[Item], verb: str) -> str:
-    """Each thing and what it becomes."""
+    """Return each item with its new variant."""
     to = "to" if verb in ("change", "switch", "modify") else "for"
     return f"{verb} " + join([f"{item(thing)} {to} {wanted(thing)}" for thing in things])
 
 
 def address(place: Mapping[str, str]) -> str:
-    """An address on one line."""
+    """Return an address on one line."""
     parts = (
         place["address1"],
         place["address2"],
@@ -111,17 +111,17 @@ def address(place: Mapping[str, str]) -> str:
 
 
 def passengers(people: Sequence[Passenger]) -> str:
-    """Names and dates of birth."""
+    """Return names and dates of birth."""
     return join([f"{p.first_name} {p.last_name} (born {p.dob})" for p in people])
 
 
 def flights(goal: Goal) -> str:
-    """The flights wanted."""
+    """Return the flights that are wanted."""
     return join([f"{leg.number} on {leg.date}" for leg in goal.legs])
 
 
 def reason(goal: Goal) -> str:
-    """Why, as a clause."""
+    """Return the reason as a clause."""
     if goal.reason == NOT_NEEDED:
         return "I no longer need it"
     if goal.reason == MISTAKE:
@@ -130,7 +130,7 @@ def reason(goal: Goal) -> str:
 
 
 def identity(person: Person) -> str:
-    """Who is writing, by what they have at hand."""
+    """Return the user's identity, from the data that the user has."""
     if person.user_id:
         return f"my user id is {person.user_id}"
     name = f"{person.first_name} {person.last_name}"
@@ -138,12 +138,12 @@ def identity(person: Person) -> str:
 
 
 def join(parts: Sequence[str]) -> str:
-    """``a, b and c``."""
+    """Join ``parts`` as in ``a, b and c``."""
     return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
 
 
 def second_person(text: str) -> str:
-    """``text`` in the first person, as one says it to the person: for instructions."""
+    """Convert ``text`` from the first to the second person, for instructions."""
     return _FIRST_PERSON.sub(lambda found: _SECOND_PERSON[found[0]], text)
 
 
@@ -159,7 +159,7 @@ def _route(goal: Goal) -> str:
 
 
 def _details(goal: Goal, pick: Pick) -> str:
-    """What an agent would otherwise have to ask for."""
+    """Return the details for which an agent would otherwise have to ask."""
     paid = goal.payment.words if goal.payment else ""
     match goal.kind:
         case "cancel":
@@ -194,5 +194,5 @@ def _details(goal: Goal, pick: Pick) -> str:
 
 
 def bags(goal: Goal) -> str:
-    """The number of checked bags."""
+    """Return the number of checked bags as text."""
     return "no checked bags" if not goal.bags else f"{goal.bags} checked bag{'s' if goal.bags > 1 else ''}"

@@ -1,8 +1,7 @@
-"""What a scripted user understands of an agent's message: which acts it performs and what it asks for.
+"""Parses an agent's message for a scripted user: which acts it performs and what it asks for.
 
-Understanding is by sentence and keyword, so that it holds for free wording: questions, lists, summaries,
-typing errors. It never sees the database. Long messages are cut, so that reading takes
-bounded time.
+Messages are parsed by sentence and keyword, so that free wording is understood: questions, lists, summaries,
+typing errors. The database is not used. Long messages are truncated, so that parsing takes bounded time.
 """
 
 import re
@@ -12,16 +11,17 @@ from dataclasses import dataclass
 from nlac_bench.envs.tau.users.scripted import patterns as pattern
 
 MAX_READ_CHARS = 6_000
-"""Of a longer message only the beginning and the end are read: nobody reads more in a chat."""
+"""Of a longer message only the beginning and the end are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """An agent's message as understood.
+    """A parsed message of an agent.
 
-    ``text`` is normalised, ``claims`` are those sentences that state or propose something (no open questions,
-    no caveats, nothing about what stays as it is), ``proposed`` those of them that ask for a yes, ``reports``
-    those that say something has been done, and ``asks`` the topics of open questions.
+    ``text`` is normalised, ``claims`` are the sentences that state or propose something (without open
+    questions, caveats and statements about what remains unchanged), ``proposed`` the claims that ask for
+    confirmation, ``reports`` those that say that something has been done, and ``asks`` the topics of open
+    questions.
     """
 
     text: str
@@ -39,7 +39,7 @@ class Reading:
 
 
 def normalise(text: str) -> str:
-    """Lower case, plain quotes and dashes, no emphasis marks; line breaks are kept."""
+    """Convert to lower case, plain quotes and dashes, and remove emphasis marks; line breaks are kept."""
     if len(text) > MAX_READ_CHARS:
         text = text[: MAX_READ_CHARS // 2] + "\n" + text[-MAX_READ_CHARS // 2 :]
     text = unicodedata.normalize("NFKC", text).lower().translate(_PLAIN)
@@ -49,19 +49,19 @@ def normalise(text: str) -> str:
 
 
 def _iso(day: str, month: str, year: str | None) -> str:
-    """A date as the databases write it; without a year it is one of this year's flights."""
+    """Return a date in the databases' format; without a year, it is in the year of the flights."""
     return f"{year or 2024}-{_MONTHS.index(month[:3]) + 1:02d}-{int(day):02d}"
 
 
 def read(message: str) -> Reading:
-    """Understand ``message``."""
+    """Parse ``message``."""
     text = normalise(message)
     asks: set[str] = set()
     claims: list[str] = []
     proposed: list[str] = []
     reports: list[str] = []
     confirm = refused = not_found = more = False
-    listing = False  # the lines of a list belong to the question or the claim that introduces it
+    listing = False  # the lines of a list belong to the question or claim before it
     for sentence in _sentences(text):
         if pattern.MORE.search(sentence):
             more = True
@@ -125,7 +125,7 @@ def _sentences(text: str) -> list[str]:
 
 
 def _open(sentence: str) -> bool:
-    """Whether what looks like a request to confirm is really an open question."""
+    """Return whether an apparent request for confirmation is an open question."""
     if pattern.WH.match(sentence):
         return True
     if pattern.CONFIRM_SLOT.search(sentence) and not pattern.VALUE.search(sentence):
@@ -134,7 +134,7 @@ def _open(sentence: str) -> bool:
 
 
 def _nudge(sentence: str) -> bool:
-    """A question of a word or two about nothing in particular: "Proceed?", "Shall I?"."""
+    """Return whether a sentence is a question of one or two words about nothing: "Proceed?", "Shall I?"."""
     if not sentence.endswith("?") or len(sentence.split()) > 3 or _NO_NUDGE.search(sentence):
         return False
     return not _topics(sentence)

@@ -1,4 +1,4 @@
-"""The scripted user: knows what it wants and talks with any agent in plain language, offline."""
+"""Implements the dialogue policy of the scripted user, which needs no model."""
 
 import zlib
 from collections.abc import Sequence
@@ -18,14 +18,14 @@ from nlac_bench.errors import DataError
 from nlac_bench.types import Usage
 
 MAX_REPLIES = 40
-"""After so many the user leaves, whatever happens; an episode has 30 steps."""
+"""Number of replies after which the user always ends the conversation; an episode has 30 steps."""
 PATIENCE = 4
-"""How often in a row the user says the same thing again, or objects, before giving up on a request."""
+"""Number of repetitions or objections in a row after which the user gives up a request."""
 
 
 @dataclass(slots=True)
 class _Talk:
-    """Everything that changes in a conversation. All fields are immutable values, so a copy is a fork."""
+    """All state that changes in a conversation. All fields are immutable, so a shallow copy is a fork."""
 
     script: Script
     seed: int
@@ -34,27 +34,27 @@ class _Talk:
     agreed: bool = False
     """Whether the user has said yes to the current goal."""
     unclear: int = 0
-    """Fruitless turns in a row: nothing understood, told again, waited."""
+    """Number of turns in a row without progress: nothing understood, repeated, or waited."""
     objected: int = 0
     refusals: int = 0
     told: frozenset[str] = frozenset()
     """Topics of the current goal that the user has already answered."""
     puzzled: bool = False
-    """Whether the user has asked which goods a proposal meant."""
+    """Whether the user has asked which goods a proposal refers to."""
     over: bool = False
 
 
 class ScriptedUser:
-    """A user who plays a task's structured intent.
+    """A user that plays a task's structured intent.
 
-    It opens with a request, identifies itself and gives details when asked, answers choices, says yes to a
-    proposal only if nothing in it contradicts its wishes, corrects what is wrong, changes its mind where its
-    script says so, accepts refusals of what policy forbids, and ends with the stop token. It understands by
-    keywords and slots (``scripted_reading``, ``scripted_check``), sees only the conversation, and gives up
-    on an agent that gets nowhere.
+    It opens with a request, identifies itself and gives details when asked, answers choices, confirms a
+    proposal only if nothing in it contradicts its goal, corrects wrong values, changes its mind if its script
+    says so, accepts refusals of forbidden requests, and ends with the stop token. It parses messages by
+    keywords and slots (``reading``, ``check``), sees only the conversation, and gives up after several turns
+    without progress.
 
-    Plays tasks of the embedded domains and of the official retail ``train`` split. ``domain`` is the one that
-    the tasks come from; of official data it lends the names of goods, as the instructions use them.
+    It plays tasks of the embedded domains and of the official retail ``train`` split. ``domain`` is the
+    domain of the tasks; for official data it provides the names of goods in the instructions.
 
     Raises:
         DataError: ``begin`` with a task that has no script, such as an official test task.
@@ -68,7 +68,7 @@ class ScriptedUser:
         self._talk: _Talk | None = None
 
     async def begin(self, task: Task, rng: np.random.Generator) -> str:
-        """Start on ``task`` and return the first message."""
+        """Start ``task`` and return the first message."""
         seed = int(rng.integers(2**31))
         script = (task.intent or {}).get("script")
         if script is None:
@@ -82,7 +82,7 @@ class ScriptedUser:
         return lines.opening(script, self._pick)
 
     async def reply(self, message: str) -> str:
-        """What the user says to the agent's ``message``; holds ``STOP`` when the conversation is over."""
+        """Return the reply to the agent's ``message``; it contains ``STOP`` when the conversation is over."""
         talk = self._talk
         if talk is None or talk.over:
             return STOP
@@ -92,7 +92,7 @@ class ScriptedUser:
         return self._answer(read(message))
 
     def copy(self) -> Self:
-        """An independent user in the same state."""
+        """Return an independent user in the same state."""
         twin = type(self)()
         twin._vocabulary = self._vocabulary
         twin._talk = None if self._talk is None else replace(self._talk)
@@ -142,7 +142,7 @@ class ScriptedUser:
         return self._restate(goal)
 
     def _reported(self, heard: Reading, goal: Goal) -> bool:
-        """Whether the agent says that the goal has been met."""
+        """Return whether the agent says that the goal has been fulfilled."""
         if not heard.reports or goal.kind == "ask":
             return False
         if goal.kind == "other" or check.fits(heard.reports, goal):
@@ -150,7 +150,7 @@ class ScriptedUser:
         return self._now.agreed and not check.names_action(heard.reports) and lines.says_done(heard.reports)
 
     def _answered(self, heard: Reading, goal: Goal) -> bool:
-        """Whether the message looks like an answer to the user's question."""
+        """Return whether the message has the form of an answer to the user's question."""
         return goal.kind == "ask" and lines.looks_like(goal.answer, heard.claims)
 
     def _refused(self, heard: Reading, goal: Goal) -> str:
@@ -187,7 +187,7 @@ class ScriptedUser:
         if not check.names_action(heard.claims) and not check.known_slots(heard.claims, goal):
             if self._now.agreed or (self._now.objected == 0 and self._now.puzzled):
                 return self._say_again(self._pick(lines.YES))
-            # nothing was named, so the yes names what it is for
+            # the proposal named nothing, so the user's reply states what is confirmed
             self._now.agreed = lines.is_write(heard.text)
             return self._say_again(f"{self._pick(lines.YES)} {lines.want(goal, self._pick)}")
         self._now.agreed = True
@@ -225,12 +225,12 @@ class ScriptedUser:
         return self._say_again(lines.want(goal, self._pick))
 
     def _say_again(self, text: str) -> str:
-        """Say ``text``, unless too many turns in a row have led to nothing."""
+        """Return ``text``, or give up after too many turns in a row without progress."""
         self._now.unclear += 1
         return self._leave(lines.HOPELESS) if self._now.unclear > 2 * PATIENCE else text
 
     def _tell(self, topics: frozenset[str], text: str) -> str:
-        """Answer questions; those not answered before are progress."""
+        """Answer questions; an answer that was not given before counts as progress."""
         if topics <= self._now.told:
             return self._say_again(text)
         self._now.told |= topics
@@ -254,7 +254,7 @@ class ScriptedUser:
         return self._script.goals[self._now.goal]
 
     def _pick(self, wordings: Sequence[str]) -> str:
-        """One of several wordings, by the episode's seed and the place in the conversation."""
+        """Choose one of several wordings by the episode's seed and the position in the conversation."""
         talk = self._now
         return wordings[zlib.crc32(f"{talk.seed}/{talk.replies}/{wordings[0]}".encode()) % len(wordings)]
 

@@ -1,0 +1,1 @@
+"""Runs on disk: folders, lines of JSON, manifests, seeds and configurations."""
