@@ -142,13 +142,14 @@ def mesh() -> DeviceMesh:
             dist.init_process_group(backend)
         else:
             dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
-            atexit.register(_leave)  # not with several ranks: a failed rank must not wait for the others
+            # With several ranks this is not done: a failed rank must not wait for the others.
+            atexit.register(_destroy_process_group)
         if cuda:
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     return init_device_mesh("cuda" if cuda else "cpu", (dist.get_world_size(),))
 
 
-def _leave() -> None:
+def _destroy_process_group() -> None:
     """End Gloo's threads before the interpreter exits; otherwise the process may abort at exit."""
     if dist.is_initialized():
         dist.destroy_process_group()

@@ -80,7 +80,7 @@ def test_a_cut_is_no_end() -> None:
     assert not any(t.terminated for t in found) and all(t.next_state for t in found)
 
 
-def test_the_backup_hears_of_a_steps_own_reward() -> None:
+def test_the_backup_prompt_contains_the_steps_reward() -> None:
     following = State("demo", "be kind", (), ({"role": "user", "content": "on you go", "kind": "message"},))
     for prompts in (CompactPrompts(), ChatPrompts()):
         told = [

@@ -49,7 +49,7 @@ def shown(style: ChatPrompts, info: dict[str, Any]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("policy", ["", "Count down to 1."])
-def test_prompts_of_an_environment_that_nobody_prepared(policy: str) -> None:
+def test_prompts_of_an_environment_without_prompt_files(policy: str) -> None:
     for role, text in shown(ChatPrompts(), {"policy": policy}).items():
         assert policy in text
         lines = [line for line in text.splitlines() if line.strip()]

@@ -170,7 +170,7 @@ def test_errors_that_no_episode_would_be_spared_stop_the_run() -> None:
     assert len(driver.owed) == 11
 
 
-def test_results_that_nobody_takes_pause_the_playing() -> None:
+def test_unconsumed_results_pause_playing() -> None:
     begun = 0
 
     def agent(_n: int, env: Any, _o: str) -> str:

@@ -129,7 +129,7 @@ def test_an_episode_whose_time_is_up_before_the_first_reply_is_no_failure_of_the
     assert "--max-seconds" in failure.message
 
 
-def test_nobody_listens() -> None:
+def test_connection_refused() -> None:
     async def run() -> None:
         engine = OpenAIEngine(
             "stub", base_url="http://127.0.0.1:9/v1", timeout=1, retries=Retries(attempts=2, first=0.01)

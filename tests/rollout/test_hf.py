@@ -278,7 +278,7 @@ def test_context_overflow(make: Callable[..., HFEngine]) -> None:
         assert len(sample.prompt_ids or ()) + len(sample.ids or ()) == 32
 
 
-def test_own_words_stay_as_they_were_sampled(make: Callable[..., HFEngine]) -> None:
+def test_sampled_tokens_are_not_tokenised_again(make: Callable[..., HFEngine]) -> None:
     """The template drops thoughts from history; tokens that were sampled are not rendered again."""
     engine = make()
     (first,) = run(engine.sample(ask("Guess.", seed=1)))
@@ -388,7 +388,7 @@ class Reshaped(ModelSource):
         (Reshaped, "has shape"),
     ],
 )
-def test_weights_that_did_not_arrive_stop_everything(
+def test_sync_raises_if_the_engine_does_not_use_the_new_weights(
     make: Callable[..., HFEngine], source: type[ModelSource], message: str
 ) -> None:
     with pytest.raises(SyncError, match=message):

@@ -179,7 +179,7 @@ def test_context_overflow_is_a_finish(code: str | None) -> None:
 
 
 @pytest.mark.parametrize(("finish", "expected"), [("stop", "stop"), ("length", "context_overflow")])
-def test_what_fits_is_asked_for_when_only_the_answer_is_too_long(finish: str, expected: str) -> None:
+def test_an_answer_that_overflows_is_requested_again_with_the_room_left(finish: str, expected: str) -> None:
     def answer(path: str, body: dict[str, Any]) -> Reply:
         if body["max_tokens"] > 226:
             return 400, {"error": {"message": OVERFLOWS[2][1]}}
@@ -241,7 +241,7 @@ def test_endless_replies_are_cut_off() -> None:
     assert len(str(caught.value)) < 1000
 
 
-def test_what_every_request_would_be_refused_for_stops_the_run() -> None:
+def test_errors_of_every_request_stop_the_run() -> None:
     for status in (401, 403, 404):
         refused: Reply = (status, {"error": {"message": "no"}})
         with pytest.raises(EngineSetupError, match=f"HTTP {status}.*--model 'm'"):

@@ -133,7 +133,7 @@ def test_syncs_change_the_weights_in_place_again_and_again(engine: VLLMEngine) -
     engine.sync(ModelSource(tiny_model.model(0)), 4)
 
 
-def test_weights_that_did_not_arrive_stop_everything(engine: VLLMEngine) -> None:
+def test_sync_raises_if_the_engine_does_not_use_the_new_weights(engine: VLLMEngine) -> None:
     class Stale(ModelSource):
         def named_tensors(self) -> Any:
             return ModelSource(tiny_model.model(0)).named_tensors()

@@ -1,9 +1,9 @@
-"""Attention for decoding on CPUs: shared key heads are read once, and rows of unequal length one by one.
+"""Attention for decoding on CPUs that reads shared key heads once and may compute rows one by one.
 
-transformers copies each key head to all query heads that share it whenever there is a mask. For one new
-token a row that copy is most of a step's time: with 48 rows of 1,000 tokens and two query heads a key head,
-85 ms a layer against 5 ms on one core. A batch also attends to the length of its longest row: with 48
-conversations of 30 to 1,000 tokens that takes three times as long as each row by itself.
+If there is a mask, transformers copies each key head to all query heads that share it. With one new token per
+row, the copy takes most of a step's time: with 48 rows of 1,000 tokens and two query heads per key head, 85
+ms a layer instead of 5 ms on one core. A batch also attends to the length of its longest row: with 48
+conversations of 30 to 1,000 tokens, this takes three times as long as computing each row by itself.
 """
 
 import functools
@@ -17,7 +17,7 @@ from transformers.masking_utils import sdpa_mask
 
 NAME = "nlac_bench_rows_sdpa"
 WORTH_A_CALL = 300
-"""Reading so many keys of one row takes as long as calling the kernel once more."""
+"""Number of keys of one row that take as long to read as another call of the kernel."""
 
 
 def _rows_sdpa(
@@ -32,13 +32,13 @@ def _rows_sdpa(
     lengths: Sequence[int] | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """Scaled dot products as transformers calls them: ``[B, H, T, D]`` in, ``[B, T, H, D]`` out.
+    """Scaled dot-product attention with transformers' interface: ``[B, H, T, D]`` in, ``[B, T, H, D]`` out.
 
-    Computed in the precision of the keys, which the cache keeps in float32 on CPUs: their bf16 kernel is
+    It computes in the dtype of the keys, which the cache keeps in float32 on CPUs, where the bf16 kernel is
     three times slower.
 
     Args:
-        lengths: for one query a row, how many keys each row has; each row is then computed alone.
+        lengths: with one query per row, the number of keys of each row; rows are then computed one by one.
     """
     query_dtype, query = query.dtype, query.to(key.dtype)
     heads_per_key = query.shape[1] // key.shape[1]
@@ -69,13 +69,16 @@ AttentionMaskInterface.register(NAME, sdpa_mask)
 
 
 def worth_alone(model: Any, lengths: Sequence[int]) -> bool:
-    """Whether to compute rows of these ``lengths`` one by one: ``model`` uses this attention, and the padding
-    that a batch would read costs more than a call for each row."""
+    """Return whether to compute rows of these ``lengths`` one by one.
+
+    This is the case if ``model`` uses this attention and reading the padding of a batch would take longer
+    than one call per row.
+    """
     padding = max(lengths) - sum(lengths) / len(lengths)
     return bool(model.config._attn_implementation == NAME) and padding > WORTH_A_CALL
 
 
 def use_where_faster(model: Any) -> None:
-    """Switch ``model`` to it: on CPUs, where it computes by ``sdpa`` now (GPU kernels want the copies)."""
+    """Switch ``model`` to this attention if it is on a CPU and uses ``sdpa``; GPU kernels need the copies."""
     if model.device == torch.device("cpu") and model.config._attn_implementation == "sdpa":
         model.set_attn_implementation(NAME)

@@ -21,9 +21,9 @@ from nlac_bench.rollout.engines.hf.threads import threads_for
 _PREFILL_TOKENS = 4096
 """Tokens of one prefill pass: bounds its memory."""
 _WORTH_A_PASS = 64
-"""So many padding tokens cost as much as the overhead of another pass."""
+"""Number of padding tokens that cost as much as the overhead of another pass."""
 _WORTH_COPYING = 32
-"""A shorter common beginning is computed faster than looked after."""
+"""Length of a common beginning from which copying it is faster than computing it."""
 
 
 @dataclass(eq=False, slots=True)
@@ -148,7 +148,7 @@ class Decoder:
         return int(match_S[slot]), slot
 
     def _place(self, row: Row, prompt_T: np.ndarray, known: int, source: int) -> None:
-        """Give ``row`` the slot after the active ones, with ``known`` tokens of slot ``source`` in it."""
+        """Put ``row`` into the slot after the active ones, with ``known`` tokens copied from ``source``."""
         slot = len(self.active)
         self._reserve(slot + 1, len(prompt_T) + 1)
         oldest = slot + int(self._ended_S[slot:].argmin())
@@ -194,7 +194,7 @@ class Decoder:
         self._lengths_S[first:last] = np.minimum(starts_R + width, ends_R)
 
     def _forward(self, first: int, tokens_RQ: np.ndarray, starts_R: np.ndarray) -> torch.Tensor:
-        """Logits ``[R, V]`` after the last column; writes keys and values at ``starts_R`` and on."""
+        """Return logits ``[R, V]`` after the last column; write keys and values from ``starts_R`` on."""
         width = tokens_RQ.shape[1]
         length = int(starts_R.max()) + width
         self._reserve(first + len(starts_R), length)
