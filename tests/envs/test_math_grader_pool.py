@@ -216,5 +216,5 @@ def test_a_worker_that_cannot_start_is_an_infrastructure_error(monkeypatch: pyte
 
 def test_limits_are_checked() -> None:
     for wrong in ({"timeout_s": 0}, {"timeout_s": float("nan")}, {"memory_mb": 1}, {"workers": 0}):
-        with pytest.raises(ValueError, match="needed"):
+        with pytest.raises(ValueError, match="timeout_s must be positive, memory_mb at least 64"):
             Grader(**wrong)
