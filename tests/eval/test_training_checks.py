@@ -25,7 +25,6 @@ def config(**changes: Any) -> RunConfig:
     [
         ({"base_url": "http://127.0.0.1:9/v1", "model": "m"}, "--base-url http://127.0.0.1:9/v1"),
         ({"engine": "openai"}, "--engine openai"),
-        ({"engine": "vllm"}, "--engine vllm"),
         ({"model": "gpt-5"}, "'gpt-5'"),
         ({"train": {"lora_rank": 4}}, "lora_rank = 4"),
         ({"train": {"budget": "hours=2"}}, "hours=2"),

@@ -70,7 +70,9 @@ class Decoder:
         self._cache = SlotCache(self.model.config.get_text_config().num_hidden_layers)
         self._kept_ST = np.zeros((0, 0), dtype=np.int64)  # the tokens whose keys and values a slot holds
         self._lengths_S = np.zeros(0, dtype=np.int64)
-        self._ended_S = np.zeros(0, dtype=np.int64)  # when; the longest ago is overwritten first
+        self._ended_S = np.zeros(
+            0, dtype=np.int64
+        )  # when its row ended; the slot that ended first is overwritten first
         self._clock = 0
 
     def admit(self, rows: Sequence[Row]) -> None:

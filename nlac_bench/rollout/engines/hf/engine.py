@@ -237,7 +237,7 @@ class HFEngine:
             else:
                 try:
                     self._waiting += self._rows(item)
-                except Exception as error:  # a template raises what it likes
+                except Exception as error:  # a chat template may raise any exception
                     _fail(item.future, error)
 
     def _rows(self, job: _Job) -> list[Row]:
@@ -308,7 +308,9 @@ class HFEngine:
                 row.finish = "stop"
         ended = [row for row in decoder.active if row.finish is not None]
         if any(row.broken for row in ended):
-            raise EngineError("the model gave NaN instead of probabilities: its weights are broken", "server")
+            raise EngineError(
+                "the model returned NaN instead of probabilities: its weights are invalid", "server"
+            )
         for row in ended:
             decoder.release(row)
             if all(other.finish is not None for other in row.owner.rows):
