@@ -136,7 +136,7 @@ def test_second_process_is_refused_until_the_first_dies(tmp_path: Path) -> None:
     first.stdout.readline()
     second = subprocess.run([*command, "0"], capture_output=True, text=True, check=False)
     assert second.returncode == 1
-    assert f"written by another process (pid {first.pid} on" in second.stderr
+    assert f"another process (pid {first.pid} on" in second.stderr and "is writing to" in second.stderr
     with pytest.raises(RunFolderError, match="another process"):
         create(tmp_path / "run")
     first.kill()

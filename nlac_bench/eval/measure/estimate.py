@@ -76,7 +76,7 @@ class Estimate:
                 if self.cost is None
                 else f"cost: about US$ {self.cost:.2f}"
             )
-        if self.seconds is not None:
+        if self.seconds is not None and self.training is None:  # a served model cannot be trained
             lines.append(
                 f"time with a server: about {self.seconds / 60:.0f} min at {SECONDS_PER_CALL:g} s per reply"
             )
