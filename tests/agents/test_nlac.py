@@ -210,6 +210,7 @@ def make_env() -> Any:
     return registry.make_training_env(ENV)
 
 
+@pytest.mark.slow  # the embedded model plays, asks every role and learns
 def test_an_iteration_learns_and_says_why(parts: tuple[NLAC, PolicyAgent]) -> None:
     nlac, agent = parts
     specs = [EpisodeSpec("tau_retail", task, 0, 1) for task in make_env().task_ids[:4]]

@@ -60,6 +60,7 @@ def test_every_answer_of_math500_rewritten() -> None:
     assert len(refused) <= 0.001 * cases, refused
 
 
+@pytest.mark.slow  # grades more than 20,000 rewritten answers
 def test_answers_of_the_training_problems_rewritten() -> None:
     answers = [answer for answer in _answers("math_train.jsonl.gz") if not answer.isdecimal()]
     cases, refused, accepted = _judge(random.Random(0).sample(answers, 1_500))

@@ -109,6 +109,7 @@ def test_only_right_proposals_are_confirmed(name: str) -> None:
     check_proposals([script(task) for task in load_embedded(name).tasks["test"]])
 
 
+@pytest.mark.slow  # makes proposals to the scripted users of all 500 training tasks
 @pytest.mark.official
 def test_only_right_proposals_are_confirmed_in_official_tasks() -> None:
     domain = load_official("retail")

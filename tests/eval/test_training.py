@@ -106,6 +106,7 @@ def test_a_run_has_base_training_and_test(whole: Path) -> None:
     assert "training took 6 gradient steps" in result.to_text() and "s (wall time)" in result.to_text()
 
 
+@pytest.mark.slow  # it needs a whole training run
 def test_a_training_without_a_gradient_step_says_so(whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(whole, folder)

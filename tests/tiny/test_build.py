@@ -97,6 +97,7 @@ def test_a_tree_gives_the_loss_of_its_rows_alone() -> None:
     assert abs(float(together - alone)) < 1e-4 * float(alone)
 
 
+@pytest.mark.slow  # it trains a small model twice
 def test_micro_build_resumes_and_is_trained_further(tmp_path: Path) -> None:
     steps: list[int] = []
     said: list[str] = []

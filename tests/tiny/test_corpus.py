@@ -78,6 +78,7 @@ def test_only_training_tasks_are_played(name: str, monkeypatch: pytest.MonkeyPat
     assert splits == ["train"]
 
 
+@pytest.mark.slow  # hundreds of episodes of scripted players, judged step by step
 @pytest.mark.parametrize("name", NAMES)
 def test_players_are_mediocre_and_the_teacher_errs_as_often_as_documented(name: str) -> None:
     prompts = CompactPrompts()
