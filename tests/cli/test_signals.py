@@ -18,7 +18,7 @@ def stopped_at(said: str, signals: list[signal.Signals], command: list[str]) -> 
         [sys.executable, "-m", "nlac_bench", *command],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         # A shell starts background jobs with SIGINT ignored, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )  # fmt: skip
     assert process.stdout is not None and process.stderr is not None
     lines: list[str] = []
