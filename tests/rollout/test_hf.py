@@ -166,17 +166,48 @@ def test_random_conversations_are_what_transformers_computes(
             histories[i] = [*base, *said, *ids[: int(draw.integers(1, 30))]][:300]
 
 
-def test_small_passes_take_one_thread_and_leave_the_callers_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "WORTH_A_THREAD", 1000)
+def counts_used(chosen: threads.Threads, steps: int, seconds: Callable[[int], float]) -> list[int]:
+    """The threads of each of ``steps`` decoding steps, each of which advances the clock by ``seconds``."""
+    used = []
+    for _ in range(steps):
+        with chosen.for_step():
+            used.append(torch.get_num_threads())
+            now[0] += seconds(used[-1])
+    return used
+
+
+now = [0.0]
+
+
+@pytest.fixture
+def three_threads() -> Iterator[None]:
     before = torch.get_num_threads()
     torch.set_num_threads(3)
-    try:
-        for work, most, expected in ((0, 3, 1), (2500, 3, 2), (10**9, 3, 3), (10**9, 2, 2)):
-            with threads.threads_for(work, most):
-                assert torch.get_num_threads() == expected
-            assert torch.get_num_threads() == 3
-    finally:
-        torch.set_num_threads(before)
+    yield
+    assert torch.get_num_threads() == 3, "the caller's number is restored"
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_steps_use_all_threads_where_they_are_faster() -> None:
+    chosen = threads.Threads(3, clock=lambda: now[0])
+    idle = counts_used(chosen, threads.SHORTEST + 4, lambda count: 1 / count)
+    assert idle == [3, 3, 1, 1] + [3] * (threads.SHORTEST - 4) + [3, 3, 1, 1]
+    counts_used(chosen, threads.SHORTEST - 4, lambda count: 1 / count)
+    busy = counts_used(chosen, 2 * threads.SHORTEST + 2, lambda count: count)
+    assert busy == [3, 3, 1, 1] + [1] * (2 * threads.SHORTEST - 4) + [3, 3], "trials become rare"
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_threads_depend_on_the_work_alone_where_results_must_be_reproducible(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(threads, "WORTH_A_THREAD", 1000)
+    for work, most, expected in ((0, 3, 1), (2500, 3, 2), (10**9, 3, 3), (10**9, 2, 2)):
+        chosen = threads.Threads(most, adaptive=False, clock=lambda: now[0])
+        assert counts_used(chosen, 10, lambda count: 1 / count) == [1] * 10
+        with chosen.for_pass(work):
+            assert torch.get_num_threads() == expected
 
 
 def test_samples_of_one_prompt_compute_it_once(make: Callable[..., HFEngine]) -> None:

@@ -6,7 +6,6 @@ and prompts with the same beginning therefore compute only their new tokens.
 
 import math
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +15,7 @@ import torch
 from nlac_bench.rollout.engines.engine import Finish, Sampling
 from nlac_bench.rollout.engines.hf import attention
 from nlac_bench.rollout.engines.hf.kv_slots import SlotCache
-from nlac_bench.rollout.engines.hf.threads import threads_for
+from nlac_bench.rollout.engines.hf.threads import Threads, using
 
 _PREFILL_TOKENS = 4096
 """Tokens of one prefill pass: bounds its memory."""
@@ -60,7 +59,7 @@ class Decoder:
         self.max_rows = 1 if alone else max_rows
         self.reuse = not alone
         self.active: list[Row] = []
-        self._most_threads = torch.get_num_threads()
+        self._threads = Threads(torch.get_num_threads(), adaptive=not alone and model.device.type == "cpu")
         self._parameters = sum(p.numel() for p in model.parameters())
         self.reset()
 
@@ -77,7 +76,7 @@ class Decoder:
 
     def admit(self, rows: Sequence[Row]) -> None:
         """Add rows to the batch, which then has at most ``max_rows``, and compute their prompts."""
-        with self._threads(0):  # prefill passes choose their own
+        with using(1):  # prefill passes choose their own number
             self._admit(rows)
 
     def _admit(self, rows: Sequence[Row]) -> None:
@@ -100,7 +99,7 @@ class Decoder:
 
     def step(self) -> None:
         """Sample one token for every active row and set ``finish`` of the rows that end."""
-        with self._threads(len(self.active)):
+        with self._threads.for_step():
             self._step()
 
     def _step(self) -> None:
@@ -123,15 +122,12 @@ class Decoder:
     def release(self, row: Row) -> None:
         """Remove an ended or abandoned row; its slot becomes the first idle one."""
         slot, last = self.active.index(row), len(self.active) - 1
-        with self._threads(0):
+        with using(1):
             self._swap(slot, last)
         self.active[slot] = self.active[last]
         self.active.pop()
         self._clock += 1
         self._ended_S[last] = self._clock
-
-    def _threads(self, tokens: int) -> AbstractContextManager[None]:
-        return threads_for(tokens * self._parameters, self._most_threads)
 
     def _new_tokens(self, row: Row) -> int:
         return len(row.prompt) - self._longest_match(np.array(row.prompt, dtype=np.int64))[0]
@@ -191,7 +187,7 @@ class Decoder:
         for i, (start, end) in enumerate(zip(starts_R, ends_R, strict=True)):
             piece = self._kept_ST[first + i, start : min(start + width, end)]
             tokens_RQ[i, : len(piece)] = piece
-        with self._threads(tokens_RQ.size):
+        with self._threads.for_pass(tokens_RQ.size * self._parameters):
             self._forward(first, tokens_RQ, starts_R)
         self._lengths_S[first:last] = np.minimum(starts_R + width, ends_R)
 

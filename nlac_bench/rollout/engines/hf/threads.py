@@ -1,33 +1,92 @@
 """Chooses the number of CPU threads for a pass of a model."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
 
 WORTH_A_THREAD = 2_000_000_000
-"""Number of multiplications per thread, about 40 ms of one core. With less work, threads wait for each other
-longer than they save, especially on a busy machine: a thread that is not scheduled delays the others at every
-operation."""
+"""Number of multiplications per thread, about 40 ms of one core, above which several threads pay even on a
+busy machine. A thread that is not scheduled delays the others at every operation."""
+TRIAL = 2
+"""Steps with all threads, and as many with one, that are timed in each trial."""
+SHORTEST, LONGEST = 128, 2048
+"""Steps from one trial to the next; the number doubles each time that one thread is faster."""
 
 
 @contextmanager
-def threads_for(multiplications: int, most: int) -> Iterator[None]:
-    """Within this context, set PyTorch's number of threads according to the amount of work.
+def using(threads: int) -> Iterator[None]:
+    """Set PyTorch's number of threads within this context.
 
     PyTorch keeps the number per calling thread, so a learner in another thread is not affected.
-
-    Args:
-        multiplications: of the whole pass: tokens times parameters.
-        most: largest number of threads.
     """
     before = torch.get_num_threads()
-    wanted = max(1, min(most, multiplications // WORTH_A_THREAD))
-    if wanted == before:
+    if threads == before:
         yield
         return
-    torch.set_num_threads(wanted)
+    torch.set_num_threads(threads)
     try:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+class Threads:
+    """The number of threads of a decoder's passes: one, or ``most`` where that is faster now.
+
+    Whether several threads pay for the small passes of decoding depends on what else the machine does: on
+    two idle cores two threads take 0.7 of the time of one, on a busy machine several times as long. So both
+    are timed now and then, on decoding steps, which follow each other with almost equal work.
+
+    Args:
+        most: largest number of threads.
+        adaptive: False decides by the amount of work alone, so that the same passes always use the same
+            number; sums of floating-point numbers may depend on it.
+        clock: returns seconds.
+    """
+
+    def __init__(
+        self, most: int, adaptive: bool = True, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self.most, self.adaptive = most, adaptive and most > 1
+        self.chosen = 1
+        self._clock = clock
+        self._step, self._period = 0, SHORTEST
+        self._fastest: dict[int, float] = {}
+
+    @contextmanager
+    def for_step(self) -> Iterator[None]:
+        """Compute one decoding step with the chosen number, or with the number that is on trial."""
+        threads = self._on_trial() if self.adaptive else 1
+        began = self._clock()
+        with using(threads):
+            yield
+        if self.adaptive:
+            self._note(threads, self._clock() - began)
+
+    @contextmanager
+    def for_pass(self, multiplications: int) -> Iterator[None]:
+        """Compute a pass of any other size.
+
+        Args:
+            multiplications: of the whole pass: tokens times parameters.
+        """
+        by_work = min(self.most, multiplications // WORTH_A_THREAD)
+        with using(max(1, by_work, self.chosen)):
+            yield
+
+    def _on_trial(self) -> int:
+        if self._step < TRIAL:
+            return self.most
+        return 1 if self._step < 2 * TRIAL else self.chosen
+
+    def _note(self, threads: int, seconds: float) -> None:
+        self._step += 1
+        if self._step <= 2 * TRIAL:
+            self._fastest[threads] = min(seconds, self._fastest.get(threads, seconds))
+        if self._step == 2 * TRIAL:
+            self.chosen = min(self._fastest, key=lambda count: self._fastest[count])
+            self._period = SHORTEST if self.chosen == self.most else min(LONGEST, 2 * self._period)
+        elif self._step >= self._period:
+            self._step, self._fastest = 0, {}
