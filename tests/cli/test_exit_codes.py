@@ -103,9 +103,8 @@ def test_a_check_that_does_not_hold_exits_1(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_run_whose_server_is_down_exits_3_and_says_how_to_go_on(tmp_path: Path) -> None:
-    server = ("--model", "m", "--base-url", "http://127.0.0.1:9/v1")
+    server = ("--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--retries", "0")
     command = ("run", "--env", "twenty_questions", "--agent", "react", "--limit", "1", *server)
-    command = (*command, "--retries", "0")
     result = invoke(*command, "--out", tmp_path / "run", "--json")
     assert result.exit_code == 3, result.output
     assert one_json(result)["infra_errors"] == 1
