@@ -32,20 +32,22 @@ class Settings(BaseModel):
         Raises:
             ConfigError: a setting is unknown, missing or invalid; the message names it and what it must be.
         """
-        try:
-            return cls.model_validate(dict(values))
-        except ValidationError as error:
-            raise ConfigError(source + explain(cls, values, error)) from None
+        return cls._validated(values, values, source)
 
     @classmethod
     def from_texts(cls, values: Mapping[str, Any], source: str = "") -> Self:
         """Like ``from_mapping``, but convert texts (of a command line) to numbers where a field needs one."""
         fields = cls.model_fields
         read = {k: parsed(v, fields[k].annotation) if k in fields else v for k, v in values.items()}
+        return cls._validated(read, values, source)
+
+    @classmethod
+    def _validated(cls, values: Mapping[str, Any], given: Mapping[str, Any], source: str) -> Self:
+        """Validate ``values``; an error shows them as they were ``given``."""
         try:
-            return cls.model_validate(read)
-        except ValidationError as error:  # explain with the texts as they were given
-            raise ConfigError(source + explain(cls, values, error)) from None
+            return cls.model_validate(dict(values))
+        except ValidationError as error:
+            raise ConfigError(source + explain(cls, given, error)) from None
 
     def as_dict(self) -> dict[str, Any]:
         """Return all settings as plain JSON values, in the order of their declaration."""

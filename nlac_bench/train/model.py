@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
+from nlac_bench.rollout.engines.hf.loading import load_model
 from nlac_bench.train import attention
 from nlac_bench.train.prefixes import PrefixTree, prefix_tree
 
@@ -110,11 +111,7 @@ def _attention_mask(segment_ids_BT: Tensor) -> Tensor | None:
 
 def load_causal_lm(path: str | os.PathLike[str]) -> nn.Module:
     """Load a causal LM from a Hugging Face folder or id in float32 (master weights), without remote code."""
-    from transformers import AutoModelForCausalLM
-
-    model: nn.Module = AutoModelForCausalLM.from_pretrained(
-        path, dtype=torch.float32, attn_implementation="sdpa", trust_remote_code=False
-    )
+    model: nn.Module = load_model(path, torch.float32)
     return model
 
 

@@ -72,11 +72,8 @@ def make_engine(
             "for a model on a server"
         )
     if kind == "hf":
-        from transformers.utils import logging as transformers_logging
-
         from nlac_bench.rollout.engines.hf.engine import HFEngine
 
-        transformers_logging.disable_progress_bar()  # it would overwrite the run's own progress line
         rows = max(64, 2 * config.concurrency)
         return HFEngine.from_pretrained(model, max_rows=rows, deterministic=deterministic)
     from nlac_bench.rollout.engines.vllm.engine import VLLMEngine

@@ -30,6 +30,7 @@ from nlac_bench.rollout.engines.engine import (
 )
 from nlac_bench.rollout.engines.hf import attention
 from nlac_bench.rollout.engines.hf.decoder import Decoder, Row
+from nlac_bench.rollout.engines.hf.loading import load_model
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
 from nlac_bench.rollout.engines.weights import check_arrived, forward_logprobs, load_weights, probe_ids
@@ -143,7 +144,7 @@ class HFEngine:
         Raises:
             NlacBenchError: the model cannot be loaded.
         """
-        from transformers import AutoModelForCausalLM, AutoTokenizer
+        from transformers import AutoTokenizer
 
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -151,7 +152,7 @@ class HFEngine:
             dtype = "float32"
         try:
             tokenizer = AutoTokenizer.from_pretrained(name)
-            model = AutoModelForCausalLM.from_pretrained(name, dtype=dtype, attn_implementation="sdpa")
+            model = load_model(name, dtype)
         except (OSError, ValueError) as error:
             raise NlacBenchError(f"cannot load the model {name!r}: {error}") from None
         placed: Any = model
