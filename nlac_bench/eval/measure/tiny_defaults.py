@@ -22,6 +22,7 @@ TRAINING: Mapping[str, Any] = {
     "max_prompt_length": 3072,
     "max_response_length": 160,
     "row_tokens": 1024,
+    "micro_rows": 4,
     "val_tasks": 64,
     "test_freq": 8,
     "save_freq": 16,
