@@ -4,6 +4,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+import gymnasium
 import torch
 
 from nlac_bench.agents.roles.compact import ACT, BACKUP, CRITIQUE, FUTURE, MARKS, PICK, REFINE, USER
@@ -49,6 +50,9 @@ class Signal(TextEnv):
         return right_button(self._state.colour)
 
 
+gymnasium.register("signal", entry_point="tests.baselines.signal_env:Signal")
+
+
 def right_button(colour: str) -> str:
     """Colour number i wants its button number i."""
     return BUTTONS[colour][COLOURS.index(colour)]
@@ -90,21 +94,21 @@ def tokenizer() -> Any:
     )
 
 
-def random_model(seed: int = 0) -> Any:
-    """A Qwen2 with random weights."""
-    from transformers import Qwen2Config, Qwen2ForCausalLM
+def random_model(seed: int = 0, family: str = "Qwen2") -> Any:
+    """A small model with random weights of a ``family`` of transformers."""
+    import transformers
 
     torch.manual_seed(seed)
-    config = Qwen2Config(
+    config = getattr(transformers, f"{family}Config")(
         vocab_size=len(tokenizer()), hidden_size=64, intermediate_size=128, num_hidden_layers=2,
         num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=64, tie_word_embeddings=True,
         initializer_range=0.1,  # AdamW moves every weight alike: rare words must not be forgotten at once
         bos_token_id=None, eos_token_id=1, pad_token_id=0,
     )  # fmt: skip
-    return Qwen2ForCausalLM(config).float()
+    return getattr(transformers, f"{family}ForCausalLM")(config).float()
 
 
-def warm_start(steps: int = 400, batch: int = 64) -> Any:
+def warm_start(steps: int = 400, batch: int = 64, family: str = "Qwen2") -> Any:
     """A model that speaks every role and knows no right button: rewards alone tell it which they are.
 
     The policy presses any button of the colour's panel. The successor expects success of each as often as
@@ -112,7 +116,7 @@ def warm_start(steps: int = 400, batch: int = 64) -> Any:
     else takes another button, the aggregator says what most futures say, the picker takes the first that
     ends well.
     """
-    rng, model, tok = random.Random(0), random_model(), tokenizer()
+    rng, model, tok = random.Random(0), random_model(family=family), tokenizer()
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     for step in range(steps):
         rows = [_lesson(rng) for _ in range(batch)]
