@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import openai
 
 from nlac_bench.errors import NlacBenchError
+from nlac_bench.redaction import Redactor, redact_message
 from nlac_bench.rollout.engines.backoff import Retries, TransientFault
 from nlac_bench.rollout.engines.engine import (
     EngineError,
@@ -280,8 +281,9 @@ class OpenAIEngine:
             inner = data.get("error", data) if isinstance(data, dict) else data
             if isinstance(inner, dict):
                 code, message = str(inner.get("code") or ""), str(inner.get("message") or message)
-        if self._key:
-            message = message.replace(self._key, "***")
+        message = redact_message(message)
+        if self._key:  # an argument, or too short to be searched for elsewhere
+            message = Redactor({self._key: "API_KEY"}).text(message)
         told = f"HTTP {failure.status} from {self._host}: {message[:500]}"
         if code == "context_length_exceeded" or says_overflow(message):
             return ContextOverflow(message[:2000])
