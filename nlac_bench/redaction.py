@@ -132,7 +132,7 @@ def redact_message(text: str) -> str:
 
 
 def _readable(text: str) -> str:
-    """Return ``text``, followed, if letters or digits in it are escaped, by the text without these escapes."""
+    """Return ``text``, followed, if letters or digits in it are escaped, by it without these escapes."""
     if not ("\\u00" in text or "\\x" in text or "%" in text or "&" in text):  # much faster than the pattern
         return text
     plain = _ENCODED_ASCII.sub(_character, text)

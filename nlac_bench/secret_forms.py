@@ -39,13 +39,13 @@ _TOKEN = re.compile(
 )
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:(?!-----END)[\s\S])*+")
 _SCHEME = re.compile(r"(?i:\b(?:bearer|basic)\s{1,8})(?P<secret>[A-Za-z0-9._~+/=-]{8,})")
-_USER = re.compile(r"://(?P<secret>[^\s/?#<>]+)@")
+_USER = re.compile(r"//(?P<secret>[^\s/?#<>]+)@")
 _USER_WITHOUT_SCHEME = re.compile(r"(?P<secret>[^\s/?#<>@:]+:[^\s/?#<>]+)@[A-Za-z0-9]")
 _URL = re.compile(r"://[^\s\"'<>]+")
 _PARAMETER = re.compile(r"[?&;#/](?P<name>[^\s=&;#/?\"'<>]{1,64})=(?P<secret>[^\s&;#\"'<>]+)")
 _ASSIGNED = re.compile(
     r"(?<![\w.-])-{0,2}(?P<name>[A-Za-z][\w.-]{0,63})[\\\"'\s]{0,16}[:=][\\\"'\s]{0,16}"
-    r"(?P<secret>[^\s\"'\\,;&<>{}()\[\]]+)"
+    r"(?=(?P<secret>[^\s\"'\\,;&<>{}()\[\]]+))"  # only looked at: the value may begin another assignment
 )
 _ONE_ASSIGNMENT = re.compile(r"\s*-{0,2}(?P<name>[A-Za-z][\w.-]{0,63})\s*[:=]\s*(?P<secret>\S+)\s*")
 _ENV_ARGUMENTS = re.compile(r"[^@{\[\"]*@(?=\s*[{\[])")

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from nlac_bench.errors import ConfigError
-from nlac_bench.redaction import redactor
+from nlac_bench.redaction import redact_message, redactor
 from nlac_bench.secret_forms import find_secrets, is_secret_name, texts
 
 _ADVICE = (
-    "and would be written to disk; remove it, and pass keys in environment variables only: OPENAI_API_KEY "
-    "for OpenAI, NLAC_BENCH_API_KEY for other servers (sent as 'Authorization: Bearer …')"
+    "and would be written to files and logs; remove it, and pass keys in environment variables only: "
+    "OPENAI_API_KEY for OpenAI, NLAC_BENCH_API_KEY for other servers (sent as 'Authorization: Bearer …')"
 )
 
 
@@ -20,7 +20,7 @@ def refuse_secrets(config: Any, where: str = "config") -> None:
         ConfigError: one does; the message names the place but does not show the value.
     """
     for found in find_secrets(config, where):
-        raise ConfigError(f"{found.where} {found.what} {_ADVICE}")
+        raise _refusal(found.where, found.what)
 
 
 def refuse_known_secrets(config: Any, where: str = "") -> None:
@@ -33,9 +33,7 @@ def refuse_known_secrets(config: Any, where: str = "") -> None:
     known = redactor()
     for place, text, _ in texts(config, where):
         if known.text(text) != text:
-            raise ConfigError(
-                f"{place} contains the value of an environment variable with a secret {_ADVICE}"
-            )
+            raise _refusal(place, "contains the value of an environment variable with a secret")
 
 
 def refuse_secret_arguments(arguments: Sequence[str]) -> None:
@@ -54,5 +52,9 @@ def refuse_secret_arguments(arguments: Sequence[str]) -> None:
         else:
             place, value, named = f"argument {i + 1}", argument, False
         if named and value:
-            raise ConfigError(f"{place} looks like a secret {_ADVICE}")
+            raise _refusal(place, "looks like a secret")
         refuse_known_secrets(value, place)
+
+
+def _refusal(place: str, what: str) -> ConfigError:
+    return ConfigError(f"{redact_message(place)} {what} {_ADVICE}")  # names of fields may be secrets, too

@@ -75,6 +75,9 @@ class RunWriter:
         twice = first_duplicate(item.key for item in plan)
         if twice is not None:
             raise RunFolderError(f"{twice} is planned twice")
+        ids = dump_line({"tasks": [item.task_id for item in plan]})
+        if redactor().json(ids) != ids:  # rows with redacted ids would not be those of the plan
+            raise RunFolderError("a task's id contains the value of an environment variable with a secret")
         _make_folder(folder)
         with ExitStack() as undo:
             lock = FolderLock(folder)
