@@ -87,4 +87,4 @@ def table(title: str, columns: list[str], rows: list[list[Any]]) -> Table:
 
 def fail(error: BaseException) -> None:
     """Print the message of ``error`` on standard error, without a traceback."""
-    errors.print(f"[bold red]error:[/bold red] {escape(str(error))}", soft_wrap=True)
+    errors.print(f"[bold red]error:[/bold red] {escape(redact_message(str(error)))}", soft_wrap=True)

@@ -7,7 +7,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from nlac_bench.errors import ConfigError
@@ -264,7 +264,7 @@ _SECRETS = st.text(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
 @given(secret=_SECRETS, data=st.data())
 def test_no_file_of_a_run_has_a_secret(secret: str, data: st.DataObject) -> None:
     secret = secret.strip()
