@@ -20,11 +20,13 @@ _VARIABLE = re.compile(
     re.IGNORECASE,
 )
 _LITERAL = re.compile(r'"(?:[^"\\]++|\\.)*+"')
-_ENCODED_ASCII = re.compile(
-    r"(?:(?<!\\)\\++(?:u00|x)|%(?:25)*)(?P<hex>[3-7][0-9A-Fa-f])"
-    r"|&(?:amp;)*#(?:0{0,5}(?P<decimal>\d{2,3})|[xX]0{0,5}(?P<entity>[3-7][0-9A-Fa-f]));"
+_ESCAPED_ASCII = re.compile(
+    r"\\(?:u00|x)([3-7][0-9A-Fa-f])|%(?:25)*([3-7][0-9A-Fa-f])|&(?:amp;)*#[xX]0{0,5}([3-7][0-9A-Fa-f]);"
+    r"|&(?:amp;)*#0{0,5}(?P<decimal>\d{2,3});"
 )
 """Letters and digits that are escaped, which no common encoder does."""
+_MARK = re.compile(r"%(?:25|[3-7])|\\(?:u00|x)[3-7]|&(?:#|amp;)")
+"""How such a letter begins."""
 _OTHERWISE = {"\n": "n", "\t": "t", "\r": "r", "\b": "b", "\f": "f", " ": "+"}
 """Short escapes of JSON, and the space in an HTML form."""
 _ENTITIES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
@@ -65,14 +67,24 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Return ``text`` without the secrets."""
+        if not self._forms:
+            return text
         readable = _readable(text)
         for form in self._forms:
             if form.may_be_in(readable):
                 text = form.replaced(text)
         return text
 
+    def name_in(self, text: str) -> str | None:
+        """Return the name of a secret that ``text`` contains, or None."""
+        readable = _readable(text)
+        found = (f.name for f in self._forms if f.may_be_in(readable) and f.replaced(text) != text)
+        return next(found, None)
+
     def json(self, json_text: str) -> str:
         """Return the JSON ``json_text`` with the secrets replaced in its strings, so that it stays valid."""
+        if not self._forms:
+            return json_text
         readable = _readable(json_text)
         if not any(form.may_be_in(readable) for form in self._forms):
             return json_text
@@ -88,7 +100,7 @@ class _Form:
     """A secret, or what base64 makes of it, that is searched for in all of its spellings."""
 
     def __init__(self, value: str, name: str, alphabet: Mapping[str, str] | None = None) -> None:
-        self._marker = f"[redacted: ${name}]"
+        self.name = name
         self._value, self._alphabet = value, alphabet or {}
         # A text is searched only if it contains these, which is quick to find out.
         self._runs = sorted(re.findall(r"[A-Za-z0-9]{3,}", value), key=len, reverse=True)[:4]
@@ -99,7 +111,7 @@ class _Form:
 
     def replaced(self, text: str) -> str:
         """Return ``text`` with the marker instead of the value."""
-        return self._pattern.sub(lambda _: self._marker, text)
+        return self._pattern.sub(lambda _: f"[redacted: ${self.name}]", text)
 
     @functools.cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -133,15 +145,15 @@ def redact_message(text: str) -> str:
 
 def _readable(text: str) -> str:
     """Return ``text``, followed, if letters or digits in it are escaped, by it without these escapes."""
-    if not ("\\u00" in text or "\\x" in text or "%" in text or "&" in text):  # much faster than the pattern
+    possible = "%" in text or "&" in text or "\\u00" in text or "\\x" in text  # much faster than a pattern
+    if not possible or not _MARK.search(text):
         return text
-    plain = _ENCODED_ASCII.sub(_character, text)
-    return text if plain == text else f"{text}\n{plain}"
+    plain = _ESCAPED_ASCII.sub(_character, re.sub(r"\\\\+", r"\\", text))
+    return f"{text}\n{plain}"
 
 
 def _character(match: re.Match[str]) -> str:
-    decimal = match["decimal"]
-    return chr(int(decimal) if decimal else int(match["hex"] or match["entity"], 16))
+    return chr(int(match[match.lastindex or 0], 10 if match["decimal"] else 16))
 
 
 def _lines(value: str) -> list[str]:

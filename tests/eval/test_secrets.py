@@ -168,7 +168,9 @@ def test_the_value_of_a_secret_variable_is_refused_as_a_setting(monkeypatch: pyt
         {"env": 'x@{"a": "my team7-gpt-access"}'},
         {"prompts": "/a/team7-gpt-access"},
     ):
-        with pytest.raises(ConfigError, match="contains the value of an environment variable") as caught:
+        with pytest.raises(
+            ConfigError, match="contains the value of the environment variable OPENAI_API_KEY"
+        ) as caught:
             RunConfig.from_mapping({"env": "tau_retail", "agent": "act", **values}, "file.toml")
         assert "team7" not in str(caught.value) and "file.toml: " in str(caught.value)
         with pytest.raises(ConfigError):

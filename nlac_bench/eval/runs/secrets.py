@@ -32,8 +32,8 @@ def refuse_known_secrets(config: Any, where: str = "") -> None:
     refuse_secrets(config, where)
     known = redactor()
     for place, text, _ in texts(config, where):
-        if known.text(text) != text:
-            raise _refusal(place, "contains the value of an environment variable with a secret")
+        if name := known.name_in(text):
+            raise _refusal(place, f"contains the value of the environment variable {name}")
 
 
 def refuse_secret_arguments(arguments: Sequence[str]) -> None:
