@@ -3,13 +3,14 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO, cast
 
 import typer
 
 from nlac_bench.cli import compare, critiques, data, doctor, envs, floors, grade, run, sweep, theory, tiny
 from nlac_bench.cli.exit_codes import ExitCodes
 from nlac_bench.cli.options import RunCommand
+from nlac_bench.cli.output import RedactedStream
 
 app = typer.Typer(
     name="nlac-bench",
@@ -111,4 +112,5 @@ def main() -> None:
     _set_up_threads()
     # `my_env:MyEnv-v0` is found in the current folder, which is searched last and so hides no other module.
     sys.path.append(str(Path.cwd()))
+    sys.stderr = cast(TextIO, RedactedStream(sys.stderr))
     app()

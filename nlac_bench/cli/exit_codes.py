@@ -28,6 +28,7 @@ from typer.core import TyperGroup
 
 from nlac_bench.cli.output import errors, escape, fail
 from nlac_bench.errors import NlacBenchError
+from nlac_bench.eval.runs.secrets import refuse_secret_arguments
 
 REFUSED, INCOMPLETE, CLOSED_PIPE = 2, 3, 141
 
@@ -37,6 +38,15 @@ EXPECTED = (NlacBenchError, GymnasiumError, ValueError, OSError)
 
 class ExitCodes(TyperGroup):
     """The root command: raises ``typer.Exit`` with the exit code of the error that a command raised."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse secrets in the arguments of any command, before an error message can quote them."""
+        try:
+            refuse_secret_arguments(args)
+        except NlacBenchError as error:
+            fail(error)
+            raise typer.Exit(REFUSED) from error
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""

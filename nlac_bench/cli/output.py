@@ -3,12 +3,15 @@
 import json
 import re
 import sys
-from typing import Annotated, Any, Protocol
+from collections.abc import Iterable
+from typing import Annotated, Any, Protocol, TextIO
 
 import typer
 from rich.console import Console
 from rich.markup import escape as escape_markup
 from rich.table import Table
+
+from nlac_bench.redaction import redact, redact_message, redactor
 
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
@@ -20,14 +23,14 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def escape(text: str) -> str:
-    """Return ``text`` with rich markup and control characters escaped, so that it is safe to print."""
+    """Return ``text`` with rich markup and control characters escaped and secrets redacted, safe to print."""
+    text = redact(text)
     return escape_markup(_CONTROL.sub(lambda match: f"\\x{ord(match.group()):02x}", text))
 
 
 def print_json(value: dict[str, Any]) -> None:
     """Print ``value`` as one JSON object on one line."""
-    json.dump(value, sys.stdout, ensure_ascii=False, allow_nan=False)
-    sys.stdout.write("\n")
+    sys.stdout.write(redactor().json(json.dumps(value, ensure_ascii=False, allow_nan=False)) + "\n")
 
 
 class Shown(Protocol):
@@ -48,6 +51,29 @@ def show(result: Shown, as_json: bool) -> None:
         console.print(escape(result.to_text()), soft_wrap=True)
 
 
+class RedactedStream:
+    """A text stream that replaces secrets in what is written to it; for standard error.
+
+    Tracebacks, warnings and messages of other packages may quote anything.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write ``text`` without secrets."""
+        self._stream.write(redact_message(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write ``lines`` without secrets."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 def table(title: str, columns: list[str], rows: list[list[Any]]) -> Table:
     """Return a table of plain text, in which columns of numbers are aligned right."""
     result = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
@@ -61,4 +87,4 @@ def table(title: str, columns: list[str], rows: list[list[Any]]) -> Table:
 
 def fail(error: BaseException) -> None:
     """Print the message of ``error`` on standard error, without a traceback."""
-    errors.print(f"[bold red]error:[/bold red] {escape(str(error))}", soft_wrap=True)
+    errors.print(f"[bold red]error:[/bold red] {escape(redact_message(str(error)))}", soft_wrap=True)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import gymnasium
 
 from nlac_bench.errors import EnvInfraError, NlacBenchError
+from nlac_bench.redaction import redact_message
 from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.interrupts import on_interrupt
 from nlac_bench.rollout.limits import Limits, Spent
@@ -193,7 +194,7 @@ class Driver:
             raise
         except TimeoutError as error:
             if not clock.expired():
-                fault, kind, trace = error, "crash", traceback.format_exc()[-8000:]
+                fault, kind, trace = error, "crash", redact_message(traceback.format_exc())[-8000:]
             elif episode.turns:
                 _cut(episode, "time_limit")
                 return _timed(episode, began)
@@ -203,9 +204,10 @@ class Driver:
                     "check that the model server responds, or increase --max-seconds"
                 )
         except Exception as error:
-            fault, kind, trace = error, "crash", traceback.format_exc()[-8000:]
+            fault, kind, trace = error, "crash", redact_message(traceback.format_exc())[-8000:]
+        message = redact_message(str(fault))[:2000]  # first, because half a secret would not be recognised
         return Failure(
-            spec, kind, type(fault).__name__, str(fault)[:2000], len(episode.turns), episode.usage,
+            spec, kind, type(fault).__name__, message, len(episode.turns), episode.usage,
             time.perf_counter() - began, trace,
         )  # fmt: skip
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from nlac_bench.errors import DataError, NlacBenchError
+from nlac_bench.redaction import redactor
 from nlac_bench.types import ChatFn, ChatReply, Messages, Role, Usage
 
 _FORMAT = 1
@@ -75,7 +76,7 @@ def recording(chat: ChatFn, path: str | Path, sampling: Mapping[str, Any]) -> Ch
         })  # fmt: skip
         try:
             with lock, path.open("ab", buffering=0) as file:  # one write, so lines of processes do not mix
-                file.write(line.encode() + b"\n")
+                file.write(redactor().json(line).encode() + b"\n")
         except OSError as error:
             raise DataError(f"cannot write to the recording {path}: {error.strerror}") from None
         return reply

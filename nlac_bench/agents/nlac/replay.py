@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.errors import DataError
+from nlac_bench.redaction import redactor
 
 
 class Replay:
@@ -102,9 +103,10 @@ class Replay:
         }
         rows = [_as_row(item, worlds) for item in self.items]
         partial = path.with_name(path.name + ".partial")
+        clean = redactor()
         with gzip.open(partial, "wt", encoding="utf-8", compresslevel=1) as stream:
             for row in (header, *rows):
-                stream.write(json.dumps(row) + "\n")
+                stream.write(clean.json(json.dumps(row)) + "\n")
         partial.replace(path)
 
     def load(self, path: Path) -> None:

@@ -16,6 +16,7 @@ from nlac_bench.envs.twenty_questions.formula import Formula
 from nlac_bench.envs.twenty_questions.knowledge import embedded
 from nlac_bench.envs.twenty_questions.world import World
 from nlac_bench.errors import DataError, EnvInfraError
+from nlac_bench.redaction import redactor
 from nlac_bench.types import ChatFn, Message, Usage
 
 ATTEMPTS = 3
@@ -202,5 +203,5 @@ class Recorder:
             row = {"object": self.world.names[hidden], "question": question,
                    "answer": "Yes." if answer.yes else "No.", "known": answer.known}  # fmt: skip
             with self.path.open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+                stream.write(redactor().json(json.dumps(row, ensure_ascii=False)) + "\n")
         return answer

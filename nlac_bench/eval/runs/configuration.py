@@ -10,6 +10,7 @@ from pydantic import Field, SerializeAsAny, model_validator
 
 from nlac_bench.agents import methods
 from nlac_bench.errors import ConfigError
+from nlac_bench.eval.runs.secrets import refuse_known_secrets
 from nlac_bench.settings import Settings, explain_unknown
 from nlac_bench.train.config import TrainConfig
 
@@ -132,8 +133,10 @@ class RunConfig(Settings):
         """The configuration that ``values`` describe.
 
         Raises:
-            ConfigError: a setting is unknown, missing or invalid; the message names it and ``source``.
+            ConfigError: a setting is unknown, missing or invalid, or contains a secret; the message names it
+                and ``source``.
         """
+        refuse_known_secrets(values, f"{source}: ")
         for name in ("env", "agent"):
             if not values.get(name):
                 raise ConfigError(f"{source}: {name} is not set; pass --{name}, or set it in --config")
@@ -144,7 +147,7 @@ def read_config(path: Path) -> dict[str, Any]:
     """The settings of a TOML file, or of a run's ``config.json``.
 
     Raises:
-        ConfigError: the file cannot be read, or has an unknown setting.
+        ConfigError: the file cannot be read, contains a secret, or has an unknown setting.
     """
     try:
         raw = path.read_bytes()
@@ -153,6 +156,7 @@ def read_config(path: Path) -> dict[str, Any]:
         raise ConfigError(f"cannot read the configuration {path}: {error}") from error
     if not isinstance(values, dict):
         raise ConfigError(f"{path} must contain an object of settings by name, not a {type(values).__name__}")
+    refuse_known_secrets(values, f"{path}: ")
     for name in values:
         if name not in RunConfig.model_fields:
             raise ConfigError(f"{path}: {explain_unknown(name, RunConfig)}")

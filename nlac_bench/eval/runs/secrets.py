@@ -1,71 +1,60 @@
-"""Keeps API keys out of run folders: configurations with keys are refused, and written text is redacted."""
+"""Refuses configurations and arguments with secrets, which would be written to run folders."""
 
-import json
-import os
-import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
-from nlac_bench.errors import NlacBenchError
+from nlac_bench.errors import ConfigError
+from nlac_bench.redaction import redact_message, redactor
+from nlac_bench.secret_forms import find_secrets, is_secret_name, texts
 
-_SECRET_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
-_SECRET_FIELD = re.compile(
-    r"(^|_)(api_?keys?|token|secret|password|authorization|credentials?)$", re.IGNORECASE
+_ADVICE = (
+    "and would be written to files and logs; remove it, and pass keys in environment variables only: "
+    "OPENAI_API_KEY for OpenAI, NLAC_BENCH_API_KEY for other servers (sent as 'Authorization: Bearer …')"
 )
-_SHORTEST = 8
-"""Shorter values ("EMPTY", "none") are placeholders; replacing them would change ordinary text."""
-
-
-def secret_values() -> dict[str, str]:
-    """Maps the value of each environment variable named like a secret to its name, longest value first."""
-    found = {
-        value: name
-        for name, value in os.environ.items()
-        if _SECRET_VARIABLE.search(name) and len(value) >= _SHORTEST
-    }
-    return dict(sorted(found.items(), key=lambda item: -len(item[0])))
-
-
-def redact(json_text: str, secrets: Mapping[str, str]) -> str:
-    """``json_text`` (ASCII JSON) with each secret replaced by the name of the variable that holds it.
-
-    A server's error message may quote the key that it refused. Everything is redacted before it is written.
-    """
-    for value, name in secrets.items():
-        escaped = json.dumps(value)[1:-1]
-        if escaped in json_text:
-            json_text = json_text.replace(escaped, f"[redacted: ${name}]")
-    return json_text
 
 
 def refuse_secrets(config: Any, where: str = "config") -> None:
-    """Check that a resolved configuration contains neither a field for a key nor a URL with a password.
+    """Check that no field, URL or text of a configuration shows that it is or contains a secret.
 
     Raises:
-        NlacBenchError: it does; the message names the field but does not show the value.
+        ConfigError: one does; the message names the place but does not show the value.
     """
-    if isinstance(config, Mapping):
-        for name, value in config.items():
-            if _SECRET_FIELD.search(str(name)) and isinstance(value, str) and value:
-                raise NlacBenchError(
-                    f"{where}.{name} looks like a secret and would be written to disk; leave it out and set "
-                    "an environment variable (such as OPENAI_API_KEY) instead"
-                )
-            refuse_secrets(value, f"{where}.{name}")
-    elif isinstance(config, (list, tuple)):
-        for i, value in enumerate(config):
-            refuse_secrets(value, f"{where}[{i}]")
-    elif isinstance(config, str) and "://" in config and _has_password(config):
-        raise NlacBenchError(
-            f"{where} is a URL with a password and would be written to disk; remove the password and set an "
-            "environment variable (such as NLAC_BENCH_API_KEY) instead"
-        )
+    for found in find_secrets(config, where):
+        raise _refusal(found.where, found.what)
 
 
-def _has_password(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return bool(parts.password or (parts.username and parts.netloc))
-    except ValueError:  # not a URL
-        return False
+def refuse_known_secrets(config: Any, where: str = "") -> None:
+    """As ``refuse_secrets``; also check for the values of environment variables that hold secrets.
+
+    Raises:
+        ConfigError: as ``refuse_secrets``, or a text contains such a value.
+    """
+    refuse_secrets(config, where)
+    known = redactor()
+    for place, text, _ in texts(config, where):
+        if name := known.name_in(text):
+            raise _refusal(place, f"contains the value of the environment variable {name}")
+
+
+def refuse_secret_arguments(arguments: Sequence[str]) -> None:
+    """Check the arguments of a command line; they are visible in the list of processes, too.
+
+    Raises:
+        ConfigError: an argument is or contains a secret; the message names its option or position.
+    """
+    for i, argument in enumerate(arguments):
+        option, equals, value = argument.partition("=")
+        before = arguments[i - 1] if i else ""
+        if equals and option.startswith("--"):
+            place, named = option, is_secret_name(option)
+        elif before.startswith("--") and "=" not in before:
+            place, value, named = before, argument, is_secret_name(before) and not argument.startswith("--")
+        else:
+            place, value, named = f"argument {i + 1}", argument, False
+        if named and value:
+            raise _refusal(place, "looks like a secret")
+        refuse_known_secrets(value, place)
+
+
+def _refusal(place: str, what: str) -> ConfigError:
+    return ConfigError(f"{redact_message(place)} {what} {_ADVICE}")  # names of fields may be secrets, too

@@ -12,8 +12,9 @@ from nlac_bench.eval.runs import manifest as manifests
 from nlac_bench.eval.runs.episode_json import dump_line, episode_to_row, usage_to_row
 from nlac_bench.eval.runs.folder import FORMAT, RunFolder, row_key
 from nlac_bench.eval.runs.lines import Appender, FolderLock, RunFolderError, read_lines, write_atomically
-from nlac_bench.eval.runs.secrets import redact, refuse_secrets, secret_values
+from nlac_bench.eval.runs.secrets import refuse_secrets
 from nlac_bench.eval.runs.seeds import Planned, first_duplicate
+from nlac_bench.redaction import redact_message, redactor
 from nlac_bench.rollout.driver import Failure
 from nlac_bench.types import Episode
 
@@ -32,7 +33,7 @@ class RunWriter:
         self.folder = folder
         self._lock = lock
         self._guard = threading.Lock()
-        self._secrets = secret_values()
+        self._redactor = redactor()
         self._files: dict[str, Appender] = {}
         end = 0
         done: set[tuple[str, int]] = set()
@@ -61,10 +62,12 @@ class RunWriter:
 
         Raises:
             RunFolderError: the folder is not empty, is locked or cannot be written.
-            NlacBenchError: the configuration contains a secret.
+            ConfigError: the configuration, the conditions or the subject contain a secret.
         """
         folder = Path(path)
         refuse_secrets(config)
+        refuse_secrets(conditions, "conditions")
+        refuse_secrets(subject, "subject")
         if "env" not in conditions or "agent" not in subject:
             raise RunFolderError("conditions must contain 'env' and subject must contain 'agent'")
         if not plan:
@@ -72,6 +75,9 @@ class RunWriter:
         twice = first_duplicate(item.key for item in plan)
         if twice is not None:
             raise RunFolderError(f"{twice} is planned twice")
+        ids = dump_line({"tasks": [item.task_id for item in plan]})
+        if redactor().json(ids) != ids:  # rows with redacted ids would not be those of the plan
+            raise RunFolderError("a task's id contains the value of an environment variable with a secret")
         _make_folder(folder)
         with ExitStack() as undo:
             lock = FolderLock(folder)
@@ -93,12 +99,10 @@ class RunWriter:
                 "sessions": [manifests.environment()],
                 "plan": [[item.task_id, item.trial, item.seed] for item in plan],
             }
-            secrets = secret_values()
-            _write_object(folder / "config.json", config, secrets)
+            _write_object(folder / "config.json", config)
             _make_folder(folder / "checkpoints")
-            _write_object(
-                folder / "manifest.json", manifest, secrets
-            )  # written last: the run exists as soon as this file does
+            # written last: the run exists as soon as this file does
+            _write_object(folder / "manifest.json", manifest)
             writer = cls(RunFolder.open(folder), lock)
             undo.pop_all()
             return writer
@@ -126,8 +130,7 @@ class RunWriter:
             lock = FolderLock(folder)
             undo.callback(lock.release)
             run = RunFolder.open(folder)
-            secrets = secret_values()
-            now = json.loads(redact(dump_line({"conditions": conditions, "subject": subject}), secrets))
+            now = json.loads(redactor().json(dump_line({"conditions": conditions, "subject": subject})))
             changed = manifests.differences({"conditions": run.conditions, "subject": run.subject}, now)
             if plan is not None and tuple(plan) != run.plan:
                 changed.append(_plan_difference(run.plan, plan))
@@ -142,7 +145,7 @@ class RunWriter:
             first = run.manifest["sessions"][0]
             session["packages"] = manifests.differences(first["packages"], session["packages"])
             manifest = {**run.manifest, "sessions": [*run.manifest["sessions"], session]}
-            _write_object(folder / "manifest.json", manifest, secrets)
+            _write_object(folder / "manifest.json", manifest)
             writer = cls(RunFolder.open(folder), lock)
             undo.pop_all()
             return writer
@@ -180,8 +183,8 @@ class RunWriter:
             "seed": item.seed,
             "kind": failure.kind,
             "error": failure.error,
-            "message": failure.message[:_MAX_TEXT],
-            "traceback": failure.traceback[-_MAX_TEXT:],
+            "message": redact_message(failure.message)[:_MAX_TEXT],
+            "traceback": redact_message(failure.traceback)[-_MAX_TEXT:],
             "turns": failure.turns,
             "usage": usage_to_row(failure.usage),
             "seconds": failure.seconds,
@@ -210,7 +213,7 @@ class RunWriter:
         self.close()
 
     def _write(self, name: str, line: str) -> None:
-        self._files[name].append(redact(line, self._secrets))
+        self._files[name].append(self._redactor.json(line))
 
 
 def _is_scaffold(name: str) -> bool:
@@ -229,8 +232,8 @@ def _make_folder(path: Path) -> None:
         ) from error
 
 
-def _write_object(path: Path, content: Mapping[str, Any], secrets: Mapping[str, str]) -> None:
-    compact = redact(dump_line(content), secrets)
+def _write_object(path: Path, content: Mapping[str, Any]) -> None:
+    compact = redactor().json(dump_line(content))
     if path.name == "manifest.json":  # one line per section, because thousands of episodes may be planned
         body = ",\n".join(f" {json.dumps(k)}: {json.dumps(v)}" for k, v in json.loads(compact).items())
         write_atomically(path, "{\n" + body + "\n}\n")

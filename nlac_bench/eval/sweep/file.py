@@ -11,6 +11,7 @@ from nlac_bench.agents import methods as known_methods
 from nlac_bench.errors import ConfigError, NlacBenchError
 from nlac_bench.eval.measure.prepare import outline
 from nlac_bench.eval.runs.configuration import RunConfig
+from nlac_bench.eval.runs.secrets import refuse_known_secrets
 from nlac_bench.eval.sweep.plan import TUNING, Cell, Sweep
 from nlac_bench.settings import Settings
 
@@ -111,10 +112,13 @@ def read_sweep(path: Path) -> Sweep:
     """Read a sweep from a TOML file; ``check_sweep`` then checks that each of its runs can start.
 
     Raises:
-        ConfigError: a setting is unknown, missing, of the wrong type or in conflict with another.
+        ConfigError: a setting is unknown, missing, of the wrong type or in conflict with another, or contains
+            a secret.
     """
     try:
-        return SweepFile.from_mapping(tomllib.loads(path.read_text(encoding="utf-8"))).sweep()
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        refuse_known_secrets(values)
+        return SweepFile.from_mapping(values).sweep()
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read as TOML: {error}") from error
     except ConfigError as error:

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import openai
 
 from nlac_bench.errors import NlacBenchError
+from nlac_bench.redaction import Redactor, redact_message, secret_values
 from nlac_bench.rollout.engines.backoff import Retries, TransientFault
 from nlac_bench.rollout.engines.engine import (
     EngineError,
@@ -33,6 +34,7 @@ from nlac_bench.rollout.engines.openai.reply import (
     room_left,
     says_overflow,
 )
+from nlac_bench.secret_forms import is_placeholder
 
 TokenData: TypeAlias = Literal["none", "logprobs", "ids"]
 
@@ -84,7 +86,7 @@ class OpenAIEngine:
         max_reply_bytes: longer replies are treated as faults.
 
     Raises:
-        EngineSetupError: the address is invalid, or OpenAI's server is used without a key.
+        EngineSetupError: the address or the key is invalid, or OpenAI's server is used without a key.
         ValueError: ``concurrency`` is not within 1 and 1000.
     """
 
@@ -113,7 +115,13 @@ class OpenAIEngine:
         self.max_reply_bytes = max_reply_bytes
         self.generated_tokens = 0
         """Number of tokens in all replies so far; read by progress displays."""
-        self._key = api_key or os.environ.get("NLAC_BENCH_API_KEY" if base_url else "OPENAI_API_KEY") or ""
+        variable = "NLAC_BENCH_API_KEY" if base_url else "OPENAI_API_KEY"
+        self._key = api_key or os.environ.get(variable) or ""
+        if not (self._key.isascii() and self._key.isprintable() and self._key == self._key.strip()):
+            raise EngineSetupError(
+                f"the API key ({'api_key' if api_key else variable}) begins or ends with white space, or "
+                "contains a line break or a character outside ASCII, which no HTTP header can hold"
+            )
         address = base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
         self._host = urlsplit(address).hostname or ""
         if not self._host or urlsplit(address).scheme not in ("http", "https"):
@@ -122,6 +130,10 @@ class OpenAIEngine:
             )
         if not self._key and base_url is None:
             raise EngineSetupError("no API key: set OPENAI_API_KEY, or use your own server with --base-url")
+        known = secret_values()
+        if not is_placeholder(self._key):
+            known.setdefault(self._key, "API_KEY")
+        self._redactor = Redactor(known)
         self._connections: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Connection] = (
             weakref.WeakKeyDictionary()
         )
@@ -229,7 +241,8 @@ class OpenAIEngine:
         async with connection.free:
             try:
                 async with asyncio.timeout(self.timeout):
-                    data = json.loads(await self._read(connection.client, endpoint, body))
+                    read = await self._read(connection.client, endpoint, body)
+                data = json.loads(self._redactor.json(read.decode("utf-8-sig")))  # a reply may quote the key
             except TimeoutError:
                 raise TransientFault(
                     f"no reply within {self.timeout:g} s; allow more time with --request-timeout S, or "
@@ -280,7 +293,8 @@ class OpenAIEngine:
             inner = data.get("error", data) if isinstance(data, dict) else data
             if isinstance(inner, dict):
                 code, message = str(inner.get("code") or ""), str(inner.get("message") or message)
-        if self._key:
+        message = redact_message(self._redactor.text(message))
+        if self._key:  # also one that is too short to be searched for in replies
             message = message.replace(self._key, "***")
         told = f"HTTP {failure.status} from {self._host}: {message[:500]}"
         if code == "context_length_exceeded" or says_overflow(message):

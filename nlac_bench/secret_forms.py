@@ -1,0 +1,228 @@
+"""Recognises secrets by the name of what holds them, or by their own form.
+
+A secret is an API key, a token, a password or the like. Names are compared without separators, case and
+numbers, so that ``api_key``, ``api-key``, ``apiKey`` and ``API_KEY_2`` are the same name.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+_SHORTEST = 8
+_LONGEST_WORDS = 16
+
+_NAME = re.compile(
+    r"(apikeys?|(secret|access|private|signing|encryption|subscription|account|master|auth|session)keys?"
+    r"|token|secrets?|passw(or)?d|passphrase|authorization|credentials?|(set|session|auth)cookie|jwt)$"
+)
+_NOT_SECRET = re.compile(
+    r"(eos|bos|pad|unk|sep|cls|mask|stop|image|audio|special|first|last|next|start|end)token$"
+)
+"""Tokens of a tokenizer, such as ``eos_token``."""
+_URL_NAME = re.compile(r"(k|key|auth|pass|pw|pwd|sig|signature|sid|session)$")
+"""Further names of secrets in the query or fragment of a URL; elsewhere they are ordinary words."""
+_FEW_DIGITS = re.compile(r"\d{1,4}")
+
+_TOKEN = re.compile(
+    r"(?<![A-Za-z0-9_-])(?:"
+    r"sk-(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{8,}|sk-[A-Za-z0-9_-]{20,}|sk-\d{4,}"  # OpenAI, Anthropic, LiteLLM …
+    r"|[sr]k_(?:live|test)_\w{8,}"
+    r"|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}"
+    r"|hf_[A-Za-z0-9]{16,}|gsk_\w{16,}|r8_\w{16,}|nvapi-[\w-]{16,}|xai-\w{16,}|pplx-\w{16,}"
+    r"|AIza[\w-]{30,}|ya29\.[\w-]{16,}|(?:AKIA|ASIA)[A-Z0-9]{16}|xox[abeoprs]-[\w-]{10,}"
+    r"|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*"  # JSON Web Token
+    r")"
+)
+_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:(?!-----END)[\s\S])*+")
+_SCHEME = re.compile(r"(?i:\b(?:bearer|basic)\s{1,8})(?P<secret>[A-Za-z0-9._~+/=-]{8,})")
+_USER = re.compile(r"//(?P<secret>[^\s/?#<>]+)@")
+_USER_WITHOUT_SCHEME = re.compile(r"(?P<secret>[^\s/?#<>@:]+:[^\s/?#<>]+)@[A-Za-z0-9]")
+_URL = re.compile(r"://[^\s\"'<>]+")
+_PARAMETER = re.compile(r"[?&;#/](?P<name>[^\s=&;#/?\"'<>]{1,64})=(?P<secret>[^\s&;#\"'<>]+)")
+_ASSIGNED = re.compile(
+    r"(?<![\w.-])-{0,2}(?P<name>[A-Za-z][\w.-]{0,63})[\\\"'\s]{0,16}[:=][\\\"'\s]{0,16}"
+    r"(?=(?P<secret>[^\s\"'\\,;&<>{}()\[\]]+))"  # only looked at: the value may begin another assignment
+)
+_ONE_ASSIGNMENT = re.compile(r"\s*-{0,2}(?P<name>[A-Za-z][\w.-]{0,63})\s*[:=]\s*(?P<secret>\S+)\s*")
+_ENV_ARGUMENTS = re.compile(r"[^@{\[\"]*@(?=\s*[{\[])")
+_WORDS = re.compile(r"(?:[a-z]+|[A-Z]+|[A-Z][a-z]+)(?:[-_. ](?:[a-z]+|[A-Z]+|[A-Z][a-z]+))*|[\d\W_]+")
+
+Span = tuple[int, int, str]
+"""Start and end of a secret in a text, and what the text is, as the predicate of a sentence."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A secret: where it is, what is there (a predicate such as "contains an API key"), and the secret."""
+
+    where: str
+    what: str
+    secret: str
+
+
+def is_secret_name(name: str) -> bool:
+    """Return whether a field, an option or a header called ``name`` holds a secret."""
+    plain = re.sub(r"[\W_]+", "", name).lower().rstrip("0123456789")
+    return bool(_NAME.search(plain)) and not _NOT_SECRET.search(plain)
+
+
+def is_placeholder(value: str) -> bool:
+    """Return whether ``value`` is too ordinary to be searched for and replaced in texts.
+
+    Servers that need no key are given one such as "EMPTY", "not-needed" or "12345678". If such a value were
+    replaced wherever it occurs, task texts and answers would change. Therefore a value counts as a
+    secret only if it has 8 or more characters, and, below 16, is not made of plain words or of digits and
+    punctuation alone: hardly any ordinary text contains such a value by chance. The path of an existing file
+    (``GOOGLE_APPLICATION_CREDENTIALS``) is no secret either.
+    """
+    if _TOKEN.fullmatch(value):
+        return False
+    if len(value) < _SHORTEST or (len(value) < _LONGEST_WORDS and _WORDS.fullmatch(value)):
+        return True
+    return value.startswith("/") and "\0" not in value and os.path.lexists(value)
+
+
+def spans(text: str) -> Iterator[Span]:
+    """Yield the secrets that a text of any origin shows by their form; they may overlap.
+
+    They are keys with a known prefix, private keys, HTTP credentials, passwords and secret parameters of
+    URLs, and ``name = value`` where the name is that of a secret and the value, which contains a digit, is no
+    placeholder.
+    """
+    for pattern in (_TOKEN, _PRIVATE_KEY):
+        for match in pattern.finditer(text):
+            yield (*match.span(), "contains an API key or token")
+    for match in _SCHEME.finditer(text):
+        if not is_placeholder(match["secret"]):
+            yield (*match.span("secret"), "contains HTTP credentials")
+    for match in _USER.finditer(text):
+        yield (*match.span("secret"), "is a URL with a password")
+    for url in _URL.finditer(text):
+        yield from _parameters(text, url.start(), url.end())
+    for match in _ASSIGNED.finditer(text):
+        value = match["secret"]
+        if is_secret_name(match["name"]) and re.search(r"\d", value) and not is_placeholder(value):
+            yield (*match.span("secret"), "contains a secret")
+
+
+def _parameters(text: str, start: int, end: int) -> Iterator[Span]:
+    for match in _PARAMETER.finditer(text, start, end):
+        name = unquote(match["name"])
+        short = _URL_NAME.match(name.lower()) and not _FEW_DIGITS.fullmatch(
+            match["secret"]
+        )  # ?k=5 is a count
+        if is_secret_name(name) or short:
+            yield (*match.span("secret"), "is a URL with a secret in its path, query or fragment")
+
+
+def find_secrets(value: Any, where: str = "") -> Iterator[Found]:
+    """Yield the secrets in a value of a configuration: by names of fields, and in texts.
+
+    Mappings, lists and JSON within texts (such as ``Name@{json}``) are searched at every depth.
+    """
+    for place, text, named in texts(value, where):
+        if named:
+            yield Found(place, "looks like a secret", text)
+        for variant in _unquoted(text):
+            for start, end, what in [*spans(variant), *_given(variant, place)]:
+                secret = variant[start:end]
+                for part in {secret, secret.partition(":")[2] if "password" in what else ""}:
+                    if part:
+                        yield Found(place, what, part)
+
+
+def _given(text: str, place: str) -> Iterator[Span]:
+    """Yield secrets in a text that somebody wrote as a setting, where also weak values are recognised."""
+    match = _ONE_ASSIGNMENT.fullmatch(text)
+    if match and is_secret_name(match["name"]):
+        yield (*match.span("secret"), "looks like a secret")
+    if text.lstrip().startswith(("{", "[")) or _ENV_ARGUMENTS.match(text):  # JSON, perhaps malformed
+        for match in _ASSIGNED.finditer(text):
+            if is_secret_name(match["name"]):
+                yield (*match.span("secret"), "contains a secret")
+    if re.search(r"url$", place, re.IGNORECASE):
+        yield from _parameters(text, 0, len(text))
+        if match := _USER_WITHOUT_SCHEME.match(text):
+            yield (*match.span("secret"), "is a URL with a password")
+
+
+def texts(value: Any, where: str = "") -> Iterator[tuple[str, str, bool]]:
+    """Yield every text in ``value``: its place, the text, and whether a secret's name leads to it.
+
+    A text that is JSON is searched instead of being yielded. A place is ``where``, followed by the names and
+    indices that lead to the text; ``where`` may be a name, or end with a space. There is no recursion,
+    because environment strings may be nested to any depth.
+    """
+    todo: list[tuple[str, Any, bool]] = [(where, value, False)]
+    while todo:
+        place, item, named = todo.pop()
+        if isinstance(item, Mapping):
+            for name, inner in item.items():
+                yield from ((f"{place} (a name in it)".lstrip(), text, False) for text in _names(str(name)))
+                dot = "." if place[-1:].strip() else ""
+                todo.append((f"{place}{dot}{name}", inner, named or is_secret_name(str(name))))
+        elif isinstance(item, (list, tuple)):
+            todo += [(f"{place}[{i}]", inner, named or _named_by(item, i)) for i, inner in enumerate(item)]
+        elif isinstance(item, str):
+            inner = _json_in(item)
+            if inner is not None:
+                todo.append((place, inner, named))
+            elif item.strip():
+                yield place, item, named
+        elif type(item) is int and named and abs(item) >= 10 ** (_SHORTEST - 1):
+            yield place, str(item), named
+
+
+def _names(name: str) -> Iterator[str]:
+    """Yield the texts in a name, which may be an environment string ``Name@{json}``."""
+    inner = _json_in(name)
+    if inner is None:
+        yield name
+    else:
+        yield from (f"{key}={text}" if named else text for key, text, named in texts(inner))
+
+
+def _named_by(items: "list[Any] | tuple[Any, ...]", i: int) -> bool:
+    """Return whether ``items[i]`` follows a secret's name, as in ``["x-api-key", "…"]``."""
+    name = items[i - 1] if i else None
+    if not isinstance(name, str) or not is_secret_name(name):
+        return False
+    pair = len(items) == 2 and isinstance(items[i], str) and not is_placeholder(items[i])
+    return name.startswith("--") or pair
+
+
+def _json_in(text: str) -> Any:
+    """Return what a text of JSON, or the arguments of ``Name@{json}``, describe; None for other texts."""
+    start = match.end() if (match := _ENV_ARGUMENTS.match(text)) else 0
+    if text[start:].lstrip()[:1] not in ("{", "[", '"'):
+        return None
+    try:
+        return json.loads(text[start:])
+    except (ValueError, RecursionError):
+        return None
+
+
+def _unquoted(text: str) -> Iterator[str]:
+    """Yield ``text``, and as long as it is URL-encoded, what it encodes."""
+    yield text
+    for _ in range(3):
+        decoded = unquote(text)
+        if decoded == text:
+            return
+        yield (text := decoded)
+
+
+def replaced(text: str, marker: Callable[[], str]) -> str:
+    """Return ``text`` with each secret that ``spans`` finds in it replaced by ``marker()``."""
+    done = 0
+    parts = []
+    for start, end, _ in sorted(spans(text)):
+        if end <= done:
+            continue
+        parts += [text[done : max(start, done)], marker()]
+        done = end
+    return "".join([*parts, text[done:]])
