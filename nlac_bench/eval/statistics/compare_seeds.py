@@ -42,8 +42,8 @@ class AlgorithmComparison:
     """The comparison of two algorithms, A minus B. ``seeds_a`` and ``seeds_b`` contain each seed's result.
 
     ``df`` is the number of degrees of freedom of the t quantile. With three seeds per algorithm it is about
-    4, so that few seeds rarely distinguish two algorithms. ``interval`` and ``detectable`` are None if rewards
-    are compared that do not vary at all, because their spread is then unknown.
+    4, so that few seeds rarely distinguish two algorithms. ``interval`` and ``detectable`` are None if
+    rewards are compared that do not vary at all, because their spread is then unknown.
     """
 
     metric: Metric
