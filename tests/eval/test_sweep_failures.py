@@ -121,12 +121,13 @@ def test_a_method_that_failed_on_every_seed_and_one_that_failed_on_one(tmp_path:
     text, data, cells = report(PLAN, tmp_path)
     reason = "failed (exit code 2: CUDA out of memory)"
     assert of(cells["tau_retail", "rft"]) == cell(2, 0, 2, reason)
-    assert of(cells["tau_retail", "ppo"]) == cell(2, 1, 1, f"seed 1 {reason}")
+    partly = "failed (seed 1: exit code 2: CUDA out of memory)"
+    assert of(cells["tau_retail", "ppo"]) == cell(2, 1, 1, partly)
     assert of(cells["twenty_questions", "rft"]) == cell(2, 2, 0, None)
     transferred = "failed (training on tau_retail: exit code 2: CUDA out of memory)"
     assert of(cells["tau_airline", "rft"]) == cell(2, 0, 2, transferred)
     assert f"- rft: 0 of 2 seeds: {reason}\n" in text
-    assert f"- ppo: 1 of 2 seeds: seed 1 {reason}\n" in text
+    assert f"- ppo: 1 of 2 seeds: {partly}\n" in text
     shop = text.split("## tau_retail")[1].split("\n## ")[0]
     assert re.search(r"^rft +0 of 2 +– +– – +– +– +– +– +not measured$", shop, re.MULTILINE)
     assert re.search(r"^ppo +1 of 2 +0\.625 +0\.625 – ", shop, re.MULTILINE)
@@ -174,9 +175,9 @@ def test_a_base_run_and_a_floor_that_failed(tmp_path: Path) -> None:
     fail(base_folder(tmp_path, "tau_retail", 1), "error: the server is down")
     fail(floor_folder(tmp_path, "tau_retail", "random"), "error: no such policy")
     text, _, cells = report(sweep, tmp_path)
-    why = "failed (run of the untrained model: exit code 2: the server is down)"
-    assert of(cells["tau_retail", "rft"]) == cell(2, 1, 1, f"seed 1 {why}")
-    assert "- base: 1 of 2 seeds: seed 1 failed (exit code 2: the server is down)\n" in text
+    why = "failed (seed 1: run of the untrained model: exit code 2: the server is down)"
+    assert of(cells["tau_retail", "rft"]) == cell(2, 1, 1, why)
+    assert "- base: 1 of 2 seeds: failed (seed 1: exit code 2: the server is down)\n" in text
     assert "- floor random: failed (exit code 2: no such policy)\n" in text
     assert re.search(r"^base +1 of 2 ", text, re.MULTILINE) and re.search(
         "^floor: random +–", text, re.MULTILINE
@@ -194,14 +195,23 @@ def test_a_method_that_failed_at_tuning(tmp_path: Path) -> None:
     assert "- rft at rate 0.0003: failed (exit code 2: CUDA out of memory)\n" in text
 
 
+def test_seeds_that_failed_for_different_reasons(tmp_path: Path) -> None:
+    sweep = Sweep(METHODS, {"tau_retail": (0, 1, 2, 3)})
+    for seed, said in enumerate(("error: full disk", "error: no memory", "error: full disk")):
+        fail(Cell("rft", "tau_retail", seed).folder(tmp_path), said)
+    _, _, cells = report(sweep, tmp_path)
+    why = "failed (seeds 0, 2: exit code 2: full disk; seed 1: exit code 2: no memory); not started (seed 3)"
+    assert of(cells["tau_retail", "rft"]) == cell(4, 0, 3, why)
+
+
 def test_seeds_that_were_interrupted_or_never_started(tmp_path: Path) -> None:
     sweep = Sweep(METHODS, {"tau_retail": (0, 1)})
     make_run(Cell("nlac", "tau_retail", 0).folder(tmp_path), "tau_retail")
     make_run(Cell("ppo", "tau_retail", 0).folder(tmp_path), "tau_retail", owed=3)
     make_run(base_folder(tmp_path, "tau_retail", 0), "tau_retail")
     text, _, cells = report(sweep, tmp_path)
-    assert of(cells["tau_retail", "nlac"]) == cell(2, 1, 0, "seed 1 not started")
-    interrupted = "seed 0 interrupted (3 of 8 episodes are not played); seed 1 not started"
+    assert of(cells["tau_retail", "nlac"]) == cell(2, 1, 0, "not started (seed 1)")
+    interrupted = "interrupted (seed 0: 3 of 8 episodes are not played); not started (seed 1)"
     assert of(cells["tau_retail", "ppo"]) == cell(2, 0, 0, interrupted)
     assert of(cells["tau_retail", "rft"]) == cell(2, 0, 0, "not started")
     assert "- rft: 0 of 2 seeds: not started\n" in text

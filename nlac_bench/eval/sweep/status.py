@@ -59,16 +59,10 @@ class CellCount:
     @classmethod
     def of(cls, method: str, env: str, seeds: Mapping[int, Status]) -> "CellCount":
         """Count the ``seeds`` of ``method`` on ``env``."""
-        left = {seed: status for seed, status in seeds.items() if not status.finished}
-        same: dict[str, list[int]] = {}
-        for seed, status in left.items():
-            same.setdefault(str(status), []).append(seed)
-        said = [
-            what if len(who) == len(seeds) else f"seed{'s'[: len(who) > 1]} {', '.join(map(str, who))} {what}"
-            for what, who in same.items()
-        ]
-        failed = sum(status.state == "failed" for status in left.values())
-        return cls(method, env, len(seeds), len(seeds) - len(left), failed, "; ".join(said) or None)
+        states = [status.state for status in seeds.values()]
+        finished, failed = states.count("finished"), states.count("failed")
+        said = [_reasons(state, seeds) for state in dict.fromkeys(states) if state != "finished"]
+        return cls(method, env, len(seeds), finished, failed, "; ".join(said) or None)
 
     def to_json(self) -> dict[str, Any]:
         """As a plain dict."""
@@ -77,6 +71,22 @@ class CellCount:
     def __str__(self) -> str:
         seeds = f"{self.finished} of {self.planned} seeds"
         return seeds if self.reason is None else f"{seeds}: {self.reason}"
+
+
+def _reasons(state: State, seeds: Mapping[int, Status]) -> str:
+    """``state`` with the reason of each seed in it: ``failed (no memory)`` if the same holds for all seeds,
+    otherwise ``failed (seed 1: no memory; seed 2: full disk)``."""
+    same: dict[str | None, list[str]] = {}
+    for seed, status in seeds.items():
+        if status.state == state:
+            same.setdefault(status.reason, []).append(str(seed))
+    if len(same) == 1 and all(status.state == state for status in seeds.values()):
+        return str(Status(state, *same))
+    each = [
+        ("seed " if len(who) == 1 else "seeds ") + ", ".join(who) + (f": {why}" if why else "")
+        for why, who in same.items()
+    ]
+    return f"{state} ({'; '.join(each)})"
 
 
 def status_of(folder: Path) -> Status:
