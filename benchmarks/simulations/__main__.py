@@ -8,7 +8,7 @@ import argparse
 import time
 from collections.abc import Callable, Sequence
 
-from benchmarks.simulations import coverage, coverage_pairs
+from benchmarks.simulations import coverage, coverage_algorithms, coverage_pairs
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -20,7 +20,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "verdict": coverage_pairs.verdict_report,
         "unlike": coverage_pairs.unlike_report,
         "power": coverage_pairs.power_report,
-        "algorithms": coverage_pairs.algorithms_report,
+        "algorithms": coverage_algorithms.algorithms_report,
+        "boundary": coverage_algorithms.boundary_report,
     }
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument(

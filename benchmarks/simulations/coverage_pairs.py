@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from benchmarks.simulations.coverage import Cell, covers
 from benchmarks.simulations.task_models import beta_binomial, paired_differences
 from nlac_bench.eval.statistics.compare import ALPHA
-from nlac_bench.eval.statistics.compare_seeds import hierarchical_error
-from nlac_bench.eval.statistics.distributions import t_quantile
 from nlac_bench.eval.statistics.intervals import Floats, paired_bounds
 from nlac_bench.eval.statistics.power import minimum_detectable_difference
 from nlac_bench.eval.statistics.significance import sign_flip_p
@@ -131,35 +129,6 @@ def power_report(draws: int) -> str:
             row.append(f"{least:.3f} (found {np.mean(test & outside):.0%})")
         lines.append(f"| {rate:g} | {icc:g} | {shared:g} | {trials} | " + " | ".join(row) + " |")
     return "\n".join(lines)
-
-
-def algorithms_report(draws: int) -> str:
-    """The table of the coverage of the interval of the difference between two equal algorithms."""
-    rng = np.random.default_rng(4)
-    lines = ["| seeds a side | tasks | trials | spread of seeds | coverage | half width |", "|---" * 6 + "|"]
-    for seeds, (tasks, trials), spread in product((2, 3, 5, 10), ((50, 1), (134, 4)), (0.0, 0.2, 0.6)):
-        covered, width, repeats = 0, 0.0, max(1, draws // 10)
-        for _ in range(repeats):
-            difficulty = rng.normal(0, 1.5, tasks)
-            sides = [_algorithm(rng, seeds, difficulty, trials, spread) for _ in range(2)]
-            error, df = hierarchical_error(sides[0], sides[1], rng, resamples=500)
-            half = t_quantile(0.975, df) * error
-            covered += abs(sides[0].mean() - sides[1].mean()) <= half
-            width += half
-        lines.append(
-            f"| {seeds} | {tasks} | {trials} | {spread:g} | {covered / repeats:.1%} | {width / repeats:.3f} |"
-        )
-    return "\n".join(lines)
-
-
-def _algorithm(
-    rng: np.random.Generator, seeds: int, difficulty: Floats, trials: int, spread: float
-) -> Floats:
-    """``[seeds, tasks]`` success rates of one algorithm, on the logit scale: tasks + seeds + interactions."""
-    likes = rng.normal(0, 0.5, len(difficulty))  # some tasks suit this algorithm better
-    luck = rng.normal(0, spread, seeds)[:, None] + rng.normal(0, 0.5, (seeds, len(difficulty)))
-    rates = 1 / (1 + np.exp(-(difficulty + likes + luck)))
-    return rng.binomial(trials, rates) / trials
 
 
 def _bounds(samples: Floats, tasks: int, trials: int) -> tuple[Floats, Floats]:

@@ -44,7 +44,7 @@ def beta_moment(rate: float, icc: float, k: int) -> float:
 def beta_tasks(rate: float, icc: float) -> Floats:
     """``[_TYPES]`` task rates in ascending order: the quantiles of the beta distribution."""
     u = (np.arange(_TYPES) + 0.5) / _TYPES
-    if icc == 0:
+    if icc == 0 or rate in (0, 1):
         return np.full(_TYPES, rate)
     if icc == 1:
         return (u > 1 - rate).astype(float)

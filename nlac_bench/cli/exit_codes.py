@@ -68,7 +68,7 @@ class ExitCodes(TyperGroup):
 
 @contextlib.contextmanager
 def resumable(
-    command: str, on_incomplete: Callable[[], None] = lambda: None, *, errors_too: bool = True
+    command: str, on_incomplete: Callable[[], object] = lambda: None, *, errors_too: bool = True
 ) -> Iterator[None]:
     """Turn signals and errors inside the block into exit code 3: the work can be continued.
 

@@ -48,20 +48,26 @@ def sweep(
         again += f" --against {shlex.quote(against)}"
     if against not in planned.methods:
         raise ConfigError(f"--against {against}: the sweep's methods are {', '.join(planned.methods)}")
-    if not report_only:
-        with resumable(again, errors_too=False):
-            play(planned, out, jobs, lambda line: errors.print(escape(line), soft_wrap=True))
-    elif not out.is_dir():
+    if report_only and not out.is_dir():
         raise ConfigError(
             f"--out {out}: the folder does not exist; run the sweep without --report-only first"
         )
-    from nlac_bench.eval.sweep.report import write  # importing matplotlib takes a second
 
-    path = write(planned, out, against)
-    finished = complete(planned, out)
-    if as_json:
-        print_json({"folder": str(out), "complete": finished, "comparison": str(path)})
-    else:
-        console.print(escape(path.read_text()), soft_wrap=True)
-    if not finished:
+    def report() -> bool:
+        """Write and print the comparison of the finished runs; return whether all runs are finished."""
+        from nlac_bench.eval.sweep.report import write  # importing matplotlib takes a second
+
+        path, counts = write(planned, out, against)
+        finished = complete(planned, out)
+        if as_json:
+            cells = [count.to_json() for count in counts]
+            print_json({"folder": str(out), "complete": finished, "comparison": str(path), "cells": cells})
+        else:
+            console.print(escape(path.read_text()), soft_wrap=True)
+        return finished
+
+    if not report_only:
+        with resumable(again, report, errors_too=False):
+            play(planned, out, jobs, lambda line: errors.print(escape(line), soft_wrap=True))
+    if not report():
         raise incomplete("some runs have not ended", again)

@@ -20,7 +20,9 @@ from nlac_bench.eval.statistics.compare import (
     compare_all,
     comparison_table,
 )
-from nlac_bench.eval.statistics.compare_seeds import compare_algorithms, hierarchical_error
+from nlac_bench.eval.statistics.compare_seeds import algorithm_error, compare_algorithms, hierarchical_error
+from nlac_bench.eval.statistics.distributions import t_quantile
+from nlac_bench.eval.statistics.intervals import paired_bounds, paired_interval, paired_sums
 from nlac_bench.eval.statistics.outcomes import Counts, outcomes_of
 from nlac_bench.eval.statistics.score import rescore
 from nlac_bench.eval.statistics.summary import summarise, summary_of
@@ -247,6 +249,11 @@ def test_other_tasks(tmp_path: Path) -> None:
     found = compare(a, b, tasks="common")
     assert (found.tasks, found.left_out, found.difference) == (4, 3, 1.0)
     assert found.notes == ("b: 1 of 6 episodes are not scored",)
+    text = found.to_text()
+    assert text.endswith(
+        "note: 3 tasks are left out, because not every run has a score for them\n"
+        "note: b: 1 of 6 episodes are not scored"
+    )
     c = make_run(tmp_path / "c", lambda t, k: True, first_task=90)
     with pytest.raises(NotComparableError, match="no task in common for which both have a score"):
         compare(a, c, tasks="common")
@@ -356,3 +363,112 @@ def test_scoring_again_by_another_rule(tmp_path: Path) -> None:
     with pytest.raises(NlacBenchError, match="has no reward part 'lenient'; it has 'original', 'strict'"):
         rescore(run, "lenient")
     assert (path / "episodes.jsonl").read_bytes() == before
+
+
+def test_a_table_says_what_it_leaves_out(tmp_path: Path) -> None:
+    a, b = (make_run(tmp_path / name, lambda t, k: True, tasks=6) for name in "ab")
+    c = make_run(tmp_path / "c", lambda t, k: "owed" if t == "t3" else False, tasks=6)
+    table = comparison_table(compare_all([a, b, c], tasks="common"))
+    assert table.splitlines()[-4:] == [
+        "a and c: note: 1 tasks are left out, because not every run has a score for them",
+        "a and c: note: c: 1 of 6 episodes are not scored",
+        "b and c: note: 1 tasks are left out, because not every run has a score for them",
+        "b and c: note: c: 1 of 6 episodes are not scored",
+    ]
+    many = compare_algorithms([a, b], [a, c], tasks="common")
+    assert (many.tasks, many.left_out) == (5, 1)
+    for part in ("1 tasks are left out", "c: 1 of 6 episodes are not scored", "with 2 seeds a side"):
+        assert f"note: {part}" in many.to_text()
+    nothing = make_run(tmp_path / "nothing", lambda t, k: "owed", tasks=6)
+    with pytest.raises(NotComparableError, match="a, b, a and nothing have no task in common for which all"):
+        compare_algorithms([a, b], [a, nothing], tasks="common")
+
+
+def flat(path: Path, sides: list[list[Callable[[str, int], Result]]], **sizes: int) -> Any:
+    """The comparison of two algorithms whose seeds end as the functions say."""
+    runs = [
+        [make_run(path / f"{side}{seed}", result, **sizes) for seed, result in enumerate(results)]
+        for side, results in enumerate(sides)
+    ]
+    return compare_algorithms(*runs)
+
+
+@pytest.mark.parametrize("seeds", [2, 3])
+@pytest.mark.parametrize("trials", [1, 4])
+@pytest.mark.parametrize("tasks", [2, 20, 50])
+@pytest.mark.parametrize("rate", [0, 1, "half of the tasks"])
+def test_seeds_without_spread_have_the_interval_of_one_run(
+    tmp_path: Path, rate: Any, tasks: int, trials: int, seeds: int
+) -> None:
+    """All seeds end alike, on both sides: the interval is not [0, 0] but that of a paired comparison of two
+    equal runs with the same tasks, and as narrow for 3 seeds as for 2."""
+
+    def result(task: str, trial: int) -> bool:
+        return int(task[1:]) % 2 == 0 if rate == "half of the tasks" else bool(rate)
+
+    found = flat(tmp_path, [[result] * seeds] * 2, tasks=tasks, trials=trials)
+    floor = paired_interval(np.zeros(tasks), single=False)
+    assert floor is not None and floor.high > 0
+    assert (found.interval.low, found.interval.high) == pytest.approx((floor.low, floor.high))
+    assert (found.difference, found.verdict, found.p_value) == (0.0, "not distinguishable", 1.0)
+    assert min(1.0, floor.high) <= found.detectable <= 1.0
+    assert found.df == tasks - 1
+    assert f"differences from {found.detectable:.3f} on would be found" in found.to_text()
+
+
+def test_the_interval_is_never_narrower_than_that_of_the_runs() -> None:
+    """Also with a partial spread: at least the paired interval with the seeds as trials of a task, and at
+    least the bootstrap's."""
+    rng = np.random.default_rng(8)
+    wider = [0, 0]
+    for _ in range(300):
+        seeds, tasks, trials = rng.integers(2, 5), rng.integers(2, 40), rng.integers(1, 5)
+        rates = rng.choice([0.0, 0.02, 0.3, 0.98, 1.0], (2, 1, 1)) * np.ones((1, seeds, tasks))
+        a, b = rng.binomial(trials, rates) / trials
+        error, df, _ = algorithm_error(a, b, np.random.default_rng(0), 200)
+        half = t_quantile(0.975, df) * error
+        alone, alone_df = hierarchical_error(a, b, np.random.default_rng(0), 200)
+        low, high = paired_bounds(*paired_sums(a.mean(axis=0) - b.mean(axis=0)), tasks, single=False)
+        assert half >= t_quantile(0.975, alone_df) * alone
+        assert half >= float(high - low) / 2 - 1e-12
+        wider[half > t_quantile(0.975, alone_df) * alone] += 1
+    assert min(wider) > 20, "both intervals are used"
+
+
+def test_one_task_that_one_seed_solves(tmp_path: Path) -> None:
+    """A's first seed solves one of 50 tasks and nothing else happens."""
+    never = [lambda t, k: False]
+    found = flat(tmp_path, [[lambda t, k: t == "t7", *never], never * 2], tasks=50)
+    assert found.difference == pytest.approx(0.01)
+    assert found.interval.method == "Bonett-Price over the mean of seeds, clustered by task"
+    # by hand: one difference of 0.5, so the pseudo-tasks have the size (0.25 + 0.5) / (1 + 0.5)
+    error = np.sqrt(((0.25 + 2 * 0.5) / 52 - (0.5 / 52) ** 2) / 52)
+    half = t_quantile(0.975, 49) * error
+    assert (found.interval.low, found.interval.high) == pytest.approx((0.01 - half, 0.01 + half))
+    assert found.detectable == pytest.approx((t_quantile(0.975, 49) + 0.8416212) * error)
+
+
+def test_all_against_nothing(tmp_path: Path) -> None:
+    """A solves every task with every seed, B no task with any: the interval ends at 1 and is not empty."""
+    sides = [[lambda t, k: True] * 2, [lambda t, k: False] * 2]
+    found = flat(tmp_path / "50", sides, tasks=50)
+    assert (found.difference, found.verdict, found.interval.high) == (1.0, "A better", 1.0)
+    assert 0.9 < found.interval.low < 0.95
+    few = flat(tmp_path / "2", sides, tasks=2)
+    assert (few.verdict, few.interval.low, few.interval.high) == ("not distinguishable", -1.0, 1.0)
+    assert few.detectable == 1.0
+
+
+def test_rewards_without_spread_have_no_interval(tmp_path: Path) -> None:
+    """The bounds of rewards are not known, so no interval follows from equal ones; it is not [x, x]."""
+    a, b = (make_run(tmp_path / n, lambda t, k: -0.1 * 3, tasks=9, trials=3) for n in "ab")
+    higher = make_run(tmp_path / "c", lambda t, k: 0.7, tasks=9)
+    many = compare_algorithms([a, b], [higher, higher], metric="reward")
+    assert (many.interval, many.detectable, many.verdict) == (None, None, "not distinguishable")
+    assert json.loads(json.dumps(many.to_json(), allow_nan=False))["ci"] is None
+    assert "A − B = -1.000 – on 9 tasks" in many.to_text() and "would be found" not in many.to_text()
+    assert summarise(tmp_path / "a").reward_interval is None
+    one = compare(a, higher, metric="reward")
+    assert (one.interval, one.a.interval, one.verdict) == (None, None, "B better"), "all nine tasks agree"
+    assert one.p_value == pytest.approx(2 / 2**9)
+    assert compare(a, b, metric="reward").verdict == "not distinguishable"

@@ -20,7 +20,7 @@ from nlac_bench.eval.statistics.intervals import (
 from nlac_bench.eval.statistics.outcomes import COUNTED, Counts, Outcomes, outcomes_of
 from nlac_bench.eval.statistics.power import POWER, detectable_difference
 from nlac_bench.eval.statistics.significance import holm, sign_flip_p
-from nlac_bench.eval.statistics.tables import bracket, number, p_text, render_table
+from nlac_bench.eval.statistics.tables import bracket, number, p_text, printable, render_table
 
 Metric: TypeAlias = Literal["success", "reward"]
 TaskChoice: TypeAlias = Literal["all", "common"]
@@ -98,12 +98,18 @@ class Comparison:
 
     @property
     def verdict(self) -> Verdict:
-        """``A better`` or ``B better`` only if the test rejects *and* the interval excludes 0."""
-        if self.interval is None or self.p_adjusted >= ALPHA:
+        """``A better`` or ``B better`` only if the test rejects *and* the interval excludes 0.
+
+        Rewards whose differences are all the same have no interval; the test, which needs no spread, decides.
+        """
+        if self.p_adjusted >= ALPHA:
             return "not distinguishable"
-        if self.interval.low > 0:
+        low, high = self.difference, self.difference
+        if self.interval is not None:
+            low, high = self.interval.low, self.interval.high
+        if low > 0:
             return "A better"
-        return "B better" if self.interval.high < 0 else "not distinguishable"
+        return "B better" if high < 0 else "not distinguishable"
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``--json`` prints."""
@@ -144,7 +150,7 @@ class Comparison:
             lines.append(
                 f"differences from {number(self.detectable)} on would be found {POWER:.0%} of the time"
             )
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+        return "\n".join([*lines, *note_lines(self.left_out, self.notes)])
 
 
 def compare(a: Measured, b: Measured, *, metric: Metric = "success", tasks: TaskChoice = "all") -> Comparison:
@@ -187,7 +193,7 @@ def compare(a: Measured, b: Measured, *, metric: Metric = "success", tasks: Task
         p_adjusted=p_value,
         better_only=(int((difference > 0).sum()), int((difference < 0).sum())) if counted else None,
         detectable=detectable,
-        notes=tuple(_notes(a, b)),
+        notes=(*missing_notes([a, b]), *_trials_note(a, b)),
     )
 
 
@@ -208,7 +214,7 @@ def compare_all(
 
 
 def comparison_table(found: Sequence[Comparison]) -> str:
-    """Several comparisons as one text table, including the denominators."""
+    """Several comparisons as one text table, including the denominators, and what it leaves out."""
     header = ["A", "B", "A", "B", "A − B", "95 % interval", "p", "p (Holm)", "verdict", "tasks"]
     header += ["scored A", "scored B"]
     rows = []
@@ -223,7 +229,8 @@ def comparison_table(found: Sequence[Comparison]) -> str:
         ]
         row += [f"{side.counts.scored}/{side.counts.planned}" for side in (c.a, c.b)]
         rows.append(row)
-    return render_table(header, rows)
+    notes = [f"{c.a.name} and {c.b.name}: {line}" for c in found for line in note_lines(c.left_out, c.notes)]
+    return "\n".join([render_table(header, rows), *map(printable, notes)])
 
 
 def check_conditions(runs: Sequence[Measured]) -> None:
@@ -261,8 +268,10 @@ def matched_means(runs: Sequence[Measured], metric: Metric, tasks: TaskChoice) -
     if tasks == "all" and len(common) < len(everything):
         raise NotComparableError(_mismatch(runs, by_task, everything, len(common)))
     if not common:
+        *others, last = (run.name for run in runs)
+        both = "both" if len(runs) == 2 else "all"
         raise NotComparableError(
-            f"{runs[0].name} and {runs[1].name} have no task in common for which both have a score"
+            f"{', '.join(others)} and {last} have no task in common for which {both} have a score"
         )
     return [np.array([means[t] for t in common]) for means in by_task], len(everything) - len(common)
 
@@ -298,14 +307,26 @@ def _side_cells(label: str, side: Side) -> list[str]:
     return [label, number(side.mean), bracket(side.interval), str(side.trials), *side.counts.cells()]
 
 
-def _notes(a: Measured, b: Measured) -> list[str]:
+def missing_notes(runs: Sequence[Measured]) -> list[str]:
+    """A note for each of ``runs`` that has episodes without a score."""
     notes = []
-    for run in (a, b):
+    for run in runs:
         counts = run.outcomes.counts
         if counts.scored < counts.planned:
             notes.append(
                 f"{run.name}: {counts.planned - counts.scored} of {counts.planned} episodes are not scored"
             )
-    if a.outcomes.trials != b.outcomes.trials:
-        notes.append(f"A has {a.outcomes.trials} trials a task and B {b.outcomes.trials}; tasks count alike")
     return notes
+
+
+def note_lines(left_out: int, notes: Sequence[str]) -> list[str]:
+    """The last lines of a comparison as text: how many tasks it leaves out, and its notes."""
+    if left_out:
+        notes = [f"{left_out} tasks are left out, because not every run has a score for them", *notes]
+    return [f"note: {note}" for note in notes]
+
+
+def _trials_note(a: Measured, b: Measured) -> list[str]:
+    if a.outcomes.trials == b.outcomes.trials:
+        return []
+    return [f"A has {a.outcomes.trials} trials a task and B {b.outcomes.trials}; tasks count alike"]

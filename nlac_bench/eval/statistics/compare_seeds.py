@@ -2,7 +2,8 @@
 
 Comparing one run of each algorithm shows which *model* is better. A statement about algorithms must also hold
 for new seeds and new tasks, so both are resampled: a bootstrap over seeds (separately for each algorithm) and
-tasks (the same for all runs).
+tasks (the same for all runs). Where the runs hardly differ, the paired interval of the tasks is wider and is
+used instead (``algorithm_error``).
 """
 
 import math
@@ -21,15 +22,19 @@ from nlac_bench.eval.statistics.compare import (
     Verdict,
     check_conditions,
     matched_means,
+    missing_notes,
+    note_lines,
 )
 from nlac_bench.eval.statistics.distributions import normal_quantile, t_cdf, t_quantile
-from nlac_bench.eval.statistics.intervals import Floats, Interval
+from nlac_bench.eval.statistics.intervals import ROUNDING, Floats, Interval, paired_moments, paired_sums
 from nlac_bench.eval.statistics.outcomes import COUNTED, Counts
 from nlac_bench.eval.statistics.power import POWER
 from nlac_bench.eval.statistics.tables import bracket, number, p_text, render_table
 
 RESAMPLES = 4_000
 _BLOCK = 500
+RESAMPLED = "bootstrap over seeds and tasks, t"
+"""Name of the interval of ``hierarchical_error``."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,8 @@ class AlgorithmComparison:
     """The comparison of two algorithms, A minus B. ``seeds_a`` and ``seeds_b`` contain each seed's result.
 
     ``df`` is the number of degrees of freedom of the t quantile. With three seeds per algorithm it is about
-    4, so that few seeds rarely distinguish two algorithms.
+    4, so that few seeds rarely distinguish two algorithms. ``interval`` and ``detectable`` are None if
+    rewards are compared that do not vary at all, because their spread is then unknown.
     """
 
     metric: Metric
@@ -48,15 +54,16 @@ class AlgorithmComparison:
     tasks: int
     left_out: int
     difference: float
-    interval: Interval
+    interval: Interval | None
     p_value: float
     df: float
-    detectable: float
+    detectable: float | None
+    notes: tuple[str, ...]
 
     @property
     def verdict(self) -> Verdict:
         """``A better`` or ``B better`` only if the interval excludes 0."""
-        if self.p_value >= ALPHA:
+        if self.p_value >= ALPHA:  # the interval is of the same error and quantile
             return "not distinguishable"
         return "A better" if self.difference > 0 else "B better"
 
@@ -74,14 +81,15 @@ class AlgorithmComparison:
             "metric": self.metric,
             "verdict": self.verdict,
             "difference": self.difference,
-            "ci": [self.interval.low, self.interval.high],
-            "ci_method": self.interval.method,
+            "ci": None if self.interval is None else [self.interval.low, self.interval.high],
+            "ci_method": None if self.interval is None else self.interval.method,
             "p_value": self.p_value,
             "df": self.df,
             "detectable_difference": self.detectable,
             "tasks": self.tasks,
             "tasks_left_out": self.left_out,
             **sides,
+            "notes": list(self.notes),
         }
 
     def to_text(self) -> str:
@@ -91,18 +99,18 @@ class AlgorithmComparison:
             for side, seeds in (("A", self.seeds_a), ("B", self.seeds_b))
             for name, mean, counts in seeds
         ]
-        few = min(len(self.seeds_a), len(self.seeds_b))
         lines = [
             f"A = {self.name_a} ({len(self.seeds_a)} seeds), B = {self.name_b} ({len(self.seeds_b)} seeds)",
             render_table(["seed", self.metric, *COUNTED], rows),
             f"A − B = {number(self.difference, sign=True)} {bracket(self.interval, sign=True)} "
             f"on {self.tasks} tasks, p = {p_text(self.p_value)} (t with {self.df:.1f} degrees of freedom)",
             f"verdict: {self.verdict}",
-            f"differences from {number(self.detectable)} on would be found about {POWER:.0%} of the time",
         ]
-        if few < 5:
-            lines.append(f"note: with {few} seeds a side the spread between seeds is itself hardly known")
-        return "\n".join(lines)
+        if self.detectable is not None:
+            lines.append(
+                f"differences from {number(self.detectable)} on would be found about {POWER:.0%} of the time"
+            )
+        return "\n".join([*lines, *note_lines(self.left_out, self.notes)])
 
 
 def compare_algorithms(
@@ -138,12 +146,22 @@ def compare_algorithms(
     if len(means[0]) < 2:
         raise NotComparableError(f"a comparison of algorithms needs at least two tasks, got {len(means[0])}")
     means_a, means_b = np.array(means[: len(a)]), np.array(means[len(a) :])
-    error, df = hierarchical_error(means_a, means_b, np.random.default_rng(seed))
     difference = float(means_a.mean() - means_b.mean())
-    quantile = t_quantile(0.975, df)
-    method = "bootstrap over seeds and tasks, t"
-    # Without any spread (every run has the same results) the test cannot reject.
-    p_value = 2 * (1 - t_cdf(abs(difference) / error, df)) if error > 0 else 1.0
+    rng = np.random.default_rng(seed)
+    if metric == "success":
+        error, df, method = algorithm_error(means_a, means_b, rng)
+        farthest = 1.0  # a difference of two rates is between -1 and 1
+    else:
+        error, df = hierarchical_error(means_a, means_b, rng)
+        method, farthest = RESAMPLED, math.inf
+    interval = detectable = None
+    p_value = 1.0  # without any spread the test cannot reject
+    if error > ROUNDING * max(np.abs(means_a).max(), np.abs(means_b).max()):
+        quantile = t_quantile(0.975, df)
+        half = quantile * error
+        interval = Interval(max(difference - half, -farthest), min(difference + half, farthest), method)
+        p_value = 2 * (1 - t_cdf(abs(difference) / error, df))
+        detectable = min((quantile + normal_quantile(POWER)) * error, farthest)
     return AlgorithmComparison(
         metric=metric,
         name_a=name_a,
@@ -153,11 +171,44 @@ def compare_algorithms(
         tasks=means_a.shape[1],
         left_out=left_out,
         difference=difference,
-        interval=Interval(difference - quantile * error, difference + quantile * error, method),
+        interval=interval,
         p_value=p_value,
         df=df,
-        detectable=(quantile + normal_quantile(POWER)) * error,
+        detectable=detectable,
+        notes=(*_few_seeds(a, b), *missing_notes([*a, *b])),
     )
+
+
+def algorithm_error(
+    means_a: Floats, means_b: Floats, rng: np.random.Generator, resamples: int = RESAMPLES
+) -> tuple[float, float, str]:
+    """Standard error of the difference of two algorithms' success rates, its degrees of freedom, its method.
+
+    Of two standard errors the one with the wider interval is used:
+
+    - ``hierarchical_error``, the bootstrap over seeds and tasks;
+    - the error of a single paired comparison (``paired_moments``, clustered by task), in which the seeds of a
+      side are the trials of a task. It says how well the tasks determine the difference between *these* runs.
+
+    The difference between two algorithms is less certain than the difference between the runs that were made
+    of them, because further seeds may differ too. An interval for algorithms that is narrower than the one
+    for the runs is therefore wrong. The bootstrap can become so narrow, because it only knows the spread that
+    it sees: two seeds a side that all end alike have an error of 0, although at a success rate of .05 and 20
+    tasks a third of all samples are all zeros. The paired interval (Bonett and Price 2012) adds a pseudo-task
+    for each side, so it has a width without any observed spread.
+
+    Args:
+        means_a, means_b: ``[seeds, tasks]`` success rates of the same tasks.
+        rng: draws the resamples.
+        resamples: number of resamples.
+    """
+    tasks = means_a.shape[1]
+    sums = paired_sums(means_a.mean(axis=0) - means_b.mean(axis=0))
+    paired = float(paired_moments(*sums, tasks, single=False)[1])
+    error, df = hierarchical_error(means_a, means_b, rng, resamples)
+    if t_quantile(0.975, df) * error > t_quantile(0.975, tasks - 1) * paired:
+        return error, df, RESAMPLED
+    return paired, tasks - 1, "Bonett-Price over the mean of seeds, clustered by task"
 
 
 def hierarchical_error(
@@ -204,3 +255,10 @@ def hierarchical_error(
 
 def _seeds(runs: Sequence[Measured], means: Floats) -> tuple[tuple[str, float, Counts], ...]:
     return tuple((run.name, float(m.mean()), run.outcomes.counts) for run, m in zip(runs, means, strict=True))
+
+
+def _few_seeds(a: Sequence[Measured], b: Sequence[Measured]) -> list[str]:
+    few = min(len(a), len(b))
+    if few >= 5:
+        return []
+    return [f"with {few} seeds a side the spread between seeds is itself hardly known"]

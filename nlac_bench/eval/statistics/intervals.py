@@ -25,6 +25,9 @@ Chosen on the grid of ``benchmarks/simulations/coverage.py``: with 0 the worst c
 .05) covers 87 %; with 0.5, independent trials cover more than 96.5 % on average. Values from 0.1 to 0.2 are
 equally good."""
 
+ROUNDING = 1e-9
+"""Relative size up to which a spread is only rounding."""
+
 PRIOR_DIFFERENCES = 0.5
 """Weight, in tasks with a difference, of the assumption that differences are 1; see ``paired_bounds``."""
 
@@ -98,26 +101,27 @@ def mean_interval(task_means: Floats) -> Interval | None:
     """Student's t interval of a mean without known bounds (rewards), clustered by task.
 
     Returns:
-        None if there are fewer than two tasks, because the spread is then unknown.
+        None if there are fewer than two tasks or their means are all equal, because the spread is then
+        unknown.
     """
     tasks = len(task_means)
-    if tasks < 2:
+    if tasks < 2 or np.ptp(task_means) <= ROUNDING * np.abs(task_means).max():
         return None
     half = t_quantile(0.975, tasks - 1) * float(task_means.std(ddof=1)) / np.sqrt(tasks)
     mean = float(task_means.mean())
     return Interval(mean - half, mean + half, "t, clustered by task")
 
 
-def paired_bounds(
+def paired_moments(
     total: Floats, squares: Floats, nonzero: Floats, tasks: int, *, single: bool
 ) -> tuple[Floats, Floats]:
-    """The interval of the mean difference of two success rates on the same tasks.
+    """The mean difference of two success rates on the same tasks, and its standard error, adjusted for few
+    differences.
 
-    This is Bonett and Price's adjusted Wald interval (2012): one pseudo-task is added in favour of each side,
-    and mean and variance are computed over all tasks. With several trials a task's difference is not −1, 0 or
-    1 but any value between, so the pseudo-tasks have the root mean square of the differences that are not 0
-    (shrunk towards 1 as if ``PRIOR_DIFFERENCES`` further differences had been 1), and the quantile is
-    Student's.
+    This is Bonett and Price's adjustment (2012): one pseudo-task is added in favour of each side, and mean
+    and variance are computed over all tasks. With several trials a task's difference is not −1, 0 or 1 but
+    any value between, so the pseudo-tasks have the root mean square of the differences that are not 0 (shrunk
+    towards 1 as if ``PRIOR_DIFFERENCES`` further differences had been 1).
 
     Args:
         total, squares, nonzero: sum, sum of squares and number of the differences that are not 0; one entry
@@ -128,8 +132,19 @@ def paired_bounds(
     size = np.where(single, 1.0, (squares + PRIOR_DIFFERENCES) / (nonzero + PRIOR_DIFFERENCES))
     mean = total / (tasks + 2)
     variance = (squares + 2 * size) / (tasks + 2) - mean**2
-    quantile = Z95 if single or tasks == 1 else t_quantile(0.975, tasks - 1)
-    half = quantile * np.sqrt(variance / (tasks + 2))
+    return mean, np.sqrt(variance / (tasks + 2))
+
+
+def paired_bounds(
+    total: Floats, squares: Floats, nonzero: Floats, tasks: int, *, single: bool
+) -> tuple[Floats, Floats]:
+    """The interval of the mean difference of two success rates on the same tasks.
+
+    This is Bonett and Price's adjusted Wald interval (2012), of the ``paired_moments``. With several trials
+    the quantile is Student's. The arguments are those of ``paired_moments``.
+    """
+    mean, error = paired_moments(total, squares, nonzero, tasks, single=single)
+    half = (Z95 if single or tasks == 1 else t_quantile(0.975, tasks - 1)) * error
     return np.maximum(mean - half, -1.0), np.minimum(mean + half, 1.0)
 
 
@@ -137,12 +152,12 @@ def paired_interval(differences: Floats, *, single: bool) -> Interval | None:
     """The interval of the mean of ``differences`` ``[tasks]`` of success rates; None without tasks."""
     if len(differences) == 0:
         return None
-    low, high = paired_bounds(
-        np.asarray(differences.sum()),
-        np.asarray((differences**2).sum()),
-        np.asarray(float(np.count_nonzero(np.abs(differences) > 1e-12))),
-        len(differences),
-        single=single,
-    )
+    low, high = paired_bounds(*paired_sums(differences), len(differences), single=single)
     method = "Bonett-Price" if single else "Bonett-Price, clustered by task"
     return Interval(float(low), float(high), method)
+
+
+def paired_sums(differences: Floats) -> tuple[Floats, Floats, Floats]:
+    """The first three arguments of ``paired_moments`` for one sample, ``differences`` ``[tasks]``."""
+    nonzero = float(np.count_nonzero(np.abs(differences) > 1e-12))
+    return np.asarray(differences.sum()), np.asarray((differences**2).sum()), np.asarray(nonzero)

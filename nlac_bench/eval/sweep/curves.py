@@ -13,26 +13,37 @@ from nlac_bench.eval.training.curve import AXES
 
 
 def draw(sweep: Sweep, results: Results, path: Path) -> None:
-    """Write the figure to ``path``; a line shows the mean of a method's seeds, the band their range."""
+    """Write the figure to ``path``; a line shows the mean of a method's seeds, the band their range.
+
+    The legend has every method of the sweep; where seeds are not finished it says how many are.
+    """
     import matplotlib
 
     matplotlib.use("svg")
     from matplotlib import pyplot
 
-    envs = [env for env in sweep.seeds if any(results.of(env, method) for method in sweep.methods)]
-    if not envs:
-        return
     figure, panels = pyplot.subplots(
-        len(envs), len(AXES), figsize=(15, 3.4 * len(envs)), sharey="row", squeeze=False, layout="constrained"
+        len(sweep.seeds),
+        len(AXES),
+        figsize=(15, 3.4 * len(sweep.seeds)),
+        sharey="row",
+        squeeze=False,
+        layout="constrained",
     )
-    for env, panel_row in zip(envs, panels, strict=True):
+    for env, panel_row in zip(sweep.seeds, panels, strict=True):
         for panel, (key, label) in zip(panel_row, AXES.items(), strict=True):
             firsts = []
             for method in sweep.methods:
                 series = [run.validations for run in results.of(env, method).values()]
+                count = results.count(env, method)
+                name = method
+                if count.reason is not None:
+                    name = f"{method} ({count.finished} of {count.planned} seeds)"
                 if series:
-                    _band(panel, series, key, method)
+                    _band(panel, series, key, name)
                     firsts += [float(s[1][key]) for s in series if len(s) > 1]
+                else:
+                    panel.plot([], [], label=name)
             if key != "gradient_steps_total" and firsts and min(firsts) > 0:
                 panel.set_xscale("symlog", linthresh=min(firsts))  # methods differ by orders of magnitude
             panel.set_xlabel(label)

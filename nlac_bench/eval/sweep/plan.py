@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.eval.runs.lines import RunFolderError
 from nlac_bench.eval.training.curve import latest
 from nlac_bench.eval.training.untrained import BASE
 
@@ -108,8 +109,11 @@ def floor_folder(out: Path, env: str, name: str) -> Path:
 
 
 def done(folder: Path) -> bool:
-    """Whether the run in ``folder`` exists and all of its episodes are recorded."""
-    return (folder / "manifest.json").exists() and not RunFolder.open(folder).owed()
+    """Whether the run in ``folder`` exists, can be read, and all of its episodes are recorded."""
+    try:
+        return (folder / "manifest.json").exists() and not RunFolder.open(folder).owed()
+    except RunFolderError:  # to be resumed, which fails and tells what is damaged
+        return False
 
 
 def best_validation(folder: Path) -> float:

@@ -21,8 +21,11 @@ from nlac_bench.eval.measure.prepare import outline
 from nlac_bench.eval.runs.configuration import ConfigError, RunConfig
 from nlac_bench.eval.sweep.file import check_sweep
 from nlac_bench.eval.sweep.plan import FLOORS, Cell, Sweep, base_folder, chosen_rates, done, floor_folder
+from nlac_bench.eval.sweep.status import failure_path, record_failure
 
 Say = Callable[[str], None]
+LOG_TAIL = 64 * 1024
+"""Number of bytes at the end of a failed run's log in which the reason is looked for."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +119,10 @@ def _play(jobs: Sequence[Job], at_once: int, say: Say) -> None:
             return
         command = job.command()
         log = job.folder.with_name(f"{job.folder.name}.log")
+        failure_path(job.folder).unlink(missing_ok=True)
         say(f"{number} of {len(owed)}: {job.folder}")
         with log.open("a") as stream:
+            begin = stream.tell()
             process = subprocess.Popen(
                 [sys.executable, "-m", "nlac_bench", *command],
                 stdout=stream, stderr=stream, env=environment, start_new_session=True,
@@ -127,8 +132,11 @@ def _play(jobs: Sequence[Job], at_once: int, say: Say) -> None:
                 process.send_signal(signal.SIGTERM)
             code = process.wait()
             running.discard(process)
-        if code:
-            say(f"failed with exit code {code}: {job.folder}; see {log}")
+        if code and not stopped.is_set():
+            with log.open("rb") as output:
+                output.seek(max(begin, output.seek(0, os.SEEK_END) - LOG_TAIL))
+                status = record_failure(job.folder, code, output.read())
+            say(f"failed: {job.folder} ({status.reason}); see {log}")
 
     with ThreadPoolExecutor(at_once) as pool:
         try:

@@ -1,12 +1,12 @@
 """Writes a sweep's report: a table for each environment, verdicts over seeds and tasks, learning curves."""
 
+import html
 import json
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from nlac_bench.eval.statistics.compare import Measured
 from nlac_bench.eval.statistics.outcomes import COUNTED
@@ -14,56 +14,55 @@ from nlac_bench.eval.statistics.tables import number, p_text, render_table
 from nlac_bench.eval.sweep.curves import draw
 from nlac_bench.eval.sweep.plan import Sweep, best_validation, chosen_rates, done
 from nlac_bench.eval.sweep.results import Results
-from nlac_bench.eval.sweep.rows import Row, mean_success, rows, total
+from nlac_bench.eval.sweep.rows import Row, mean_of, mean_success, rows, seed_success, total
+from nlac_bench.eval.sweep.status import CellCount, status_of
 from nlac_bench.eval.training.curve import AXES
 from nlac_bench.eval.training.untrained import BASE
 
 
-def write(sweep: Sweep, out: Path, against: str) -> Path:
-    """Write ``comparison.json``, ``comparison.md`` and ``curves.svg`` to ``out``; return the second path."""
+def write(sweep: Sweep, out: Path, against: str) -> tuple[Path, list[CellCount]]:
+    """Write ``comparison.json``, ``comparison.md`` and ``curves.svg`` to ``out``.
+
+    Returns:
+        The path of ``comparison.md``, and the counts of seeds of each planned (environment, method).
+    """
+    out.mkdir(parents=True, exist_ok=True)
     results = Results.read(sweep, out)
-    tuned = tuning(sweep, out)
-    rates = chosen_rates(sweep, out)
-    parts = ["# Comparison\n", _tuning_section(tuned, rates)]
+    tuned, rates = tuning(sweep, out), chosen_rates(sweep, out)
+    parts = ["# Comparison\n", _tuning_section(sweep, out, tuned, rates)]
     data: dict[str, Any] = {
-        "against": against, "learning_rates": rates, "tuning": tuned, "rows": [], "runs": {},
+        "against": against, "learning_rates": rates, "tuning": tuned, "cells": [], "rows": [], "runs": {},
     }  # fmt: skip
-    for env in [*sweep.seeds, *sweep.transfer]:
+    counts = []
+    for env in sweep.seeds_by_env():
         here = rows(sweep, results, env, against)
-        if not here:
-            continue
-        source = sweep.transfer.get(env)
-        title = f"## {env}" + (f" (trained on {source}, whose costs these are)" if source else "")
-        seeds = {seed for row in here for seed in row.seeds}
-        untrained = {seed: run for seed, run in results.bases[env].items() if seed in seeds}
-        bases = {seed: mean_success(run) for seed, run in untrained.items()}
-        floors = {name: mean_success(run) for name, run in results.floors.get(env, {}).items()}
-        tables = [
-            render_table(*_success_table(here, bases, floors, against)),
-            render_table(*_cost_table(here, against)),
-            render_table(*_episode_table(here, list(untrained.values()))),
-        ]
-        notes = "".join(f"\n{note}\n" for note in _notes(here))
-        parts.append(f"{title}\n\n```\n" + "\n\n".join(tables) + f"\n```\n{notes}")
-        data["rows"] += [_row_json(row, bases, floors) for row in here]
+        counts += [row.count for row in here]
+        parts.append(_env_section(sweep, results, env, here, against))
+        data["rows"] += [_row_json(row, results) for row in here]
         data["runs"][env] = _runs_json(sweep, results, env)
+    data["cells"] = [count.to_json() for count in counts]
     draw(sweep, results, out / "curves.svg")
     (out / "comparison.json").write_text(json.dumps(_plain(data), allow_nan=False) + "\n")
     path = out / "comparison.md"
     path.write_text("\n".join(parts))
-    return path
+    return path, counts
 
 
-def tuning(sweep: Sweep, out: Path) -> dict[str, dict[str, float]]:
-    """The best validation success of every finished tuning run, by method and learning rate."""
-    found: dict[str, dict[str, float]] = {}
+def tuning(sweep: Sweep, out: Path) -> dict[str, dict[str, float | None]]:
+    """The best validation success of each tuning run by method and learning rate; None if unfinished."""
+    found: dict[str, dict[str, float | None]] = {}
     for cell in sweep.tuning():
-        if done(cell.folder(out)):
-            found.setdefault(cell.method, {})[f"{cell.lr:g}"] = best_validation(cell.folder(out))
+        folder = cell.folder(out)
+        found.setdefault(cell.method, {})[f"{cell.lr:g}"] = best_validation(folder) if done(folder) else None
     return found
 
 
-def _tuning_section(tuned: Mapping[str, Mapping[str, float]], rates: Mapping[str, float]) -> str:
+def _tuning_section(
+    sweep: Sweep,
+    out: Path,
+    tuned: Mapping[str, Mapping[str, float | None]],
+    rates: Mapping[str, float],
+) -> str:
     if not tuned:
         return "Learning rates as configured.\n"
     tried = list(dict.fromkeys(rate for of in tuned.values() for rate in of))
@@ -72,11 +71,43 @@ def _tuning_section(tuned: Mapping[str, Mapping[str, float]], rates: Mapping[str
         for method, of in tuned.items()
     ]
     table = render_table(["best validation at rate", *tried, "taken"], lines)
-    return f"## Tuning\n\n```\n{table}\n```\n"
+    said = {f"{cell.method} at rate {cell.lr:g}": status_of(cell.folder(out)) for cell in sweep.tuning()}
+    left = _list(f"{name}: {status}" for name, status in said.items() if not status.finished)
+    return f"## Tuning\n\n```\n{table}\n```\n{left}"
+
+
+def _env_section(sweep: Sweep, results: Results, env: str, here: Sequence[Row], against: str) -> str:
+    source = sweep.transfer.get(env)
+    title = f"## {env}" + (f" (trained on {source}, whose costs these are)" if source else "")
+    tables = [
+        render_table(*_success_table(here, results, env, against)),
+        render_table(*_cost_table(here, against)),
+        render_table(*_episode_table(here, list(results.bases[env].values()))),
+    ]
+    notes = "".join(f"\n{note}\n" for note in _notes(here))
+    left = [row.count for row in here] + [results.count(env, BASE)]
+    said = [f"{count.method}: {count}" for count in left if count.reason is not None]
+    floors = results.floor_statuses.get(env, {})
+    said += [f"floor {name}: {status}" for name, status in floors.items() if not status.finished]
+    for row in here:
+        compared = ((f"{row.method} − {BASE}", row.gain), (f"{against} − {row.method}", row.versus))
+        said += [f"{what} is not measured: {d.why_not}" for what, d in compared if d and d.why_not]
+    return f"{title}\n\n```\n" + "\n\n".join(tables) + f"\n```\n{notes}{_list(said)}"
+
+
+def _list(items: Iterable[str]) -> str:
+    """A Markdown list of plain texts, each one line, after an empty line; "" without items."""
+    lines = "".join(f"- {_escaped(item)}\n" for item in items)
+    return lines and f"\n{lines}"
+
+
+def _escaped(text: str) -> str:
+    """``text`` with the characters escaped that Markdown or HTML would interpret."""
+    return re.sub(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", html.escape(text, quote=False))
 
 
 def _success_table(
-    here: Sequence[Row], bases: Mapping[int, float], floors: Mapping[str, float], against: str
+    here: Sequence[Row], results: Results, env: str, against: str
 ) -> tuple[list[str], list[list[str]]]:
     header = ["method", "seeds", "success", "each seed", "gain over base", f"{against} − method"]
     lines = []
@@ -88,16 +119,20 @@ def _success_table(
                 row.versus.to_text(), number(row.versus.detectable), p_text(row.p_holm),
                 names.get(row.versus.verdict, row.versus.verdict),
             ]  # fmt: skip
-        lines.append([row.method, *_seeds(row.seeds), row.gain.to_text(), *versus])
-    if bases:
-        lines.append([BASE, *_seeds(bases), *[""] * 5])
-    lines += [[f"floor: {name}", "", number(success), *[""] * 6] for name, success in floors.items()]
+        lines.append([row.method, *_seeds(row.count, row.seeds), row.gain.to_text(), *versus])
+    bases = seed_success(results.statuses[env, BASE], results.bases[env])
+    lines.append([BASE, *_seeds(results.count(env, BASE), bases), *[""] * 5])
+    for name in results.floor_statuses[env]:
+        run = results.floors[env].get(name)
+        lines.append([f"floor: {name}", "", number(None if run is None else mean_success(run)), *[""] * 6])
     return [*header, "detectable", "p (Holm)", "verdict"], lines
 
 
-def _seeds(successes: Mapping[int, float]) -> list[str]:
+def _seeds(count: CellCount, successes: Mapping[int, float | None]) -> list[str]:
+    """The cells "seeds", "success" and "each seed"; a dash stands for each seed without a result."""
     values = list(successes.values())
-    return [str(len(values)), number(float(np.mean(values))), " ".join(map(number, values))]
+    finished = str(count.planned) if count.reason is None else f"{count.finished} of {count.planned}"
+    return [finished, number(mean_of(values)), " ".join(map(number, values))]
 
 
 def _cost_table(here: Sequence[Row], against: str) -> tuple[list[str], list[list[str]]]:
@@ -111,30 +146,38 @@ def _cost_table(here: Sequence[Row], against: str) -> tuple[list[str], list[list
     for row in here:
         steps = " ".join("–" if step is None else str(step) for step in row.steps_to_best.values())
         chosen = " ".join(map(str, row.chosen_steps.values()))
-        lines.append([row.method, *(f"{row.cost[label]:,.0f}" for label in AXES.values()), chosen, steps])
+        costs = [f"{row.cost[label]:,.0f}" if row.cost else "–" for label in AXES.values()]
+        lines.append([row.method, *costs, chosen or "–", steps])
     return header, lines
 
 
 def _episode_table(here: Sequence[Row], bases: Sequence[Measured]) -> tuple[list[str], list[list[str]]]:
-    counts = {row.method: row.counts for row in here} | ({BASE: total(bases)} if bases else {})
-    return ["test episodes of all seeds", *COUNTED], [[name, *c.cells()] for name, c in counts.items()]
+    counts = {row.method: row.counts for row in here} | {BASE: total(bases) if bases else None}
+    which = "all" if all(row.count.reason is None for row in here) else "finished"
+    return [f"test episodes of {which} seeds", *COUNTED], [
+        [name, *(["–"] * len(COUNTED) if c is None else c.cells())] for name, c in counts.items()
+    ]
 
 
 def _notes(here: Sequence[Row]) -> list[str]:
     notes = []
-    if min(len(row.seeds) for row in here) == 1:
+    if any(row.count.finished == 1 for row in here):
         notes.append("One seed tells two checkpoints apart, not two algorithms.")
-    if len({tuple(row.seeds) for row in here}) > 1:
+    if len({tuple(row.chosen_steps) for row in here}) > 1:
         notes.append("Not all methods have the same seeds: a difference is over those that both have.")
     return notes
 
 
-def _row_json(row: Row, bases: Mapping[int, float], floors: Mapping[str, float]) -> dict[str, Any]:
+def _row_json(row: Row, results: Results) -> dict[str, Any]:
+    bases = {seed: mean_success(run) for seed, run in results.bases[row.env].items()}
+    floors = {name: mean_success(run) for name, run in results.floors.get(row.env, {}).items()}
+    statuses = results.statuses[row.env, row.method]
     return {
         "env": row.env, "method": row.method, "success": row.success, "seeds": row.seeds, "base": bases,
-        "floors": floors, "episodes": row.counts.to_json(),
+        "floors": floors, "episodes": row.counts and row.counts.to_json(),
         "gain": vars(row.gain), "cost": row.cost, "chosen_steps": row.chosen_steps,
         "versus": row.versus and vars(row.versus), "p_holm": row.p_holm, "steps_to_best": row.steps_to_best,
+        "status": {seed: vars(status) for seed, status in statuses.items()},
     }  # fmt: skip
 
 
