@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nlac_bench.envs.datasets import DataSource
-from nlac_bench.envs.math500_hard.grading.extract import boxed
+from nlac_bench.envs.math500_hard.grading.boxes import boxed
 from nlac_bench.envs.math500_hard.grading.grader import default_grader
 from nlac_bench.envs.math500_hard.official import load_problems
 from nlac_bench.envs.math500_hard.problem import LEVELS, Problem

@@ -18,9 +18,10 @@ from nlac_bench.envs.math500_hard.grading.labels import (
     without_degrees,
 )
 from nlac_bench.envs.math500_hard.grading.matrices import as_matrix, has_matrix
-from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, key, literal
+from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, key, literal, symbols, walk
 from nlac_bench.envs.math500_hard.grading.normalize import words
 from nlac_bench.envs.math500_hard.grading.units import factor, says_what
+from nlac_bench.envs.math500_hard.grading.wording import after_link
 
 MAX_UNMATCHED = 60
 """Maximal number of elements of two lists that are compared pairwise, after elements with equal keys have
@@ -82,8 +83,29 @@ def _elements(node: Node) -> list[Node]:
     return elements
 
 
+def _joined(node: Node) -> str:
+    """Return whether all elements of a list hold ("and"), one of them ("or"), or they are several values ("").
+
+    All solutions for one name are several values, whatever word joins them: `x = 1 \\text{ and } x = 2`.
+    """
+    if node.op in ("tuple", "cases", "rel"):
+        return "and"
+    if node.op != "list":
+        return ""
+    links = [arg for arg in node.args if arg.op == "rel"]
+    if len(links) < len(node.args):
+        is_value = not symbols(node) and all(one.op != "text" for one in walk(node))
+        return "" if is_value and node.value == "or" else node.value or ""
+    names = [key(link.args[0]) for link in links if link.value == ("=",)]
+    if len(names) == len(links):
+        return "" if len(set(names)) < len(names) else node.value or "and"
+    return node.value or ""
+
+
 def _same_collections(gold: Node, pred: Node) -> bool:
     """Compare answers of which at least one is unordered: `1, 2`, `\\{1, 2\\}` or a system of equations."""
+    if {_joined(gold), _joined(pred)} == {"and", "or"}:
+        return False
     for one, other in ((gold, pred), (pred, gold)):
         if other.op == "tuple" and one.op == "list":
             if intervals.is_condition(one):  # x > 1 and x < 2 for (1, 2)
@@ -92,7 +114,7 @@ def _same_collections(gold: Node, pred: Node) -> bool:
                 arg.op != "rel" for arg in one.args
             ):  # the list 3, 5 is neither the point nor the interval (3, 5)
                 return False
-            return other.value in ("()", "row") and _same_in_order(gold.args, pred.args)
+            return other.value in ("()", "row") and one.value != "or" and _same_in_order(gold.args, pred.args)
     if "tuple" in (gold.op, pred.op) and len(_elements(gold)) != len(_elements(pred)):
         return False
     if _is_union(gold) or _is_union(pred):
@@ -113,13 +135,17 @@ def _same_collections(gold: Node, pred: Node) -> bool:
 
 
 def _same_conditions(gold: Node, pred: Node) -> bool:
+    if relations.one_name(gold, pred):
+        sets = [intervals.pieces(node) for node in (gold, pred)]
+        if sets[0] is not None and sets[1] is not None:
+            return _same_in_order(sets[0], sets[1])
+    if {_joined(gold), _joined(pred)} == {"and", "or"}:
+        return False
     links = [list(node.args) if node.op == "list" else [node] for node in (gold, pred)]
     if relations.same_conditions(*links):
         return True
     if gold.op == pred.op == "rel":
         return relations.same(gold, pred, same)
-    if relations.one_name(gold, pred) and _same_unions(gold, pred):
-        return True
     return gold.op == pred.op and _same_elements(*links)
 
 
@@ -238,27 +264,33 @@ def _same_texts(gold: Node, pred: Node) -> bool:
         if node.op in ("text", "sym"):
             said.append(words(str(node.value)))
         elif node.op == "mul" and all(arg.op in ("text", "sym", "const") for arg in node.args):
-            said.append(words("".join(str(arg.value) for arg in node.args)))
+            space = " " if any(arg.op == "text" for arg in node.args) else ""
+            said.append(words(space.join(str(arg.value) for arg in node.args)))
         else:
             return False
-    return said[0] == said[1] and bool(said[0]) and not (gold.op == "sym" and pred.op == "sym")
+    if not said[0] or (gold.op == "sym" and pred.op == "sym"):
+        return False
+    return said[0] in (said[1], after_link(said[1]))
 
 
 def _same_values(gold: Node, pred: Node) -> bool:
-    gold_parts, pred_parts = split_unit(gold), split_unit(pred)
-    if gold_parts is None or pred_parts is None:
+    """Compare two values; the words beside them must be the same, units, or words that say nothing."""
+    labelled = [split_unit(gold), split_unit(pred)]
+    if labelled[0] is None or labelled[1] is None:
         return False
-    (gold, gold_unit), (pred, pred_unit) = gold_parts, pred_parts
-    if gold.op == pred.op == "opaque" and gold.value == pred.value == "mod":
-        return same(gold.args[1], pred.args[1]) and equal_values(gold, pred)
-    for one, other_unit in ((gold, pred_unit), (pred, gold_unit)):
+    left, right = labelled
+    if left.before != right.before or left.strict != right.strict:
+        return False
+    for one, other_unit in ((left.value, right.unit), (right.value, left.unit)):
         if (has(one, "deg") or has(one, "pct")) and says_what(other_unit):  # 20° is not 20 miles
             return False
-    if gold_unit or pred_unit:
-        scale = factor(gold_unit, pred_unit)
-        if scale is None:
-            return False
-        return same(gold, scaled(pred, scale))
+    scale = factor(left.unit, right.unit)
+    if scale is None:
+        return False
+    if left.value != gold or right.value != pred:
+        return same(left.value, scaled(right.value, scale))
+    if gold.op == pred.op == "opaque" and gold.value == pred.value == "mod":
+        return same(gold.args[1], pred.args[1]) and equal_values(gold, pred)
     if equal_values(gold, pred):
         return True
     for mark in ("deg", "pct"):

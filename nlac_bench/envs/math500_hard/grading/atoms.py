@@ -45,7 +45,8 @@ _SET = ("{", "\\{", "lbrace")
 _MATRICES = frozenset(["matrix", "pmatrix", "bmatrix", "Bmatrix", "smallmatrix", "array"])
 _SINGLE_LETTER = re.compile(r"\(?\s*([A-Za-z])\s*\)?\s*\.?")
 _MATH_TEXT = re.compile(r"[-+]?[\d.,/\s]*\d|[-+]?\d[\d\s+*/^().,-]*")
-_TEXT_LIST = re.compile(r"\s*(?:,\s*and\b|,|;|\band\b|\bor\b)\s*")
+_TEXT_WORD = re.compile(r"[^\W\d_]+")
+_TEXT_LIST = re.compile(r"\s*(?:,\s*(?:and|or)\b|,|;|\band\b|\bor\b)\s*")
 
 
 def number(text: str) -> Node:
@@ -66,7 +67,7 @@ class Atoms(ABC):
         """Number of open absolute values. If positive, a bar closes one and cannot start another factor."""
 
     @abstractmethod
-    def items(self, *closers: str) -> tuple[list[Node], bool]: ...
+    def items(self, *closers: str) -> tuple[list[Node], str | None]: ...
 
     @abstractmethod
     def sum(self) -> Node: ...
@@ -189,7 +190,8 @@ class Atoms(ABC):
                 return Node("text", value=content)
         parts = [part for part in _TEXT_LIST.split(content) if part]
         if len(parts) > 1 and not any(len(part.split()) > 3 for part in parts):
-            return Node("list", tuple(self.text(part) for part in parts))
+            words = set(_TEXT_WORD.findall(content)) & {"and", "or"}
+            return Node("list", tuple(self.text(part) for part in parts), min(words, default=""))
         return Node("text", value=content)
 
     def follows_value(self) -> bool:
@@ -202,7 +204,7 @@ class Atoms(ABC):
         outer_bars, self.bars = self.bars, 0
         start = self.position
         try:
-            items, separated = self.items(*_OPEN[opener])
+            items, joined = self.items(*_OPEN[opener])
         except Unreadable:
             if opener not in _SET:
                 raise
@@ -210,14 +212,16 @@ class Atoms(ABC):
         self.bars = outer_bars
         closer = self.expect(*_OPEN[opener])
         if opener in _SET:
-            if len(items) == 1 and opener == "{" and not separated:
+            if len(items) == 1 and opener == "{" and joined is None:
                 return items[0]
             if items and (condition := without_name(items[0])) is not None:
                 return condition if len(items) == 1 else Node("list", (condition, *items[1:]))
             return Node("set", tuple(items))
         if not items:
             raise Unreadable("empty brackets")
-        if len(items) == 1 and not separated and {opener, closer} != {"(", "]"} and items[0].op != "rel":
+        if joined in ("and", "or") and len(items) > 1:
+            return Node("list", tuple(items), joined)
+        if len(items) == 1 and joined is None and {opener, closer} != {"(", "]"} and items[0].op != "rel":
             return items[0]
         if len(items) == 1 and items[0].op == "rel":
             return items[0]

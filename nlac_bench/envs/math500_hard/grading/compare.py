@@ -121,16 +121,24 @@ def _agree(gold: Node, pred: Node, point: int, confirm: bool, *, real: bool = Fa
 
 def _rounded(gold: Node, pred: Node) -> bool:
     """Return whether `pred` is a long decimal of a non-terminating `gold`, correctly rounded or cut off."""
-    value, digits = literal(pred), _digits(pred)
-    if not value or digits < MIN_DIGITS:
+    if not literal(pred) or _digits(pred) < MIN_DIGITS:
         return False
     exact = rational(gold)
-    if exact is not None and _terminates(exact):
+    return not (exact is not None and _terminates(exact)) and is_rounding(gold, pred)
+
+
+def is_rounding(exact: Node, decimal: Node) -> bool:
+    """Return whether `decimal` has a decimal point and is `exact`, correctly rounded or cut off."""
+    value, digits = literal(decimal), _digits(decimal)
+    if not value or not digits:
         return False
     unit = Fraction(10) ** (math.floor(math.log10(abs(value))) + 1 - digits)
-    evaluate = Evaluator(max(_LEVELS[0], 8 * digits), 0)
-    mp = evaluate.mp
-    error = evaluate(gold) - mp.mpf(value.numerator) / value.denominator
+    try:
+        evaluate = Evaluator(max(_LEVELS[0], 8 * digits), 0)
+        mp = evaluate.mp
+        error = evaluate(exact) - mp.mpf(value.numerator) / value.denominator
+    except Undefined:
+        return False
     if mp.im(error) != 0:
         return False
     if value < 0:

@@ -135,9 +135,9 @@ def _opposite(relation: Node) -> Node | None:
 
 
 def _conditions(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
-    """Return the union of disjoint conditions (`x < 1, x > 2`), else the intersection (`x > 1, x < 2`).
+    """Return the union of conditions joined by "or" and the intersection of those joined by "and".
 
-    Whether the text has "and" or "or" is ignored.
+    Commas denote the union of disjoint conditions (`x < 1, x > 2`), else the intersection (`x > 1, x < 2`).
     """
     found: list[_Piece] = []
     common: list[_Piece] | None = None
@@ -147,6 +147,8 @@ def _conditions(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
             return None
         found.extend(part)
         common = part if common is None else _common(common, part)
+    if node.value in ("and", "or"):
+        return found if node.value == "or" else common
     apart = sum(bool(_common([one], [other])) for i, one in enumerate(found) for other in found[:i]) == 0
     return found if apart else common
 

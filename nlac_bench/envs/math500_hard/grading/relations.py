@@ -7,6 +7,7 @@ from nlac_bench.envs.math500_hard.grading.exact import Undefined
 from nlac_bench.envs.math500_hard.grading.intervals import FLIPPED, ORDER, interval, pieces
 from nlac_bench.envs.math500_hard.grading.labels import is_constant, is_name
 from nlac_bench.envs.math500_hard.grading.nodes import Node, key, symbols
+from nlac_bench.envs.math500_hard.grading.quantities import is_quantity, one_value
 from nlac_bench.envs.math500_hard.grading.values import Evaluator
 
 Same = Callable[[Node, Node], bool]
@@ -80,12 +81,22 @@ def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: 
         return _same_pieces(relation, value, same_answer) if span is None else agrees(span)
     if set(relation.value) != {"="}:
         return False
-    first, last = relation.args[0], relation.args[-1]
-    if is_name(first) or is_constant(first):
-        return agrees(last) or (is_constant(first) and not is_name(first) and agrees(first))
-    if is_name(last):
-        return agrees(first)
-    return gold_is_value and agrees(first) and agrees(last)  # (x-1)(x+1) = x^2-1 for x^2-1
+    constants = _constants(relation)
+    if not one_value(constants, same_answer):
+        return False
+    values = constants or [_ends(relation).args[1]]
+    if len(constants) == len(relation.args) or is_name(_ends(relation).args[0]):
+        return any(agrees(side) for side in values)
+    if not gold_is_value:  # a side of an equation is not the equation
+        return False
+    sides = [side for side in relation.args if not any(side is constant for constant in constants)]
+    if not constants and agrees(sides[0]) and agrees(sides[-1]):  # (x-1)(x+1) = x^2-1 for x^2-1
+        return True
+    return any(agrees(side) for side in values) and is_quantity(sides[0], values[-1])
+
+
+def _constants(equation: Node) -> list[Node]:
+    return [side for side in equation.args if is_constant(side) and not is_name(side)]
 
 
 def _same_pieces(relation: Node, value: Node, same_answer: Same) -> bool:
@@ -97,7 +108,9 @@ def _same_pieces(relation: Node, value: Node, same_answer: Same) -> bool:
 
 def _same_relations(gold: Node, pred: Node, same_answer: Same) -> bool:
     if set(gold.value) == {"="} and set(pred.value) == {"="}:
-        return _same_equations(_ends(gold), _ends(pred), same_answer)
+        return one_value(_constants(pred), same_answer) and _same_equations(
+            _ends(gold), _ends(pred), same_answer
+        )
     if gold.value == pred.value and len(gold.value) == 1 and gold.value[0] not in (*ORDER, "!="):
         return all(same_answer(g, p) for g, p in zip(gold.args, pred.args, strict=True))
     if same_conditions([gold], [pred]):
