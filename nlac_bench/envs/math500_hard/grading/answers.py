@@ -92,19 +92,30 @@ def _joined(node: Node) -> str:
         return "and"
     if node.op != "list":
         return ""
-    links = [arg for arg in node.args if arg.op == "rel"]
-    if len(links) < len(node.args):
-        is_value = not symbols(node) and all(one.op != "text" for one in walk(node))
-        return "" if is_value and node.value == "or" else node.value or ""
-    names = [key(link.args[0]) for link in links if link.value == ("=",)]
-    if len(names) == len(links):
-        return "" if len(set(names)) < len(names) else node.value or "and"
-    return node.value or ""
+    if any(arg.op == "rel" for arg in node.args):
+        named = [key(arg.args[0]) for arg in node.args if arg.op == "rel" and arg.value == ("=",)]
+        if len(set(named)) < len(named):
+            return ""
+        return node.value or ("and" if len(symbols(node)) > 1 else "")
+    return node.value or ("" if _are_values(node) else "and")
+
+
+def _are_values(node: Node) -> bool:
+    """Return whether a list has values, and not names or choices, of which a comma joins all."""
+    named = all(arg.op == "sym" and str(arg.value).isupper() for arg in node.args)
+    return not named and all(one.op not in ("text", "rel") for one in walk(node))
+
+
+def _contradict(gold: Node, pred: Node) -> bool:
+    """Return whether one answer says "and" and the other "or"; "and" also joins values of which each is right."""
+    if _joined(gold) == "or" and _are_values(gold):
+        return False
+    return {_joined(gold), _joined(pred)} == {"and", "or"}
 
 
 def _same_collections(gold: Node, pred: Node) -> bool:
     """Compare answers of which at least one is unordered: `1, 2`, `\\{1, 2\\}` or a system of equations."""
-    if {_joined(gold), _joined(pred)} == {"and", "or"}:
+    if _contradict(gold, pred):
         return False
     for one, other in ((gold, pred), (pred, gold)):
         if other.op == "tuple" and one.op == "list":
@@ -139,7 +150,7 @@ def _same_conditions(gold: Node, pred: Node) -> bool:
         sets = [intervals.pieces(node) for node in (gold, pred)]
         if sets[0] is not None and sets[1] is not None:
             return _same_in_order(sets[0], sets[1])
-    if {_joined(gold), _joined(pred)} == {"and", "or"}:
+    if _contradict(gold, pred):
         return False
     links = [list(node.args) if node.op == "list" else [node] for node in (gold, pred)]
     if relations.same_conditions(*links):

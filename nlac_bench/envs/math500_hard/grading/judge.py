@@ -33,6 +33,7 @@ _TEXT_OR_SPACE = re.compile(r"\\(?:text|mbox|mathrm)\s*\{([^{}]*)\}|\s")
 _WORDY = re.compile(r"[^\W\d_]{3,}")
 _CHOICE = re.compile(r"\(?([A-H])\)?[).:] \S.*|\(([A-H])\)(?: -?)?[A-Za-z0-9\\$].*")
 _ANOTHER_CHOICE = re.compile(r"\([A-H]\)|\b[A-H][).:]|\b(?:and|or|not) [A-H]\b|\A[A-H]\Z")
+_LETTER = re.compile(r"\W*(?:\\?(?:text|textbf|mathrm)\W*)?[A-H]\W*")
 _OPTION = re.compile(r"\A(?:\\text\s*\{)?\s*(?:option|choice)\s+\(?([A-H])\)?\s*\}?\Z", re.IGNORECASE)
 _WORDS = re.compile(r"(?:[^\W_]|[\s,.;:!?'{}()~]|(?<=[^\W\d_])-(?=[^\W\d_]))+")
 # Constructs that the parser only recognises by their spelling; math-verify computes their values.
@@ -133,14 +134,15 @@ def _is_words(text: str) -> bool:
 
 
 def _compare(gold: str, pred: str) -> Verdict:
-    if (letter := _chosen(gold)) and letter in (_chosen(pred), pred.strip("()")):
+    gold_choice, pred_choice = _chosen(gold), _chosen(pred)
+    if gold_choice and gold_choice[0] in (pred_choice[0] if pred_choice else "", pred.strip("()")):
         return True, "the letter chosen"
-    if (letter := _chosen(pred)) and gold.strip("()") in (
-        letter,
-        f"\\text{{{letter}}}",
-        f"\\text{{({letter})}}",
-    ):
-        return True, "the letter chosen"
+    if pred_choice:
+        letter, content = pred_choice
+        if gold.strip("()") in (letter, f"\\text{{{letter}}}", f"\\text{{({letter})}}"):
+            return True, "the letter chosen"
+        if not gold_choice and not _LETTER.fullmatch(gold):
+            return _compare(gold, content)
     gold, pred = _OPTION.sub(r"\1", gold), _OPTION.sub(r"\1", pred)
     clocks = [_clock(text) for text in (gold, pred)]
     if clocks[0] is not None and clocks[1] is not None:
@@ -234,14 +236,15 @@ def _clock(text: str) -> Node | None:
     return Node("time", value=(hours * 3600 + minutes * 60 + seconds, ""))
 
 
-def _chosen(text: str) -> str | None:
-    """Return the letter of `(C) 12`, one option with its content, or None."""
+def _chosen(text: str) -> tuple[str, str] | None:
+    """Return the letter and the content of `(C) 12`, one option, or None."""
     match = _CHOICE.fullmatch(re.sub(r"\\(?:text|textbf|textrm|mathrm|mbox)\b\s*|[{}]", "", text).strip())
     if match is None:
         return None
     letter = match.group(1) or match.group(2)
-    rest = match.group().partition(letter)[2].lstrip(").: ")
-    return None if _ANOTHER_CHOICE.search(rest) else letter
+    if _ANOTHER_CHOICE.search(match.group().partition(letter)[2].lstrip(").: ")):
+        return None
+    return letter, text[text.index(letter) + 1 :].lstrip("}):. ")
 
 
 def _needs_algebra(gold: Node, pred: Node) -> bool:

@@ -7,7 +7,12 @@ from fractions import Fraction
 from nlac_bench.envs.math500_hard.grading.nodes import Node, literal, names, num, symbols
 from nlac_bench.envs.math500_hard.grading.normalize import NUMBER_WORDS, words
 from nlac_bench.envs.math500_hard.grading.units import factor, is_currency, is_measure
-from nlac_bench.envs.math500_hard.grading.wording import UNCERTAIN, is_filler, states_otherwise
+from nlac_bench.envs.math500_hard.grading.wording import (
+    UNCERTAIN,
+    is_filler,
+    states_otherwise,
+    without_fillers,
+)
 
 _SCALES = {
     "hundred": 100,
@@ -17,6 +22,7 @@ _SCALES = {
     "trillion": 10**12,
     "dozen": 12,
 }
+_OF = re.compile(r"\w\W+(?:of|for|in|with)\W*\Z")
 _SCALED_NUMBER = re.compile(rf"(\d{{1,9}}) ({'|'.join(_SCALES)})", re.ASCII)
 _POWER_OF_UNIT = re.compile(r"(?<=[a-z]) (?:squared|cubed)\b")  # \text{ meters squared}
 _NOTHING = frozenset(
@@ -29,8 +35,8 @@ def plain(node: Node) -> Node:
     """Return what a text or a label denotes: `four` is 4, `no solution` the empty set, `M(-2, 1)` a point."""
     if node.op == "text":
         said = words(node.value)
-        if said in NUMBER_WORDS:
-            return num(NUMBER_WORDS[said])
+        if (bare := without_fillers(said)) in NUMBER_WORDS:
+            return num(NUMBER_WORDS[bare])
         if scaled_number := _SCALED_NUMBER.fullmatch(said):
             return num(Fraction(scaled_number[1]) * _SCALES[scaled_number[2]])
         if said in _NOTHING:
@@ -131,6 +137,9 @@ def _split(node: Node) -> _Parts | None:
             return None
         if part.value is None and not values:
             result.before += part.after
+            continue
+        if node.op == "mul" and arg.op == "sym" and result.after and _OF.search(result.after[-1]):
+            result.after.append(str(arg.value))  # 11 \text{ values of } x
             continue
         if part.value is not None:
             if result.after or (values and part.before and node.op != "div"):

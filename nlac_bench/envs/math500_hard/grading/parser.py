@@ -17,6 +17,7 @@ from nlac_bench.envs.math500_hard.grading.atoms import (
 )  # fmt: skip
 from nlac_bench.envs.math500_hard.grading.forms import mixed_number
 from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, Unreadable, key, names
+from nlac_bench.envs.math500_hard.grading.normalize import words
 from nlac_bench.envs.math500_hard.grading.tokens import (
     FUNCTIONS,
     TEXT_COMMANDS,
@@ -43,6 +44,7 @@ _SEPARATORS = {
     **dict.fromkeys((",", ";", "quad", "qquad", "\\\\", "newline", "enspace"), ""),
     "land": "and", "wedge": "and", "lor": "or", "vee": "or",
 }  # fmt: skip
+_EQUALS = ("is", "are", "equals", "is equal to", "equal to")
 _C = Node("sym", value="C")
 _STARTS = (
     names("number letter word ( [ { \\{ dollar")
@@ -183,6 +185,9 @@ class Parser(Atoms):
         if (kind, following) == (":", "="):
             self.position += 2
             return "="
+        if kind in ("group", "word") and words(self.tokens[self.position].text) in _EQUALS:
+            self.position += 1
+            return "="
         if kind not in _RELATIONS or (kind == "|" and self.bars):
             return None
         self.position += 1
@@ -250,6 +255,8 @@ class Parser(Atoms):
                 self.position += 1
                 modulus = self.group() if kind == "pmod" else self.signed(self.factor)
                 factors = [Node("opaque", (_mul(factors), modulus), "mod")]
+            elif kind == "circ" and self.kind(1) in _STARTS:  # f \circ g
+                factors += [Node("sym", value=self.next().text), self.implicit()]
             elif kind == "choose":
                 self.position += 1
                 factors = [Node("fn", (_mul(factors), self.implicit()), "binom")]
@@ -314,7 +321,8 @@ class Parser(Atoms):
         if kind in _STARTS:
             return True
         if kind == "group":
-            return not SEPARATOR_TEXT.fullmatch(self.tokens[self.position].text)
+            text = self.tokens[self.position].text
+            return not (SEPARATOR_TEXT.fullmatch(text) or words(text) in _EQUALS)
         return False
 
     def factor(self) -> Node:
@@ -346,11 +354,11 @@ class Parser(Atoms):
 
     def exponent(self, base: Node) -> Node:
         kinds = [self.kind(0), self.kind(1), self.kind(2)]
-        for mark in ("circ", "prime"):
+        for mark in ("circ", "prime", "*", "star", "ast"):
             if kinds[0] == mark or kinds == ["{", mark, "}"]:
                 self.position += 1 if kinds[0] == mark else 3
-                if mark == "prime":
-                    return Node("opaque", (base,), "prime")
+                if mark != "circ":
+                    return Node("opaque", (base,), "prime" if mark == "prime" else "star")
                 if self.kind() == "letter" and self.tokens[self.position].text in "CFK":  # a temperature
                     self.position += 1
                 return Node("deg", (base,))

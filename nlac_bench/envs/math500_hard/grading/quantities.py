@@ -11,7 +11,11 @@ from nlac_bench.envs.math500_hard.grading.units import is_currency
 from nlac_bench.envs.math500_hard.grading.values import Evaluator
 from nlac_bench.envs.math500_hard.grading.wording import UNCERTAIN
 
-_DOTS = names("dots ldots cdots dotsc dotsb")
+# 1 + 3 + … + (2n - 1) and 3 \star 4 are values that are asked for, not equations.
+_NOT_TO_SOLVE = names(
+    "dots ldots cdots dotsc dotsb star circ oplus ominus otimes odot bullet diamond diamondsuit heartsuit clubsuit "
+    "spadesuit dagger"
+)
 _POINTS = (-3.3, -1.1, 0.7, 2.9)  # of both signs, so that |x| is not linear on them
 
 
@@ -26,7 +30,7 @@ def is_quantity(side: Node, value: Node) -> bool:
     unknown = _unknowns(side)
     if not unknown or said & UNCERTAIN:
         return False
-    if _DOTS & unknown:  # 1 + 3 + … + (2n - 1) = n^2
+    if unknown & _NOT_TO_SOLVE:
         return True
     if unknown & symbols(value):
         return False

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 
 from nlac_bench.envs.math500_hard.grading.compare import difference, proportional
-from nlac_bench.envs.math500_hard.grading.exact import Undefined
+from nlac_bench.envs.math500_hard.grading.exact import Undefined, rational
 from nlac_bench.envs.math500_hard.grading.intervals import FLIPPED, ORDER, interval, pieces
 from nlac_bench.envs.math500_hard.grading.labels import is_constant, is_name
 from nlac_bench.envs.math500_hard.grading.nodes import Node, key, symbols
 from nlac_bench.envs.math500_hard.grading.quantities import is_quantity, one_value
+from nlac_bench.envs.math500_hard.grading.units import factor
 from nlac_bench.envs.math500_hard.grading.values import Evaluator
 
 Same = Callable[[Node, Node], bool]
@@ -79,6 +80,8 @@ def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: 
         if value.op not in ("tuple", "union"):
             return False
         return _same_pieces(relation, value, same_answer) if span is None else agrees(span)
+    if "equiv" in relation.value or (relation.args[-1].op == "opaque" and relation.args[-1].value == "mod"):
+        return gold_is_value and agrees(relation.args[-1]) and _is_congruence(relation)
     if set(relation.value) != {"="}:
         return False
     constants = _constants(relation)
@@ -90,9 +93,18 @@ def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: 
     if not gold_is_value:  # a side of an equation is not the equation
         return False
     sides = [side for side in relation.args if not any(side is constant for constant in constants)]
-    if not constants and agrees(sides[0]) and agrees(sides[-1]):  # (x-1)(x+1) = x^2-1 for x^2-1
-        return True
-    return any(agrees(side) for side in values) and is_quantity(sides[0], values[-1])
+    if not any(agrees(side) for side in values):
+        return False
+    return is_quantity(sides[0], values[-1]) or agrees(sides[0])  # (x-1)(x+1) = x^2-1 for x^2-1
+
+
+def _is_congruence(relation: Node) -> bool:
+    """Return whether `7^{100} \\equiv 1 \\pmod{4}` is true of integers, or names an expression's residue."""
+    left, right = relation.args[0], relation.args[-1]
+    if not is_constant(left):
+        return is_name(left) or is_quantity(left, right)
+    value = rational(Node("opaque", (left, right.args[1]), "mod")) if right.op == "opaque" else None
+    return value is None or value.denominator != 1 or value == rational(right)
 
 
 def _constants(equation: Node) -> list[Node]:
@@ -117,6 +129,8 @@ def _same_relations(gold: Node, pred: Node, same_answer: Same) -> bool:
         return True
     if ("in",) in (gold.value, pred.value):
         named, other = (gold, pred) if gold.value == ("in",) else (pred, gold)
+        if other.value == ("=",) and key(other.args[0]) == key(named.args[0]):  # x = 5 for x \in \{5\}
+            return same_answer(*(side.args[1] for side in (gold, pred)))
         return named.args[0].op == "sym" and _same_pieces(other, named.args[1], same_answer)
     gold_span, pred_span = interval(gold), interval(pred)
     if gold_span is None or pred_span is None or symbols(gold) != symbols(pred):
@@ -137,6 +151,8 @@ def _same_equations(gold: Node, pred: Node, same_answer: Same) -> bool:
     if is_name(gold_left) and is_name(pred_left):
         if key(gold_left) == key(pred_left):
             return same_answer(gold_right, pred_right)
+        if gold_left.op == pred_left.op == "text" and factor(gold_left.value, pred_left.value) is None:
+            return False
         if "text" in (gold_left.op, pred_left.op):
             return same_answer(gold_right, pred_right)
     if same_answer(gold_left, pred_left) and same_answer(gold_right, pred_right):

@@ -27,8 +27,8 @@ UNCERTAIN = NEGATIONS | _ALTERNATIVES
 """Words with which even a named value (`\\text{not } x = 5`) is not stated."""
 LINKS = names("is are was were be equals equal gives yields becomes has have")
 _FILLERS = LINKS | names(
-    "a about all altogether an answer answers approximately are around both choice correct each equals exactly "
-    "final find get got hence in it just nearly obtain of only option our overall precisely result results "
+    "a about all altogether an answer answers approximately are around at both choice correct each equals exactly "
+    "final find get got hence it just nearly obtain of only option our overall precisely result results "
     "roughly simply simplified so solution solutions that the then there therefore this thus to total unit "
     "units value values we which yes you"
 )
@@ -47,6 +47,8 @@ def connective(word: str | None) -> str:
     return "and" if word in AND else "or" if word in OR else ""
 
 
+_PREPOSITIONS = names("at by in on")
+_IN_TOTAL = re.compile(r"\bin (?=total|all)")
 _QUALIFIED = re.compile(r"\b(?:at least|at most|\w+er than|more than|less than|up to|or)\b", re.IGNORECASE)
 
 
@@ -55,9 +57,14 @@ def is_qualified(text: str) -> bool:
     return bool(NEGATIONS.intersection(words(text).split()) or _QUALIFIED.search(text))
 
 
+def without_fillers(text: str) -> str:
+    """Return the words that add something to a value: `` for `is the answer`, `days` for `days in total`."""
+    return " ".join(word for word in _IN_TOTAL.sub("", words(text)).split() if word not in _FILLERS)
+
+
 def is_filler(text: str) -> bool:
     """Return whether a text adds nothing to a value beside it: `about`, `is the answer`."""
-    return set(words(text).split()) <= _FILLERS
+    return not without_fillers(text)
 
 
 def is_introduction(text: str) -> bool:
@@ -73,12 +80,13 @@ def is_introduction(text: str) -> bool:
 
 
 def after_link(text: str) -> str:
-    """Return the words after the last `is` or `are`: `even` for `the function is even`; "" with a negation."""
+    """Return the words after the last `is` or `are`, `even` for `it is even`; "" with a negation."""
     said = words(text).split()
     if NEGATIONS.intersection(said):
         return ""
     last = max((index for index, word in enumerate(said) if word in LINKS), default=-1)
-    return " ".join(said[last + 1 :])
+    said = said[last + 1 :]
+    return " ".join(said[1:] if said[:1] and said[0] in _PREPOSITIONS else said)
 
 
 def states_otherwise(text: str) -> bool:
