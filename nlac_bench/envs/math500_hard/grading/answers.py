@@ -42,6 +42,10 @@ def same(gold: Node, pred: Node) -> bool:
     if gold.op not in _UNORDERED and pred.op not in _UNORDERED:
         gold_signs, pred_signs = expand_signs(gold), expand_signs(pred)
         if len(gold_signs) > 1 or len(pred_signs) > 1:
+            if pred.op == "rel" and "!=" in pred.value:  # x \ne \pm 2
+                return same(gold, Node("list", tuple(pred_signs), "and"))
+            if pred.op == "rel" and len(gold_signs) == 1:  # (\pm 12)^2 = 144
+                return all(same(gold, one) for one in pred_signs)
             return _same_elements(gold_signs, pred_signs)
     if intervals.is_condition(gold) and intervals.is_condition(pred):
         return _same_conditions(gold, pred)

@@ -201,7 +201,8 @@ class Atoms(ABC):
 
     def follows_value(self) -> bool:
         """Return whether the last token follows a number or a closed group: 5\\text{ m}."""
-        return self.position > 1 and self.tokens[self.position - 2].kind in ("number", "}", ")")
+        before = self.tokens[self.position - 2] if self.position > 1 else None
+        return before is not None and (before.kind in ("number", "}", ")") or before.text == "pi")
 
     # --- brackets -------------------------------------------------------------------------------------------
 

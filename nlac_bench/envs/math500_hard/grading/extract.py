@@ -31,7 +31,7 @@ def extract(text: str) -> str:
     text = to_ascii(repair_escapes(text[-MAX_PROSE:])).strip()
     text = text.rpartition("####")[2].strip() or text  # GSM8K's mark before the answer
     inner = _only_math(_EMPHASIS.sub(r"\2", text))
-    if is_bare(inner):
+    if is_bare(inner) and not _BOLD.search(inner):
         return inner
     return _from_prose(text)
 
@@ -142,7 +142,7 @@ _CODE = re.compile(
 )
 _CHOICE = re.compile(r"(\([A-H]\)|[A-H](?=[,.;:)]))")
 _TOLD = re.compile(r"\b(?:is|are|equals)\s+((?:(?!\b(?:is|are|equals)\s)[^\n]){1,200}?)[.\s]*\Z")
-_BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
+_BOLD = re.compile(r"(?<![\w)}\]])\*\*(?=\S)([^*\n]{1,200})\*\*(?!\w)")
 
 
 def _from_prose(text: str) -> str:
@@ -196,6 +196,12 @@ def _spans(text: str) -> str:
 
 def _last_value(text: str) -> str:
     spans = list(_SPANS.finditer(text))
+    bold = [match for match in _BOLD.finditer(text) if any(c.isdigit() for c in match.group(1))]
+    if not bold and not spans and not any(c.isdigit() for c in text):
+        bold = list(_BOLD.finditer(text))
+    if bold and (not spans or bold[-1].start() > spans[-1].end()):
+        answer = bold[-1].group(1)
+        return answer if is_bare(answer) else _last(answer)
     if spans:
         last = spans[-1]
         after = text[last.end() :]
@@ -204,9 +210,6 @@ def _last_value(text: str) -> str:
         if value and re.fullmatch(r"[^\d=<>]*", _spans(last.group())):
             return value.group()
         return _stated(text, last.start(), last.end()) or _spans(last.group())
-    bold = [match.group(1) for match in _BOLD.finditer(text) if any(c.isdigit() for c in match.group(1))]
-    if bold:
-        return bold[-1] if is_bare(bold[-1]) else _last(bold[-1])
     return _last(text)
 
 

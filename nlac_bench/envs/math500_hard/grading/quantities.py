@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from nlac_bench.envs.math500_hard.grading.compare import is_rounding
+from nlac_bench.envs.math500_hard.grading.compare import expand_signs, is_rounding
 from nlac_bench.envs.math500_hard.grading.exact import Undefined
 from nlac_bench.envs.math500_hard.grading.labels import is_name, split_unit
 from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, key, names, symbols, walk
@@ -69,10 +69,20 @@ def _is_linear(side: Node, letter: str) -> bool:
     return all(abs(slope - slopes[0]) <= abs(slopes[0]) * 2.0**-40 for slope in slopes)
 
 
+def _has_matrix(node: Node) -> bool:
+    return any(one.op == "matrix" for one in walk(node))
+
+
 def one_value(sides: Sequence[Node], same_answer: Callable[[Node, Node], bool]) -> bool:
     """Return whether the constant sides of `=` have one value; a decimal may be a rounding of its neighbour."""
     for left, right in zip(sides, sides[1:], strict=False):
-        if same_answer(left, right) or same_answer(right, left):
+        if all(
+            same_answer(one, other) or same_answer(other, one)
+            for one in expand_signs(left)  # (\pm 12)^2 = 144
+            for other in expand_signs(right)
+        ):
+            continue
+        if _has_matrix(left) != _has_matrix(right):  # a norm or a scalar product, which is not computed
             continue
         parts = [split_unit(left), split_unit(right)]
         if parts[0] is None or parts[1] is None:

@@ -6,7 +6,7 @@ from nlac_bench.envs.math500_hard.grading.compare import difference, proportiona
 from nlac_bench.envs.math500_hard.grading.exact import Undefined, rational
 from nlac_bench.envs.math500_hard.grading.intervals import FLIPPED, ORDER, interval, pieces
 from nlac_bench.envs.math500_hard.grading.labels import is_constant, is_name
-from nlac_bench.envs.math500_hard.grading.nodes import Node, key, symbols
+from nlac_bench.envs.math500_hard.grading.nodes import Node, key, symbols, walk
 from nlac_bench.envs.math500_hard.grading.quantities import is_quantity, one_value
 from nlac_bench.envs.math500_hard.grading.units import factor
 from nlac_bench.envs.math500_hard.grading.values import Evaluator
@@ -88,6 +88,8 @@ def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: 
     if not one_value(constants, same_answer):
         return False
     values = constants or [_ends(relation).args[1]]
+    if is_constant(value) and any(one.op == "mul" and one.value for one in walk(values[-1])):
+        return False  # P(5) = 15 + P(0)
     if len(constants) == len(relation.args) or is_name(_ends(relation).args[0]):
         return any(agrees(side) for side in values)
     if not gold_is_value:  # a side of an equation is not the equation
@@ -131,7 +133,7 @@ def _same_relations(gold: Node, pred: Node, same_answer: Same) -> bool:
         named, other = (gold, pred) if gold.value == ("in",) else (pred, gold)
         if other.value == ("=",) and key(other.args[0]) == key(named.args[0]):  # x = 5 for x \in \{5\}
             return same_answer(*(side.args[1] for side in (gold, pred)))
-        return named.args[0].op == "sym" and _same_pieces(other, named.args[1], same_answer)
+        return is_name(named.args[0]) and _same_pieces(other, named.args[1], same_answer)
     gold_span, pred_span = interval(gold), interval(pred)
     if gold_span is None or pred_span is None or symbols(gold) != symbols(pred):
         return False
