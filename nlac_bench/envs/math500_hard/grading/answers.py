@@ -14,6 +14,7 @@ from nlac_bench.envs.math500_hard.grading.labels import (
     plain,
     scaled,
     split_unit,
+    unnamed,
     without,
     without_degrees,
 )
@@ -39,6 +40,11 @@ def same(gold: Node, pred: Node) -> bool:
     gold, pred = plain(gold), plain(pred)
     if key(gold) == key(pred):
         return True
+    if gold.op != "mul" or gold.args[0].op != "text":
+        pred = unnamed(pred)
+    if gold.op not in _UNORDERED and pred.op == "list" and pred.value == "or":  # \frac12 or 0.5
+        if all(arg.op != "rel" and same(gold, arg) for arg in pred.args):
+            return True
     if gold.op not in _UNORDERED and pred.op not in _UNORDERED:
         gold_signs, pred_signs = expand_signs(gold), expand_signs(pred)
         if len(gold_signs) > 1 or len(pred_signs) > 1:
@@ -88,7 +94,7 @@ def _elements(node: Node) -> list[Node]:
 
 
 def _joined(node: Node) -> str:
-    """Return whether all elements of a list hold ("and"), one of them ("or"), or they are several values ("").
+    """Return "and" if all elements of a list hold, "or" if one of them does, "" if they are several values.
 
     All solutions for one name are several values, whatever word joins them: `x = 1 \\text{ and } x = 2`.
     """
@@ -111,7 +117,7 @@ def _are_values(node: Node) -> bool:
 
 
 def _contradict(gold: Node, pred: Node) -> bool:
-    """Return whether one answer says "and" and the other "or"; "and" also joins values of which each is right."""
+    """Return whether one answer says "and" and the other "or"; "and" may also list values that are all right."""
     if _joined(gold) == "or" and _are_values(gold):
         return False
     return {_joined(gold), _joined(pred)} == {"and", "or"}
@@ -296,9 +302,10 @@ def _same_values(gold: Node, pred: Node) -> bool:
     left, right = labelled
     if left.before != right.before or left.strict != right.strict:
         return False
-    for one, other_unit in ((left.value, right.unit), (right.value, left.unit)):
-        if (has(one, "deg") or has(one, "pct")) and says_what(other_unit):  # 20° is not 20 miles
-            return False
+    for one, other in ((left, right), (right, left)):
+        for mark in ("deg", "pct"):  # 20° is not 20 miles
+            if has(one.value, mark) and not has(other.value, mark) and says_what(other.unit):
+                return False
     scale = factor(left.unit, right.unit)
     if scale is None:
         return False

@@ -25,7 +25,7 @@ SYMBOLS = names(
     "omicron rho varrho sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta "
     "Lambda Xi Pi Sigma Upsilon Phi Psi Omega Alpha Beta Epsilon ell hbar partial nabla triangle "
     "angle measuredangle ldots dots cdots vdots ddots dotsc dotsb square forall exists neg Box "
-    "star bullet aleph circ odot oplus otimes ominus diamond diamondsuit heartsuit clubsuit spadesuit dagger"
+    "Pr star bullet aleph circ odot oplus otimes ominus diamond diamondsuit heartsuit clubsuit spadesuit dagger"
 )
 MARKS = names(
     "overline bar vec hat widehat tilde widetilde overrightarrow overleftarrow overleftrightarrow "
@@ -46,7 +46,7 @@ _AFTER_NAME = ("", "}", ")", "=", "<", ">", ",")
 _SET = ("{", "\\{", "lbrace")
 _MATRICES = frozenset(["matrix", "pmatrix", "bmatrix", "Bmatrix", "smallmatrix", "array"])
 _SINGLE_LETTER = re.compile(r"\(?\s*([A-Za-z])\s*\)?\s*\.?")
-_MATH_TEXT = re.compile(r"[-+]?[\d.,/\s]*\d|[-+]?\d[\d\s+*/^().,-]*")
+_MATH_TEXT = re.compile(r"[-+]?[\d.,/\s]*\d\s*%?|[-+]?\d[\d\s+*/^().,-]*")
 _COUNT = re.compile(r"(\D*?)([-+]?\d[\d,]*(?:\.\d+)?)\s((?!and\b|or\b)[^\W\d_][^\d,;]*)")  # 5 red apples
 _TEXT_WORD = re.compile(r"[^\W\d_]+")
 _TEXT_LIST = re.compile(r"\s*(?:,\s*(?:and|or)\b|,|;|\band\b|\bor\b)\s*")

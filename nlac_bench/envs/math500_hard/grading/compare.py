@@ -132,7 +132,8 @@ def is_rounding(exact: Node, decimal: Node) -> bool:
     value, digits = literal(decimal), _digits(decimal)
     if not value or not digits:
         return False
-    unit = Fraction(10) ** (math.floor(math.log10(abs(value))) + 1 - digits)
+    size = math.floor(math.log10(abs(value.numerator)) - math.log10(value.denominator))
+    unit = Fraction(10) ** (size + 1 - digits)
     try:
         evaluate = Evaluator(max(_LEVELS[0], 8 * digits), 0)
         mp = evaluate.mp
@@ -143,8 +144,8 @@ def is_rounding(exact: Node, decimal: Node) -> bool:
         return False
     if value < 0:
         error = -error
-    size = mp.mpf(unit.numerator) / unit.denominator
-    return bool(-size / 2 <= error < size)  # rounded, or cut off towards zero
+    last = mp.mpf(unit.numerator) / unit.denominator
+    return bool(-last / 2 <= error < last)  # rounded, or cut off towards zero
 
 
 def _digits(node: Node) -> int:

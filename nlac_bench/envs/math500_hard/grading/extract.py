@@ -135,7 +135,7 @@ _VALUE = (
 _MONEY = r"\\text\{(?:euro|pound|yen|rupee)\}"
 _VALUES = re.compile(  # values that are joined are one list: 5 or 7
     rf"(?:{_MONEY} ?|\\?\$ ?)?(?:{_VALUE})(?: ?{_MONEY})?"
-    rf"(?:(?:, (?:{_VALUE}))*,? (?:and|or) {_HEDGE}(?:{_VALUE})|, {_HEDGED}(?:{_VALUE}))*"
+    rf"(?:(?:, (?:{_VALUE})){{0,20}},? (?:and|or) {_HEDGE}(?:{_VALUE})|, {_HEDGED}(?:{_VALUE}))*"
 )
 _CODE = re.compile(
     r"__\w+__|\(\)\.|\b(?:import|exec|eval|open|system|popen|getattr|lambda|input|print)\s*[(.:]|;\s*\w+\("

@@ -45,7 +45,11 @@ def interval(node: Node) -> Node | None:
     else:
         (middle, high), low = args, _MINUS_INFINITY
         operators.insert(0, "<")
-    if middle.op not in ("sym", "opaque", "mul") or not is_name(middle) or not (is_constant(low) and is_constant(high)):
+    if (
+        middle.op not in ("sym", "opaque", "mul")
+        or not is_name(middle)
+        or not (is_constant(low) and is_constant(high))
+    ):
         return None
     brackets = ("[" if operators[0] == "<=" else "(") + ("]" if operators[1] == "<=" else ")")
     return Node("tuple", (low, high), brackets)
@@ -126,7 +130,11 @@ def _pieces(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
 def _opposite(relation: Node) -> Node | None:
     if relation.value == ("!=",):
         sides = relation.args if relation.args[0].op == "sym" else relation.args[::-1]
-        return Node("set", tuple(expand_signs(sides[1]))) if sides[0].op == "sym" and is_constant(sides[1]) else None
+        return (
+            Node("set", tuple(expand_signs(sides[1])))
+            if sides[0].op == "sym" and is_constant(sides[1])
+            else None
+        )
     if relation.value[0][0] == "<":
         relation = Node("rel", relation.args[::-1], tuple(FLIPPED[o] for o in relation.value[::-1]))
     left = relation.args[0]

@@ -4,12 +4,13 @@ import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from nlac_bench.envs.math500_hard.grading.nodes import Node, literal, names, num, symbols
+from nlac_bench.envs.math500_hard.grading.nodes import Node, literal, num, symbols
 from nlac_bench.envs.math500_hard.grading.normalize import NUMBER_WORDS, words
 from nlac_bench.envs.math500_hard.grading.units import factor, is_currency, is_measure
 from nlac_bench.envs.math500_hard.grading.wording import (
     UNCERTAIN,
     is_filler,
+    is_noun,
     states_otherwise,
     without_fillers,
 )
@@ -39,7 +40,7 @@ def plain(node: Node) -> Node:
             return num(NUMBER_WORDS[bare])
         if scaled_number := _SCALED_NUMBER.fullmatch(said):
             return num(Fraction(scaled_number[1]) * _SCALES[scaled_number[2]])
-        if said in _NOTHING:
+        if said.removeprefix("there is ").removeprefix("there are ") in _NOTHING:
             return Node("set")
         if said in ("infinity", "positive infinity"):
             return Node("const", value="oo")
@@ -68,7 +69,7 @@ class Labelled:
 
 
 def split_unit(node: Node) -> Labelled | None:
-    """Return a value and its words, such as `40` and `feet`; None if there is no value or no order of both."""
+    """Return a value and its words, such as `40` and `feet`; None if words stand between two values."""
     compound = _compound(node)
     if compound is not None:
         return compound
@@ -84,6 +85,16 @@ def split_unit(node: Node) -> Labelled | None:
     for word in set(words(unit).split()) & _SCALES.keys():
         value = Node("mul", (value, num(_SCALES[word])))
     return Labelled(value, unit, words(before))
+
+
+def unnamed(node: Node) -> Node:
+    """Return the value of an answer with a name before it, `\\text{center } (3, 4)`; other answers unchanged."""
+    if node.op != "mul" or len(node.args) < 2 or node.args[0].op != "text":
+        return node
+    text, *rest = node.args
+    if is_currency(text.value) or not is_noun(text.value):
+        return node
+    return rest[0] if len(rest) == 1 else Node("mul", tuple(rest))
 
 
 def _compound(node: Node) -> Labelled | None:
@@ -180,7 +191,7 @@ def has(node: Node, mark: str) -> bool:
 
 
 def is_name(node: Node) -> bool:
-    """Return whether a side of `=` only names the other: `x`, `f(x)`, `AB`, `\\angle ABC`, `(x, y)`, `A:B`."""
+    """Return whether a side of `=` names the other: `x`, `f(x)`, `AB`, `\\angle ABC`, `(x, y)`, `A:B`."""
     if node.op == "text":
         return node.value.isupper() or not UNCERTAIN.intersection(words(node.value).split())  # the segment NO
     if node.op == "sym" or (node.op == "const" and node.value in ("e", "i")):

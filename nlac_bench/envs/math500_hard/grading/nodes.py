@@ -28,8 +28,9 @@ class Node:
 
     `op` is one of num, sym, const, text, add, mul, div, pow, root, neg, deg, pct, fact, pm, fn, opaque,
     numeral, tuple, set, list, cases, matrix, union, ratio, time, rel. `value` depends on it: a Fraction
-    (num), a name (sym, const, fn, opaque), words (text), the brackets (tuple), "and", "or" or "" (list),
-    (rows, columns) (matrix), the indices of letters before a bracket, as in p(3) (mul), the operators between `args` (rel), the sign "+-" or "-+" (pm), (digits, base) (numeral), minutes (time).
+    (num), a name (sym, const, fn, opaque), words (text), the indices of letters before a bracket, as in
+    p(3) (mul), the brackets (tuple), "and", "or" or "" (list), (rows, columns) (matrix), the operators
+    between `args` (rel), the sign "+-" or "-+" (pm), (digits, base) (numeral), minutes (time).
     """
 
     op: str

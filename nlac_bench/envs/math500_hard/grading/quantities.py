@@ -13,8 +13,8 @@ from nlac_bench.envs.math500_hard.grading.wording import UNCERTAIN
 
 # 1 + 3 + … + (2n - 1) and 3 \star 4 are values that are asked for, not equations.
 _NOT_TO_SOLVE = names(
-    "dots ldots cdots dotsc dotsb star circ oplus ominus otimes odot bullet diamond diamondsuit heartsuit clubsuit "
-    "spadesuit dagger"
+    "dots ldots cdots dotsc dotsb star circ oplus ominus otimes odot bullet diamond diamondsuit heartsuit "
+    "clubsuit spadesuit dagger"
 )
 _POINTS = (-3.3, -1.1, 0.7, 2.9)  # of both signs, so that |x| is not linear on them
 

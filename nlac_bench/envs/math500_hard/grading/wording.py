@@ -17,9 +17,9 @@ NEGATIONS = names(
 _ALTERNATIVES = names("or either maybe perhaps possibly otherwise unless if when whenever else")
 _COMPARISONS = names(
     "more less fewer greater larger smaller bigger higher lower least most than over under above below beyond "
-    "between within before after until up down"
+    "between within before after until up down exceeds exceeding"
 )
-_OPERATIONS = names("plus minus times divided multiplied squared cubed half twice double triple mod base and")
+_OPERATIONS = names("plus minus times divided multiplied squared cubed half twice double triple mod base and negative")
 _VALUES = names("undefined infinite infinitely")
 MEANINGFUL = NEGATIONS | _ALTERNATIVES | _COMPARISONS | _OPERATIONS | _VALUES
 """A value with one of these words beside it is only equal to a value with the same words."""
@@ -47,7 +47,7 @@ def connective(word: str | None) -> str:
     return "and" if word in AND else "or" if word in OR else ""
 
 
-_PREPOSITIONS = names("at by in on")
+_PREPOSITIONS = names("at by from in of on to with")
 _IN_TOTAL = re.compile(r"\bin (?=total|all)")
 _QUALIFIED = re.compile(r"\b(?:at least|at most|\w+er than|more than|less than|up to|or)\b", re.IGNORECASE)
 
@@ -77,6 +77,12 @@ def is_introduction(text: str) -> bool:
     return not NEGATIONS.intersection(said) and (
         said[-1] in LINKS or text.rstrip(" ~\\").endswith((":", "="))
     )
+
+
+def is_noun(text: str) -> bool:
+    """Return whether a text before a value can be its name: `minimum value`, but not `half of` or `not`."""
+    said = words(text).split()
+    return len("".join(said)) > 1 and said[-1] not in _PREPOSITIONS and not states_otherwise(text)
 
 
 def after_link(text: str) -> str:
