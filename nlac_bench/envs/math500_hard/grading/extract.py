@@ -122,7 +122,7 @@ _ANCHOR = re.compile(
     r"(?::|=|\best\b|\bist\b|\bes\b|\bé\b|\bè\b|\bis\b|是|为|為|は|은|는|हैं?|هي|هو|—|-)",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r"[.!?](?=\s|\Z)|[,;:\n]")
+_CLAUSE = re.compile(r"[.!?](?=\s|\Z)|(?<!\\)[,;:\n]")
 _MARKUP = " \n*_:=>"
 _MAX_ANCHORS = 10
 _END = re.compile(r"\.?\s*I hope it is correct|\n|\.(?=\s|$)(?!\s*\d)")
@@ -230,5 +230,5 @@ def _stated(text: str, start: int, end: int) -> str:
     """Return the clause around a value if it says that the value is not the answer, else ""."""
     before = _CLAUSE.split(text[:start][-200:])[-1]
     after = _CLAUSE.split(text[end:][:200])[0]
-    denied = is_qualified(before) or is_qualified(" ".join(after.split()[:4]))
+    denied = is_qualified(before) or is_qualified(" ".join(after.split()[:6]))
     return before + text[start:end] + after if denied else ""

@@ -17,6 +17,7 @@ from nlac_bench.envs.math500_hard.grading.nodes import (
 )
 from nlac_bench.envs.math500_hard.grading.normalize import MAX_ANSWER, NUMBER_WORDS, WRAPPER, normalize, words
 from nlac_bench.envs.math500_hard.grading.parser import parse
+from nlac_bench.envs.math500_hard.grading.wording import without_introduction
 
 Verdict = tuple[bool | None, str]
 
@@ -32,7 +33,9 @@ _SPACED_GROUPS = re.compile(r"[-+]?\d{1,3}(?:,~\d{3})+", re.ASCII)
 _TEXT_OR_SPACE = re.compile(r"\\(?:text|mbox|mathrm)\s*\{([^{}]*)\}|\s")
 _WORDY = re.compile(r"[^\W\d_]{3,}")
 _CHOICE = re.compile(r"\(?([A-H])\)?[).:] \S.*|\(([A-H])\)(?: -?)?[A-Za-z0-9\\$].*")
-_ANOTHER_CHOICE = re.compile(r"\([A-H]\)|\b[A-H][).:]|\b(?:and|or|not) [A-H]\b|\A[A-H]\Z")
+_ANOTHER_CHOICE = re.compile(
+    r"\([A-H]\)|\b[A-H][).:]|\b(?:and|or|not) [A-H]\b|\A[A-H]\Z|\A(?:[=<>,;]|or\b|and\b)"
+)
 _LETTER = re.compile(r"\W*(?:\\?(?:text|textbf|mathrm)\W*)?[A-H]\W*")
 _OPTION = re.compile(r"\A(?:\\text\s*\{)?\s*(?:option|choice)\s+\(?([A-H])\)?\s*\}?\Z", re.IGNORECASE)
 _WORDS = re.compile(r"(?:[^\W_]|[\s,.;:!?'{}()~]|(?<=[^\W\d_])-(?=[^\W\d_]))+")
@@ -134,6 +137,7 @@ def _is_words(text: str) -> bool:
 
 
 def _compare(gold: str, pred: str) -> Verdict:
+    pred = without_introduction(pred)
     gold_choice, pred_choice = _chosen(gold), _chosen(pred)
     if gold_choice and gold_choice[0] in (pred_choice[0] if pred_choice else "", pred.strip("()")):
         return True, "the letter chosen"

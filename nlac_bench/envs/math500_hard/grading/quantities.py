@@ -1,10 +1,12 @@
 """Decides what an equation states about a value: `u + v = 9` gives a quantity, `2x = 14` is to be solved."""
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from nlac_bench.envs.math500_hard.grading.compare import expand_signs, is_rounding
 from nlac_bench.envs.math500_hard.grading.exact import Undefined
 from nlac_bench.envs.math500_hard.grading.labels import is_name, split_unit
+from nlac_bench.envs.math500_hard.grading.matrices import as_matrix
 from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, key, names, symbols, walk
 from nlac_bench.envs.math500_hard.grading.normalize import words
 from nlac_bench.envs.math500_hard.grading.units import is_currency
@@ -69,31 +71,34 @@ def _is_linear(side: Node, letter: str) -> bool:
     return all(abs(slope - slopes[0]) <= abs(slopes[0]) * 2.0**-40 for slope in slopes)
 
 
-def _has_matrix(node: Node) -> bool:
-    return any(one.op == "matrix" for one in walk(node))
-
-
 def one_value(sides: Sequence[Node], same_answer: Callable[[Node, Node], bool]) -> bool:
-    """Return whether the constant sides of `=` have one value; a decimal may be a rounding of its neighbour."""
-    for left, right in zip(sides, sides[1:], strict=False):
-        if all(
-            same_answer(one, other) or same_answer(other, one)
-            for one in expand_signs(left)  # (\pm 12)^2 = 144
-            for other in expand_signs(right)
-        ):
-            continue
-        if _has_matrix(left) != _has_matrix(right):  # a norm or a scalar product, which is not computed
-            continue
-        parts = [split_unit(left), split_unit(right)]
-        if parts[0] is None or parts[1] is None:
-            return False
-        if (
-            is_currency(parts[0].unit) and not parts[1].unit
-        ):  # \$2 = 9/5: the value of money in something else
-            continue
-        if parts[0].unit != parts[1].unit:
-            return False
-        a, b = parts[0].value, parts[1].value
-        if not (is_rounding(a, b) or is_rounding(b, a)):
-            return False
-    return True
+    """Return whether the constant sides of a chain of `=` have one value, exactly or by rounding."""
+    return all(_agree(left, right, same_answer) for left, right in pairwise(sides))
+
+
+def _agree(left: Node, right: Node, same_answer: Callable[[Node, Node], bool]) -> bool:
+    if all(
+        same_answer(one, other) or same_answer(other, one)
+        for one in expand_signs(left)  # (\pm 12)^2 = 144
+        for other in expand_signs(right)
+    ):
+        return True
+    if _is_scalar_of_matrices(left) or _is_scalar_of_matrices(right):
+        return True
+    parts = split_unit(left), split_unit(right)
+    if parts[0] is None or parts[1] is None:
+        return False
+    if _is_price(left) and not parts[1].unit:  # 2 \$ = 9/5
+        return True
+    values = parts[0].value, parts[1].value
+    return parts[0].unit == parts[1].unit and (is_rounding(*values) or is_rounding(*values[::-1]))
+
+
+def _is_scalar_of_matrices(node: Node) -> bool:
+    """Return whether a side is a norm or a scalar product, which is not computed."""
+    return any(one.op == "matrix" for one in walk(node)) and as_matrix(node) is None
+
+
+def _is_price(node: Node) -> bool:
+    """Return whether a side is an amount with its currency after it, which may be priced in another unit."""
+    return node.op == "mul" and node.args[-1].op == "text" and is_currency(node.args[-1].value)

@@ -57,7 +57,7 @@ def _close(left: Node, right: Node) -> bool:
     """Return whether the sides of ≈ differ by at most one per cent, so that either can be the answer."""
     if left.op == "rel":
         left = left.args[-1]
-    if right.op == "rel" or not (is_constant(left) and is_constant(right)):
+    if "text" in (left.op, right.op) or right.op == "rel" or not (is_constant(left) and is_constant(right)):
         return False
     try:
         evaluate = Evaluator(256, 0)
@@ -87,17 +87,18 @@ def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: 
     constants = _constants(relation)
     if not one_value(constants, same_answer):
         return False
-    values = constants or [_ends(relation).args[1]]
-    if is_constant(value) and any(one.op == "mul" and one.value for one in walk(values[-1])):
+    first, last = _ends(relation).args
+    if is_constant(value) and not constants and any(one.op == "mul" and one.value for one in walk(last)):
         return False  # P(5) = 15 + P(0)
-    if len(constants) == len(relation.args) or is_name(_ends(relation).args[0]):
-        return any(agrees(side) for side in values)
+    if (len(constants) == len(relation.args) or is_name(first)) and any(map(agrees, constants or [last])):
+        return True
     if not gold_is_value:  # a side of an equation is not the equation
         return False
     sides = [side for side in relation.args if not any(side is constant for constant in constants)]
-    if not any(agrees(side) for side in values):
-        return False
-    return is_quantity(sides[0], values[-1]) or agrees(sides[0])  # (x-1)(x+1) = x^2-1 for x^2-1
+    stated = [(sides[0], one) for one in constants] if sides else []
+    if not constants:
+        stated = [(sides[0], sides[-1]), (sides[-1], sides[0])]
+    return any(agrees(one) and (is_quantity(side, one) or agrees(side)) for side, one in stated)
 
 
 def _is_congruence(relation: Node) -> bool:

@@ -40,6 +40,7 @@ _TOKEN = re.compile(
 )
 _LETTERS = re.compile("[a-d]+|[u-z]+")  # abcd, wxyz: a product of variables
 _SHORT_WORDS = names("no No NO per not Not is are was the but")
+_TEXT_GROUP = re.compile(r"\\(?:text|mbox|mathrm)\s*\{[^{}]*\}")
 _SPACE = re.compile(r"\s*")
 _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d|,\d|\.\d+,\d)")
 
@@ -63,7 +64,7 @@ def join_thousands(text: str) -> str:
         if character in ")]}" and opened:
             depth -= opened.pop()
         before = character
-    spaced = ", " in text
+    spaced = ", " in _TEXT_GROUP.sub("", text)
     return _GROUPED.sub(
         lambda m: m.group().replace(",", "") if spaced or depths[m.start()] == 0 else m.group(), text
     )

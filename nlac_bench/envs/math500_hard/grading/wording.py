@@ -19,7 +19,9 @@ _COMPARISONS = names(
     "more less fewer greater larger smaller bigger higher lower least most than over under above below beyond "
     "between within before after until up down exceeds exceeding"
 )
-_OPERATIONS = names("plus minus times divided multiplied squared cubed half twice double triple mod base and negative")
+_OPERATIONS = names(
+    "plus minus times divided multiplied squared cubed half twice double triple mod base and negative"
+)
 _VALUES = names("undefined infinite infinitely")
 MEANINGFUL = NEGATIONS | _ALTERNATIVES | _COMPARISONS | _OPERATIONS | _VALUES
 """A value with one of these words beside it is only equal to a value with the same words."""
@@ -48,6 +50,7 @@ def connective(word: str | None) -> str:
 
 
 _PREPOSITIONS = names("at by from in of on to with")
+_FIRST_GROUP = re.compile(r"\\(?:text|mbox|mathrm)\s*\{([^{}]*)\}[\s,]*(\S.*)", re.DOTALL)
 _IN_TOTAL = re.compile(r"\bin (?=total|all)")
 _QUALIFIED = re.compile(r"\b(?:at least|at most|\w+er than|more than|less than|up to|or)\b", re.IGNORECASE)
 
@@ -77,6 +80,12 @@ def is_introduction(text: str) -> bool:
     return not NEGATIONS.intersection(said) and (
         said[-1] in LINKS or text.rstrip(" ~\\").endswith((":", "="))
     )
+
+
+def without_introduction(text: str) -> str:
+    """Return an answer without the text group that introduces it: `\\text{The time is } \\text{4:30 p.m.}`."""
+    match = _FIRST_GROUP.match(text)
+    return match[2] if match and is_introduction(match[1]) else text
 
 
 def is_noun(text: str) -> bool:
