@@ -14,6 +14,7 @@ _SAME_SPELLINGS = [
     ("pmatrix", "bmatrix"),
     (r"\%", ""),
 ]  # fmt: skip
+_NO_VALUE = r"[=<>,_:~]|\\(?:le|ge|in|pm|text|mbox|approx)"
 _LIST = r"[^,()\[\]{}]+(?:,[^,()\[\]{}]+)+"
 _WHOLE_THOUSANDS = r"\\?\$?\d{1,3}(,(\\!)?\s?\d{3})+"
 
@@ -26,6 +27,13 @@ def same(answer: str) -> Iterator[Variant]:
     yield "dollars", f"${answer}$"
     yield "final answer", f"Therefore, the final answer is ${answer}$. I hope it is correct."
     yield "answer line", f"Some words.\n\nAnswer: {answer}"
+    yield "sentence in the box", rf"\boxed{{So the answer is ${answer}$.}}"
+    yield "Markdown in the box", rf"\boxed{{**Answer:** {answer}}}"
+    yield "introduced", rf"$\boxed{{\text{{Therefore, }} {answer}}}$"
+    if not re.search(_NO_VALUE, answer):
+        yield "named sum", rf"$\boxed{{u_0+v_0 = {answer}}}$"
+        yield "named call", rf"$\boxed{{q(3) = {answer}}}$"
+        yield "chain", rf"$\boxed{{{answer} = {answer}}}$"
     for old, new in _SAME_SPELLINGS:
         if old in answer and not (old == "," and re.search(r"\\,|" + _WHOLE_THOUSANDS, answer)):
             yield f"{old} as {new}", answer.replace(old, new)
@@ -91,6 +99,21 @@ def different(answer: str) -> Iterator[Variant]:
         yield "one part", answer.partition(r"\cup")[0]
         yield "intersection", answer.replace(r"\cup", r"\cap")
     yield "plus one", answer + "+1"
+    yield "not", rf"\boxed{{\text{{not }} {answer}}}"
+    yield "not in prose", f"The answer is not ${answer}$."
+    yield "denied", f"{answer} is not the answer."
+    yield "anything but", rf"\boxed{{\text{{anything but }} {answer}}}"
+    yield "at least", rf"\boxed{{\text{{at least }} {answer}}}"
+    yield "or", rf"\boxed{{{answer} \text{{ or }} 77777}}"
+    yield "or in prose", rf"The answer is ${answer}$ or $77777$."
+    yield "two answers", f"The answer is ${answer}$. The answer is $77777$."
+    yield "two boxes", rf"$\boxed{{{answer}}}$ and $\boxed{{77777}}$"
+    yield "list of boxes", rf"\boxed{{77777}}, \boxed{{{answer}}}"
+    yield "false chain", rf"\boxed{{{answer} = 77777}}"
+    yield "false chain to it", rf"\boxed{{77777 = {answer}}}"
+    if re.fullmatch(r"-?[1-9]\d*", answer):
+        yield "linear equation", rf"\boxed{{2w = {answer}}}"
+        yield "shifted equation", rf"\boxed{{w+1 = {answer}}}"
     yield "nothing", ""
     yield "a list of guesses", f"{answer}, 31, 41, 51" if len(answer) <= 3 else "31, 41, 51"
     yield "last box", rf"\boxed{{{answer}}} but finally \boxed{{-98765}}"

@@ -3,7 +3,8 @@
 import pytest
 
 from nlac_bench.envs.math500_hard.grading import symbolic
-from nlac_bench.envs.math500_hard.grading.extract import boxed, extract
+from nlac_bench.envs.math500_hard.grading.boxes import boxed
+from nlac_bench.envs.math500_hard.grading.extract import extract
 from nlac_bench.envs.math500_hard.grading.judge import check
 
 SAME = [

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nlac_bench.envs.datasets import DataSource
-from nlac_bench.envs.math500_hard.grading.extract import boxed
+from nlac_bench.envs.math500_hard.grading.boxes import boxed
 from nlac_bench.envs.math500_hard.grading.grader import default_grader
 from nlac_bench.envs.math500_hard.official import load_problems
 from nlac_bench.envs.math500_hard.problem import LEVELS, Problem
@@ -85,11 +85,13 @@ class Math500HardEnv(TextEnv):
 
     ## Version History
     * v0: first release.
+    * ``env_version`` 1: answers that name the asked quantity (``u+v = 9``) are accepted; connectives,
+      negations, currencies and words beside a value count. docs/grading.md has the rules.
     """
 
     prompts = DIALOGUE_PROMPTS
     name = "math500_hard"
-    env_version = "0"
+    env_version = "1"
     max_steps = 1
     remote = True  # grading waits for a worker process
 

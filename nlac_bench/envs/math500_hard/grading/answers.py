@@ -14,13 +14,15 @@ from nlac_bench.envs.math500_hard.grading.labels import (
     plain,
     scaled,
     split_unit,
+    unnamed,
     without,
     without_degrees,
 )
 from nlac_bench.envs.math500_hard.grading.matrices import as_matrix, has_matrix
-from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, key, literal
+from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, key, literal, symbols, walk
 from nlac_bench.envs.math500_hard.grading.normalize import words
 from nlac_bench.envs.math500_hard.grading.units import factor, says_what
+from nlac_bench.envs.math500_hard.grading.wording import after_link
 
 MAX_UNMATCHED = 60
 """Maximal number of elements of two lists that are compared pairwise, after elements with equal keys have
@@ -38,9 +40,18 @@ def same(gold: Node, pred: Node) -> bool:
     gold, pred = plain(gold), plain(pred)
     if key(gold) == key(pred):
         return True
+    if gold.op != "mul" or gold.args[0].op != "text":
+        pred = unnamed(pred)
+    if gold.op not in _UNORDERED and pred.op == "list" and pred.value == "or":  # \frac12 or 0.5
+        if all(arg.op != "rel" and same(gold, arg) for arg in pred.args):
+            return True
     if gold.op not in _UNORDERED and pred.op not in _UNORDERED:
         gold_signs, pred_signs = expand_signs(gold), expand_signs(pred)
         if len(gold_signs) > 1 or len(pred_signs) > 1:
+            if pred.op == "rel" and "!=" in pred.value:  # x \ne \pm 2
+                return same(gold, Node("list", tuple(pred_signs), "and"))
+            if pred.op == "rel" and len(gold_signs) == 1:  # (\pm 12)^2 = 144
+                return all(same(gold, one) for one in pred_signs)
             return _same_elements(gold_signs, pred_signs)
     if intervals.is_condition(gold) and intervals.is_condition(pred):
         return _same_conditions(gold, pred)
@@ -82,8 +93,40 @@ def _elements(node: Node) -> list[Node]:
     return elements
 
 
+def _joined(node: Node) -> str:
+    """Return "and" if all elements of a list hold, "or" if one of them does, "" if they are several values.
+
+    All solutions for one name are several values, whatever word joins them: `x = 1 \\text{ and } x = 2`.
+    """
+    if node.op in ("tuple", "cases", "rel"):
+        return "and"
+    if node.op != "list":
+        return ""
+    if any(arg.op == "rel" for arg in node.args):
+        named = [key(arg.args[0]) for arg in node.args if arg.op == "rel" and arg.value == ("=",)]
+        if len(set(named)) < len(named):
+            return ""
+        return node.value or ("and" if len(symbols(node)) > 1 else "")
+    return node.value or ("" if _are_values(node) else "and")
+
+
+def _are_values(node: Node) -> bool:
+    """Return whether a list has values, and not names or choices, of which a comma joins all."""
+    named = all(arg.op == "sym" and str(arg.value).isupper() for arg in node.args)
+    return not named and all(one.op not in ("text", "rel") for one in walk(node))
+
+
+def _contradict(gold: Node, pred: Node) -> bool:
+    """Return whether one answer says "and" and the other "or"; "and" may also list values that are all right."""
+    if _joined(gold) == "or" and _are_values(gold):
+        return False
+    return {_joined(gold), _joined(pred)} == {"and", "or"}
+
+
 def _same_collections(gold: Node, pred: Node) -> bool:
     """Compare answers of which at least one is unordered: `1, 2`, `\\{1, 2\\}` or a system of equations."""
+    if _contradict(gold, pred):
+        return False
     for one, other in ((gold, pred), (pred, gold)):
         if other.op == "tuple" and one.op == "list":
             if intervals.is_condition(one):  # x > 1 and x < 2 for (1, 2)
@@ -92,7 +135,7 @@ def _same_collections(gold: Node, pred: Node) -> bool:
                 arg.op != "rel" for arg in one.args
             ):  # the list 3, 5 is neither the point nor the interval (3, 5)
                 return False
-            return other.value in ("()", "row") and _same_in_order(gold.args, pred.args)
+            return other.value in ("()", "row") and one.value != "or" and _same_in_order(gold.args, pred.args)
     if "tuple" in (gold.op, pred.op) and len(_elements(gold)) != len(_elements(pred)):
         return False
     if _is_union(gold) or _is_union(pred):
@@ -113,13 +156,17 @@ def _same_collections(gold: Node, pred: Node) -> bool:
 
 
 def _same_conditions(gold: Node, pred: Node) -> bool:
+    if relations.one_name(gold, pred):
+        sets = [intervals.pieces(node) for node in (gold, pred)]
+        if sets[0] is not None and sets[1] is not None:
+            return _same_in_order(sets[0], sets[1])
+    if _contradict(gold, pred):
+        return False
     links = [list(node.args) if node.op == "list" else [node] for node in (gold, pred)]
     if relations.same_conditions(*links):
         return True
     if gold.op == pred.op == "rel":
         return relations.same(gold, pred, same)
-    if relations.one_name(gold, pred) and _same_unions(gold, pred):
-        return True
     return gold.op == pred.op and _same_elements(*links)
 
 
@@ -238,27 +285,34 @@ def _same_texts(gold: Node, pred: Node) -> bool:
         if node.op in ("text", "sym"):
             said.append(words(str(node.value)))
         elif node.op == "mul" and all(arg.op in ("text", "sym", "const") for arg in node.args):
-            said.append(words("".join(str(arg.value) for arg in node.args)))
+            space = " " if any(arg.op == "text" for arg in node.args) else ""
+            said.append(words(space.join(str(arg.value) for arg in node.args)))
         else:
             return False
-    return said[0] == said[1] and bool(said[0]) and not (gold.op == "sym" and pred.op == "sym")
+    if not said[0] or (gold.op == "sym" and pred.op == "sym"):
+        return False
+    return said[0] in (said[1], after_link(said[1]))
 
 
 def _same_values(gold: Node, pred: Node) -> bool:
-    gold_parts, pred_parts = split_unit(gold), split_unit(pred)
-    if gold_parts is None or pred_parts is None:
+    """Compare two values; the words beside them must be the same, units, or words that say nothing."""
+    labelled = [split_unit(gold), split_unit(pred)]
+    if labelled[0] is None or labelled[1] is None:
         return False
-    (gold, gold_unit), (pred, pred_unit) = gold_parts, pred_parts
+    left, right = labelled
+    if left.before != right.before or left.strict != right.strict:
+        return False
+    for one, other in ((left, right), (right, left)):
+        for mark in ("deg", "pct"):  # 20° is not 20 miles
+            if has(one.value, mark) and not has(other.value, mark) and says_what(other.unit):
+                return False
+    scale = factor(left.unit, right.unit)
+    if scale is None:
+        return False
+    if left.value != gold or right.value != pred:
+        return same(left.value, scaled(right.value, scale))
     if gold.op == pred.op == "opaque" and gold.value == pred.value == "mod":
         return same(gold.args[1], pred.args[1]) and equal_values(gold, pred)
-    for one, other_unit in ((gold, pred_unit), (pred, gold_unit)):
-        if (has(one, "deg") or has(one, "pct")) and says_what(other_unit):  # 20° is not 20 miles
-            return False
-    if gold_unit or pred_unit:
-        scale = factor(gold_unit, pred_unit)
-        if scale is None:
-            return False
-        return same(gold, scaled(pred, scale))
     if equal_values(gold, pred):
         return True
     for mark in ("deg", "pct"):

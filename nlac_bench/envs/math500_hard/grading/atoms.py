@@ -16,6 +16,7 @@ from nlac_bench.envs.math500_hard.grading.nodes import (
 )
 from nlac_bench.envs.math500_hard.grading.tokens import FUNCTIONS, TEXT_COMMANDS, Token
 from nlac_bench.envs.math500_hard.grading.units import is_unit
+from nlac_bench.envs.math500_hard.grading.wording import is_introduction
 
 MAX_EXPONENT = 5_000  # largest power of ten, as in 1.5e30
 
@@ -24,7 +25,7 @@ SYMBOLS = names(
     "omicron rho varrho sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta "
     "Lambda Xi Pi Sigma Upsilon Phi Psi Omega Alpha Beta Epsilon ell hbar partial nabla triangle "
     "angle measuredangle ldots dots cdots vdots ddots dotsc dotsb square forall exists neg Box "
-    "star bullet aleph circ odot oplus otimes"
+    "Pr star bullet aleph circ odot oplus otimes ominus diamond diamondsuit heartsuit clubsuit spadesuit dagger"
 )
 MARKS = names(
     "overline bar vec hat widehat tilde widetilde overrightarrow overleftarrow overleftrightarrow "
@@ -41,11 +42,14 @@ CONSTRUCTS = names(
 )
 _OPEN = {"(": (")", "]"), "[": ("]", ")"), "{": ("}",), "\\{": ("\\}",), "langle": ("rangle",),
          "lbrace": ("rbrace",), "lbrack": ("rbrack",)}  # fmt: skip
+_AFTER_NAME = ("", "}", ")", "=", "<", ">", ",")
 _SET = ("{", "\\{", "lbrace")
 _MATRICES = frozenset(["matrix", "pmatrix", "bmatrix", "Bmatrix", "smallmatrix", "array"])
 _SINGLE_LETTER = re.compile(r"\(?\s*([A-Za-z])\s*\)?\s*\.?")
-_MATH_TEXT = re.compile(r"[-+]?[\d.,/\s]*\d|[-+]?\d[\d\s+*/^().,-]*")
-_TEXT_LIST = re.compile(r"\s*(?:,\s*and\b|,|;|\band\b|\bor\b)\s*")
+_MATH_TEXT = re.compile(r"[-+]?[\d.,/\s]*\d\s*%?|[-+]?\d[\d\s+*/^().,-]*")
+_COUNT = re.compile(r"(\D*?)([-+]?\d[\d,]*(?:\.\d+)?)\s((?!and\b|or\b)[^\W\d_][^\d,;]*)")  # 5 red apples
+_TEXT_WORD = re.compile(r"[^\W\d_]+")
+_TEXT_LIST = re.compile(r"\s*(?:,\s*(?:and|or)\b|,|;|\band\b|\bor\b)\s*")
 
 
 def number(text: str) -> Node:
@@ -66,7 +70,7 @@ class Atoms(ABC):
         """Number of open absolute values. If positive, a bar closes one and cannot start another factor."""
 
     @abstractmethod
-    def items(self, *closers: str) -> tuple[list[Node], bool]: ...
+    def items(self, *closers: str) -> tuple[list[Node], str | None]: ...
 
     @abstractmethod
     def sum(self) -> Node: ...
@@ -182,19 +186,23 @@ class Atoms(ABC):
             "pi",
         ):
             return self.function(content)
-        if content and (_MATH_TEXT.fullmatch(content) or "\\" in content):
+        if content and (_MATH_TEXT.fullmatch(content) or "\\" in content or "=" in content):
             try:
                 return self.nested(content)
             except Unreadable:
                 return Node("text", value=content)
+        if (match := _COUNT.fullmatch(content)) and (not match[1] or is_introduction(match[1])):
+            return Node("mul", (self.nested(match[2]), Node("text", value=match[3])))
         parts = [part for part in _TEXT_LIST.split(content) if part]
         if len(parts) > 1 and not any(len(part.split()) > 3 for part in parts):
-            return Node("list", tuple(self.text(part) for part in parts))
+            words = set(_TEXT_WORD.findall(content)) & {"and", "or"}
+            return Node("list", tuple(self.text(part) for part in parts), min(words, default=""))
         return Node("text", value=content)
 
     def follows_value(self) -> bool:
         """Return whether the last token follows a number or a closed group: 5\\text{ m}."""
-        return self.position > 1 and self.tokens[self.position - 2].kind in ("number", "}", ")")
+        before = self.tokens[self.position - 2] if self.position > 1 else None
+        return before is not None and (before.kind in ("number", "}", ")") or before.text == "pi")
 
     # --- brackets -------------------------------------------------------------------------------------------
 
@@ -202,7 +210,7 @@ class Atoms(ABC):
         outer_bars, self.bars = self.bars, 0
         start = self.position
         try:
-            items, separated = self.items(*_OPEN[opener])
+            items, joined = self.items(*_OPEN[opener])
         except Unreadable:
             if opener not in _SET:
                 raise
@@ -210,14 +218,16 @@ class Atoms(ABC):
         self.bars = outer_bars
         closer = self.expect(*_OPEN[opener])
         if opener in _SET:
-            if len(items) == 1 and opener == "{" and not separated:
+            if len(items) == 1 and opener == "{" and joined is None:
                 return items[0]
             if items and (condition := without_name(items[0])) is not None:
                 return condition if len(items) == 1 else Node("list", (condition, *items[1:]))
             return Node("set", tuple(items))
         if not items:
             raise Unreadable("empty brackets")
-        if len(items) == 1 and not separated and {opener, closer} != {"(", "]"} and items[0].op != "rel":
+        if joined in ("and", "or") and len(items) > 1:
+            return Node("list", tuple(items), joined)
+        if len(items) == 1 and joined is None and {opener, closer} != {"(", "]"} and items[0].op != "rel":
             return items[0]
         if len(items) == 1 and items[0].op == "rel":
             return items[0]
@@ -312,6 +322,8 @@ class Atoms(ABC):
                 power = self.group()
             else:
                 base = self.group()
+        if self.kind() in _AFTER_NAME:  # m_{\max}, \min = 3
+            return Node("sym", value=name)
         argument = self.atom() if self.kind() in ("{", "(", "[") else self.argument()
         arguments = argument.args if argument.op in ("tuple", "set") else (argument,)
         if power is not None and power == Node("neg", (num(1),)) and not name.startswith("a"):

@@ -121,22 +121,31 @@ def _agree(gold: Node, pred: Node, point: int, confirm: bool, *, real: bool = Fa
 
 def _rounded(gold: Node, pred: Node) -> bool:
     """Return whether `pred` is a long decimal of a non-terminating `gold`, correctly rounded or cut off."""
-    value, digits = literal(pred), _digits(pred)
-    if not value or digits < MIN_DIGITS:
+    if not literal(pred) or _digits(pred) < MIN_DIGITS:
         return False
     exact = rational(gold)
-    if exact is not None and _terminates(exact):
+    return not (exact is not None and _terminates(exact)) and is_rounding(gold, pred)
+
+
+def is_rounding(exact: Node, decimal: Node) -> bool:
+    """Return whether `decimal` has a decimal point and is `exact`, correctly rounded or cut off."""
+    value, digits = literal(decimal), _digits(decimal)
+    if not value or not digits:
         return False
-    unit = Fraction(10) ** (math.floor(math.log10(abs(value))) + 1 - digits)
-    evaluate = Evaluator(max(_LEVELS[0], 8 * digits), 0)
-    mp = evaluate.mp
-    error = evaluate(gold) - mp.mpf(value.numerator) / value.denominator
+    size = math.floor(math.log10(abs(value.numerator)) - math.log10(value.denominator))
+    unit = Fraction(10) ** (size + 1 - digits)
+    try:
+        evaluate = Evaluator(max(_LEVELS[0], 8 * digits), 0)
+        mp = evaluate.mp
+        error = evaluate(exact) - mp.mpf(value.numerator) / value.denominator
+    except Undefined:
+        return False
     if mp.im(error) != 0:
         return False
     if value < 0:
         error = -error
-    size = mp.mpf(unit.numerator) / unit.denominator
-    return bool(-size / 2 <= error < size)  # rounded, or cut off towards zero
+    last = mp.mpf(unit.numerator) / unit.denominator
+    return bool(-last / 2 <= error < last)  # rounded, or cut off towards zero
 
 
 def _digits(node: Node) -> int:

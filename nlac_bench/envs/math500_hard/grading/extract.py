@@ -1,25 +1,25 @@
 """Extracts the answer from a text: the last box, else what follows "the answer is", else the last value.
 
-Exactly one answer is extracted and graded, so listing many answers does not increase the reward.
+Exactly one answer is extracted and graded: several answers in a text are one list, of which no element is
+picked, so listing many answers does not increase the reward.
 """
 
 import re
 
+from nlac_bench.envs.math500_hard.grading.boxes import boxed
 from nlac_bench.envs.math500_hard.grading.nodes import names
-from nlac_bench.envs.math500_hard.grading.normalize import repair_escapes, to_ascii
+from nlac_bench.envs.math500_hard.grading.normalize import normalize, repair_escapes, to_ascii
 from nlac_bench.envs.math500_hard.grading.tokens import FUNCTIONS
 from nlac_bench.envs.math500_hard.grading.units import is_unit
+from nlac_bench.envs.math500_hard.grading.wording import is_qualified
 
 MAX_TAIL = 200_000
 """Number of characters at the end of a text that are searched for a box; MAX_PROSE without a box."""
 MAX_PROSE = 20_000
-_MAX_BOXES = 20
 
 _TEMPLATE = re.compile(
     r"<\|(?:im_start|im_end|endoftext|eot_id|end_of_text|end|eom_id)\|>|</s>|<eos>|<end_of_turn>"
 )
-_BOX = re.compile(r"\\(?:boxed|fbox|framebox)(?![a-zA-Z])\s*")
-_BARE_BOX = re.compile(r"[-+]?[\d.,]+|\\?[A-Za-z]+")
 
 
 def extract(text: str) -> str:
@@ -27,13 +27,23 @@ def extract(text: str) -> str:
     text = _last_message(text[-MAX_TAIL:])
     found = boxed(text)
     if found is not None:
-        return found
+        return _box_answer(found)
     text = to_ascii(repair_escapes(text[-MAX_PROSE:])).strip()
     text = text.rpartition("####")[2].strip() or text  # GSM8K's mark before the answer
     inner = _only_math(_EMPHASIS.sub(r"\2", text))
-    if is_bare(inner):
+    if is_bare(inner) and not _BOLD.search(inner):
         return inner
     return _from_prose(text)
+
+
+def _box_answer(content: str) -> str:
+    """Return the answer in a box that also has Markdown or the words "the answer is" in it."""
+    content = _EMPHASIS.sub(r"\2", content)
+    anchor = _ANCHOR.search(content)
+    if anchor is None or is_bare(content):
+        return content
+    rest = content[anchor.end() :].lstrip(" *_:}")
+    return _after_anchor(rest) if rest else content
 
 
 def _last_message(text: str) -> str:
@@ -49,50 +59,12 @@ def _last_message(text: str) -> str:
     return text
 
 
-def boxed(text: str) -> str | None:
-    """Return the content of the last box that is not empty, or None without a box."""
-    if "boxed" not in text and "fbox" not in text and "framebox" not in text:
-        return None
-    text = text.replace("\x08oxed", "\\boxed").replace("\x0cbox", "\\fbox")
-    starts = [match.end() for match in _BOX.finditer(text)][-_MAX_BOXES:]
-    for start in reversed(starts):
-        content = _braced(text, start)
-        if content is not None and content.strip():
-            return content.strip()
-    if (
-        starts and _braced(text, starts[-1]) is None and text[starts[-1] : starts[-1] + 1] == "{"
-    ):  # truncated, or a missing brace
-        return text[starts[-1] + 1 :].split("\n")[0].strip().rstrip("$ .") or None
-    return None
-
-
-def _braced(text: str, start: int) -> str | None:
-    """Return the balanced group at `start`, or the single token of `\\boxed 5`."""
-    if text[start : start + 1] != "{":
-        match = _BARE_BOX.match(text, start)
-        return match.group().rstrip(".,") if match else None
-    depth, index = 0, start
-    end = min(len(text), start + MAX_PROSE)
-    while index < end:
-        character = text[index]
-        if character == "\\":
-            index += 1
-        elif character == "{":
-            depth += 1
-        elif character == "}":
-            depth -= 1
-            if depth == 0:
-                return text[start + 1 : index]
-        index += 1
-    return None
-
-
-# --- answers without a box ---------------------------------------------------------------------------------
-
 _DELIMITED = re.compile(
     r"\$\$(?:[^$\\]|\\.)+\$\$|\$(?:[^$\\]|\\.)+\$|\\\[(?:[^\\]|\\[^\]])+\\\]|\\\((?:[^\\]|\\[^)])+\\\)",
     re.DOTALL,
 )
+_HEDGED = r"(?:maybe|perhaps|possibly|also|either|then)\s+"
+_HEDGE = rf"(?:{_HEDGED})?"
 _JOIN = r"\s*(?:,?\s*and|,?\s*or|,|;)\s*"
 _SPANS = re.compile(rf"(?:{_DELIMITED.pattern})(?:{_JOIN}(?:{_DELIMITED.pattern}))*\s*(?:\\?%)?", re.DOTALL)
 _TEXT = re.compile(
@@ -150,29 +122,39 @@ _ANCHOR = re.compile(
     r"(?::|=|\best\b|\bist\b|\bes\b|\bé\b|\bè\b|\bis\b|是|为|為|は|은|는|हैं?|هي|هو|—|-)",
     re.IGNORECASE,
 )
+_CLAUSE = re.compile(r"[.!?](?=\s|\Z)|(?<!\\)[,;:\n]")
+_MARKUP = " \n*_:=>"
+_MAX_ANCHORS = 10
 _END = re.compile(r"\.?\s*I hope it is correct|\n|\.(?=\s|$)(?!\s*\d)")
 _LINK = re.compile(r"(?:.*\s)?(?:is|are|equals|be|=)\s+(?=\S)", re.DOTALL)
-_VALUE = re.compile(
+_VALUE = (
     r"-?\\frac\s*\{-?\d+\}\s*\{\d+\}"
     r"|(?<![A-Za-z0-9_.^{\\])-?\s?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+(?:,\d+)*)(?:\.\d+)?(?:\s*/\s*\d+(?![\d/]))?(?:\s*%)?"
     r"|(?<![A-Za-z0-9_.^{\\])-?\.\d+"
+)
+_MONEY = r"\\text\{(?:euro|pound|yen|rupee)\}"
+_VALUES = re.compile(  # values that are joined are one list: 5 or 7
+    rf"(?:{_MONEY} ?|\\?\$ ?)?(?:{_VALUE})(?: ?{_MONEY})?"
+    rf"(?:(?:, (?:{_VALUE})){{0,20}},? (?:and|or) {_HEDGE}(?:{_VALUE})|, {_HEDGED}(?:{_VALUE}))*"
 )
 _CODE = re.compile(
     r"__\w+__|\(\)\.|\b(?:import|exec|eval|open|system|popen|getattr|lambda|input|print)\s*[(.:]|;\s*\w+\("
 )
 _CHOICE = re.compile(r"(\([A-H]\)|[A-H](?=[,.;:)]))")
 _TOLD = re.compile(r"\b(?:is|are|equals)\s+((?:(?!\b(?:is|are|equals)\s)[^\n]){1,200}?)[.\s]*\Z")
-_BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
+_BOLD = re.compile(r"(?<![\w)}\]])\*\*(?=\S)([^*\n]{1,200})\*\*(?!\w)")
 
 
 def _from_prose(text: str) -> str:
     if _CODE.search(text):  # a number in a program is not an answer
         return text
-    anchors = list(_ANCHOR.finditer(text))
-    for anchor in reversed(anchors[-3:]):
-        rest = text[anchor.end() :].lstrip(" \n*_:=>")
-        if rest:
-            return _after_anchor(rest)
+    anchors = [anchor for anchor in _ANCHOR.finditer(text) if text[anchor.end() :].strip(_MARKUP)]
+    final = [anchor for anchor in anchors if anchor.group().casefold().startswith("final")]
+    found = [
+        _after_anchor(text[anchor.end() :].lstrip(_MARKUP)) for anchor in (final or anchors)[-_MAX_ANCHORS:]
+    ]
+    if found:
+        return ", ".join({normalize(answer): answer for answer in found}.values())
     hope = text.find("I hope it is correct")
     if hope > 0:
         text = text[:hope]
@@ -189,14 +171,17 @@ def _after_anchor(rest: str) -> str:
         return sentence
     if choice := _CHOICE.match(sentence):
         return choice.group(1)
-    found = _SPANS.findall(sentence)
+    found = list(_SPANS.finditer(sentence))
+    value = _VALUES.search(sentence)
+    first = min((match.start() for match in (*found[:1], value) if match), default=0)
+    if is_qualified(sentence[:first]):
+        return sentence
     link = _LINK.match(sentence)
     tail = sentence[link.end() :].lstrip(" *_") if link else ""
     if tail and (is_bare(tail) or (found and tail.startswith(("$", "\\(", "\\[")))):
         return _spans(tail)
     if found:
-        return _spans(list(_SPANS.finditer(sentence))[-1].group())
-    value = _VALUE.search(sentence)
+        return _spans(found[-1].group())
     return value.group() if value else sentence
 
 
@@ -211,17 +196,20 @@ def _spans(text: str) -> str:
 
 def _last_value(text: str) -> str:
     spans = list(_SPANS.finditer(text))
+    bold = [match for match in _BOLD.finditer(text) if any(c.isdigit() for c in match.group(1))]
+    if not bold and not spans and not any(c.isdigit() for c in text):
+        bold = list(_BOLD.finditer(text))
+    if bold and (not spans or bold[-1].start() > spans[-1].end()):
+        answer = bold[-1].group(1)
+        return answer if is_bare(answer) else _last(answer)
     if spans:
         last = spans[-1]
         after = text[last.end() :]
         # "$f(x)$ has 3 roots": a later value is the answer if the formula is only a name.
-        value = _VALUE.search(after)
+        value = _VALUES.search(after)
         if value and re.fullmatch(r"[^\d=<>]*", _spans(last.group())):
             return value.group()
-        return _spans(last.group())
-    bold = [match.group(1) for match in _BOLD.finditer(text) if any(c.isdigit() for c in match.group(1))]
-    if bold:
-        return bold[-1] if is_bare(bold[-1]) else _last(bold[-1])
+        return _stated(text, last.start(), last.end()) or _spans(last.group())
     return _last(text)
 
 
@@ -229,9 +217,18 @@ def _last(text: str) -> str:
     told = _TOLD.search(text)
     if told and is_bare(told.group(1)) and re.search(r"\d.*(?:=|,\s|\band\b|\bor\b)|=.*\d", told.group(1)):
         return told.group(1)  # "The solutions are x = 3 and x = -2."
-    values = [match.group() for match in _VALUE.finditer(text)]
+    values = list(_VALUES.finditer(text))
     if values:
-        return values[-1].strip(" ,")
+        last = values[-1]
+        return _stated(text, last.start(), last.end()) or last.group().strip(" ,")
     link = _LINK.match(text.strip())
     tail = text.strip()[link.end() :].strip(" .*") if link else ""
     return tail if tail and len(tail.split()) <= 4 else text
+
+
+def _stated(text: str, start: int, end: int) -> str:
+    """Return the clause around a value if it says that the value is not the answer, else ""."""
+    before = _CLAUSE.split(text[:start][-200:])[-1]
+    after = _CLAUSE.split(text[end:][:200])[0]
+    denied = is_qualified(before) or is_qualified(" ".join(after.split()[:6]))
+    return before + text[start:end] + after if denied else ""

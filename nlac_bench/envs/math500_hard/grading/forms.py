@@ -40,10 +40,10 @@ def without_name(first: Node) -> Node | None:
 
 
 def mixed_number(whole: Node, fraction: Node) -> Node | None:
-    """Return `1\\frac12`, `33\\frac13\\%` (an integer and a fraction below 1) as a sum, or None."""
-    if fraction.op == "pct":
+    """Return an integer and a fraction below 1, `1\\frac12`, `33\\frac13\\%`, `22\\frac12^\\circ`, as a sum."""
+    if fraction.op in ("pct", "deg"):
         inner = mixed_number(whole, fraction.args[0])
-        return None if inner is None else Node("pct", (inner,))
+        return None if inner is None else Node(fraction.op, (inner,))
     if fraction.op != "div":
         return None
     top, bottom = fraction.args

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
+from nlac_bench.envs.math500_hard.grading.compare import expand_signs
 from nlac_bench.envs.math500_hard.grading.exact import Undefined
 from nlac_bench.envs.math500_hard.grading.forms import REALS
-from nlac_bench.envs.math500_hard.grading.labels import is_constant
+from nlac_bench.envs.math500_hard.grading.labels import is_constant, is_name
 from nlac_bench.envs.math500_hard.grading.nodes import Node
 from nlac_bench.envs.math500_hard.grading.values import Evaluator
 
@@ -44,7 +45,11 @@ def interval(node: Node) -> Node | None:
     else:
         (middle, high), low = args, _MINUS_INFINITY
         operators.insert(0, "<")
-    if middle.op != "sym" or not (is_constant(low) and is_constant(high)):
+    if (
+        middle.op not in ("sym", "opaque", "mul")
+        or not is_name(middle)
+        or not (is_constant(low) and is_constant(high))
+    ):
         return None
     brackets = ("[" if operators[0] == "<=" else "(") + ("]" if operators[1] == "<=" else ")")
     return Node("tuple", (low, high), brackets)
@@ -58,10 +63,10 @@ def is_positive(node: Node) -> bool:
 
 
 def is_condition(node: Node) -> bool:
-    """Return whether the node is one or several inequalities: `x > 1`, `x > 1 \\text{ and } x < 2`."""
+    """Return whether the node is one or several inequalities: `x > 1`, `x \\ne 1 \\text{ and } x < 2`."""
     if node.op == "list":
         return all(is_condition(arg) for arg in node.args)
-    return node.op == "rel" and set(node.value) <= ORDER
+    return node.op == "rel" and set(node.value) <= ORDER | {"!="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +130,11 @@ def _pieces(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
 def _opposite(relation: Node) -> Node | None:
     if relation.value == ("!=",):
         sides = relation.args if relation.args[0].op == "sym" else relation.args[::-1]
-        return Node("set", sides[1:]) if sides[0].op == "sym" and is_constant(sides[1]) else None
+        return (
+            Node("set", tuple(expand_signs(sides[1])))
+            if sides[0].op == "sym" and is_constant(sides[1])
+            else None
+        )
     if relation.value[0][0] == "<":
         relation = Node("rel", relation.args[::-1], tuple(FLIPPED[o] for o in relation.value[::-1]))
     left = relation.args[0]
@@ -135,9 +144,9 @@ def _opposite(relation: Node) -> Node | None:
 
 
 def _conditions(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
-    """Return the union of disjoint conditions (`x < 1, x > 2`), else the intersection (`x > 1, x < 2`).
+    """Return the union of conditions joined by "or" and the intersection of those joined by "and".
 
-    Whether the text has "and" or "or" is ignored.
+    Commas denote the union of disjoint conditions (`x < 1, x > 2`), else the intersection (`x > 1, x < 2`).
     """
     found: list[_Piece] = []
     common: list[_Piece] | None = None
@@ -147,6 +156,8 @@ def _conditions(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
             return None
         found.extend(part)
         common = part if common is None else _common(common, part)
+    if node.value in ("and", "or"):
+        return found if node.value == "or" else common
     apart = sum(bool(_common([one], [other])) for i, one in enumerate(found) for other in found[:i]) == 0
     return found if apart else common
 

@@ -3,8 +3,9 @@
 import re
 
 from nlac_bench.envs.math500_hard.grading.answers import same
+from nlac_bench.envs.math500_hard.grading.boxes import boxed
 from nlac_bench.envs.math500_hard.grading.exact import numeral
-from nlac_bench.envs.math500_hard.grading.extract import MAX_TAIL, boxed, extract, is_bare
+from nlac_bench.envs.math500_hard.grading.extract import MAX_TAIL, extract, is_bare
 from nlac_bench.envs.math500_hard.grading.nodes import (
     Node,
     TooComplex,
@@ -16,6 +17,7 @@ from nlac_bench.envs.math500_hard.grading.nodes import (
 )
 from nlac_bench.envs.math500_hard.grading.normalize import MAX_ANSWER, NUMBER_WORDS, WRAPPER, normalize, words
 from nlac_bench.envs.math500_hard.grading.parser import parse
+from nlac_bench.envs.math500_hard.grading.wording import without_introduction
 
 Verdict = tuple[bool | None, str]
 
@@ -31,6 +33,10 @@ _SPACED_GROUPS = re.compile(r"[-+]?\d{1,3}(?:,~\d{3})+", re.ASCII)
 _TEXT_OR_SPACE = re.compile(r"\\(?:text|mbox|mathrm)\s*\{([^{}]*)\}|\s")
 _WORDY = re.compile(r"[^\W\d_]{3,}")
 _CHOICE = re.compile(r"\(?([A-H])\)?[).:] \S.*|\(([A-H])\)(?: -?)?[A-Za-z0-9\\$].*")
+_ANOTHER_CHOICE = re.compile(
+    r"\([A-H]\)|\b[A-H][).:]|\b(?:and|or|not) [A-H]\b|\A[A-H]\Z|\A(?:[=<>,;]|or\b|and\b)"
+)
+_LETTER = re.compile(r"\W*(?:\\?(?:text|textbf|mathrm)\W*)?[A-H]\W*")
 _OPTION = re.compile(r"\A(?:\\text\s*\{)?\s*(?:option|choice)\s+\(?([A-H])\)?\s*\}?\Z", re.IGNORECASE)
 _WORDS = re.compile(r"(?:[^\W_]|[\s,.;:!?'{}()~]|(?<=[^\W\d_])-(?=[^\W\d_]))+")
 # Constructs that the parser only recognises by their spelling; math-verify computes their values.
@@ -131,14 +137,16 @@ def _is_words(text: str) -> bool:
 
 
 def _compare(gold: str, pred: str) -> Verdict:
-    if (letter := _chosen(gold)) and letter in (_chosen(pred), pred.strip("()")):
+    pred = without_introduction(pred)
+    gold_choice, pred_choice = _chosen(gold), _chosen(pred)
+    if gold_choice and gold_choice[0] in (pred_choice[0] if pred_choice else "", pred.strip("()")):
         return True, "the letter chosen"
-    if (letter := _chosen(pred)) and gold.strip("()") in (
-        letter,
-        f"\\text{{{letter}}}",
-        f"\\text{{({letter})}}",
-    ):
-        return True, "the letter chosen"
+    if pred_choice:
+        letter, content = pred_choice
+        if gold.strip("()") in (letter, f"\\text{{{letter}}}", f"\\text{{({letter})}}"):
+            return True, "the letter chosen"
+        if not gold_choice and not _LETTER.fullmatch(gold):
+            return _compare(gold, content)
     gold, pred = _OPTION.sub(r"\1", gold), _OPTION.sub(r"\1", pred)
     clocks = [_clock(text) for text in (gold, pred)]
     if clocks[0] is not None and clocks[1] is not None:
@@ -197,9 +205,9 @@ def read(text: str) -> Node:
 
 def _other_reading(gold: str, gold_tree: Node, pred: str, pred_tree: Node) -> bool:
     """Compare other readings of an ambiguous spelling: `101,202` as two numbers, `20:34` as a time of day."""
-    if pred_tree.op in ("list", "set") and gold_tree.op == "num" and "," in gold:
+    if pred_tree.op in ("list", "set") and gold_tree.op == "num" and _is_list(gold, len(pred_tree.args)):
         return same(parse(gold, thousands=False), pred_tree)
-    if gold_tree.op in ("list", "set") and pred_tree.op == "num" and "," in pred:
+    if gold_tree.op in ("list", "set") and pred_tree.op == "num" and _is_list(pred, len(gold_tree.args)):
         return same(gold_tree, parse(pred, thousands=False))
     if gold_tree.op == "num" and pred_tree.op == "list":
         if _DECIMAL_COMMA.fullmatch(pred) and "." in gold:
@@ -217,6 +225,12 @@ def _other_reading(gold: str, gold_tree: Node, pred: str, pred_tree: Node) -> bo
     return False
 
 
+def _is_list(text: str, length: int) -> bool:
+    """Return whether groups of digits such as `101,202` can be a list of this length; `1,000` cannot."""
+    groups = text.split(",")
+    return len(groups) == length > 1 and not any(group.startswith("0") for group in groups)
+
+
 def _clock(text: str) -> Node | None:
     """Return `20:34` as a time of day, or None; it can also be a ratio."""
     match = _CLOCK.fullmatch(text.replace(" ", ""))
@@ -226,10 +240,15 @@ def _clock(text: str) -> Node | None:
     return Node("time", value=(hours * 3600 + minutes * 60 + seconds, ""))
 
 
-def _chosen(text: str) -> str | None:
-    """Return the letter of `(C) 12`, an option with its content, or None."""
+def _chosen(text: str) -> tuple[str, str] | None:
+    """Return the letter and the content of `(C) 12`, one option, or None."""
     match = _CHOICE.fullmatch(re.sub(r"\\(?:text|textbf|textrm|mathrm|mbox)\b\s*|[{}]", "", text).strip())
-    return (match.group(1) or match.group(2)) if match else None
+    if match is None:
+        return None
+    letter = match.group(1) or match.group(2)
+    if _ANOTHER_CHOICE.search(match.group().partition(letter)[2].lstrip(").: ")):
+        return None
+    return letter, text[text.index(letter) + 1 :].lstrip("}):. ")
 
 
 def _needs_algebra(gold: Node, pred: Node) -> bool:

@@ -1,18 +1,20 @@
 """Removes labels that do not change a value: units, per cent and degree signs, names before `=`."""
 
 import re
+from dataclasses import dataclass, field
 from fractions import Fraction
 
-from nlac_bench.envs.math500_hard.grading.nodes import Node, literal, names, num, symbols
+from nlac_bench.envs.math500_hard.grading.nodes import Node, literal, num, symbols
 from nlac_bench.envs.math500_hard.grading.normalize import NUMBER_WORDS, words
-from nlac_bench.envs.math500_hard.grading.units import factor, is_measure
-
-# Texts that change the meaning and are therefore never dropped as a label.
-_MEANINGFUL = names(
-    "not no or and more less than least most mod base if when except never between unless only up "
-    "down undefined infinite infinitely none minus plus times over divided squared cubed january february "
-    "march april may june july august september october november december"
+from nlac_bench.envs.math500_hard.grading.units import factor, is_currency, is_measure
+from nlac_bench.envs.math500_hard.grading.wording import (
+    UNCERTAIN,
+    is_filler,
+    is_noun,
+    states_otherwise,
+    without_fillers,
 )
+
 _SCALES = {
     "hundred": 100,
     "thousand": 1_000,
@@ -21,6 +23,7 @@ _SCALES = {
     "trillion": 10**12,
     "dozen": 12,
 }
+_OF = re.compile(r"\w\W+(?:of|for|in|with)\W*\Z")
 _SCALED_NUMBER = re.compile(rf"(\d{{1,9}}) ({'|'.join(_SCALES)})", re.ASCII)
 _POWER_OF_UNIT = re.compile(r"(?<=[a-z]) (?:squared|cubed)\b")  # \text{ meters squared}
 _NOTHING = frozenset(
@@ -33,11 +36,11 @@ def plain(node: Node) -> Node:
     """Return what a text or a label denotes: `four` is 4, `no solution` the empty set, `M(-2, 1)` a point."""
     if node.op == "text":
         said = words(node.value)
-        if said in NUMBER_WORDS:
-            return num(NUMBER_WORDS[said])
+        if (bare := without_fillers(said)) in NUMBER_WORDS:
+            return num(NUMBER_WORDS[bare])
         if scaled_number := _SCALED_NUMBER.fullmatch(said):
             return num(Fraction(scaled_number[1]) * _SCALES[scaled_number[2]])
-        if said in _NOTHING:
+        if said.removeprefix("there is ").removeprefix("there are ") in _NOTHING:
             return Node("set")
         if said in ("infinity", "positive infinity"):
             return Node("const", value="oo")
@@ -52,24 +55,49 @@ def plain(node: Node) -> Node:
     return node
 
 
-def split_unit(node: Node) -> tuple[Node, str] | None:
-    """Return a value and its text, such as `40` and `feet`; None if a text is more than a unit."""
-    parts = _compound(node) or _split(node)
-    if parts is None:
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A value and the words beside it."""
+
+    value: Node
+    unit: str = ""
+    """Units and counted nouns: `feet`."""
+    before: str = ""
+    """Words before the value: `June`."""
+    strict: str = ""
+    """The words after the value, if one of them changes the meaning: `is even`, `or more`."""
+
+
+def split_unit(node: Node) -> Labelled | None:
+    """Return a value and its words, such as `40` and `feet`; None if words stand between two values."""
+    compound = _compound(node)
+    if compound is not None:
+        return compound
+    parts = _split(node)
+    if parts is None or parts.value is None:
         return None
-    value, labels = parts
-    if value is None:
-        return None
-    text = " ".join(labels)
-    said = set(words(_POWER_OF_UNIT.sub(" ", text)).split())
-    if said & _MEANINGFUL:
-        return None
-    for word in said & _SCALES.keys():
+    value, before = parts.value, " ".join(parts.before)
+    unit = " ".join(text for text in parts.after if not is_filler(text))
+    if is_currency(before):
+        unit, before = f"{before} {unit}", ""
+    if states_otherwise(_POWER_OF_UNIT.sub(" ", unit)):
+        return Labelled(value, before=words(before), strict=words(unit))
+    for word in set(words(unit).split()) & _SCALES.keys():
         value = Node("mul", (value, num(_SCALES[word])))
-    return value, text
+    return Labelled(value, unit, words(before))
 
 
-def _compound(node: Node) -> tuple[Node | None, list[str]] | None:
+def unnamed(node: Node) -> Node:
+    """Return the value of an answer with a name before it, `\\text{center } (3, 4)`; other answers unchanged."""
+    if node.op != "mul" or len(node.args) < 2 or node.args[0].op != "text":
+        return node
+    text, *rest = node.args
+    if is_currency(text.value) or not is_noun(text.value):
+        return node
+    return rest[0] if len(rest) == 1 else Node("mul", tuple(rest))
+
+
+def _compound(node: Node) -> Labelled | None:
     """Return `2 \\text{ hours } 30 \\text{ minutes}` in the last of its units; None for anything else."""
     numbers, units = node.args[::2], node.args[1::2]
     if node.op != "mul" or len(units) < 2 or len(numbers) != len(units):
@@ -81,47 +109,61 @@ def _compound(node: Node) -> tuple[Node | None, list[str]] | None:
     if None in sizes:
         return None
     terms = [Node("mul", (n, num(size))) for n, size in zip(numbers, sizes, strict=True) if size is not None]
-    return Node("add", tuple(terms)), [last]
+    return Labelled(Node("add", tuple(terms)), last)
 
 
-def _split(node: Node) -> tuple[Node | None, list[str]] | None:
+@dataclass(slots=True)
+class _Parts:
+    """A value, if there is one, and the texts before and after it."""
+
+    value: Node | None
+    before: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
+
+
+def _split(node: Node) -> _Parts | None:
+    """Return the value without its texts; None if a text stands between two values."""
     if node.op == "text":
-        return None, [node.value]
+        return _Parts(None, after=[node.value])
     if node.op == "pow" and node.args[0].op == "text":
         exponent = literal(node.args[1])
-        return None, [f"{node.args[0].value}^{exponent}" if exponent is not None else node.args[0].value]
+        text = node.args[0].value
+        return _Parts(None, after=[text if exponent is None else f"{text}^{exponent}"])
     if node.op in ("neg", "pct", "deg", "pm"):
         inner = _split(node.args[0])
-        if inner is None or inner[0] is None:
-            return inner
-        return Node(node.op, (inner[0],), node.value), inner[1]
+        if inner is not None and inner.value is not None:
+            inner.value = Node(node.op, (inner.value,), node.value)
+        return inner
     if (
         node.op == "div" and node.args[0].op == "text" and node.args[1].op == "sym"
     ):  # \frac{\text{km}}{\text{h}}
-        return None, [node.args[0].value, "per", node.args[1].value]
-    if node.op in ("mul", "div", "add"):
-        values: list[Node] = []
-        labels: list[str] = []
-        for index, arg in enumerate(node.args):
-            part = _split(arg)
-            if part is None:
+        return _Parts(None, after=[node.args[0].value, "per", node.args[1].value])
+    if node.op not in ("mul", "div", "add"):
+        return _Parts(node)
+    result = _Parts(None)
+    values: list[Node] = []
+    for index, arg in enumerate(node.args):
+        part = _split(arg)
+        if part is None or (part.value is None and (node.op == "add" or (node.op == "div" and not index))):
+            return None
+        if part.value is None and not values:
+            result.before += part.after
+            continue
+        if node.op == "mul" and arg.op == "sym" and result.after and _OF.search(result.after[-1]):
+            result.after.append(str(arg.value))  # 11 \text{ values of } x
+            continue
+        if part.value is not None:
+            if result.after or (values and part.before and node.op != "div"):
                 return None
-            value, found = part
-            if node.op == "add" and found and index != len(node.args) - 1:
-                return None  # 5 feet + 6 inches
-            if value is None and node.op == "add":
-                return None
-            if node.op == "div" and index and found:
-                labels.append("per")
-            labels.extend(found)
-            if value is not None:
-                values.append(value)
-        if not values:
-            return None, labels
-        if node.op == "div" and _split(node.args[0])[0] is None:  # type: ignore[index]
-            return None  # the unit over a number
-        return values[0] if len(values) == 1 else Node(node.op, tuple(values), node.value), labels
-    return node, []
+            values.append(part.value)
+        if node.op == "div" and index and part.after:
+            result.after.append("per")
+        result.before += part.before
+        result.after += part.after
+    if not values:
+        return _Parts(None, after=result.before)
+    result.value = values[0] if len(values) == 1 else Node(node.op, tuple(values))
+    return result
 
 
 def without(node: Node, mark: str) -> Node:
@@ -149,8 +191,10 @@ def has(node: Node, mark: str) -> bool:
 
 
 def is_name(node: Node) -> bool:
-    """Return whether a side of `=` only names the other: `x`, `f(x)`, `\\angle ABC`, `(x, y)`, `A:B`."""
-    if node.op in ("sym", "text") or (node.op == "const" and node.value in ("e", "i")):
+    """Return whether a side of `=` names the other: `x`, `f(x)`, `AB`, `\\angle ABC`, `(x, y)`, `A:B`."""
+    if node.op == "text":
+        return node.value.isupper() or not UNCERTAIN.intersection(words(node.value).split())  # the segment NO
+    if node.op == "sym" or (node.op == "const" and node.value in ("e", "i")):
         return True
     if node.op == "opaque":
         return node.value.startswith(("call ", "angle ", "triangle ")) or (
@@ -158,9 +202,25 @@ def is_name(node: Node) -> bool:
         )
     if node.op == "pow":  # the inverse f^{-1}(x)
         return node.args[0].op == "sym" and node.args[0].value in ("f", "g", "h")
-    if node.op in ("mul", "div", "ratio", "tuple", "fn", "deg"):
-        return all(is_name(arg) for arg in node.args)
-    return False
+    if node.op == "mul":
+        called = node.value == (0,) and len(node.args) == 2  # p(3)
+        return called or (all(is_name(arg) for arg in node.args) and not _is_product(node))
+    if node.op == "div":  # the ratio of two segments, a derivative
+        return all(is_name(arg) and not _is_variable(arg) for arg in node.args)
+    return node.op in ("ratio", "tuple", "fn", "deg") and all(is_name(arg) for arg in node.args)
+
+
+def _is_variable(node: Node) -> bool:
+    return node.op == "sym" and str(node.value)[:1].islower()
+
+
+def _is_product(node: Node) -> bool:
+    """Return whether adjacent letters are a product, `xy`, and not a name: `AB`, `m\\angle A`, `dx`."""
+    return (
+        all(arg.op == "sym" for arg in node.args)
+        and node.args[0].value != "d"
+        and any(_is_variable(arg) for arg in node.args)
+    )
 
 
 def is_constant(node: Node) -> bool:

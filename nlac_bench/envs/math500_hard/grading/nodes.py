@@ -28,8 +28,9 @@ class Node:
 
     `op` is one of num, sym, const, text, add, mul, div, pow, root, neg, deg, pct, fact, pm, fn, opaque,
     numeral, tuple, set, list, cases, matrix, union, ratio, time, rel. `value` depends on it: a Fraction
-    (num), a name (sym, const, fn, opaque), words (text), the brackets (tuple), (rows, columns) (matrix), the
-    operators between `args` (rel), the sign "+-" or "-+" (pm), (digits, base) (numeral), minutes (time).
+    (num), a name (sym, const, fn, opaque), words (text), the indices of letters before a bracket, as in
+    p(3) (mul), the brackets (tuple), "and", "or" or "" (list), (rows, columns) (matrix), the operators
+    between `args` (rel), the sign "+-" or "-+" (pm), (digits, base) (numeral), minutes (time).
     """
 
     op: str
@@ -67,9 +68,10 @@ def key(node: Node) -> str:
         if top is not None and bottom:
             return key(num(top / bottom))
     parts = [key(arg) for arg in (_flat(node, op) if op in ("add", "mul") else node.args)]
-    if op in ("add", "mul", "set", "union", "cases"):
+    # Factors around a text are not exchanged: `a \\text{ divides } b`.
+    if op in ("add", "set", "union", "cases") or (op == "mul" and all(a.op != "text" for a in node.args)):
         parts.sort()
-    return f"{op}:{node.value}({','.join(parts)})"
+    return f"{op}:{node.value if op != 'mul' else ''}({','.join(parts)})"
 
 
 def _flat(node: Node, op: str) -> list[Node]:

@@ -22,7 +22,8 @@ _SYMBOLS = {
     "⇒": r"\Rightarrow ",    "∑": r"\sum ", "∏": r"\prod ", "∫": r"\int ", "⌊": r"\lfloor ",
     "⌋": r"\rfloor ", "⌈": r"\lceil ",
     "⌉": r"\rceil ", "⟨": r"\langle ", "⟩": r"\rangle ", "′": "'", "’": "'", "‘": "'", "…": r"\ldots ",
-    "、": ",", "。": ".", "€": " ", "£": " ", "¥": " ", "₹": " ", "¢": r"\text{ cents}", "∣": "|", "∶": ":",
+    "、": ",", "。": ".", "€": r"\text{euro}", "£": r"\text{pound}",
+    "¥": r"\text{yen}", "₹": r"\text{rupee}", "¢": r"\text{ cents}", "∣": "|", "∶": ":",
     "ø": r"\emptyset ", "Ø": r"\emptyset ", "ϕ": r"\phi ", "ϵ": r"\epsilon ", "ı": r"\imath ", "∼": r"\sim ",
 }  # fmt: skip
 _GREEK = (
@@ -53,6 +54,10 @@ _NOISE = re.compile(
     r"|\\(?:boxed|fbox)\s*\{\s*\}"
     r"|\\phantom\s*(?:\{[^{}]*\}|[^\\{}\s])"
 )
+_CURRENCY = re.compile(r"\\(?:text)?(euro|yen|pound|rupee)s?(?![a-zA-Z])|\\textsterling(?![a-zA-Z])")
+_LONE_DOLLAR = re.compile(r"\$(?=[\d.][^$]*\Z)")  # $5, and not $5$
+_ROW_SPACE = re.compile(r"\\\\\s*\[\s*-?[\d.]+\s*[a-z]{2}\s*\]")  # \\[4pt]
+_MODULO = re.compile(r"\(?\\(?:text|mbox|mathrm)\s*\{\s*\(?\s*mod\s*\}\s*(\w+)\s*\)?")
 _PERCENT = re.compile(
     r"\\?\s*\\(?:text|mbox|mathrm|textrm)\s*\{\s*(?:per\s?cent|percentage|pct|\\?%)(?:\s+points?)?[.\s]*\}"
     r"|\\%|(?<![A-Za-z])(?:per\s?cent|percentage|pct)(?:\s+points?)?(?![A-Za-z])"
@@ -141,14 +146,18 @@ def normalize(text: str) -> str:
     elif "\\begin" not in text:
         text = _DOUBLED_BACKSLASH.sub(r"\\", text)
     text = _QUOTES.sub("", text)
+    text = _CURRENCY.sub(lambda m: f"\\text{{{m[1] or 'pound'}}}", text)
+    if text.count("$") == 1 and text.lstrip(" -").startswith("$"):
+        text = _LONE_DOLLAR.sub(r"\\$", text)
     text = _PERCENT.sub("%", text)
     text = _DEGREES.sub(r"^\\circ ", text)
-    text = _NOISE.sub(" ", text)
+    text = _NOISE.sub(" ", _ROW_SPACE.sub(r"\\\\", text))
     text = _FRACTIONS.sub(r"\\frac", text)
     text = _BINOMIALS.sub(r"\\binom", text)
     text = _DECIMAL_COMMA.sub(".", _GROUP_COMMA.sub("", text))
     text = _GROUP_THIN.sub("", text).replace("\\!", "")
-    text = text.replace("\\$", "\\dollar ").replace("$", " ")
+    text = text.replace("\\$", "\\dollar ").replace("$", " ").replace("\\#", "\\text{number}")
+    text = _MODULO.sub(r"\\pmod{\1}", text.replace("@", "\\star "))
     text = _SPACES.sub(" ", _SPACING.sub(" ", _GROUP_OR_LIST.sub(",\x00", text))).strip()
     text = text.replace("\x00", "~")
     text = _GROUP_SPACE.sub(lambda m: m.group().replace(" ", ""), text)

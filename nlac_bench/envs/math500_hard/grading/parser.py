@@ -4,7 +4,6 @@ It evaluates nothing. Juxtaposition is multiplication, `1\\frac12` and `1 1/2` a
 is unordered, brackets keep their kind. `compare` and `values` interpret the constructs.
 """
 
-import re
 from collections.abc import Callable
 
 from nlac_bench.envs.math500_hard.grading.atoms import (
@@ -18,6 +17,7 @@ from nlac_bench.envs.math500_hard.grading.atoms import (
 )  # fmt: skip
 from nlac_bench.envs.math500_hard.grading.forms import mixed_number
 from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, Unreadable, key, names
+from nlac_bench.envs.math500_hard.grading.normalize import words
 from nlac_bench.envs.math500_hard.grading.tokens import (
     FUNCTIONS,
     TEXT_COMMANDS,
@@ -25,6 +25,7 @@ from nlac_bench.envs.math500_hard.grading.tokens import (
     join_thousands,
     tokenize,
 )
+from nlac_bench.envs.math500_hard.grading.wording import SEPARATOR_TEXT, connective, is_introduction
 
 MAX_DEPTH = 400
 """Maximal depth of the tree; a pair of brackets takes three levels."""
@@ -39,8 +40,11 @@ _RELATIONS = {
     "parallel": "parallel", "propto": "propto", "mid": "mid", "doteq": "=", "coloneqq": "=", "|": "mid",
 }  # fmt: skip
 _DOUBLE = {"<=": "<=", ">=": ">=", "==": "=", "=>": "=>", "<>": "!=", "=<": "<="}
-_SEPARATORS = names(", ; separator quad qquad \\\\ newline enspace land lor wedge vee")
-_SEPARATOR_TEXT = re.compile(r"[\s,;.]*(?:and|or|und|oder|et|&)?[\s,;.]*", re.IGNORECASE)
+_SEPARATORS = {
+    **dict.fromkeys((",", ";", "quad", "qquad", "\\\\", "newline", "enspace"), ""),
+    "land": "and", "wedge": "and", "lor": "or", "vee": "or",
+}  # fmt: skip
+_EQUALS = ("is", "are", "equals", "is equal to", "equal to")
 _C = Node("sym", value="C")
 _STARTS = (
     names("number letter word ( [ { \\{ dollar")
@@ -98,41 +102,67 @@ class Parser(Atoms):
     # --- lists and relations --------------------------------------------------------------------------------
 
     def answer(self) -> Node:
-        items, _ = self.items("")
+        items, joined = self.items("")
         if not items:
             raise Unreadable("an empty answer")
-        return items[0] if len(items) == 1 else Node("list", tuple(items))
+        return items[0] if len(items) == 1 else Node("list", tuple(items), joined or "")
 
-    def separator(self) -> bool:
-        """Consume a separator of a list, if there is one; return whether there was."""
+    def separator(self) -> str | None:
+        """Consume a separator of a list and return "and", "or" or "" for it; return None if there is none."""
         kind = self.kind()
-        if kind in _SEPARATORS or (
-            kind == "group" and _SEPARATOR_TEXT.fullmatch(self.tokens[self.position].text)
-        ):
+        word = _SEPARATORS.get(kind)
+        if kind in ("separator", "group"):
+            match = SEPARATOR_TEXT.fullmatch(self.tokens[self.position].text)
+            word = connective(match["word"]) if match else None
+        if word is not None:
             self.position += 1
-            return True
-        return False
+        return word
 
-    def items(self, *closers: str) -> tuple[list[Node], bool]:
-        """Parse relations up to a closer, which is not consumed; also return whether a separator occurred."""
+    def items(self, *closers: str) -> tuple[list[Node], str | None]:
+        """Parse relations up to a closer, which is not consumed.
+
+        Returns:
+            the items, and how they are joined: None without any separator, "or" or "and" if one of them is
+            this word ("or" separates groups that "and" joins), else "".
+        """
         self.deeper()
-        items: list[Node] = []
-        separated = False
+        groups: list[list[Node]] = [[]]
+        joined: set[str] = set()
         while True:
-            while self.kind() not in closers and self.separator():
-                separated = True
+            while self.kind() not in closers and (word := self.separator()) is not None:
+                joined.add(word)
+                if word == "or" and groups[-1]:
+                    groups.append([])
             if self.kind() in closers:
                 break
-            items.append(self.relation())
-            if self.kind() in closers:
-                break
-            if not self.separator():
+            groups[-1].append(self.relation())
+            if self.kind() not in closers and not self.at_separator():
                 raise Unreadable(f"{self.kind() or 'the end'!r} where the answer should go on")
-            separated = True
         self.depth -= 1
-        return items, separated
+        if {"and", "or"} <= joined:
+            items = [group[0] if len(group) == 1 else Node("list", tuple(group), "and") for group in groups]
+        else:
+            items = [item for group in groups for item in group]
+        return items, next((word for word in ("or", "and", "") if word in joined), None)
+
+    def at_separator(self) -> bool:
+        start = self.position
+        found = self.separator() is not None
+        self.position = start
+        return found
+
+    def introduction(self) -> None:
+        """Skip texts that only introduce a value: `\\text{The area is } 12`."""
+        start = self.position
+        while self.kind() in ("group", "word") and not self.at_separator():
+            self.position += 1
+        said = " ".join(token.text for token in self.tokens[start : self.position])
+        introduces = self.starts_factor() or self.kind() in ("=", "approx", "+", "-")
+        if not (said and introduces and is_introduction(said)):
+            self.position = start
 
     def relation(self) -> Node:
+        self.introduction()
         if self.kind() in ("approx", "="):  # "≈ 8.24" is 8.24
             self.position += 1
         parts = [self.set_expression()]
@@ -144,7 +174,9 @@ class Parser(Atoms):
 
     def relation_operator(self) -> str | None:
         kind, following = self.kind(), self.kind(1)
-        if (kind, following) in (("not", "="), ("!", "=")):
+        if (kind, following) in (("not", "="), ("!", "=")) and not (
+            kind == "!" and self.tokens[self.position + 1].spaced
+        ):
             self.position += 2
             return "!="
         if (kind, following) == ("not", "in"):
@@ -152,6 +184,9 @@ class Parser(Atoms):
             return "notin"
         if (kind, following) == (":", "="):
             self.position += 2
+            return "="
+        if kind in ("group", "word") and words(self.tokens[self.position].text) in _EQUALS:
+            self.position += 1
             return "="
         if kind not in _RELATIONS or (kind == "|" and self.bars):
             return None
@@ -220,6 +255,8 @@ class Parser(Atoms):
                 self.position += 1
                 modulus = self.group() if kind == "pmod" else self.signed(self.factor)
                 factors = [Node("opaque", (_mul(factors), modulus), "mod")]
+            elif kind == "circ" and self.kind(1) in _STARTS:  # f \circ g
+                factors += [Node("sym", value=self.next().text), self.implicit()]
             elif kind == "choose":
                 self.position += 1
                 factors = [Node("fn", (_mul(factors), self.implicit()), "binom")]
@@ -241,11 +278,12 @@ class Parser(Atoms):
     def implicit(self) -> Node:
         """Parse adjacent factors; only the first can be the integer part of a mixed number."""
         is_number = self.kind() == "number"
-        factors = [self.factor()]
+        calls: list[int] = []
+        factors = [self.called_or_factor(calls, 0)]
         while self.starts_factor():
             whole = factors[0] if is_number and len(factors) == 1 and factors[0].op == "num" else None
             two_numbers = self.kind() == "number" and factors[-1].op == "num"
-            following = self.plain_fraction() if two_numbers else self.factor()
+            following = self.plain_fraction() if two_numbers else self.called_or_factor(calls, len(factors))
             mixed = mixed_number(whole, following) if whole and following else None
             if mixed is not None:
                 factors[0] = mixed
@@ -254,7 +292,14 @@ class Parser(Atoms):
                 raise Unreadable("two numbers side by side")
             else:
                 factors.append(following)
-        return _mul(factors)
+        return _mul(factors, tuple(calls))
+
+    def called_or_factor(self, calls: list[int], index: int) -> Node:
+        """Parse a factor; if it is a letter before a bracket, such as p(3), add its index to `calls`."""
+        factor = self.factor()
+        if factor.op in ("sym", "opaque") and self.kind() in ("(", "["):
+            calls.append(index)
+        return factor
 
     def plain_fraction(self) -> Node | None:
         """Parse the `1/2` of `1 1/2`."""
@@ -262,14 +307,22 @@ class Parser(Atoms):
             return None
         top = number(self.next().text)
         self.position += 1
-        return Node("div", (top, number(self.next().text)))
+        fraction = Node("div", (top, number(self.next().text)))
+        if self.kind() == "%":
+            self.position += 1
+            return Node("pct", (fraction,))
+        if self.kind() == "^" and "circ" in (self.kind(1), self.kind(2)):
+            self.position += 1
+            return self.exponent(fraction)
+        return fraction
 
     def starts_factor(self) -> bool:
         kind = self.kind()
         if kind in _STARTS:
             return True
         if kind == "group":
-            return not _SEPARATOR_TEXT.fullmatch(self.tokens[self.position].text)
+            text = self.tokens[self.position].text
+            return not (SEPARATOR_TEXT.fullmatch(text) or words(text) in _EQUALS)
         return False
 
     def factor(self) -> Node:
@@ -285,7 +338,7 @@ class Parser(Atoms):
             elif kind == "_":
                 self.position += 1
                 node = self.subscript(node)
-            elif kind == "!" and self.kind(1) != "=":
+            elif kind == "!" and (self.kind(1) != "=" or self.tokens[self.position + 1].spaced):
                 self.position += 1
                 node = Node("fact", (node,))
             elif kind == "'":
@@ -301,11 +354,11 @@ class Parser(Atoms):
 
     def exponent(self, base: Node) -> Node:
         kinds = [self.kind(0), self.kind(1), self.kind(2)]
-        for mark in ("circ", "prime"):
+        for mark in ("circ", "prime", "*", "star", "ast"):
             if kinds[0] == mark or kinds == ["{", mark, "}"]:
                 self.position += 1 if kinds[0] == mark else 3
-                if mark == "prime":
-                    return Node("opaque", (base,), "prime")
+                if mark != "circ":
+                    return Node("opaque", (base,), "prime" if mark == "prime" else "star")
                 if self.kind() == "letter" and self.tokens[self.position].text in "CFK":  # a temperature
                     self.position += 1
                 return Node("deg", (base,))
@@ -358,5 +411,5 @@ def _signed(sign: str, node: Node) -> Node:
     return Node("neg", (node,)) if sign == "-" else Node("pm", (node,), sign)
 
 
-def _mul(factors: list[Node]) -> Node:
-    return factors[0] if len(factors) == 1 else Node("mul", tuple(factors))
+def _mul(factors: list[Node], calls: tuple[int, ...] = ()) -> Node:
+    return factors[0] if len(factors) == 1 else Node("mul", tuple(factors), calls or None)

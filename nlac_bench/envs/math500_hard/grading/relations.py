@@ -3,10 +3,12 @@
 from collections.abc import Callable, Sequence
 
 from nlac_bench.envs.math500_hard.grading.compare import difference, proportional
-from nlac_bench.envs.math500_hard.grading.exact import Undefined
+from nlac_bench.envs.math500_hard.grading.exact import Undefined, rational
 from nlac_bench.envs.math500_hard.grading.intervals import FLIPPED, ORDER, interval, pieces
 from nlac_bench.envs.math500_hard.grading.labels import is_constant, is_name
-from nlac_bench.envs.math500_hard.grading.nodes import Node, key, symbols
+from nlac_bench.envs.math500_hard.grading.nodes import Node, key, symbols, walk
+from nlac_bench.envs.math500_hard.grading.quantities import is_quantity, one_value
+from nlac_bench.envs.math500_hard.grading.units import factor
 from nlac_bench.envs.math500_hard.grading.values import Evaluator
 
 Same = Callable[[Node, Node], bool]
@@ -55,7 +57,7 @@ def _close(left: Node, right: Node) -> bool:
     """Return whether the sides of ≈ differ by at most one per cent, so that either can be the answer."""
     if left.op == "rel":
         left = left.args[-1]
-    if right.op == "rel" or not (is_constant(left) and is_constant(right)):
+    if "text" in (left.op, right.op) or right.op == "rel" or not (is_constant(left) and is_constant(right)):
         return False
     try:
         evaluate = Evaluator(256, 0)
@@ -78,14 +80,38 @@ def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: 
         if value.op not in ("tuple", "union"):
             return False
         return _same_pieces(relation, value, same_answer) if span is None else agrees(span)
+    if "equiv" in relation.value or (relation.args[-1].op == "opaque" and relation.args[-1].value == "mod"):
+        return gold_is_value and agrees(relation.args[-1]) and _is_congruence(relation)
     if set(relation.value) != {"="}:
         return False
-    first, last = relation.args[0], relation.args[-1]
-    if is_name(first) or is_constant(first):
-        return agrees(last) or (is_constant(first) and not is_name(first) and agrees(first))
-    if is_name(last):
-        return agrees(first)
-    return gold_is_value and agrees(first) and agrees(last)  # (x-1)(x+1) = x^2-1 for x^2-1
+    constants = _constants(relation)
+    if not one_value(constants, same_answer):
+        return False
+    first, last = _ends(relation).args
+    if is_constant(value) and not constants and any(one.op == "mul" and one.value for one in walk(last)):
+        return False  # P(5) = 15 + P(0)
+    if (len(constants) == len(relation.args) or is_name(first)) and any(map(agrees, constants or [last])):
+        return True
+    if not gold_is_value:  # a side of an equation is not the equation
+        return False
+    sides = [side for side in relation.args if not any(side is constant for constant in constants)]
+    stated = [(sides[0], one) for one in constants] if sides else []
+    if not constants:
+        stated = [(sides[0], sides[-1]), (sides[-1], sides[0])]
+    return any(agrees(one) and (is_quantity(side, one) or agrees(side)) for side, one in stated)
+
+
+def _is_congruence(relation: Node) -> bool:
+    """Return whether `7^{100} \\equiv 1 \\pmod{4}` is true of integers, or names an expression's residue."""
+    left, right = relation.args[0], relation.args[-1]
+    if not is_constant(left):
+        return is_name(left) or is_quantity(left, right)
+    value = rational(Node("opaque", (left, right.args[1]), "mod")) if right.op == "opaque" else None
+    return value is None or value.denominator != 1 or value == rational(right)
+
+
+def _constants(equation: Node) -> list[Node]:
+    return [side for side in equation.args if is_constant(side) and not is_name(side)]
 
 
 def _same_pieces(relation: Node, value: Node, same_answer: Same) -> bool:
@@ -97,14 +123,18 @@ def _same_pieces(relation: Node, value: Node, same_answer: Same) -> bool:
 
 def _same_relations(gold: Node, pred: Node, same_answer: Same) -> bool:
     if set(gold.value) == {"="} and set(pred.value) == {"="}:
-        return _same_equations(_ends(gold), _ends(pred), same_answer)
+        return one_value(_constants(pred), same_answer) and _same_equations(
+            _ends(gold), _ends(pred), same_answer
+        )
     if gold.value == pred.value and len(gold.value) == 1 and gold.value[0] not in (*ORDER, "!="):
         return all(same_answer(g, p) for g, p in zip(gold.args, pred.args, strict=True))
     if same_conditions([gold], [pred]):
         return True
     if ("in",) in (gold.value, pred.value):
         named, other = (gold, pred) if gold.value == ("in",) else (pred, gold)
-        return named.args[0].op == "sym" and _same_pieces(other, named.args[1], same_answer)
+        if other.value == ("=",) and key(other.args[0]) == key(named.args[0]):  # x = 5 for x \in \{5\}
+            return same_answer(*(side.args[1] for side in (gold, pred)))
+        return is_name(named.args[0]) and _same_pieces(other, named.args[1], same_answer)
     gold_span, pred_span = interval(gold), interval(pred)
     if gold_span is None or pred_span is None or symbols(gold) != symbols(pred):
         return False
@@ -124,6 +154,8 @@ def _same_equations(gold: Node, pred: Node, same_answer: Same) -> bool:
     if is_name(gold_left) and is_name(pred_left):
         if key(gold_left) == key(pred_left):
             return same_answer(gold_right, pred_right)
+        if gold_left.op == pred_left.op == "text" and factor(gold_left.value, pred_left.value) is None:
+            return False
         if "text" in (gold_left.op, pred_left.op):
             return same_answer(gold_right, pred_right)
     if same_answer(gold_left, pred_left) and same_answer(gold_right, pred_right):

@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 from nlac_bench.envs.math500_hard.grading.nodes import TooComplex, names
 from nlac_bench.envs.math500_hard.grading.units import is_unit
+from nlac_bench.envs.math500_hard.grading.wording import connective
 
 MAX_DIGITS = 4_000  # maximal length of a number; CPython does not convert more than 4,300
 
 
 class Token(NamedTuple):
     kind: str
-    """Is number, letter, word, command, group (raw text of a \\text{…}), or the character itself."""
+    """Is number, letter, word, separator, command, group (raw text of a \\text{…}), or the character itself."""
     text: str
     spaced: bool
     """Whether white space precedes it."""
@@ -38,7 +39,8 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _LETTERS = re.compile("[a-d]+|[u-z]+")  # abcd, wxyz: a product of variables
-_SHORT_WORDS = names("no No NO per")
+_SHORT_WORDS = names("no No NO per not Not is are was the but")
+_TEXT_GROUP = re.compile(r"\\(?:text|mbox|mathrm)\s*\{[^{}]*\}")
 _SPACE = re.compile(r"\s*")
 _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d|,\d|\.\d+,\d)")
 
@@ -62,7 +64,7 @@ def join_thousands(text: str) -> str:
         if character in ")]}" and opened:
             depth -= opened.pop()
         before = character
-    spaced = ", " in text
+    spaced = ", " in _TEXT_GROUP.sub("", text)
     return _GROUPED.sub(
         lambda m: m.group().replace(",", "") if spaced or depths[m.start()] == 0 else m.group(), text
     )
@@ -121,15 +123,15 @@ def tokenize(text: str) -> list[Token]:
 def _letters(run: str, before: Token | None, spaced: bool) -> list[Token]:
     """Tokenize a run of letters: a function, a separator, a unit, a word, or adjacent variables."""
     if not run.isascii():
-        return [Token("word", run, spaced)]
+        return [Token("separator" if connective(run) else "word", run, spaced)]
     if len(run) == 1:
         return [Token("letter", run, spaced)]
     after_value = before is not None and before.kind in ("number", "}", ")", "command", "word")
     command = _ASCII_COMMANDS.get(run) or _ASCII_COMMANDS.get(run.lower() if len(run) > 3 else run)
     if command:
         return [Token("command", command, spaced)]
-    if run.lower() in ("and", "or", "und", "et", "oder"):
-        return [Token("command", "separator", spaced)]
+    if run.lower() in ("and", "or", "und", "et", "oder", "ou"):
+        return [Token("separator", run, spaced)]
     if run in ("mod",):
         return [Token("command", "bmod", spaced)]
     # "10 cm" is a length; "10cm" can be 10·c·m, so short units are recognised only after a space.

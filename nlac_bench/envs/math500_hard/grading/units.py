@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from nlac_bench.envs.math500_hard.grading.nodes import names
+from nlac_bench.envs.math500_hard.grading.wording import is_filler
 
 # Dimension → unit → its size in the dimension's base unit; only conversions that are exact by definition.
 _MEASURES: dict[str, dict[str, str]] = {
@@ -26,6 +27,10 @@ _MEASURES: dict[str, dict[str, str]] = {
     "volume": {"cup": "1", "pint": "2", "quart": "4", "gal gallon": "16"},
     "capacity": {"ml milliliter millilitre": "1/1000", "l liter litre": "1"},
     "money": {"cent": "1/100", "dollar usd buck": "1"},
+    # Other currencies have no fixed rate; a pound of money is read as a pound, which is no other currency either.
+    "euro": {"euro eur": "1"},
+    "yen": {"yen jpy": "1"},
+    "rupee": {"rupee rs inr": "1"},
 }
 _SIZES = {
     name: (dimension, Fraction(size))
@@ -33,16 +38,19 @@ _SIZES = {
     for names, size in table.items()
     for name in names.split()
 }
+_CURRENCIES = names("dollar usd euro eur pound gbp yen jpy rupee rs inr")
 _RATES = {"mph": "mi / h", "kph": "km / h", "kmph": "km / h"}
-# Words next to a number that do not name a kind of thing and are compatible with any unit.
-_NEUTRAL = names("unit number answer total about approximately exactly the a an of")
 _LABELS = names(
-    "mph kph kmph acre hectare degree unit radian rad euro way student people person point digit "
+    "mph kph kmph acre hectare degree unit radian rad way student people person point digit "
     "integer number value solution time square sq cubic cu dozen piece ticket ball page apple "
     "book child children men women man woman boy girl car box meal edge pencil marble coin card "
-    "game team player item rupee rs"
+    "game team player item"
 )
-_TOKEN = re.compile(r"[A-Za-z]+|/|\^\s*\{?\s*-?\d\s*\}?")
+_IRREGULAR = {
+    "people": "person", "children": "child", "men": "man", "women": "woman", "gbp": "pound", "sterling": "pound",
+}  # fmt: skip
+_PLURAL = re.compile(r"(?<=[a-z])(?:(?<=ss|ch|sh|.x)es|(?<!s)s)\Z")
+_TOKEN = re.compile(r"[^\W\d_]+|/|\^\s*\{?\s*-?\d\s*\}?")
 _POWER_WORDS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
 _POWERS_AFTER = {"squared": 2, "cubed": 3}
 
@@ -63,16 +71,23 @@ class _Unit:
 
 def _singular(word: str) -> str:
     word = word.casefold()
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
     for name in (word, word.removesuffix("s"), word.removesuffix("es")):
         if name in _SIZES or name in _LABELS:
             return name
-    return word
+    return _PLURAL.sub("", word)
 
 
 def is_unit(word: str) -> bool:
     """Return whether a bare word after a number is read as its unit."""
     name = _singular(word)
-    return name in _SIZES or name in _LABELS
+    return name in _SIZES or name in _LABELS or word.casefold() in _IRREGULAR
+
+
+def is_currency(text: str) -> bool:
+    """Return whether a text names a currency, which can also stand before its number: `EUR 5`."""
+    return text.strip(" .~").casefold() in _CURRENCIES
 
 
 def is_measure(unit: str) -> bool:
@@ -107,7 +122,7 @@ def _read(unit: str) -> _Unit:
         elif name in _SIZES:
             measures.append((name, sign * power))
             power = 1
-        elif name not in _NEUTRAL:
+        elif not is_filler(token):
             things.add(name)
     dimensions: dict[str, int] = {}
     size = Fraction(1)
@@ -121,12 +136,15 @@ def _read(unit: str) -> _Unit:
 def factor(gold: str, pred: str) -> Fraction | None:
     """Return the factor that converts a number from `pred`'s unit to `gold`'s: 1/100 for cm to m.
 
-    It is 1 if either has no unit or both are only labels (`tickets`, `children`), which MATH's answers have
-    or lack at random. It is None if one is a measure and the other a different measure or a counted thing.
+    It is 1 if either has no unit, since MATH's answers have or lack them at random. It is None if one is a
+    measure and the other a different measure or a counted thing, or if both name things and neither only says
+    more of the same thing (`tickets`, `children tickets`).
     """
     if not gold.strip() or not pred.strip():
         return Fraction(1)
     left, right = _read(gold), _read(pred)
+    if left.things and right.things and not (left.things <= right.things or right.things <= left.things):
+        return None
     if not left.dimensions or not right.dimensions:
         if left.power != right.power and (
             min(left.power, right.power) > 1 or left.dimensions or right.dimensions

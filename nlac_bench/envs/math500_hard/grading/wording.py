@@ -1,0 +1,110 @@
+"""Lists the words that change what a value means, and those that do not.
+
+A text beside a value is a unit or a counted noun unless it has one of these words. They are closed classes of
+English; answers in other languages are recognised by their connectives and negations only.
+"""
+
+import re
+
+from nlac_bench.envs.math500_hard.grading.nodes import names
+from nlac_bench.envs.math500_hard.grading.normalize import words
+
+NEGATIONS = names(
+    "not no never nor neither none nothing without except excluding but besides cannot cant dont doesnt didnt "
+    "isnt arent wasnt werent wont wouldnt couldnt shouldnt false wrong incorrect impossible fails excluded "
+    "nicht kein keine pas ne nunca 不 不是 非 не нет"
+)
+_ALTERNATIVES = names("or either maybe perhaps possibly otherwise unless if when whenever else")
+_COMPARISONS = names(
+    "more less fewer greater larger smaller bigger higher lower least most than over under above below beyond "
+    "between within before after until up down exceeds exceeding"
+)
+_OPERATIONS = names(
+    "plus minus times divided multiplied squared cubed half twice double triple mod base and negative"
+)
+_VALUES = names("undefined infinite infinitely")
+MEANINGFUL = NEGATIONS | _ALTERNATIVES | _COMPARISONS | _OPERATIONS | _VALUES
+"""A value with one of these words beside it is only equal to a value with the same words."""
+UNCERTAIN = NEGATIONS | _ALTERNATIVES
+"""Words with which even a named value (`\\text{not } x = 5`) is not stated."""
+LINKS = names("is are was were be equals equal gives yields becomes has have")
+_FILLERS = LINKS | names(
+    "a about all altogether an answer answers approximately are around at both choice correct each equals exactly "
+    "final find get got hence it just nearly obtain of only option our overall precisely result results "
+    "roughly simply simplified so solution solutions that the then there therefore this thus to total unit "
+    "units value values we which yes you"
+)
+
+AND = names("and & und et и 和 及 以及 と")
+OR = names("or oder ou или 或 或者 または")
+SEPARATOR_TEXT = re.compile(
+    rf"[\s,;.]*(?:(?P<word>{'|'.join(sorted(map(re.escape, AND | OR), key=len, reverse=True))})(?![^\W\d_]))?[\s,;.]*",
+    re.IGNORECASE,
+)
+
+
+def connective(word: str | None) -> str:
+    """Return "and" or "or" for a connective of any known language, and "" for None."""
+    word = (word or "").casefold()
+    return "and" if word in AND else "or" if word in OR else ""
+
+
+_PREPOSITIONS = names("at by from in of on to with")
+_FIRST_GROUP = re.compile(r"\\(?:text|mbox|mathrm)\s*\{([^{}]*)\}[\s,]*(\S.*)", re.DOTALL)
+_IN_TOTAL = re.compile(r"\bin (?=total|all)")
+_QUALIFIED = re.compile(r"\b(?:at least|at most|\w+er than|more than|less than|up to|or)\b", re.IGNORECASE)
+
+
+def is_qualified(text: str) -> bool:
+    """Return whether words before a value, as in `not 5` or `at least 5`, say that it is not the answer."""
+    return bool(NEGATIONS.intersection(words(text).split()) or _QUALIFIED.search(text))
+
+
+def without_fillers(text: str) -> str:
+    """Return the words that add something to a value: `` for `is the answer`, `days` for `days in total`."""
+    return " ".join(word for word in _IN_TOTAL.sub("", words(text)).split() if word not in _FILLERS)
+
+
+def is_filler(text: str) -> bool:
+    """Return whether a text adds nothing to a value beside it: `about`, `is the answer`."""
+    return not without_fillers(text)
+
+
+def is_introduction(text: str) -> bool:
+    """Return whether a text before a value only introduces it: `Thus`, `The area is`, `Total:`."""
+    said = words(text).split()
+    if len(words(text)) < 2:  # a letter
+        return False
+    if is_filler(text):
+        return True
+    return not NEGATIONS.intersection(said) and (
+        said[-1] in LINKS or text.rstrip(" ~\\").endswith((":", "="))
+    )
+
+
+def without_introduction(text: str) -> str:
+    """Return an answer without the text group that introduces it: `\\text{The time is } \\text{4:30 p.m.}`."""
+    match = _FIRST_GROUP.match(text)
+    return match[2] if match and is_introduction(match[1]) else text
+
+
+def is_noun(text: str) -> bool:
+    """Return whether a text before a value can be its name: `minimum value`, but not `half of` or `not`."""
+    said = words(text).split()
+    return len("".join(said)) > 1 and said[-1] not in _PREPOSITIONS and not states_otherwise(text)
+
+
+def after_link(text: str) -> str:
+    """Return the words after the last `is` or `are`, `even` for `it is even`; "" with a negation."""
+    said = words(text).split()
+    if NEGATIONS.intersection(said):
+        return ""
+    last = max((index for index, word in enumerate(said) if word in LINKS), default=-1)
+    said = said[last + 1 :]
+    return " ".join(said[1:] if said[:1] and said[0] in _PREPOSITIONS else said)
+
+
+def states_otherwise(text: str) -> bool:
+    """Return whether a text has a word that changes the meaning of a value beside it, or is a predicate."""
+    said = set(words(text).split())
+    return bool(said & MEANINGFUL) or bool(said & LINKS and not said <= _FILLERS)
