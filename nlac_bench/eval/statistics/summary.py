@@ -55,6 +55,8 @@ class Summary:
             "tasks": self.tasks,
             "tasks_scored": self.tasks_scored,
             **self.outcomes.counts.to_json(),
+            "complete": self.outcomes.counts.complete,
+            "commonest_error": self.outcomes.commonest_error,
             "end_reasons": dict(self.outcomes.end_reasons),
             "tokens": total.prompt_tokens + total.completion_tokens,
             "cost": total.cost,
@@ -74,13 +76,19 @@ class Summary:
             render_table(["", "value", "95 % interval"], rows),
         ]
         lines.append(f"episodes: {self.outcomes.counts}; tasks: {self.tasks_scored} of {self.tasks} scored")
-        unscored = self.outcomes.counts.unscored
-        if unscored:
+        counts = self.outcomes.counts
+        silent = counts.unscored - counts.content_filter
+        if silent:
             lines.append(
-                f"{unscored} episodes ended without info['success'], so they count in the mean reward alone; "
+                f"{silent} episodes ended without info['success'], so they count in the mean reward alone; "
                 "an environment that sets info['success'] at an episode's end gets a success rate"
             )
-        if unscored < self.outcomes.counts.planned > self.outcomes.counts.scored:
+        if counts.content_filter:
+            lines.append(
+                f"{counts.content_filter} episodes were stopped by a content filter; they have no score and "
+                "are not played again"
+            )
+        if silent < counts.planned > counts.scored:
             lines.append(f"success if all others had failed: {number(self.success_if_missing_failed)}")
         costs = [
             [role, f"{u.calls:,}", f"{u.prompt_tokens:,}", f"{u.completion_tokens:,}", f"{u.cost:.2f}"]

@@ -19,9 +19,10 @@ from urllib.parse import urlsplit
 import openai
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.rollout.engines.backoff import Retries, TransientFault
+from nlac_bench.rollout.engines.backoff import Retries, TransientFault, parse_retry_after
 from nlac_bench.rollout.engines.engine import (
     EngineError,
+    Finish,
     Sample,
     SampleRequest,
     Slot,
@@ -29,8 +30,10 @@ from nlac_bench.rollout.engines.engine import (
 from nlac_bench.rollout.engines.openai.reply import (
     ContextOverflow,
     Price,
+    PromptFiltered,
     parse_reply,
     room_left,
+    says_filtered,
     says_overflow,
 )
 
@@ -143,16 +146,7 @@ class OpenAIEngine:
                 n=request.n - len(samples),
                 seed=None if request.seed is None else request.seed + len(samples),
             )
-            try:
-                samples += (await self._sample_once(rest, rest.sampling.max_tokens))[: rest.n]
-            except ContextOverflow as overflow:
-                room = room_left(str(overflow))
-                if room is None or not 0 < room < rest.sampling.max_tokens:
-                    return [Sample("", "context_overflow") for _ in range(request.n)]
-                try:
-                    samples += (await self._sample_once(rest, room))[: rest.n]
-                except ContextOverflow:
-                    return [Sample("", "context_overflow") for _ in range(request.n)]
+            samples += await self._sample_within_context(rest)
         return samples
 
     async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
@@ -169,7 +163,7 @@ class OpenAIEngine:
         try:
             found = data["choices"][0]["logprobs"]["token_logprobs"][prompt_len : len(ids)]
             values = [float(value) for value in found]
-        except (KeyError, IndexError, TypeError, ValueError):
+        except (KeyError, IndexError, TypeError, ValueError, OverflowError):
             values = []
         if len(values) != len(ids) - prompt_len:
             raise EngineError(
@@ -178,6 +172,24 @@ class OpenAIEngine:
             )
         return values
 
+    async def _sample_within_context(self, request: SampleRequest) -> list[Sample]:
+        """Return at least one sample; an answer that would not fit is requested again with the room left."""
+        full = tokens = request.sampling.max_tokens
+        for _ in range(2):
+            try:
+                samples = await self._sample_once(request, tokens)
+            except PromptFiltered:
+                return [Sample("", "content_filter") for _ in range(request.n)]
+            except ContextOverflow as overflow:
+                room = room_left(str(overflow))
+                if room is None or not 0 < room < full:
+                    break
+                tokens = room
+            else:
+                cut: Finish = "length" if tokens == full else "context_overflow"
+                return [replace(s, finish=cut) if s.finish == "length" else s for s in samples]
+        return [Sample("", "context_overflow") for _ in range(request.n)]
+
     async def _sample_once(self, request: SampleRequest, max_tokens: int) -> list[Sample]:
         endpoint = "chat/completions" if request.prompt_ids is None else "completions"
         body = self._body(request, max_tokens)
@@ -185,7 +197,7 @@ class OpenAIEngine:
         async def attempt() -> list[Sample]:
             began = time.perf_counter()
             data = await self._post(endpoint, body)
-            samples = parse_reply(data, request, self.price, time.perf_counter() - began)
+            samples = parse_reply(data, request, self.price, time.perf_counter() - began, repr(self))
             self.generated_tokens += sum(sample.usage.completion_tokens for sample in samples)
             return samples
 
@@ -211,7 +223,7 @@ class OpenAIEngine:
             if self.token_data != "none":
                 body["logprobs"] = 1
             return body
-        body["messages"] = [dict(message) for message in request.messages or ()]
+        body["messages"] = [_encodable(message) for message in request.messages or ()]
         if self.token_data != "none":
             body["logprobs"] = True
         if request.tools:
@@ -222,7 +234,7 @@ class OpenAIEngine:
         """Send one request and return the reply's JSON.
 
         Raises:
-            TransientFault, EngineError, EngineSetupError, ContextOverflow
+            TransientFault, EngineError, EngineSetupError, ContextOverflow, PromptFiltered
         """
         connection = self._connection()
         data: Any = None
@@ -283,8 +295,10 @@ class OpenAIEngine:
         if self._key:
             message = message.replace(self._key, "***")
         told = f"HTTP {failure.status} from {self._host}: {message[:500]}"
-        if code == "context_length_exceeded" or says_overflow(message):
+        if code == "context_length_exceeded" or failure.status == 413 or says_overflow(message):
             return ContextOverflow(message[:2000])
+        if says_filtered(failure.status, code, message):
+            return PromptFiltered(message[:2000])
         if failure.status in _SETUP_STATUS:
             return EngineSetupError(f"{told}. Check the API key, --base-url and --model {self.model!r}")
         if code == "insufficient_quota":
@@ -311,6 +325,16 @@ class OpenAIEngine:
         return connection
 
 
+def _encodable(value: Any) -> Any:
+    """Return ``value`` with each lone surrogate, which models write and UTF-8 lacks, replaced by U+FFFD."""
+    if isinstance(value, str):
+        # UTF-16 joins two surrogates that are one character.
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, Mapping):
+        return {key: _encodable(each) for key, each in value.items()}
+    return [_encodable(each) for each in value] if isinstance(value, list | tuple) else value
+
+
 async def _raise_for_status(response: Any) -> None:
     """Read an error's body up to a limit and raise, before the SDK reads the whole body."""
     if response.status_code < 400:
@@ -321,9 +345,7 @@ async def _raise_for_status(response: Any) -> None:
         body += part
         if len(body) > _MAX_ERROR_BYTES:
             break
-    asked: float | None = None
-    with contextlib.suppress(ValueError):  # HTTP also allows a date, which model servers do not send
-        asked = float(response.headers.get("retry-after", ""))
+    asked = parse_retry_after(response.headers.get("retry-after"))
     raise _HttpFailure(response.status_code, asked, bytes(body))
 
 
