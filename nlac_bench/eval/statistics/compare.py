@@ -210,7 +210,7 @@ def compare_all(
 def comparison_table(found: Sequence[Comparison]) -> str:
     """Several comparisons as one text table, including the denominators."""
     header = ["A", "B", "A", "B", "A − B", "95 % interval", "p", "p (Holm)", "verdict", "tasks"]
-    header += ["scored A", "scored B"]
+    header += ["scored A", "scored B", "filtered A", "filtered B"]
     rows = []
     for c in found:
         row = [c.a.name, c.b.name, number(c.a.mean), number(c.b.mean), number(c.difference, sign=True)]
@@ -222,6 +222,7 @@ def comparison_table(found: Sequence[Comparison]) -> str:
             str(c.tasks),
         ]
         row += [f"{side.counts.scored}/{side.counts.planned}" for side in (c.a, c.b)]
+        row += [str(side.counts.content_filter) for side in (c.a, c.b)]
         rows.append(row)
     return render_table(header, rows)
 
@@ -277,9 +278,9 @@ def _mismatch(
         if absent:
             said.append(f"{run.name} does not have {len(absent)} of them (such as {absent[0]!r})")
         if unscored:
+            why = "its episodes ended without one" if run.outcomes.counts.complete else "resume that run"
             said.append(
-                f"{run.name} has no score for {len(unscored)} of them (such as {unscored[0]!r}; "
-                "resume that run)"
+                f"{run.name} has no score for {len(unscored)} of them (such as {unscored[0]!r}; {why})"
             )
     return (
         f"the runs' tasks differ: of {len(everything)} tasks in total, "
@@ -303,8 +304,10 @@ def _notes(a: Measured, b: Measured) -> list[str]:
     for run in (a, b):
         counts = run.outcomes.counts
         if counts.scored < counts.planned:
+            filtered = f" ({counts.content_filter} by a content filter)" if counts.content_filter else ""
             notes.append(
-                f"{run.name}: {counts.planned - counts.scored} of {counts.planned} episodes are not scored"
+                f"{run.name}: {counts.planned - counts.scored} of {counts.planned} episodes are not "
+                f"scored{filtered}"
             )
     if a.outcomes.trials != b.outcomes.trials:
         notes.append(f"A has {a.outcomes.trials} trials a task and B {b.outcomes.trials}; tasks count alike")

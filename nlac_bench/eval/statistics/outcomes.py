@@ -11,7 +11,7 @@ import numpy as np
 from nlac_bench.eval.runs.episode_json import usage_from_row
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.lines import RunFolderError
-from nlac_bench.eval.statistics.intervals import Floats
+from nlac_bench.eval.statistics.intervals import Floats, Interval, rate_interval
 from nlac_bench.rollout.usage import bounded
 from nlac_bench.types import Episode, Usage
 
@@ -96,11 +96,30 @@ class Outcomes:
 
     def task_means(self, metric: str) -> Floats:
         """Each task's mean ``"success"`` or ``"reward"`` over scored trials, ``[tasks]``; NaN without any."""
-        table = self.success if metric == "success" else self.reward
-        scored = ~np.isnan(table)
-        with np.errstate(invalid="ignore"):
-            means: Floats = np.where(scored, table, 0.0).sum(axis=1) / scored.sum(axis=1)
-        return means
+        return task_means(self.success if metric == "success" else self.reward)
+
+
+def task_means(table: Floats) -> Floats:
+    """The mean over the trials of each task that are not NaN; NaN for a task without any.
+
+    Args:
+        table: ``[tasks, trials]``.
+    """
+    scored = ~np.isnan(table)
+    with np.errstate(invalid="ignore"):
+        means: Floats = np.where(scored, table, 0.0).sum(axis=1) / scored.sum(axis=1)
+    return means
+
+
+def success_rate(success: Floats) -> tuple[float | None, Interval | None]:
+    """The mean over tasks of each task's success rate, and its interval; None if no trial is scored.
+
+    Args:
+        success: ``[tasks, trials]``, NaN if not scored.
+    """
+    rates = task_means(success)
+    rates = rates[~np.isnan(rates)]
+    return (float(rates.mean()) if len(rates) else None), rate_interval(rates, success.shape[1])
 
 
 def outcomes_of(run: RunFolder) -> Outcomes:

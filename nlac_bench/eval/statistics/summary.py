@@ -8,7 +8,7 @@ import numpy as np
 
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.statistics.intervals import Floats, Interval, mean_interval, rate_interval
-from nlac_bench.eval.statistics.outcomes import Outcomes, outcomes_of
+from nlac_bench.eval.statistics.outcomes import Outcomes, outcomes_of, success_rate
 from nlac_bench.eval.statistics.passk import PassK, pass_hat_k
 from nlac_bench.eval.statistics.tables import bracket, number, render_table
 from nlac_bench.types import Usage
@@ -113,7 +113,7 @@ def summarise(run: RunFolder | str | Path) -> Summary:
 
 def summary_of(outcomes: Outcomes, run_dir: str, env: str, agent: str) -> Summary:
     """Summarise outcomes in memory, for instance those of ``rescore``."""
-    rates = _present(outcomes.task_means("success"))
+    success, interval = success_rate(outcomes.success)
     rewards = _present(outcomes.task_means("reward"))
     # Rewards that are all 0 or 1 are proportions, for which the rate interval covers better.
     proportions = bool(np.isin(outcomes.reward, (0.0, 1.0))[~np.isnan(outcomes.reward)].all())
@@ -122,13 +122,13 @@ def summary_of(outcomes: Outcomes, run_dir: str, env: str, agent: str) -> Summar
         run_dir=run_dir,
         env=env,
         agent=agent,
-        success=float(rates.mean()) if len(rates) else None,
-        interval=rate_interval(rates, outcomes.trials),
+        success=success,
+        interval=interval,
         mean_reward=float(rewards.mean()) if len(rewards) else None,
         reward_interval=reward_interval,
         pass_k=pass_hat_k(outcomes.success),
         tasks=len(outcomes.tasks),
-        tasks_scored=len(rates),
+        tasks_scored=len(_present(outcomes.task_means("success"))),
         outcomes=outcomes,
     )
 
