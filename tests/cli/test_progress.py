@@ -68,7 +68,7 @@ def test_episodes_without_a_verdict_are_in_no_bound_and_a_resumed_run_counts_all
 
 @pytest.mark.parametrize("before", [0, 1, 7, 11])
 def test_the_last_interim_figures_are_those_of_the_summary(before: int, tmp_path: Path) -> None:
-    """Four tasks, three trials, task means 1, 2/3, 0 and 1/2 (one episode unscored), played in two sessions."""
+    """Four tasks, three trials, means 1, 2/3, 0 and 1/2 (one episode is unscored), played in two sessions."""
     ends = [True, True, True, True, True, False, False, False, False, True, False, None]
     plan = plan_episodes([f"t{i}" for i in range(4)], 3, 0)
     by_task = sorted(plan, key=lambda item: item.key)
