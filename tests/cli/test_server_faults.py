@@ -299,6 +299,16 @@ def test_a_lone_surrogate_that_a_model_writes_is_sent_back_to_it(tmp_path: Path)
     assert found["scored"] == 3 and found["end_reasons"] == {"turn_limit": 3}
 
 
+@pytest.mark.parametrize(
+    ("reply", "says"), [("length", "went into thoughts"), ("content_filter", "content filter")]
+)
+def test_an_episode_that_is_watched_says_why_it_ends(reply: str, says: str) -> None:
+    with FaultServer(functools.partial(model, gives(choice(reply, None)))).in_thread() as server:
+        where = ("--model", "m", "--base-url", server.url)
+        done = call("play", "twenty_questions", "--agent", "act", *where)
+    assert done.returncode == 0 and says in done.stdout
+
+
 HUGE = int("9" * 400)
 USAGES: dict[str, Any] = {
     "infinite": {"cost": math.inf, "prompt_tokens": math.inf, "completion_tokens": -math.inf},

@@ -331,6 +331,24 @@ def test_samples_that_did_not_end(finish: Any) -> None:
         ask(lambda _p, _b: reply(finish_reason=finish))
 
 
+def test_no_text_of_a_model_makes_a_server_reject_the_conversation() -> None:
+    """vLLM answers 400 where earlier arguments are no JSON object; UTF-8 has no lone surrogates."""
+
+    def history(arguments: str, content: str = "") -> list[dict[str, Any]]:
+        call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": arguments}}
+        return [{"role": "assistant", "content": content, "tool_calls": [call]}]
+
+    for arguments in ("", "{", "[1]", "null", '"x"', "{}}", "[" * 100_000, "\ud800"):
+        request = SampleRequest(messages=history(arguments))
+        _, server = ask(lambda _p, _b: completion("x"), request)
+        assert server.requests[0]["messages"] == history("{}")
+        assert request.messages == history(arguments), "the caller's conversation is not changed"
+    _, server = ask(
+        lambda _p, _b: completion("x"), SampleRequest(messages=history('{"a": "é"}', "\ud83d\ude00\ud83d"))
+    )
+    assert server.requests[0]["messages"] == history('{"a": "é"}', "\U0001f600\ufffd")
+
+
 def test_a_request_that_is_too_large_for_the_server_is_an_overflow() -> None:
     assert ask(lambda _p, _b: (413, {"detail": "Payload Too Large"}))[0][0].finish == "context_overflow"
 

@@ -13,7 +13,7 @@ import time
 import weakref
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any
 from urllib.parse import urlsplit
 
 import openai
@@ -36,8 +36,7 @@ from nlac_bench.rollout.engines.openai.reply import (
     says_filtered,
     says_overflow,
 )
-
-TokenData: TypeAlias = Literal["none", "logprobs", "ids"]
+from nlac_bench.rollout.engines.openai.request import TokenData, request_body
 
 _MAX_ERROR_BYTES = 64_000
 _CONNECT_S = 20.0
@@ -192,7 +191,7 @@ class OpenAIEngine:
 
     async def _sample_once(self, request: SampleRequest, max_tokens: int) -> list[Sample]:
         endpoint = "chat/completions" if request.prompt_ids is None else "completions"
-        body = self._body(request, max_tokens)
+        body = request_body(request, self.model, self._host, max_tokens, self.token_data)
 
         async def attempt() -> list[Sample]:
             began = time.perf_counter()
@@ -202,33 +201,6 @@ class OpenAIEngine:
             return samples
 
         return await self.retries.run(f"{self!r}", attempt)
-
-    def _body(self, request: SampleRequest, max_tokens: int) -> dict[str, Any]:
-        sampling = request.sampling
-        body: dict[str, Any] = {"model": self.model, "temperature": sampling.temperature}
-        # OpenAI's reasoning models accept only the new name; other servers may accept only the old one.
-        body["max_completion_tokens" if self._host == "api.openai.com" else "max_tokens"] = max_tokens
-        if sampling.top_p < 1:
-            body["top_p"] = sampling.top_p
-        if sampling.stop:
-            body["stop"] = list(sampling.stop)
-        if request.seed is not None:
-            body["seed"] = request.seed & 0x7FFFFFFF  # llama.cpp reads 32 bits
-        if request.n > 1:
-            body["n"] = request.n
-        if self.token_data == "ids":
-            body["return_token_ids"] = True
-        if request.prompt_ids is not None:
-            body["prompt"] = list(request.prompt_ids)
-            if self.token_data != "none":
-                body["logprobs"] = 1
-            return body
-        body["messages"] = [_encodable(message) for message in request.messages or ()]
-        if self.token_data != "none":
-            body["logprobs"] = True
-        if request.tools:
-            body["tools"] = [dict(tool) for tool in request.tools]
-        return body
 
     async def _post(self, endpoint: str, body: Mapping[str, Any]) -> Any:
         """Send one request and return the reply's JSON.
@@ -323,16 +295,6 @@ class OpenAIEngine:
             connection = _Connection(client, asyncio.Semaphore(self.concurrency))
             self._connections[loop] = connection
         return connection
-
-
-def _encodable(value: Any) -> Any:
-    """Return ``value`` with each lone surrogate, which models write and UTF-8 lacks, replaced by U+FFFD."""
-    if isinstance(value, str):
-        # UTF-16 joins two surrogates that are one character.
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, Mapping):
-        return {key: _encodable(each) for key, each in value.items()}
-    return [_encodable(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 async def _raise_for_status(response: Any) -> None:
