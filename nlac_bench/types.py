@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from nlac_bench.errors import EnvInfraError
+
 Role: TypeAlias = Literal[
     "policy", "successor", "backup", "evaluator", "refiner", "aggregator", "picker", "user", "oracle", "judge"
 ]
@@ -47,8 +49,22 @@ class ChatReply:
 ChatFn: TypeAlias = Callable[[Messages, Role], Awaitable[ChatReply]]
 """The function with which an environment calls a model (as user simulator, oracle or judge).
 
-Raises ``EnvInfraError`` if the model cannot be reached.
+Raises ``EnvInfraError`` if the model cannot be reached, and ``ContentFilterError`` if a filter stopped its
+reply.
 """
+
+
+class ContentFilterError(EnvInfraError):
+    """A content filter stopped the reply of an environment's user, oracle or judge.
+
+    Playing the episode again would usually end in the same way, so the driver ends it: it is not scored, and
+    it is not played again. ``role`` is the role whose reply was stopped, ``usage`` the cost of that call.
+    """
+
+    def __init__(self, role: Role, usage: Usage = Usage(calls=1)) -> None:
+        super().__init__(f"a content filter stopped the reply of the model that plays the {role!r} role")
+        self.role = role
+        self.usage = usage
 
 
 @dataclass(slots=True)
@@ -76,9 +92,16 @@ class Turn:
     def played(self) -> bool:
         """Whether the action was passed to the environment.
 
-        An action that did not fit into the context is not passed; it ends the episode.
+        A reply that did not fit into the context, that a content filter stopped, or whose whole budget of
+        tokens went into thoughts is no action; it ends the episode.
         """
-        return self.finish != "context_overflow"
+        if self.finish == "length":
+            return bool(self.text.strip())
+        return self.finish not in ("context_overflow", "content_filter")
+
+
+CONTENT_FILTER = "content_filter"
+"""``end_reason`` of an episode that a content filter stopped: not scored, and not played again."""
 
 
 @dataclass(slots=True)
@@ -103,3 +126,8 @@ class Episode:
     def total_reward(self) -> float:
         """Undiscounted return."""
         return sum(turn.reward for turn in self.turns)
+
+    @property
+    def filtered(self) -> bool:
+        """Whether a content filter stopped the episode; such an episode has no result."""
+        return self.success is None and self.end_reason == CONTENT_FILTER

@@ -225,6 +225,13 @@ def _play_by_hand(env: gymnasium.Env[str, str], seed: int, options: dict[str, An
     _show_end(info, total, terminated)
 
 
+_UNPLAYED = {
+    "context_overflow": "the conversation is longer than the model's context",
+    "length": "the whole length of the model's reply went into thoughts",
+    "content_filter": "a content filter stopped the model's reply",
+}
+
+
 async def _watch(agent: Any, env: Any, seed: int, options: dict[str, Any] | None) -> None:
     observation, info = await env.areset(seed=seed, options=options)
     actor = agent.begin(env, seed)
@@ -234,7 +241,7 @@ async def _watch(agent: Any, env: Any, seed: int, options: dict[str, Any] | None
         turn = await actor.act(observation, info)
         console.print(f"[yellow]> {escape(turn.text)}[/yellow]", soft_wrap=True)
         if not turn.played:
-            console.print("the episode is cut: the conversation is longer than the model's context")
+            console.print(f"the episode ends here: {_UNPLAYED[turn.finish]}")
             return
         observation, reward, terminated, truncated, info = await env.astep(turn.text)
         total += float(reward)

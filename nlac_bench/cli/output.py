@@ -1,6 +1,7 @@
 """Printing: formatted text for a terminal (rich), or one JSON object for programs (``--json``)."""
 
 import json
+import math
 import re
 import sys
 from collections.abc import Iterable
@@ -29,8 +30,30 @@ def escape(text: str) -> str:
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """Print ``value`` as one JSON object on one line."""
-    sys.stdout.write(redactor().json(json.dumps(value, ensure_ascii=False, allow_nan=False)) + "\n")
+    """Print ``value`` as one JSON object on one line, all of it or nothing.
+
+    JSON has no NaN and no infinities; they are printed as null. Characters that standard output cannot encode
+    (lone surrogates in a server's message, for example) are printed as escapes.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        value = _finite(value)
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(value, allow_nan=False)
+    sys.stdout.write(f"{redactor().json(text)}\n")
+
+
+def _finite(value: Any) -> Any:
+    """Return ``value`` with None in place of numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class Shown(Protocol):

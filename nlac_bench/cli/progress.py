@@ -8,8 +8,11 @@ from typing import Any
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from nlac_bench.cli.heartbeat import Heartbeat, Speed
-from nlac_bench.cli.output import errors
+from nlac_bench.cli.output import errors, escape
 from nlac_bench.eval.runs.configuration import RunConfig
+from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.eval.runs.writer import RunWriter
+from nlac_bench.eval.statistics.interim import Interim
 from nlac_bench.rollout.driver import Failure
 from nlac_bench.train.config import Budget
 from nlac_bench.types import Episode
@@ -32,20 +35,20 @@ def tokens_of(agent: Any) -> Callable[[], int]:
 
 
 class RunProgress:
-    """Shows episodes played, the success rate with bounds, generated tokens per second, and the time left.
+    """Shows episodes played, the success rate with its interval and bounds, tokens per second and time left.
 
-    Failing episodes often take longest, so the success rate of the episodes that have ended is biased
-    upwards. The bounds are the final success rate if all other episodes fail, and if all of them succeed.
+    Rate and interval are those of ``Interim``: of all recorded episodes, also those of earlier sessions.
 
     Args:
-        planned: number of episodes of the run.
-        done: how many of them were played earlier.
+        run: the run that is played.
         tokens: returns the number of tokens that the engine has generated.
     """
 
-    def __init__(self, planned: int, done: int, tokens: Callable[[], int] = lambda: 0) -> None:
-        self._planned, self._done, self._before = planned, done, done
-        self._scored = self._won = self._unscored = self._failed = 0
+    def __init__(self, run: RunFolder, tokens: Callable[[], int] = lambda: 0) -> None:
+        self._interim = Interim(run.plan, run.rows())
+        self._before = self._interim.ended
+        self._failed: set[tuple[str, int]] = set()
+        self._recovered = 0
         self._began = time.monotonic()
         self._speed = Speed(tokens)
         columns = (
@@ -54,7 +57,7 @@ class RunProgress:
         )  # fmt: skip
         self._live = sys.stderr.isatty()
         self._bar = Progress(*columns, console=errors, disable=not self._live, transient=True)
-        self._task = self._bar.add_task("", total=planned, completed=done)
+        self._task = self._bar.add_task("", total=self._interim.planned, completed=self._before)
         self._heartbeat = Heartbeat(self._line, show=self._show if self._live else None)
 
     def __enter__(self) -> "RunProgress":
@@ -69,43 +72,37 @@ class RunProgress:
     def __call__(self, result: Episode | Failure) -> None:
         """Take one result into account."""
         if isinstance(result, Failure):
-            self._failed += 1
-        else:
-            self._done += 1
-            if result.success is None:
-                self._unscored += 1
-            else:
-                self._scored += 1
-                self._won += result.success
-        self._bar.update(self._task, completed=self._done)
-        if not self._live and self._done == self._planned:
+            self._failed.add((result.spec.task_id or "", result.spec.trial))
+            return
+        key = result.task_id, result.trial
+        self._interim.add(key, result.success)
+        if key in self._failed:
+            self._failed.discard(key)
+            self._recovered += 1
+        self._bar.update(self._task, completed=self._interim.ended)
+        if not self._live and self._interim.ended == self._interim.planned:
             self._heartbeat.say(self._line())
 
     def status(self) -> str:
-        """Return the success rate so far, with its bounds while episodes have not ended."""
-        left = self._planned - self._done
-        parts = []
-        if self._scored:
-            rate, total = self._won / self._scored, self._scored + left
-            bounds = f"{self._won / total:.2f} to {(self._won + left) / total:.2f}"
-            once = f" ({bounds} once all {total} have ended)" if left else ""
-            parts.append(f"success {rate:.2f} of {self._scored} ended{once}")
-        elif left:
-            parts.append("no episode has ended yet")
+        """Return the success rate so far, and the numbers of infrastructure errors."""
+        parts = [self._interim.to_text()]
         if self._failed:
-            parts.append(f"{self._failed} infrastructure errors")
-        return ", ".join(parts)
+            parts.append(f"{len(self._failed)} infrastructure errors")
+        if self._recovered:
+            parts.append(f"{self._recovered} recovered errors")
+        return ", ".join(part for part in parts if part)
 
     def _line(self) -> str:
-        played = self._done - self._before
+        ended, planned = self._interim.ended, self._interim.planned
+        played = ended - self._before
         seconds = time.monotonic() - self._began
-        left = (self._planned - self._done) * seconds / played if played else None
+        left = (planned - ended) * seconds / played if played else None
         eta = f"after {seconds:.0f} s, time left unknown" if left is None else f"{left:.0f} s left"
         status = ", ".join(part for part in (self.status(), f"{self._speed():.0f} tokens/s", eta) if part)
-        return f"{self._done}/{self._planned} episodes, {status}"
+        return f"{ended}/{planned} episodes, {status}"
 
     def _show(self) -> None:
-        self._bar.update(self._task, description=f"{self.status()}, {self._speed():.0f} tokens/s")
+        self._bar.update(self._task, description=escape(f"{self.status()}, {self._speed():.0f} tokens/s"))
 
 
 class TrainProgress:
@@ -133,11 +130,11 @@ class TrainProgress:
     def __exit__(self, *exc: object) -> None:
         self._end()
 
-    def phase(self, name: str, owed: int) -> Callable[[Episode | Failure], None]:
+    def phase(self, name: str, run: RunWriter) -> Callable[[Episode | Failure], None]:
         """Show the progress of the episodes of ``name`` (base or test); return the callback for results."""
         self._end()
-        errors.print(f"{name}: {owed} episodes")
-        self._playing = RunProgress(owed, 0, self._tokens)
+        errors.print(f"{name}: {len(run.owed())} episodes")
+        self._playing = RunProgress(run.folder, self._tokens)
         return self._playing.__enter__()
 
     def training(self, step: str) -> None:

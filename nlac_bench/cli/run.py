@@ -23,8 +23,8 @@ from nlac_bench.eval.measure.tiny_defaults import is_tiny, with_defaults
 from nlac_bench.eval.runs.configuration import EXECUTION, TRAINING, RunConfig, read_config
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.writer import RunWriter
-from nlac_bench.eval.statistics.summary import summarise
-from nlac_bench.eval.training.untrained import check_base
+from nlac_bench.eval.statistics.summary import Summary, summarise
+from nlac_bench.eval.training.untrained import BASE, check_base
 
 Train = Annotated[
     list[str] | None,
@@ -185,12 +185,12 @@ def _measure(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
     folder, planned = writer.folder.path, len(writer.folder.plan)
     owed = len(writer.owed())
     errors.print(f"{owed} of {planned} episodes to play; folder {escape(str(folder))}", soft_wrap=True)
-    with RunProgress(planned, planned - owed, tokens_of(prepared.agent)) as progress:
+    with RunProgress(writer.folder, tokens_of(prepared.agent)) as progress:
         driver = asyncio.run(play(prepared, writer, progress))
-    show(summarise(folder), as_json)
-    if left := len(writer.owed()):
-        why = driver.stopped or f"{left} episodes failed for a reason outside the agent, see errors.jsonl"
-        raise incomplete(why, _resume_command(folder))
+    summary = summarise(folder)
+    show(summary, as_json)
+    if not summary.outcomes.counts.complete:
+        raise incomplete(_why_incomplete(summary, driver.stopped), _resume_command(folder))
 
 
 def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
@@ -205,11 +205,12 @@ def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
         )
     result = trained(folder)
     if result is None or not done:
+        failed = summary = summarise(folder)
+        if (folder / BASE / "manifest.json").exists() and RunFolder.open(folder / BASE).owed():
+            failed = summarise(folder / BASE)  # no test episode is played before these are complete
         if as_json:
-            print_json(summarise(folder).to_json())
-        raise incomplete(
-            "interrupted, or episodes failed for a reason outside the agent", _resume_command(folder)
-        )
+            print_json(summary.to_json() | {"commonest_error": failed.outcomes.commonest_error})
+        raise incomplete(_why_incomplete(failed, None), _resume_command(folder))
     curve = draw(folder)
     summary = summarise(folder)
     if as_json:
@@ -218,6 +219,18 @@ def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
         show(summary, as_json)
         console.print(escape(result.to_text()), soft_wrap=True)
         console.print(f"learning curve: {escape(str(curve))}", soft_wrap=True)
+
+
+def _why_incomplete(summary: Summary, stopped: str | None) -> str:
+    """Return why episodes are still to be played: what stopped the run, and the commonest of the errors."""
+    counts = summary.outcomes.counts
+    parts = [stopped] if stopped else []
+    if counts.infra_errors:
+        parts.append(
+            f"{counts.infra_errors} of {counts.planned} episodes failed for a reason outside the agent, see "
+            f"errors.jsonl; the commonest reason: {summary.outcomes.commonest_error}"
+        )
+    return "; ".join(parts) or "interrupted"
 
 
 def _resume_command(folder: Path) -> str:

@@ -18,7 +18,8 @@ from nlac_bench.rollout.interrupts import on_interrupt
 from nlac_bench.rollout.limits import Limits, Spent
 from nlac_bench.rollout.recorded_calls import episode_scope
 from nlac_bench.rollout.stepping import Stepper, stepper
-from nlac_bench.types import Episode, Turn, Usage
+from nlac_bench.rollout.usage import bounded
+from nlac_bench.types import CONTENT_FILTER, ContentFilterError, Episode, Turn, Usage
 
 _HEAVY = ("messages", "tools", "policy", "usage")
 """Keys of ``info`` that are not stored with the episode: the same for all episodes of a task, or (``usage``)
@@ -59,13 +60,19 @@ class Driver:
     Each episode is a coroutine, not a thread. When ``concurrency`` results wait to be consumed, playing
     pauses (back-pressure). Environments are made when needed, at most ``concurrency`` of them, and reused.
 
-    An episode that reaches one of its own ``limits`` or overflows the context is truncated: it yields an
-    ``Episode`` with ``truncated=True``, ``success=False`` and ``end_reason`` ``turn_limit``, ``token_limit``,
-    ``cost_limit``, ``time_limit`` or ``context_overflow``. An episode whose time is up before the policy's
-    first reply yields a ``Failure`` instead, since a server that hangs is not the agent's fault. When the
-    *run's* limits are reached, unfinished episodes are dropped and listed in ``owed``: which ones are
-    unfinished depends on their length and on what other episodes spent, so their results would be a biased
-    sample.
+    An episode that reaches one of its own ``limits``, overflows the context, or spends the whole length of a
+    reply on thoughts is truncated: it yields an ``Episode`` with ``truncated=True``, ``success=False`` and
+    ``end_reason`` ``turn_limit``, ``token_limit``, ``cost_limit``, ``time_limit``, ``context_overflow`` or
+    ``length``. An episode whose time is up before the policy's first reply yields a ``Failure`` instead,
+    since a server that hangs is not the agent's fault.
+
+    An episode in which a content filter stopped a reply (of the policy, or of the environment's user, oracle
+    or judge) has no result, and playing it again would not help: it yields an ``Episode`` that is neither
+    terminated nor truncated, with ``success=None``, ``end_reason="content_filter"`` and the role in ``info``.
+
+    When the *run's* limits are reached, unfinished episodes are dropped and listed in ``owed``: which ones
+    are unfinished depends on their length and on what other episodes spent, so their results would be a
+    biased sample.
 
     Args:
         agent: the agent that plays.
@@ -186,6 +193,12 @@ class Driver:
                     await self._play_turns(spec, player, episode)
             self._free.append(player)
             return _timed(episode, began)
+        except ContentFilterError as stopped:
+            if player is not None:
+                self._free.append(player)
+            self.spent.add(episode, stopped.role, bounded(stopped.usage, f"environment {spec.env}"))
+            _stop_by_filter(episode, stopped.role)
+            return _timed(episode, began)
         except EnvInfraError as error:
             if player is not None:
                 self._free.append(player)
@@ -227,12 +240,15 @@ class Driver:
             self.spent.add(episode, turn.role, turn.usage)
             episode.turns.append(turn)
             if not turn.played:
-                _cut(episode, "context_overflow")
+                if turn.finish == "content_filter":
+                    _stop_by_filter(episode, turn.role)
+                else:
+                    _cut(episode, turn.finish)
                 return
             observation, reward, terminated, truncated, info = await player.step(turn.text)
             turn.observation, turn.reward = observation, float(reward)
             for role, counts in info.get("usage", {}).items():
-                usage = Usage(**counts)
+                usage = bounded(Usage(**counts), f"environment {spec.env}")
                 total = total + usage
                 self.spent.add(episode, role, usage)
             if terminated or truncated:
@@ -274,6 +290,12 @@ def _end(episode: Episode, turn: Turn, info: dict[str, Any], terminated: bool, t
 
 def _cut(episode: Episode, reason: str) -> None:
     episode.truncated, episode.success, episode.end_reason = True, False, reason
+
+
+def _stop_by_filter(episode: Episode, role: str) -> None:
+    episode.task_id = episode.task_id or str(episode.seed)  # empty if the first observation was stopped
+    episode.success, episode.end_reason = None, CONTENT_FILTER
+    episode.info["content_filter"] = role
 
 
 def _timed(episode: Episode, began: float) -> Episode:

@@ -20,7 +20,8 @@ from typing import Any
 
 from nlac_bench.errors import DataError, NlacBenchError
 from nlac_bench.redaction import redactor
-from nlac_bench.types import ChatFn, ChatReply, Messages, Role, Usage
+from nlac_bench.rollout.usage import bounded
+from nlac_bench.types import ChatFn, ChatReply, ContentFilterError, Messages, Role, Usage
 
 _FORMAT = 1
 
@@ -69,16 +70,23 @@ def recording(chat: ChatFn, path: str | Path, sampling: Mapping[str, Any]) -> Ch
 
     async def record(messages: Messages, role: Role) -> ChatReply:
         scope, key, occurrence = _identify(role, messages, sampling)
-        reply = await chat(messages, role)
-        line = json.dumps({
+        stopped: ContentFilterError | None = None
+        try:
+            reply = await chat(messages, role)
+        except ContentFilterError as error:
+            stopped, reply = error, ChatReply("", error.usage)
+        row = {
             "format": _FORMAT, "episode": scope, "role": role, "key": key, "occurrence": occurrence,
             "sampling": dict(sampling), "text": reply.text, "usage": asdict(reply.usage),
-        })  # fmt: skip
+        }  # fmt: skip
+        line = json.dumps(row if stopped is None else {**row, "content_filter": True})
         try:
             with lock, path.open("ab", buffering=0) as file:  # one write, so lines of processes do not mix
                 file.write(redactor().json(line).encode() + b"\n")
         except OSError as error:
             raise DataError(f"cannot write to the recording {path}: {error.strerror}") from None
+        if stopped is not None:
+            raise stopped
         return reply
 
     return record
@@ -91,6 +99,7 @@ def replaying(path: str | Path, sampling: Mapping[str, Any]) -> ChatFn:
 
     Raises:
         DataError: ``path`` is missing or is not a recording.
+        ContentFilterError: raised by the returned function if a content filter stopped the recorded reply.
         ReplayError: raised by the returned function if the recording does not contain the call.
     """
     calls = _read(Path(path))
@@ -106,6 +115,8 @@ def replaying(path: str | Path, sampling: Mapping[str, Any]) -> ChatFn:
                 f"messages, the last {last!r}. The agent, task, seed, prompt or sampling differs from the "
                 "recorded run; record the run again with --record"
             )
+        if isinstance(reply, Usage):
+            raise ContentFilterError(role, reply)
         return reply
 
     return replay
@@ -120,13 +131,16 @@ def _identify(role: str, messages: Messages, sampling: Mapping[str, Any]) -> tup
     return scope.label, key, occurrence
 
 
-def _read(path: Path) -> dict[tuple[str, str, int], ChatReply]:
-    """Read all calls of a recording; of a call recorded twice (by a resumed run) the later one counts."""
+def _read(path: Path) -> dict[tuple[str, str, int], ChatReply | Usage]:
+    """Read all calls of a recording; of a call recorded twice (by a resumed run) the later one counts.
+
+    A call that a content filter stopped has a usage and no reply.
+    """
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
         raise DataError(f"cannot read the recording {path}: {error.strerror}") from None
-    calls = {}
+    calls: dict[tuple[str, str, int], ChatReply | Usage] = {}
     for number, line in enumerate(lines, 1):
         if not line:
             continue
@@ -134,8 +148,10 @@ def _read(path: Path) -> dict[tuple[str, str, int], ChatReply]:
             row = json.loads(line)
             if row["format"] != _FORMAT:
                 raise ValueError(f"format {row['format']!r}; this version reads format {_FORMAT}")
-            reply = ChatReply(str(row["text"]), Usage(**row["usage"]))
-            calls[str(row["episode"]), str(row["key"]), int(row["occurrence"])] = reply
+            usage = bounded(Usage(**row["usage"]), f"the recording {path}")
+            calls[str(row["episode"]), str(row["key"]), int(row["occurrence"])] = (
+                usage if row.get("content_filter") else ChatReply(str(row["text"]), usage)
+            )
         except (ValueError, KeyError, TypeError) as error:
             if number == len(lines):  # incomplete because the recording was interrupted
                 break

@@ -2,20 +2,37 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from nlac_bench.cli.heartbeat import Heartbeat
 from nlac_bench.cli.progress import RunProgress, TrainProgress
 from nlac_bench.eval.runs.configuration import RunConfig
+from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.eval.runs.seeds import Planned, plan_episodes
+from nlac_bench.eval.runs.writer import RunWriter
+from nlac_bench.eval.statistics.summary import summarise
+from nlac_bench.eval.statistics.tables import bracket, number
 from nlac_bench.rollout.driver import EpisodeSpec, Failure
 from nlac_bench.types import Episode
 
 
-def ended(success: bool | None) -> Episode:
-    episode = Episode("e", "t", 0, 0, first_observation="")
-    episode.success = success
-    return episode
+def a_run(folder: Path, tasks: int, trials: int = 1, **ended: bool | None) -> RunFolder:
+    """A run that has recorded the episodes ``ended``, by names such as ``t3_0`` (task 3, trial 0)."""
+    plan = plan_episodes([f"t{i}" for i in range(tasks)], trials, 0)
+    writer = RunWriter.create(folder, config={}, conditions={"env": "e"}, subject={"agent": "a"}, plan=plan)
+    with writer:
+        for name, success in ended.items():
+            task, trial = name.split("_")
+            writer.append(next(episode(p, success) for p in plan if p.key == (task, int(trial))))
+    return RunFolder.open(folder)
+
+
+def episode(item: Planned, success: bool | None) -> Episode:
+    made = Episode("e", item.task_id, item.trial, item.seed, first_observation="")
+    made.success = success
+    return made
 
 
 def until(done: Callable[[], bool]) -> None:
@@ -23,24 +40,54 @@ def until(done: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_success_on_the_way_is_shown_with_what_it_can_still_become() -> None:
-    progress = RunProgress(planned=120, done=0)
+def test_success_on_the_way_is_shown_with_its_interval_and_what_it_can_still_become(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "run", tasks=120)
+    progress = RunProgress(run)
     assert progress.status() == "no episode has ended yet"
-    for i in range(30):
-        progress(ended(success=i < 27))
-    assert progress.status() == "success 0.90 of 30 ended (0.23 to 0.97 once all 120 have ended)"
-    progress(Failure(EpisodeSpec("e", "t", 0, 0), "infra", "E", "m", 0))
-    assert progress.status().endswith("1 infrastructure errors")
-    for _ in range(90):
-        progress(ended(success=False))
-    assert progress.status().startswith("success 0.23 of 120 ended, 1")
+    for i, item in enumerate(run.plan[:30]):
+        progress(episode(item, success=i < 27))
+    shown = "success 0.900 [0.744, 0.965] of 30 ended (0.23 to 0.97 once all 120 have ended)"
+    assert progress.status() == shown
+    later = run.plan[40]
+    progress(Failure(EpisodeSpec("e", later.task_id, 0, later.seed), "infra", "E", "m", 0))
+    assert progress.status() == f"{shown}, 1 infrastructure errors"
+    for item in run.plan[30:]:
+        progress(episode(item, success=False))
+    assert progress.status() == "success 0.225 [0.159, 0.308] of 120 ended, 1 recovered errors"
 
 
-def test_episodes_without_a_verdict_are_in_no_bound() -> None:
-    progress = RunProgress(planned=14, done=10)  # a resumed run: what was played before is not known here
-    progress(ended(None))
-    progress(ended(True))
-    assert progress.status() == "success 1.00 of 1 ended (0.33 to 1.00 once all 3 have ended)"
+def test_episodes_without_a_verdict_are_in_no_bound_and_a_resumed_run_counts_all(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "run", tasks=5, t0_0=True, t1_0=None)
+    progress = RunProgress(run)
+    assert progress.status().endswith("of 1 ended (0.25 to 1.00 once all 4 have ended)")
+    progress(episode(run.plan[2], None))
+    progress(episode(run.plan[3], False))
+    assert progress.status().startswith("success 0.500 [")
+    assert progress.status().endswith("of 2 ended (0.33 to 0.67 once all 3 have ended)")
+
+
+@pytest.mark.parametrize("before", [0, 1, 7, 11])
+def test_the_last_interim_figures_are_those_of_the_summary(before: int, tmp_path: Path) -> None:
+    """Four tasks, three trials, means 1, 2/3, 0 and 1/2 (one episode is unscored), played in two sessions."""
+    ends = [True, True, True, True, True, False, False, False, False, True, False, None]
+    plan = plan_episodes([f"t{i}" for i in range(4)], 3, 0)
+    by_task = sorted(plan, key=lambda item: item.key)
+    writer = RunWriter.create(
+        tmp_path / "run", config={}, conditions={"env": "e"}, subject={"agent": "a"}, plan=plan
+    )
+    with writer:
+        for item, success in list(zip(by_task, ends, strict=True))[:before]:
+            writer.append(episode(item, success))
+        progress = RunProgress(writer.folder)
+        for item, success in list(zip(by_task, ends, strict=True))[before:]:
+            writer.append(episode(item, success))
+            progress(episode(item, success))
+    summary = summarise(tmp_path / "run")
+    assert summary.success == pytest.approx((1 + 2 / 3 + 0 + 1 / 2) / 4)
+    assert summary.interval is not None and summary.interval.method == "wilson, clustered by task"
+    shown = f"success {number(summary.success)} {bracket(summary.interval)}"
+    assert progress.status() == f"{shown} of 11 ended"
+    assert shown.split() == [*summary.to_text().splitlines()[3].split()]
 
 
 def test_a_heartbeat_comes_while_nothing_else_is_said(capsys: pytest.CaptureFixture[str]) -> None:

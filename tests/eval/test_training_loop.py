@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -76,6 +77,38 @@ def test_a_validation_with_failures_is_never_the_best(
     assert rows[0]["success"] == 1.0 and rows[0]["best"] is False
     assert (rows[0]["tasks"], rows[0]["planned"], rows[0]["infra_failed"]) == (3, 4, 1)
     assert training.progress.best == -1 and not training.checkpoints.best.exists()
+
+
+@pytest.mark.parametrize(("stopped", "logged"), [(1, True), (2, True), (3, False)])
+def test_episodes_that_a_content_filter_stopped_are_no_failures_and_nothing_is_learned_from_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped: int, logged: bool
+) -> None:
+    rows: list[dict[str, Any]] = []
+    training = bare_training(tmp_path, rows.append)
+    specs = training.schedule.validation
+
+    async def run(driver: Any, specs: Sequence[EpisodeSpec]) -> Any:
+        for i, spec in enumerate(specs):
+            episode = Episode("e", str(spec.task_id), 0, 0, "", success=True)
+            if i < stopped:
+                episode.success, episode.end_reason = None, "content_filter"
+            yield episode
+
+    monkeypatch.setattr(Driver, "run", run)
+    monkeypatch.setattr(Checkpoints, "export_best", lambda self: None)
+    kept: list[Episode] = []
+    player = replace(training.player, keep=kept.append)
+    if not logged:
+        with pytest.raises(EnvInfraError, match="0 of 4 episodes failed and a content filter stopped 3"):
+            asyncio.run(training.validate())
+        return
+    asyncio.run(training.validate())
+    row = rows[0]
+    assert (row["success"], row["tasks"], row["content_filter"], row["infra_failed"]) == (
+        1.0, 4 - stopped, stopped, 0,
+    )  # fmt: skip
+    assert row["best"] and training.progress.best == (4 - stopped) / 4
+    assert asyncio.run(player.train(specs)) == kept and len(kept) == 4 - stopped
 
 
 def test_episodes_are_learned_from_in_planned_order(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,13 +4,15 @@ import asyncio
 import contextlib
 import json
 import random
+import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
 FAULTS = ("429", "500", "timeout", "broken_json", "drop", "truncated", "empty_choices")
 
-Reply = dict[str, Any] | tuple[int, dict[str, Any]]
+Reply = dict[str, Any] | tuple[int, dict[str, Any]] | tuple[int, dict[str, Any], str]
+"""A body, or a status with a body and perhaps further header lines."""
 
 
 def completion(content: str | None, **message: Any) -> dict[str, Any]:
@@ -50,6 +52,30 @@ class FaultServer:
             yield self
         finally:
             server.close()
+
+    @contextlib.contextmanager
+    def in_thread(self) -> Iterator["FaultServer"]:
+        """Serve from another thread, for commands that run an event loop of their own."""
+        loop = asyncio.new_event_loop()
+        thread = threading.Thread(target=loop.run_forever, daemon=True)
+        thread.start()
+
+        async def stop() -> None:
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+
+        serving = self.running()
+        asyncio.run_coroutine_threadsafe(serving.__aenter__(), loop).result()
+        try:
+            yield self
+        finally:
+            asyncio.run_coroutine_threadsafe(serving.__aexit__(None, None, None), loop).result()
+            asyncio.run_coroutine_threadsafe(stop(), loop).result()
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
@@ -95,8 +121,8 @@ class FaultServer:
             case "empty_choices":
                 return await self._send(writer, 200, json.dumps({**completion("0"), "choices": []}).encode())
         reply = self.answer(path, body)
-        status, data = reply if isinstance(reply, tuple) else (200, reply)
-        return await self._send(writer, status, json.dumps(data).encode())
+        status, data, *headers = reply if isinstance(reply, tuple) else (200, reply)
+        return await self._send(writer, status, json.dumps(data).encode(), "".join(headers))
 
     async def _send(
         self,

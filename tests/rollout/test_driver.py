@@ -15,7 +15,7 @@ from nlac_bench.envs import TextEnv
 from nlac_bench.errors import EnvInfraError, NlacBenchError
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure, graceful_interrupt
 from nlac_bench.rollout.limits import Limits
-from nlac_bench.types import ChatReply, Episode, Messages, Role, Turn, Usage
+from nlac_bench.types import ChatReply, ContentFilterError, Episode, Messages, Role, Turn, Usage
 from tests.rollout.stubs import CallAgent, Guess
 
 ORACLE = CallAgent(lambda _n, env, _o: env.oracle_action())
@@ -113,6 +113,46 @@ def test_context_overflow_is_an_end_reason() -> None:
     (episode,) = play(Driver(agent, Guess), plan(1))
     assert isinstance(episode, Episode)
     assert episode.truncated and episode.end_reason == "context_overflow" and len(episode.turns) == 3
+
+
+@pytest.mark.parametrize(("text", "ends"), [("", "length"), (" \n", "length"), ("x", "max_steps")])
+def test_a_reply_of_thoughts_alone_is_no_action_and_a_long_one_is(text: str, ends: str) -> None:
+    (episode,) = play(Driver(CallAgent(lambda *_: Turn(text, finish="length")), Guess), plan(1))
+    assert isinstance(episode, Episode) and episode.end_reason == ends and episode.success is False
+    assert episode.truncated == (ends == "length")
+
+
+def test_a_filtered_reply_has_no_result_and_is_final() -> None:
+    agent = CallAgent(lambda n, _e, _o: Turn("half a wo", finish="content_filter") if n == 2 else "x")
+    driver = Driver(agent, Guess)
+    (episode,) = play(driver, plan(1))
+    assert isinstance(episode, Episode) and episode.filtered and not driver.owed
+    assert (episode.success, episode.terminated, episode.truncated) == (None, False, False)
+    assert episode.info["content_filter"] == "policy" and len(episode.turns) == 3
+
+
+def test_a_filtered_first_observation_is_an_episode_too() -> None:
+    async def stopped(_messages: Messages, role: Role) -> ChatReply:
+        raise ContentFilterError(role, Usage(1, 9))
+
+    class Greeted(Guess):
+        async def _begin(self, task_id: str) -> str:
+            assert self.chat is not None
+            return (await self.chat([], "user")).text
+
+    for task in ("3", None):
+        (episode,) = play(Driver(ORACLE, lambda: Greeted(chat=stopped)), [EpisodeSpec("guess", task, 0, 7)])
+        assert isinstance(episode, Episode) and episode.filtered and not episode.turns
+        assert episode.task_id == (task or "7") and episode.usage == {"user": Usage(1, 9)}
+
+
+@pytest.mark.filterwarnings("ignore:.* reports a")
+def test_usage_of_an_environment_is_bounded() -> None:
+    async def costly(_messages: Messages, _role: Role) -> ChatReply:
+        return ChatReply("no", Usage(1, 10**400, -5, float("inf")))
+
+    (episode,) = play(Driver(ORACLE, lambda: Guess(chat=costly)), plan(1))
+    assert isinstance(episode, Episode) and episode.usage["user"] == Usage(1)
 
 
 @pytest.mark.parametrize("concurrency", [1, 5])

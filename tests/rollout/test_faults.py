@@ -1,6 +1,8 @@
 """Faults of a model server at a rate of 20 %: every planned episode is scored as without them, or typed."""
 
 import asyncio
+import math
+import time
 from typing import Any
 
 import pytest
@@ -8,12 +10,12 @@ import pytest
 from nlac_bench.agents.prompted import PromptedAgent
 from nlac_bench.agents.registry import AgentContext, make
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
-from nlac_bench.rollout.engines.backoff import Retries
-from nlac_bench.rollout.engines.engine import EngineError, SampleRequest, Sampling, chat_fn
+from nlac_bench.rollout.engines.backoff import Retries, parse_retry_after
+from nlac_bench.rollout.engines.engine import EngineError, Sample, SampleRequest, Sampling, chat_fn
 from nlac_bench.rollout.engines.openai.engine import OpenAIEngine
 from nlac_bench.rollout.limits import Limits
 from nlac_bench.types import Episode
-from tests.rollout.fault_server import FAULTS, FaultServer, completion
+from tests.rollout.fault_server import FAULTS, FaultServer, Reply, completion
 from tests.rollout.stubs import Guess
 
 SPECS = [EpisodeSpec("guess", str(task), trial, trial) for trial in range(2) for task in range(16)]
@@ -149,3 +151,53 @@ def test_waits_grow_are_jittered_and_respect_the_server() -> None:
     assert 20 < retries.wait(1, 20.0) <= 21
     assert retries.wait(1, 1e9) <= 121
     assert retries.wait(1, -5.0) <= 1
+
+
+IN_2100 = "Fri, 31 Dec 2100 23:59:59 GMT"
+
+
+@pytest.mark.parametrize(
+    ("header", "least", "most"),
+    [
+        ("2", 2, 2), ("0.5", 0.5, 0.5), (" 7 ", 7, 7), ("1e9", 120, 120), ("9" * 400, 0, 0),
+        ("1e300", 120, 120), (IN_2100, 120, 120), ("Wed, 21 Oct 2015 07:28:00 GMT", 0, 0),
+        ("nan", 0, 0), ("-nan", 0, 0), ("inf", 0, 0), ("-inf", 0, 0), ("Infinity", 0, 0), ("-1", 0, 0),
+        ("-1e308", 0, 0), ("0", 0, 0), ("", 0, 0), ("soon", 0, 0), ("5 s", 0, 0), ("0x10", 0, 0),
+        ("Fri, 31 Dec 99999 23:59:59 GMT", 0, 0), ("Fri, 99 Foo 2030 99:99:99 GMT", 0, 0), ("," * 50, 0, 0),
+        ("\u0663", 3, 3),
+    ],
+)  # fmt: skip
+def test_retry_after_in_every_form_gives_a_finite_bounded_wait(
+    header: str, least: float, most: float
+) -> None:
+    retries = Retries(first=0.5)
+    asked = parse_retry_after(header)
+    assert asked is None or (math.isfinite(asked) and asked > 0)
+    for _ in range(20):
+        assert least + 0.25 <= retries.wait(1, asked) <= most + 0.5
+
+
+def test_a_date_is_a_wait_until_then() -> None:
+    then = time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + 3600))
+    asked = parse_retry_after(then)
+    assert asked is not None and 0 < asked <= 3600
+
+
+@pytest.mark.parametrize("asked", [math.nan, math.inf, -math.inf, -1.0, 1e300, None])
+def test_waits_are_finite_whatever_is_asked(asked: float | None) -> None:
+    assert 0.25 <= Retries(first=0.5).wait(1, asked) <= 120.5
+
+
+@pytest.mark.parametrize("header", ["nan", "inf", "-1", "1e9", IN_2100, "soon"])
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_server_that_asks_for_odd_waits_is_asked_again(header: str, status: int) -> None:
+    refusal: Reply = (status, {"error": {"message": "wait"}}, f"Retry-After: {header}\r\n")
+    replies: Any = iter([refusal, refusal, completion("well")])
+
+    async def run() -> list[Sample]:
+        async with FaultServer(lambda _p, _b: next(replies)).running() as server:
+            retries = Retries(first=0.01, longest_asked=0.02)
+            engine = OpenAIEngine("stub", base_url=server.url, retries=retries)
+            return await engine.sample(SampleRequest(messages=[{"role": "user", "content": "hi"}]))
+
+    assert [sample.text for sample in asyncio.run(run())] == ["well"]

@@ -155,6 +155,17 @@ OVERFLOWS = [
      "of the input messages.", -44),
     ("llama.cpp", "the request exceeds the available context size (4096 tokens), try increasing it", None),
     ("Anthropic", "prompt is too long: 210000 tokens > 200000 maximum", None),
+    ("vLLM 0.11", f"{LIMIT} 256 tokens. However, your request has 256 input tokens. Please reduce the length",
+     0),
+    ("vLLM, chat", "max_tokens must be at least 1, got 0.", None),
+    ("vLLM, prompt", "The decoder prompt (length 300) is longer than the maximum model length of 256.", None),
+    ("SGLang, total", "Requested token count exceeds the model's maximum context length of 256 tokens. You "
+     "requested a total of 542 tokens: 30 tokens from the input messages and 512 tokens for the completion.",
+     226),
+    ("TGI", "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 "
+     "`inputs` tokens and 200 `max_new_tokens`", None),
+    ("Gemini", "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+     None),
     ("SGLang", "The input (5000 tokens) is longer than the model's context length (4096 tokens).", None),
 ]  # fmt: skip
 
@@ -168,6 +179,8 @@ def test_overflow_messages_are_recognised(_server: str, message: str, room: int 
 def test_other_refusals_are_no_overflow() -> None:
     assert not says_overflow("Invalid value for temperature")
     assert not says_overflow("the context of this request is unclear")
+    assert not says_overflow("max_tokens must be at least 16, got 1")
+    assert not says_overflow("max_tokens must be an integer")
 
 
 @pytest.mark.parametrize("code", [None, "context_length_exceeded"])
@@ -226,11 +239,118 @@ def test_odd_but_usable_replies() -> None:
     parts = reply(message={"content": [{"type": "text", "text": "he"}, {"type": "text", "text": "llo"}]})
     assert ask(lambda _p, _b: parts)[0][0].text == "hello"
     assert ask(lambda _p, _b: reply(message={"content": None, "refusal": "no"}))[0][0].text == "no"
-    silent = {**reply(message={"content": None}), "usage": {"prompt_tokens": "x", "cost": -1}}
-    (sample,), _ = ask(lambda _p, _b: silent)
-    assert sample.text == "" and sample.usage.prompt_tokens == 0 and sample.usage.cost == 0
+    mixed = reply(
+        message={"content": ["he", {"type": "thinking", "text": "hm"}, {"text": None}, 7, {"text": "y"}]}
+    )
+    assert ask(lambda _p, _b: mixed)[0][0].text == "hey"
+    refused = reply(message={"content": [{"type": "refusal", "refusal": "no"}], "refusal": None})
+    assert ask(lambda _p, _b: refused)[0][0].text == "no"
+    call = {"id": "a", "function": {"name": "f", "arguments": "{}"}}
+    (sample,), _ = ask(lambda _p, _b: completion("", tool_calls=[call], reasoning_content="hm"))
+    assert sample.finish == "tool_calls" and sample.tool_calls[0].name == "f"
     assert ask(lambda _p, _b: {**reply(), "usage": {"cost": 0.5}})[0][0].usage.cost == 0.5
     assert ask(lambda _p, _b: reply(finish_reason="end_turn"))[0][0].finish == "stop"
+
+
+def test_thoughts_before_an_answer_stay_part_of_the_text() -> None:
+    assert ask(lambda _p, _b: completion("<think>hm</think>yes"))[0][0].text == "<think>hm</think>yes"
+    assert ask(lambda _p, _b: completion("yes", reasoning_content="hm"))[0][0].text == "yes"
+
+
+@pytest.mark.parametrize("text", ["", None, " \n", "<think>hm</think>", "<think>hm"])
+def test_the_completions_endpoint_has_the_same_rules(text: str | None) -> None:
+    def ends(finish: str) -> list[Sample]:
+        made = reply(text=text, finish_reason=finish)
+        del made["choices"][0]["message"]
+        return ask(lambda _p, _b: made, SampleRequest(prompt_ids=[1]))[0]
+
+    with pytest.raises(EngineError, match=r"is empty|no answer") as caught:
+        ends("stop")
+    assert (caught.value.kind, caught.value.attempts) == ("bad_reply", 2)
+    assert [(s.finish, s.text) for s in ends("length")] == [("length", "")]
+    assert [s.finish for s in ends("content_filter")] == ["content_filter"]
+
+
+def test_before_a_stop_string_there_may_be_nothing() -> None:
+    request = SampleRequest(messages=HELLO.messages, sampling=Sampling(stop=("\n",)))
+    assert ask(lambda _p, _b: completion(""), request)[0][0].text == ""
+    with pytest.raises(EngineError, match="thoughts but no answer"):
+        ask(lambda _p, _b: completion("", reasoning="hm"), request)
+
+
+def test_several_choices_one_of_which_is_no_answer() -> None:
+    three = SampleRequest(messages=HELLO.messages, n=3)
+
+    def choices(*made: dict[str, Any]) -> dict[str, Any]:
+        return {**completion("x"), "choices": [each["choices"][0] for each in made]}
+
+    empty_at_first = iter([choices(reply(), completion(""), reply()), choices(reply(), reply(), reply())])
+    samples, server = ask(lambda _p, _b: next(empty_at_first), three)
+    assert [s.text for s in samples] == ["hello"] * 3 and len(server.requests) == 2
+    mixed = choices(reply(), reply(finish_reason="content_filter"), reply(finish_reason="length"))
+    samples, _ = ask(lambda _p, _b: mixed, three)
+    assert [s.finish for s in samples] == ["stop", "content_filter", "length"]
+    # More choices than requested are not read, and what they cost is counted once.
+    (sample,), _ = ask(lambda _p, _b: choices(reply(), completion("")))
+    assert sample.text == "hello" and sample.usage.completion_tokens == 5
+
+
+def test_a_prompt_that_a_filter_rejects_after_other_samples() -> None:
+    replies: Any = iter([reply(), (400, {"error": {"code": "content_filter", "message": "no"}})])
+    samples, server = ask(lambda _p, _b: next(replies), SampleRequest(messages=HELLO.messages, n=3))
+    assert [s.finish for s in samples] == ["stop", "content_filter", "content_filter"]
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "Invalid value for temperature"),
+        (500, "the content filter crashed"),
+        (422, "flags must be a list"),
+    ],
+)
+def test_other_errors_are_no_content_filter(status: int, message: str) -> None:
+    with pytest.raises(EngineError):
+        ask(lambda _p, _b: (status, {"error": {"message": message}}))
+
+
+@pytest.mark.parametrize(
+    ("finish", "expected"),
+    [("SAFETY", "content_filter"), ("refusal", "content_filter"), ("content_filter: SPII", "content_filter"),
+     ("MAX_TOKENS", "length"), ("model_length", "context_overflow"), ("STOP", "stop"), ("eos_token", "stop"),
+     ("x" * 1000, "stop")],
+)  # fmt: skip
+def test_names_that_servers_have_for_the_end(finish: str, expected: str) -> None:
+    assert ask(lambda _p, _b: {**reply(finish_reason=finish), "usage": None})[0][0].finish == expected
+
+
+@pytest.mark.parametrize("finish", ["", " ", None, 7, {}, ["stop"], True, "error", "ABORT", "cancelled"])
+def test_samples_that_did_not_end(finish: Any) -> None:
+    with pytest.raises(EngineError, match="did not end normally"):
+        ask(lambda _p, _b: reply(finish_reason=finish))
+
+
+def test_no_text_of_a_model_makes_a_server_reject_the_conversation() -> None:
+    """vLLM answers 400 where earlier arguments are no JSON object; UTF-8 has no lone surrogates."""
+
+    def history(arguments: str, content: str = "") -> list[dict[str, Any]]:
+        call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": arguments}}
+        return [{"role": "assistant", "content": content, "tool_calls": [call]}]
+
+    for arguments in ("", "{", "[1]", "null", '"x"', "{}}", "[" * 100_000, "\ud800"):
+        request = SampleRequest(messages=history(arguments))
+        _, server = ask(lambda _p, _b: completion("x"), request)
+        assert server.requests[0]["messages"] == history("{}")
+        assert request.messages == history(arguments), "the caller's conversation is not changed"
+    _, server = ask(
+        lambda _p, _b: completion("x"), SampleRequest(messages=history('{"a": "é"}', "\ud83d\ude00\ud83d"))
+    )
+    assert server.requests[0]["messages"] == history('{"a": "é"}', "\U0001f600\ufffd")
+
+
+def test_a_request_that_is_too_large_for_the_server_is_an_overflow() -> None:
+    assert ask(lambda _p, _b: (413, {"detail": "Payload Too Large"}))[0][0].finish == "context_overflow"
 
 
 def test_endless_replies_are_cut_off() -> None:

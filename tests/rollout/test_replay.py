@@ -1,6 +1,7 @@
 """Recorded model calls replay exactly, under any concurrency, and nothing is ever made up."""
 
 import asyncio
+import functools
 import itertools
 import json
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from nlac_bench.errors import DataError
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.recorded_calls import ReplayError, recording, replaying
-from nlac_bench.types import ChatFn, ChatReply, Episode, Messages, Role, Usage
+from nlac_bench.types import ChatFn, ChatReply, ContentFilterError, Episode, Messages, Role, Usage
 from tests.rollout.stubs import CallAgent, Guess
 
 SAMPLING = {"model": "m", "temperature": 1.0}
@@ -55,6 +56,37 @@ def test_a_replay_gives_every_episode_its_own_replies(tmp_path: Path, concurrenc
     assert [e.usage["user"].cost for e in replayed.values()] == [
         0.25 * len(e.turns) for e in replayed.values()
     ]
+
+
+def test_a_reply_that_a_filter_stopped_is_recorded_and_stopped_again(tmp_path: Path) -> None:
+    calls = itertools.count()
+
+    async def chat(messages: Messages, role: Role) -> ChatReply:
+        if next(calls) == 2:
+            raise ContentFilterError(role, Usage(1, 7))
+        return ChatReply("go on", Usage(1))
+
+    path = tmp_path / "calls.jsonl"
+    for make in (functools.partial(recording, chat), replaying):
+        driver = Driver(STUBBORN, functools.partial(Guess, chat=make(path, SAMPLING)), concurrency=1)
+        specs = [EpisodeSpec("guess", str(task), 0, 0) for task in (5, 6)]
+        stopped, other = asyncio.run(collect(driver, specs))
+        assert isinstance(stopped, Episode) and stopped.filtered and not stopped.truncated
+        assert stopped.info["content_filter"] == "user" and stopped.usage["user"] == Usage(3, 7)
+        assert len(stopped.turns) == 3 and stopped.turns[-1].observation == ""
+        assert isinstance(other, Episode) and other.success
+
+
+async def collect(driver: Driver, specs: list[EpisodeSpec]) -> list[Episode | Failure]:
+    return [result async for result in driver.run(specs)]
+
+
+@pytest.mark.filterwarnings("ignore:.* reports a")
+def test_a_recorded_cost_that_is_no_number_is_not_counted(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    play(recording(numbered_user(), path, SAMPLING), concurrency=1)
+    path.write_text(path.read_text().replace('"cost": 0.25', '"cost": Infinity'))
+    assert {e.usage["user"].cost for e in play(replaying(path, SAMPLING), 1).values()} == {0}
 
 
 def test_a_call_that_was_not_recorded_stops_the_run(tmp_path: Path) -> None:

@@ -22,6 +22,9 @@ SIMULATOR = "The environment's user, oracle or judge"
 TRAINING = "Training"
 EXECUTION = "Execution"
 
+_MOST_DOLLARS = 1_000_000
+"""The largest price of a million tokens; larger ones, infinity and NaN are mistakes."""
+
 
 def _option(panel: str, default: Any, description: str, **bounds: Any) -> Any:
     """Declare a setting that is also an option of ``nlac-bench run``, listed under ``panel`` in its help."""
@@ -117,7 +120,7 @@ class RunConfig(Settings):
         """US dollars per million tokens (in, out), or None if the price is not set.
 
         Raises:
-            ConfigError: the setting is not two numbers.
+            ConfigError: the setting is not two numbers from 0 to ``_MOST_DOLLARS``.
         """
         text = getattr(self, name)
         if text is None:
@@ -126,6 +129,8 @@ class RunConfig(Settings):
             into, out = (float(part) for part in text.split(","))
         except ValueError:
             raise ConfigError(f"{name} must be two numbers such as '0.25,2', got {text!r}") from None
+        if not all(0 <= price <= _MOST_DOLLARS for price in (into, out)):
+            raise ConfigError(f"{name} must be two numbers from 0 to {_MOST_DOLLARS:,}, got {text!r}")
         return into, out
 
     @classmethod

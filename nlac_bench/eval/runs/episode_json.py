@@ -7,6 +7,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from nlac_bench.errors import NlacBenchError
+from nlac_bench.rollout.usage import amount
 from nlac_bench.types import Episode, Turn, Usage
 
 MAX_LINE_BYTES = 64 * 2**20
@@ -139,11 +140,11 @@ def _turn_from_row(row: Any) -> Turn:
 def _usage_from_row(row: Any) -> Usage:
     _known(_is(row, dict, "usage"), _USAGE_FIELDS, "usage")
     return Usage(
-        calls=_is(row["calls"], int, "usage.calls"),
-        prompt_tokens=_is(row["prompt_tokens"], int, "usage.prompt_tokens"),
-        completion_tokens=_is(row["completion_tokens"], int, "usage.completion_tokens"),
-        cost=_number(row["cost"], "usage.cost"),
-        seconds=_number(row["seconds"], "usage.seconds"),
+        calls=_spent(row["calls"], int, "usage.calls"),
+        prompt_tokens=_spent(row["prompt_tokens"], int, "usage.prompt_tokens"),
+        completion_tokens=_spent(row["completion_tokens"], int, "usage.completion_tokens"),
+        cost=_spent(row["cost"], float, "usage.cost"),
+        seconds=_spent(row["seconds"], float, "usage.seconds"),
     )
 
 
@@ -166,7 +167,19 @@ def _number(value: Any, name: str) -> float:
         return float(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise EpisodeFormatError(f"{name} must be a number, got {str(value)[:80]!r}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # an integer of more than 308 digits
+        return math.inf if value > 0 else -math.inf
+
+
+def _spent(value: Any, kind: type[int] | type[float], name: str) -> Any:
+    """Read a number of ``Usage``. Servers report it, so a value that is no number does not make an episode
+    unreadable: it is read as 0, with a warning."""
+    try:
+        return _is(value, int, name) if kind is int else _number(value, name)
+    except EpisodeFormatError:
+        return kind(amount(value, name, "a recorded episode"))
 
 
 def _ids(value: Any, name: str) -> list[int] | None:

@@ -216,7 +216,7 @@ def compare_all(
 def comparison_table(found: Sequence[Comparison]) -> str:
     """Several comparisons as one text table, including the denominators, and what it leaves out."""
     header = ["A", "B", "A", "B", "A − B", "95 % interval", "p", "p (Holm)", "verdict", "tasks"]
-    header += ["scored A", "scored B"]
+    header += ["scored A", "scored B", "filtered A", "filtered B"]
     rows = []
     for c in found:
         row = [c.a.name, c.b.name, number(c.a.mean), number(c.b.mean), number(c.difference, sign=True)]
@@ -228,6 +228,7 @@ def comparison_table(found: Sequence[Comparison]) -> str:
             str(c.tasks),
         ]
         row += [f"{side.counts.scored}/{side.counts.planned}" for side in (c.a, c.b)]
+        row += [str(side.counts.content_filter) for side in (c.a, c.b)]
         rows.append(row)
     notes = [f"{c.a.name} and {c.b.name}: {line}" for c in found for line in note_lines(c.left_out, c.notes)]
     return "\n".join([render_table(header, rows), *map(printable, notes)])
@@ -286,9 +287,9 @@ def _mismatch(
         if absent:
             said.append(f"{run.name} does not have {len(absent)} of them (such as {absent[0]!r})")
         if unscored:
+            why = "its episodes ended without one" if run.outcomes.counts.complete else "resume that run"
             said.append(
-                f"{run.name} has no score for {len(unscored)} of them (such as {unscored[0]!r}; "
-                "resume that run)"
+                f"{run.name} has no score for {len(unscored)} of them (such as {unscored[0]!r}; {why})"
             )
     return (
         f"the runs' tasks differ: of {len(everything)} tasks in total, "
@@ -313,8 +314,10 @@ def missing_notes(runs: Sequence[Measured]) -> list[str]:
     for run in runs:
         counts = run.outcomes.counts
         if counts.scored < counts.planned:
+            filtered = f" ({counts.content_filter} by a content filter)" if counts.content_filter else ""
             notes.append(
-                f"{run.name}: {counts.planned - counts.scored} of {counts.planned} episodes are not scored"
+                f"{run.name}: {counts.planned - counts.scored} of {counts.planned} episodes are not "
+                f"scored{filtered}"
             )
     return notes
 

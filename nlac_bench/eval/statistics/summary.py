@@ -8,7 +8,7 @@ import numpy as np
 
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.statistics.intervals import Floats, Interval, mean_interval, rate_interval
-from nlac_bench.eval.statistics.outcomes import Outcomes, outcomes_of
+from nlac_bench.eval.statistics.outcomes import Outcomes, outcomes_of, success_rate
 from nlac_bench.eval.statistics.passk import PassK, pass_hat_k
 from nlac_bench.eval.statistics.tables import bracket, number, render_table
 from nlac_bench.types import Usage
@@ -55,6 +55,8 @@ class Summary:
             "tasks": self.tasks,
             "tasks_scored": self.tasks_scored,
             **self.outcomes.counts.to_json(),
+            "complete": self.outcomes.counts.complete,
+            "commonest_error": self.outcomes.commonest_error,
             "end_reasons": dict(self.outcomes.end_reasons),
             "tokens": total.prompt_tokens + total.completion_tokens,
             "cost": total.cost,
@@ -74,13 +76,19 @@ class Summary:
             render_table(["", "value", "95 % interval"], rows),
         ]
         lines.append(f"episodes: {self.outcomes.counts}; tasks: {self.tasks_scored} of {self.tasks} scored")
-        unscored = self.outcomes.counts.unscored
-        if unscored:
+        counts = self.outcomes.counts
+        silent = counts.unscored - counts.content_filter
+        if silent:
             lines.append(
-                f"{unscored} episodes ended without info['success'], so they count in the mean reward alone; "
+                f"{silent} episodes ended without info['success'], so they count in the mean reward alone; "
                 "an environment that sets info['success'] at an episode's end gets a success rate"
             )
-        if unscored < self.outcomes.counts.planned > self.outcomes.counts.scored:
+        if counts.content_filter:
+            lines.append(
+                f"{counts.content_filter} episodes were stopped by a content filter; they have no score and "
+                "are not played again"
+            )
+        if silent < counts.planned > counts.scored:
             lines.append(f"success if all others had failed: {number(self.success_if_missing_failed)}")
         costs = [
             [role, f"{u.calls:,}", f"{u.prompt_tokens:,}", f"{u.completion_tokens:,}", f"{u.cost:.2f}"]
@@ -105,7 +113,7 @@ def summarise(run: RunFolder | str | Path) -> Summary:
 
 def summary_of(outcomes: Outcomes, run_dir: str, env: str, agent: str) -> Summary:
     """Summarise outcomes in memory, for instance those of ``rescore``."""
-    rates = _present(outcomes.task_means("success"))
+    success, interval = success_rate(outcomes.success)
     rewards = _present(outcomes.task_means("reward"))
     # Rewards that are all 0 or 1 are proportions, for which the rate interval covers better.
     proportions = bool(np.isin(outcomes.reward, (0.0, 1.0))[~np.isnan(outcomes.reward)].all())
@@ -114,13 +122,13 @@ def summary_of(outcomes: Outcomes, run_dir: str, env: str, agent: str) -> Summar
         run_dir=run_dir,
         env=env,
         agent=agent,
-        success=float(rates.mean()) if len(rates) else None,
-        interval=rate_interval(rates, outcomes.trials),
+        success=success,
+        interval=interval,
         mean_reward=float(rewards.mean()) if len(rewards) else None,
         reward_interval=reward_interval,
         pass_k=pass_hat_k(outcomes.success),
         tasks=len(outcomes.tasks),
-        tasks_scored=len(rates),
+        tasks_scored=len(_present(outcomes.task_means("success"))),
         outcomes=outcomes,
     )
 

@@ -108,15 +108,20 @@ class Training:
         self.on_phase("validating")
         with spending_on("validation"):
             episodes, failures = await self.player.validate(self.schedule.validation)
-        success = float(np.mean([bool(e.success) for e in episodes]))
+        planned, won = len(self.schedule.validation), sum(bool(e.success) for e in episodes)
+        success = won / len(episodes)
         low, high = wilson_bounds(np.asarray(success), len(episodes), Z95)
-        # A success on fewer tasks cannot be compared with one on all of them.
-        better = not failures and self.progress.is_best(success)
+        # A success on fewer tasks cannot be compared with one on all of them. Tasks that a content filter
+        # stopped would be stopped again, so they count as failures in the choice of the best checkpoint.
+        better = not failures and self.progress.is_best(won / planned)
         if better:
             self.checkpoints.export_best()
         row = {"success": success, "ci": [float(low), float(high)], "best": better}
-        planned = len(self.schedule.validation)
-        counts = {"tasks": len(episodes), "planned": planned, "infra_failed": len(failures)}
+        filtered = planned - len(episodes) - len(failures)
+        counts = {
+            "tasks": len(episodes), "planned": planned, "infra_failed": len(failures),
+            "content_filter": filtered,
+        }  # fmt: skip
         self.log({"kind": "validation", **self.where(), **row, **counts})
         return better
 

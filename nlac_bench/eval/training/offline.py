@@ -33,7 +33,7 @@ def offline_episodes(
     # An episode that was repeated after a crash is recorded twice; the second is kept.
     found = list({(e.task_id, e.trial, e.seed): e for e in found}.values())
     if not found:
-        found = list(RunFolder.open(folder).episodes())
+        found = [episode for episode in RunFolder.open(folder).episodes() if not episode.filtered]
     if not found:
         raise ConfigError(f"--offline: {folder} contains no episodes; name the folder of a run that has some")
     leaked = sorted({e.task_id for e in found} & {item.task_id for item in plan})

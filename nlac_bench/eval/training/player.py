@@ -34,10 +34,11 @@ class Player:
     keep: Callable[[Episode], None]
 
     async def train(self, specs: Sequence[EpisodeSpec]) -> list[Episode]:
-        """The training episodes of ``specs`` in planned order, without those that failed.
+        """The training episodes of ``specs`` in planned order, without those that failed or that a content
+        filter stopped.
 
         Raises:
-            EnvInfraError: more than half of them failed for reasons outside the policy.
+            EnvInfraError: more than half of them failed for reasons outside the policy, or were stopped.
         """
         played, _ = await self._play(self.learner, self.learner_limits, specs)
         for episode in played:
@@ -45,7 +46,7 @@ class Player:
         return played
 
     async def validate(self, specs: Sequence[EpisodeSpec]) -> tuple[list[Episode], list[Failure]]:
-        """The validation episodes of ``specs`` in planned order, and the failures.
+        """The validation episodes of ``specs`` that have a result, in planned order, and the failures.
 
         Raises:
             EnvInfraError: as ``train``.
@@ -57,17 +58,23 @@ class Player:
     ) -> tuple[list[Episode], list[Failure]]:
         driver = Driver(agent, self.make_env, concurrency=self.concurrency, limits=limits)
         found: dict[tuple[str | None, int], Episode] = {}
-        failures = []
+        failures, filtered = [], 0
         async with aclosing(driver.run(specs)) as results:
             async for result in results:
                 if isinstance(result, Failure):
                     failures.append(result)
+                elif result.filtered:
+                    filtered += 1
                 else:
                     found[result.task_id, result.trial] = result
-        if len(failures) > len(found):
-            planned = len(failures) + len(found)
+        lost = len(failures) + filtered
+        if lost > len(found):
+            first = (
+                f"the first failure was: {failures[0].message}" if failures else "check the model's server"
+            )
             raise EnvInfraError(
-                f"{len(failures)} of {planned} episodes failed; the first failure was: {failures[0].message}"
+                f"{len(failures)} of {lost + len(found)} episodes failed and a content filter stopped "
+                f"{filtered}; {first}"
             )
         keys = [(spec.task_id, spec.trial) for spec in specs]
         return [found[key] for key in keys if key in found], failures

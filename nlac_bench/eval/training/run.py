@@ -100,7 +100,7 @@ class Trained:
 async def train_and_test(
     prepared: Prepared,
     writer: RunWriter,
-    on_phase: Callable[[str, int], OnResult],
+    on_phase: Callable[[str, RunWriter], OnResult],
     on_metrics: Callable[[dict[str, Any]], None],
     on_step: Callable[[str], None] = lambda phase: None,
 ) -> bool:
@@ -109,8 +109,8 @@ async def train_and_test(
     In a resumed run, steps that are complete are skipped.
 
     Args:
-        on_phase: called with "base" or "test" and the number of episodes to play; returns the callback for
-            results.
+        on_phase: called with "base" or "test" and the run whose episodes will be played; returns the callback
+            for results.
         on_metrics: called with each row of ``metrics.jsonl``.
         on_step: ``Training``'s ``on_phase``.
 
@@ -126,7 +126,7 @@ async def train_and_test(
     if prepared.config.base is None:
         with _base_writer(prepared, folder) as base:
             if base.owed():
-                driver = await play(prepared, base, on_phase("base", len(base.owed())))
+                driver = await play(prepared, base, on_phase("base", base))
                 if driver.stopped or base.owed():
                     return False
     with (
@@ -144,7 +144,7 @@ async def train_and_test(
         )
     engine.sync(ModelSource(load_causal_lm(best)), training.progress.iteration + 1, "policy")
     if writer.owed():
-        await play(prepared, writer, on_phase("test", len(writer.owed())))
+        await play(prepared, writer, on_phase("test", writer))
     return not writer.owed()
 
 
@@ -156,7 +156,8 @@ def trained(folder: Path) -> Trained | None:
     rows = [row for row in run.metrics() if row["kind"] == "iteration"]
     if not rows or run.owed():
         return None
-    gain = compare(Measured.read(folder, "trained"), Measured.read(folder / BASE, "base"))
+    # Tasks that a content filter stopped have no score, and resuming the run would not change that.
+    gain = compare(Measured.read(folder, "trained"), Measured.read(folder / BASE, "base"), tasks="common")
     return Trained(gain, rows[-1], _unparseable(rows))
 
 

@@ -1,9 +1,12 @@
 """Retries failed requests with exponential backoff and jitter, and raises a typed error if all fail."""
 
 import asyncio
+import math
 import random
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 from nlac_bench.rollout.engines.engine import EngineError
@@ -59,8 +62,9 @@ class Retries:
         """Return the seconds to wait after ``failures`` failed attempts."""
         planned = min(self.longest, self.first * 2.0 ** min(failures - 1, 60))
         jittered = planned * random.uniform(0.5, 1.0)
-        asked = min(max(retry_after or 0.0, 0.0), self.longest_asked)
-        return asked + jittered if asked else jittered
+        if retry_after is None or not retry_after > 0:  # NaN is not
+            return jittered
+        return jittered + min(retry_after, self.longest_asked)
 
     async def run(self, what: str, attempt: Callable[[], Awaitable[T]]) -> T:
         """Return the result of the first ``attempt()`` that raises no ``TransientFault``.
@@ -82,3 +86,19 @@ class Retries:
                     times = "once" if failures == 1 else f"{failures} times, the last time"
                     raise EngineError(f"{what} failed {times}: {fault}", fault.kind, failures) from None
                 await asyncio.sleep(self.wait(failures, fault.retry_after))
+
+
+def parse_retry_after(header: str | None) -> float | None:
+    """Return the wait in seconds that a ``Retry-After`` header asks for, or None.
+
+    The header is a number of seconds or an HTTP date (RFC 9110, section 10.2.3). A date in the past and a
+    number that is negative or not finite ask for no wait.
+    """
+    try:
+        seconds = float(header or "")
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(header or "").timestamp() - time.time()
+        except (ValueError, TypeError, IndexError, OverflowError, OSError):
+            return None
+    return seconds if math.isfinite(seconds) and seconds > 0 else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from nlac_bench.errors import EnvInfraError, NlacBenchError
-from nlac_bench.types import ChatFn, ChatReply, Messages, Role, Usage
+from nlac_bench.types import ChatFn, ChatReply, ContentFilterError, Messages, Role, Usage
 
 if TYPE_CHECKING:
     import torch
@@ -16,7 +16,9 @@ Slot: TypeAlias = Literal["policy", "target"]
 """The weights that a request is answered with: the policy's own, or their moving average."""
 
 Finish: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter", "context_overflow"]
-"""Why a sample ended. ``context_overflow``: the context window was full before the model ended its answer."""
+"""Why a sample ended. ``context_overflow``: the context window was full before the model ended its answer.
+``length`` with an empty text: the budget of tokens was used up before the answer began. ``content_filter``: a
+filter of the server stopped it, and the text is a fragment."""
 
 
 class EngineError(EnvInfraError):
@@ -205,7 +207,8 @@ def chat_fn(
 
     Raises:
         EngineError: raised by the returned function, also if the conversation does not fit into the context
-            of the simulator's model, which is not the policy's fault.
+            of the simulator's model, or its reply has only thoughts, which is not the policy's fault.
+        ContentFilterError: raised by the returned function if a content filter stopped the reply.
     """
     chosen = sampling if sampling is not None else Sampling()
 
@@ -217,6 +220,14 @@ def chat_fn(
             raise EngineError(
                 f"the conversation does not fit into the context of the model that plays the {role!r} role; "
                 "use a model with a longer context",
+                kind="refused",
+            )
+        if sample.finish == "content_filter":
+            raise ContentFilterError(role, sample.usage)
+        if sample.finish == "length" and not sample.text.strip():
+            raise EngineError(
+                f"the model that plays the {role!r} role used its whole budget of {chosen.max_tokens} tokens "
+                "for thoughts; increase --user-max-tokens",
                 kind="refused",
             )
         return ChatReply(sample.text, sample.usage)

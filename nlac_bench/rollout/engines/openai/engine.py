@@ -13,16 +13,17 @@ import time
 import weakref
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any
 from urllib.parse import urlsplit
 
 import openai
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.redaction import Redactor, redact_message, secret_values
-from nlac_bench.rollout.engines.backoff import Retries, TransientFault
+from nlac_bench.rollout.engines.backoff import Retries, TransientFault, parse_retry_after
 from nlac_bench.rollout.engines.engine import (
     EngineError,
+    Finish,
     Sample,
     SampleRequest,
     Slot,
@@ -30,13 +31,14 @@ from nlac_bench.rollout.engines.engine import (
 from nlac_bench.rollout.engines.openai.reply import (
     ContextOverflow,
     Price,
+    PromptFiltered,
     parse_reply,
     room_left,
+    says_filtered,
     says_overflow,
 )
+from nlac_bench.rollout.engines.openai.request import TokenData, request_body
 from nlac_bench.secret_forms import is_placeholder
-
-TokenData: TypeAlias = Literal["none", "logprobs", "ids"]
 
 _MAX_ERROR_BYTES = 64_000
 _CONNECT_S = 20.0
@@ -155,16 +157,7 @@ class OpenAIEngine:
                 n=request.n - len(samples),
                 seed=None if request.seed is None else request.seed + len(samples),
             )
-            try:
-                samples += (await self._sample_once(rest, rest.sampling.max_tokens))[: rest.n]
-            except ContextOverflow as overflow:
-                room = room_left(str(overflow))
-                if room is None or not 0 < room < rest.sampling.max_tokens:
-                    return [Sample("", "context_overflow") for _ in range(request.n)]
-                try:
-                    samples += (await self._sample_once(rest, room))[: rest.n]
-                except ContextOverflow:
-                    return [Sample("", "context_overflow") for _ in range(request.n)]
+            samples += await self._sample_within_context(rest)
         return samples
 
     async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
@@ -181,7 +174,7 @@ class OpenAIEngine:
         try:
             found = data["choices"][0]["logprobs"]["token_logprobs"][prompt_len : len(ids)]
             values = [float(value) for value in found]
-        except (KeyError, IndexError, TypeError, ValueError):
+        except (KeyError, IndexError, TypeError, ValueError, OverflowError):
             values = []
         if len(values) != len(ids) - prompt_len:
             raise EngineError(
@@ -190,51 +183,42 @@ class OpenAIEngine:
             )
         return values
 
+    async def _sample_within_context(self, request: SampleRequest) -> list[Sample]:
+        """Return at least one sample; an answer that would not fit is requested again with the room left."""
+        full = tokens = request.sampling.max_tokens
+        for _ in range(2):
+            try:
+                samples = await self._sample_once(request, tokens)
+            except PromptFiltered:
+                return [Sample("", "content_filter") for _ in range(request.n)]
+            except ContextOverflow as overflow:
+                room = room_left(str(overflow))
+                if room is None or not 0 < room < full:
+                    break
+                tokens = room
+            else:
+                cut: Finish = "length" if tokens == full else "context_overflow"
+                return [replace(s, finish=cut) if s.finish == "length" else s for s in samples]
+        return [Sample("", "context_overflow") for _ in range(request.n)]
+
     async def _sample_once(self, request: SampleRequest, max_tokens: int) -> list[Sample]:
         endpoint = "chat/completions" if request.prompt_ids is None else "completions"
-        body = self._body(request, max_tokens)
+        body = request_body(request, self.model, self._host, max_tokens, self.token_data)
 
         async def attempt() -> list[Sample]:
             began = time.perf_counter()
             data = await self._post(endpoint, body)
-            samples = parse_reply(data, request, self.price, time.perf_counter() - began)
+            samples = parse_reply(data, request, self.price, time.perf_counter() - began, repr(self))
             self.generated_tokens += sum(sample.usage.completion_tokens for sample in samples)
             return samples
 
         return await self.retries.run(f"{self!r}", attempt)
 
-    def _body(self, request: SampleRequest, max_tokens: int) -> dict[str, Any]:
-        sampling = request.sampling
-        body: dict[str, Any] = {"model": self.model, "temperature": sampling.temperature}
-        # OpenAI's reasoning models accept only the new name; other servers may accept only the old one.
-        body["max_completion_tokens" if self._host == "api.openai.com" else "max_tokens"] = max_tokens
-        if sampling.top_p < 1:
-            body["top_p"] = sampling.top_p
-        if sampling.stop:
-            body["stop"] = list(sampling.stop)
-        if request.seed is not None:
-            body["seed"] = request.seed & 0x7FFFFFFF  # llama.cpp reads 32 bits
-        if request.n > 1:
-            body["n"] = request.n
-        if self.token_data == "ids":
-            body["return_token_ids"] = True
-        if request.prompt_ids is not None:
-            body["prompt"] = list(request.prompt_ids)
-            if self.token_data != "none":
-                body["logprobs"] = 1
-            return body
-        body["messages"] = [dict(message) for message in request.messages or ()]
-        if self.token_data != "none":
-            body["logprobs"] = True
-        if request.tools:
-            body["tools"] = [dict(tool) for tool in request.tools]
-        return body
-
     async def _post(self, endpoint: str, body: Mapping[str, Any]) -> Any:
         """Send one request and return the reply's JSON.
 
         Raises:
-            TransientFault, EngineError, EngineSetupError, ContextOverflow
+            TransientFault, EngineError, EngineSetupError, ContextOverflow, PromptFiltered
         """
         connection = self._connection()
         data: Any = None
@@ -297,8 +281,10 @@ class OpenAIEngine:
         if self._key:  # also one that is too short to be searched for in replies
             message = message.replace(self._key, "***")
         told = f"HTTP {failure.status} from {self._host}: {message[:500]}"
-        if code == "context_length_exceeded" or says_overflow(message):
+        if code == "context_length_exceeded" or failure.status == 413 or says_overflow(message):
             return ContextOverflow(message[:2000])
+        if says_filtered(failure.status, code, message):
+            return PromptFiltered(message[:2000])
         if failure.status in _SETUP_STATUS:
             return EngineSetupError(f"{told}. Check the API key, --base-url and --model {self.model!r}")
         if code == "insufficient_quota":
@@ -335,9 +321,7 @@ async def _raise_for_status(response: Any) -> None:
         body += part
         if len(body) > _MAX_ERROR_BYTES:
             break
-    asked: float | None = None
-    with contextlib.suppress(ValueError):  # HTTP also allows a date, which model servers do not send
-        asked = float(response.headers.get("retry-after", ""))
+    asked = parse_retry_after(response.headers.get("retry-after"))
     raise _HttpFailure(response.status_code, asked, bytes(body))
 
 

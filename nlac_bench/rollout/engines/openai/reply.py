@@ -1,4 +1,8 @@
-"""Parses a server's JSON: samples, tokens, cost, and whether the context was too short."""
+"""Parses a server's JSON: samples, tokens, cost, overflows of the context and stops by a content filter.
+
+A reply without an answer is never an action of the agent: an empty one is a fault of the server, one whose
+budget of tokens went into thoughts ends by ``length``, and one that a content filter stopped has no result.
+"""
 
 import re
 from collections.abc import Mapping
@@ -8,11 +12,16 @@ from typing import Any, cast
 from nlac_bench.rollout.engines.backoff import TransientFault
 from nlac_bench.rollout.engines.engine import Finish, Sample, SampleRequest, ToolCall
 from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
+from nlac_bench.rollout.usage import amount
 from nlac_bench.types import Usage
 
 
 class ContextOverflow(Exception):
     """The server reports that prompt and answer do not fit into the model's context."""
+
+
+class PromptFiltered(Exception):
+    """The server rejects the prompt because of its content filter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,26 +38,59 @@ class Price:
 _OVERFLOW = re.compile(
     r"maximum context length|context[_ ]length[_ ]exceeded"
     r"|exceed\w* (?:the )?(?:available |model'?s? )?context"
-    r"|context (?:window|size|length) (?:exceeded|is too|of)|longer than the (?:model's|maximum) context"
-    r"|exceed_context_size|prompt is too long|input is too long",
+    r"|context (?:window|size|length) (?:exceeded|is too|of)"
+    r"|longer than the (?:model's|maximum) (?:context|model length)|exceed\w* (?:the )?max_model_len"
+    r"|exceed_context_size|(?:prompt|input) is too long"
+    r"|exceeds the maximum (?:allowed length|number of tokens)"
+    r"|`inputs` (?:tokens \+ `max_new_tokens` must be <=|must have less than)"
+    # Requests ask for at least one token, so a server that read less had no room left beside the prompt.
+    r"|max(?:_new|_completion|_output)?_tokens\W* must be "
+    r"(?:at least [01]\b|greater than 0|positive|strictly positive)"
+    r"|max(?:_new|_completion|_output)?_tokens\W.{0,60}(?:>= 1|minimum value).{0,20} got (?:0|-\d)",
     re.IGNORECASE,
 )
 _CONTEXT = re.compile(r"maximum context length (?:is|of) (\d{1,9})")
 _PROMPT = re.compile(
-    r"(\d{1,9}) in the (?:messages|prompt)|(?:has|contains)(?: at least)? (\d{1,9}) input tokens"
+    r"(\d{1,9}) (?:tokens )?(?:in|from) the (?:input )?(?:messages|prompt)"
+    r"|(?:has|contains)(?: at least)? (\d{1,9}) input tokens"
 )
+_FILTERED = re.compile(
+    r"content[_ ](?:filter|policy|management policy)|responsible ?ai|data_?inspection_?failed"
+    r"|content exists risk|inappropriate content|(?:was|were|been) flagged|flagged (?:as|by|for)"
+    r"|safety system",
+    re.IGNORECASE,
+)
+_FILTER_STATUS = (400, 403, 422, 451)
 
 # Servers have many names for a normal end ("stop", "eos", …), so every reason that is not listed is "stop".
+# Gemini adds a detail ("content_filter: SAFETY"); Anthropic calls a stop by its classifiers "refusal".
 _FINISH: dict[str, Finish] = {
-    "length": "length", "max_tokens": "length", "tool_calls": "tool_calls", "function_call": "tool_calls",
-    "content_filter": "content_filter",
+    "length": "length", "max_tokens": "length", "max_output_tokens": "length",
+    "tool_calls": "tool_calls", "function_call": "tool_calls",
+    "model_length": "context_overflow", "model_context_window_exceeded": "context_overflow",
+    **dict.fromkeys(
+        ("content_filter", "content_filtered", "refusal", "safety", "sensitive", "recitation", "blocklist",
+         "prohibited_content", "spii"), "content_filter",
+    ),
 }  # fmt: skip
-_BROKEN = ("abort", "error")
+_BROKEN = (
+    "abort", "aborted", "cancel", "canceled", "cancelled", "error", "failed", "insufficient_system_resource",
+    "network_error", "timeout",
+)  # fmt: skip
 
 
 def says_overflow(message: str) -> bool:
     """Return whether an error message means that the context was too short; the wording varies by server."""
     return _OVERFLOW.search(message) is not None
+
+
+def says_filtered(status: int, code: str, message: str) -> bool:
+    """Return whether an error means that a content filter rejected the prompt.
+
+    Azure answers 400 with code ``content_filter``, OpenRouter 403 with "your input was flagged", DeepSeek 400
+    with "Content Exists Risk", Alibaba 400 with ``data_inspection_failed``.
+    """
+    return status in _FILTER_STATUS and _FILTERED.search(f"{code} {message[:500]}") is not None
 
 
 def room_left(message: str) -> int | None:
@@ -59,27 +101,32 @@ def room_left(message: str) -> int | None:
     return int(context[1]) - int(prompt[1] or prompt[2])
 
 
-def parse_reply(data: Any, request: SampleRequest, price: Price | None, seconds: float) -> list[Sample]:
-    """Return the samples in a reply of the chat or completions endpoint.
+def parse_reply(
+    data: Any, request: SampleRequest, price: Price | None, seconds: float, server: str = "the server"
+) -> list[Sample]:
+    """Return the samples in a reply of the chat or completions endpoint, at most ``request.n``.
 
     Args:
         data: the reply's JSON.
         seconds: how long the reply took, for the usage.
+        server: the subject of warnings.
 
     Raises:
-        TransientFault: there is no choice, or a choice has no text or tool call or did not end properly.
+        TransientFault: there is no choice, or a choice has no answer or did not end properly.
     """
     choices = data.get("choices") if isinstance(data, dict) else None
     if not isinstance(choices, list) or not choices:
         raise TransientFault("the reply has no choices", "bad_reply")
-    samples = [_parse_choice(choice, data, request) for choice in choices]
-    usages = _split_usage(data.get("usage"), samples, price, seconds)
+    samples = [_parse_choice(choice, data, request) for choice in choices[: request.n]]
+    usages = _split_usage(data.get("usage"), samples, price, seconds, server)
     finished = []
     for sample, usage in zip(samples, usages, strict=True):
         finish = sample.finish
-        counted = len(samples) == 1 or sample.ids is not None
-        if finish == "length" and counted and 0 < usage.completion_tokens < request.sampling.max_tokens:
+        counted = len(choices) == 1 or sample.ids is not None
+        few = 0 < usage.completion_tokens < request.sampling.max_tokens
+        if finish == "length" and sample.text and counted and few:
             # The sample has fewer tokens than requested: some servers shorten answers to fit the context.
+            # (Not so for thoughts alone, which some servers leave out of their count.)
             finish = "context_overflow"
         finished.append(replace(sample, finish=finish, usage=usage))
     return finished
@@ -88,25 +135,31 @@ def parse_reply(data: Any, request: SampleRequest, price: Price | None, seconds:
 def _parse_choice(choice: Any, data: Mapping[str, Any], request: SampleRequest) -> Sample:
     if not isinstance(choice, dict):
         raise TransientFault("a choice in the reply is not a JSON object", "bad_reply")
-    reason = choice.get("finish_reason")
-    if not isinstance(reason, str) or reason in _BROKEN:
-        raise TransientFault(f"the sample did not end normally (finish_reason {reason!r:.40})", "bad_reply")
-    finish = _FINISH.get(reason, "stop")
+    finish = _finish(choice.get("finish_reason"))
     calls: tuple[ToolCall, ...] = ()
+    thoughts = False
     if request.prompt_ids is None:
         message = choice.get("message")
         if not isinstance(message, dict):
-            raise TransientFault("a choice in the reply has no message", "bad_reply")
-        text = _text(message.get("content")) or _text(message.get("refusal"))
+            if finish != "content_filter":
+                raise TransientFault("a choice in the reply has no message", "bad_reply")
+            message = {}
+        text = _text(message.get("content"))
+        if not text.strip():
+            text = _text(message.get("refusal")) or text
+        thoughts = bool(message.get("reasoning_content") or message.get("reasoning"))
         calls = _tool_calls(message.get("tool_calls"))
     else:
         text = _text(choice.get("text"))
         if request.tools:
             text, calls = parse_tool_calls(text)
-    if calls:
-        finish = "tool_calls"
-    elif finish == "tool_calls":
-        raise TransientFault("finish_reason is 'tool_calls' but the reply has no tool call", "bad_reply")
+    if finish != "content_filter":  # what a filter has left over is a fragment
+        if calls:
+            finish = "tool_calls"
+        elif finish == "tool_calls":
+            raise TransientFault("finish_reason is 'tool_calls' but the reply has no tool call", "bad_reply")
+        elif not _answer(text):
+            text = _without_answer(finish, thoughts or bool(text.strip()), request)
     ids = _integers(choice.get("token_ids"))
     logprobs = _logprobs(choice.get("logprobs"))
     if ids is not None and logprobs is not None and len(ids) != len(logprobs):
@@ -119,14 +172,49 @@ def _parse_choice(choice: Any, data: Mapping[str, Any], request: SampleRequest) 
     return Sample(text, finish, prompt_ids, ids, logprobs, tool_calls=calls)
 
 
+def _finish(reason: Any) -> Finish:
+    name = reason.lower().partition(":")[0].strip() if isinstance(reason, str) else ""
+    if not name or name in _BROKEN:
+        raise TransientFault(f"the sample did not end normally (finish_reason {reason!r:.40})", "bad_reply")
+    return _FINISH.get(name, "stop")
+
+
+def _answer(text: str) -> str:
+    """Return ``text`` without thoughts in ``<think>`` tags and without surrounding white space."""
+    if "</think>" not in text:
+        return "" if text.lstrip().startswith("<think>") else text.strip()
+    return text[text.rfind("</think>") + len("</think>") :].strip()
+
+
+def _without_answer(finish: Finish, thoughts: bool, request: SampleRequest) -> str:
+    """Return the text of a sample that has no answer, which is empty.
+
+    Raises:
+        TransientFault: the sample did not reach a limit, so it should have an answer.
+    """
+    # Before a stop string there may be nothing.
+    if finish != "stop" or (request.sampling.stop and not thoughts):
+        return ""
+    what = "has thoughts but no answer" if thoughts else "is empty: it has no text and no tool call"
+    raise TransientFault(f"the reply {what}", "bad_reply")
+
+
 def _text(content: Any) -> str:
     if content is None:
         return ""
-    if isinstance(content, list):  # content parts
-        content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    if isinstance(content, list):
+        content = "".join(map(_part_text, content))
     if not isinstance(content, str):
         raise TransientFault(f"the content of the reply is {type(content).__name__}, not text", "bad_reply")
     return content
+
+
+def _part_text(part: Any) -> str:
+    """Return the text of a content part; thoughts and pictures have none."""
+    if not isinstance(part, dict) or part.get("type") in ("thinking", "reasoning"):
+        return part if isinstance(part, str) else ""
+    text = part.get("text", part.get("refusal"))
+    return text if isinstance(text, str) else ""
 
 
 def _tool_calls(calls: Any) -> tuple[ToolCall, ...]:
@@ -160,20 +248,22 @@ def _logprobs(found: Any) -> list[float] | None:
             return [float(token["logprob"]) for token in found["content"]]
         if found.get("token_logprobs") is not None:
             return [float(value) for value in found["token_logprobs"]]
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         pass
     return None
 
 
-def _split_usage(found: Any, samples: list[Sample], price: Price | None, seconds: float) -> list[Usage]:
+def _split_usage(
+    found: Any, samples: list[Sample], price: Price | None, seconds: float, server: str
+) -> list[Usage]:
     """Split a request's usage among its samples; the first one gets the prompt, the call and the wait."""
     found = found if isinstance(found, dict) else {}
-    prompt, completion = _count(found.get("prompt_tokens")), _count(found.get("completion_tokens"))
-    told = found.get("cost")
-    if price is not None:
-        cost = price(prompt, completion)
-    else:
-        cost = float(told) if isinstance(told, int | float) and told >= 0 else 0.0
+
+    def told(name: str) -> Any:
+        return 0 if found.get(name) is None else amount(found[name], f"usage.{name}", server)
+
+    prompt, completion = int(told("prompt_tokens")), int(told("completion_tokens"))
+    cost = price(prompt, completion) if price is not None else float(told("cost"))
     lengths = [len(sample.ids or ()) for sample in samples]
     if sum(lengths) != completion:
         share, rest = divmod(completion, len(samples))
@@ -181,7 +271,3 @@ def _split_usage(found: Any, samples: list[Sample], price: Price | None, seconds
     usages = [Usage(completion_tokens=length) for length in lengths]
     usages[0] = usages[0] + Usage(1, prompt, 0, cost, seconds)
     return usages
-
-
-def _count(value: Any) -> int:
-    return value if type(value) is int and value >= 0 else 0

@@ -1,0 +1,71 @@
+"""Writes the JSON of a request to a server, so that no text of a model makes the server reject it."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from nlac_bench.rollout.engines.engine import SampleRequest
+
+TokenData: TypeAlias = Literal["none", "logprobs", "ids"]
+
+
+def request_body(
+    request: SampleRequest, model: str, host: str, max_tokens: int, token_data: TokenData
+) -> dict[str, Any]:
+    """Return the body for the chat endpoint, or for the completions endpoint if there are ``prompt_ids``."""
+    sampling = request.sampling
+    body: dict[str, Any] = {"model": model, "temperature": sampling.temperature}
+    # OpenAI's reasoning models accept only the new name; other servers may accept only the old one.
+    body["max_completion_tokens" if host == "api.openai.com" else "max_tokens"] = max_tokens
+    if sampling.top_p < 1:
+        body["top_p"] = sampling.top_p
+    if sampling.stop:
+        body["stop"] = list(sampling.stop)
+    if request.seed is not None:
+        body["seed"] = request.seed & 0x7FFFFFFF  # llama.cpp reads 32 bits
+    if request.n > 1:
+        body["n"] = request.n
+    if token_data == "ids":
+        body["return_token_ids"] = True
+    if request.prompt_ids is not None:
+        body["prompt"] = list(request.prompt_ids)
+        if token_data != "none":
+            body["logprobs"] = 1
+        return body
+    body["messages"] = [_message(message) for message in request.messages or ()]
+    if token_data != "none":
+        body["logprobs"] = True
+    if request.tools:
+        body["tools"] = [dict(tool) for tool in request.tools]
+    return body
+
+
+def _message(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message of the conversation in a form that servers accept.
+
+    Servers answer 400 to a conversation in which the arguments of an earlier tool call are no JSON object
+    (vLLM parses them for the chat template). The environment has told the model so; the server reads ``{}``.
+    """
+    sent: dict[str, Any] = _encodable(message)
+    for call in sent.get("tool_calls") or ():
+        function = call.get("function", {})
+        if isinstance(function.get("arguments"), str) and not _is_object(function["arguments"]):
+            function["arguments"] = "{}"
+    return sent
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _encodable(value: Any) -> Any:
+    """Return ``value`` with each lone surrogate, which models write and UTF-8 lacks, replaced by U+FFFD."""
+    if isinstance(value, str):
+        # UTF-16 joins two surrogates that are one character.
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, Mapping):
+        return {key: _encodable(each) for key, each in value.items()}
+    return [_encodable(each) for each in value] if isinstance(value, list | tuple) else value
