@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.errors import DataError
+from nlac_bench.files import replace_file
 
 
 class Replay:
@@ -105,7 +106,7 @@ class Replay:
         with gzip.open(partial, "wt", encoding="utf-8", compresslevel=1) as stream:
             for row in (header, *rows):
                 stream.write(json.dumps(row) + "\n")
-        partial.replace(path)
+        replace_file(partial, path)
 
     def load(self, path: Path) -> None:
         """Restore the buffer that ``save`` wrote.
