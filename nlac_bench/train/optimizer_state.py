@@ -89,26 +89,24 @@ def restore(
     optimizer: torch.optim.Optimizer,
     names: Mapping[Tensor, str],
     found: Mapping[str, Tensor],
-    like: Callable[[Tensor, Tensor], Tensor],
+    like: Callable[[Tensor, Tensor], Tensor] = lambda parameter, tensor: tensor,
 ) -> None:
     """Replace the state of ``optimizer`` by ``found``, which ``check`` accepted.
 
     Args:
         optimizer: its state is replaced.
         names: the name of each parameter.
-        found: the result of ``tensors``, of this process's parts.
-        like: called with a parameter and this process's part of a tensor of its shape; returns the tensor,
-            sharded like the parameter.
+        found: the result of ``tensors``, of this process's parts; it is copied.
+        like: called with a parameter and this process's part of a tensor of its shape, on its device; returns
+            the tensor, sharded like the parameter.
     """
-    optimizer.state.clear()
-    for parameter, name in names.items():
-        state = {
-            entry: found[f"{name}/{entry}"].clone()
-            for entry in ENTRIES[type(optimizer).__name__]
-            if f"{name}/{entry}" in found
-        }
-        if state:
-            optimizer.state[parameter] = {
-                entry: value if entry == "step" else like(parameter, value.to(parameter.device))
-                for entry, value in state.items()
-            }
+    state: dict[int, dict[str, Tensor]] = {}
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    for i, parameter in enumerate(parameters):
+        for entry in ENTRIES[type(optimizer).__name__]:
+            tensor = found.get(f"{names[parameter]}/{entry}")
+            if tensor is not None:
+                copied = tensor.clone()
+                whole = copied if entry == "step" else like(parameter, copied.to(parameter.device))
+                state.setdefault(i, {})[entry] = whole
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
