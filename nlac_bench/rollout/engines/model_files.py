@@ -18,6 +18,7 @@ INDEX = "model.safetensors.index.json"
 MAX_JSON_BYTES = 256 * 2**20
 """Largest size of a JSON file of a model; tokenizers of large vocabularies have some tens of megabytes."""
 _PICKLED = {".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"}
+_IMPLEMENTATIONS = ("_attn_implementation", "attn_implementation", "_experts_implementation")
 _SAFE = (".safetensors", ".safetensors.index.json")
 
 
@@ -29,18 +30,20 @@ def check_model(name: str | Path) -> None:
     """Check the files of the model ``name``, a folder or a Hugging Face id.
 
     Raises:
-        ModelFilesError: it has pickled weights and no safetensors, it is an adapter, a file names weights or
-            a tokenizer that must not be loaded, or a file is not a regular one.
+        ModelFilesError: it has pickled weights and no safetensors, it is an adapter, a file names weights, a
+            kernel or a tokenizer that must not be loaded, or a file is not a regular one.
     """
     folder = Path(name)
     if folder.is_dir():
-        _check_folder(folder)
+        _check_regular(folder)
     if _json(name, "adapter_config.json") is not None:
         raise ModelFilesError(
             f"{name} holds an adapter (adapter_config.json), which would load the model that its "
             "configuration names; merge the adapter into its model with peft's merge_and_unload, and pass "
             "the merged folder"
         )
+    if folder.is_dir():
+        _check_weights(folder)
     config = _json(name, "config.json") or {}
     for file in _values(config, "transformers_weights"):
         if file is not None and not str(file).endswith(_SAFE):
@@ -48,6 +51,13 @@ def check_model(name: str | Path) -> None:
                 f"config.json of {name} names the weights {file!r}, which are not safetensors; loading them "
                 "could execute code: convert them to model.safetensors"
             )
+    for key in _IMPLEMENTATIONS:
+        for kernel in _values(config, key):
+            if "/" in json.dumps(kernel):
+                raise ModelFilesError(
+                    f"config.json of {name} has {key} {kernel!r:.200}, a kernel whose code transformers "
+                    "would download and execute; remove the entry"
+                )
     for file in set(map(str, ((_json(name, INDEX) or {}).get("weight_map") or {}).values())):
         if not file.endswith(".safetensors") or PurePosixPath(file).name != file:
             raise ModelFilesError(
@@ -58,8 +68,8 @@ def check_model(name: str | Path) -> None:
         _check_tokenizer_class(name, source.get("tokenizer_class"))
 
 
-def _check_folder(folder: Path) -> None:
-    suffixes = set()
+def _check_regular(folder: Path) -> None:
+    """Refuse pipes, devices, huge JSON, and links to files that are not the model's."""
     for file in folder.iterdir():
         if file.is_dir():
             continue
@@ -71,14 +81,6 @@ def _check_folder(folder: Path) -> None:
             )
         if file.suffix == ".json" and file.stat().st_size > MAX_JSON_BYTES:
             raise ModelFilesError(f"{file} has more than {MAX_JSON_BYTES:,} bytes")
-        suffixes.add(file.suffix)
-    if ".safetensors" not in suffixes and (pickled := sorted(suffixes & _PICKLED)):
-        raise ModelFilesError(
-            f"{folder} holds weights only as *{pickled[0]}, which are pickled; unpickling can execute code, "
-            "so they are never loaded: convert them to model.safetensors where you trust them (transformers' "
-            "save_pretrained writes it), and pass the converted folder"
-        )
-    _check_depth(folder)
 
 
 def _stays(folder: Path, link: Path) -> bool:
@@ -88,12 +90,19 @@ def _stays(folder: Path, link: Path) -> bool:
     return target.is_relative_to(home) or (home.parent.name == "snapshots" and target.parent == cache)
 
 
-def _check_depth(folder: Path) -> None:
-    """Refuse a configuration that names far more layers or values than the weights have.
+def _check_weights(folder: Path) -> None:
+    """Refuse pickled weights, and a configuration with far more layers or values than the weights.
 
-    Building such a model would fill the memory before the weights are compared with it.
+    Building such a model would fill the memory before it is compared with the weights.
     """
     shapes = list(tensor_shapes(folder))
+    pickled = sorted({file.suffix for file in folder.iterdir()} & _PICKLED)
+    if not shapes and pickled:
+        raise ModelFilesError(
+            f"{folder} holds weights only as *{pickled[0]}, which are pickled; unpickling can execute code, "
+            "so they are never loaded: convert them to model.safetensors where you trust them (transformers' "
+            "save_pretrained writes it), and pass the converted folder"
+        )
     if not shapes:
         return
     values = sum(math.prod(shape) for shape in shapes)

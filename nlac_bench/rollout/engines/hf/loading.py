@@ -31,13 +31,24 @@ def load_model(name: Any, dtype: Any) -> Any:
             attn_implementation="sdpa",
             trust_remote_code=False,
             use_safetensors=True,
+            ignore_mismatched_sizes=True,
             output_loading_info=True,
         )
-    # transformers would only warn, and play the missing weights with random values.
-    if missing := sorted(report["missing_keys"]):
+    # transformers would give these tensors random values.
+    for problem, names in (
+        ("lack", report["missing_keys"]),
+        ("have other shapes of", report["mismatched_keys"]),
+    ):
+        if names:
+            raise NlacBenchError(
+                f"cannot load the model {str(name)!r}: its weights {problem} {len(names)} tensors, the first "
+                f"is {min(map(str, names))}; copy or download the model again"
+            )
+    ends = getattr(model.generation_config, "eos_token_id", None)
+    if not all(end is None or type(end) is int for end in (ends if isinstance(ends, list) else [ends])):
         raise NlacBenchError(
-            f"cannot load the model {str(name)!r}: its weights lack {len(missing)} tensors, the first is "
-            f"{missing[0]!r}; copy or download the model again"
+            f"cannot load the model {str(name)!r}: eos_token_id in its generation_config.json must be a "
+            f"token's number or a list of them, got {ends!r:.100}"
         )
     return model
 
@@ -68,5 +79,5 @@ def _errors_of(name: Any) -> Iterator[None]:
                 "it needs Python code of its own, which is never executed; run it on a server (--base-url)"
             )
         else:
-            reason = str(error)[:1000] or type(error).__name__
+            reason = " ".join(str(error).split())[:1000] or type(error).__name__
         raise NlacBenchError(f"cannot load the model {str(name)!r}: {reason}") from error
