@@ -80,7 +80,7 @@ def load(learner: Learner, path: str | os.PathLike[str]) -> dict[str, Any]:
             "exported model"
         )
     own = _rank_file()
-    checkpoint_index.check_files(path, index, index.files if dist.get_rank() == 0 else [own])
+    checkpoint_index.check_files(path, index, {*index.files, own} if dist.get_rank() == 0 else {own})
     try:
         found, _ = tensor_file.read(path / own)
         optimizer = {
