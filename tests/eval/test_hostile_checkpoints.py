@@ -1,4 +1,4 @@
-"""A training run that somebody else sent is resumed: planted files are not executed, and the exit code is 2."""
+"""A training run that somebody else sent is resumed: nothing is executed, and the exit code is 2."""
 
 import gzip
 import json
@@ -116,7 +116,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "no progress": (loop(lambda state: state.pop("progress")), "is damaged"),
     "progress that is a list": (loop(lambda state: state.update(progress=[])), "is damaged"),
     "progress in words": (loop(lambda state: state["progress"].update(iteration="1")), "is damaged"),
-    "usage of nothing": (loop(lambda state: state["progress"].update(usage={"policy": 1})), "must be|is damaged"),
+    "usage of nothing": (loop(lambda state: state["progress"].update(usage={"policy": 1})), "is damaged"),
     "no state of the algorithm": (loop(lambda state: state.pop("algorithm")), "is damaged"),
     "a version in words": (loop(lambda state: state["algorithm"].update(version="x")), "is damaged"),
     "a replay buffer of nothing": (loop(lambda _: None, replay=b""), "cannot be read as a replay buffer"),
@@ -150,7 +150,7 @@ def test_it_is_refused_with_exit_code_2(interrupted: Path, tmp_path: Path, name:
     assert re.search(reason, message), message
     assert "Traceback" not in done.stderr and not marker.exists()
     after = snapshot(folder)
-    late = {"manifest.json"} if name in WRITTEN_BEFORE else set()
+    late = {"manifest.json", "base/manifest.json"} if name in WRITTEN_BEFORE else set()
     assert {n: c for n, c in after.items() if n not in late} == {
         n: c for n, c in before.items() if n not in late
     }

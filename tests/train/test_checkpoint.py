@@ -171,7 +171,8 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "half of a moment": (tensors(lambda t: t.update({MOMENT: torch.zeros(1)})), "exp_avg"),
     "no moment": (tensors(lambda t: t.pop(MOMENT)), "has only"),
     "steps for each weight": (tensors(lambda t: t.update({STEP: torch.zeros(9)})), "step"),
-    "a moment of nothing": (tensors(lambda t: t.update({"optimizer/x/exp_avg": torch.zeros(1)})), "has a tensor"),
+    "a moment of nothing": (
+        tensors(lambda t: t.update({"optimizer/x/exp_avg": torch.zeros(1)})), "has a tensor"),
     "a position outside of NumPy's state": (
         tensors(lambda t: t.update({POSITION: torch.tensor([10**9, 0])})), "impossible state"),
     "zeros as torch's state": (

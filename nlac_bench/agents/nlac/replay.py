@@ -139,7 +139,7 @@ class Replay:
 
 
 def _lines(stream: TextIO) -> Iterator[str]:
-    """Yield the lines of ``stream``; raise ValueError for one that no buffer contains and that fills memory."""
+    """Yield the lines of ``stream``; raise ValueError for a line that is longer than any of a buffer."""
     while line := stream.readline(MAX_LINE + 1):
         if len(line) > MAX_LINE:
             raise ValueError(f"a line has more than {MAX_LINE:,} characters")

@@ -1,5 +1,6 @@
 """Saves and restores the checkpoints of a training run: the last one and the best one."""
 
+import json
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -86,7 +87,7 @@ def check(folder: Path) -> None:
 
 
 def _progress(state: Mapping[str, Any]) -> Progress:
-    progress = TypeAdapter(Progress).validate_python(state["progress"], strict=True)
+    progress = TypeAdapter(Progress).validate_json(json.dumps(state["progress"]), strict=True)
     usage_from_row(progress.usage)
     spent_from_row(progress.usage)
     return progress
@@ -123,7 +124,7 @@ def _damaged(last: Path) -> Iterator[None]:
         ArithmeticError,
         RecursionError,
     ) as error:
-        reason = f"{type(error).__name__}: {error}"[:500]
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:500]
         raise CheckpointError(
             f"the training state in {last} is damaged ({reason}); restore the folder, or start a new run"
         ) from error
