@@ -17,6 +17,10 @@ class DataError(NlacBenchError):
     """A data folder or file is missing, truncated, altered or of the wrong kind."""
 
 
+class CheckpointError(DataError):
+    """A training run cannot be resumed, because its checkpoint is missing, damaged or of another format."""
+
+
 class UnknownIdError(NlacBenchError, KeyError):
     """No environment, task, agent or data set has the given name."""
 

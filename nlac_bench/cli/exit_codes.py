@@ -27,7 +27,7 @@ from gymnasium.error import Error as GymnasiumError
 from typer.core import TyperGroup
 
 from nlac_bench.cli.output import errors, escape, fail
-from nlac_bench.errors import NlacBenchError
+from nlac_bench.errors import CheckpointError, NlacBenchError
 from nlac_bench.eval.runs.secrets import refuse_secret_arguments
 
 REFUSED, INCOMPLETE, CLOSED_PIPE = 2, 3, 141
@@ -83,7 +83,7 @@ def resumable(
     cause: BaseException
     try:
         yield
-    except (typer.Exit, BrokenPipeError):
+    except (typer.Exit, BrokenPipeError, CheckpointError):  # the same command would fail again
         raise
     except (KeyboardInterrupt, SystemExit, asyncio.CancelledError) as stop:
         why, cause = "interrupted", stop

@@ -131,6 +131,10 @@ def resume(
     started = RunFolder.open(folder)
     with resumable(_resume_command(folder), errors_too=False):
         prepared = prepare(RunConfig.from_mapping(started.config, str(folder / "config.json")))
+        if prepared.config.train is not None:
+            from nlac_bench.eval.training import checkpoints  # torch takes seconds to import
+
+            checkpoints.check(folder)
     with RunWriter.resume(
         folder, conditions=prepared.conditions, subject=prepared.subject, plan=prepared.plan
     ) as writer:

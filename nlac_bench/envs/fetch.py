@@ -16,6 +16,7 @@ from pathlib import Path
 from nlac_bench.envs import pinned
 from nlac_bench.envs.datasets import MAX_FILE_BYTES, DatasetSpec, cache_root, dataset_spec, read_bytes
 from nlac_bench.errors import DataError
+from nlac_bench.files import replace_file, replace_folder
 
 TIMEOUT_S = 60.0
 _CHUNK = 2**16
@@ -137,12 +138,7 @@ def _move_into_place(staging: Path, target: Path) -> None:
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
-    replaced = target.with_name(f".{target.name}.replaced")
-    shutil.rmtree(replaced, ignore_errors=True)
-    if target.exists():
-        target.rename(replaced)
-    staging.rename(target)
-    shutil.rmtree(replaced, ignore_errors=True)
+    replace_folder(staging, target)
 
 
 def _download(url: str, destination: Path, progress: Progress) -> Path:
@@ -183,7 +179,7 @@ def _download(url: str, destination: Path, progress: Progress) -> Path:
             f"the download of {url} ended after {done:,} of {total:,} bytes; run the same "
             "command again to continue"
         )
-    partial.replace(destination)
+    replace_file(partial, destination)
     return destination
 
 

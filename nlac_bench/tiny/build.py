@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlac_bench.errors import DataError
+from nlac_bench.files import replace_file
 from nlac_bench.tiny import corpus, tokenizer
 from nlac_bench.tiny.fingerprint import fingerprint
 from nlac_bench.tiny.prepare import CONTEXT_KIND, KINDS, prepare
@@ -70,7 +71,7 @@ Report = Callable[[dict[str, Any]], None]
 def build(config: BuildConfig, out: Path, report: Report, say: Callable[[str], None] = print) -> None:
     """Train the model, and write model, tokenizer and manifest to ``out``.
 
-    An interrupted build continues from ``out/checkpoint.pt``. If ``out`` contains a finished build, its
+    An interrupted build continues from ``out/checkpoint.data``. If ``out`` contains a finished build, its
     training is continued as a further phase of its manifest; learning rate and batch size may differ.
 
     Args:
@@ -78,10 +79,12 @@ def build(config: BuildConfig, out: Path, report: Report, say: Callable[[str], N
         say: called with each message.
 
     Raises:
-        DataError: ``out`` contains a build of another model or corpus.
+        DataError: ``out`` contains a build of another model or corpus, or a file in it is damaged.
     """
     import torch
     from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    from nlac_bench.rollout.engines.hf.loading import load_model
 
     out.mkdir(parents=True, exist_ok=True)
     _same_config(config, out)
@@ -103,14 +106,11 @@ def build(config: BuildConfig, out: Path, report: Report, say: Callable[[str], N
     state = {"step": 0, "seconds": 0.0, "tokens": 0}
     finished = out / "model.safetensors"
     if finished.exists():
-        model.load_state_dict(Qwen2ForCausalLM.from_pretrained(out).float().state_dict())
+        model.load_state_dict(load_model(out, torch.float32).state_dict())
         say(f"continuing the training of {finished}")
-    checkpoint = out / "checkpoint.pt"
+    checkpoint = out / "checkpoint.data"
     if checkpoint.exists():
-        kept = torch.load(checkpoint, weights_only=True, map_location=device)
-        model.load_state_dict(kept["model"])
-        optimizer.load_state_dict(kept["optimizer"])
-        state = kept["state"]
+        state = _restore(checkpoint, model, optimizer)
         say(f"continuing after step {state['step']:,}")
     autocast = device.type == "cuda" or _bf16_is_faster(model, data, config)
     size = sum(parameter.numel() for parameter in model.parameters())
@@ -141,11 +141,7 @@ def build(config: BuildConfig, out: Path, report: Report, say: Callable[[str], N
             losses[name] = value if name not in losses else 0.95 * losses[name] + 0.05 * value
         report({**state, "done": _done(config, state), "losses": losses})
         if state["step"] % 100 == 0:
-            _save(
-                torch,
-                {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "state": state},
-                checkpoint,
-            )
+            _save(checkpoint, model, optimizer, state)
     model.config.use_cache = True
     model.to(torch.bfloat16).save_pretrained(out)
     _write_manifest(config, out, state, losses, autocast)
@@ -232,10 +228,44 @@ def _bf16_is_faster(model: Any, data: Mapping[str, NDArray[np.int32]], config: B
     return seconds[True] < seconds[False]
 
 
-def _save(torch: Any, value: object, path: Path) -> None:
+def _save(path: Path, model: Any, optimizer: "torch.optim.Optimizer", state: Mapping[str, float]) -> None:
+    """Write weights, optimizer and ``state`` as one safetensors file."""
+    from nlac_bench.train import optimizer_state, tensor_file
+
+    named = dict(model.named_parameters())
+    moments = optimizer_state.tensors(optimizer, {parameter: name for name, parameter in named.items()})
+    tensors = {f"model/{name}": tensor for name, tensor in named.items()}
+    tensors |= {f"optimizer/{name}": tensor for name, tensor in moments.items()}
+    kept = {"state": json.dumps(state), "optimizer": json.dumps(optimizer_state.settings(optimizer))}
     part = path.with_suffix(".part")
-    torch.save(value, part)
-    part.replace(path)
+    tensor_file.write(part, tensors, kept)
+    replace_file(part, path)
+
+
+def _restore(path: Path, model: Any, optimizer: "torch.optim.Optimizer") -> dict[str, Any]:
+    """Restore what ``_save`` wrote and return its ``state``."""
+    import torch
+
+    from nlac_bench.train import optimizer_state, tensor_file
+
+    named = dict(model.named_parameters())
+    try:
+        found, kept = tensor_file.read(path)
+        weights = {name: found.pop(f"model/{name}") for name in named}
+        moments = {name.removeprefix("optimizer/"): tensor for name, tensor in found.items()}
+        optimizer_state.check(optimizer, named, json.loads(kept["optimizer"]), moments)
+        with torch.no_grad():
+            for name, parameter in named.items():
+                parameter.copy_(weights[name])
+        optimizer_state.restore(optimizer, {parameter: name for name, parameter in named.items()}, moments)
+        state = json.loads(kept["state"])
+        return {
+            "step": int(state["step"]),
+            "seconds": float(state["seconds"]),
+            "tokens": int(state["tokens"]),
+        }
+    except (DataError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise DataError(f"{path} is damaged ({error}); delete it to start the training again") from error
 
 
 def _same_config(config: BuildConfig, out: Path) -> None:

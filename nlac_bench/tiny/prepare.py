@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nlac_bench.errors import DataError
+from nlac_bench.files import replace_file
 from nlac_bench.tiny import corpus, tokenizer
 from nlac_bench.tiny.drills import drills
 from nlac_bench.tiny.trees import TokenRow, Tree, pack, trees
@@ -38,13 +40,21 @@ def prepare(
 
     Returns:
         int32 arrays ``[rows, length]`` by field; see ``trees.pack``.
-    """
-    from transformers import AutoTokenizer
 
-    stored = out / "corpus.npz"
+    Raises:
+        DataError: the stored corpus is damaged.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file, save_file
+
+    from nlac_bench.rollout.engines.hf.loading import load_tokenizer
+
+    stored = out / "corpus.data"
     if stored.exists():
-        with np.load(stored) as found:
-            return {name: found[name] for name in found.files}
+        try:
+            return load_file(stored)
+        except (SafetensorError, OSError, ValueError) as error:
+            raise DataError(f"{stored} is damaged ({error}); delete it to generate it again") from error
     texts: list[list[corpus.Row]] = []
     for name, count in EPISODES.items():
         began = time.monotonic()
@@ -52,7 +62,7 @@ def prepare(
         say(f"{name}: episodes played in {time.monotonic() - began:.0f} s")
     texts += drills(round(DRILLS * scale), seed)
     if (out / "tokenizer.json").exists():  # when the training of a model is continued, its tokenizer is kept
-        tok: Any = AutoTokenizer.from_pretrained(out)
+        tok: Any = load_tokenizer(out)
     else:
         some = texts[:: max(1, len(texts) // 2_000)]
         said = (part for rows in some for part in (rows[0].prompt, *(row.answer for row in rows)))
@@ -69,9 +79,9 @@ def prepare(
     counts = {name: round(count * scale) for name, count in EPISODES.items()}
     facts = {"sha256": digest.hexdigest(), "episodes": counts, "rows": sum(map(len, texts))}
     (out / "corpus.json").write_text(json.dumps(facts))
-    unfinished = out / "corpus.part.npz"
-    np.savez(unfinished, **packed)  # type: ignore[arg-type]
-    unfinished.replace(stored)
+    unfinished = out / "corpus.part"
+    save_file(packed, unfinished)
+    replace_file(unfinished, stored)
     say(f"corpus: {len(texts):,} episodes, {facts['rows']:,} rows, {packed['ids'].size:,} tokens")
     return packed
 

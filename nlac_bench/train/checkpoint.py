@@ -1,24 +1,28 @@
-"""Checkpoints from which a training resumes with bitwise the same results, and export to Hugging Face."""
+"""Checkpoints from which a training resumes with bitwise the same results, and export to Hugging Face.
 
-import json
+A checkpoint consists of safetensors files, one for each process with its shards, and of JSON
+(``checkpoint_index``). Nothing in it is unpickled, so a folder that somebody else made can be loaded.
+"""
+
 import math
 import os
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 import torch.distributed as dist
-import torch.distributed.checkpoint as dcp
-from torch.distributed.checkpoint.state_dict import get_optimizer_state_dict, set_optimizer_state_dict
+from torch import Tensor
 
-from nlac_bench.errors import DataError
-from nlac_bench.train.learner import Learner
+from nlac_bench.errors import CheckpointError, DataError
+from nlac_bench.files import replace_folder, restore_folder, sync_tree
+from nlac_bench.train import checkpoint_index, optimizer_state, tensor_file
+from nlac_bench.train.learner import Learner, local_part, sharded_like
 
-_LOOP_FILE = "loop_state.json"
+_MERSENNE_WORDS = 624
 
 
 def save(
@@ -26,8 +30,8 @@ def save(
 ) -> None:
     """Write a checkpoint: weights, optimizer, moving average, step, random generators, and the loop's state.
 
-    It is written beside ``path`` and then renamed, so that a killed save leaves the earlier checkpoint
-    intact. All ranks must call it together.
+    It is written beside ``path``, synchronised with the disk and then renamed, so that a killed save or a
+    power cut leaves the earlier checkpoint intact. All ranks must call it together.
 
     Args:
         loop_state: called with the checkpoint's folder, into which it may write files (such as a replay
@@ -40,60 +44,68 @@ def save(
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
     dist.barrier()
-    dcp.save(_tensors(learner), checkpoint_id=str(partial))
-    if dist.get_rank() == 0:
-        state = {"step": learner.step, "world_size": dist.get_world_size(), "loop": loop_state(partial)}
-        (partial / _LOOP_FILE).write_text(json.dumps(state, allow_nan=False), encoding="utf-8")
-        replaced = _replaced(path)
-        shutil.rmtree(replaced, ignore_errors=True)
-        if path.exists():
-            path.rename(replaced)
-        partial.rename(path)
-        shutil.rmtree(replaced, ignore_errors=True)
+    tensor_file.write(partial / _rank_file(), _tensors(learner) | _optimizer_tensors(learner))
+    sync_tree(partial)
     dist.barrier()
-
-
-def exists(path: Path) -> bool:
-    """Return whether ``load`` would find a checkpoint at ``path``."""
-    return path.exists() or _replaced(path).exists()
-
-
-def _replaced(path: Path) -> Path:
-    return path.with_name(f".{path.name}.replaced")
+    if dist.get_rank() == 0:
+        checkpoint_index.write(
+            partial,
+            step=learner.step,
+            world_size=dist.get_world_size(),
+            optimizer=optimizer_state.settings(learner.optimizer),
+            loop=loop_state(partial),
+        )
+        replace_folder(partial, path)
+    dist.barrier()
 
 
 def load(learner: Learner, path: str | os.PathLike[str]) -> dict[str, Any]:
     """Restore the state of ``learner`` that ``save`` wrote and return the loop's state.
 
+    All files are checked before ``learner`` is changed. All ranks must call it together.
+
     Raises:
-        DataError: the folder is not a checkpoint, or it is one of another model or another number of
-            processes (each process has its own random generators).
+        CheckpointError: the folder is not a checkpoint, it is damaged or of an earlier format, or it is one
+            of another model or another number of processes (each process has its own random generators).
     """
     path = Path(path)
-    replaced = _replaced(path)
-    if not path.exists() and replaced.exists():  # the process died between the two renames of ``save``
-        replaced.rename(path)
-    try:
-        state = json.loads((path / _LOOP_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path} is not a checkpoint of this package: {error}") from error
-    if state["world_size"] != dist.get_world_size():
-        raise DataError(
-            f"the checkpoint {path} was written by {state['world_size']} processes and cannot be resumed by "
-            f"{dist.get_world_size()}; start {state['world_size']} processes, or start a new run from its "
+    if dist.get_rank() == 0:
+        restore_folder(path)
+    dist.barrier()
+    index = checkpoint_index.read(path)
+    if index.world_size != dist.get_world_size():
+        raise CheckpointError(
+            f"the checkpoint {path} was written by {index.world_size} processes and cannot be resumed by "
+            f"{dist.get_world_size()}; start {index.world_size} processes, or start a new run from its "
             "exported model"
         )
-    tensors = _tensors(learner)
+    own = _rank_file()
+    checkpoint_index.check_files(path, index, {*index.files, own} if dist.get_rank() == 0 else {own})
     try:
-        dcp.load(tensors, checkpoint_id=str(path))
-    except (dcp.api.CheckpointException, RuntimeError, KeyError) as error:
-        raise DataError(
-            f"the checkpoint {path} does not fit this model or these settings: {error}"
+        found, _ = tensor_file.read(path / own)
+        optimizer = {
+            name.removeprefix("optimizer/"): found.pop(name)
+            for name in list(found)
+            if name.startswith("optimizer/")
+        }
+        if not torch.cuda.is_available():
+            found.pop("generators/cuda", None)
+        _check(_tensors(learner), found)
+        trained = {name: local_part(p) for name, p in learner.master.items() if p.requires_grad}
+        optimizer_state.check(learner.optimizer, trained, index.optimizer, optimizer)
+        _set_generators({name: found[f"generators/{name}"] for name in _generators()})
+    except (DataError, TypeError) as error:
+        raise CheckpointError(
+            f"the checkpoint {path} does not fit this model or these settings: {error}; resume with the "
+            "model and the settings that it was written with, or start a new run"
         ) from error
-    set_optimizer_state_dict(learner.model, learner.optimizer, optim_state_dict=tensors["optimizer"])
-    learner.step = state["step"]
-    _set_generators(tensors[f"generators_{dist.get_rank()}"])
-    return dict(state["loop"])
+    with torch.no_grad():
+        for name, tensor in _tensors(learner).items():
+            if not name.startswith("generators/"):
+                tensor.copy_(found[name])
+    optimizer_state.restore(learner.optimizer, _names(learner), optimizer, sharded_like)
+    learner.step = index.step
+    return index.loop
 
 
 def export(learner: Learner, folder: str | os.PathLike[str], tokenizer: Any = None) -> None:
@@ -101,15 +113,13 @@ def export(learner: Learner, folder: str | os.PathLike[str], tokenizer: Any = No
 
     All ranks must call it together.
     """
-    from safetensors.torch import save_file
-
-    tensors = {name: tensor.cpu().contiguous() for name, tensor in learner.named_tensors()}
+    tensors = {name: tensor.cpu() for name, tensor in learner.named_tensors()}
     if dist.get_rank() == 0:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         base: Any = learner.model.causal_lm
         base = base.get_base_model() if learner.config.lora is not None else base
-        save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+        tensor_file.write(folder / "model.safetensors", tensors)
         base.config.save_pretrained(folder)
         if base.can_generate():
             base.generation_config.save_pretrained(folder)
@@ -118,19 +128,50 @@ def export(learner: Learner, folder: str | os.PathLike[str], tokenizer: Any = No
     dist.barrier()
 
 
-def _tensors(learner: Learner) -> dict[str, Any]:
-    # state_dict() of an FSDP module returns references to the shards, so loading fills them in place.
-    tensors: dict[str, Any] = {
-        "model": {name: p for name, p in learner.model.state_dict().items()},  # noqa: C416
-        "optimizer": get_optimizer_state_dict(learner.model, learner.optimizer),
-        f"generators_{dist.get_rank()}": _generators(),
+def _rank_file() -> str:
+    return f"rank-{dist.get_rank()}.safetensors"
+
+
+def _names(learner: Learner) -> dict[Tensor, str]:
+    return {parameter: name for name, parameter in learner.master.items()}
+
+
+def _tensors(learner: Learner) -> dict[str, Tensor]:
+    """Return this process's state but for the optimizer's; writing to a tensor changes the learner.
+
+    The generators' states are copies.
+    """
+    model = learner.model
+    persistent = model.state_dict().keys()
+    buffers = {name: buffer for name, buffer in model.named_buffers() if name in persistent}
+    return {
+        **{f"model/{name}": local_part(p).detach() for name, p in {**learner.master, **buffers}.items()},
+        **{f"ema/{n}": average for n, average in zip(learner.master, learner.ema or (), strict=False)},
+        **{f"generators/{name}": state for name, state in _generators().items()},
     }
-    if learner.ema is not None:
-        tensors["ema"] = {f"{i}_{dist.get_rank()}": shard for i, shard in enumerate(learner.ema)}
-    return tensors
 
 
-def _generators() -> dict[str, torch.Tensor]:
+def _optimizer_tensors(learner: Learner) -> dict[str, Tensor]:
+    found = optimizer_state.tensors(learner.optimizer, _names(learner))
+    return {f"optimizer/{name}": local_part(tensor) for name, tensor in found.items()}
+
+
+def _check(own: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> None:
+    """Raise DataError unless names, shapes and types are equal."""
+    differing = sorted(own.keys() ^ found.keys())
+    if differing:
+        where = "lacks" if differing[0] in own else "has"
+        raise DataError(f"it {where} the tensor {differing[0]!r} ({len(differing)} names differ)")
+    for name, tensor in own.items():
+        other = found[name]
+        if tensor.shape != other.shape or tensor.dtype != other.dtype:
+            raise DataError(
+                f"its tensor {name!r} has shape {tuple(other.shape)} and type {other.dtype}, expected "
+                f"{tuple(tensor.shape)} and {tensor.dtype}"
+            )
+
+
+def _generators() -> dict[str, Tensor]:
     """Return the states of Python's, NumPy's and torch's random generators as tensors."""
     _, words, gauss = random.getstate()
     numpy_state: Any = np.random.get_state()
@@ -147,13 +188,24 @@ def _generators() -> dict[str, torch.Tensor]:
     return generators
 
 
-def _set_generators(generators: dict[str, torch.Tensor]) -> None:
-    torch.set_rng_state(generators["torch"])
+def _set_generators(generators: Mapping[str, Tensor]) -> None:
+    """Set the generators to states that ``_generators`` returned.
+
+    Raises:
+        DataError: a state is not one that its generator can have.
+    """
     gauss = generators["python_gauss"].item()
     words = tuple(generators["python"].tolist())
-    random.setstate((3, words, None if math.isnan(gauss) else gauss))
     position, has_gauss = generators["numpy_position"].tolist()
     key = generators["numpy"].numpy().astype(np.uint32)
-    np.random.set_state(("MT19937", key, position, has_gauss, generators["numpy_gauss"].item()))
-    if torch.cuda.is_available():
-        torch.cuda.set_rng_state(generators["cuda"])
+    try:
+        # NumPy does not check the position, and would read memory outside of the state.
+        if not 0 <= position <= _MERSENNE_WORDS:
+            raise ValueError(f"position {position} in a state of {_MERSENNE_WORDS} words")
+        torch.set_rng_state(generators["torch"].clone())
+        random.setstate((3, words, None if math.isnan(gauss) else gauss))
+        np.random.set_state(("MT19937", key, position, has_gauss, generators["numpy_gauss"].item()))
+        if torch.cuda.is_available():
+            torch.cuda.set_rng_state(generators["cuda"].clone())
+    except (ValueError, TypeError, OverflowError, RuntimeError) as error:
+        raise DataError(f"a random generator has an impossible state ({error})") from error

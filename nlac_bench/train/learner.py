@@ -104,7 +104,7 @@ class Learner:
             if config.optimizer == "adamw"
             else torch.optim.SGD(self.parameters, lr=config.lr, weight_decay=config.weight_decay)
         )
-        self.ema = [_local(p).detach().clone() for p in self.master.values()] if config.ema else None
+        self.ema = [local_part(p).detach().clone() for p in self.master.values()] if config.ema else None
 
     # --- one optimizer step -------------------------------------------------------------------------
 
@@ -167,7 +167,7 @@ class Learner:
         """
         if self.ema is None:
             raise ValueError("this learner keeps no moving average; set ema=True in its LearnerConfig")
-        torch._foreach_lerp_(self.ema, [_local(p).detach() for p in self.master.values()], tau)
+        torch._foreach_lerp_(self.ema, [local_part(p).detach() for p in self.master.values()], tau)
 
     # --- without gradients --------------------------------------------------------------------------
 
@@ -234,7 +234,7 @@ class Learner:
 
         def swap() -> None:
             for parameter, average in zip(self.master.values(), self.ema or (), strict=True):
-                local = _local(parameter.data)
+                local = local_part(parameter.data)
                 held = local.clone()
                 local.copy_(average)
                 average.copy_(held)
@@ -264,7 +264,7 @@ class Learner:
         for name, parameter in self.master.items():
             if not name.startswith("causal_lm.") or ".lora_" in name:
                 continue
-            full = _full(parameter if slot == "policy" else _like(parameter, averaged[name]))
+            full = _full(parameter if slot == "policy" else sharded_like(parameter, averaged[name]))
             if name.endswith(".base_layer.weight"):
                 full = full + self._adapter(name.removesuffix(".base_layer.weight"))
             yield _plain_name(name), full
@@ -317,7 +317,7 @@ def _full(parameter: Tensor) -> Tensor:
     return parameter.full_tensor() if isinstance(parameter, DTensor) else parameter
 
 
-def _like(parameter: Tensor, local: Tensor) -> Tensor:
+def sharded_like(parameter: Tensor, local: Tensor) -> Tensor:
     """Return ``local`` as a tensor that is sharded like ``parameter``."""
     if not isinstance(parameter, DTensor):
         return local
@@ -326,5 +326,6 @@ def _like(parameter: Tensor, local: Tensor) -> Tensor:
     )
 
 
-def _local(parameter: Tensor) -> Tensor:
+def local_part(parameter: Tensor) -> Tensor:
+    """Return the shard that this process has; the tensor itself if it is not sharded."""
     return parameter.to_local() if isinstance(parameter, DTensor) else parameter

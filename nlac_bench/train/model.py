@@ -110,7 +110,7 @@ def _attention_mask(segment_ids_BT: Tensor) -> Tensor | None:
 
 
 def load_causal_lm(path: str | os.PathLike[str]) -> nn.Module:
-    """Load a causal LM from a Hugging Face folder or id in float32 (master weights), without remote code."""
+    """Load a causal LM from a Hugging Face folder or id in float32 (master weights); see ``load_model``."""
     model: nn.Module = load_model(path, torch.float32)
     return model
 

@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 import torch
+from safetensors.torch import save_file
 from torch import Tensor
 
 from nlac_bench.train import losses
@@ -89,7 +90,7 @@ def main(out: str, optimizer: str, lr: str) -> None:
     seen = steps(learner, everything[cuts[rank] : cuts[rank + 1]])
     final = weights(learner)
     if rank == 0:
-        torch.save(final, f"{out}/weights.pt")
+        save_file(final, f"{out}/weights.safetensors")
         with open(f"{out}/losses.json", "w") as stream:  # noqa: PTH123
             json.dump(seen, stream)
     dist.barrier()  # no rank may take the others' connections away

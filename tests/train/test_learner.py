@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch import Tensor
 
 from nlac_bench.train import checkpoint, losses
@@ -84,7 +85,7 @@ def test_many_ranks_give_the_same_weights(tmp_path: Path, optimizer: str, lr: fl
     assert done.returncode == 0, done.stderr[-6000:]
     alone = Learner(model(), LearnerConfig(lr=lr, optimizer=optimizer, precision="fp32", micro_rows=2))  # type: ignore[arg-type]
     expected = steps(alone, sequences())
-    close(torch.load(tmp_path / "weights.pt", weights_only=True), weights(alone), atol=1e-5)
+    close(load_file(tmp_path / "weights.safetensors"), weights(alone), atol=1e-5)
     torch.testing.assert_close(
         json.loads((tmp_path / "losses.json").read_text()), expected, rtol=0, atol=1e-5
     )

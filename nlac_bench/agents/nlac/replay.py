@@ -2,17 +2,23 @@
 
 import gzip
 import json
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.errors import DataError
+from nlac_bench.files import replace_file
 from nlac_bench.redaction import redactor
+
+MAX_LINE = 256 * 2**20
+"""Maximum number of characters of a line of a stored buffer; the header has two numbers a transition."""
 
 
 class Replay:
@@ -107,7 +113,7 @@ class Replay:
         with gzip.open(partial, "wt", encoding="utf-8", compresslevel=1) as stream:
             for row in (header, *rows):
                 stream.write(clean.json(json.dumps(row)) + "\n")
-        partial.replace(path)
+        replace_file(partial, path)
 
     def load(self, path: Path) -> None:
         """Restore the buffer that ``save`` wrote.
@@ -117,14 +123,29 @@ class Replay:
         """
         try:
             with gzip.open(path, "rt", encoding="utf-8") as stream:
-                header = json.loads(next(stream))
+                lines = _lines(stream)
+                header = json.loads(next(lines, ""))
                 worlds = [(env, policy, json.loads(tools)) for env, policy, tools in header["worlds"]]
-                items = [_from_row(json.loads(line), worlds) for line in stream]
+                losses, born = list(map(float, header["losses"])), list(map(int, header["born"]))
+                items = [_from_row(json.loads(line), worlds) for line in islice(lines, len(losses))]
+                if not len(items) == len(losses) == len(born) or next(lines, None) is not None:
+                    raise ValueError("the numbers of transitions, losses and births differ")
+            iteration = int(header["iteration"])
             self._rng.bit_generator.state = header["rng"]
-            self.iteration, self._losses, self._born = header["iteration"], header["losses"], header["born"]
-        except (OSError, EOFError, ValueError, KeyError, IndexError, TypeError, StopIteration) as error:
+        except (
+            OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, ArithmeticError, RecursionError
+        ) as error:  # fmt: skip
             raise DataError(f"{path} cannot be read as a replay buffer: {error}") from error
+        self.iteration, self._losses, self._born = iteration, losses, born
         self.items = items
+
+
+def _lines(stream: TextIO) -> Iterator[str]:
+    """Yield the lines of ``stream``; raise ValueError for a line that is longer than any of a buffer."""
+    while line := stream.readline(MAX_LINE + 1):
+        if len(line) > MAX_LINE:
+            raise ValueError(f"a line has more than {MAX_LINE:,} characters")
+        yield line
 
 
 def _as_row(transition: Transition, worlds: list[tuple[str, str, str]]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import IO, Any
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.eval.runs.episode_json import MAX_LINE_BYTES, parse_line
+from nlac_bench.files import replace_file
 
 FSYNC_SECONDS = 1.0
 """Minimum time between two calls of fsync. Every line reaches the kernel before ``append`` returns, so
@@ -119,26 +120,13 @@ def write_atomically(path: Path, text: str) -> None:
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
-        with draft.open("w", encoding="ascii") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        draft.replace(path)
-        sync_folder(path.parent)
+        draft.write_text(text, encoding="ascii")
+        replace_file(draft, path)
     except OSError as error:
         draft.unlink(missing_ok=True)
         raise RunFolderError(
             f"cannot write {path} ({error.strerror}); free disk space or choose another --out"
         ) from error
-
-
-def sync_folder(folder: Path) -> None:
-    """Call fsync on ``folder``, so that the names of its files survive a crash of the machine."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 class FolderLock:

@@ -12,6 +12,7 @@ from nlac_bench.eval.runs import manifest as manifests
 from nlac_bench.eval.runs.episode_json import dump_line, episode_to_row, usage_to_row
 from nlac_bench.eval.runs.folder import FORMAT, RunFolder, row_key
 from nlac_bench.eval.runs.lines import Appender, FolderLock, RunFolderError, read_lines, write_atomically
+from nlac_bench.eval.runs.links import refuse_links
 from nlac_bench.eval.runs.secrets import refuse_secrets
 from nlac_bench.eval.runs.seeds import Planned, first_duplicate
 from nlac_bench.redaction import redact_message, redactor
@@ -61,7 +62,7 @@ class RunWriter:
         ``conditions`` must contain ``env`` and ``subject`` must contain ``agent``; see ``folder.py``.
 
         Raises:
-            RunFolderError: the folder is not empty, is locked or cannot be written.
+            RunFolderError: the folder is not empty, is locked, contains a link or cannot be written.
             ConfigError: the configuration, the conditions or the subject contain a secret.
         """
         folder = Path(path)
@@ -79,6 +80,7 @@ class RunWriter:
         if redactor().json(ids) != ids:  # rows with redacted ids would not be those of the plan
             raise RunFolderError("a task's id contains the value of an environment variable with a secret")
         _make_folder(folder)
+        refuse_links(folder)
         with ExitStack() as undo:
             lock = FolderLock(folder)
             undo.callback(lock.release)
@@ -121,11 +123,13 @@ class RunWriter:
         ``conditions``, ``subject`` and ``plan`` are those of the current process.
 
         Raises:
-            RunFolderError: ``path`` contains no run, another process is writing to it, or conditions,
-                subject or plan differ from those that the run was started with; each difference is listed.
+            RunFolderError: ``path`` contains no run or a link, another process is writing to it, or
+                conditions, subject or plan differ from those that the run was started with; each difference
+                is listed.
         """
         folder = Path(path)
         RunFolder.open(folder)  # raises a clear error before the lock file is created
+        refuse_links(folder)
         with ExitStack() as undo:
             lock = FolderLock(folder)
             undo.callback(lock.release)

@@ -10,6 +10,7 @@ from nlac_bench.agents import methods
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.eval.measure.engines import local_model
 from nlac_bench.eval.runs.configuration import RunConfig
+from nlac_bench.rollout.engines.model_files import tensor_shapes
 from nlac_bench.train.config import Budget
 
 GPUS = (8, 16, 64)
@@ -121,25 +122,15 @@ def parameters_of(model: str) -> float | None:
         None if ``model`` is not a folder and its name does not contain a size.
 
     Raises:
-        NlacBenchError: the folder has no ``*.safetensors``.
+        NlacBenchError: the folder has no ``*.safetensors``, or one is damaged.
     """
     folder = Path(model)
     if folder.is_dir():
-        weights = list(folder.glob("*.safetensors"))
-        if not weights:
+        shapes = list(tensor_shapes(folder))
+        if not shapes:
             raise NlacBenchError(
                 f"{folder} contains no *.safetensors; set --model to a folder with the model's weights"
             )
-        from safetensors import safe_open
-
-        total = 0
-        for path in weights:
-            with safe_open(path, framework="numpy") as tensors:
-                for name in tensors.keys():  # noqa: SIM118
-                    count = 1
-                    for size in tensors.get_slice(name).get_shape():
-                        count *= size
-                    total += count
-        return float(total)
+        return float(sum(math.prod(shape) for shape in shapes))
     found = re.search(r"(\d+(?:\.\d+)?)b\b", model.replace("_", "-").lower())
     return float(found[1]) * 1e9 if found else None

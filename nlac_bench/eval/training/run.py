@@ -138,10 +138,12 @@ async def train_and_test(
         return False
     engine, best = trainable_engine(prepared), training.checkpoints.best
     if not best.exists():
-        raise NlacBenchError(
-            f"{best} was never written: in every validation an episode failed for a reason outside the "
-            "policy, so no checkpoint could be selected; fix the environment's server and start a new run"
+        removed = "was removed; restore it, or start a new run"
+        never = (
+            "was never written: in every validation an episode failed for a reason outside the policy, so no "
+            "checkpoint could be selected; fix the environment's server and start a new run"
         )
+        raise NlacBenchError(f"{best} {never if training.progress.best < 0 else removed}")
     engine.sync(ModelSource(load_causal_lm(best)), training.progress.iteration + 1, "policy")
     if writer.owed():
         await play(prepared, writer, on_phase("test", writer))

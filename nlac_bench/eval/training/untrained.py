@@ -9,6 +9,7 @@ from nlac_bench.eval.measure.prepare import Prepared
 from nlac_bench.eval.runs import manifest as manifests
 from nlac_bench.eval.runs.configuration import ConfigError
 from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.files import replace_folder
 
 BASE = "base"
 """Name of the untrained model's folder within the training run's folder."""
@@ -49,7 +50,7 @@ def take_base(path: Path, folder: Path) -> None:
     part = folder / f"{BASE}.part"
     shutil.rmtree(part, ignore_errors=True)
     shutil.copytree(path, part, ignore=shutil.ignore_patterns(".lock"))
-    part.replace(folder / BASE)
+    replace_folder(part, folder / BASE)
 
 
 def _begins(subject: Mapping[str, Any]) -> dict[str, Any]:

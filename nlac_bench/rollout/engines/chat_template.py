@@ -7,6 +7,7 @@ from typing import Any
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.engine import SampleRequest
+from nlac_bench.rollout.engines.template_check import check_template
 from nlac_bench.types import Message, Messages
 
 _MARK = "\u2063assistant-text\u2063"
@@ -20,7 +21,7 @@ class ChatFormat:
     history (everything up to ``</think>``) therefore cannot change the tokens that the policy has sampled.
 
     Raises:
-        NlacBenchError: the tokenizer has no chat template.
+        NlacBenchError: the tokenizer has no chat template, or ``check_template`` refuses it.
     """
 
     def __init__(self, tokenizer: Any) -> None:
@@ -29,6 +30,7 @@ class ChatFormat:
                 f"the tokenizer of {getattr(tokenizer, 'name_or_path', '?')!r} has no chat template, so "
                 "chats cannot be converted to tokens; use an instruction-tuned model"
             )
+        check_template(tokenizer)
         self.tokenizer = tokenizer
 
     def prompt_ids(self, request: SampleRequest) -> list[int]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from nlac_bench.envs.math500_hard.grading.grader import Grade, Grader
 from nlac_bench.errors import DataError
+from nlac_bench.files import replace_file
 
 _AHEAD = 64  # rows per worker that are read before the first of them is written
 
@@ -67,7 +68,7 @@ def grade_file(path: Path | str, out: Path | str, workers: int = 1, timeout_s: f
                     write_first()
             while waiting:
                 write_first()
-        partial.replace(out)
+        replace_file(partial, out)
     except OSError as error:
         reason = f"({error.strerror or error}); name another file with --out"
         raise DataError(f"{out} cannot be written {reason}") from error

@@ -30,7 +30,7 @@ from nlac_bench.rollout.engines.engine import (
 )
 from nlac_bench.rollout.engines.hf import attention
 from nlac_bench.rollout.engines.hf.decoder import Decoder, Row
-from nlac_bench.rollout.engines.hf.loading import load_model
+from nlac_bench.rollout.engines.hf.loading import load_model, load_tokenizer
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
 from nlac_bench.rollout.engines.weights import check_arrived, forward_logprobs, load_weights, probe_ids
@@ -144,19 +144,12 @@ class HFEngine:
         Raises:
             NlacBenchError: the model cannot be loaded.
         """
-        from transformers import AutoTokenizer
-
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"
         if dtype == "auto" and device == "cpu" and not fast_bf16():
             dtype = "float32"
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(name)
-            model = load_model(name, dtype)
-        except (OSError, ValueError) as error:
-            raise NlacBenchError(f"cannot load the model {name!r}: {error}") from None
-        placed: Any = model
-        return cls(placed.to(device), tokenizer, **options)
+        tokenizer = load_tokenizer(name)
+        return cls(load_model(name, dtype).to(device), tokenizer, **options)
 
     def __repr__(self) -> str:
         model = self._decoders["policy"].model

@@ -1,22 +1,83 @@
-"""Loads causal language models with transformers."""
+"""Loads causal language models and tokenizers with transformers, without executing code of the model."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+
+from nlac_bench.errors import NlacBenchError
+from nlac_bench.rollout.engines.model_files import check_model
 
 
 def load_model(name: Any, dtype: Any) -> Any:
-    """Load a causal language model by name or folder, without remote code and without a progress bar.
+    """Load a causal language model by name or folder: safetensors only, no code, and no progress bar.
 
     Args:
         name: a Hugging Face id or folder.
         dtype: of the weights, as transformers takes it.
 
     Raises:
-        OSError, ValueError: the model cannot be loaded.
+        NlacBenchError: the model cannot be loaded, its weights are not complete, or they would have to be
+            unpickled.
     """
     from transformers import AutoModelForCausalLM
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # it would overwrite the run's own progress line
-    return AutoModelForCausalLM.from_pretrained(
-        name, dtype=dtype, attn_implementation="sdpa", trust_remote_code=False
-    )
+    with _errors_of(name):
+        check_model(name)
+        model, report = AutoModelForCausalLM.from_pretrained(
+            name,
+            dtype=dtype,
+            attn_implementation="sdpa",
+            trust_remote_code=False,
+            use_safetensors=True,
+            ignore_mismatched_sizes=True,
+            output_loading_info=True,
+        )
+    # transformers would give these tensors random values.
+    for problem, names in (
+        ("lack", report["missing_keys"]),
+        ("have other shapes of", report["mismatched_keys"]),
+    ):
+        if names:
+            raise NlacBenchError(
+                f"cannot load the model {str(name)!r}: its weights {problem} {len(names)} tensors, the first "
+                f"is {min(map(str, names))}; copy or download the model again"
+            )
+    ends = getattr(model.generation_config, "eos_token_id", None)
+    if not all(end is None or type(end) is int for end in (ends if isinstance(ends, list) else [ends])):
+        raise NlacBenchError(
+            f"cannot load the model {str(name)!r}: eos_token_id in its generation_config.json must be a "
+            f"token's number or a list of them, got {ends!r:.100}"
+        )
+    return model
+
+
+def load_tokenizer(name: Any) -> Any:
+    """Load a tokenizer by the model's name or folder, without remote code.
+
+    Raises:
+        NlacBenchError: the tokenizer cannot be loaded, or its code would have to be executed.
+    """
+    from transformers import AutoTokenizer
+
+    with _errors_of(name):
+        check_model(name)
+        return AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+
+
+@contextmanager
+def _errors_of(name: Any) -> Iterator[None]:
+    """Turn what transformers raises for a model's files, which can be any exception, into NlacBenchError."""
+    try:
+        yield
+    except NlacBenchError:
+        raise
+    except Exception as error:
+        if "trust_remote_code" in str(error):
+            reason = (
+                "it needs Python code of its own, which is never executed; run it on a server (--base-url)"
+            )
+        else:
+            reason = " ".join(str(error).split())[:1000] or type(error).__name__
+        raise NlacBenchError(f"cannot load the model {str(name)!r}: {reason}") from error

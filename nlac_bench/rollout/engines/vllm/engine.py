@@ -27,6 +27,7 @@ from nlac_bench.rollout.engines.engine import (
     WeightSource,
     derive_seed,
 )
+from nlac_bench.rollout.engines.model_files import check_model
 from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
 from nlac_bench.rollout.engines.weights import check_arrived, probe_ids
 from nlac_bench.types import Usage
@@ -48,7 +49,7 @@ class VLLMEngine:
         options: further arguments of vLLM's ``AsyncEngineArgs`` (``dtype``, ``tensor_parallel_size`` …).
 
     Raises:
-        NlacBenchError: vLLM is not installed, or cannot run the model.
+        NlacBenchError: vLLM is not installed, or cannot run the model, or its files are refused.
     """
 
     slots: tuple[Slot, ...] = ("policy", "target")
@@ -62,6 +63,7 @@ class VLLMEngine:
             raise NlacBenchError(
                 f"vLLM cannot be imported ({error}); run pip install 'nlac-bench[vllm]', or use --engine hf"
             ) from None
+        check_model(model)
         self.model = model
         self.sync_tolerance = sync_tolerance
         self._options = {**options, "max_model_len": context} if context else options
@@ -140,6 +142,8 @@ class VLLMEngine:
 
         arguments = {
             "model": self.model,
+            "trust_remote_code": False,
+            "load_format": "safetensors",
             "logprobs_mode": "processed_logprobs",
             "worker_extension_cls": "nlac_bench.rollout.engines.vllm.worker.WeightLoader",
             # Compiled graphs would keep packed weights of the old model.

@@ -1,0 +1,94 @@
+"""Replaces files and folders so that a power cut leaves the old or the new content, and nothing in between.
+
+A rename can reach the disk before the data that it names, so the data and their folders are synchronised
+first (fsync), and the folder that holds the name afterwards (Pillai et al. 2014, "All File Systems Are Not
+Created Equal").
+"""
+
+import ctypes
+import os
+import shutil
+from pathlib import Path
+
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
+
+
+def replace_file(new: Path, path: Path) -> None:
+    """Rename the file ``new`` to ``path``, after synchronising its data with the disk."""
+    _sync(new)
+    new.replace(path)
+    sync_folder(path.parent)
+
+
+def replace_folder(new: Path, path: Path) -> None:
+    """Rename the folder ``new`` to ``path`` and delete what was there, after synchronising all of its files.
+
+    Where the kernel can exchange two names (Linux), ``path`` exists at every moment. Elsewhere it is absent
+    between two renames, and ``restore_folder`` restores the old content after a crash.
+    """
+    sync_tree(new)
+    old = _replaced(path)
+    if not path.exists():
+        new.rename(path)
+    elif _exchange(new, path):
+        _delete(old)
+        old = new
+    else:
+        _delete(old)
+        path.rename(old)
+        new.rename(path)
+    sync_folder(path.parent)
+    _delete(old)
+
+
+def find_folder(path: Path) -> Path | None:
+    """Return where the folder ``path`` is: there, beside it after a crash of ``replace_folder``, or None."""
+    return next((each for each in (path, _replaced(path)) if each.exists()), None)
+
+
+def restore_folder(path: Path) -> None:
+    """Rename the old folder back to ``path`` if a process died between the renames of ``replace_folder``."""
+    found = find_folder(path)
+    if found not in (None, path):
+        _replaced(path).rename(path)
+        sync_folder(path.parent)
+
+
+def sync_tree(folder: Path) -> None:
+    """Call fsync on every file and folder in ``folder``, and on ``folder``."""
+    for where, _, names in os.walk(folder, topdown=False):
+        for name in names:
+            _sync(Path(where, name))
+        sync_folder(Path(where))
+
+
+def sync_folder(folder: Path) -> None:
+    """Call fsync on ``folder``, so that the names of its files survive a crash of the machine."""
+    _sync(folder)
+
+
+def _sync(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange the names of two folders in one step; False if the system or the file system cannot do it."""
+    rename = getattr(ctypes.CDLL(None), "renameat2", None)
+    if rename is None:
+        return False
+    return bool(rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0)
+
+
+def _replaced(path: Path) -> Path:
+    return path.with_name(f".{path.name}.replaced")
+
+
+def _delete(path: Path) -> None:
+    if path.is_symlink():
+        path.unlink()
+    else:
+        shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,193 @@
+"""Refuses a model whose files would have to be executed or unpickled, before any of its weights are read.
+
+A Hugging Face model is JSON, safetensors, and a chat template that runs in a sandbox. A folder or a
+repository can hold more: pickled weights, Python files that ``auto_map`` names, an adapter whose
+configuration names another model. transformers reads some of these although ``trust_remote_code=False`` and
+``use_safetensors=True`` are set, so they are looked for here.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from nlac_bench.errors import NlacBenchError
+
+INDEX = "model.safetensors.index.json"
+MAX_JSON_BYTES = 256 * 2**20
+"""Largest size of a JSON file of a model; tokenizers of large vocabularies have some tens of megabytes."""
+_PICKLED = {".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"}
+_IMPLEMENTATIONS = ("_attn_implementation", "attn_implementation", "_experts_implementation")
+_SAFE = (".safetensors", ".safetensors.index.json")
+
+
+class ModelFilesError(NlacBenchError):
+    """Raised for a model that cannot be loaded without executing or unpickling its files."""
+
+
+def check_model(name: str | Path) -> None:
+    """Check the files of the model ``name``, a folder or a Hugging Face id.
+
+    Raises:
+        ModelFilesError: it has pickled weights and no safetensors, it is an adapter, a file names weights, a
+            kernel or a tokenizer that must not be loaded, or a file is not a regular one.
+    """
+    folder = Path(name)
+    if folder.is_dir():
+        _check_regular(folder)
+    if _json(name, "adapter_config.json") is not None:
+        raise ModelFilesError(
+            f"{name} holds an adapter (adapter_config.json), which would load the model that its "
+            "configuration names; merge the adapter into its model with peft's merge_and_unload, and pass "
+            "the merged folder"
+        )
+    if folder.is_dir():
+        _check_weights(folder)
+    config = _json(name, "config.json") or {}
+    for file in _values(config, "transformers_weights"):
+        if file is not None and not str(file).endswith(_SAFE):
+            raise ModelFilesError(
+                f"config.json of {name} names the weights {file!r}, which are not safetensors; loading them "
+                "could execute code: convert them to model.safetensors"
+            )
+    for key in _IMPLEMENTATIONS:
+        for kernel in _values(config, key):
+            if "/" in json.dumps(kernel):
+                raise ModelFilesError(
+                    f"config.json of {name} has {key} {kernel!r:.200}, a kernel whose code transformers "
+                    "would download and execute; remove the entry"
+                )
+    for file in set(map(str, ((_json(name, INDEX) or {}).get("weight_map") or {}).values())):
+        if not file.endswith(".safetensors") or PurePosixPath(file).name != file:
+            raise ModelFilesError(
+                f"{INDEX} of {name} names {file!r}, which is not a safetensors file beside it; loading it "
+                "could execute code: convert the weights to safetensors"
+            )
+    for source in (config, _json(name, "tokenizer_config.json") or {}):
+        _check_tokenizer_class(name, source.get("tokenizer_class"))
+
+
+def _check_regular(folder: Path) -> None:
+    """Refuse pipes, devices, huge JSON, and links to files that are not the model's."""
+    for file in folder.iterdir():
+        if file.is_dir():
+            continue
+        if not file.is_file():
+            raise ModelFilesError(f"{file} is not a regular file; replace it by one, or remove it")
+        if file.is_symlink() and file.suffix != ".safetensors" and not _stays(folder, file):
+            raise ModelFilesError(
+                f"{file} is a link to {file.resolve()}, outside of the model's folder; replace it by a copy"
+            )
+        if file.suffix == ".json" and file.stat().st_size > MAX_JSON_BYTES:
+            raise ModelFilesError(f"{file} has more than {MAX_JSON_BYTES:,} bytes")
+
+
+def _stays(folder: Path, link: Path) -> bool:
+    """Whether ``link`` leads to a file of ``folder``, or of the Hugging Face cache that holds ``folder``."""
+    target, home = link.resolve(), folder.resolve()
+    cache = home.parent.parent / "blobs"  # models--X/snapshots/REVISION/file → models--X/blobs/HASH
+    return target.is_relative_to(home) or (home.parent.name == "snapshots" and target.parent == cache)
+
+
+def _check_weights(folder: Path) -> None:
+    """Refuse pickled weights, and a configuration with far more layers or values than the weights.
+
+    Building such a model would fill the memory before it is compared with the weights.
+    """
+    shapes = list(tensor_shapes(folder))
+    pickled = sorted({file.suffix for file in folder.iterdir()} & _PICKLED)
+    if not shapes and pickled:
+        raise ModelFilesError(
+            f"{folder} holds weights only as *{pickled[0]}, which are pickled; unpickling can execute code, "
+            "so they are never loaded: convert them to model.safetensors where you trust them (transformers' "
+            "save_pretrained writes it), and pass the converted folder"
+        )
+    if not shapes:
+        return
+    values = sum(math.prod(shape) for shape in shapes)
+    config = _json(folder, "config.json") or {}
+    for key, most in (("num_hidden_layers", len(shapes)), ("hidden_size", values), ("vocab_size", values),
+                      ("intermediate_size", values)):  # fmt: skip
+        for found in _values(config, key):
+            if isinstance(found, int | float) and found > most:
+                raise ModelFilesError(
+                    f"config.json of {folder} has {key} {found!r:.100}, but the weights have {len(shapes):,} "
+                    f"tensors with {values:,} values; both must belong to the same model"
+                )
+
+
+def tensor_shapes(folder: Path) -> Iterator[tuple[int, ...]]:
+    """The shapes of all tensors in the ``*.safetensors`` of ``folder``, read from the files' headers.
+
+    Raises:
+        ModelFilesError: a file is truncated or not a safetensors file.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    for path in sorted(folder.glob("*.safetensors")):
+        try:
+            with safe_open(path, framework="numpy") as tensors:
+                for name in tensors.keys():  # noqa: SIM118 - not a mapping
+                    yield tuple(tensors.get_slice(name).get_shape())
+        except (SafetensorError, OSError, ValueError) as error:
+            raise ModelFilesError(
+                f"{path} is truncated, or is not a safetensors file ({error}); copy or download it again"
+            ) from error
+
+
+def _check_tokenizer_class(name: str | Path, declared: Any) -> None:
+    """Refuse a class that is not a tokenizer; transformers would call its ``from_pretrained``."""
+    if declared is None:
+        return
+    from transformers import PreTrainedTokenizerBase
+    from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
+
+    names = [declared, declared.removesuffix("Fast")] if isinstance(declared, str) else []
+    for found in map(tokenizer_class_from_name, names):
+        missing_package = getattr(found, "is_dummy", False)
+        if found is None or missing_package or (
+            isinstance(found, type) and issubclass(found, PreTrainedTokenizerBase)
+        ):  # fmt: skip
+            continue
+        names = []
+    if not names:
+        raise ModelFilesError(
+            f"the tokenizer_class of {name} is {declared!r:.200}, which is not a tokenizer of transformers; "
+            "correct tokenizer_config.json or config.json"
+        )
+
+
+def _json(name: str | Path, file: str) -> dict[str, Any] | None:
+    """The content of a JSON file of the model; None if it does not have the file, or cannot be reached."""
+    from transformers.utils import cached_file
+
+    found = cached_file(
+        str(name),
+        file,
+        _raise_exceptions_for_gated_repo=False,
+        _raise_exceptions_for_missing_entries=False,
+        _raise_exceptions_for_connection_errors=False,
+    )
+    if found is None:
+        return None
+    try:
+        content = json.loads(Path(found).read_bytes())
+        if not isinstance(content, dict):
+            raise TypeError(f"expected an object, got {type(content).__name__}")
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise ModelFilesError(f"{file} of {name} is not a JSON object: {error}") from error
+    return content
+
+
+def _values(content: Any, key: str) -> Iterator[Any]:
+    """All values of ``key`` in a JSON object and in the objects within it."""
+    waiting = [content]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            if key in each:
+                yield each[key]
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
