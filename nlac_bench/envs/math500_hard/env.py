@@ -63,9 +63,12 @@ class Math500HardEnv(TextEnv):
     ## Episode End
     Every episode ends with its first step, with ``terminated=True`` and ``end_reason`` ``"success"`` or
     ``"failure"``. An action without a box, or one that cannot be read, is an invalid action and a failure. An
-    answer that the grader cannot decide within its limits of time and memory is also a failure and is marked:
-    ``reward_parts["ungraded"]`` is 1 and ``info["ungraded"]`` has the reason. ``EnvInfraError`` is raised
-    only if the grader itself does not work.
+    answer that the grader cannot decide is also a failure and is marked: ``reward_parts["ungraded"]`` is 1
+    and ``info["ungraded"]`` has the reason. The reason is a limit of the answer's own (CPU time, memory,
+    length, size of numbers, nesting), or begins with ``ungraded: grader_crash:`` if the answer twice ended or
+    stopped the grader's worker while a control answer was graded correctly. A worker that is killed, stopped
+    or slow for another reason does not change the score: the answer is graded again in a new worker.
+    ``EnvInfraError`` is raised if the grader does not grade the control answer either.
 
     ## Information
     The keys of every ``TextEnv``; at reset also ``subject`` and ``level``; at the step also ``ungraded``
