@@ -144,7 +144,7 @@ class WorkerProcess:
 
     def _ending(self) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(1.0)
+            self._process.wait(10.0)  # its interpreter may still be ending
         self._log.seek(max(0, self._log.seek(0, os.SEEK_END) - 8192))
         lines = self._log.read().decode(errors="replace").strip().splitlines()
         return f"exit status {self._process.returncode}" + (f": {lines[-1][:200]}" if lines else "")
