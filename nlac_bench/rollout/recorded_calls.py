@@ -135,7 +135,7 @@ def _read(path: Path) -> dict[tuple[str, str, int], ChatReply]:
                 raise ValueError(f"format {row['format']!r}; this version reads format {_FORMAT}")
             reply = ChatReply(str(row["text"]), Usage(**row["usage"]))
             calls[str(row["episode"]), str(row["key"]), int(row["occurrence"])] = reply
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             if number == len(lines):  # incomplete because the recording was interrupted
                 break
             raise DataError(f"{path}, line {number} is not a recorded call ({error!r})") from None

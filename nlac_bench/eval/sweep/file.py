@@ -115,7 +115,7 @@ def read_sweep(path: Path) -> Sweep:
     """
     try:
         return SweepFile.from_mapping(tomllib.loads(path.read_text(encoding="utf-8"))).sweep()
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path} cannot be read as TOML: {error}") from error
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
