@@ -138,7 +138,7 @@ def check(name: EnvName, as_json: JsonFlag = False) -> None:
     """Test an environment against the contract of text environments.
 
     The exit code is 0 when every check passes, 1 when one fails, and 2 when ID is
-    unknown. Warnings do not change the exit code. With --json, "ok" of a check is
+    unknown or its arguments are wrong. Warnings do not change the exit code. With --json, "ok" of a check is
     true, false, or null where the check does not apply.
 
     Examples:
@@ -149,6 +149,8 @@ def check(name: EnvName, as_json: JsonFlag = False) -> None:
 
     entry_name, config = registry.parse(name)
     entry = registry.find(entry_name)
+    if config:  # arguments that the constructor does not accept are bad input, not a check that fails
+        registry.construct(entry, config).close()
 
     def make_env(**kwargs: Any) -> gymnasium.Env[str, str]:
         return registry.construct(entry, {**config, **kwargs})

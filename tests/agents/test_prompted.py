@@ -207,5 +207,5 @@ def test_plugins_are_found_and_broken_ones_say_why(monkeypatch: pytest.MonkeyPat
     assert make("mine", context).begin.__self__.action is context  # type: ignore[attr-defined]
     with pytest.raises(UnknownIdError, match=r"'broken'.*cannot be loaded: ModuleNotFoundError"):
         make("broken", context)
-    with pytest.raises(UnknownIdError, match="'number'.*not callable"):
+    with pytest.raises(UnknownIdError, match=r"'number'.*not callable"):
         make("number", context)
