@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nlac_bench.agents.names import FLOORS, PROMPTED
+from nlac_bench.envs.foreign import ForeignCodeError, load, load_object
 from nlac_bench.errors import ConfigError, UnknownIdError
 from nlac_bench.rollout.engines.engine import Slot, missing_for_training
 
@@ -242,9 +243,9 @@ def _listed(point: importlib.metadata.EntryPoint) -> Listed:
         )
         return Listed(point.name, origin, None, error)
     try:
-        found: Any = point.load()
-    except Exception as raised:  # a plug-in may raise anything on import
-        message = f"{where} cannot be loaded: {type(raised).__name__}: {raised}; fix or uninstall the package"
+        found: Any = load(point)
+    except ForeignCodeError as raised:
+        message = f"{where} cannot be loaded: {raised}; fix or uninstall the package"
         return Listed(point.name, origin, None, message)
     if not isinstance(found, Method) or found.name != point.name:
         what = f"the Method of {found.name!r}" if isinstance(found, Method) else f"a {type(found).__name__}"
@@ -254,5 +255,13 @@ def _listed(point: importlib.metadata.EntryPoint) -> Listed:
 
 
 def _imported(where: str) -> Any:
+    """Import ``package.module:Class``. The time of this package's own imports is not limited."""
     module, _, name = where.partition(":")
-    return getattr(importlib.import_module(module), name)
+    if module.partition(".")[0] != "nlac_bench":
+        return load_object(where)
+    try:
+        return getattr(importlib.import_module(module), name)
+    except AttributeError as error:
+        raise ConfigError(
+            f"a training algorithm names the class {where!r}, which is missing: {error}"
+        ) from None

@@ -1,10 +1,9 @@
 """The registry of agents: built-in ones and those of entry-point group ``nlac_bench.agents``."""
 
 import importlib.metadata
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from nlac_bench.agents import methods
 from nlac_bench.agents.floors import floor_agent
@@ -12,6 +11,7 @@ from nlac_bench.agents.names import FLOORS, PROMPTED
 from nlac_bench.agents.prompted import PromptedAgent
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.agents.tool_calling import ToolCallingAgent
+from nlac_bench.envs.foreign import ForeignCodeError, described, load
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import NlacBenchError, UnknownIdError
 from nlac_bench.rollout.agent import Agent
@@ -70,38 +70,38 @@ def make(name: str, context: AgentContext) -> Agent:
         engine = context.required_engine(name)
         prompts = prompts_for(getattr(engine, "tokenizer", None), context.prompts)
         return PolicyAgent(engine, prompts, context.sampling, name=name)
-    for plugin, factory in iter_plugins(only=name):
-        if plugin == name:
-            return factory(context)
-    plugged = {point.name for point in importlib.metadata.entry_points(group=PLUGIN_GROUP)}
+    points = importlib.metadata.entry_points(group=PLUGIN_GROUP)
+    for point in points:
+        if point.name == name:
+            return _made(plugin(point), context, name)
+    plugged = {point.name for point in points}
     known = ", ".join([*FLOORS, *PROMPTED, *methods.names(), *sorted(plugged)])
     raise UnknownIdError(f"no agent is named {name!r}; the agents are {known}")
 
 
-def iter_plugins(only: str | None = None) -> Iterator[tuple[str, AgentFactory]]:
-    """Yield the names and factories of other packages' agents, from the entry-point group.
+def plugin(point: importlib.metadata.EntryPoint) -> AgentFactory:
+    """Return the agent's factory of another package: a callable that takes an ``AgentContext``.
 
-    The value of an entry point is a callable that takes an ``AgentContext`` and returns an agent. If it
-    cannot be imported, a warning is issued and it is skipped.
+    Raises:
+        UnknownIdError: it cannot be imported or is not callable; the message says why.
     """
-    for point in importlib.metadata.entry_points(group=PLUGIN_GROUP):
-        if only is not None and point.name != only:
-            continue
-        try:
-            factory: Any = point.load()
-        except Exception as error:  # a plug-in may raise anything on import
-            warnings.warn(
-                f"agent plug-in {point.name!r} ({point.value}) cannot be loaded and is ignored: "
-                f"{type(error).__name__}: {error}",
-                stacklevel=2,
-            )
-            continue
-        if not callable(factory):
-            warnings.warn(
-                f"agent plug-in {point.name!r} ({point.value}) is not callable and is ignored", stacklevel=2
-            )
-            continue
-        yield point.name, factory
+    what = f"agent plug-in {point.name!r} ({point.value})"
+    try:
+        factory: AgentFactory = load(point)
+    except ForeignCodeError as error:
+        raise UnknownIdError(f"{what} cannot be loaded: {error}") from error
+    if not callable(factory):
+        raise UnknownIdError(f"{what} is not callable")
+    return factory
+
+
+def _made(factory: AgentFactory, context: AgentContext, name: str) -> Agent:
+    try:
+        return factory(context)
+    except NlacBenchError:
+        raise
+    except (Exception, SystemExit) as error:  # another package may raise anything
+        raise ForeignCodeError(f"agent plug-in {name!r} cannot be made: {described(error)}") from error
 
 
 def prompt_hashes(agent: Agent) -> dict[str, str]:

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from nlac_bench.agents.methods import Listed, all_methods
-from nlac_bench.agents.registry import FLOORS, PLUGIN_GROUP, PROMPTED
+from nlac_bench.agents.registry import FLOORS, PLUGIN_GROUP, PROMPTED, plugin
 from nlac_bench.cli.output import JsonFlag, console, print_json, table
 from nlac_bench.envs import registry
 from nlac_bench.envs.datasets import DATASETS, official_folder
-from nlac_bench.errors import DataError, NlacBenchError
+from nlac_bench.errors import DataError, NlacBenchError, UnknownIdError
 
 PACKAGES = {
     "gymnasium": "", "numpy": "", "sympy": "", "math-verify": "", "openai": "",
@@ -118,19 +118,11 @@ def _agent_plugins() -> list[dict[str, Any]]:
     rows = []
     for point in importlib.metadata.entry_points(group=PLUGIN_GROUP):
         try:
-            made = point.load()
-        except Exception as error:  # a plug-in may raise anything on import
-            rows.append(_row(point.name, False, f"{type(error).__name__}: {error}", _PLUGIN_FIX))
-            continue
-        detail = f"plug-in {point.value}"
-        rows.append(
-            _row(
-                point.name,
-                callable(made),
-                detail if callable(made) else f"{detail} is not callable",
-                _PLUGIN_FIX,
-            )
-        )
+            plugin(point)
+        except UnknownIdError as error:
+            rows.append(_row(point.name, False, str(error), _PLUGIN_FIX))
+        else:
+            rows.append(_row(point.name, True, f"plug-in {point.value}"))
     return rows
 
 

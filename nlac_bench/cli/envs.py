@@ -1,6 +1,7 @@
 """``nlac-bench envs`` and ``play``: list, show, check and play environments."""
 
 import asyncio
+import contextlib
 import inspect
 import json
 import sys
@@ -30,7 +31,7 @@ EnvName = Annotated[
 
 
 def _describe(entry: registry.EnvEntry) -> dict[str, Any]:
-    env = entry.make().unwrapped
+    env = registry.construct(entry, {}).unwrapped
     description: dict[str, Any] = {
         "name": entry.name,
         "id": entry.env_id,
@@ -137,7 +138,7 @@ def check(name: EnvName, as_json: JsonFlag = False) -> None:
     """Test an environment against the contract of text environments.
 
     The exit code is 0 when every check passes, 1 when one fails, and 2 when ID is
-    unknown. Warnings do not change the exit code. With --json, "ok" of a check is
+    unknown or its arguments are wrong. Warnings do not change the exit code. With --json, "ok" of a check is
     true, false, or null where the check does not apply.
 
     Examples:
@@ -148,12 +149,16 @@ def check(name: EnvName, as_json: JsonFlag = False) -> None:
 
     entry_name, config = registry.parse(name)
     entry = registry.find(entry_name)
+    if config:  # arguments that the constructor does not accept are bad input, not a check that fails
+        registry.construct(entry, config).close()
 
     def make_env(**kwargs: Any) -> gymnasium.Env[str, str]:
-        return entry.make(**{**config, **kwargs})
+        return registry.construct(entry, {**config, **kwargs})
 
-    results = conformance.check(make_env, env_id=entry.env_id, kwargs=config)
-    advice = conformance.advise(make_env)
+    with contextlib.redirect_stdout(sys.stderr):  # what the environment prints is not part of the result
+        results = conformance.check(make_env, env_id=entry.env_id, kwargs=config)
+        ended = not any(result.passed is None and "did not end" in result.detail for result in results)
+        advice = conformance.advise(make_env) if ended else []
     holds = all(result.passed is not False for result in results)
     if as_json:
         rows = [

@@ -17,7 +17,7 @@ def grade(
         Path | None,
         typer.Option(help="File for the graded rows; default: FILE with the suffix .graded.jsonl."),
     ] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds after which a case counts as ungraded.")] = 3.0,
+    timeout: Annotated[float, typer.Option(help="CPU seconds after which a case counts as ungraded.")] = 3.0,
     workers: Annotated[int, typer.Option(help="Worker processes.", min=1)] = 1,
     as_json: JsonFlag = False,
 ) -> None:

@@ -20,6 +20,7 @@ errors = Console(stderr=True, highlight=False)
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")]
 
 
+_MAX_MESSAGE = 4_000  # a message may quote input of any length
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -109,5 +110,8 @@ def table(title: str, columns: list[str], rows: list[list[Any]]) -> Table:
 
 
 def fail(error: BaseException) -> None:
-    """Print the message of ``error`` on standard error, without a traceback."""
-    errors.print(f"[bold red]error:[/bold red] {escape(redact_message(str(error)))}", soft_wrap=True)
+    """Print the message of ``error`` on standard error, without a traceback; a very long one is shortened."""
+    text = redact_message(str(error)) or type(error).__name__
+    if len(text) > _MAX_MESSAGE:
+        text = f"{text[: _MAX_MESSAGE // 2]} … {text[-_MAX_MESSAGE // 2 :]}"
+    errors.print(f"[bold red]error:[/bold red] {escape(text)}", soft_wrap=True)

@@ -16,6 +16,8 @@ from nlac_bench.errors import NlacBenchError
 
 EPISODES = {"test": 100, "train": 1_000}
 """Default number of tasks of each split."""
+MAX_EPISODES = 1_000_000
+"""Maximal number of tasks; they are listed when the environment is made."""
 UNLIMITED = 10**9
 """``max_steps`` of an environment that does not state a limit."""
 MAX_INVALID = 10
@@ -71,6 +73,8 @@ class PlainEnv(TextEnv):
                     "observations and actions are text: use gymnasium.spaces.Text or "
                     "nlac_bench.envs.UnicodeText, or wrap the environment"
                 )
+        if episodes is not None and episodes > MAX_EPISODES:
+            raise ValueError(f"a plain environment has at most {MAX_EPISODES:,} tasks, got {episodes!r:.80}")
         prefix = "train" if split == "train" else "episode"
         super().__init__(
             task_ids=[f"{prefix}-{i}" for i in range(episodes or EPISODES.get(split, EPISODES["test"]))],

@@ -183,7 +183,7 @@ class Dataset:
 
     def json(self, name: str) -> Any:
         """Return the file, parsed as JSON."""
-        return self.parse(name, json.loads)
+        return self.parse(name, _json)
 
     def jsonl(self, name: str) -> list[Any]:
         """Return the file, parsed as JSON lines, without empty lines."""
@@ -225,6 +225,17 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _json(raw: bytes) -> Any:
+    value = json.loads(raw, parse_constant=_no_constant)
+    if b"\\ud" in raw or b"\\uD" in raw:  # the escapes of surrogates, which must be in pairs
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
+
+
+def _no_constant(text: str) -> float:
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def _gunzip(content: bytes) -> bytes:

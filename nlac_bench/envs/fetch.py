@@ -164,7 +164,7 @@ def _download(url: str, destination: Path, progress: Progress) -> Path:
                     stream.write(chunk)
                     progress(destination.name, done, total)
     except urllib.error.HTTPError as error:
-        if error.code == 416:  # the partial file is complete or too long: start again
+        if error.code == 416 and have:  # the partial file is complete or too long: start again, once
             partial.unlink()
             return _download(url, destination, progress)
         raise DataError(f"cannot download {url}: HTTP {error.code} {error.reason}") from error

@@ -4,14 +4,15 @@ import importlib
 import importlib.metadata
 import json
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 from gymnasium.error import Error as GymnasiumError
 
-from nlac_bench.errors import NlacBenchError, UnknownIdError
+from nlac_bench.envs.foreign import ForeignCodeError, described, load
+from nlac_bench.errors import ConfigError, NlacBenchError, UnknownIdError
 
 if TYPE_CHECKING:
     from nlac_bench.envs.text_env import TextEnv
@@ -28,6 +29,15 @@ BUILTIN = {
 """CLI name → (Gymnasium id, entry point)."""
 
 PLUGIN_GROUP = "nlac_bench.envs"
+
+MAX_NAME_CHARS = 500
+MAX_ARGUMENTS_CHARS = 100_000
+MAX_ARGUMENTS_DEPTH = 20
+"""Maximal nesting of the arguments in an environment string."""
+
+
+class EnvArgumentsError(ConfigError, TypeError):
+    """An environment's constructor does not accept the arguments; also a ``TypeError``, as in Gymnasium."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +76,28 @@ def make(text: str, **kwargs: Any) -> gymnasium.Env[str, str]:
 
     Raises:
         UnknownIdError: no environment has that name.
-        ValueError: what follows ``@`` is not a JSON object.
+        ValueError: what follows ``@`` is not a JSON object, or an argument is out of range.
+        EnvArgumentsError: an argument has an unknown name or a wrong type.
+        NlacBenchError: the constructor raised another exception, or ``SystemExit``.
     """
     name, config = parse(text)
-    return find(name).make(**{**config, **kwargs})
+    return construct(find(name), {**config, **kwargs})
+
+
+def construct(entry: "EnvEntry", arguments: Mapping[str, Any]) -> gymnasium.Env[str, str]:
+    """Make the environment of ``entry``; raises as ``make``."""
+    try:
+        return entry.make(**arguments)
+    except (NlacBenchError, GymnasiumError, ValueError, OSError):
+        raise
+    except TypeError as error:
+        raise EnvArgumentsError(f"{entry.name} {_cannot_be_made(arguments, error)}") from error
+    except (Exception, SystemExit) as error:
+        raise ForeignCodeError(f"{entry.name} {_cannot_be_made(arguments, error)}") from error
+
+
+def _cannot_be_made(arguments: Mapping[str, Any], error: BaseException) -> str:
+    return f"cannot be made with the arguments {', '.join(arguments) or '(none)'}: {described(error)}"
 
 
 def make_playable(text: str, *, episodes: int | None = None, **kwargs: Any) -> gymnasium.Env[str, str]:
@@ -147,19 +175,39 @@ def check_training(text: str, **kwargs: Any) -> None:
 
 
 def parse(text: str) -> tuple[str, dict[str, Any]]:
-    """Split an environment string ``Name@{json}`` into name and constructor arguments."""
+    """Split an environment string ``Name@{json}`` into name and constructor arguments.
+
+    Raises:
+        ValueError: what follows ``@`` is not a JSON object, is too long or is nested too deep.
+    """
     name, at, config = text.partition("@")
     if not at:
         return name, {}
+    what = f"environment string {text!r:.200}: what follows '@'"
+    if len(config) > MAX_ARGUMENTS_CHARS:
+        raise ValueError(f"{what} has {len(config):,} characters; at most {MAX_ARGUMENTS_CHARS:,} are read")
     try:
-        kwargs = json.loads(config)
+        kwargs = json.loads(config, parse_constant=_no_constant)
+    except RecursionError:
+        raise ValueError(f"{what} is nested more than {MAX_ARGUMENTS_DEPTH} deep") from None
     except ValueError as error:
-        raise ValueError(f"environment string {text!r}: what follows '@' is not JSON ({error})") from None
+        raise ValueError(f"{what} is not JSON ({error})") from None
     if not isinstance(kwargs, dict):
-        raise ValueError(
-            f'environment string {text!r}: what follows \'@\' must be an object, such as {{"split": "train"}}'
-        )
+        raise ValueError(f'{what} must be an object, such as {{"split": "train"}}')
+    level: list[Any] = [kwargs]
+    for _ in range(MAX_ARGUMENTS_DEPTH):
+        level = [part for value in level for part in _parts(value)]
+    if level:
+        raise ValueError(f"{what} is nested more than {MAX_ARGUMENTS_DEPTH} deep")
     return name, kwargs
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def _no_constant(text: str) -> float:
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def join(name: str, arguments: Mapping[str, Any]) -> str:
@@ -171,58 +219,60 @@ def find(name: str) -> EnvEntry:
     """Return the entry of the environment named ``name`` (without ``@{json}``).
 
     Raises:
-        UnknownIdError: no environment has that name; the message lists the known names.
+        UnknownIdError: no environment has that name (the message lists the known names), or it is a plug-in
+            that cannot be used (the message says why).
     """
+    if len(name) > MAX_NAME_CHARS:
+        raise UnknownIdError(f"no environment is named {name!r:.80}…, which has {len(name):,} characters")
     for cli_name, (env_id, _) in BUILTIN.items():
         if name in (cli_name, env_id, env_id.split("/")[1].rsplit("-v", 1)[0]):
             return EnvEntry(cli_name, env_id, "built-in", _gymnasium_maker(env_id))
-    plugins = {entry.name: entry for entry in iter_plugins(only=name)}
-    if name in plugins:
-        return plugins[name]
+    for point in importlib.metadata.entry_points(group=PLUGIN_GROUP):
+        if point.name == name:
+            return _plugin(point)
     module, _, env_id = name.rpartition(":")
     try:
         if module:
             importlib.import_module(module)  # the import registers its ids, as in "my_pkg:MyEnv-v0"
         spec = gymnasium.spec(env_id)
-    except (GymnasiumError, ImportError) as error:
+    except (Exception, SystemExit) as error:  # the module may raise anything on import
         plugged = (point.name for point in importlib.metadata.entry_points(group=PLUGIN_GROUP))
         known = ", ".join(sorted({*BUILTIN, *plugged}))
         raise UnknownIdError(
-            f"no environment is named {name!r} ({error}). Available: {known}, "
+            f"no environment is named {name!r} ({_why(error)}). Available: {known}, "
             "any Gymnasium id with text observations and actions ('my_pkg:MyEnv-v0'), each also with "
             "'@{json arguments}'"
         ) from None
     return EnvEntry(spec.id, spec.id, "gymnasium", _gymnasium_maker(spec.id))
 
 
-def iter_plugins(only: str | None = None) -> Iterator[EnvEntry]:
+def iter_plugins() -> Iterator[EnvEntry]:
     """Yield the environments of installed packages: entry points of group ``nlac_bench.envs``.
 
     The entry point's name is the environment's name, its value an environment class or a function that
     returns an environment. One that cannot be imported is skipped with a warning.
-
-    Args:
-        only: skip entry points with another name, without importing them.
     """
     for point in importlib.metadata.entry_points(group=PLUGIN_GROUP):
-        if only is not None and point.name != only:
-            continue
         try:
-            factory = point.load()
-        except Exception as error:  # a plug-in's module may raise anything on import
-            warnings.warn(
-                f"environment plug-in {point.name!r} ({point.value}) cannot be loaded and is left out: "
-                f"{type(error).__name__}: {error}",
-                stacklevel=2,
-            )
-            continue
-        if not callable(factory):
-            warnings.warn(
-                f"environment plug-in {point.name!r} ({point.value}) is not callable and is left out",
-                stacklevel=2,
-            )
-            continue
-        yield EnvEntry(point.name, None, f"plug-in {point.value}", factory)
+            yield _plugin(point)
+        except UnknownIdError as error:
+            warnings.warn(f"{error}; it is left out", stacklevel=2)
+
+
+def _plugin(point: importlib.metadata.EntryPoint) -> EnvEntry:
+    """Import the environment of an entry point; raise UnknownIdError if it cannot be used."""
+    what = f"environment plug-in {point.name!r} ({point.value})"
+    try:
+        factory = load(point)
+    except ForeignCodeError as error:
+        raise UnknownIdError(f"{what} cannot be loaded: {error}") from error
+    if not callable(factory):
+        raise UnknownIdError(f"{what} is not callable")
+    return EnvEntry(point.name, None, f"plug-in {point.value}", factory)
+
+
+def _why(error: BaseException) -> str:
+    return str(error) if isinstance(error, GymnasiumError | ImportError) else described(error)
 
 
 def _gymnasium_maker(env_id: str) -> Callable[..., gymnasium.Env[str, str]]:

@@ -17,6 +17,7 @@ from gymnasium.error import ResetNeeded
 
 from nlac_bench.envs.datasets import DataSource
 from nlac_bench.envs.docstring import own_docstring, rules
+from nlac_bench.envs.episode_guard import EpisodeGuard
 from nlac_bench.envs.spaces import UnicodeText
 from nlac_bench.errors import UnknownIdError
 from nlac_bench.types import Message, Usage
@@ -81,6 +82,7 @@ class TextEnv(gymnasium.Env[str, str]):
         UnknownIdError: ``reset`` with a ``task_id`` that this split does not have.
         EnvInfraError: a simulator, oracle or grader could not be reached; such an episode is never scored.
         gymnasium.error.ResetNeeded: ``step`` before ``reset`` or after the end.
+        NlacBenchError: two threads play at the same time, so that one would act in the other's episode.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}  # type: ignore[misc]
@@ -121,6 +123,7 @@ class TextEnv(gymnasium.Env[str, str]):
         self._conversation: list[Message] = []
         self._steps = 0
         self._ended = True
+        self._guard = EpisodeGuard()
 
     # --- what a subclass implements -------------------------------------------------------------
 
@@ -183,11 +186,13 @@ class TextEnv(gymnasium.Env[str, str]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
         """Start an episode of task ``options["task_id"]``, or of a random one where no task is given."""
-        return self._run(self.areset(seed=seed, options=options))
+        with self._guard.reset(self.name, running=not self._ended):
+            return self._run(self.areset(seed=seed, options=options))
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Run ``astep`` to completion and return its result."""
-        return self._run(self.astep(action))
+        with self._guard.step(self.name):
+            return self._run(self.astep(action))
 
     async def areset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -275,6 +280,7 @@ class TextEnv(gymnasium.Env[str, str]):
         Read-only data are shared, so the cost is that of ``self._state.copy()``.
         """
         twin = copy.copy(self)
+        twin._guard = EpisodeGuard()
         twin._state = None if self._state is None else self._state.copy()
         twin._conversation = list(self._conversation)
         twin._np_random = copy.deepcopy(self._np_random)

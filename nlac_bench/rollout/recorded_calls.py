@@ -152,7 +152,7 @@ def _read(path: Path) -> dict[tuple[str, str, int], ChatReply | Usage]:
             calls[str(row["episode"]), str(row["key"]), int(row["occurrence"])] = (
                 usage if row.get("content_filter") else ChatReply(str(row["text"]), usage)
             )
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             if number == len(lines):  # incomplete because the recording was interrupted
                 break
             raise DataError(f"{path}, line {number} is not a recorded call ({error!r})") from None

@@ -192,7 +192,7 @@ def test_registry_names_what_is_missing() -> None:
     assert make("oracle", AgentContext()).name == "oracle"
 
 
-def test_plugins_are_found_and_broken_ones_only_warn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plugins_are_found_and_broken_ones_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
     points = [
         metadata.EntryPoint("mine", "nlac_bench.agents.floors:Constant", registry.PLUGIN_GROUP),
         metadata.EntryPoint("broken", "no_such_module_here:agent", registry.PLUGIN_GROUP),
@@ -205,7 +205,7 @@ def test_plugins_are_found_and_broken_ones_only_warn(monkeypatch: pytest.MonkeyP
     )
     context = AgentContext()
     assert make("mine", context).begin.__self__.action is context  # type: ignore[attr-defined]
-    with pytest.warns(UserWarning, match="'broken'.*ignored"), pytest.raises(UnknownIdError):
+    with pytest.raises(UnknownIdError, match=r"'broken'.*cannot be loaded: ModuleNotFoundError"):
         make("broken", context)
-    with pytest.warns(UserWarning, match="'number'.*not callable"):
-        assert [name for name, _ in registry.iter_plugins("number")] == []
+    with pytest.raises(UnknownIdError, match=r"'number'.*not callable"):
+        make("number", context)

@@ -13,6 +13,7 @@ import pytest
 
 from nlac_bench.envs import datasets, fetch
 from nlac_bench.errors import DataError, UnknownIdError
+from tests.cli.command import call
 
 CONTENT = {"a.json": b'{"x": 1}', "sub/b.jsonl.gz": gzip.compress(b'{"y": 2}\n\n{"y": 3}\n', mtime=0)}
 HASHES = {name: hashlib.sha256(content).hexdigest() for name, content in CONTENT.items()}
@@ -119,6 +120,35 @@ def test_a_broken_download_goes_on_where_it_stopped(spec: datasets.DatasetSpec, 
     assert seen[-1][1] == seen[-1][2]
 
 
+class AlwaysUnsatisfiable(Handler):
+    """Answers every request with 416, with and without a range."""
+
+    requests: list[str | None] = []  # noqa: RUF012
+
+    def do_GET(self) -> None:
+        self.requests.append(self.headers.get("Range"))
+        self.send_error(416)
+
+
+@pytest.mark.parametrize("part", [None, b"", b"{", b"more than the file has" * 9])
+def test_a_server_that_always_answers_416_is_asked_again_once(
+    spec: datasets.DatasetSpec, tmp_path: Path, part: bytes | None
+) -> None:
+    AlwaysUnsatisfiable.requests = []
+    httpd = http.server.ThreadingHTTPServer(("127.0.0.1", 0), AlwaysUnsatisfiable)
+    threading.Thread(target=httpd.serve_forever, daemon=True).start()
+    if part is not None:
+        staging = tmp_path / "cache" / ".small_set.partial"
+        staging.mkdir(parents=True)
+        (staging / "a.json.part").write_bytes(part)
+    done = call("data", "fetch", "small", "--from", f"http://127.0.0.1:{httpd.server_port}/data", "--json")
+    httpd.shutdown()
+    assert done.returncode == 2 and not done.stdout and done.stderr.count("\n") == 1, done.stderr
+    assert "a.json: HTTP 416" in done.stderr
+    assert AlwaysUnsatisfiable.requests == ([f"bytes={len(part)}-", None] if part else [None])
+    assert not (tmp_path / "cache" / "small_set").exists()
+
+
 def test_http_errors_name_the_address(spec: datasets.DatasetSpec, server: str) -> None:
     with pytest.raises(DataError, match=r"cannot download .*/nowhere/a\.json: HTTP 404"):
         fetch.fetch("small", f"{server}/nowhere")
@@ -151,7 +181,10 @@ def test_official_means_pinned_and_altered_folders_are_custom(
     assert datasets.open_dataset("small", folder, ["a.json"]).source.kind == "official"
 
 
-@pytest.mark.parametrize("content", [b'{"x": ', b"", b"\xff\xfe", b"[" * 100_000])
+@pytest.mark.parametrize(
+    "content",
+    [b'{"x": ', b"", b"\xff\xfe", b"[" * 100_000, rb'{"x": "\ud800"}', rb'{"\uDfff": 1}', b'{"x": NaN}'],
+)
 @pytest.mark.filterwarnings("ignore:.*custom")
 def test_unreadable_files_are_named(spec: datasets.DatasetSpec, folder: Path, content: bytes) -> None:
     (folder / "a.json").write_bytes(content)

@@ -49,12 +49,6 @@ def _wait_until_gone(pids: list[int]) -> None:
         time.sleep(0.05)
 
 
-def _cpu_ticks(pid: int) -> int:
-    """Clock ticks of CPU time that the process has used."""
-    fields = Path(f"/proc/{pid}/stat").read_text().split(")")[-1].split()
-    return int(fields[11]) + int(fields[12])
-
-
 def _state(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/stat").read_text().split(")")[-1].split()[0]
@@ -98,25 +92,14 @@ def test_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mapp
             assert verdict or grade.reason == "ungraded: more than 64 MB of memory"
 
 
-def test_a_worker_that_dies_is_replaced() -> None:
+def test_a_worker_that_died_between_two_cases_is_replaced() -> None:
     others = set(_workers_of(os.getpid()))
-    with Grader(timeout_s=600.0) as one:
-        assert one.grade("x+1", "1+x").correct is True
-        (worker,) = set(_workers_of(os.getpid())) - others
-        idle = _cpu_ticks(worker)
-        results = []
-        thread = threading.Thread(target=lambda: results.append(one.grade("42", SLOW)))
-        thread.start()
-        while _cpu_ticks(worker) < idle + 10:  # until it works on the case
-            time.sleep(0.01)
-        os.kill(worker, signal.SIGSEGV)
-        thread.join()
-        assert results[0].correct is None and "the grader's worker died (exit status -11" in results[0].reason
+    with Grader() as one:
         assert one.grade("x+1", "1+x").correct is True
         (worker,) = set(_workers_of(os.getpid())) - others
         os.kill(worker, signal.SIGSEGV)
         _wait_until_gone([worker])
-        assert one.grade("x+1", "1+x").correct is True  # one that died between two cases is replaced too
+        assert one.grade("x+1", "1+x").correct is True
 
 
 def test_threads_and_event_loop(grader: Grader) -> None:
@@ -215,6 +198,14 @@ def test_a_worker_that_cannot_start_is_an_infrastructure_error(monkeypatch: pyte
 
 
 def test_limits_are_checked() -> None:
-    for wrong in ({"timeout_s": 0}, {"timeout_s": float("nan")}, {"memory_mb": 1}, {"workers": 0}):
-        with pytest.raises(ValueError, match="timeout_s must be positive, memory_mb at least 64"):
+    for wrong in (
+        {"timeout_s": 0},
+        {"timeout_s": float("nan")},
+        {"timeout_s": float("inf")},
+        {"memory_mb": 1},
+        {"memory_mb": 10**15},
+        {"workers": 0},
+        {"workers": 10**12},
+    ):
+        with pytest.raises(ValueError, match=r"timeout_s must be positive.*memory_mb at least 64"):
             Grader(**wrong)

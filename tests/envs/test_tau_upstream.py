@@ -116,6 +116,23 @@ def test_altered_files_are_named_and_nothing_is_written(checkout: Path, tmp_path
             "class Think:\n    def get_info():\n        return {'type': 'function'}\n",
             r"tools\.json",
         ),
+        *[
+            (
+                "think.py",
+                f"class Think:\n    def get_info():\n        return {{'type': {value}}}\n",
+                r"retail/tools",
+            )
+            for value in (
+                "b'bytes'",
+                "{'a', 'set'}",
+                "'\\ud800'",
+                "1e999",
+                "1j",
+                "...",
+                "{b'key': 1}",
+                "{(1, 2): 3}",
+            )
+        ],
         ("think.py", "class Other:\n    pass\n", "no get_info"),
         ("think.py", "class Think(:\n", "not Python source"),
         ("think.py", "#" * 2_000_000, "too large for a tool's module"),

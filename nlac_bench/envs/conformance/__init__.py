@@ -7,6 +7,7 @@ Every check makes its own environments, so that checks do not depend on each oth
 environment with text spaces, checks of what only a ``TextEnv`` guarantees do not apply.
 """
 
+import functools
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,12 +16,16 @@ from typing import Any
 from nlac_bench.envs.conformance import episodes, robustness, wrapping
 from nlac_bench.envs.conformance.advice import advise
 from nlac_bench.envs.conformance.play import CHECKS, MakeEnv, NotApplicableError, Subject
+from nlac_bench.envs.foreign import ForeignCodeError, bounded, described
 
 __all__ = ["CHECKS", "CheckResult", "advise", "check"]
 
 
 _MODULES = (episodes, robustness, wrapping)
 """Modules whose import registers their checks."""
+
+CHECK_S = 300.0
+"""Seconds that one check may take; an environment that does not return fails it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +52,25 @@ def check(
         kwargs: constructor arguments that go with ``env_id``.
     """
     subject = Subject(make_env, env_id, kwargs or {})
-    results = []
-    for name, function in CHECKS.items():
+    results: list[CheckResult] = []
+    for name in CHECKS:
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                results.append(CheckResult(name, True, function(subject)))
-        except NotApplicableError as reason:
-            results.append(CheckResult(name, None, str(reason)))
-        except Exception as error:  # any exception of the environment fails the check
-            results.append(CheckResult(name, False, f"{type(error).__name__}: {error}"[:500]))
+            results.append(bounded(functools.partial(_checked, name, subject), CHECK_S))
+        except ForeignCodeError as error:
+            # The environment's threads and processes still run: further checks would not end either.
+            rest = list(CHECKS)[len(results) + 1 :]
+            results.append(CheckResult(name, False, str(error)))
+            results += [CheckResult(left, None, f"not run, because {name!r} did not end") for left in rest]
+            break
     return results
+
+
+def _checked(name: str, subject: Subject) -> CheckResult:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return CheckResult(name, True, CHECKS[name](subject))
+    except NotApplicableError as reason:
+        return CheckResult(name, None, str(reason))
+    except BaseException as error:  # whatever the environment raises, SystemExit too, fails the check
+        return CheckResult(name, False, described(error))

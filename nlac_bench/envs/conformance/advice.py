@@ -1,5 +1,7 @@
 """Warns of what the contract allows but an author should know before an agent is measured or trained."""
 
+import contextlib
+
 import gymnasium
 
 from nlac_bench.envs.adapter import PlainEnv, reports_success
@@ -15,15 +17,10 @@ def advise(make_env: MakeEnv) -> list[str]:
     it fails the checks.
     """
     try:
-        env = make_env()
-    except Exception:
+        with contextlib.closing(make_env()) as env:
+            return [*_about_policy(env), *_about_splits(env, make_env), *_about_training(env)]
+    except (Exception, SystemExit):  # whatever the environment raises fails the checks
         return []
-    try:
-        return [*_about_policy(env), *_about_splits(env, make_env), *_about_training(env)]
-    except Exception:
-        return []
-    finally:
-        env.close()
 
 
 def _about_policy(env: gymnasium.Env[str, str]) -> list[str]:

@@ -21,6 +21,10 @@ from nlac_bench.errors import DataError
 EMBEDDED_TASKS = {"train": 2_000, "test": 500}
 """Default of ``num_tasks``: number of generated problems per level."""
 
+MAX_TASKS = 1_000_000
+MAX_PROBLEM_SEED = 10**12 - 1
+"""The task identifiers of a larger seed would have more than 18 digits, which none can have."""
+
 POLICY = (
     "Solve the mathematics problem. Show your reasoning briefly, then give the final answer once, in "
     r"simplest form, inside \boxed{}."
@@ -63,9 +67,12 @@ class Math500HardEnv(TextEnv):
     ## Episode End
     Every episode ends with its first step, with ``terminated=True`` and ``end_reason`` ``"success"`` or
     ``"failure"``. An action without a box, or one that cannot be read, is an invalid action and a failure. An
-    answer that the grader cannot decide within its limits of time and memory is also a failure and is marked:
-    ``reward_parts["ungraded"]`` is 1 and ``info["ungraded"]`` has the reason. ``EnvInfraError`` is raised
-    only if the grader itself does not work.
+    answer that the grader cannot decide is also a failure and is marked: ``reward_parts["ungraded"]`` is 1
+    and ``info["ungraded"]`` has the reason. The reason is a limit of the answer's own (CPU time, memory,
+    length, size of numbers, nesting), or begins with ``ungraded: grader_crash:`` if the answer twice ended or
+    stopped the grader's worker while a control answer was graded correctly. A worker that is killed, stopped
+    or slow for another reason does not change the score: the answer is graded again in a new worker.
+    ``EnvInfraError`` is raised if the grader does not grade the control answer either.
 
     ## Information
     The keys of every ``TextEnv``; at reset also ``subject`` and ``level``; at the step also ``ungraded``
@@ -77,8 +84,8 @@ class Math500HardEnv(TextEnv):
       (MATH-500 and its training problems, see ``nlac-bench data``) or a folder in the same format.
     * ``level``: 1 to 5 (default 5, the hard set), or None for all levels. Embedded level 1 is meant for
       models of a few million parameters: short statements, small numbers.
-    * ``num_tasks``: how many problems to generate (embedded data only); by default 2,000 train or 500 test
-      problems per level. All of them are different problems.
+    * ``num_tasks``: how many problems to generate (embedded data only), at most 1,000,000; by default 2,000
+      train or 500 test problems per level. All of them are different problems.
     * ``problem_seed``: 0 or more, selects other problems of the same families (embedded data only). Train and
       test are disjoint for all seeds.
     * ``render_mode``: None or ``"ansi"``.
@@ -105,14 +112,18 @@ class Math500HardEnv(TextEnv):
         problem_seed: int = 0,
         render_mode: str | None = None,
     ) -> None:
-        if split not in EMBEDDED_TASKS:
-            raise ValueError(f"split must be 'train' or 'test', got {split!r}")
-        if level is not None and (isinstance(level, bool) or level not in LEVELS):
+        if split not in tuple(EMBEDDED_TASKS):  # of any type, hashable or not
+            raise ValueError(f"split must be 'train' or 'test', got {split!r:.80}")
+        if level is not None and not (_is_count(level, least=1) and level in LEVELS):
             raise ValueError(f"level must be 1 to 5, or None for all, got {level!r}")
-        if not _is_count(problem_seed, least=0):
-            raise ValueError(f"problem_seed must be an int of 0 or more, got {problem_seed!r}")
+        if not _is_count(problem_seed, least=0) or problem_seed > MAX_PROBLEM_SEED:
+            raise ValueError(
+                f"problem_seed must be an int from 0 to {MAX_PROBLEM_SEED:,}, got {problem_seed!r:.80}"
+            )
         if num_tasks is not None and not _is_count(num_tasks, least=1):
-            raise ValueError(f"num_tasks must be a positive int, got {num_tasks!r}")
+            raise ValueError(f"num_tasks must be a positive int, got {num_tasks!r:.80}")
+        if num_tasks is not None and num_tasks > MAX_TASKS:
+            raise ValueError(f"num_tasks must be at most {MAX_TASKS:,}, got {num_tasks!r:.80}")
         self._problems: Mapping[str, Problem] | None = None
         self._training = (os.fspath(data), level, problem_seed)
         if data == "embedded":

@@ -127,6 +127,8 @@ class TauEnv(TextEnv):
     ) -> None:
         if reward not in ("original", "strict"):
             raise ValueError(f"reward must be 'original' or 'strict', got {reward!r}")
+        if chat is not None and not callable(chat):
+            raise TypeError(f"chat must be a function that calls a model, got {chat!r:.80}")
         self.reward = reward
         name = self.domain_name
         self._domain = load_embedded(name) if data == "embedded" else load_official(name, data)

@@ -148,6 +148,8 @@ class TwentyQuestionsEnv(TextEnv):
                                      ("oracle", oracle, OracleName)):  # fmt: skip
             if value not in get_args(allowed):
                 raise ValueError(f"{what} must be one of {', '.join(get_args(allowed))}, got {value!r}")
+        if chat is not None and not callable(chat):
+            raise TypeError(f"chat must be a function that calls a model, got {chat!r:.80}")
         self.world, source = _world(os.fspath(data))
         found = games(self.world, split, level, official=source.kind != "embedded")
         self._games = {game.task_id: game for game in found}

@@ -8,6 +8,7 @@ embedded objects of one of its categories have in common (see ``_by_analogy``).
 
 import csv
 import io
+import json
 import os
 import tomllib
 from functools import lru_cache
@@ -51,6 +52,7 @@ def official_world(data: str) -> tuple[World, DataSource]:
     if not things:
         raise DataError(f"{dataset.folder / FILES[0]} lists no objects")
     try:
+        json.dumps([things, rows], ensure_ascii=False).encode()  # raises for lone surrogates
         senses = {row["unique_id"]: row for row in rows}
         return _build(things, senses, data, dataset.source.sha256), dataset.source
     except (KeyError, TypeError, ValueError, AttributeError) as error:

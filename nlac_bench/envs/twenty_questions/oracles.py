@@ -153,7 +153,7 @@ class ReplayOracle:
                 row = json.loads(line)
                 key, yes = (row["object"], row["question"]), yes_or_no(row["answer"])
                 known = bool(row.get("known", True))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 raise DataError(f"{self.path}, line {number}: not a recorded answer ({error!r})") from error
             if yes is None:
                 raise DataError(f"{self.path}, line {number}: answer {row['answer']!r} is neither yes nor no")

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from nlac_bench.eval.runs.episode_json import EpisodeFormatError, episode_from_row
-from nlac_bench.eval.runs.lines import RunFolderError, read_lines
-from nlac_bench.eval.runs.seeds import Planned
+from nlac_bench.eval.runs.lines import RunFolderError, read_lines, refuse_special
+from nlac_bench.eval.runs.seeds import Planned, first_duplicate
 from nlac_bench.types import Episode
 
 FORMAT = 1
@@ -47,16 +47,14 @@ class RunFolder:
         """
         folder = Path(path)
         manifest = _read_object(folder / "manifest.json")
-        if manifest.get("format") != FORMAT:
+        if manifest.get("format") is True or manifest.get("format") != FORMAT:
             raise RunFolderError(
                 f"{folder} has format {manifest.get('format')!r}, but this version of nlac-bench reads "
                 f"format {FORMAT}; open it with the version that wrote it"
             )
-        try:
-            plan = tuple(Planned(str(task), int(trial), int(seed)) for task, trial, seed in manifest["plan"])
-            _ = manifest["conditions"]["env"], manifest["subject"]["agent"], manifest["sessions"]
-        except (KeyError, TypeError, ValueError) as error:
-            raise RunFolderError(f"{folder / 'manifest.json'} is damaged ({error!r})") from None
+        if problem := _problem_of(manifest):
+            raise RunFolderError(f"{folder / 'manifest.json'} is damaged: {problem}; restore the file")
+        plan = tuple(Planned(task, trial, seed) for task, trial, seed in manifest["plan"])
         return cls(folder, _read_object(folder / "config.json"), manifest, plan)
 
     @property
@@ -91,8 +89,19 @@ class RunFolder:
                 raise RunFolderError(f"{self.path / 'episodes.jsonl'}, {row_key(row)}: {error}") from error
 
     def errors(self) -> Iterator[dict[str, Any]]:
-        """The recorded infrastructure errors, oldest first."""
-        return (row for row, _ in read_lines(self.path / "errors.jsonl"))
+        """The recorded infrastructure errors, oldest first.
+
+        Raises:
+            RunFolderError: a line is damaged, or names no episode.
+        """
+        path = self.path / "errors.jsonl"
+        for row, _ in read_lines(path):
+            if not isinstance(row.get("task_id"), str) or not isinstance(row.get("trial"), int):
+                raise RunFolderError(
+                    f"{path} contains the episode {row.get('task_id')!r:.80}, trial "
+                    f"{row.get('trial')!r:.80}; expected text and a number: restore the file, or remove it"
+                )
+            yield row
 
     def metrics(self) -> Iterator[dict[str, Any]]:
         """The recorded measurements, oldest first."""
@@ -107,6 +116,7 @@ class RunFolder:
         """``rows``, each with the byte offset of the end of its line."""
         path = self.path / "episodes.jsonl"
         planned = {item.key: item.seed for item in self.plan}
+        env = self.config.get("env")
         seen: set[tuple[str, int]] = set()
         for row, end in read_lines(path):
             key = row_key(row)
@@ -114,6 +124,11 @@ class RunFolder:
                 raise RunFolderError(
                     f"{path} contains {key} with seed {row.get('seed')!r}, which was not planned; the file "
                     "or manifest.json was altered: restore it"
+                )
+            if isinstance(env, str) and row.get("env") != env:
+                raise RunFolderError(
+                    f"{path} contains {key} of environment {row.get('env')!r:.200}, but the run plays "
+                    f"{env!r:.200}; the file or config.json was altered: restore it"
                 )
             if key in seen:
                 raise RunFolderError(
@@ -128,8 +143,32 @@ def row_key(row: Mapping[str, Any]) -> tuple[str, int]:
     return str(row.get("task_id")), row["trial"] if isinstance(row.get("trial"), int) else -1
 
 
+def _problem_of(manifest: Mapping[str, Any]) -> str | None:
+    """Return which field of a manifest has a wrong type, or None."""
+    for name, kind in (("conditions", dict), ("subject", dict), ("sessions", list), ("plan", list)):
+        if not isinstance(manifest.get(name), kind):
+            return f"{name} must be {_JSON[kind]}, got {manifest.get(name)!r:.80}"
+    for section, name in (("conditions", "env"), ("subject", "agent")):
+        if not isinstance(manifest[section].get(name), str):
+            return f"{section}.{name} must be text, got {manifest[section].get(name)!r:.80}"
+    for session in manifest["sessions"] or [None]:
+        if not isinstance(session, dict) or not isinstance(session.get("packages"), dict | list):
+            return f"sessions must be objects with packages, at least one, got {session!r:.80}"
+    if not isinstance(manifest["sessions"][0]["packages"], dict):
+        return "sessions[0].packages must be an object"
+    for item in manifest["plan"] or [None]:
+        if not isinstance(item, list) or tuple(map(type, item)) != (str, int, int):
+            return f"plan must be lists of task, trial and seed, at least one, got {item!r:.80}"
+    twice = first_duplicate((task, trial) for task, trial, _ in manifest["plan"])
+    return None if twice is None else f"plan lists {twice!r:.80} twice"
+
+
+_JSON = {dict: "an object", list: "a list"}
+
+
 def _read_object(path: Path) -> dict[str, Any]:
     try:
+        refuse_special(path)
         content = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise RunFolderError(f"{path.parent} holds no run: it has no {path.name}") from None

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import socket
+import stat
 import threading
 import time
 from collections.abc import Iterator
@@ -101,11 +102,26 @@ def read_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
         yield row, end
 
 
+def refuse_special(path: Path) -> None:
+    """Check that ``path`` is a regular file: reading a pipe or a device may never end.
+
+    Raises:
+        RunFolderError: it is a folder, a pipe, a socket or a device.
+        FileNotFoundError: it does not exist.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        kind = "folder" if path.is_dir() else "pipe or device"
+        raise RunFolderError(f"{path} is a {kind}, not a file; restore the file, or remove the {kind}")
+
+
 def _raw_lines(path: Path) -> Iterator[bytes]:
     try:
+        refuse_special(path)
         stream: IO[bytes] = path.open("rb")
     except FileNotFoundError:
         return
+    except OSError as error:
+        raise RunFolderError(f"{path} cannot be read ({error.strerror})") from error
     with stream:
         # The size is bounded: a file without line ends is read in pieces, which then fail to parse.
         while line := stream.readline(MAX_LINE_BYTES + 1):
@@ -168,8 +184,8 @@ class FolderLock:
                     f"another process ({holder or 'unknown'}) is writing to {folder}; wait for it or "
                     "stop it, then try again"
                 ) from None
-            stat = os.fstat(self._fd)
-            self._inode = stat.st_dev, stat.st_ino
+            found = os.fstat(self._fd)
+            self._inode = found.st_dev, found.st_ino
             self._held.add(self._inode)
         try:
             os.ftruncate(self._fd, 0)
@@ -186,7 +202,7 @@ class FolderLock:
 
 def _inode(path: Path) -> tuple[int, int] | None:
     try:
-        stat = path.stat()
+        found = path.stat()
     except FileNotFoundError:
         return None
-    return stat.st_dev, stat.st_ino
+    return found.st_dev, found.st_ino

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from nlac_bench.errors import NlacBenchError
 
+MAX_PLANNED = 10_000_000
+"""Maximal number of episodes of a run; its manifest lists them all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Planned:
@@ -38,8 +41,14 @@ def plan_episodes(task_ids: Sequence[str], trials: int, base_seed: int) -> tuple
     """Plan ``trials`` episodes of each task, one trial of all tasks after the other.
 
     Raises:
-        NlacBenchError: ``task_ids`` is empty or names a task twice, or ``trials`` is less than 1.
+        NlacBenchError: ``task_ids`` is empty or names a task twice, ``trials`` is less than 1, or there are
+            more than ``MAX_PLANNED`` episodes.
     """
+    if len(task_ids) * trials > MAX_PLANNED:
+        raise NlacBenchError(
+            f"{len(task_ids):,} tasks with {trials!r:.80} trials each are more than the {MAX_PLANNED:,} "
+            "episodes that a run can plan; lower --trials or --limit"
+        )
     if not task_ids:
         raise NlacBenchError("the list of tasks is empty; select at least one task")
     if trials < 1:

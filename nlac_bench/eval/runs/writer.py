@@ -42,10 +42,11 @@ class RunWriter:
             done.add(row_key(row))
         self._planned = {item.key: item for item in folder.plan}
         self._done = done
-        self._files["episodes.jsonl"] = Appender(folder.path / "episodes.jsonl", end)
+        ends = {"episodes.jsonl": end}
         for name in ("errors.jsonl", "metrics.jsonl"):
-            ends = [end for _, end in read_lines(folder.path / name)]
-            self._files[name] = Appender(folder.path / name, ends[-1] if ends else 0)
+            ends[name] = max((end for _, end in read_lines(folder.path / name)), default=0)
+        for name, end in ends.items():  # opening for writing removes a torn line: read everything before
+            self._files[name] = Appender(folder.path / name, end)
 
     @classmethod
     def create(
@@ -145,12 +146,15 @@ class RunWriter:
                     + "; ".join(changed)
                     + ". Restore what differs, or start a new run with another --out"
                 )
+            writer = cls(run, lock)  # reads all files, so a damaged folder is refused before it is written to
+            for appender in writer._files.values():
+                undo.callback(appender.close)
             session = manifests.environment()
             first = run.manifest["sessions"][0]
             session["packages"] = manifests.differences(first["packages"], session["packages"])
             manifest = {**run.manifest, "sessions": [*run.manifest["sessions"], session]}
             _write_object(folder / "manifest.json", manifest)
-            writer = cls(RunFolder.open(folder), lock)
+            writer.folder = RunFolder.open(folder)
             undo.pop_all()
             return writer
 

@@ -119,7 +119,7 @@ def read_sweep(path: Path) -> Sweep:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
         refuse_known_secrets(values)
         return SweepFile.from_mapping(values).sweep()
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path} cannot be read as TOML: {error}") from error
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error

@@ -9,38 +9,37 @@ including forked and daemonic ones.
 
 import asyncio
 import contextlib
-import json
 import os
 import queue
-import select
-import struct
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
-from typing import Any
 
-import nlac_bench
 from nlac_bench.envs.math500_hard.grading.extract import MAX_TAIL
-from nlac_bench.envs.math500_hard.grading.judge import check, quick
+from nlac_bench.envs.math500_hard.grading.judge import Verdict, check, quick
+from nlac_bench.envs.math500_hard.grading.worker_process import WorkerLostError, WorkerProcess
 from nlac_bench.errors import EnvInfraError
 
 __all__ = ["Grade", "Grader", "check", "default_grader", "grade"]
 
 _MODULE = "nlac_bench.envs.math500_hard.grading.worker"
-START_S = 120.0
-"""Seconds in which a worker must load its libraries; not counted in the time of a case."""
+_WALL_FACTOR = 4.0
+"""Wall time of a case as a multiple of its CPU time, so that a busy machine does not exceed it."""
+_LEAST_S = 1.0
+"""Least CPU seconds of the control case, and least number that `_WALL_FACTOR` multiplies."""
+_CONTROL = ("x+1", "1+x")
+"""A right answer that a worker must parse; if it is not graded as right, the grader does not work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grade:
     """A verdict. `correct` is None if the case was not decided; `reason` then begins with `ungraded:`.
+
+    The reason begins with `ungraded: grader_crash:` if the answer twice ended, stopped or broke the worker
+    that judged it, and a worker graded a control case correctly after that.
 
     `ms` is the time in milliseconds from the start of the case, without waiting for a worker or starting one.
     """
@@ -50,20 +49,32 @@ class Grade:
     ms: float
 
 
+@dataclass(slots=True)
+class _Slot:
+    """A place for one worker; None until it is needed."""
+
+    worker: WorkerProcess | None = None
+
+
 class Grader:
     """A pool of worker processes, started when first needed.
 
+    A limit of the case's own (CPU time, memory, size of numbers, nesting) makes it ungraded. A worker that
+    dies, does not answer, or raises an exception may be a fault of the machine: the case is judged once more,
+    in a new worker. If that fails too, a control case tells whether the answer or the grader is at fault.
+
     Args:
-        timeout_s: time limit of a case in seconds; the worker is then killed and the case is ungraded.
+        timeout_s: limit of a case's CPU time in seconds. Its wall time is limited to four times that, and at
+            least 4 seconds.
         memory_mb: memory limit of a case in megabytes, in addition to that of the libraries.
         workers: number of cases that are graded at the same time.
     """
 
     def __init__(self, timeout_s: float = 3.0, memory_mb: int = 1024, workers: int = 1) -> None:
-        if not timeout_s > 0 or memory_mb < 64 or workers < 1:
+        if not 0 < timeout_s <= 1e5 or not 64 <= memory_mb <= 2**20 or not 1 <= workers <= 1024:
             raise ValueError(
-                "timeout_s must be positive, memory_mb at least 64 and workers at least 1, got "
-                f"timeout_s={timeout_s}, memory_mb={memory_mb}, workers={workers}"
+                "timeout_s must be positive and at most 100,000, memory_mb at least 64 and at most 2**20 and "
+                f"workers 1 to 1,024, got timeout_s={timeout_s}, memory_mb={memory_mb}, workers={workers}"
             )
         self.timeout_s, self.memory_mb, self.workers = timeout_s, memory_mb, workers
         self._closed = False
@@ -72,10 +83,10 @@ class Grader:
 
     def _prepare(self) -> None:
         """Reset to no workers and threads; also called in a forked child, whose parent keeps the workers."""
-        self._slots: queue.LifoQueue[_Worker | None] = queue.LifoQueue()
+        self._slots: queue.LifoQueue[_Slot] = queue.LifoQueue()
         for _ in range(self.workers):
-            self._slots.put(None)
-        self._running: set[_Worker] = set()
+            self._slots.put(_Slot())
+        self._running: set[WorkerProcess] = set()
         self._executor: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
         self._finalizer = weakref.finalize(self, _stop, self._running, os.getpid())
@@ -84,7 +95,8 @@ class Grader:
         """Grade one case; blocks until a worker is free and has finished.
 
         Raises:
-            EnvInfraError: no worker can be started, or the grader is closed.
+            EnvInfraError: no worker can be started, or none grades a control case correctly, or the grader is
+                closed.
         """
         begun = time.perf_counter()
         gold, pred = gold[-MAX_TAIL:], pred[-MAX_TAIL:]
@@ -92,25 +104,74 @@ class Grader:
         if verdict is not None:
             return Grade(*verdict, ms=(time.perf_counter() - begun) * 1e3)
         slots = self._slots
-        worker = slots.get()
+        slot = slots.get()
         try:
-            if worker is not None and not worker.alive():
-                self._discard(worker)
-                worker = None
-            if worker is None:
-                worker = self._start()
-            worker.wait_until_ready()
+            return self._judge_twice(slot, gold, pred)
+        finally:
+            slots.put(slot)
+
+    def _judge_twice(self, slot: _Slot, gold: str, pred: str) -> Grade:
+        """Judge a case; if the worker is lost, judge it in a new one, and then find out what is at fault."""
+        faults = []
+        for _ in range(2):
+            self._make_ready(slot)
             begun = time.perf_counter()
-            verdict = worker.judge(gold, pred, self.timeout_s)
-            ms = (time.perf_counter() - begun) * 1e3
+            try:
+                verdict = self._judge(slot, gold, pred, self.timeout_s)
+            except WorkerLostError as error:
+                faults.append(str(error))
+            else:
+                return Grade(*verdict, ms=(time.perf_counter() - begun) * 1e3)
+        ms = (time.perf_counter() - begun) * 1e3
+        self._make_ready(slot)
+        what = f"a worker {faults[0]}, and then a new one {faults[1]}"
+        try:
+            correct, reason = self._judge(slot, *_CONTROL, max(self.timeout_s, _LEAST_S))
+        except WorkerLostError as error:
+            correct, reason = None, f"a third one {error}"
+        if not correct:
+            raise EnvInfraError(f"the grader does not work: {what}; a control case failed too ({reason})")
+        return Grade(None, f"ungraded: grader_crash: {what}; a control case was graded correctly", ms)
+
+    def _judge(self, slot: _Slot, gold: str, pred: str, cpu_s: float) -> Verdict:
+        """Judge a case in the slot's worker, and replace the worker if it must not be used again."""
+        worker = slot.worker
+        assert worker is not None
+        try:
+            return worker.judge(gold, pred, cpu_s, wall_s=_WALL_FACTOR * max(cpu_s, _LEAST_S))
+        except WorkerLostError:
+            worker.usable = False
+            raise
+        finally:
             if not worker.usable:
                 self._discard(worker)
-                worker = (
-                    None if self._closed else self._start()
-                )  # it loads its libraries before a case waits for it
-            return Grade(*verdict, ms=ms)
-        finally:
-            slots.put(worker)
+                slot.worker = None
+                with contextlib.suppress(EnvInfraError):  # raised where a case needs the worker
+                    slot.worker = self._start()  # it loads its libraries before a case waits for it
+
+    def _make_ready(self, slot: _Slot) -> None:
+        """Put a worker that waits for cases into ``slot``; start one if necessary, and once more if it dies.
+
+        Raises:
+            EnvInfraError: both died, one did not start in time, or the grader is closed.
+        """
+        if slot.worker is not None and not slot.worker.alive():
+            self._discard(slot.worker)
+            slot.worker = None
+        for last in (False, True):
+            worker = slot.worker or self._start()
+            try:
+                worker.wait_until_ready()
+            except (WorkerLostError, EnvInfraError) as error:
+                self._discard(worker)
+                slot.worker = None
+                if isinstance(error, EnvInfraError):
+                    raise
+                if last:
+                    raise EnvInfraError(f"a grader worker {error}") from None
+            else:
+                slot.worker = worker
+                return
 
     async def agrade(self, gold: str, pred: str) -> Grade:
         """Grade one case like `grade`, without blocking the event loop."""
@@ -120,21 +181,21 @@ class Grader:
             executor = self._executor
         return await asyncio.get_running_loop().run_in_executor(executor, self.grade, gold, pred)
 
-    def _start(self) -> "_Worker":
+    def _start(self) -> WorkerProcess:
         with self._lock:
             if self._closed:
                 raise EnvInfraError("the grader is closed; make a new Grader or use default_grader()")
-            fresh = _Worker(self.memory_mb)
+            fresh = WorkerProcess(_MODULE, self.memory_mb)
             self._running.add(fresh)
         return fresh
 
-    def _discard(self, worker: "_Worker") -> None:
+    def _discard(self, worker: WorkerProcess) -> None:
         worker.stop()
         with self._lock:
             self._running.discard(worker)
 
     def close(self) -> None:
-        """Terminate the workers; a case that is being graded is returned as ungraded."""
+        """Terminate the workers; `grade` raises EnvInfraError for a case that is being graded."""
         with self._lock:
             self._closed = True
         for _ in range(self._slots.qsize()):
@@ -142,9 +203,9 @@ class Grader:
                 idle = self._slots.get_nowait()
             except queue.Empty:
                 break
-            if idle is not None:
-                self._discard(idle)
-            self._slots.put(None)
+            if idle.worker is not None:
+                self._discard(idle.worker)
+            self._slots.put(_Slot())
         self._finalizer()
         if self._executor is not None:
             self._executor.shutdown(wait=False, cancel_futures=True)
@@ -165,112 +226,7 @@ class Grader:
         self._prepare()
 
 
-class _Worker:
-    """A process and two pipes to it. Daemonic processes cannot use `multiprocessing`, so this does not."""
-
-    def __init__(self, memory_mb: int) -> None:
-        self.usable, self._ready = True, False
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
-        root = str(Path(nlac_bench.__file__).parents[1])
-        path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-        threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # thread pools use address space
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", _MODULE, str(os.getpid()), str(memory_mb)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, bufsize=0,
-            env={**os.environ, "PYTHONPATH": path, **threads},
-            start_new_session=True,  # the parent handles Ctrl-C
-        )  # fmt: skip
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._requests, self._replies = self._process.stdin, self._process.stdout
-        self._poll = select.poll()
-        self._poll.register(self._replies, select.POLLIN | select.POLLHUP)
-
-    def alive(self) -> bool:
-        return self._process.poll() is None
-
-    def wait_until_ready(self) -> None:
-        """Block until the process has loaded its libraries.
-
-        Raises:
-            EnvInfraError: the process ended before that.
-        """
-        try:
-            self._ready = self._ready or bool(self._receive(time.monotonic() + START_S))
-        except TimeoutError:
-            self.kill()
-        if not self._ready:
-            raise EnvInfraError(f"a grader worker did not start ({self._ending()})")
-
-    def judge(self, gold: str, pred: str, timeout_s: float) -> tuple[bool | None, str]:
-        request = json.dumps({"gold": gold, "pred": pred, "timeout_s": timeout_s}).encode()
-        deadline = time.monotonic() + timeout_s
-        try:
-            self._send(struct.pack(">I", len(request)) + request)
-            reply = self._receive(deadline)
-        except TimeoutError:
-            self.usable = False
-            return None, f"ungraded: time-out after {timeout_s:g} s"
-        except BrokenPipeError:
-            reply = None
-        if reply is None:
-            self.usable = False
-            return None, f"ungraded: the grader's worker died ({self._ending()})"
-        self.usable = not reply["last"]
-        return reply["correct"], reply["reason"]
-
-    def _send(self, data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            view = view[self._requests.write(view) or 0 :]
-
-    def _receive(self, deadline: float) -> dict[str, Any] | None:
-        """Return the next message, or None if the process has closed its end.
-
-        Raises:
-            TimeoutError: the deadline passed and there is nothing to read.
-        """
-        header = self._read(4, deadline)
-        body = self._read(struct.unpack(">I", header)[0], deadline) if header else b""
-        return json.loads(body) if body else None
-
-    def _read(self, size: int, deadline: float) -> bytes:
-        data = b""
-        while len(data) < size:
-            # Poll at least once: a reply may have been ready while this process was not scheduled.
-            if not self._poll.poll(max(0.0, deadline - time.monotonic()) * 1e3):
-                raise TimeoutError
-            part = self._replies.read(size - len(data))
-            if not part:
-                return b""
-            data += part
-        return data
-
-    def _ending(self) -> str:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(1.0)
-        self._log.seek(0)
-        lines = self._log.read().decode(errors="replace").strip().splitlines()
-        return f"exit status {self._process.returncode}" + (f": {lines[-1][:200]}" if lines else "")
-
-    def kill(self) -> None:
-        self.usable = False
-        self._process.kill()
-        self._process.wait()
-
-    def stop(self) -> None:
-        self.kill()
-        self.let_go()
-
-    def let_go(self) -> None:
-        """Close this process's ends of the pipes; workers of a parent process are not affected."""
-        for stream in (self._requests, self._replies, self._log):
-            with contextlib.suppress(OSError):
-                stream.close()
-        if self._process.returncode is None:
-            self._process.returncode = 0  # not a child of this process: do not wait or warn
-
-
-def _stop(workers: set[_Worker], owner: int) -> None:
+def _stop(workers: set[WorkerProcess], owner: int) -> None:
     if os.getpid() == owner:
         for worker in list(workers):
             worker.kill()  # its pipes may be in use: the reader sees their end and closes them

@@ -1,8 +1,9 @@
 """Runs a worker process: `python -P -m nlac_bench.envs.math500_hard.grading.worker PARENT MEMORY_MB`.
 
 It reads requests from standard input and writes verdicts to standard output, each as a four-byte length and
-JSON. It ends when its input closes or its parent has ended, and the kernel ends it when a case exceeds its
-time limit, so that no process remains after the parent was killed.
+JSON. It ends when its input closes or its parent has ended. The kernel ends it with SIGPROF when a case
+exceeds its CPU time, and with SIGALRM when it exceeds its wall time, so that no process remains after the
+parent was killed.
 """
 
 import json
@@ -15,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any, BinaryIO
 
-GRACE_S = 1.0  # the parent kills at the limit; the kernel's alarm applies if the parent has ended
+GRACE_S = 1.0  # the parent kills at the limit of wall time; the alarm applies if the parent has ended
 _PARENT_POLL_S = 2.0
 _RECURSION = 12_000
 
@@ -26,6 +27,9 @@ def main() -> None:
     os.dup2(2, 1)  # output of a library must not be read as a reply
     requests = os.fdopen(0, "rb", buffering=0)
     sys.setrecursionlimit(_RECURSION)
+    for number in (signal.SIGPROF, signal.SIGALRM):  # a parent may have ignored or blocked them
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGPROF, signal.SIGALRM))
 
     from nlac_bench.envs.math500_hard.grading import symbolic
     from nlac_bench.envs.math500_hard.grading.judge import check
@@ -35,25 +39,36 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     allowance = memory_mb * 2**20
     held = _address_space()  # memory of the libraries
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    if held and hard != resource.RLIM_INFINITY and hard < held + allowance:
+        # Otherwise the limit of this machine would be reported as one that the answer exceeded.
+        raise SystemExit(
+            f"the limit of address space, {hard >> 20} MB, leaves less than {memory_mb} MB for a case; raise "
+            "it (ulimit -v)"
+        )
     send(replies, {"ready": True})
     while (request := _next_request(requests, parent)) is not None:
-        signal.setitimer(signal.ITIMER_REAL, request["timeout_s"] + GRACE_S)
-        failed, peak_before, limit = False, _peak(), _limit_memory(allowance)
+        failed, fault, peak_before, limit = False, "", _peak(), _limit_memory(allowance)
+        signal.setitimer(signal.ITIMER_REAL, request["wall_s"] + GRACE_S)
+        signal.setitimer(signal.ITIMER_PROF, request["cpu_s"])
         try:
             correct, reason = check(request["gold"], request["pred"])
         except MemoryError:
             correct, reason, failed = None, f"ungraded: more than {memory_mb} MB of memory", True
         except RecursionError:
             correct, reason = None, "ungraded: nested too deep"
-        except Exception as error:  # an error of the grader is reported and not graded as wrong
-            correct, reason = None, f"ungraded: {type(error).__name__}: {error}"[:500]
+        except Exception as error:  # the parent finds out whether the answer or the grader is at fault
+            correct, reason, fault = None, "", f"{type(error).__name__}: {error}"[:500]
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
         # A library may have caught the MemoryError; the case then used nearly all of its limit.
         if not failed and limit and _peak() > max(peak_before, limit - allowance // 32):
             correct, reason, failed = None, f"ungraded: more than {memory_mb} MB of memory", True
+            fault = ""
         # The process is replaced when its caches use half of the limit of a case.
-        last = failed or _address_space() > held + allowance // 2
-        send(replies, {"correct": correct, "reason": reason, "last": last})
+        last = bool(failed or fault or _address_space() > held + allowance // 2)
+        verdict = {"error": fault} if fault else {"correct": correct, "reason": reason}
+        send(replies, {**verdict, "last": last})
         if last:
             return
 
@@ -98,9 +113,8 @@ def _limit_memory(allowance: int) -> int:
     held = _address_space()
     if not held:
         return 0
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    limit = held + allowance if hard == resource.RLIM_INFINITY else min(held + allowance, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    limit = held + allowance
+    resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
     return limit
 
 

@@ -99,15 +99,17 @@ def _converted(name: str, sources: Mapping[str, bytes], envs: Path) -> bytes:
     domain, file = name.split("/")
     if name in _TASK_LISTS:
         module, variable = _TASK_LISTS[name]
-        return _compact(_assigned(_parse(sources[module], envs / module), variable, envs / module))
+        content = _assigned(_parse(sources[module], envs / module), variable, envs / module)
+        return _compact(content, envs / module)
     if file == "wiki.md":
         return sources[name]
     if file == "rules.json":
         module = f"{domain}/rules.py"
-        return _compact(_assigned(_parse(sources[module], envs / module), "RULES", envs / module))
+        content = _assigned(_parse(sources[module], envs / module), "RULES", envs / module)
+        return _compact(content, envs / module)
     if file == "tools.json":
-        return _compact(_tool_schemas(envs / domain / "tools"))
-    return _compact(json.loads(sources[f"{domain}/data/{file}"]))
+        return _compact(_tool_schemas(envs / domain / "tools"), envs / domain / "tools")
+    return _compact(json.loads(sources[f"{domain}/data/{file}"]), envs / domain / "data" / file)
 
 
 def _tool_schemas(folder: Path) -> list[Any]:
@@ -187,8 +189,12 @@ def _parse(raw: bytes, path: Path) -> ast.Module:
         raise DataError(f"{path} is not Python source: {error}") from error
 
 
-def _compact(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+def _compact(value: Any, path: Path) -> bytes:
+    """Return ``value`` as UTF-8 JSON; bytes, sets, NaN and lone surrogates are literals, but not JSON."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DataError(f"{path} contains a value that JSON does not have: {error}") from error
 
 
 def _sha256(raw: bytes) -> str:

@@ -1,0 +1,89 @@
+"""Runs code of other packages (plug-ins, environments): however it ends, the caller gets one exception.
+
+A package that is installed runs with the rights of its user; nothing here confines it. The promise is that a
+mistake in one package (an exception, ``sys.exit``, an import that never ends) does not end or block a command
+that lists or checks it. ``os._exit`` and a crash of the interpreter end the process.
+"""
+
+import importlib
+import importlib.metadata
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from nlac_bench.errors import NlacBenchError
+
+LOAD_S = 30.0
+"""Seconds that the import of a plug-in may take."""
+
+T = TypeVar("T")
+
+
+class ForeignCodeError(NlacBenchError):
+    """Code of another package raised an exception, called ``sys.exit``, or did not end in time."""
+
+
+def bounded(call: Callable[[], T], seconds: float) -> T:
+    """Return ``call()``, which runs in another thread, so that waiting for it can end.
+
+    A call that does not end in time continues in its thread, which does not keep the process alive.
+
+    Raises:
+        ForeignCodeError: it raised an exception or ``SystemExit``, or did not end within ``seconds``.
+    """
+    results: list[T] = []
+    faults: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            results.append(call())
+        except BaseException as error:
+            faults.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if faults:
+        raise ForeignCodeError(described(faults[0])) from faults[0]
+    if not results:
+        raise ForeignCodeError(f"it did not end within {seconds:g} s")
+    return results[0]
+
+
+def described(error: BaseException) -> str:
+    """Return the type and message of ``error`` on one line of at most 500 characters."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:500]
+
+
+def load(point: importlib.metadata.EntryPoint) -> Any:
+    """Import the object that an entry point names.
+
+    Raises:
+        ForeignCodeError: it cannot be imported, or its import does not end within ``LOAD_S`` seconds.
+    """
+    return _once((point.group, point.name, point.value), point.load)
+
+
+def load_object(where: str) -> Any:
+    """Import ``package.module:name`` of another package.
+
+    Raises:
+        ForeignCodeError: as for ``load``.
+    """
+    module, _, name = where.partition(":")
+    return _once((where,), lambda: getattr(importlib.import_module(module), name))
+
+
+_unfinished: dict[tuple[str, ...], str] = {}
+"""Imports that did not end. Another attempt would wait for the first one's lock."""
+
+
+def _once(key: tuple[str, ...], call: Callable[[], Any]) -> Any:
+    if key in _unfinished:
+        raise ForeignCodeError(_unfinished[key])
+    try:
+        return bounded(call, LOAD_S)
+    except ForeignCodeError as error:
+        if error.__cause__ is None:
+            _unfinished[key] = str(error)
+        raise
