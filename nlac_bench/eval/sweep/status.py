@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeAlias
 
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.lines import RunFolderError, write_atomically
-from nlac_bench.eval.runs.secrets import redact, secret_values
 from nlac_bench.eval.sweep.plan import Cell, Sweep, base_folder
+from nlac_bench.redaction import redact_message
 
 State: TypeAlias = Literal["finished", "failed", "interrupted", "not started"]
 
@@ -146,9 +146,9 @@ def record_failure(folder: Path, code: int, output: bytes) -> Status:
         RunFolderError: the file cannot be written.
     """
     how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
-    message = json.dumps(error_message(output.decode(errors="replace")))
     # redacted before it is shortened, which could leave a part of a key
-    reason = one_line(f"{how}: {json.loads(redact(message, secret_values()))}")
+    message = redact_message(error_message(output.decode(errors="replace")))
+    reason = one_line(f"{how}: {message}")
     write_atomically(failure_path(folder), json.dumps({"exit_code": code, "reason": reason}))
     return Status("failed", reason)
 
