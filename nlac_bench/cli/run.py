@@ -14,7 +14,7 @@ from nlac_bench.cli.exit_codes import incomplete, resumable
 from nlac_bench.cli.options import with_options
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, show
 from nlac_bench.cli.progress import RunProgress, TrainProgress, tokens_of
-from nlac_bench.errors import ConfigError
+from nlac_bench.errors import ConfigError, NlacBenchError
 from nlac_bench.eval.measure import estimate
 from nlac_bench.eval.measure.missing import refuse_missing
 from nlac_bench.eval.measure.play import play
@@ -23,6 +23,7 @@ from nlac_bench.eval.measure.tiny_defaults import is_tiny, with_defaults
 from nlac_bench.eval.runs.configuration import EXECUTION, TRAINING, RunConfig, read_config
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.writer import RunWriter
+from nlac_bench.eval.statistics.outcomes import commonest
 from nlac_bench.eval.statistics.summary import Summary, summarise
 from nlac_bench.eval.training.untrained import BASE, check_base
 
@@ -172,16 +173,22 @@ def _completed(settings: dict[str, Any], measure_only: bool, source: str) -> Run
 def _play(prepared: Prepared, writer: RunWriter, as_json: bool) -> NoReturn:
     """Play or train, print the results, and exit with code 0 or 3."""
     folder = writer.folder.path
+    fatal: list[str] = []
 
     def print_summary() -> None:
         if as_json:
-            print_json(summarise(folder).to_json())
+            found = summarise(folder).to_json()
+            print_json(found | {"commonest_error": found["commonest_error"] or commonest(fatal)})
 
     with resumable(_resume_command(folder), print_summary):
-        if prepared.config.train is not None:
-            _train(prepared, writer, as_json)
-        else:
-            _measure(prepared, writer, as_json)
+        try:
+            if prepared.config.train is not None:
+                _train(prepared, writer, as_json)
+            else:
+                _measure(prepared, writer, as_json)
+        except NlacBenchError as error:
+            fatal.append(f"{type(error).__name__}: {error}")
+            raise
     raise typer.Exit(0)
 
 

@@ -109,6 +109,15 @@ def test_a_reply_without_an_answer_is_an_infrastructure_error_and_is_played_agai
     assert f"nlac-bench resume {folder}" in last and found["commonest_error"] in last
 
 
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_server_that_rejects_every_request_stops_the_run_and_says_why(status: int, tmp_path: Path) -> None:
+    done = play(tmp_path / "run", gives((status, {"error": {"message": "who are you?"}})))
+    found = one_json(done)
+    assert done.returncode == 3 and (found["owed"], found["scored"], found["complete"]) == (3, 0, False)
+    assert found["commonest_error"].startswith(f"EngineSetupError: HTTP {status}")
+    assert "who are you?" in done.stderr and f"nlac-bench resume {tmp_path / 'run'}" in done.stderr
+
+
 def test_errors_that_were_recovered_are_counted_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -156,9 +156,9 @@ def outcomes_of(run: RunFolder) -> Outcomes:
     failed: dict[tuple[Any, Any], str] = {}
     recovered = 0
     for error in run.errors():
-        key = error.get("task_id"), error.get("trial")
-        failed[key] = f"{error.get('error')}: {error.get('message')}"
-        recovered += key in recorded
+        of = error.get("task_id"), error.get("trial")
+        failed[of] = f"{error.get('error')}: {error.get('message')}"
+        recovered += of in recorded
         _add(usage, usage_from_row(error.get("usage", {})), run)
     missing = {item.key for item in run.plan} - recorded
     reasons = [reason for key, reason in failed.items() if key in missing]
