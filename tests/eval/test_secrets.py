@@ -272,7 +272,7 @@ _SECRETS = st.text(
 )
 
 
-@settings(max_examples=15, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
 @given(secret=_SECRETS, data=st.data())
 def test_no_file_of_a_run_has_a_secret(secret: str, data: st.DataObject) -> None:
     secret = secret.strip()
