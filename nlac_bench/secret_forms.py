@@ -16,16 +16,17 @@ _SHORTEST = 8
 _LONGEST_WORDS = 16
 
 _NAME = re.compile(
-    r"(apikeys?|(secret|access|private|signing|encryption|subscription|account|master|auth|session)keys?"
+    r"(apikeys?|(secret|access|private|signing|encryption|subscription|account|master|auth|session|client|service"
+    r"|admin|license|ssh|hmac|openai|anthropic|azure)keys?|^x\w*key|^(db|user|admin)?(pass|pwd)|bearer"
     r"|token|secrets?|passw(or)?d|passphrase|authorization|credentials?|(set|session|auth)cookie|jwt)$"
 )
 _NOT_SECRET = re.compile(
     r"(eos|bos|pad|unk|sep|cls|mask|stop|image|audio|special|first|last|next|start|end)token$"
 )
 """Tokens of a tokenizer, such as ``eos_token``."""
-_URL_NAME = re.compile(r"(k|key|auth|pass|pw|pwd|sig|signature|sid|session)$")
+_URL_NAME = re.compile(r"(k|.*key|auth|pass|pw|pwd|sig|signature|sid|session)$")
 """Further names of secrets in the query or fragment of a URL; elsewhere they are ordinary words."""
-_FEW_DIGITS = re.compile(r"\d{1,4}")
+_ORDINARY = re.compile(r"\w+=\d{1,4}|(sort|group|primary|partition|order)\w*key=[a-z_.,-]+")
 
 _TOKEN = re.compile(
     r"(?<![A-Za-z0-9_-])(?:"
@@ -112,10 +113,8 @@ def spans(text: str) -> Iterator[Span]:
 def _parameters(text: str, start: int, end: int) -> Iterator[Span]:
     for match in _PARAMETER.finditer(text, start, end):
         name = unquote(match["name"])
-        short = _URL_NAME.match(name.lower()) and not _FEW_DIGITS.fullmatch(
-            match["secret"]
-        )  # ?k=5 is a count
-        if is_secret_name(name) or short:
+        ordinary = _ORDINARY.fullmatch(f"{name}={match['secret']}".lower())
+        if is_secret_name(name) or (_URL_NAME.match(name.lower()) and not ordinary):
             yield (*match.span("secret"), "is a URL with a secret in its path, query or fragment")
 
 

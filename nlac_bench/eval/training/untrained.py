@@ -9,6 +9,7 @@ from nlac_bench.eval.measure.prepare import Prepared
 from nlac_bench.eval.runs import manifest as manifests
 from nlac_bench.eval.runs.configuration import ConfigError
 from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.eval.runs.secrets import refuse_known_secrets
 from nlac_bench.files import replace_folder
 
 BASE = "base"
@@ -21,13 +22,14 @@ def check_base(prepared: Prepared) -> None:
     """Check that the run that ``--base`` names measured the model, tasks and seeds that this run starts with.
 
     Raises:
-        ConfigError: it is unfinished, or its tasks, seeds, conditions or model differ; the message lists
-            each difference.
+        ConfigError: it is unfinished, its configuration contains a secret, or its tasks, seeds, conditions or
+            model differ; the message lists each difference.
     """
     path = prepared.config.base
     if path is None:
         return
     base = RunFolder.open(path)
+    refuse_known_secrets(base.config, f"--base: {path}/config.json: ")  # its files are copied
     if owed := len(base.owed()):
         raise ConfigError(f"--base: {path} lacks {owed} episodes; finish it with `nlac-bench resume {path}`")
     then = {"conditions": base.conditions, "subject": _begins(base.subject)}
