@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from safetensors.torch import load_file, save_file
 from nlac_bench.errors import CheckpointError
 from nlac_bench.train import checkpoint
 from nlac_bench.train.learner import Learner, LearnerConfig
+from nlac_bench.train.model import Lora
 from tests.train.small_model import model, sequences, steps, weights
 
 CONFIG = LearnerConfig(lr=1e-2, precision="fp32", ema=True)
@@ -250,6 +252,22 @@ def test_saving_does_not_change_the_optimizer(tmp_path: Path) -> None:
     checkpoint.load(other, tmp_path / "last")
     assert not other.optimizer.state and other.step == 0
     assert steps(other, sequences(), 2) == steps(learner, sequences(), 2)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"optimizer": "sgd"}, {"lora": Lora(rank=4, alpha=8), "ema": False}, {"heads": ("value", "q1", "q2")}],
+    ids=["sgd", "lora", "heads"],
+)
+def test_all_that_is_trained_is_restored(tmp_path: Path, changes: dict[str, Any]) -> None:
+    config = replace(CONFIG, **changes)
+    learner = Learner(model(), config)
+    steps(learner, sequences(), 2)
+    checkpoint.save(learner, tmp_path / "last", lambda _: {})
+    other = Learner(model(), config)
+    checkpoint.load(other, tmp_path / "last")
+    assert steps(other, sequences(), 2) == steps(learner, sequences(), 2)
+    assert all(torch.equal(other.master[name], tensor) for name, tensor in learner.master.items())
 
 
 @pytest.mark.slow  # starts torchrun

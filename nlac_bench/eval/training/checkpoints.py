@@ -63,7 +63,8 @@ class Checkpoints:
     def export_best(self) -> None:
         """Export the current policy to ``best``; a reader finds the earlier policy or the new one."""
         partial = self.best.with_name(f".{self.best.name}.partial")
-        shutil.rmtree(partial, ignore_errors=True)
+        if dist.get_rank() == 0:
+            shutil.rmtree(partial, ignore_errors=True)
         checkpoint.export(self._learner, partial, self._tokenizer)
         if dist.get_rank() == 0:
             replace_folder(partial, self.best)
