@@ -1,7 +1,7 @@
 """Comparisons, summaries and new scores of runs that are really on disk."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -302,7 +302,7 @@ def test_algorithms_over_seeds(tmp_path: Path) -> None:
     weak, strong = seeds("weak", 0.0, 3), seeds("strong", 0.3, 3)
     found = compare_algorithms(strong, weak, name_a="NLAC", name_b="GRPO")
     assert found.verdict == "A better"
-    assert found.interval.low < 0.3 < found.interval.high
+    assert found.interval is not None and found.interval.low < 0.3 < found.interval.high
     assert compare_algorithms(strong, weak, name_a="NLAC", name_b="GRPO") == found, "seeded"
     shown = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert [s["name"] for s in shown["a"]["seeds"]] == ["strong0", "strong1", "strong2"]
@@ -384,7 +384,7 @@ def test_a_table_says_what_it_leaves_out(tmp_path: Path) -> None:
         compare_algorithms([a, b], [a, nothing], tasks="common")
 
 
-def flat(path: Path, sides: list[list[Callable[[str, int], Result]]], **sizes: int) -> Any:
+def flat(path: Path, sides: Sequence[Sequence[Callable[[str, int], bool]]], **sizes: int) -> Any:
     """The comparison of two algorithms whose seeds end as the functions say."""
     runs = [
         [make_run(path / f"{side}{seed}", result, **sizes) for seed, result in enumerate(results)]
@@ -422,7 +422,7 @@ def test_the_interval_is_never_narrower_than_that_of_the_runs() -> None:
     rng = np.random.default_rng(8)
     wider = [0, 0]
     for _ in range(300):
-        seeds, tasks, trials = rng.integers(2, 5), rng.integers(2, 40), rng.integers(1, 5)
+        seeds, tasks, trials = map(int, rng.integers((2, 2, 1), (5, 40, 5)))
         rates = rng.choice([0.0, 0.02, 0.3, 0.98, 1.0], (2, 1, 1)) * np.ones((1, seeds, tasks))
         a, b = rng.binomial(trials, rates) / trials
         error, df, _ = algorithm_error(a, b, np.random.default_rng(0), 200)

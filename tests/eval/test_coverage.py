@@ -8,6 +8,8 @@ from benchmarks.simulations import coverage, coverage_pairs
 from benchmarks.simulations.__main__ import main as print_report
 from benchmarks.simulations.coverage import Cell, success_cells
 from benchmarks.simulations.task_models import beta_binomial, beta_moment, beta_tasks, paired_differences
+from nlac_bench.eval.statistics.compare_seeds import algorithm_error
+from nlac_bench.eval.statistics.distributions import t_quantile
 from nlac_bench.eval.statistics.intervals import clustered_bounds, paired_interval, rate_interval
 
 
@@ -84,12 +86,29 @@ def test_paired_model_has_the_differences_it_says() -> None:
     assert alone == pytest.approx([0.25, 0.5, 0.25], abs=0.001)
 
 
-def test_report_prints_its_tables(capsys: pytest.CaptureFixture[str]) -> None:
-    for section in ("success", "pass-k", "paired", "unlike", "power", "algorithms"):
-        print_report(["--draws", "20", "--only", section])
-        text = capsys.readouterr().out
-        assert text.startswith(f"<!-- {section}: ")
-        assert text.count("\n|---") >= 1
+@pytest.mark.parametrize(
+    "section", ["success", "pass-k", "paired", "unlike", "power", "algorithms", "boundary"]
+)
+def test_report_prints_its_tables(capsys: pytest.CaptureFixture[str], section: str) -> None:
+    print_report(["--draws", "20", "--only", section])
+    text = capsys.readouterr().out
+    assert text.startswith(f"<!-- {section}: ")
+    assert text.count("\n|---") >= 1
+
+
+@pytest.mark.parametrize("tasks", [5, 20, 50])
+@pytest.mark.parametrize("rate", [0.01, 0.02, 0.05, 0.1, 0.2])
+@pytest.mark.parametrize("other", [0.0, 1.0])
+def test_seeds_that_all_end_alike_are_covered(tasks: int, rate: float, other: float) -> None:
+    """Exactly: A solves a task with probability ``rate``, with both seeds or with neither; B all or none."""
+    covered = 0.0
+    for successes in range(tasks + 1):
+        a = np.tile(np.repeat([1.0, 0.0], [successes, tasks - successes]), (2, 1))
+        error, df, _ = algorithm_error(a, np.full((2, tasks), other), np.random.default_rng(0), 500)
+        half = t_quantile(0.975, df) * error
+        if abs(float(a.mean()) - rate) <= half + 1e-12:
+            covered += stats.binom.pmf(successes, tasks, rate)
+    assert covered >= 0.92
 
 
 @pytest.mark.slow

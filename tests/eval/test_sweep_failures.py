@@ -2,6 +2,9 @@
 
 import json
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -349,3 +352,26 @@ def test_the_command_lists_every_cell(tmp_path: Path) -> None:
     ]  # fmt: skip
     printed = CliRunner().invoke(app, command)
     assert "rft: 0 of 2 seeds: failed (exit code 2: CUDA out of memory)" in printed.stdout
+
+
+@pytest.mark.slow(reason="two processes that import torch")
+def test_an_interrupted_sweep_prints_every_cell(tmp_path: Path) -> None:
+    """SIGINT during the first run: exit code 3, one JSON object, and a comparison of nothing."""
+    text = "methods = ['rft']\n[seeds]\ntau_retail = [0, 1]\n[run]\nmodel = 'tiny'\n"
+    (tmp_path / "sweep.toml").write_text(text)
+    out = tmp_path / "out"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nlac_bench", "sweep", tmp_path / "sweep.toml", "--out", out, "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None and "1 of 4: " in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    printed, said = process.communicate()
+    assert process.returncode == 3 and "not finished (interrupted); continue with: nlac-bench sweep" in said
+    shown = json.loads(printed)
+    assert shown["complete"] is False
+    assert [of(found) for found in shown["cells"]] == [cell(2, 0, 0, "not started")]
+    assert "rft: 0 of 2 seeds: not started" in (out / "comparison.md").read_text()
+    assert not list(out.glob("*/*.failure.json")), "an interrupted run did not fail"

@@ -21,7 +21,8 @@ from nlac_bench.eval.sweep.status import (
 from nlac_bench.eval.training.curve import AXES, latest
 from nlac_bench.eval.training.untrained import BASE
 
-K, T = TypeVar("K"), TypeVar("T")
+K = TypeVar("K")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)

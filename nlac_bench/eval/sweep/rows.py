@@ -6,8 +6,8 @@ from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
-from nlac_bench.eval.statistics.compare import ALPHA, Measured, NotComparableError, compare
-from nlac_bench.eval.statistics.compare_seeds import compare_algorithms
+from nlac_bench.eval.statistics.compare import ALPHA, Comparison, Measured, NotComparableError, compare
+from nlac_bench.eval.statistics.compare_seeds import AlgorithmComparison, compare_algorithms
 from nlac_bench.eval.statistics.outcomes import Counts
 from nlac_bench.eval.statistics.significance import holm
 from nlac_bench.eval.statistics.tables import number
@@ -131,6 +131,7 @@ def difference(a: Mapping[int, Measured], b: Mapping[int, Measured]) -> Differen
     common = [seed for seed in a if seed in b]
     if not common:
         return _not_measured("no seed is finished on both sides")
+    found: Comparison | AlgorithmComparison
     try:
         if len(common) > 1:
             found = compare_algorithms([a[s] for s in common], [b[s] for s in common], tasks="common")
