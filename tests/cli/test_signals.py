@@ -1,6 +1,7 @@
 """Exit codes after signals: 3 where the run can be resumed, 130 or 143 where nothing can."""
 
 import json
+import os
 import random
 import shutil
 import signal
@@ -84,7 +85,7 @@ def test_a_training_that_is_stopped_at_random_moments_is_finished_by_resuming(
     for setting in TRAIN:
         start += ["--train", setting]
     codes = []
-    for _ in range(8):
+    for number in range(6):
         begun = (run / "manifest.json").exists()
         command = ["resume", str(run), "--json"] if begun else start
         process = subprocess.Popen(
@@ -92,7 +93,9 @@ def test_a_training_that_is_stopped_at_random_moments_is_finished_by_resuming(
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
         )  # fmt: skip
-        time.sleep(dice.uniform(1, 20))  # any moment; every one must be handled
+        while number >= 2 and process.poll() is None and not (run / "manifest.json").exists():
+            time.sleep(0.05)  # the first two are stopped at any moment, the others after the run has begun
+        time.sleep(dice.uniform(0.5, 15))
         process.send_signal(sent)
         out, err = process.communicate()
         codes.append(process.returncode)
@@ -109,8 +112,8 @@ def test_a_training_that_is_stopped_at_random_moments_is_finished_by_resuming(
         if process.returncode == 0:
             break
     done = subprocess.run(
-        [sys.executable, "-m", "nlac_bench", "resume", str(run), "--json"], capture_output=True, text=True,
-        check=False,
+        [sys.executable, "-m", "nlac_bench", "resume", str(run), "--json"],
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, (codes, done.stderr)
     result = json.loads(done.stdout)
@@ -143,3 +146,26 @@ def test_where_nothing_can_be_resumed(sent: signal.Signals, code: int) -> None:
     ]
     found, out, lines = stopped_at("silent played", [sent], command)
     assert found == code and not out and "Traceback" not in "".join(lines)
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("where", ["import", "constructor", "reset"])
+def test_a_signal_inside_code_of_another_package_is_not_taken_for_its_exit(
+    sent: signal.Signals, code: int, where: str, tmp_path: Path
+) -> None:
+    here = f"import os, time; os.kill(os.getpid(), {int(sent)}); time.sleep(60)"
+    (tmp_path / "signalled_env.py").write_text(
+        "import gymnasium\n"
+        f"{here if where == 'import' else ''}\n"
+        "class Env(gymnasium.Env):\n"
+        "    observation_space = action_space = gymnasium.spaces.Text(9)\n"
+        f"    def __init__(self): {here if where == 'constructor' else 'pass'}\n"
+        f"    def reset(self, seed=None, options=None): {here if where == 'reset' else 'pass'}\n"
+        "gymnasium.register('Signalled-v0', Env)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "nlac_bench", "envs", "show", "signalled_env:Signalled-v0"],
+        capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])},
+    )  # fmt: skip
+    assert done.returncode == code and not done.stdout and "Traceback" not in done.stderr, done
