@@ -106,7 +106,6 @@ def test_a_training_that_is_stopped_at_random_moments_is_finished_by_resuming(
             assert json.loads(out)["owed"] == 0 or process.returncode == 3
         else:
             assert process.returncode == 128 + sent and not out, (codes, err)
-            assert begun or not (run / "manifest.json").exists(), err
         if process.returncode == 3:
             assert f"nlac-bench resume {run}" in err.splitlines()[-1]
         if process.returncode == 0:
