@@ -3,6 +3,8 @@
 import signal
 import sys
 
+from nlac_bench.errors import Terminated
+
 
 def main() -> None:
     """Entry point. Signals give exit codes 130 and 143 from here on, while modules are imported too."""
@@ -20,7 +22,7 @@ def main() -> None:
 
 def _exit(number: int, frame: object) -> None:
     """Raise, so that files and engines are closed as after Ctrl-C."""
-    sys.exit(128 + number)
+    raise Terminated(128 + number)
 
 
 if __name__ == "__main__":

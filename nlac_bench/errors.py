@@ -5,8 +5,15 @@ class NlacBenchError(Exception):
     """Base class of all errors that this package raises on purpose; the CLI prints no traceback for them."""
 
 
+class Terminated(SystemExit):
+    """SIGTERM arrived. It is raised wherever the main thread is, so that files and engines are closed.
+
+    Code that catches the ``SystemExit`` of another package must let this one pass.
+    """
+
+
 class EnvInfraError(NlacBenchError):
-    """The infrastructure around a task failed (a model server is down, a grader process died).
+    """The infrastructure around a task failed (a model server is down, the grader does not work).
 
     This is not the agent's fault, so an episode that ends with this error is not scored 0: it is recorded
     as an infrastructure error and has to be played again.

@@ -13,7 +13,7 @@ from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.agents.tool_calling import ToolCallingAgent
 from nlac_bench.envs.foreign import ForeignCodeError, described, load
 from nlac_bench.envs.text_env import TextEnv
-from nlac_bench.errors import NlacBenchError, UnknownIdError
+from nlac_bench.errors import NlacBenchError, Terminated, UnknownIdError
 from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.engines.engine import Engine, Sampling
 
@@ -98,7 +98,7 @@ def plugin(point: importlib.metadata.EntryPoint) -> AgentFactory:
 def _made(factory: AgentFactory, context: AgentContext, name: str) -> Agent:
     try:
         return factory(context)
-    except NlacBenchError:
+    except (NlacBenchError, Terminated):
         raise
     except (Exception, SystemExit) as error:  # another package may raise anything
         raise ForeignCodeError(f"agent plug-in {name!r} cannot be made: {described(error)}") from error

@@ -130,7 +130,12 @@ def resume(
       nlac-bench resume runs/tau_retail-react-20260101-120000
     """
     started = RunFolder.open(folder)
-    with resumable(_resume_command(folder), errors_too=False):
+
+    def print_summary() -> None:
+        if as_json:
+            print_json(summarise(folder).to_json())
+
+    with resumable(_resume_command(folder), print_summary, errors_too=False):
         prepared = prepare(RunConfig.from_mapping(started.config, str(folder / "config.json")))
         if prepared.config.train is not None:
             from nlac_bench.eval.training import checkpoints  # torch takes seconds to import

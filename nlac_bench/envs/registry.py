@@ -12,7 +12,7 @@ import gymnasium
 from gymnasium.error import Error as GymnasiumError
 
 from nlac_bench.envs.foreign import ForeignCodeError, described, load
-from nlac_bench.errors import ConfigError, NlacBenchError, UnknownIdError
+from nlac_bench.errors import ConfigError, NlacBenchError, Terminated, UnknownIdError
 
 if TYPE_CHECKING:
     from nlac_bench.envs.text_env import TextEnv
@@ -88,7 +88,7 @@ def construct(entry: "EnvEntry", arguments: Mapping[str, Any]) -> gymnasium.Env[
     """Make the environment of ``entry``; raises as ``make``."""
     try:
         return entry.make(**arguments)
-    except (NlacBenchError, GymnasiumError, ValueError, OSError):
+    except (NlacBenchError, GymnasiumError, ValueError, OSError, Terminated):
         raise
     except TypeError as error:
         raise EnvArgumentsError(f"{entry.name} {_cannot_be_made(arguments, error)}") from error
@@ -235,6 +235,8 @@ def find(name: str) -> EnvEntry:
         if module:
             importlib.import_module(module)  # the import registers its ids, as in "my_pkg:MyEnv-v0"
         spec = gymnasium.spec(env_id)
+    except Terminated:
+        raise
     except (Exception, SystemExit) as error:  # the module may raise anything on import
         plugged = (point.name for point in importlib.metadata.entry_points(group=PLUGIN_GROUP))
         known = ", ".join(sorted({*BUILTIN, *plugged}))

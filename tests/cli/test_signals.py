@@ -1,10 +1,14 @@
 """Exit codes after signals: 3 where the run can be resumed, 130 or 143 where nothing can."""
 
 import json
+import os
+import random
+import shutil
 import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -68,6 +72,64 @@ def test_a_stopped_training_exits_3_and_names_the_command(
         assert f"nlac-bench resume {tmp_path / 'run'}" in lines[-1]
 
 
+@pytest.mark.slow  # one training run in about ten processes
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=str)
+def test_a_training_that_is_stopped_at_random_moments_is_finished_by_resuming(
+    sent: signal.Signals, tmp_path: Path
+) -> None:
+    """Whatever the moment: exit 0 or 3, or 130 or 143 where there is no run yet; then the run can go on."""
+    run, dice = tmp_path / "run", random.Random(int(sent))
+    start = ["run", "--env", 'math500_hard@{"level": 1}', "--agent", "nlac", "--budget", "steps=4",
+             "--limit", "4", "--out", str(run), "--json"]  # fmt: skip
+    for setting in TRAIN:
+        start += ["--train", setting]
+    codes = []
+    for number in range(6):
+        begun = (run / "manifest.json").exists()
+        command = ["resume", str(run), "--json"] if begun else start
+        process = subprocess.Popen(
+            [sys.executable, "-m", "nlac_bench", *command],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+        )  # fmt: skip
+        while number >= 2 and process.poll() is None and not (run / "manifest.json").exists():
+            time.sleep(0.05)  # the first two are stopped at any moment, the others after the run has begun
+        time.sleep(dice.uniform(0.5, 15))
+        process.send_signal(sent)
+        out, err = process.communicate()
+        codes.append(process.returncode)
+        if process.returncode == -sent and not out:  # while the interpreter imported the package
+            continue
+        assert "Traceback" not in err and "terminate called" not in err, err
+        if process.returncode in (0, 3):
+            assert json.loads(out)["owed"] == 0 or process.returncode == 3
+        else:
+            assert process.returncode == 128 + sent and not out, (codes, err)
+        if process.returncode == 3:
+            assert f"nlac-bench resume {run}" in err.splitlines()[-1]
+        if process.returncode == 0:
+            break
+    done = subprocess.run(
+        [sys.executable, "-m", "nlac_bench", "resume", str(run), "--json"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, (codes, done.stderr)
+    result = json.loads(done.stdout)
+    assert result["owed"] == 0 and result["scored"] == result["planned"] == 4
+    rows = [json.loads(line) for line in (run / "episodes.jsonl").read_text().splitlines()]
+    assert len({(row["task_id"], row["trial"]) for row in rows}) == len(rows) == 4
+
+    shutil.rmtree(run / "checkpoints" / "best")
+    gone = subprocess.run(
+        [sys.executable, "-m", "nlac_bench", "eval", "--env", 'math500_hard@{"level": 1}', "--agent", "nlac",
+         "--model", str(run / "checkpoints" / "best"), "--limit", "1", "--out", str(tmp_path / "eval")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert gone.returncode == 2 and "best" in gone.stderr and "Traceback" not in gone.stderr, gone.stderr
+    assert not (tmp_path / "eval").exists()
+
+
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_where_nothing_can_be_resumed(sent: signal.Signals, code: int) -> None:
     command = [
@@ -83,3 +145,26 @@ def test_where_nothing_can_be_resumed(sent: signal.Signals, code: int) -> None:
     ]
     found, out, lines = stopped_at("silent played", [sent], command)
     assert found == code and not out and "Traceback" not in "".join(lines)
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("where", ["import", "constructor", "reset"])
+def test_a_signal_inside_code_of_another_package_is_not_taken_for_its_exit(
+    sent: signal.Signals, code: int, where: str, tmp_path: Path
+) -> None:
+    here = f"import os, time; os.kill(os.getpid(), {int(sent)}); time.sleep(60)"
+    (tmp_path / "signalled_env.py").write_text(
+        "import gymnasium\n"
+        f"{here if where == 'import' else ''}\n"
+        "class Env(gymnasium.Env):\n"
+        "    observation_space = action_space = gymnasium.spaces.Text(9)\n"
+        f"    def __init__(self): {here if where == 'constructor' else 'pass'}\n"
+        f"    def reset(self, seed=None, options=None): {here if where == 'reset' else 'pass'}\n"
+        "gymnasium.register('Signalled-v0', Env)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "nlac_bench", "envs", "show", "signalled_env:Signalled-v0"],
+        capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])},
+    )  # fmt: skip
+    assert done.returncode == code and not done.stdout and "Traceback" not in done.stderr, done

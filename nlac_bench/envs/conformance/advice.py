@@ -7,6 +7,7 @@ import gymnasium
 from nlac_bench.envs.adapter import PlainEnv, reports_success
 from nlac_bench.envs.conformance.play import MakeEnv
 from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.errors import Terminated
 
 
 def advise(make_env: MakeEnv) -> list[str]:
@@ -19,6 +20,8 @@ def advise(make_env: MakeEnv) -> list[str]:
     try:
         with contextlib.closing(make_env()) as env:
             return [*_about_policy(env), *_about_splits(env, make_env), *_about_training(env)]
+    except Terminated:
+        raise
     except (Exception, SystemExit):  # whatever the environment raises fails the checks
         return []
 
