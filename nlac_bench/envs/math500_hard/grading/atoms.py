@@ -42,6 +42,7 @@ CONSTRUCTS = names(
 )
 _OPEN = {"(": (")", "]"), "[": ("]", ")"), "{": ("}",), "\\{": ("\\}",), "langle": ("rangle",),
          "lbrace": ("rbrace",), "lbrack": ("rbrack",)}  # fmt: skip
+_OF_SEVERAL = names("max min gcd lcm")
 _AFTER_NAME = ("", "}", ")", "=", "<", ">", ",")
 _SET = ("{", "\\{", "lbrace")
 _MATRICES = frozenset(["matrix", "pmatrix", "bmatrix", "Bmatrix", "smallmatrix", "array"])
@@ -174,17 +175,8 @@ class Atoms(ABC):
                 if letter in "ei" and content == letter
                 else Node("sym", value=letter)
             )
-        if content in FUNCTIONS and self.kind() in (
-            "(",
-            "{",
-            "[",
-            "_",
-            "^",
-            "letter",
-            "number",
-            "frac",
-            "pi",
-        ):
+        bare = names("letter number frac pi") if content not in _OF_SEVERAL else frozenset()
+        if content in FUNCTIONS and self.kind() in bare | {"(", "{", "[", "_", "^"}:
             return self.function(content)
         if content and (_MATH_TEXT.fullmatch(content) or "\\" in content or "=" in content):
             try:

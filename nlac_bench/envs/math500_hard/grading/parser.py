@@ -297,7 +297,7 @@ class Parser(Atoms):
     def called_or_factor(self, calls: list[int], index: int) -> Node:
         """Parse a factor; if it is a letter before a bracket, such as p(3), add its index to `calls`."""
         factor = self.factor()
-        if factor.op in ("sym", "opaque") and self.kind() in ("(", "["):
+        if factor.op in ("sym", "opaque", "pow") and self.kind() in ("(", "["):
             calls.append(index)
         return factor
 

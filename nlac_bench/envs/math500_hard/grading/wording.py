@@ -29,10 +29,10 @@ UNCERTAIN = NEGATIONS | _ALTERNATIVES
 """Words with which even a named value (`\\text{not } x = 5`) is not stated."""
 LINKS = names("is are was were be equals equal gives yields becomes has have")
 _FILLERS = LINKS | names(
-    "a about all altogether an answer answers approximately are around at both choice correct each equals exactly "
-    "final find get got hence it just nearly obtain of only option our overall precisely result results "
-    "roughly simply simplified so solution solutions that the then there therefore this thus to total unit "
-    "units value values we which yes you"
+    "a about all altogether an answer answers approximately are around at both correct each equals exactly "
+    "final find get got hence it just nearly obtain of only our overall precisely "
+    "roughly simply simplified so that the then there therefore this thus to total unit "
+    "units we which yes you"
 )
 
 AND = names("and & und et и 和 及 以及 と")
