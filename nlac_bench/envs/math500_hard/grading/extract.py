@@ -106,7 +106,9 @@ def is_bare(text: str) -> bool:
     if len(text) > 2_000 and " " not in text.strip():
         return True
     outside = _DELIMITED.sub(" ", text)
-    if outside != text and any(word.lower() not in _MATH_WORDS and not is_unit(word) for word in _WORDS.findall(outside)):
+    if outside != text and any(
+        word.lower() not in _MATH_WORDS and not is_unit(word) for word in _WORDS.findall(outside)
+    ):
         return False
     plain = _COMMAND.sub(" ", _TEXT.sub(" ", text))
     unknown = [word for word in _WORDS.findall(plain) if not _is_mathematical(word)]

@@ -88,7 +88,7 @@ def split_unit(node: Node) -> Labelled | None:
 
 
 def unnamed(node: Node) -> Node:
-    """Return the value of an answer with a name before it, `\\text{center } (3, 4)`; other answers unchanged."""
+    """Return the value of an answer with a name before it, `\\text{center } (3, 4)`, and others unchanged."""
     if node.op != "mul" or len(node.args) < 2 or node.args[0].op != "text":
         return node
     text, *rest = node.args
