@@ -267,10 +267,9 @@ def _same_texts(gold: Node, pred: Node) -> bool:
 
 def _same_values(gold: Node, pred: Node) -> bool:
     """Compare two values; the words beside them must be the same, units, or words that say nothing."""
-    labelled = [split_unit(gold), split_unit(pred)]
-    if labelled[0] is None or labelled[1] is None:
+    left, right = split_unit(gold), split_unit(pred)
+    if left is None or right is None:
         return False
-    left, right = labelled
     if left.before != right.before or left.strict != right.strict:
         return False
     for one, other in ((left, right), (right, left)):
