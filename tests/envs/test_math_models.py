@@ -1,8 +1,8 @@
 """Answers as language models write them, and answers of another meaning, in `math_models_*.jsonl`.
 
-Both files were written for this project, from problems of MATH-500 and of MATH's training set, by people who had not
-seen the grader: right answers in several forms for each problem, and wrong ones that look alike. docs/grading.md has
-the figures of their first measurement.
+Both files were written for this project, from problems of MATH-500 and of MATH's training set, by people
+who had not seen the grader: right answers in several forms for each problem, and wrong ones that look alike.
+docs/grading.md has the figures of their first measurement.
 """
 
 import json

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from nlac_bench.envs.math500_hard.grading import intervals, relations
 from nlac_bench.envs.math500_hard.grading.compare import equal_ratios, equal_values, expand_signs
+from nlac_bench.envs.math500_hard.grading.connectives import contradict
 from nlac_bench.envs.math500_hard.grading.exact import Undefined, rational
 from nlac_bench.envs.math500_hard.grading.labels import (
     has,
@@ -19,7 +20,7 @@ from nlac_bench.envs.math500_hard.grading.labels import (
     without_degrees,
 )
 from nlac_bench.envs.math500_hard.grading.matrices import as_matrix, has_matrix
-from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, key, literal, symbols, walk
+from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, key, literal
 from nlac_bench.envs.math500_hard.grading.normalize import words
 from nlac_bench.envs.math500_hard.grading.units import factor, says_what
 from nlac_bench.envs.math500_hard.grading.wording import after_link
@@ -42,9 +43,9 @@ def same(gold: Node, pred: Node) -> bool:
         return True
     if gold.op != "mul" or gold.args[0].op != "text":
         pred = unnamed(pred)
-    if gold.op not in _UNORDERED and pred.op == "list" and pred.value == "or":  # \frac12 or 0.5
-        if all(arg.op != "rel" and same(gold, arg) for arg in pred.args):
-            return True
+    is_one = gold.op not in _UNORDERED and pred.op == "list" and pred.value == "or"
+    if is_one and all(arg.op != "rel" and same(gold, arg) for arg in pred.args):  # \frac12 or 0.5
+        return True
     if gold.op not in _UNORDERED and pred.op not in _UNORDERED:
         gold_signs, pred_signs = expand_signs(gold), expand_signs(pred)
         if len(gold_signs) > 1 or len(pred_signs) > 1:
@@ -93,39 +94,9 @@ def _elements(node: Node) -> list[Node]:
     return elements
 
 
-def _joined(node: Node) -> str:
-    """Return "and" if all elements of a list hold, "or" if one of them does, "" if they are several values.
-
-    All solutions for one name are several values, whatever word joins them: `x = 1 \\text{ and } x = 2`.
-    """
-    if node.op in ("tuple", "cases", "rel"):
-        return "and"
-    if node.op != "list":
-        return ""
-    if any(arg.op == "rel" for arg in node.args):
-        named = [key(arg.args[0]) for arg in node.args if arg.op == "rel" and arg.value == ("=",)]
-        if len(set(named)) < len(named):
-            return ""
-        return node.value or ("and" if len(symbols(node)) > 1 else "")
-    return node.value or ("" if _are_values(node) else "and")
-
-
-def _are_values(node: Node) -> bool:
-    """Return whether a list has values, and not names or choices, of which a comma joins all."""
-    named = all(arg.op == "sym" and str(arg.value).isupper() for arg in node.args)
-    return not named and all(one.op not in ("text", "rel") for one in walk(node))
-
-
-def _contradict(gold: Node, pred: Node) -> bool:
-    """Return whether one answer says "and" and the other "or"; "and" may also list values that are all right."""
-    if _joined(gold) == "or" and _are_values(gold):
-        return False
-    return {_joined(gold), _joined(pred)} == {"and", "or"}
-
-
 def _same_collections(gold: Node, pred: Node) -> bool:
     """Compare answers of which at least one is unordered: `1, 2`, `\\{1, 2\\}` or a system of equations."""
-    if _contradict(gold, pred):
+    if contradict(gold, pred):
         return False
     for one, other in ((gold, pred), (pred, gold)):
         if other.op == "tuple" and one.op == "list":
@@ -160,7 +131,7 @@ def _same_conditions(gold: Node, pred: Node) -> bool:
         sets = [intervals.pieces(node) for node in (gold, pred)]
         if sets[0] is not None and sets[1] is not None:
             return _same_in_order(sets[0], sets[1])
-    if _contradict(gold, pred):
+    if contradict(gold, pred):
         return False
     links = [list(node.args) if node.op == "list" else [node] for node in (gold, pred)]
     if relations.same_conditions(*links):
@@ -296,10 +267,9 @@ def _same_texts(gold: Node, pred: Node) -> bool:
 
 def _same_values(gold: Node, pred: Node) -> bool:
     """Compare two values; the words beside them must be the same, units, or words that say nothing."""
-    labelled = [split_unit(gold), split_unit(pred)]
-    if labelled[0] is None or labelled[1] is None:
+    left, right = split_unit(gold), split_unit(pred)
+    if left is None or right is None:
         return False
-    left, right = labelled
     if left.before != right.before or left.strict != right.strict:
         return False
     for one, other in ((left, right), (right, left)):

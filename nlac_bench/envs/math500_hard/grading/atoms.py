@@ -25,7 +25,8 @@ SYMBOLS = names(
     "omicron rho varrho sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta "
     "Lambda Xi Pi Sigma Upsilon Phi Psi Omega Alpha Beta Epsilon ell hbar partial nabla triangle "
     "angle measuredangle ldots dots cdots vdots ddots dotsc dotsb square forall exists neg Box "
-    "Pr star bullet aleph circ odot oplus otimes ominus diamond diamondsuit heartsuit clubsuit spadesuit dagger"
+    "Pr star bullet aleph circ odot oplus otimes ominus diamond diamondsuit heartsuit clubsuit "
+    "spadesuit dagger"
 )
 MARKS = names(
     "overline bar vec hat widehat tilde widetilde overrightarrow overleftarrow overleftrightarrow "
@@ -42,6 +43,7 @@ CONSTRUCTS = names(
 )
 _OPEN = {"(": (")", "]"), "[": ("]", ")"), "{": ("}",), "\\{": ("\\}",), "langle": ("rangle",),
          "lbrace": ("rbrace",), "lbrack": ("rbrack",)}  # fmt: skip
+_OF_SEVERAL = names("max min gcd lcm")
 _AFTER_NAME = ("", "}", ")", "=", "<", ">", ",")
 _SET = ("{", "\\{", "lbrace")
 _MATRICES = frozenset(["matrix", "pmatrix", "bmatrix", "Bmatrix", "smallmatrix", "array"])
@@ -62,7 +64,7 @@ def number(text: str) -> Node:
 
 
 class Atoms(ABC):
-    """The lower half of the parser, below powers; `parser.Parser` is the upper half."""
+    """The lower part of the parser, below powers; above it are `Arithmetic` and `parser.Parser`."""
 
     def __init__(self, tokens: list[Token], depth: int = 0) -> None:
         self.tokens, self.position, self.depth = tokens, 0, depth
@@ -174,17 +176,8 @@ class Atoms(ABC):
                 if letter in "ei" and content == letter
                 else Node("sym", value=letter)
             )
-        if content in FUNCTIONS and self.kind() in (
-            "(",
-            "{",
-            "[",
-            "_",
-            "^",
-            "letter",
-            "number",
-            "frac",
-            "pi",
-        ):
+        bare = names("letter number frac pi") if content not in _OF_SEVERAL else frozenset()
+        if content in FUNCTIONS and self.kind() in bare | {"(", "{", "[", "_", "^"}:
             return self.function(content)
         if content and (_MATH_TEXT.fullmatch(content) or "\\" in content or "=" in content):
             try:

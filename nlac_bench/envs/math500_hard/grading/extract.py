@@ -105,6 +105,11 @@ def is_bare(text: str) -> bool:
     """Return whether a text is an answer and not sentences that contain one."""
     if len(text) > 2_000 and " " not in text.strip():
         return True
+    outside = _DELIMITED.sub(" ", text)
+    if outside != text and any(
+        word.lower() not in _MATH_WORDS and not is_unit(word) for word in _WORDS.findall(outside)
+    ):
+        return False
     plain = _COMMAND.sub(" ", _TEXT.sub(" ", text))
     unknown = [word for word in _WORDS.findall(plain) if not _is_mathematical(word)]
     if not unknown:
@@ -142,6 +147,7 @@ _CODE = re.compile(
 )
 _CHOICE = re.compile(r"(\([A-H]\)|[A-H](?=[,.;:)]))")
 _TOLD = re.compile(r"\b(?:is|are|equals)\s+((?:(?!\b(?:is|are|equals)\s)[^\n]){1,200}?)[.\s]*\Z")
+_ROOT = re.compile(r"sqrt|\\pi|\\frac")
 _BOLD = re.compile(r"(?<![\w)}\]])\*\*(?=\S)([^*\n]{1,200})\*\*(?!\w)")
 
 
@@ -218,6 +224,8 @@ def _last(text: str) -> str:
     if told and is_bare(told.group(1)) and re.search(r"\d.*(?:=|,\s|\band\b|\bor\b)|=.*\d", told.group(1)):
         return told.group(1)  # "The solutions are x = 3 and x = -2."
     values = list(_VALUES.finditer(text))
+    if told and is_bare(told.group(1)) and _ROOT.search(told.group(1)):
+        return told.group(1)
     if values:
         last = values[-1]
         return _stated(text, last.start(), last.end()) or last.group().strip(" ,")

@@ -40,7 +40,7 @@ def without_name(first: Node) -> Node | None:
 
 
 def mixed_number(whole: Node, fraction: Node) -> Node | None:
-    """Return an integer and a fraction below 1, `1\\frac12`, `33\\frac13\\%`, `22\\frac12^\\circ`, as a sum."""
+    """Return an integer and a fraction below 1, `1\\frac12` or `22\\frac12^\\circ`, as a sum, or None."""
     if fraction.op in ("pct", "deg"):
         inner = mixed_number(whole, fraction.args[0])
         return None if inner is None else Node(fraction.op, (inner,))

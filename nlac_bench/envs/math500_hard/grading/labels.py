@@ -88,7 +88,7 @@ def split_unit(node: Node) -> Labelled | None:
 
 
 def unnamed(node: Node) -> Node:
-    """Return the value of an answer with a name before it, `\\text{center } (3, 4)`; other answers unchanged."""
+    """Return the value of an answer with a name before it, `\\text{center } (3, 4)`, and others unchanged."""
     if node.op != "mul" or len(node.args) < 2 or node.args[0].op != "text":
         return node
     text, *rest = node.args
@@ -140,6 +140,8 @@ def _split(node: Node) -> _Parts | None:
         return _Parts(None, after=[node.args[0].value, "per", node.args[1].value])
     if node.op not in ("mul", "div", "add"):
         return _Parts(node)
+    if node.op == "div" and all(arg.op == "text" for arg in node.args):
+        return _Parts(None, after=[node.args[0].value, "per", node.args[1].value])
     result = _Parts(None)
     values: list[Node] = []
     for index, arg in enumerate(node.args):
@@ -203,7 +205,7 @@ def is_name(node: Node) -> bool:
     if node.op == "pow":  # the inverse f^{-1}(x)
         return node.args[0].op == "sym" and node.args[0].value in ("f", "g", "h")
     if node.op == "mul":
-        called = node.value == (0,) and len(node.args) == 2  # p(3)
+        called = node.value == (0,) and len(node.args) == 2 and node.args[0].op != "pow"  # p(3)
         return called or (all(is_name(arg) for arg in node.args) and not _is_product(node))
     if node.op == "div":  # the ratio of two segments, a derivative
         return all(is_name(arg) and not _is_variable(arg) for arg in node.args)

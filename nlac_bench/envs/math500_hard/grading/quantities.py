@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from nlac_bench.envs.math500_hard.grading.compare import expand_signs, is_rounding
+from nlac_bench.envs.math500_hard.grading.compare import equal_values, expand_signs, is_rounding
 from nlac_bench.envs.math500_hard.grading.exact import Undefined
 from nlac_bench.envs.math500_hard.grading.labels import is_name, split_unit
 from nlac_bench.envs.math500_hard.grading.matrices import as_matrix
@@ -78,7 +78,7 @@ def one_value(sides: Sequence[Node], same_answer: Callable[[Node, Node], bool]) 
 
 def _agree(left: Node, right: Node, same_answer: Callable[[Node, Node], bool]) -> bool:
     if all(
-        same_answer(one, other) or same_answer(other, one)
+        same_answer(one, other) or same_answer(other, one) or equal_values(one, other)
         for one in expand_signs(left)  # (\pm 12)^2 = 144
         for other in expand_signs(right)
     ):

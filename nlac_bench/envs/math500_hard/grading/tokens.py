@@ -12,7 +12,7 @@ MAX_DIGITS = 4_000  # maximal length of a number; CPython does not convert more 
 
 class Token(NamedTuple):
     kind: str
-    """Is number, letter, word, separator, command, group (raw text of a \\text{…}), or the character itself."""
+    """Is number, letter, word, separator, command, group (raw text of a \\text{…}), or a character."""
     text: str
     spaced: bool
     """Whether white space precedes it."""

@@ -27,7 +27,7 @@ _MEASURES: dict[str, dict[str, str]] = {
     "volume": {"cup": "1", "pint": "2", "quart": "4", "gal gallon": "16"},
     "capacity": {"ml milliliter millilitre": "1/1000", "l liter litre": "1"},
     "money": {"cent": "1/100", "dollar usd buck": "1"},
-    # Other currencies have no fixed rate; a pound of money is read as a pound, which is no other currency either.
+    # Other currencies have no fixed rate. A pound of money is read as a pound of weight, no other currency.
     "euro": {"euro eur": "1"},
     "yen": {"yen jpy": "1"},
     "rupee": {"rupee rs inr": "1"},
@@ -47,7 +47,8 @@ _LABELS = names(
     "game team player item"
 )
 _IRREGULAR = {
-    "people": "person", "children": "child", "men": "man", "women": "woman", "gbp": "pound", "sterling": "pound",
+    "people": "person", "children": "child", "men": "man", "women": "woman", "gbp": "pound",
+    "sterling": "pound",
 }  # fmt: skip
 _PLURAL = re.compile(r"(?<=[a-z])(?:(?<=ss|ch|sh|.x)es|(?<!s)s)\Z")
 _TOKEN = re.compile(r"[^\W\d_]+|/|\^\s*\{?\s*-?\d\s*\}?")

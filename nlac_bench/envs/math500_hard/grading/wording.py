@@ -10,14 +10,14 @@ from nlac_bench.envs.math500_hard.grading.nodes import names
 from nlac_bench.envs.math500_hard.grading.normalize import words
 
 NEGATIONS = names(
-    "not no never nor neither none nothing without except excluding but besides cannot cant dont doesnt didnt "
-    "isnt arent wasnt werent wont wouldnt couldnt shouldnt false wrong incorrect impossible fails excluded "
-    "nicht kein keine pas ne nunca 不 不是 非 не нет"
+    "not no never nor neither none nothing without except excluding but besides cannot cant dont doesnt "
+    "didnt isnt arent wasnt werent wont wouldnt couldnt shouldnt false wrong incorrect impossible fails "
+    "excluded nicht kein keine pas ne nunca 不 不是 非 не нет"
 )
 _ALTERNATIVES = names("or either maybe perhaps possibly otherwise unless if when whenever else")
 _COMPARISONS = names(
-    "more less fewer greater larger smaller bigger higher lower least most than over under above below beyond "
-    "between within before after until up down exceeds exceeding"
+    "more less fewer greater larger smaller bigger higher lower least most than over under above below "
+    "beyond between within before after until up down exceeds exceeding"
 )
 _OPERATIONS = names(
     "plus minus times divided multiplied squared cubed half twice double triple mod base and negative"
@@ -29,16 +29,17 @@ UNCERTAIN = NEGATIONS | _ALTERNATIVES
 """Words with which even a named value (`\\text{not } x = 5`) is not stated."""
 LINKS = names("is are was were be equals equal gives yields becomes has have")
 _FILLERS = LINKS | names(
-    "a about all altogether an answer answers approximately are around at both choice correct each equals exactly "
-    "final find get got hence it just nearly obtain of only option our overall precisely result results "
-    "roughly simply simplified so solution solutions that the then there therefore this thus to total unit "
-    "units value values we which yes you"
+    "a about all altogether an answer answers approximately are around at both correct each equals exactly "
+    "final find get got hence it just nearly obtain of only our overall precisely "
+    "roughly simply simplified so that the then there therefore this thus to total unit "
+    "units we which yes you"
 )
 
 AND = names("and & und et и 和 及 以及 と")
 OR = names("or oder ou или 或 或者 または")
+_CONNECTIVES = "|".join(sorted(map(re.escape, AND | OR), key=len, reverse=True))
 SEPARATOR_TEXT = re.compile(
-    rf"[\s,;.]*(?:(?P<word>{'|'.join(sorted(map(re.escape, AND | OR), key=len, reverse=True))})(?![^\W\d_]))?[\s,;.]*",
+    rf"[\s,;.]*(?:(?P<word>{_CONNECTIVES})(?![^\W\d_]))?[\s,;.]*",
     re.IGNORECASE,
 )
 
@@ -83,7 +84,7 @@ def is_introduction(text: str) -> bool:
 
 
 def without_introduction(text: str) -> str:
-    """Return an answer without the text group that introduces it: `\\text{The time is } \\text{4:30 p.m.}`."""
+    """Return an answer without the text that introduces it: `\\text{The time is } \\text{4:30 p.m.}`."""
     match = _FIRST_GROUP.match(text)
     return match[2] if match and is_introduction(match[1]) else text
 
