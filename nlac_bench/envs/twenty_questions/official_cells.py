@@ -91,7 +91,7 @@ def _toml(name: str) -> dict[str, dict[str, str]]:
 def _members(terms: str, groups: Groups, decided: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return the objects of any of ``terms``: ``@category`` of THINGS, ``#attribute``, or a lemma of WordNet."""
     found = np.zeros(len(groups.known), dtype=bool)
-    for term in filter(None, (t.strip() for t in terms.split(","))):
+    for term in filter(None, (" ".join(t.split()) for t in terms.split(","))):
         if term.startswith("@"):
             found |= groups.categories.get(term[1:], False)
         elif term.startswith("#"):
