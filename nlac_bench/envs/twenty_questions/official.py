@@ -22,6 +22,7 @@ from nlac_bench.envs.twenty_questions.knowledge import Attribute, KnowledgeBase,
 from nlac_bench.envs.twenty_questions.lexicon import Lexicon, embedded_lexicon, name_key
 from nlac_bench.envs.twenty_questions.official_cells import (
     Groups,
+    close_domains,
     official_cells,
     official_ranks,
     stand_ins,
@@ -121,6 +122,7 @@ def _build(things: list[dict[str, str]], senses: dict[str, Any], data: str, sha2
     ranks = np.where(np.isnan(taken := _taken(base.size_rank, same, n)), ranks, taken)
     own_parts = _listed_parts(base, parts, cells)
     close(cells, base.row)
+    close_domains(base, cells)
     _by_analogy(base, cells)
     attributes = list(base.attributes)
     attributes += [Attribute(id=f"part:{p}", ask=f"Does it have {_a(p)}?", phrases={}) for p in own_parts]

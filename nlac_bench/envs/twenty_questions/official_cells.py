@@ -7,12 +7,13 @@ attribute) and to single objects, which are the exceptions.
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from nlac_bench.envs.twenty_questions.knowledge import KB, KnowledgeBase
 
-TABLES = ("kinds", "matter", "uses", "places", "parts")
+TABLES = ("kinds", "matter", "uses", "places", "parts", "rare")
 """Files of ``kb/official/`` in the order in which they are read; a table may refer to attributes of earlier ones."""
 UNKNOWN, YES, NO = 0, 1, -1
 SIZES = {
@@ -78,13 +79,34 @@ def official_cells(base: KnowledgeBase, groups: Groups, ranks: np.ndarray) -> np
                 for mask in _words(entry.get(field, ""), groups):
                     value[mask] = single
             decided[attribute] = value
+    decided |= _colours(groups)
     cells = np.zeros((len(base.attributes), len(groups.known)), dtype=np.int8)
     for attribute, value in decided.items():
         cells[base.row[attribute]] = value
     return cells
 
 
-def _toml(name: str) -> dict[str, dict[str, str]]:
+def close_domains(base: KnowledgeBase, cells: np.ndarray) -> None:
+    """Set unknown cells (0) to no, in place, where an object is of no kind that can have the attribute."""
+    for entry in _toml("domains").values():
+        outside = np.logical_and.reduce([cells[base.row[kind]] == NO for kind in entry["of"].split()])
+        for attribute in entry["only"].split():
+            row = cells[base.row[attribute]]
+            row[outside & (row == UNKNOWN)] = NO
+
+
+def _colours(groups: Groups) -> dict[str, np.ndarray]:
+    """Return colour → value; an object whose typical colours are listed has no other."""
+    typical = {}
+    for colour, words in _toml("colours").items():
+        typical[colour] = np.zeros(len(groups.known), dtype=bool)
+        for mask in _words(words, groups):
+            typical[colour] |= mask
+    listed = np.logical_or.reduce(list(typical.values()))
+    return {colour: np.where(mask, YES, np.where(listed, NO, UNKNOWN)) for colour, mask in typical.items()}
+
+
+def _toml(name: str) -> dict[str, Any]:
     return tomllib.loads((KB / "official" / f"{name}.toml").read_text(encoding="utf-8"))
 
 
