@@ -10,7 +10,6 @@ import csv
 import io
 import json
 import os
-import tomllib
 from functools import lru_cache
 from typing import Any
 
@@ -20,8 +19,15 @@ from nlac_bench.envs.datasets import Dataset, DataSource, open_dataset
 from nlac_bench.envs.twenty_questions.formula import Attr
 from nlac_bench.envs.twenty_questions.grammar.function_words import GENERIC, THINGS
 from nlac_bench.envs.twenty_questions.implications import close
-from nlac_bench.envs.twenty_questions.knowledge import KB, Attribute, KnowledgeBase, embedded, phrase_key
+from nlac_bench.envs.twenty_questions.knowledge import Attribute, KnowledgeBase, embedded, phrase_key
 from nlac_bench.envs.twenty_questions.lexicon import Lexicon, embedded_lexicon, name_key
+from nlac_bench.envs.twenty_questions.official_cells import (
+    Groups,
+    close_domains,
+    official_cells,
+    official_ranks,
+    stand_ins,
+)
 from nlac_bench.envs.twenty_questions.world import World
 from nlac_bench.errors import DataError
 
@@ -84,13 +90,19 @@ def _build(things: list[dict[str, str]], senses: dict[str, Any], data: str, sha2
     own_names: dict[str, np.ndarray] = {}
     parts: dict[tuple[str, str], np.ndarray] = {}
     has_sense = np.zeros(n, dtype=bool)
+    named: dict[str, np.ndarray] = {}
+    similar = stand_ins()
     for i, row in enumerate(things):
+        for name in {row["word"].replace(" ", "_"), row["unique_id"]}:
+            named.setdefault(name, np.zeros(n, dtype=bool))[i] = True
         sense = senses.get(row["unique_id"])
+        above = sense or senses.get(similar.get(row["unique_id"], ""))
+        if above is not None:
+            has_sense[i] = True
+            for lemma in {lemma for group in above["ancestors"] for lemma in group}:
+                ancestors.setdefault(lemma.lower(), np.zeros(n, dtype=bool))[i] = True
         if sense is None:
             continue
-        has_sense[i] = True
-        for lemma in {lemma for group in sense["ancestors"] for lemma in group}:
-            ancestors.setdefault(lemma.lower(), np.zeros(n, dtype=bool))[i] = True
         for lemma in sense["members"]:
             own_names.setdefault(lemma.lower(), np.zeros(n, dtype=bool))[i] = True
         for kind, lemma in sense["parts"]:
@@ -103,12 +115,16 @@ def _build(things: list[dict[str, str]], senses: dict[str, Any], data: str, sha2
 
     nothing = np.zeros(n, dtype=bool)
     wordnet = {k: ancestors.get(k, nothing) | own_names.get(k, nothing) for k in ancestors | own_names}
-    cells = _mapped(base, categories, wordnet, has_sense)
+    groups = Groups(categories, wordnet, named, has_sense)
+    ranks = official_ranks(groups)
+    cells = official_cells(base, groups, ranks)
     same = _same_objects(base, things, cells)
     for i, j in same.items():
         cells[:, i] = base.cells[:, j]
+    ranks = np.where(np.isnan(taken := _taken(base.size_rank, same, n)), ranks, taken)
     own_parts = _listed_parts(base, parts, cells)
     close(cells, base.row)
+    close_domains(base, cells)
     _by_analogy(base, cells)
     attributes = list(base.attributes)
     attributes += [Attribute(id=f"part:{p}", ask=f"Does it have {_a(p)}?", phrases={}) for p in own_parts]
@@ -128,7 +144,7 @@ def _build(things: list[dict[str, str]], senses: dict[str, Any], data: str, sha2
         easy=_easy(base, words),
         attributes=tuple(attributes),
         cells=cells,
-        size_rank=_taken(base.size_rank, same, n),
+        size_rank=ranks,
         measures={k: _taken(v, same, n) for k, v in base.measures.items()},
         counts=_counts(base, cells, same),
         count_words=base.count_words,
@@ -142,30 +158,6 @@ def _build(things: list[dict[str, str]], senses: dict[str, Any], data: str, sha2
     nouns |= {name_key(x) for names in (base.names, *base.aliases) for x in names}
     lexicon = Lexicon(base.attributes, nouns, {phrase_key(p): f"part:{p}" for p in own_parts})
     return World(kb, lexicon, data, _reopen, more_nouns)
-
-
-def _mapped(
-    base: KnowledgeBase,
-    categories: dict[str, np.ndarray],
-    wordnet: dict[str, np.ndarray],
-    known: np.ndarray,
-) -> np.ndarray:
-    """Return the cells that ``kb/official.toml`` determines, ``int8 [attributes, objects]``."""
-    n = len(known)
-    nothing = np.zeros(n, dtype=bool)
-    cells = np.zeros((len(base.attributes), n), dtype=np.int8)
-
-    def named(names: str, *tables: dict[str, np.ndarray]) -> np.ndarray:
-        keys = [name.strip() for name in names.split(",") if name.strip()]
-        return np.logical_or.reduce([nothing, *(table[k] for k in keys for table in tables if k in table)])
-
-    for key, entry in tomllib.loads((KB / "official.toml").read_text(encoding="utf-8")).items():
-        yes = named(entry.get("things", ""), categories) | named(entry.get("wordnet", ""), wordnet)
-        yes &= ~named(entry.get("but", ""), wordnet)
-        maybe = named(entry.get("maybe", ""), categories, wordnet)
-        no = nothing if entry.get("open") else known & ~yes & ~maybe
-        cells[base.row[key]] = np.where(yes, 1, np.where(no, -1, 0))
-    return cells
 
 
 LIKE_ENOUGH = 10
