@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -316,3 +317,30 @@ def test_a_snapshot_of_the_cache_may_consist_of_links(clean: Path, tmp_path: Pat
         shutil.copy(file, blobs / str(number))
         (snapshot / file.name).symlink_to(Path("..", "..", "blobs", str(number)))
     HFEngine.from_pretrained(str(snapshot), device="cpu").close()
+
+
+@pytest.mark.slow  # starts Python twice, because the cache's place is read when huggingface_hub is imported
+@pytest.mark.parametrize("hostile", [False, True])
+def test_a_model_of_the_cache_is_checked_like_a_folder(folder: Path, tmp_path: Path, hostile: bool) -> None:
+    if hostile:
+        adapter(keep_base=True)(folder, tmp_path / "executed")
+    home = tmp_path / "hub" / "models--a--b"
+    (home / "refs").mkdir(parents=True)
+    (home / "refs" / "main").write_text("0" * 40)
+    shutil.copytree(folder, home / "snapshots" / ("0" * 40))
+    source = """
+from nlac_bench.errors import NlacBenchError
+from nlac_bench.rollout.engines.hf.engine import HFEngine
+try:
+    HFEngine.from_pretrained("a/b", device="cpu").close()
+    print("loaded")
+except NlacBenchError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", source],
+        cwd=Path(__file__).parents[2], check=True, capture_output=True, text=True,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(tmp_path / "hub")},
+    )  # fmt: skip
+    assert ("merge_and_unload" if hostile else "loaded") in done.stdout
+    assert not (tmp_path / "executed").exists()

@@ -6,6 +6,7 @@ configuration names another model. transformers reads some of these although ``t
 ``use_safetensors=True`` are set, so they are looked for here.
 """
 
+import functools
 import json
 import math
 from collections.abc import Iterator
@@ -33,18 +34,19 @@ def check_model(name: str | Path) -> None:
         ModelFilesError: it has pickled weights and no safetensors, it is an adapter, a file names weights, a
             kernel or a tokenizer that must not be loaded, or a file is not a regular one.
     """
-    folder = Path(name)
-    if folder.is_dir():
+    local = Path(name).is_dir()
+    folder = Path(name) if local else _downloaded(str(name))
+    if local:
         _check_regular(folder)
-    if _json(name, "adapter_config.json") is not None:
+    if _json(folder, "adapter_config.json") is not None:
         raise ModelFilesError(
             f"{name} holds an adapter (adapter_config.json), which would load the model that its "
             "configuration names; merge the adapter into its model with peft's merge_and_unload, and pass "
             "the merged folder"
         )
-    if folder.is_dir():
+    if local:
         _check_weights(folder)
-    config = _json(name, "config.json") or {}
+    config = _json(folder, "config.json") or {}
     for file in _values(config, "transformers_weights"):
         if file is not None and not str(file).endswith(_SAFE):
             raise ModelFilesError(
@@ -58,13 +60,13 @@ def check_model(name: str | Path) -> None:
                     f"config.json of {name} has {key} {kernel!r:.200}, a kernel whose code transformers "
                     "would download and execute; remove the entry"
                 )
-    for file in set(map(str, ((_json(name, INDEX) or {}).get("weight_map") or {}).values())):
+    for file in set(map(str, ((_json(folder, INDEX) or {}).get("weight_map") or {}).values())):
         if not file.endswith(".safetensors") or PurePosixPath(file).name != file:
             raise ModelFilesError(
                 f"{INDEX} of {name} names {file!r}, which is not a safetensors file beside it; loading it "
                 "could execute code: convert the weights to safetensors"
             )
-    for source in (config, _json(name, "tokenizer_config.json") or {}):
+    for source in (config, _json(folder, "tokenizer_config.json") or {}):
         _check_tokenizer_class(name, source.get("tokenizer_class"))
 
 
@@ -158,25 +160,31 @@ def _check_tokenizer_class(name: str | Path, declared: Any) -> None:
         )
 
 
-def _json(name: str | Path, file: str) -> dict[str, Any] | None:
-    """The content of a JSON file of the model; None if it does not have the file, or cannot be reached."""
-    from transformers.utils import cached_file
+@functools.cache
+def _downloaded(name: str) -> Path:
+    """The folder in the Hugging Face cache with the JSON files of the model ``name``."""
+    from huggingface_hub import snapshot_download
 
-    found = cached_file(
-        str(name),
-        file,
-        _raise_exceptions_for_gated_repo=False,
-        _raise_exceptions_for_missing_entries=False,
-        _raise_exceptions_for_connection_errors=False,
-    )
-    if found is None:
-        return None
     try:
-        content = json.loads(Path(found).read_bytes())
+        return Path(snapshot_download(name, allow_patterns=["*.json"]))
+    except Exception as error:  # of the network, the server or the cache
+        reason = " ".join(str(error).split())[:1000]
+        raise ModelFilesError(
+            f"cannot load the model {name!r}: it is not a folder, and it cannot be found on the Hugging Face "
+            f"Hub or in its cache ({reason})"
+        ) from error
+
+
+def _json(folder: Path, file: str) -> dict[str, Any] | None:
+    """The content of a JSON file of the model; None if it does not have the file."""
+    try:
+        content = json.loads((folder / file).read_bytes())
         if not isinstance(content, dict):
             raise TypeError(f"expected an object, got {type(content).__name__}")
+    except FileNotFoundError:
+        return None
     except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise ModelFilesError(f"{file} of {name} is not a JSON object: {error}") from error
+        raise ModelFilesError(f"{folder / file} is not a JSON object: {error}") from error
     return content
 
 

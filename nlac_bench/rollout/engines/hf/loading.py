@@ -25,7 +25,7 @@ def load_model(name: Any, dtype: Any) -> Any:
     logging.disable_progress_bar()  # it would overwrite the run's own progress line
     with _errors_of(name):
         check_model(name)
-        model, report = AutoModelForCausalLM.from_pretrained(
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
             name,
             dtype=dtype,
             attn_implementation="sdpa",
@@ -34,6 +34,7 @@ def load_model(name: Any, dtype: Any) -> Any:
             ignore_mismatched_sizes=True,
             output_loading_info=True,
         )
+    model, report = loaded
     # transformers would give these tensors random values.
     for problem, names in (
         ("lack", report["missing_keys"]),
