@@ -30,6 +30,7 @@ def extract(text: str) -> str:
         return _box_answer(found)
     text = to_ascii(repair_escapes(text[-MAX_PROSE:])).strip()
     text = text.rpartition("####")[2].strip() or text  # GSM8K's mark before the answer
+    text = _TEXT.sub(lambda match: match.group().replace("\n", " "), text)  # not the end of a sentence
     inner = _only_math(_EMPHASIS.sub(r"\2", text))
     if is_bare(inner) and not _BOLD.search(inner):
         return inner

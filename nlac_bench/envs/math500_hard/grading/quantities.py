@@ -9,7 +9,6 @@ from nlac_bench.envs.math500_hard.grading.labels import is_name, split_unit
 from nlac_bench.envs.math500_hard.grading.matrices import as_matrix
 from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, key, names, symbols, walk
 from nlac_bench.envs.math500_hard.grading.normalize import words
-from nlac_bench.envs.math500_hard.grading.units import is_currency
 from nlac_bench.envs.math500_hard.grading.values import Evaluator
 from nlac_bench.envs.math500_hard.grading.wording import UNCERTAIN
 
@@ -100,5 +99,5 @@ def _is_scalar_of_matrices(node: Node) -> bool:
 
 
 def _is_price(node: Node) -> bool:
-    """Return whether a side is an amount with its currency after it, which may be priced in another unit."""
-    return node.op == "mul" and node.args[-1].op == "text" and is_currency(node.args[-1].value)
+    """Return whether a side is an amount with a dollar sign after it, which may be priced in another unit."""
+    return node.op == "mul" and node.args[-1] == Node("text", value="dollar")
