@@ -53,7 +53,10 @@ def earlier_format(folder: Path, marker: Path) -> None:
 
 
 def pickled(name: str) -> Change:
-    return lambda folder, marker: (folder / name).write_bytes(pickle.dumps(Payload(marker))) and None
+    def change(folder: Path, marker: Path) -> None:
+        (folder / name).write_bytes(pickle.dumps(Payload(marker)))
+
+    return change
 
 
 def removed(name: str) -> Change:
