@@ -19,6 +19,12 @@ _LABEL = re.compile(
     r"|\d+\s*[.):-])\s*",
     re.IGNORECASE,
 )
+_CHECK = re.compile(
+    r"\W*(?:(?:am i|was i) (?:right|correct|close)|(?:is|was) (?:that|this|it) (?:right|correct|true|it|so)"
+    r"|right|correct|yes or no|true or false|yes|no|did i (?:get|guess) it(?: right)?)\W*",
+    re.IGNORECASE,
+)
+"""A question that only asks whether the statement before it is right."""
 _LEAD_WORDS = (
     "ok(?:ay)?|so|well|hmm+|um+|uh|oh|ah|alright|all right|great|thanks|thank you|then|now|next"
     "|first(?: of all)?|good|right|yes|no|and|but|also|interesting|cool|nice|perfect|sure|hello|hi|hey|wait"
@@ -59,6 +65,9 @@ def find_question(text: str) -> Found:
     sentences = _SENTENCE.findall(clean(_THOUGHT.sub(" ", text)))
     said = [s.strip() for s in sentences if s.strip(" .!?\n\t,;:-'")]
     marked = [s for s in said if "?" in s]
+    if len(said) > 1 and _CHECK.fullmatch(said[-1]) and (len(marked) < 2 or marked[-1] is said[-1]):
+        said = said[:-1]  # "I think it is a dog. Am I right?" asks whether it is a dog
+        marked = [s for s in said if "?" in s] or said[-1:]
     if marked:
         sentence = _without_lead(marked[-1])
     elif said and _begins_as_question(_without_lead(said[-1])):

@@ -28,6 +28,8 @@ from nlac_bench.envs.twenty_questions.words import noun_key
 MEASURE_MARGIN = 1.15
 """If a measure is within this ratio of the number in the question, the answer is not known."""
 BULK_MARGIN = 1.25
+LIKE_RATIO, UNLIKE_RATIO = 1.3, 2.0
+"""Things of a size have lengths of at most the first ratio; with at least the second they are not of a size."""
 _LARGER_THAN_RANK = {
     "bigger_than_breadbox": 4, "bigger_than_person": 6, "bigger_than_car": 8, "bigger_than_house": 9,
 }  # fmt: skip
@@ -177,9 +179,11 @@ class World:
             bigger = (step >= 2) | ((step > 0) & (half | longer)) | ((step == 0) & (cm > atom.cm * 1.6))
             smaller = (step <= -2) | ((step < 0) & (half | shorter)) | ((step == 0) & (cm * 1.6 < atom.cm))
         if atom.comparison == "=":
-            near = np.abs(step) < 0.9
-            value = np.where(bigger | smaller, np.where(near, 0, -1), 1)
-            return np.where(np.isnan(step), 0, value).astype(np.int8)
+            with np.errstate(invalid="ignore"):
+                ratio = np.maximum(cm, atom.cm) / np.minimum(cm, atom.cm)
+                like = (np.abs(step) < 0.9) & (ratio <= LIKE_RATIO)
+                unlike = (np.abs(step) >= 1.9) | (ratio >= UNLIKE_RATIO)
+            return np.where(like, 1, np.where(unlike, -1, 0)).astype(np.int8)
         yes, no = (bigger, smaller) if atom.comparison == ">" else (smaller, bigger)
         same = (step == 0) & (np.abs(cm - atom.cm) <= 0.01 * atom.cm)  # an object is not bigger than itself
         value = np.where(yes, 1, np.where(no | same, -1, 0))

@@ -43,7 +43,7 @@ class Being(Core, ABC):
         if named is not None:
             return named
         condition = clauses.condition(words)
-        found = self.be(words[:condition]) if condition else None
+        found = self.be(words[:condition]) if condition and clauses.usual(words[condition:]) else None
         if found is not None:
             return found
         if words[:2] == ("part", "of"):

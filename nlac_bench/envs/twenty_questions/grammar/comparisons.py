@@ -6,6 +6,8 @@ from typing import TypeAlias
 import numpy as np
 
 from nlac_bench.envs.twenty_questions.formula import (
+    And,
+    Attr,
     BulkCompare,
     Compare,
     Comparison,
@@ -13,6 +15,8 @@ from nlac_bench.envs.twenty_questions.formula import (
     Formula,
     Measure,
     Not,
+    Or,
+    Unknown,
 )
 from nlac_bench.envs.twenty_questions.knowledge import KnowledgeBase, phrase_key
 from nlac_bench.envs.twenty_questions.words import noun_key, word_set
@@ -154,9 +158,13 @@ class Comparisons:
         return None if reference is None else BulkCompare("=", reference[0], reference[1])
 
     def fits(self, words: Words) -> Formula | None:
-        """Read what follows "fit in": not bigger than it."""
+        """Read what follows "fit in": smaller than it; not known of what is bigger but can be folded."""
         reference = self.yardstick(words)
-        return None if reference is None else Not(BulkCompare(">", reference[0], reference[1]))
+        if reference is None:
+            return None
+        smaller, bigger = (BulkCompare(sign, reference[0], reference[1]) for sign in ("<", ">"))
+        squeezed = And((Unknown("folded"), bigger, Or((Attr("foldable"), Attr("flexible")))))
+        return Or((smaller, squeezed))
 
     def weighs(self, words: Words) -> Formula | None:
         """Read what follows "does it weigh": "more than a person", "less than 2 kg", "10 pounds or more"."""
@@ -217,7 +225,11 @@ class Comparisons:
         if reference is None:
             return None
         if measure is None:
-            return BulkCompare(comparison, reference[0], reference[1])
+            compared = BulkCompare(comparison, reference[0], reference[1])
+            if comparison == "=":  # what is bigger than a house may be called "as big as a house"
+                bigger = BulkCompare(">", reference[0], reference[1])
+                return Or((compared, And((Unknown("at least"), bigger))))
+            return compared
         return Compare(measure, comparison, reference[2] if measure == "weight" else reference[1])
 
     @staticmethod

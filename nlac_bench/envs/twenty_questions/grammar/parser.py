@@ -5,7 +5,7 @@ This is a recursive-descent parser of English questions about one thing ("it"). 
 the answer. This keeps wrong answers rare: "is it used to play the violin" does not become "is it a violin".
 """
 
-from nlac_bench.envs.twenty_questions.formula import Formula, Or, Unknown
+from nlac_bench.envs.twenty_questions.formula import And, Formula, Not, Or, Unknown
 from nlac_bench.envs.twenty_questions.grammar import clauses
 from nlac_bench.envs.twenty_questions.grammar.being import Being
 from nlac_bench.envs.twenty_questions.grammar.comparisons import Comparisons
@@ -50,7 +50,7 @@ class _Reading(Nouns, Being, Purposes, Doing):
     def question(self, words: Words) -> Formula | None:
         """Read a whole question, also elliptical ("made of wood") or with a tag ("it is alive, isn't it")."""
         words, negated = clauses.normal_form(words)
-        formula = self.clause(words)
+        formula = self._contrast(words) if "rather" in words else self.clause(words)
         if formula is None and "or" in words:
             # One side of an "or" is understood, which is sufficient for a yes but not for a no.
             last = len(words) - 1 - words[::-1].index("or")
@@ -58,6 +58,19 @@ class _Reading(Nouns, Being, Purposes, Doing):
             if side is not None and self.bare(words[last + 1 :]) is None:
                 formula = Or((side, Unknown(" ".join(words[last + 1 :]))))
         return negation(formula) if negated else formula
+
+    def _contrast(self, words: Words) -> Formula | None:
+        """Read "made of metal rather than plastic": the first, and not the second; both is not known."""
+        i = words.index("rather")
+        kept, other = words[:i], words[i + 2 :]
+        said = self.clause(kept) if words[i + 1 : i + 2] == ("than",) else None
+        if said is None:
+            return None
+        for k in range(len(kept) - 1, 0, -1):
+            denied = self.clause(kept[:k] + other)
+            if denied is not None:
+                return And((said, Or((Not(denied), Unknown(" ".join(words[i:]))))))
+        return And((said, Unknown(" ".join(words[i:]))))
 
     def clause(self, words: Words) -> Formula | None:
         """Read a clause according to its subject."""
