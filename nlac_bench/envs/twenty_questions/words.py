@@ -48,8 +48,13 @@ _ADDS_NOTHING = re.compile(
     r"|in some form|of some (?:kind|sort|type)|in one form or another|for example|in some way"
     r"|more often than not|as a rule|nowadays|these days)\b"
 )
-_TOKEN = re.compile(r"n't|\$\s?\d[\d,]*(?:\.\d+)?|\d[\d,]*(?:\.\d+)?|[^\W\d_]+(?:\.[^\W\d_]+)?|[,&%]")
-_MARKUP = re.compile(r"[*_`#\"“”«»()\[\]{}<>]+")
+_TOKEN = re.compile(r"n't|\$\s?\d[\d,]*(?:\.\d+)?|\d[\d,]*(?:\.\d+)?|[^\W\d_]+(?:\.[^\W\d_]+)?|[,&%()]")
+_MARKUP = re.compile(r"[*_`#\"“”«»\[\]{}<>]+")
+_EXAMPLES = re.compile(
+    r"\((?:e\.? ?g\b|for example|such as|like|including|i\.? ?e\b[^)]*\bor not|yes (?:or|/) ?no|yes/no|y/n|s|es)"
+    r"[^()]*\)"
+)
+"""Brackets that add nothing: examples, "(yes or no)", a plural's ending."""
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -62,7 +67,8 @@ def clean(text: str) -> str:
     text = unicodedata.normalize("NFKC", text).lower()
     kept = (c for c in text if unicodedata.category(c) != "Cf")
     text = "".join(c if c.isprintable() or c in "\n\t" else " " for c in kept)
-    return _MARKUP.sub(" ", text.replace("’", "'").replace("‘", "'"))
+    text = _MARKUP.sub(" ", text.replace("’", "'").replace("‘", "'"))
+    return _EXAMPLES.sub(" ", text)
 
 
 @lru_cache(maxsize=65536)

@@ -19,17 +19,23 @@ from nlac_bench.envs.twenty_questions.formula import (
     claimed,
     evaluate,
     nouns,
+    unknown_words,
 )
 from nlac_bench.envs.twenty_questions.grammar.parser import Parser
 from nlac_bench.envs.twenty_questions.knowledge import KnowledgeBase, embedded
 from nlac_bench.envs.twenty_questions.lexicon import Lexicon, embedded_lexicon, name_key
-from nlac_bench.envs.twenty_questions.words import noun_key
+from nlac_bench.envs.twenty_questions.words import noun_key, word_set
 
 MEASURE_MARGIN = 1.15
 """If a measure is within this ratio of the number in the question, the answer is not known."""
 BULK_MARGIN = 1.25
 LIKE_RATIO, UNLIKE_RATIO = 1.3, 2.0
 """Things of a size have lengths of at most the first ratio; with at least the second they are not of a size."""
+ALIENATING = word_set(
+    """toy model fake stuffed plush rubber paper plastic chocolate miniature imitation artificial pretend cartoon
+    statue picture photo drawing painting sculpture part piece half broken former robot robotic electric"""
+)
+"""Words before a noun with which it may name another thing: a toy car is not a car."""
 _LARGER_THAN_RANK = {
     "bigger_than_breadbox": 4, "bigger_than_person": 6, "bigger_than_car": 8, "bigger_than_house": 9,
 }  # fmt: skip
@@ -125,6 +131,23 @@ class World:
         if not claimed(formula) and not _is_choice_of_names(formula):
             return frozenset()
         return frozenset(int(i) for i in np.flatnonzero(common))
+
+    def fairly_guessed(self, formula: Formula, i: int) -> bool:
+        """Return whether ``formula`` guesses object ``i`` and only adds to its name what is not known of it.
+
+        "Is it a pet dog" and "is it the front door" are fair guesses of a dog and a door; "is it a toy dog" is
+        not, nor is a name with the name of another thing before it ("a computer mouse").
+        """
+        if i not in self.guessed(formula) or self.truth_of(formula)[i] < 0:
+            return False
+        return not any(self._renames(words.split(), i) for words in unknown_words(formula))
+
+    def _renames(self, words: list[str], i: int) -> bool:
+        """Return whether a modifier that is not understood could make the name that of another thing."""
+        if ALIENATING & set(words):
+            return True
+        key = tuple(noun_key(w) for w in words if w not in ("a", "its"))
+        return key in self.lexicon.nouns and self._noun(key)[i] <= 0
 
     def mentioned(self, words: tuple[str, ...]) -> int:
         """Return how many different objects the words of a question name."""

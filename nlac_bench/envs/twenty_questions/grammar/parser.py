@@ -49,6 +49,8 @@ class _Reading(Nouns, Being, Purposes, Doing):
 
     def question(self, words: Words) -> Formula | None:
         """Read a whole question, also elliptical ("made of wood") or with a tag ("it is alive, isn't it")."""
+        if "(" in words:
+            return self._bracketed(words)
         words, negated = clauses.normal_form(words)
         formula = self._contrast(words) if "rather" in words else self.clause(words)
         if formula is None and "or" in words:
@@ -58,6 +60,19 @@ class _Reading(Nouns, Being, Purposes, Doing):
             if side is not None and self.bare(words[last + 1 :]) is None:
                 formula = Or((side, Unknown(" ".join(words[last + 1 :]))))
         return negation(formula) if negated else formula
+
+    def _bracketed(self, words: Words) -> Formula | None:
+        """Read "is it large (bigger than a person)": what the question and the words in brackets agree on."""
+        i = words.index("(")
+        j = words.index(")", i) if ")" in words[i:] else len(words)
+        formula = self.question(tuple(w for w in words[:i] + words[j + 1 :] if w != ")"))
+        if formula is None:
+            return None
+        if "," in words[i:j]:  # "is it a vehicle (car, truck, bus)": examples
+            return formula
+        inside = self.question(words[i + 1 : j]) if j > i + 1 else formula
+        other = Unknown(" ".join(words[i + 1 : j])) if inside is None else inside
+        return Or((And((formula, other)), And((Or((formula, other)), Unknown("in brackets")))))
 
     def _contrast(self, words: Words) -> Formula | None:
         """Read "made of metal rather than plastic": the first, and not the second; both is not known."""
