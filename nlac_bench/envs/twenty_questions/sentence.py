@@ -25,6 +25,16 @@ _CHECK = re.compile(
     re.IGNORECASE,
 )
 """A question that only asks whether the statement before it is right."""
+_BEGINS = re.compile(
+    r"((?:[:;,–—]|\bbut\b|\bso\b)\s+)(?=(?:is|are|was|does|do|did|can|could|would|will|might|should|has)(?:n't)?\s+"
+    r"(?:it|you|i|we|they|people|someone|somebody|one|this|that|the|there|its|a)\b)",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(
+    r"\b(?:know|ask|wonder|wondering)\s+(?:if|whether)\b|\b(?:guess|answer)\s*(?:is|:)|^\W*i(?:'ll| will| would)? guess\b",
+    re.IGNORECASE,
+)
+"""What makes a sentence without a question mark a question."""
 _LEAD_WORDS = (
     "ok(?:ay)?|so|well|hmm+|um+|uh|oh|ah|alright|all right|great|thanks|thank you|then|now|next"
     "|first(?: of all)?|good|right|yes|no|and|but|also|interesting|cool|nice|perfect|sure|hello|hi|hey|wait"
@@ -41,6 +51,7 @@ _LEAD_PHRASES = (
     r"|(?:can|could|may) i ask(?: you)?(?: if| whether)?"
     r"|(?:(?:can|could|would) you (?:please )?)?tell me(?: if| whether)?"
     r"|(?:just )?to (?:clarify|confirm|narrow (?:it|this) down)"
+    r"|the answer is|if you don't mind|if i may(?: ask)?"
     r"|(?:based on|given) (?:that|this|the answers?)"
 )
 _LEAD = re.compile(rf"^\s*(?:(?:{_LEAD_PHRASES}|{_LEAD_WORDS})\b[\s,:;.!-]*)", re.IGNORECASE)
@@ -70,7 +81,7 @@ def find_question(text: str) -> Found:
         marked = [s for s in said if "?" in s] or said[-1:]
     if marked:
         sentence = _without_lead(marked[-1])
-    elif said and _begins_as_question(_without_lead(said[-1])):
+    elif said and (_begins_as_question(_without_lead(said[-1])) or _ASKED.search(said[-1])):
         sentence = _without_lead(said[-1])
     else:
         return Found(problem="That is not a question.")
@@ -89,6 +100,10 @@ def _without_lead(sentence: str) -> str:
         if shorter == sentence or not shorter.strip(" .!?,;:-'"):
             break
         sentence = shorter
+    if not _begins_as_question(sentence):
+        begun = _BEGINS.search(sentence)
+        if begun is not None:  # "new topic: is it alive", "sorry to repeat myself, but is it alive"
+            return sentence[begun.end(1) :].strip()
     return sentence
 
 

@@ -86,7 +86,8 @@ def tokens(text: str) -> tuple[str, ...]:
         last = i + 1 == len(found)
         if token in _HEDGES and not (last and token in _MEANT_WHEN_LAST):
             continue
-        if token in _INTENSIFIERS and not last and found[i + 1] not in ("you", "people", "than"):
+        too = token == "too" and "to" in found[i + 2 :]  # "too heavy to lift"
+        if token in _INTENSIFIERS and not too and not last and found[i + 1] not in ("you", "people", "than"):
             continue
         if token == "inside" and not last and found[i + 1] not in ("it", "or", "and", ","):
             out.append("in")  # "inside a house"; at the end it is an adverb, as in "sit inside"

@@ -29,6 +29,18 @@ from nlac_bench.envs.twenty_questions.words import noun_key, word_set
 MEASURE_MARGIN = 1.15
 """If a measure is within this ratio of the number in the question, the answer is not known."""
 BULK_MARGIN = 1.25
+_CM_BOUNDS = (
+    (0, np.inf), (0.05, 6), (1, 25), (3, 60), (8, 150), (20, 300), (40, 400), (60, 900), (180, 1000), (230, 30000),
+    (800, np.inf),
+)  # fmt: skip
+RANK_BOUNDS = {
+    "length": _CM_BOUNDS,
+    "height": ((0, np.inf), (0.01, 6), (0.1, 25), (0.2, 60), (0.5, 90), (1, 200), (1, 250), (1, 500), (20, 900),
+               (60, 10000), (100, np.inf)),
+    "weight": ((0, np.inf), (0, 0.05), (0.0001, 0.8), (0.0005, 4), (0.002, 16), (0.01, 60), (0.1, 300), (0.3, 1200),
+               (8, 20000), (50, 100000), (1000, np.inf)),
+}  # fmt: skip
+"""Measure → the least and the most of the objects of rank 0 (unknown) to 10, in cm or kg."""
 LIKE_RATIO, UNLIKE_RATIO = 1.3, 2.0
 """Things of a size have lengths of at most the first ratio; with at least the second they are not of a size."""
 ALIENATING = word_set(
@@ -174,7 +186,8 @@ class World:
             return _count(self.kb.counts[atom.part], atom.comparison, atom.number)
         if isinstance(atom, Compare):
             values = self.kb.measures[atom.measure]
-            return _compare(values, atom.comparison, atom.number, margin=MEASURE_MARGIN)
+            value = _compare(values, atom.comparison, atom.number, margin=MEASURE_MARGIN)
+            return np.where(np.isnan(values), self._by_rank(atom), value).astype(np.int8)
         if isinstance(atom, BulkCompare):
             return self._bulk(atom)
         if isinstance(atom, Const):
@@ -196,8 +209,9 @@ class World:
         rank, cm = self.kb.size_rank, self.kb.measures["length"]
         step = rank - atom.rank
         with np.errstate(invalid="ignore"):
-            longer = cm > atom.cm * BULK_MARGIN
-            shorter = cm * BULK_MARGIN < atom.cm
+            unmeasured = np.isnan(cm) & (np.abs(step) >= 0.5)  # then the rank alone decides
+            longer = (cm > atom.cm * BULK_MARGIN) | unmeasured
+            shorter = (cm * BULK_MARGIN < atom.cm) | unmeasured
             half = atom.rank % 1 != 0  # a rank between two ranks divides all objects
             bigger = (step >= 2) | ((step > 0) & (half | longer)) | ((step == 0) & (cm > atom.cm * 1.6))
             smaller = (step <= -2) | ((step < 0) & (half | shorter)) | ((step == 0) & (cm * 1.6 < atom.cm))
@@ -216,6 +230,19 @@ class World:
         else:
             bounded = np.where(most < atom.rank, 1, np.where(least >= atom.rank, -1, 0))
         return np.where(np.isnan(rank), bounded, value).astype(np.int8)
+
+    def _by_rank(self, atom: Compare) -> Truth:
+        """Compare a measure with a number by what objects of a rank of bulk measure at least and at most."""
+        bounds = RANK_BOUNDS.get(atom.measure)
+        if bounds is None:
+            return np.zeros(len(self), dtype=np.int8)
+        ranks = np.nan_to_num(self.kb.size_rank).astype(int)  # 0 if unknown
+        least, most = np.array(bounds)[ranks].T
+        above, below = least > atom.number, most < atom.number
+        if atom.comparison == "=":
+            return np.where(above | below, -1, 0).astype(np.int8)
+        yes, no = (above, below) if atom.comparison == ">" else (below, above)
+        return np.where(yes, 1, np.where(no, -1, 0)).astype(np.int8)
 
     @cached_property
     def _rank_bounds(self) -> tuple[np.ndarray, np.ndarray]:

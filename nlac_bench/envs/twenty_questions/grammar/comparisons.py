@@ -37,8 +37,11 @@ _ADJECTIVES: tuple[tuple[Measure | None, dict[str, Comparison]], ...] = (
 _COMPARATIVES = {"larger": "smaller", "smaller": "larger", "taller": "shorter", "shorter": "taller",
                  "heavier": "lighter", "lighter": "heavier"}  # fmt: skip
 """A comparative and its opposite."""
+_OPPOSITES = {"large": "smaller", "small": "larger", "tall": "shorter", "short": "taller", "heavy": "lighter",
+              "light": "heavier", "long": "shorter"}  # fmt: skip
+_ABOUT = word_set("much about around roughly approximately nearly almost")
 _OPPOSITE: dict[Comparison, Comparison] = {">": "<", "<": ">", "=": "="}
-_SIZE_ADJECTIVES = word_set("average typical standard adult normal regular size grown full sized")
+_SIZE_ADJECTIVES = word_set("average typical standard adult normal regular size grown full sized up")
 
 _CM = {"cm": 1, "centimeter": 1, "mm": 0.1, "millimeter": 0.1, "m": 100, "meter": 100, "km": 1e5,
        "kilometer": 1e5,
@@ -132,8 +135,11 @@ class Comparisons:
 
     def read(self, words: Words) -> Formula | None:
         """Read ``words``, which follow "is it": "bigger than …", "over 2 m tall", "as big as …"."""
-        if words[0] == "much":
+        while words[:1] and words[0] in _ABOUT and len(words) > 1:
             words = words[1:]
+        if words[:4] == ("at", "least", "as", words[3] if len(words) > 3 else "") and words[3] in _OPPOSITES:
+            below = self._than((_OPPOSITES[words[3]],), words[5:])
+            return None if below is None else Not(below)
         if "than" in words:
             i = words.index("than")
             return self._than(words[:i], words[i + 1 :])
@@ -153,7 +159,10 @@ class Comparisons:
         return None
 
     def same_size(self, words: Words) -> Formula | None:
-        """Read what follows "the size of"."""
+        """Read what follows "the size of": "a cat", "a cat or smaller"."""
+        if words[-2:-1] == ("or",) and words[-1] in _COMPARATIVES:
+            beyond = self._than((_COMPARATIVES[words[-1]],), words[:-2])
+            return None if beyond is None else Not(beyond)
         reference = self.yardstick(words)
         return None if reference is None else BulkCompare("=", reference[0], reference[1])
 

@@ -119,6 +119,8 @@ class Doing(Core, ABC):
         """Read "needs electricity to work", "runs on batteries", "has to be plugged in"."""
         if verb not in TO_NEED:
             return None
+        if rest[0] == "without":
+            return negation(self.power(rest[1:]))
         power = rest[1:] if rest[0] in ("on", "by", "with", "off", "using") else rest
         for k in range(1, len(power) - 1):  # "… to work" does not change the meaning
             if power[k] == "to" and set(map(verb_key, power[k + 1 :])) <= TO_WORK:
@@ -208,6 +210,11 @@ class Doing(Core, ABC):
         found = self.find("done", plain)
         if found is not None:
             return found
+        occasion = None
+        if verb_key(first) in ("carry", "tak", "bring", "pack"):
+            occasion = self._on_occasion(plain[1:])
+        if occasion is not None:
+            return occasion
         condition = clauses.condition(plain)
         if condition == 1 and verb_key(first) == "us":  # "use it when you eat" is "use it to eat"
             return self.use(plain[3:] if plain[2:3] == ("you",) else plain[2:])
@@ -231,9 +238,14 @@ class Doing(Core, ABC):
             if rest[:2] in (("to", "find"), ("to", "see")):
                 rest = rest[2:]
             found = self.place(rest)
-        if found is None and verb == "fit" and rest[:1] in (("in",), ("through",), ("under",)):
+        if found is None and verb in ("fit", "put", "get") and rest[:1] in (("in",), ("through",), ("under",)):
             found = self.comparisons.fits(rest[1:])
         return found
+
+    def _on_occasion(self, words: Words) -> Formula | None:
+        """Read "take it along when you go camping", "carry it on a hike": what the occasion needs."""
+        words = tuple(w for w in words if w not in ("along", "with", "you", "are", "go", "is"))
+        return self.find("place", words[1:]) if words[:1] in (("when",), ("while",), ("on",)) else None
 
     def _call(self, rest: Words) -> Formula | None:
         """Read "call it a tool", "consider it to be dangerous"."""

@@ -22,7 +22,7 @@ from nlac_bench.envs.twenty_questions.grammar.function_words import (
 from nlac_bench.envs.twenty_questions.words import noun_key, verb_key, word_set
 
 _COMPLEMENT_STARTS = word_set("that with without used made for to in on at you from by found kept worn")
-_TURNS = word_set("or and , not n't no without than but except neither nor rather instead only fake")
+_TURNS = word_set("or and , not n't no without than but except neither nor rather instead only fake as like roughly")
 _TOO_GENERAL = GENERIC | word_set("device gadget machine accessory supply tool instrument container unit")
 _EXCEPTIONS = (("other", "than"), ("besides", ""), ("excluding", ""), ("except", "for"), ("and", "not"))
 _NO_MODIFIERS = PREPOSITIONS | {"of", "out"}

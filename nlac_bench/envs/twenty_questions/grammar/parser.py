@@ -16,6 +16,7 @@ from nlac_bench.envs.twenty_questions.grammar.nouns import Nouns
 from nlac_bench.envs.twenty_questions.grammar.purposes import Purposes
 from nlac_bench.envs.twenty_questions.knowledge import KnowledgeBase
 from nlac_bench.envs.twenty_questions.lexicon import Lexicon
+from nlac_bench.envs.twenty_questions.sentence import AUXILIARIES
 from nlac_bench.envs.twenty_questions.words import MAX_TOKENS
 
 
@@ -51,6 +52,9 @@ class _Reading(Nouns, Being, Purposes, Doing):
         """Read a whole question, also elliptical ("made of wood") or with a tag ("it is alive, isn't it")."""
         if "(" in words:
             return self._bracketed(words)
+        joined = self._clauses(words)
+        if joined is not None:
+            return joined
         words, negated = clauses.normal_form(words)
         formula = self._contrast(words) if "rather" in words else self.clause(words)
         if formula is None and "or" in words:
@@ -60,6 +64,18 @@ class _Reading(Nouns, Being, Purposes, Doing):
             if side is not None and self.bare(words[last + 1 :]) is None:
                 formula = Or((side, Unknown(" ".join(words[last + 1 :]))))
         return negation(formula) if negated else formula
+
+    def _clauses(self, words: Words) -> Formula | None:
+        """Read two questions in one: "is it soft, and do you find it in the bedroom"."""
+        for i in range(2, len(words) - 3):
+            if words[i] not in ("and", "or") or words[i + 1] not in BE | AUXILIARIES:
+                continue
+            if words[i + 2] not in ("it", "you", "its", "there") or words[0] not in BE | AUXILIARIES:
+                continue
+            left, right = self.question(words[:i]), self.question(words[i + 1 :])
+            if left is not None and right is not None:
+                return (And if words[i] == "and" else Or)((left, right))
+        return None
 
     def _bracketed(self, words: Words) -> Formula | None:
         """Read "is it large (bigger than a person)": what the question and the words in brackets agree on."""
