@@ -27,7 +27,7 @@ _CHECK = re.compile(
 """A question that only asks whether the statement before it is right."""
 _BEGINS = re.compile(
     r"((?:[:;,–—]|\bbut\b|\bso\b)\s+)(?=(?:is|are|was|does|do|did|can|could|would|will|might|should|has)(?:n't)?\s+"
-    r"(?:it|you|i|we|they|people|someone|somebody|one|this|that|the|there|its|a)\b)",
+    r"(?:it|you|i|we|they|people|someone|somebody|one|this|that|the|there|its|a)\b\s+\w)",
     re.IGNORECASE,
 )
 _ASKED = re.compile(
@@ -44,7 +44,7 @@ _LEAD_WORDS = (
 _LEAD_PHRASES = (
     r"let(?:'s| us) (?:see|try)|let me (?:think|ask|see|guess)(?: you)?(?: this)?"
     r"|i(?:'d| would| will|'ll| am going to|'m going to)(?: like to)? (?:guess|ask|say)"
-    r"|i (?:want|would like|'d like|wish) to (?:ask|know)(?: if| whether)?"
+    r"|i ?(?:want|would like|'d like|wish) to (?:ask|know)(?: if| whether)?"
     r"|i (?:guess|think|wonder|believe|was wondering)(?: if| whether| that)?"
     r"|(?:for )?(?:my|here is my) (?:next |first |final |last )?(?:question|guess)(?: is)?"
     r"(?: if| whether| that)?"

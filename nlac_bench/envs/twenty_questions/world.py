@@ -41,7 +41,7 @@ RANK_BOUNDS = {
                (8, 20000), (50, 100000), (1000, np.inf)),
 }  # fmt: skip
 """Measure → the least and the most of the objects of rank 0 (unknown) to 10, in cm or kg."""
-LIKE_RATIO, UNLIKE_RATIO = 1.3, 2.0
+LIKE_RATIO, UNLIKE_RATIO = 1.5, 2.0
 """Things of a size have lengths of at most the first ratio; with at least the second they are not of a size."""
 ALIENATING = word_set(
     """toy model fake stuffed plush rubber paper plastic chocolate miniature imitation artificial pretend cartoon

@@ -2,7 +2,7 @@
 
 from abc import ABC
 
-from nlac_bench.envs.twenty_questions.formula import Attr, Formula
+from nlac_bench.envs.twenty_questions.formula import Attr, Const, Formula
 from nlac_bench.envs.twenty_questions.grammar import clauses
 from nlac_bench.envs.twenty_questions.grammar.core import Core, Words, negation
 from nlac_bench.envs.twenty_questions.grammar.function_words import PROPERTY_NOUNS, USED
@@ -55,11 +55,14 @@ class Being(Core, ABC):
             or self.participle(words)
             or self.noun_phrase(words)
             or self.joined(words, self.be)
+            or (self.material(words) if "or" in words else None)
             or (None if words[0] in USED else self.splits(words, self.adjective, self._after_adjective))
         )
 
     def _after_adjective(self, words: Words) -> Formula | None:
         """Read what may follow an adjective; "for children" in "dangerous for children" is not a test."""
+        if words == ("inside",):  # "is it juicy inside"
+            return Const(True)
         return None if words[0] == "for" and self.user(words[1:]) is not None else self.post(words)
 
     def _with_article(self, words: Words) -> Formula | None:

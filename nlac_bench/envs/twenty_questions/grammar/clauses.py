@@ -67,6 +67,7 @@ _REWRITES = [
         (r"^it might be ", "it is "),
         (r"^(is|does|can|do) (it|you) (?:then|now|ever) ", r"\1 \2 "),
         # phrases
+        (r"^(.* (?:cost|expensive) .*) to (?:buy|own)$", r"\1"),
         (r"\bin order to\b", "to"),
         (r"\bthing like that\b", "thing"),
         (r"\b(?:more or less|or thing|or similar|or so|or thing similar|or not)$", ""),

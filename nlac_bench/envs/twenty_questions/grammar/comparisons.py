@@ -135,7 +135,8 @@ class Comparisons:
 
     def read(self, words: Words) -> Formula | None:
         """Read ``words``, which follow "is it": "bigger than …", "over 2 m tall", "as big as …"."""
-        while words[:1] and words[0] in _ABOUT and len(words) > 1:
+        about = words[0] in _ABOUT
+        while words[0] in _ABOUT and len(words) > 1:
             words = words[1:]
         if words[:4] == ("at", "least", "as", words[3] if len(words) > 3 else "") and words[3] in _OPPOSITES:
             below = self._than((_OPPOSITES[words[3]],), words[5:])
@@ -155,7 +156,10 @@ class Comparisons:
             if words[-2:-1] == ("or",) and words[-1] in _COMPARATIVES:  # "as tall as a person or taller"
                 below = self._than((_COMPARATIVES[words[-1]],), words[i + 1 : -2])
                 return None if below is None else Not(below)
-            return self._than(words[1:i], words[i + 1 :], equal=True)
+            found = self._than(words[1:i], words[i + 1 :], equal=True)
+            if about and isinstance(found, Or):
+                return found.parts[0]  # "about as big as"
+            return found
         return None
 
     def same_size(self, words: Words) -> Formula | None:
