@@ -19,6 +19,7 @@ from nlac_bench.envs.twenty_questions.formula import Unknown, evaluate
 from nlac_bench.envs.twenty_questions.sentence import find_question
 from nlac_bench.envs.twenty_questions.words import noun_key, tokens, verb_key
 from nlac_bench.envs.twenty_questions.world import embedded_world
+from tests.envs.fresh_questions import answered
 from tests.timing import cpu_seconds
 
 WORLD = embedded_world()
@@ -68,6 +69,17 @@ def test_the_held_out_list() -> None:
     assert answers >= 800
     assert right >= 0.9
     assert wrong <= 0.02
+
+
+def test_questions_of_fresh_eyes() -> None:
+    """235 questions of the kinds that had been misread, by people who had not seen the tables.
+
+    At first sight 74.5 % were answered right, 1.7 % wrong and 23.8 % not; the list has been used since.
+    """
+    rates = answered(LISTS / "fresh_embedded.jsonl", WORLD)
+    assert rates["questions"] == 235
+    assert rates["right"] >= 0.9
+    assert rates["wrong"] <= 0.01
 
 
 @pytest.mark.parametrize(
@@ -121,6 +133,35 @@ def test_the_held_out_list() -> None:
         ("Is it the best animal?", "dog", "unknown"),
         ("Is it made by Sony?", "camera", "unknown"),
         ("Is it always red?", "apple", "unknown"),
+        ("Is it made of metal or plastic?", "pen", "yes"),
+        ("Is it made of metal or plastic?", "book", "no"),
+        ("Is it made of metal rather than plastic?", "hammer", "yes"),
+        ("Is it made of metal rather than plastic?", "pen", "no"),
+        ("Is it found indoors instead of outdoors?", "car", "no"),
+        ("Is it part of something?", "dog", "unknown"),
+        ("Is it a part of something bigger?", "dog", "unknown"),
+        ("Does it fit in a car?", "car", "no"),
+        ("Does it fit in a car?", "dog", "yes"),
+        ("Does it fit in a backpack?", "towel", "unknown"),
+        ("Does it fit in a backpack?", "piano", "no"),
+        ("Is it the size of a basketball?", "soccer ball", "yes"),
+        ("Is it the size of a basketball?", "belt", "no"),
+        ("Does it make a noise when you shake it?", "dice", "unknown"),
+        ("Is it soft when you touch it?", "pillow", "yes"),
+        ("Does it float in the summer?", "duck", "unknown"),
+        ("Is it worn on the feet or legs?", "dog", "no"),
+        ("Is it worn on the feet or legs?", "pants", "yes"),
+        ("Is it big (bigger than a person)?", "horse", "yes"),
+        ("Is it alive (made of wood)?", "dog", "unknown"),
+        ("Is it a vehicle (car, truck, bus)?", "car", "yes"),
+        ("Is it a vehicle (e.g. a car)?", "dog", "no"),
+        ("Is it too heavy to lift?", "piano", "yes"),
+        ("Is it too heavy to lift?", "pen", "no"),
+        ("Is it soft, and do you find it in the bedroom?", "pillow", "yes"),
+        ("Is it an animal and can it fly?", "cow", "no"),
+        ("Does it work without electricity?", "toaster", "no"),
+        ("Is it roughly as big as a cat?", "elephant", "no"),
+        ("Is it at least as big as a dog?", "horse", "yes"),
     ],
 )
 def test_grammar(question: str, name: str, expected: str) -> None:
@@ -141,6 +182,12 @@ def test_grammar(question: str, name: str, expected: str) -> None:
         ("IS IT ALIVE", "is it alive"),
         ("Is it usually alive?", "is it alive"),
         ("Is this person's object alive?", "is this a thing alive"),
+        ("I think it's a dog. Am I right?", "it is a dog"),
+        ("It must be a dog. Is that correct?", "it must be a dog"),
+        ("New topic: is it alive?", "is it alive"),
+        ("Sorry to ask again, but is it alive?", "is it alive"),
+        ("I would like to know if it is alive.", "it is alive"),
+        ("My guess is a dog!", "a dog"),
     ],
 )
 def test_finding_the_question(text: str, words: str) -> None:

@@ -69,7 +69,9 @@ def official_cells(base: KnowledgeBase, groups: Groups, ranks: np.ndarray) -> np
         decided[attribute] = np.where(np.isnan(ranks), UNKNOWN, np.where(fits, YES, NO))
     for file in TABLES:
         for attribute, entry in _toml(file).items():
-            yes, no, maybe = (_members(entry.get(field, ""), groups, decided) for field in ("yes", "no", "maybe"))
+            yes, no, maybe = (
+                _members(entry.get(field, ""), groups, decided) for field in ("yes", "no", "maybe")
+            )
             default = UNKNOWN if entry.get("open") else NO
             value = np.where(groups.known, default, UNKNOWN)
             value[no] = NO

@@ -266,8 +266,8 @@ def _compare(values: np.ndarray, comparison: str, number: float, margin: float) 
     with np.errstate(invalid="ignore"):
         above, below = values > number * margin, values * margin < number
         if comparison == "=":
-            equal = (values * margin >= number) & (values <= number * margin)
-            return np.where(np.isnan(values), 0, np.where(equal, 1, -1)).astype(np.int8)
+            ratio = np.maximum(values, number) / np.minimum(values, number)
+            return np.where(ratio <= margin, 1, np.where(ratio >= LIKE_RATIO, -1, 0)).astype(np.int8)
         yes, no = (above, below) if comparison == ">" else (below, above)
         no = no | (values == number)
     return np.where(yes, 1, np.where(no, -1, 0)).astype(np.int8)

@@ -55,7 +55,9 @@ class Outcomes:
 
     ``success`` (0 or 1) and ``reward`` (undiscounted return) are ``[tasks, trials]``. ``success`` is NaN if
     an episode has no success value, ``reward`` if no episode is recorded; a missing result is never 0.
-    ``usage`` is by role and includes failed attempts. ``seconds`` is the sum over episodes.
+    ``usage`` is by role and includes failed attempts. ``seconds`` is the sum over episodes. ``unknown_rate`` is the
+    mean over episodes of the share of questions to which the environment's oracle did not know the answer; None
+    if no oracle answers.
     """
 
     tasks: tuple[str, ...]
@@ -65,6 +67,7 @@ class Outcomes:
     usage: Mapping[str, Usage] = field(default_factory=dict)
     seconds: float = 0.0
     end_reasons: Mapping[str, int] = field(default_factory=dict)
+    unknown_rate: float | None = None
 
     @property
     def trials(self) -> int:
@@ -97,6 +100,7 @@ def outcomes_of(run: RunFolder) -> Outcomes:
     usage: dict[str, Usage] = {}
     seconds = 0.0
     end_reasons: dict[str, int] = {}
+    unknown_rates: list[float] = []
     for episode in run.episodes():
         key = episode.task_id, episode.trial
         recorded.add(key)
@@ -106,6 +110,8 @@ def outcomes_of(run: RunFolder) -> Outcomes:
         end_reasons[episode.end_reason] = end_reasons.get(episode.end_reason, 0) + 1
         cell = row_of[episode.task_id], column_of[episode.trial]
         reward[cell] = finite_return(episode)
+        if episode.turns and "unknown_rate" in episode.turns[-1].info:
+            unknown_rates.append(float(episode.turns[-1].info["unknown_rate"]))
         if episode.success is not None:
             success[cell] = episode.success
     failed = set()
@@ -122,7 +128,8 @@ def outcomes_of(run: RunFolder) -> Outcomes:
         owed=len(missing - failed),
         truncated=truncated,
     )
-    return Outcomes(tasks, success, reward, counts, usage, seconds, end_reasons)
+    unknown_rate = float(np.mean(unknown_rates)) if unknown_rates else None
+    return Outcomes(tasks, success, reward, counts, usage, seconds, end_reasons, unknown_rate)
 
 
 def finite_return(episode: Episode) -> float:

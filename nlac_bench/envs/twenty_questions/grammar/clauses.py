@@ -136,7 +136,9 @@ def normal_form(words: Words) -> tuple[Words, bool]:
         sentence = re.sub(r"\s+", " ", sentence).strip(" ,")
         if sentence == before:
             break
-    excess = re.fullmatch(r"(?:is|would|does) it (?:be )?too \w+ (?:for (?:one |a |single )*you )?to (?:be )?(.+)", sentence)
+    excess = re.fullmatch(
+        r"(?:is|would|does) it (?:be )?too \w+ (?:for (?:one |a |single )*you )?to (?:be )?(.+)", sentence
+    )
     if excess is not None:  # "is it too heavy to lift" asks whether it cannot be lifted
         return ("do", "you", *excess[1].split()), True
     words = tuple(sentence.split())

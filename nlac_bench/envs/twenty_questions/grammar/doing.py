@@ -62,11 +62,7 @@ class Doing(Core, ABC):
         found = self._has(verb, rest) or self._needs(verb, first, rest) or self._lives(verb, rest)
         if found is not None:
             return found
-        return (
-            self.joined(words, self.does)
-            or self._restricted(words, self.does)
-            or self.find("use", words)
-        )
+        return self.joined(words, self.does) or self._restricted(words, self.does) or self.find("use", words)
 
     def _restricted(self, words: Words, read: Reader) -> Formula | None:
         """Read a verb phrase with an adjunct: "melt in the summer" is not "melt" and "found in the summer".
@@ -238,7 +234,11 @@ class Doing(Core, ABC):
             if rest[:2] in (("to", "find"), ("to", "see")):
                 rest = rest[2:]
             found = self.place(rest)
-        if found is None and verb in ("fit", "put", "get") and rest[:1] in (("in",), ("through",), ("under",)):
+        if (
+            found is None
+            and verb in ("fit", "put", "get")
+            and rest[:1] in (("in",), ("through",), ("under",))
+        ):
             found = self.comparisons.fits(rest[1:])
         return found
 

@@ -22,7 +22,9 @@ from nlac_bench.envs.twenty_questions.grammar.function_words import (
 from nlac_bench.envs.twenty_questions.words import noun_key, verb_key, word_set
 
 _COMPLEMENT_STARTS = word_set("that with without used made for to in on at you from by found kept worn")
-_TURNS = word_set("or and , not n't no without than but except neither nor rather instead only fake as like roughly")
+_TURNS = word_set(
+    "or and , not n't no without than but except neither nor rather instead only fake as like roughly"
+)
 _TOO_GENERAL = GENERIC | word_set("device gadget machine accessory supply tool instrument container unit")
 _EXCEPTIONS = (("other", "than"), ("besides", ""), ("excluding", ""), ("except", "for"), ("and", "not"))
 _NO_MODIFIERS = PREPOSITIONS | {"of", "out"}
@@ -187,7 +189,7 @@ class Nouns(Core, ABC):
                     or self.use(rest)
                     or self.user(rest)
                     or self.find("use", ("hold", *rest))
-                    or self.place(rest)
+                    or (self.place(rest) if rest != ("work",) else None)
                 )
             case "to":
                 return self.you(rest) or self.use(rest)

@@ -84,7 +84,7 @@ class _Reading(Nouns, Being, Purposes, Doing):
         formula = self.question(tuple(w for w in words[:i] + words[j + 1 :] if w != ")"))
         if formula is None:
             return None
-        if "," in words[i:j]:  # "is it a vehicle (car, truck, bus)": examples
+        if {",", "or"} & set(words[i + 2 : j]):  # "is it a vehicle (car, truck, bus)": examples
             return formula
         inside = self.question(words[i + 1 : j]) if j > i + 1 else formula
         other = Unknown(" ".join(words[i + 1 : j])) if inside is None else inside
