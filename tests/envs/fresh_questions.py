@@ -10,7 +10,8 @@ from nlac_bench.envs.twenty_questions.world import World
 def answered(path: Path, world: World) -> dict[str, float]:
     """Return the number of questions about objects of ``world``, and the shares right and wrong.
 
-    A fair guess counts as answered with yes, as the knowledge oracle does. Of a homograph one sense must agree.
+    A fair guess counts as answered with yes, as the knowledge oracle does. Of a homograph one sense must
+    agree.
     """
     right = wrong = total = 0
     for line in path.read_text(encoding="utf-8").splitlines():

@@ -216,7 +216,7 @@ def test_ranks_are_the_attributes_of_size() -> None:
 
 
 def test_domains_hold_for_the_embedded_objects() -> None:
-    """What ``domains.toml`` says of kinds is true of nearly all embedded cells; the rest are plays on words."""
+    """What ``domains.toml`` says of kinds is true of nearly all embedded cells."""
     kb = embedded_world().kb
     wrong = []
     for entry in tomllib.loads((KB / "official" / "domains.toml").read_text()).values():

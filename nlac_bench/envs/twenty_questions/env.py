@@ -112,9 +112,8 @@ class TwentyQuestionsEnv(TextEnv):
       folder with ``things_objects.tsv`` and ``oewn_things.jsonl.gz``.
     * ``level``: ``"full"`` (all objects) or ``"easy"`` (64 well-known ones).
     * ``reward``: ``"lmrl"`` or ``"binary"``.
-    * ``oracle``: ``"knowledge"`` (offline, deterministic), ``"llm"`` (a model through ``chat``; the reference for
-      official data where a model can be had) or
-      ``"replay"`` (the answers of ``recording``).
+    * ``oracle``: ``"knowledge"`` (offline, deterministic), ``"llm"`` (a model through ``chat``; the reference
+      for official data where a model can be had) or ``"replay"`` (the answers of ``recording``).
     * ``chat``: function with which the ``llm`` oracle calls its model.
     * ``recording``: a JSON-lines file of answers; ``replay`` reads it, other oracles append to it.
     * ``render_mode``: None or ``"ansi"``.

@@ -31,7 +31,8 @@ _BEGINS = re.compile(
     re.IGNORECASE,
 )
 _ASKED = re.compile(
-    r"\b(?:know|ask|wonder|wondering)\s+(?:if|whether)\b|\b(?:guess|answer)\s*(?:is|:)|^\W*i(?:'ll| will| would)? guess\b",
+    r"\b(?:know|ask|wonder|wondering)\s+(?:if|whether)\b|\b(?:guess|answer)\s*(?:is|:)"
+    r"|^\W*i(?:'ll| will| would)? guess\b",
     re.IGNORECASE,
 )
 """What makes a sentence without a question mark a question."""

@@ -51,8 +51,7 @@ _ADDS_NOTHING = re.compile(
 _TOKEN = re.compile(r"n't|\$\s?\d[\d,]*(?:\.\d+)?|\d[\d,]*(?:\.\d+)?|[^\W\d_]+(?:\.[^\W\d_]+)?|[,&%()]")
 _MARKUP = re.compile(r"[*_`#\"“”«»\[\]{}<>]+")
 _EXAMPLES = re.compile(
-    r"\((?:e\.? ?g\b|for example|such as|like|including|i\.? ?e\b[^)]*\bor not|yes (?:or|/) ?no|yes/no|y/n|s|es)"
-    r"[^()]*\)"
+    r"\((?:(?:e\.? ?g\b|for example|such as|like|including)[^()]*|yes (?:or|/) ?no|yes/no|y/n|s|es)\)"
 )
 """Brackets that add nothing: examples, "(yes or no)", a plural's ending."""
 

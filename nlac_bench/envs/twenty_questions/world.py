@@ -30,22 +30,22 @@ MEASURE_MARGIN = 1.15
 """If a measure is within this ratio of the number in the question, the answer is not known."""
 BULK_MARGIN = 1.25
 _CM_BOUNDS = (
-    (0, np.inf), (0.05, 6), (1, 25), (3, 60), (8, 150), (20, 300), (40, 400), (60, 900), (180, 1000), (230, 30000),
-    (800, np.inf),
+    (0, np.inf), (0.05, 6), (1, 25), (3, 60), (8, 150), (20, 300), (40, 400), (60, 900), (180, 1000),
+    (230, 30000), (800, np.inf),
 )  # fmt: skip
 RANK_BOUNDS = {
     "length": _CM_BOUNDS,
-    "height": ((0, np.inf), (0.01, 6), (0.1, 25), (0.2, 60), (0.5, 90), (1, 200), (1, 250), (1, 500), (20, 900),
-               (60, 10000), (100, np.inf)),
-    "weight": ((0, np.inf), (0, 0.05), (0.0001, 0.8), (0.0005, 4), (0.002, 16), (0.01, 60), (0.1, 300), (0.3, 1200),
-               (8, 20000), (50, 100000), (1000, np.inf)),
+    "height": ((0, np.inf), (0.01, 6), (0.1, 25), (0.2, 60), (0.5, 90), (1, 200), (1, 250), (1, 500),
+               (20, 900), (60, 10000), (100, np.inf)),
+    "weight": ((0, np.inf), (0, 0.05), (0.0001, 0.8), (0.0005, 4), (0.002, 16), (0.01, 60), (0.1, 300),
+               (0.3, 1200), (8, 20000), (100, 100000), (1000, np.inf)),
 }  # fmt: skip
 """Measure → the least and the most of the objects of rank 0 (unknown) to 10, in cm or kg."""
 LIKE_RATIO, UNLIKE_RATIO = 1.5, 2.0
-"""Things of a size have lengths of at most the first ratio; with at least the second they are not of a size."""
+"""Things of a size have lengths of at most the first ratio; at the second they are not of a size."""
 ALIENATING = word_set(
-    """toy model fake stuffed plush rubber paper plastic chocolate miniature imitation artificial pretend cartoon
-    statue picture photo drawing painting sculpture part piece half broken former robot robotic electric"""
+    """toy model fake stuffed plush rubber paper plastic chocolate miniature imitation artificial pretend
+    cartoon statue picture photo drawing painting sculpture part piece half broken former robot robotic electric"""
 )
 """Words before a noun with which it may name another thing: a toy car is not a car."""
 _LARGER_THAN_RANK = {
@@ -147,8 +147,8 @@ class World:
     def fairly_guessed(self, formula: Formula, i: int) -> bool:
         """Return whether ``formula`` guesses object ``i`` and only adds to its name what is not known of it.
 
-        "Is it a pet dog" and "is it the front door" are fair guesses of a dog and a door; "is it a toy dog" is
-        not, nor is a name with the name of another thing before it ("a computer mouse").
+        "Is it a pet dog" and "is it the front door" are fair guesses of a dog and a door; "is it a toy dog"
+        is not, nor is a name with the name of another thing before it ("a computer mouse").
         """
         if i not in self.guessed(formula) or self.truth_of(formula)[i] < 0:
             return False
