@@ -28,9 +28,9 @@ SIZES = {
 class Groups:
     """Groups of official objects, each a ``bool [objects]``.
 
-    ``categories`` are those of THINGS. ``wordnet`` maps a lemma to the objects below it and those that have it
-    as a name. ``words`` maps a word or an object's id, with ``_`` for a space, to its objects. ``known`` are the
-    objects that have WordNet ancestors.
+    ``categories`` are those of THINGS. ``wordnet`` maps a lemma to the objects below it or of that name.
+    ``words`` maps a word or an object's id, with ``_`` for a space, to its objects. ``known`` are the objects
+    that have WordNet ancestors.
     """
 
     categories: Mapping[str, np.ndarray]
@@ -61,8 +61,8 @@ def official_cells(base: KnowledgeBase, groups: Groups, ranks: np.ndarray) -> np
 
     Of an entry's groups, ``yes`` and ``no`` state the value and ``maybe`` that it is not known; an object in
     ``yes`` and ``no`` has the value no, unless it is also in ``maybe``. All other objects have the value no,
-    or are not known if the entry is ``open``. Single objects (``also`` yes, ``except`` no, ``unsure`` not known)
-    are stronger than groups.
+    or are not known if the entry is ``open``. Single objects (``also`` yes, ``except`` no, ``unsure`` not
+    known) are stronger than groups.
     """
     decided: dict[str, np.ndarray] = {}
     for attribute, (least, most) in SIZES.items():

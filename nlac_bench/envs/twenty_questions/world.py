@@ -45,7 +45,8 @@ LIKE_RATIO, UNLIKE_RATIO = 1.5, 2.0
 """Things of a size have lengths of at most the first ratio; at the second they are not of a size."""
 ALIENATING = word_set(
     """toy model fake stuffed plush rubber paper plastic chocolate miniature imitation artificial pretend
-    cartoon statue picture photo drawing painting sculpture part piece half broken former robot robotic electric"""
+    cartoon statue picture photo drawing painting sculpture part piece half broken former robot robotic
+    electric"""
 )
 """Words before a noun with which it may name another thing: a toy car is not a car."""
 _LARGER_THAN_RANK = {
