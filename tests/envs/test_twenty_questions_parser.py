@@ -235,6 +235,47 @@ WORDS = sorted(
 )
 
 
+@pytest.mark.parametrize(
+    ("question", "name", "fair"),
+    [
+        ("Is it a pet dog?", "dog", True),
+        ("Is it the front door?", "door", True),
+        ("Is it a pair of shoes?", "shoe", True),
+        ("Is it a bottle of wine?", "wine", True),
+        ("Is it an old family dog?", "dog", True),
+        ("Is it a toy dog?", "dog", False),
+        ("Is it a stuffed dog?", "dog", False),
+        ("Is it a hot dog?", "dog", False),
+        ("Is it dog food?", "dog", False),
+        ("Is it a violin case?", "violin", False),
+        ("Is it a computer mouse?", "mouse", False),
+        ("Is it used with an apple?", "apple", False),
+        ("Is it made by a dog?", "dog", False),
+        ("Is it like a dog?", "dog", False),
+        ("Is it part of a door?", "door", False),
+        ("Is it a picture of a dog?", "dog", False),
+        ("Is it roughly as big as a cat?", "cat", False),
+    ],
+)
+def test_fair_guesses(question: str, name: str, fair: bool) -> None:
+    assert WORLD.fairly_guessed(WORLD.read(find_question(question).words), WORLD.index[name]) is fair
+
+
+NOT_A_GUESS = (
+    "Is it a {} case?", "Is it {} food?", "Is it like a {}?", "Is it a picture of a {}?", "Is it a model {}?",
+    "Is it used with a {}?", "Is it found near a {}?", "Is it part of a {}?", "Is it not a {}?",
+    "Is it made by a {}?", "Does it look like a {}?", "Is it bigger than a {}?", "Does it go with a {}?",
+    "Would a {} use it?",
+)  # fmt: skip
+
+
+def test_a_question_that_only_mentions_the_object_is_no_fair_guess() -> None:
+    for pattern in NOT_A_GUESS:
+        for i, name in enumerate(WORLD.names):
+            formula = WORLD.read(find_question(pattern.format(name)).words)
+            assert not WORLD.fairly_guessed(formula, i), pattern.format(name)
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join) | st.text(max_size=200))
 def test_any_text_is_read(text: str) -> None:

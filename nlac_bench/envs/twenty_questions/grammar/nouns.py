@@ -27,7 +27,7 @@ _TURNS = word_set(
 )
 _TOO_GENERAL = GENERIC | word_set("device gadget machine accessory supply tool instrument container unit")
 _EXCEPTIONS = (("other", "than"), ("besides", ""), ("excluding", ""), ("except", "for"), ("and", "not"))
-_NO_MODIFIERS = PREPOSITIONS | {"of", "out"}
+_NO_MODIFIERS = PREPOSITIONS | word_set("of out with without by for than as that")
 _NEVER_HIDDEN = (Attr("person"), Attr("abstract"))
 
 
@@ -132,8 +132,8 @@ class Nouns(Core, ABC):
     def _modifiers(self, words: Words) -> Formula | None:
         if all(w in VAGUE | GENERIC | {"of", ","} for w in words):
             return Const(True)
-        if words[-1] in _NO_MODIFIERS or words[-1] in ("for", "with", "that"):
-            return None  # "made by bees" are not "made-by bees"
+        if words[-1] in _NO_MODIFIERS | DETERMINERS:
+            return None  # "made by a bee" is not a "made-by bee"
         if len(words) == 2 and verb_key(words[1]) in COUNTED_STEMS:  # "four legged", "six string"
             part = {"ey": "eye"}.get(verb_key(words[1]), verb_key(words[1]))
             counted = self.comparisons.count((words[0], part))
