@@ -3,8 +3,8 @@
 The following is known about an object: the 27 THINGS categories and its WordNet ancestors, which answer "is
 it a …" with yes or no; its WordNet parts, whose absence is not evidence; every cell of the embedded knowledge
 base if the object is in it; what the tables of ``kb/official/`` say of its groups and of itself (see
-``official_cells``); what follows from these by ``kb/implications.txt``; and otherwise what all embedded objects
-of one of its categories have in common (see ``_by_analogy``).
+``official_cells``); what follows from these by ``kb/implications.txt``; and otherwise what all embedded
+objects of one of its categories have in common (see ``_by_analogy``).
 """
 
 import csv
