@@ -164,6 +164,17 @@ def test_a_run_can_be_repeated_from_its_configuration(tmp_path: Path) -> None:
     assert texts[0] == texts[1]
 
 
+def test_runs_report_how_often_the_oracle_did_not_know(tmp_path: Path) -> None:
+    asked = ("--agent", "random", "--limit", "6", "--seed", "5")
+    known = run(tmp_path, "a", "--env", "twenty_questions", *asked)
+    assert 0.0 <= known["unknown_rate"] < 0.5
+    rows = map(json.loads, (tmp_path / "a" / "episodes.jsonl").read_text().splitlines())
+    rates = [row["turns"][-1]["info"]["unknown_rate"] for row in rows]
+    assert known["unknown_rate"] == pytest.approx(sum(rates) / len(rates))
+    assert "unknown rate" in nlac_bench("score", str(tmp_path / "a")).stdout
+    assert "unknown_rate" not in run(tmp_path, "b", "--env", "math500_hard", *asked)
+
+
 def test_toml_configuration_and_flags_that_win(tmp_path: Path) -> None:
     config = tmp_path / "c.toml"
     config.write_text('env = "twenty_questions"\nagent = "silent"\nlimit = 3\ntrials = 2\n')

@@ -19,6 +19,7 @@ from nlac_bench.envs.twenty_questions.formula import Unknown, evaluate
 from nlac_bench.envs.twenty_questions.sentence import find_question
 from nlac_bench.envs.twenty_questions.words import noun_key, tokens, verb_key
 from nlac_bench.envs.twenty_questions.world import embedded_world
+from tests.envs.fresh_questions import answered
 from tests.timing import cpu_seconds
 
 WORLD = embedded_world()
@@ -68,6 +69,17 @@ def test_the_held_out_list() -> None:
     assert answers >= 800
     assert right >= 0.9
     assert wrong <= 0.02
+
+
+def test_questions_of_fresh_eyes() -> None:
+    """235 questions of the kinds that had been misread, by people who had not seen the tables.
+
+    At first sight 74.5 % were answered right, 1.7 % wrong and 23.8 % not; the list has been used since.
+    """
+    rates = answered(LISTS / "fresh_embedded.jsonl", WORLD)
+    assert rates["questions"] == 235
+    assert rates["right"] >= 0.9
+    assert rates["wrong"] <= 0.01
 
 
 @pytest.mark.parametrize(
@@ -121,6 +133,35 @@ def test_the_held_out_list() -> None:
         ("Is it the best animal?", "dog", "unknown"),
         ("Is it made by Sony?", "camera", "unknown"),
         ("Is it always red?", "apple", "unknown"),
+        ("Is it made of metal or plastic?", "pen", "yes"),
+        ("Is it made of metal or plastic?", "book", "no"),
+        ("Is it made of metal rather than plastic?", "hammer", "yes"),
+        ("Is it made of metal rather than plastic?", "pen", "no"),
+        ("Is it found indoors instead of outdoors?", "car", "no"),
+        ("Is it part of something?", "dog", "unknown"),
+        ("Is it a part of something bigger?", "dog", "unknown"),
+        ("Does it fit in a car?", "car", "no"),
+        ("Does it fit in a car?", "dog", "yes"),
+        ("Does it fit in a backpack?", "towel", "unknown"),
+        ("Does it fit in a backpack?", "piano", "no"),
+        ("Is it the size of a basketball?", "soccer ball", "yes"),
+        ("Is it the size of a basketball?", "belt", "no"),
+        ("Does it make a noise when you shake it?", "dice", "unknown"),
+        ("Is it soft when you touch it?", "pillow", "yes"),
+        ("Does it float in the summer?", "duck", "unknown"),
+        ("Is it worn on the feet or legs?", "dog", "no"),
+        ("Is it worn on the feet or legs?", "pants", "yes"),
+        ("Is it big (bigger than a person)?", "horse", "yes"),
+        ("Is it alive (made of wood)?", "dog", "unknown"),
+        ("Is it a vehicle (car, truck, bus)?", "car", "yes"),
+        ("Is it a vehicle (e.g. a car)?", "dog", "no"),
+        ("Is it too heavy to lift?", "piano", "yes"),
+        ("Is it too heavy to lift?", "pen", "no"),
+        ("Is it soft, and do you find it in the bedroom?", "pillow", "yes"),
+        ("Is it an animal and can it fly?", "cow", "no"),
+        ("Does it work without electricity?", "toaster", "no"),
+        ("Is it roughly as big as a cat?", "elephant", "no"),
+        ("Is it at least as big as a dog?", "horse", "yes"),
     ],
 )
 def test_grammar(question: str, name: str, expected: str) -> None:
@@ -141,6 +182,12 @@ def test_grammar(question: str, name: str, expected: str) -> None:
         ("IS IT ALIVE", "is it alive"),
         ("Is it usually alive?", "is it alive"),
         ("Is this person's object alive?", "is this a thing alive"),
+        ("I think it's a dog. Am I right?", "it is a dog"),
+        ("It must be a dog. Is that correct?", "it must be a dog"),
+        ("New topic: is it alive?", "is it alive"),
+        ("Sorry to ask again, but is it alive?", "is it alive"),
+        ("I would like to know if it is alive.", "it is alive"),
+        ("My guess is a dog!", "a dog"),
     ],
 )
 def test_finding_the_question(text: str, words: str) -> None:
@@ -186,6 +233,47 @@ WORDS = sorted(
         for w in json.loads(row)["question"].split()
     }
 )
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "fair"),
+    [
+        ("Is it a pet dog?", "dog", True),
+        ("Is it the front door?", "door", True),
+        ("Is it a pair of shoes?", "shoe", True),
+        ("Is it a bottle of wine?", "wine", True),
+        ("Is it an old family dog?", "dog", True),
+        ("Is it a toy dog?", "dog", False),
+        ("Is it a stuffed dog?", "dog", False),
+        ("Is it a hot dog?", "dog", False),
+        ("Is it dog food?", "dog", False),
+        ("Is it a violin case?", "violin", False),
+        ("Is it a computer mouse?", "mouse", False),
+        ("Is it used with an apple?", "apple", False),
+        ("Is it made by a dog?", "dog", False),
+        ("Is it like a dog?", "dog", False),
+        ("Is it part of a door?", "door", False),
+        ("Is it a picture of a dog?", "dog", False),
+        ("Is it roughly as big as a cat?", "cat", False),
+    ],
+)
+def test_fair_guesses(question: str, name: str, fair: bool) -> None:
+    assert WORLD.fairly_guessed(WORLD.read(find_question(question).words), WORLD.index[name]) is fair
+
+
+NOT_A_GUESS = (
+    "Is it a {} case?", "Is it {} food?", "Is it like a {}?", "Is it a picture of a {}?", "Is it a model {}?",
+    "Is it used with a {}?", "Is it found near a {}?", "Is it part of a {}?", "Is it not a {}?",
+    "Is it made by a {}?", "Does it look like a {}?", "Is it bigger than a {}?", "Does it go with a {}?",
+    "Would a {} use it?",
+)  # fmt: skip
+
+
+def test_a_question_that_only_mentions_the_object_is_no_fair_guess() -> None:
+    for pattern in NOT_A_GUESS:
+        for i, name in enumerate(WORLD.names):
+            formula = WORLD.read(find_question(pattern.format(name)).words)
+            assert not WORLD.fairly_guessed(formula, i), pattern.format(name)
 
 
 @settings(max_examples=300, deadline=None)

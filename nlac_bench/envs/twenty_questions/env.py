@@ -112,14 +112,16 @@ class TwentyQuestionsEnv(TextEnv):
       folder with ``things_objects.tsv`` and ``oewn_things.jsonl.gz``.
     * ``level``: ``"full"`` (all objects) or ``"easy"`` (64 well-known ones).
     * ``reward``: ``"lmrl"`` or ``"binary"``.
-    * ``oracle``: ``"knowledge"`` (offline, deterministic), ``"llm"`` (a model through ``chat``) or
-      ``"replay"`` (the answers of ``recording``).
+    * ``oracle``: ``"knowledge"`` (offline, deterministic), ``"llm"`` (a model through ``chat``; the reference
+      for official data where a model can be had) or ``"replay"`` (the answers of ``recording``).
     * ``chat``: function with which the ``llm`` oracle calls its model.
     * ``recording``: a JSON-lines file of answers; ``replay`` reads it, other oracles append to it.
     * ``render_mode``: None or ``"ansi"``.
 
     ## Version History
-    * v0: first version.
+    * v0: first version. Its ``env_version`` is "1" since most cells of the official objects are decided, fair
+      guesses with a modifier win, and an answer that would rest on a part of the question that was not
+      understood is unknown.
 
     Raises:
         ValueError: a split, level, reward or oracle is unknown, or an argument of the oracle is missing.
@@ -128,7 +130,7 @@ class TwentyQuestionsEnv(TextEnv):
 
     prompts = DIALOGUE_PROMPTS
     name: ClassVar[str] = "twenty_questions"
-    env_version: ClassVar[str] = "0"
+    env_version: ClassVar[str] = "1"
     max_steps: int = QUESTIONS
     _state: GameState
 

@@ -132,6 +132,17 @@ def nouns(formula: Formula) -> Iterator[Noun]:
             yield from nouns(part)
 
 
+def unknown_words(formula: Formula) -> Iterator[str]:
+    """Yield the words of every part of ``formula`` that is not understood."""
+    if isinstance(formula, Unknown):
+        yield formula.text
+    elif isinstance(formula, Not):
+        yield from unknown_words(formula.part)
+    elif isinstance(formula, (And, Or)):
+        for part in formula.parts:
+            yield from unknown_words(part)
+
+
 def claimed(formula: Formula) -> list[Noun]:
     """Return the nouns that are true if the answer is yes: not those under "or" or "not".
 

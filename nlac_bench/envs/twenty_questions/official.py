@@ -2,8 +2,9 @@
 
 The following is known about an object: the 27 THINGS categories and its WordNet ancestors, which answer "is
 it a …" with yes or no; its WordNet parts, whose absence is not evidence; every cell of the embedded knowledge
-base if the object is in it; what follows from these by ``kb/implications.txt``; and otherwise what all
-embedded objects of one of its categories have in common (see ``_by_analogy``).
+base if the object is in it; what the tables of ``kb/official/`` say of its groups and of itself (see
+``official_cells``); what follows from these by ``kb/implications.txt``; and otherwise what all embedded
+objects of one of its categories have in common (see ``_by_analogy``).
 """
 
 import csv
@@ -137,7 +138,7 @@ def _build(things: list[dict[str, str]], senses: dict[str, Any], data: str, sha2
         if set(key) <= GENERIC | THINGS:
             continue  # WordNet's "thing" is a narrow class; in a question it means anything
         more_nouns[key] = np.maximum(more_nouns[key], value) if key in more_nouns else value
-    aliases = _aliases(things, senses)
+    aliases = _aliases(base, things, senses, same)
     kb = KnowledgeBase(
         names=words,
         aliases=aliases,
@@ -232,12 +233,16 @@ def _same_objects(base: KnowledgeBase, things: list[dict[str, str]], cells: np.n
     return found
 
 
-def _aliases(things: list[dict[str, str]], senses: dict[str, Any]) -> tuple[tuple[str, ...], ...]:
-    """Return WordNet's synonyms, except those that are another object's word."""
+def _aliases(
+    base: KnowledgeBase, things: list[dict[str, str]], senses: dict[str, Any], same: dict[int, int]
+) -> tuple[tuple[str, ...], ...]:
+    """Return the synonyms of WordNet and of the same embedded object, except other objects' words."""
     words = {row["word"].lower() for row in things}
     found = []
-    for row in things:
-        members = senses.get(row["unique_id"], {}).get("members", [])
+    for i, row in enumerate(things):
+        members = list(senses.get(row["unique_id"], {}).get("members", []))
+        if i in same:
+            members += [base.names[same[i]], *base.aliases[same[i]]]
         found.append(tuple(m for m in members if m.lower() not in words and m.lower() != row["word"].lower()))
     return tuple(found)
 

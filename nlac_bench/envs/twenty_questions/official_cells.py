@@ -1,7 +1,7 @@
 """Computes what the tables in ``kb/official/`` say about the official objects.
 
-A table assigns an attribute's value to groups of objects (by THINGS category, by WordNet ancestor, or by another
-attribute) and to single objects, which are the exceptions.
+A table assigns an attribute's value to groups of objects (by THINGS category, by WordNet ancestor, or by
+another attribute) and to single objects, which are the exceptions.
 """
 
 import tomllib
@@ -14,7 +14,7 @@ import numpy as np
 from nlac_bench.envs.twenty_questions.knowledge import KB, KnowledgeBase
 
 TABLES = ("kinds", "matter", "uses", "places", "parts", "rare")
-"""Files of ``kb/official/`` in the order in which they are read; a table may refer to attributes of earlier ones."""
+"""Files of ``kb/official/`` in the order in which they are read; an entry may refer to earlier attributes."""
 UNKNOWN, YES, NO = 0, 1, -1
 SIZES = {
     "bigger_than_breadbox": (5, 10), "bigger_than_person": (7, 10), "bigger_than_car": (9, 10),
@@ -28,9 +28,9 @@ SIZES = {
 class Groups:
     """Groups of official objects, each a ``bool [objects]``.
 
-    ``categories`` are those of THINGS. ``wordnet`` maps a lemma to the objects that are below it or have it as a
-    name. ``words`` maps a word or an object's id, with ``_`` for a space, to its objects. ``known`` are the
-    objects that have WordNet ancestors.
+    ``categories`` are those of THINGS. ``wordnet`` maps a lemma to the objects below it or of that name.
+    ``words`` maps a word or an object's id, with ``_`` for a space, to its objects. ``known`` are the objects
+    that have WordNet ancestors.
     """
 
     categories: Mapping[str, np.ndarray]
@@ -59,9 +59,10 @@ def official_ranks(groups: Groups) -> np.ndarray:
 def official_cells(base: KnowledgeBase, groups: Groups, ranks: np.ndarray) -> np.ndarray:
     """Return the cells that the tables determine, ``int8 [attributes, objects]``.
 
-    Of an entry's groups ``no`` is stronger than ``yes``, and ``maybe``, not known, stronger than ``no`` but not
-    than ``yes``. All other objects have the value no, or are not known if the entry is ``open``. Single objects
-    (``also`` yes, ``except`` no, ``unsure`` not known) are stronger than groups.
+    Of an entry's groups, ``yes`` and ``no`` state the value and ``maybe`` that it is not known; an object in
+    ``yes`` and ``no`` has the value no, unless it is also in ``maybe``. All other objects have the value no,
+    or are not known if the entry is ``open``. Single objects (``also`` yes, ``except`` no, ``unsure`` not
+    known) are stronger than groups.
     """
     decided: dict[str, np.ndarray] = {}
     for attribute, (least, most) in SIZES.items():
@@ -69,7 +70,9 @@ def official_cells(base: KnowledgeBase, groups: Groups, ranks: np.ndarray) -> np
         decided[attribute] = np.where(np.isnan(ranks), UNKNOWN, np.where(fits, YES, NO))
     for file in TABLES:
         for attribute, entry in _toml(file).items():
-            yes, no, maybe = (_members(entry.get(field, ""), groups, decided) for field in ("yes", "no", "maybe"))
+            yes, no, maybe = (
+                _members(entry.get(field, ""), groups, decided) for field in ("yes", "no", "maybe")
+            )
             default = UNKNOWN if entry.get("open") else NO
             value = np.where(groups.known, default, UNKNOWN)
             value[no] = NO
@@ -111,7 +114,7 @@ def _toml(name: str) -> dict[str, Any]:
 
 
 def _members(terms: str, groups: Groups, decided: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return the objects of any of ``terms``: ``@category`` of THINGS, ``#attribute``, or a lemma of WordNet."""
+    """Return the objects of any of ``terms``: ``@category`` of THINGS, ``#attribute``, or WordNet's lemma."""
     found = np.zeros(len(groups.known), dtype=bool)
     for term in filter(None, (" ".join(t.split()) for t in terms.split(","))):
         if term.startswith("@"):

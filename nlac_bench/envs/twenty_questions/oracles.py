@@ -64,8 +64,10 @@ class KnowledgeOracle:
         return {"knowledge": embedded().sha256}
 
     async def answer(self, hidden: int, question: str, formula: Formula) -> Answer:
-        """Return the formula's truth value for the hidden object."""
+        """Return the formula's truth value for the hidden object; yes to a fair guess."""
         value = int(self.world.truth_of(formula)[hidden])
+        if value == 0 and self.world.fairly_guessed(formula, hidden):
+            value = 1
         return Answer(yes=value > 0, known=value != 0)
 
 

@@ -19,6 +19,23 @@ _LABEL = re.compile(
     r"|\d+\s*[.):-])\s*",
     re.IGNORECASE,
 )
+_CHECK = re.compile(
+    r"\W*(?:(?:am i|was i) (?:right|correct|close)|(?:is|was) (?:that|this|it) (?:right|correct|true|it|so)"
+    r"|right|correct|yes or no|true or false|yes|no|did i (?:get|guess) it(?: right)?)\W*",
+    re.IGNORECASE,
+)
+"""A question that only asks whether the statement before it is right."""
+_BEGINS = re.compile(
+    r"((?:[:;,–—]|\bbut\b|\bso\b)\s+)(?=(?:is|are|was|does|do|did|can|could|would|will|might|should|has)(?:n't)?\s+"
+    r"(?:it|you|i|we|they|people|someone|somebody|one|this|that|the|there|its|a)\b\s+\w)",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(
+    r"\b(?:know|ask|wonder|wondering)\s+(?:if|whether)\b|\b(?:guess|answer)\s*(?:is|:)"
+    r"|^\W*i(?:'ll| will| would)? guess\b",
+    re.IGNORECASE,
+)
+"""What makes a sentence without a question mark a question."""
 _LEAD_WORDS = (
     "ok(?:ay)?|so|well|hmm+|um+|uh|oh|ah|alright|all right|great|thanks|thank you|then|now|next"
     "|first(?: of all)?|good|right|yes|no|and|but|also|interesting|cool|nice|perfect|sure|hello|hi|hey|wait"
@@ -28,13 +45,14 @@ _LEAD_WORDS = (
 _LEAD_PHRASES = (
     r"let(?:'s| us) (?:see|try)|let me (?:think|ask|see|guess)(?: you)?(?: this)?"
     r"|i(?:'d| would| will|'ll| am going to|'m going to)(?: like to)? (?:guess|ask|say)"
-    r"|i (?:want|would like|'d like|wish) to (?:ask|know)(?: if| whether)?"
+    r"|i ?(?:want|would like|'d like|wish) to (?:ask|know)(?: if| whether)?"
     r"|i (?:guess|think|wonder|believe|was wondering)(?: if| whether| that)?"
     r"|(?:for )?(?:my|here is my) (?:next |first |final |last )?(?:question|guess)(?: is)?"
     r"(?: if| whether| that)?"
     r"|(?:can|could|may) i ask(?: you)?(?: if| whether)?"
     r"|(?:(?:can|could|would) you (?:please )?)?tell me(?: if| whether)?"
     r"|(?:just )?to (?:clarify|confirm|narrow (?:it|this) down)"
+    r"|the answer is|if you don't mind|if i may(?: ask)?"
     r"|(?:based on|given) (?:that|this|the answers?)"
 )
 _LEAD = re.compile(rf"^\s*(?:(?:{_LEAD_PHRASES}|{_LEAD_WORDS})\b[\s,:;.!-]*)", re.IGNORECASE)
@@ -59,9 +77,12 @@ def find_question(text: str) -> Found:
     sentences = _SENTENCE.findall(clean(_THOUGHT.sub(" ", text)))
     said = [s.strip() for s in sentences if s.strip(" .!?\n\t,;:-'")]
     marked = [s for s in said if "?" in s]
+    if len(said) > 1 and _CHECK.fullmatch(said[-1]) and (len(marked) < 2 or marked[-1] is said[-1]):
+        said = said[:-1]  # "I think it is a dog. Am I right?" asks whether it is a dog
+        marked = [s for s in said if "?" in s] or said[-1:]
     if marked:
         sentence = _without_lead(marked[-1])
-    elif said and _begins_as_question(_without_lead(said[-1])):
+    elif said and (_begins_as_question(_without_lead(said[-1])) or _ASKED.search(said[-1])):
         sentence = _without_lead(said[-1])
     else:
         return Found(problem="That is not a question.")
@@ -80,6 +101,10 @@ def _without_lead(sentence: str) -> str:
         if shorter == sentence or not shorter.strip(" .!?,;:-'"):
             break
         sentence = shorter
+    if not _begins_as_question(sentence):
+        begun = _BEGINS.search(sentence)
+        if begun is not None:  # "new topic: is it alive", "sorry to repeat myself, but is it alive"
+            return sentence[begun.end(1) :].strip()
     return sentence
 
 

@@ -48,8 +48,12 @@ _ADDS_NOTHING = re.compile(
     r"|in some form|of some (?:kind|sort|type)|in one form or another|for example|in some way"
     r"|more often than not|as a rule|nowadays|these days)\b"
 )
-_TOKEN = re.compile(r"n't|\$\s?\d[\d,]*(?:\.\d+)?|\d[\d,]*(?:\.\d+)?|[^\W\d_]+(?:\.[^\W\d_]+)?|[,&%]")
-_MARKUP = re.compile(r"[*_`#\"“”«»()\[\]{}<>]+")
+_TOKEN = re.compile(r"n't|\$\s?\d[\d,]*(?:\.\d+)?|\d[\d,]*(?:\.\d+)?|[^\W\d_]+(?:\.[^\W\d_]+)?|[,&%()]")
+_MARKUP = re.compile(r"[*_`#\"“”«»\[\]{}<>]+")
+_EXAMPLES = re.compile(
+    r"\((?:(?:e\.? ?g\b|for example|such as|like|including)[^()]*|yes (?:or|/) ?no|yes/no|y/n|s|es)\)"
+)
+"""Brackets that add nothing: examples, "(yes or no)", a plural's ending."""
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -62,7 +66,8 @@ def clean(text: str) -> str:
     text = unicodedata.normalize("NFKC", text).lower()
     kept = (c for c in text if unicodedata.category(c) != "Cf")
     text = "".join(c if c.isprintable() or c in "\n\t" else " " for c in kept)
-    return _MARKUP.sub(" ", text.replace("’", "'").replace("‘", "'"))
+    text = _MARKUP.sub(" ", text.replace("’", "'").replace("‘", "'"))
+    return _EXAMPLES.sub(" ", text)
 
 
 @lru_cache(maxsize=65536)
@@ -80,7 +85,8 @@ def tokens(text: str) -> tuple[str, ...]:
         last = i + 1 == len(found)
         if token in _HEDGES and not (last and token in _MEANT_WHEN_LAST):
             continue
-        if token in _INTENSIFIERS and not last and found[i + 1] not in ("you", "people"):
+        too = token == "too" and "to" in found[i + 2 :]  # "too heavy to lift"
+        if token in _INTENSIFIERS and not too and not last and found[i + 1] not in ("you", "people", "than"):
             continue
         if token == "inside" and not last and found[i + 1] not in ("it", "or", "and", ","):
             out.append("in")  # "inside a house"; at the end it is an adverb, as in "sit inside"

@@ -19,15 +19,36 @@ from nlac_bench.envs.twenty_questions.formula import (
     claimed,
     evaluate,
     nouns,
+    unknown_words,
 )
 from nlac_bench.envs.twenty_questions.grammar.parser import Parser
 from nlac_bench.envs.twenty_questions.knowledge import KnowledgeBase, embedded
 from nlac_bench.envs.twenty_questions.lexicon import Lexicon, embedded_lexicon, name_key
-from nlac_bench.envs.twenty_questions.words import noun_key
+from nlac_bench.envs.twenty_questions.words import noun_key, word_set
 
 MEASURE_MARGIN = 1.15
 """If a measure is within this ratio of the number in the question, the answer is not known."""
 BULK_MARGIN = 1.25
+_CM_BOUNDS = (
+    (0, np.inf), (0.05, 6), (1, 25), (3, 60), (8, 150), (20, 300), (40, 400), (60, 900), (180, 1000),
+    (230, 30000), (800, np.inf),
+)  # fmt: skip
+RANK_BOUNDS = {
+    "length": _CM_BOUNDS,
+    "height": ((0, np.inf), (0.01, 6), (0.1, 25), (0.2, 60), (0.5, 90), (1, 200), (1, 250), (1, 500),
+               (20, 900), (60, 10000), (100, np.inf)),
+    "weight": ((0, np.inf), (0, 0.05), (0.0001, 0.8), (0.0005, 4), (0.002, 16), (0.01, 60), (0.1, 300),
+               (0.3, 1200), (8, 20000), (100, 100000), (1000, np.inf)),
+}  # fmt: skip
+"""Measure → the least and the most of the objects of rank 0 (unknown) to 10, in cm or kg."""
+LIKE_RATIO, UNLIKE_RATIO = 1.5, 2.0
+"""Things of a size have lengths of at most the first ratio; at the second they are not of a size."""
+ALIENATING = word_set(
+    """toy model fake stuffed plush rubber paper plastic chocolate miniature imitation artificial pretend
+    cartoon statue picture photo drawing painting sculpture part piece half broken former robot robotic
+    electric"""
+)
+"""Words before a noun with which it may name another thing: a toy car is not a car."""
 _LARGER_THAN_RANK = {
     "bigger_than_breadbox": 4, "bigger_than_person": 6, "bigger_than_car": 8, "bigger_than_house": 9,
 }  # fmt: skip
@@ -124,6 +145,23 @@ class World:
             return frozenset()
         return frozenset(int(i) for i in np.flatnonzero(common))
 
+    def fairly_guessed(self, formula: Formula, i: int) -> bool:
+        """Return whether ``formula`` guesses object ``i`` and only adds to its name what is not known of it.
+
+        "Is it a pet dog" and "is it the front door" are fair guesses of a dog and a door; "is it a toy dog"
+        is not, nor is a name with the name of another thing before it ("a computer mouse").
+        """
+        if i not in self.guessed(formula) or self.truth_of(formula)[i] < 0:
+            return False
+        return not any(self._renames(words.split(), i) for words in unknown_words(formula))
+
+    def _renames(self, words: list[str], i: int) -> bool:
+        """Return whether a modifier that is not understood could make the name that of another thing."""
+        if ALIENATING & set(words):
+            return True
+        key = tuple(noun_key(w) for w in words if w not in ("a", "its"))
+        return key in self.lexicon.nouns and self._noun(key)[i] <= 0
+
     def mentioned(self, words: tuple[str, ...]) -> int:
         """Return how many different objects the words of a question name."""
         found: set[frozenset[int]] = set()
@@ -149,7 +187,8 @@ class World:
             return _count(self.kb.counts[atom.part], atom.comparison, atom.number)
         if isinstance(atom, Compare):
             values = self.kb.measures[atom.measure]
-            return _compare(values, atom.comparison, atom.number, margin=MEASURE_MARGIN)
+            value = _compare(values, atom.comparison, atom.number, margin=MEASURE_MARGIN)
+            return np.where(np.isnan(values), self._by_rank(atom), value).astype(np.int8)
         if isinstance(atom, BulkCompare):
             return self._bulk(atom)
         if isinstance(atom, Const):
@@ -171,15 +210,18 @@ class World:
         rank, cm = self.kb.size_rank, self.kb.measures["length"]
         step = rank - atom.rank
         with np.errstate(invalid="ignore"):
-            longer = cm > atom.cm * BULK_MARGIN
-            shorter = cm * BULK_MARGIN < atom.cm
+            unmeasured = np.isnan(cm) & (np.abs(step) >= 0.5)  # then the rank alone decides
+            longer = (cm > atom.cm * BULK_MARGIN) | unmeasured
+            shorter = (cm * BULK_MARGIN < atom.cm) | unmeasured
             half = atom.rank % 1 != 0  # a rank between two ranks divides all objects
             bigger = (step >= 2) | ((step > 0) & (half | longer)) | ((step == 0) & (cm > atom.cm * 1.6))
             smaller = (step <= -2) | ((step < 0) & (half | shorter)) | ((step == 0) & (cm * 1.6 < atom.cm))
         if atom.comparison == "=":
-            near = np.abs(step) < 0.9
-            value = np.where(bigger | smaller, np.where(near, 0, -1), 1)
-            return np.where(np.isnan(step), 0, value).astype(np.int8)
+            with np.errstate(invalid="ignore"):
+                ratio = np.maximum(cm, atom.cm) / np.minimum(cm, atom.cm)
+                like = (np.abs(step) < 0.9) & (ratio <= LIKE_RATIO)
+                unlike = (np.abs(step) >= 1.9) | (ratio >= UNLIKE_RATIO)
+            return np.where(like, 1, np.where(unlike, -1, 0)).astype(np.int8)
         yes, no = (bigger, smaller) if atom.comparison == ">" else (smaller, bigger)
         same = (step == 0) & (np.abs(cm - atom.cm) <= 0.01 * atom.cm)  # an object is not bigger than itself
         value = np.where(yes, 1, np.where(no | same, -1, 0))
@@ -189,6 +231,19 @@ class World:
         else:
             bounded = np.where(most < atom.rank, 1, np.where(least >= atom.rank, -1, 0))
         return np.where(np.isnan(rank), bounded, value).astype(np.int8)
+
+    def _by_rank(self, atom: Compare) -> Truth:
+        """Compare a measure with a number by what objects of a rank of bulk measure at least and at most."""
+        bounds = RANK_BOUNDS.get(atom.measure)
+        if bounds is None:
+            return np.zeros(len(self), dtype=np.int8)
+        ranks = np.nan_to_num(self.kb.size_rank).astype(int)  # 0 if unknown
+        least, most = np.array(bounds)[ranks].T
+        above, below = least > atom.number, most < atom.number
+        if atom.comparison == "=":
+            return np.where(above | below, -1, 0).astype(np.int8)
+        yes, no = (above, below) if atom.comparison == ">" else (below, above)
+        return np.where(yes, 1, np.where(no, -1, 0)).astype(np.int8)
 
     @cached_property
     def _rank_bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -212,8 +267,8 @@ def _compare(values: np.ndarray, comparison: str, number: float, margin: float) 
     with np.errstate(invalid="ignore"):
         above, below = values > number * margin, values * margin < number
         if comparison == "=":
-            equal = (values * margin >= number) & (values <= number * margin)
-            return np.where(np.isnan(values), 0, np.where(equal, 1, -1)).astype(np.int8)
+            ratio = np.maximum(values, number) / np.minimum(values, number)
+            return np.where(ratio <= margin, 1, np.where(ratio >= LIKE_RATIO, -1, 0)).astype(np.int8)
         yes, no = (above, below) if comparison == ">" else (below, above)
         no = no | (values == number)
     return np.where(yes, 1, np.where(no, -1, 0)).astype(np.int8)

@@ -76,7 +76,9 @@ class Outcomes:
     ``success`` (0 or 1) and ``reward`` (undiscounted return) are ``[tasks, trials]``. ``success`` is NaN if
     an episode has no success value, ``reward`` if no episode is recorded or a content filter stopped it; a
     missing result is never 0.
-    ``usage`` is by role and includes failed attempts. ``seconds`` is the sum over episodes.
+    ``usage`` is by role and includes failed attempts. ``seconds`` is the sum over episodes. ``unknown_rate``
+    is the mean over episodes of the share of questions to which the environment's oracle did not know the
+    answer; None if no oracle answers.
     """
 
     tasks: tuple[str, ...]
@@ -88,6 +90,7 @@ class Outcomes:
     end_reasons: Mapping[str, int] = field(default_factory=dict)
     commonest_error: str | None = None
     """The most frequent reason why episodes failed for a reason outside the agent and have no result yet."""
+    unknown_rate: float | None = None
 
     @property
     def trials(self) -> int:
@@ -139,6 +142,7 @@ def outcomes_of(run: RunFolder) -> Outcomes:
     usage: dict[str, Usage] = {}
     seconds = 0.0
     end_reasons: dict[str, int] = {}
+    unknown_rates: list[float] = []
     for episode in run.episodes():
         key = episode.task_id, episode.trial
         recorded.add(key)
@@ -151,6 +155,9 @@ def outcomes_of(run: RunFolder) -> Outcomes:
             continue
         cell = row_of[episode.task_id], column_of[episode.trial]
         reward[cell] = finite_return(episode)
+        rate = episode.turns[-1].info.get("unknown_rate") if episode.turns else None
+        if isinstance(rate, float) and 0 <= rate <= 1:
+            unknown_rates.append(rate)
         if episode.success is not None:
             success[cell] = episode.success
     failed: dict[tuple[Any, Any], str] = {}
@@ -174,7 +181,10 @@ def outcomes_of(run: RunFolder) -> Outcomes:
         length=end_reasons.get("length", 0),
         recovered_errors=recovered,
     )
-    return Outcomes(tasks, success, reward, counts, usage, seconds, end_reasons, commonest(reasons))
+    unknown_rate = float(np.mean(unknown_rates)) if unknown_rates else None
+    return Outcomes(
+        tasks, success, reward, counts, usage, seconds, end_reasons, commonest(reasons), unknown_rate
+    )
 
 
 def commonest(reasons: Sequence[str]) -> str | None:

@@ -39,6 +39,7 @@ class Summary:
         """The object that ``--json`` prints."""
         usage = self.outcomes.usage
         total = sum(usage.values(), Usage())
+        unknown = self.outcomes.unknown_rate
         return {
             "run_dir": self.run_dir,
             "env": self.env,
@@ -51,6 +52,7 @@ class Summary:
             "reward_ci": None
             if self.reward_interval is None
             else [self.reward_interval.low, self.reward_interval.high],
+            **({} if unknown is None else {"unknown_rate": unknown}),
             "pass_k": [each.to_json() for each in self.pass_k],
             "tasks": self.tasks,
             "tasks_scored": self.tasks_scored,
@@ -71,6 +73,8 @@ class Summary:
             ["mean reward", number(self.mean_reward), bracket(self.reward_interval)],
         ]
         rows += [[f"pass^{x.k}", number(x.value), x.why_not or bracket(x.interval)] for x in self.pass_k[1:]]
+        if self.outcomes.unknown_rate is not None:
+            rows.append(["unknown rate", number(self.outcomes.unknown_rate), "the oracle did not know"])
         lines = [
             f"{self.agent} on {self.env}: {self.run_dir}",
             render_table(["", "value", "95 % interval"], rows),

@@ -2,10 +2,10 @@
 
 from abc import ABC
 
-from nlac_bench.envs.twenty_questions.formula import Attr, Formula
+from nlac_bench.envs.twenty_questions.formula import Attr, Const, Formula
 from nlac_bench.envs.twenty_questions.grammar import clauses
 from nlac_bench.envs.twenty_questions.grammar.core import Core, Words, negation
-from nlac_bench.envs.twenty_questions.grammar.function_words import PROPERTY_NOUNS
+from nlac_bench.envs.twenty_questions.grammar.function_words import PROPERTY_NOUNS, USED
 
 
 class Being(Core, ABC):
@@ -27,8 +27,10 @@ class Being(Core, ABC):
             return negation(self.be(tuple("or" if w == "nor" else w for w in words[1:])))
         if words[0] in ("a", "its"):
             return self._with_article(words)
-        if words[0] in ("partly", "partially") and words[1:2] == ("made",):
-            return self.have(words[3:])
+        if words[:2] == ("at", "least") and words[2:3] in (("partly",), ("partially",)):
+            words = words[2:]
+        if words[0] in ("partly", "partially"):
+            return self.have(words[3:] if words[1:2] == ("made",) else words[1:])
         if words[0] == "worth":
             return self.adjective(words) or self.comparisons.costs(words[1:])
         if words[:2] == ("known", "for"):
@@ -43,7 +45,7 @@ class Being(Core, ABC):
         if named is not None:
             return named
         condition = clauses.condition(words)
-        found = self.be(words[:condition]) if condition else None
+        found = self.be(words[:condition]) if condition and clauses.usual(words[condition:]) else None
         if found is not None:
             return found
         if words[:2] == ("part", "of"):
@@ -53,11 +55,14 @@ class Being(Core, ABC):
             or self.participle(words)
             or self.noun_phrase(words)
             or self.joined(words, self.be)
-            or self.splits(words, self.adjective, self._after_adjective)
+            or (self.material(words) if "or" in words else None)
+            or (None if words[0] in USED else self.splits(words, self.adjective, self._after_adjective))
         )
 
     def _after_adjective(self, words: Words) -> Formula | None:
         """Read what may follow an adjective; "for children" in "dangerous for children" is not a test."""
+        if words == ("inside",):  # "is it juicy inside"
+            return Const(True)
         return None if words[0] == "for" and self.user(words[1:]) is not None else self.post(words)
 
     def _with_article(self, words: Words) -> Formula | None:

@@ -50,7 +50,7 @@ _REWRITES = [
          "it "),
         (rf"^({_ASKING}) (?:a )?(?:average|typical|normal|single|grown|regular|ordinary|healthy) "
          r"(?:adult|you|man|woman|child) ", r"\1 you "),
-        (r" (?:rather than|instead of|as opposed to) [^,?]+$", ""),
+        (r" (?:instead of|as opposed to) (?=[^,?]+$)", " rather than "),
         (r"^is it a same (?:thing )?as ", "is it "),
         (r"^(?:would|is|are) (.+) (?:be )?(?:needed|necessary) to (\w+) it$", r"do you need \1 to \2 it"),
         (r" without (?:help|assistance|any help|effort|difficulty)$", ""),
@@ -67,6 +67,7 @@ _REWRITES = [
         (r"^it might be ", "it is "),
         (r"^(is|does|can|do) (it|you) (?:then|now|ever) ", r"\1 \2 "),
         # phrases
+        (r"^(.* (?:cost|expensive) .*) to (?:buy|own)$", r"\1"),
         (r"\bin order to\b", "to"),
         (r"\bthing like that\b", "thing"),
         (r"\b(?:more or less|or thing|or similar|or so|or thing similar|or not)$", ""),
@@ -82,8 +83,8 @@ _TAG = re.compile(
     r"|right|correct|yes|no|yeah|true|eh|huh)$"
 )
 _KINDS = word_set(
-    "kind type sort form piece variety species breed example class category style brand member part item"
-    " source genre means set bar loaf roll stick tube jar carton can glass bottle cup bowl slice bunch"
+    "kind type sort form piece variety species breed example class category style brand member item"
+    " source genre means set bar loaf roll stick tube jar carton can glass bottle cup bowl slice bunch pair"
 )
 _FRAMES = tuple(
     tuple(frame.split())
@@ -98,6 +99,10 @@ _PARTICIPLES = word_set(
     given stuck swept sewn bitten frozen set lain hidden stolen torn told paid bent known heard beaten shaken
     spun sat slept"""
 )
+_CLAUSE_WORDS = word_set("you it is are be being a on by get do in normally with your hand")
+_NORMAL_USE = {verb_key(word) for word in word_set(
+    "use wear eat drink play touch hold drop operate turn run work ride drive function handle look see smell"
+)}  # fmt: skip
 _PROPERTIES = {
     "color": "color", "shape": "shape", "texture": "texture", "material": "material", "purpose": "purpose",
     "function": "purpose", "use": "purpose", "habitat": "habitat", "size": "size", "surface": "texture",
@@ -131,6 +136,11 @@ def normal_form(words: Words) -> tuple[Words, bool]:
         sentence = re.sub(r"\s+", " ", sentence).strip(" ,")
         if sentence == before:
             break
+    excess = re.fullmatch(
+        r"(?:is|would|does) it (?:be )?too \w+ (?:for (?:one |a |single )*you )?to (?:be )?(.+)", sentence
+    )
+    if excess is not None:  # "is it too heavy to lift" asks whether it cannot be lifted
+        return ("do", "you", *excess[1].split()), True
     words = tuple(sentence.split())
     if len(words) > 3 and words[0] in _BE | _DO and words[1] in ("it", "you") and words[2] == "not":
         return (*words[:2], *words[3:]), True
@@ -207,7 +217,7 @@ def without_kind(words: Words) -> Words:
 def condition(words: Words) -> int:
     """Return the index at which a clause such as "when you drop it" or "if it falls" begins, or 0.
 
-    Such a clause does not change the meaning: "does it bounce when you drop it" is "does it bounce".
+    The clause restricts the question: what is true of the thing in general may be false under the condition.
     """
     for i, word in enumerate(words[1:], 1):
         following = words[i + 1] if i + 1 < len(words) else ""
@@ -219,6 +229,15 @@ def condition(words: Words) -> int:
         ):
             return i
     return 0
+
+
+def usual(words: Words) -> bool:
+    """Return whether a clause such as "when you use it" states how the thing is normally used or perceived.
+
+    Such a clause does not restrict the question, in contrast to "when you camp" or "if it rains".
+    """
+    verbs = {verb_key(word) for word in words[1:]} - _CLAUSE_WORDS
+    return bool(verbs) and verbs <= _NORMAL_USE
 
 
 def property_kind(words: Words) -> str | None:

@@ -6,6 +6,8 @@ from typing import TypeAlias
 import numpy as np
 
 from nlac_bench.envs.twenty_questions.formula import (
+    And,
+    Attr,
     BulkCompare,
     Compare,
     Comparison,
@@ -13,6 +15,8 @@ from nlac_bench.envs.twenty_questions.formula import (
     Formula,
     Measure,
     Not,
+    Or,
+    Unknown,
 )
 from nlac_bench.envs.twenty_questions.knowledge import KnowledgeBase, phrase_key
 from nlac_bench.envs.twenty_questions.words import noun_key, word_set
@@ -33,8 +37,11 @@ _ADJECTIVES: tuple[tuple[Measure | None, dict[str, Comparison]], ...] = (
 _COMPARATIVES = {"larger": "smaller", "smaller": "larger", "taller": "shorter", "shorter": "taller",
                  "heavier": "lighter", "lighter": "heavier"}  # fmt: skip
 """A comparative and its opposite."""
+_OPPOSITES = {"large": "smaller", "small": "larger", "tall": "shorter", "short": "taller", "heavy": "lighter",
+              "light": "heavier", "long": "shorter"}  # fmt: skip
+_ABOUT = word_set("much about around roughly approximately nearly almost")
 _OPPOSITE: dict[Comparison, Comparison] = {">": "<", "<": ">", "=": "="}
-_SIZE_ADJECTIVES = word_set("average typical standard adult normal regular size grown full sized")
+_SIZE_ADJECTIVES = word_set("average typical standard adult normal regular size grown full sized up")
 
 _CM = {"cm": 1, "centimeter": 1, "mm": 0.1, "millimeter": 0.1, "m": 100, "meter": 100, "km": 1e5,
        "kilometer": 1e5,
@@ -128,8 +135,12 @@ class Comparisons:
 
     def read(self, words: Words) -> Formula | None:
         """Read ``words``, which follow "is it": "bigger than …", "over 2 m tall", "as big as …"."""
-        if words[0] == "much":
+        about = words[0] in _ABOUT
+        while words[0] in _ABOUT and len(words) > 1:
             words = words[1:]
+        if words[:4] == ("at", "least", "as", words[3] if len(words) > 3 else "") and words[3] in _OPPOSITES:
+            below = self._than((_OPPOSITES[words[3]],), words[5:])
+            return None if below is None else Not(below)
         if "than" in words:
             i = words.index("than")
             return self._than(words[:i], words[i + 1 :])
@@ -145,18 +156,28 @@ class Comparisons:
             if words[-2:-1] == ("or",) and words[-1] in _COMPARATIVES:  # "as tall as a person or taller"
                 below = self._than((_COMPARATIVES[words[-1]],), words[i + 1 : -2])
                 return None if below is None else Not(below)
-            return self._than(words[1:i], words[i + 1 :], equal=True)
+            found = self._than(words[1:i], words[i + 1 :], equal=True)
+            if about and isinstance(found, Or):
+                return found.parts[0]  # "about as big as"
+            return found
         return None
 
     def same_size(self, words: Words) -> Formula | None:
-        """Read what follows "the size of"."""
+        """Read what follows "the size of": "a cat", "a cat or smaller"."""
+        if words[-2:-1] == ("or",) and words[-1] in _COMPARATIVES:
+            beyond = self._than((_COMPARATIVES[words[-1]],), words[:-2])
+            return None if beyond is None else Not(beyond)
         reference = self.yardstick(words)
         return None if reference is None else BulkCompare("=", reference[0], reference[1])
 
     def fits(self, words: Words) -> Formula | None:
-        """Read what follows "fit in": not bigger than it."""
+        """Read what follows "fit in": smaller than it; not known of what is bigger but can be folded."""
         reference = self.yardstick(words)
-        return None if reference is None else Not(BulkCompare(">", reference[0], reference[1]))
+        if reference is None:
+            return None
+        smaller, bigger = (BulkCompare(sign, reference[0], reference[1]) for sign in ("<", ">"))
+        squeezed = And((Unknown("folded"), bigger, Or((Attr("foldable"), Attr("flexible")))))
+        return Or((smaller, squeezed))
 
     def weighs(self, words: Words) -> Formula | None:
         """Read what follows "does it weigh": "more than a person", "less than 2 kg", "10 pounds or more"."""
@@ -217,7 +238,11 @@ class Comparisons:
         if reference is None:
             return None
         if measure is None:
-            return BulkCompare(comparison, reference[0], reference[1])
+            compared = BulkCompare(comparison, reference[0], reference[1])
+            if comparison == "=":  # what is bigger than a house may be called "as big as a house"
+                bigger = BulkCompare(">", reference[0], reference[1])
+                return Or((compared, And((Unknown("at least"), bigger))))
+            return compared
         return Compare(measure, comparison, reference[2] if measure == "weight" else reference[1])
 
     @staticmethod

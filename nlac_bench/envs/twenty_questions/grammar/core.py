@@ -193,8 +193,8 @@ class Core(ABC):
                         return shared, second
         if first is not None:
             alone = read(right)
-            if alone is not None and alone_first:
-                return first, alone
+            if alone is not None and alone_first and not PREPOSITIONS & set(left):
+                return first, alone  # but "worn on the feet or legs" is "worn on the legs"
             for k in range(len(left) - 1, 0, -1):  # "used in the kitchen or bathroom"
                 second = read(left[:k] + right)
                 if second is not None:

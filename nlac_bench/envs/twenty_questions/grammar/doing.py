@@ -4,7 +4,7 @@ from abc import ABC
 
 from nlac_bench.envs.twenty_questions.formula import Const, Formula, Or, Unknown, conjunction
 from nlac_bench.envs.twenty_questions.grammar import clauses
-from nlac_bench.envs.twenty_questions.grammar.core import Core, Words, negation
+from nlac_bench.envs.twenty_questions.grammar.core import Core, Reader, Words, negation
 from nlac_bench.envs.twenty_questions.grammar.function_words import (
     ALLOWED,
     BE,
@@ -49,7 +49,8 @@ class Doing(Core, ABC):
         condition = clauses.condition(words)
         if condition:
             told = verb_key(words[0]) in HURTING and words[condition] == "if"
-            return None if told else self.does(words[:condition])
+            dropped = clauses.usual(words[condition:]) and not told
+            return self.does(words[:condition]) if dropped else None
         first, rest = words[0], words[1:]
         if first in BE:
             return self.be(rest)
@@ -61,11 +62,19 @@ class Doing(Core, ABC):
         found = self._has(verb, rest) or self._needs(verb, first, rest) or self._lives(verb, rest)
         if found is not None:
             return found
-        return (
-            self.joined(words, self.does)
-            or self.splits(words, self.does, self._adjunct)
-            or self.find("use", words)
-        )
+        return self.joined(words, self.does) or self._restricted(words, self.does) or self.find("use", words)
+
+    def _restricted(self, words: Words, read: Reader) -> Formula | None:
+        """Read a verb phrase with an adjunct: "melt in the summer" is not "melt" and "found in the summer".
+
+        It is false of what does not melt; of what does, the answer is not known.
+        """
+        for k in reversed(range(1, len(words))):
+            if self._adjunct(words[k:]) is not None:
+                deed = read(words[:k])
+                if deed is not None:
+                    return conjunction(deed, Unknown(" ".join(words[k:])))
+        return None
 
     def _adjunct(self, words: Words) -> Formula | None:
         """Read what follows a verb, as after a noun, but "with a key" is a means and not a part."""
@@ -106,6 +115,8 @@ class Doing(Core, ABC):
         """Read "needs electricity to work", "runs on batteries", "has to be plugged in"."""
         if verb not in TO_NEED:
             return None
+        if rest[0] == "without":
+            return negation(self.power(rest[1:]))
         power = rest[1:] if rest[0] in ("on", "by", "with", "off", "using") else rest
         for k in range(1, len(power) - 1):  # "… to work" does not change the meaning
             if power[k] == "to" and set(map(verb_key, power[k + 1 :])) <= TO_WORK:
@@ -195,17 +206,22 @@ class Doing(Core, ABC):
         found = self.find("done", plain)
         if found is not None:
             return found
+        occasion = None
+        if verb_key(first) in ("carry", "tak", "bring", "pack"):
+            occasion = self._on_occasion(plain[1:])
+        if occasion is not None:
+            return occasion
         condition = clauses.condition(plain)
         if condition == 1 and verb_key(first) == "us":  # "use it when you eat" is "use it to eat"
             return self.use(plain[3:] if plain[2:3] == ("you",) else plain[2:])
         if condition:
-            return self.you(plain[:condition])
+            return self.you(plain[:condition]) if clauses.usual(plain[condition:]) else None
         if plain[-2:] in (("for", "fun"), ("for", "pleasure")):
             return self.you(plain[:-2])
         found = self._use_or_find(verb_key(plain[0]), plain[1:])
         if found is None and plain[-1] in ("with", "on"):
             found = self.find("use", plain[:-1])
-        return found or self.joined(plain, self.you) or self.splits(plain, self.you, self._adjunct)
+        return found or self.joined(plain, self.you) or self._restricted(plain, self.you)
 
     def _use_or_find(self, verb: str, rest: Words) -> Formula | None:
         """Read "use for cooking", "find in a kitchen", "fit in a box"."""
@@ -218,9 +234,18 @@ class Doing(Core, ABC):
             if rest[:2] in (("to", "find"), ("to", "see")):
                 rest = rest[2:]
             found = self.place(rest)
-        if found is None and verb == "fit" and rest[:1] in (("in",), ("through",), ("under",)):
+        if (
+            found is None
+            and verb in ("fit", "put", "get")
+            and rest[:1] in (("in",), ("through",), ("under",))
+        ):
             found = self.comparisons.fits(rest[1:])
         return found
+
+    def _on_occasion(self, words: Words) -> Formula | None:
+        """Read "take it along when you go camping", "carry it on a hike": what the occasion needs."""
+        words = tuple(w for w in words if w not in ("along", "with", "you", "are", "go", "is"))
+        return self.find("place", words[1:]) if words[:1] in (("when",), ("while",), ("on",)) else None
 
     def _call(self, rest: Words) -> Formula | None:
         """Read "call it a tool", "consider it to be dangerous"."""

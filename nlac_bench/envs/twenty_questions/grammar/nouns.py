@@ -22,10 +22,12 @@ from nlac_bench.envs.twenty_questions.grammar.function_words import (
 from nlac_bench.envs.twenty_questions.words import noun_key, verb_key, word_set
 
 _COMPLEMENT_STARTS = word_set("that with without used made for to in on at you from by found kept worn")
-_TURNS = word_set("or and , not n't no without than but except neither nor rather instead only fake")
+_TURNS = word_set(
+    "or and , not n't no without than but except neither nor rather instead only fake as like roughly"
+)
 _TOO_GENERAL = GENERIC | word_set("device gadget machine accessory supply tool instrument container unit")
 _EXCEPTIONS = (("other", "than"), ("besides", ""), ("excluding", ""), ("except", "for"), ("and", "not"))
-_NO_MODIFIERS = PREPOSITIONS | {"of", "out"}
+_NO_MODIFIERS = PREPOSITIONS | word_set("of out with without by for than as that")
 _NEVER_HIDDEN = (Attr("person"), Attr("abstract"))
 
 
@@ -130,8 +132,8 @@ class Nouns(Core, ABC):
     def _modifiers(self, words: Words) -> Formula | None:
         if all(w in VAGUE | GENERIC | {"of", ","} for w in words):
             return Const(True)
-        if words[-1] in _NO_MODIFIERS or words[-1] in ("for", "with", "that"):
-            return None  # "made by bees" are not "made-by bees"
+        if words[-1] in _NO_MODIFIERS | DETERMINERS:
+            return None  # "made by a bee" is not a "made-by bee"
         if len(words) == 2 and verb_key(words[1]) in COUNTED_STEMS:  # "four legged", "six string"
             part = {"ey": "eye"}.get(verb_key(words[1]), verb_key(words[1]))
             counted = self.comparisons.count((words[0], part))
@@ -187,7 +189,7 @@ class Nouns(Core, ABC):
                     or self.use(rest)
                     or self.user(rest)
                     or self.find("use", ("hold", *rest))
-                    or self.place(rest)
+                    or (self.place(rest) if rest != ("work",) else None)
                 )
             case "to":
                 return self.you(rest) or self.use(rest)

@@ -5,7 +5,7 @@ This is a recursive-descent parser of English questions about one thing ("it"). 
 the answer. This keeps wrong answers rare: "is it used to play the violin" does not become "is it a violin".
 """
 
-from nlac_bench.envs.twenty_questions.formula import Formula, Or, Unknown
+from nlac_bench.envs.twenty_questions.formula import And, Formula, Not, Or, Unknown
 from nlac_bench.envs.twenty_questions.grammar import clauses
 from nlac_bench.envs.twenty_questions.grammar.being import Being
 from nlac_bench.envs.twenty_questions.grammar.comparisons import Comparisons
@@ -16,6 +16,7 @@ from nlac_bench.envs.twenty_questions.grammar.nouns import Nouns
 from nlac_bench.envs.twenty_questions.grammar.purposes import Purposes
 from nlac_bench.envs.twenty_questions.knowledge import KnowledgeBase
 from nlac_bench.envs.twenty_questions.lexicon import Lexicon
+from nlac_bench.envs.twenty_questions.sentence import AUXILIARIES
 from nlac_bench.envs.twenty_questions.words import MAX_TOKENS
 
 
@@ -49,8 +50,13 @@ class _Reading(Nouns, Being, Purposes, Doing):
 
     def question(self, words: Words) -> Formula | None:
         """Read a whole question, also elliptical ("made of wood") or with a tag ("it is alive, isn't it")."""
+        if "(" in words:
+            return self._bracketed(words)
+        joined = self._clauses(words)
+        if joined is not None:
+            return joined
         words, negated = clauses.normal_form(words)
-        formula = self.clause(words)
+        formula = self._contrast(words) if "rather" in words else self.clause(words)
         if formula is None and "or" in words:
             # One side of an "or" is understood, which is sufficient for a yes but not for a no.
             last = len(words) - 1 - words[::-1].index("or")
@@ -58,6 +64,44 @@ class _Reading(Nouns, Being, Purposes, Doing):
             if side is not None and self.bare(words[last + 1 :]) is None:
                 formula = Or((side, Unknown(" ".join(words[last + 1 :]))))
         return negation(formula) if negated else formula
+
+    def _clauses(self, words: Words) -> Formula | None:
+        """Read two questions in one: "is it soft, and do you find it in the bedroom"."""
+        for i in range(2, len(words) - 3):
+            if words[i] not in ("and", "or") or words[i + 1] not in BE | AUXILIARIES:
+                continue
+            if words[i + 2] not in ("it", "you", "its", "there") or words[0] not in BE | AUXILIARIES:
+                continue
+            left, right = self.question(words[:i]), self.question(words[i + 1 :])
+            if left is not None and right is not None:
+                return (And if words[i] == "and" else Or)((left, right))
+        return None
+
+    def _bracketed(self, words: Words) -> Formula | None:
+        """Read "is it large (bigger than a person)": what the question and the words in brackets agree on."""
+        i = words.index("(")
+        j = words.index(")", i) if ")" in words[i:] else len(words)
+        formula = self.question(tuple(w for w in words[:i] + words[j + 1 :] if w != ")"))
+        if formula is None:
+            return None
+        if {",", "or"} & set(words[i + 2 : j]):  # "is it a vehicle (car, truck, bus)": examples
+            return formula
+        inside = self.question(words[i + 1 : j]) if j > i + 1 else formula
+        other = Unknown(" ".join(words[i + 1 : j])) if inside is None else inside
+        return Or((And((formula, other)), And((Or((formula, other)), Unknown("in brackets")))))
+
+    def _contrast(self, words: Words) -> Formula | None:
+        """Read "made of metal rather than plastic": the first, and not the second; both is not known."""
+        i = words.index("rather")
+        kept, other = words[:i], words[i + 2 :]
+        said = self.clause(kept) if words[i + 1 : i + 2] == ("than",) else None
+        if said is None:
+            return None
+        for k in range(len(kept) - 1, 0, -1):
+            denied = self.clause(kept[:k] + other)
+            if denied is not None:
+                return And((said, Or((Not(denied), Unknown(" ".join(words[i:]))))))
+        return And((said, Unknown(" ".join(words[i:]))))
 
     def clause(self, words: Words) -> Formula | None:
         """Read a clause according to its subject."""

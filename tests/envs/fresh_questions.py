@@ -1,0 +1,32 @@
+"""Reads the lists of questions by fresh eyes and counts how they are answered."""
+
+import json
+from pathlib import Path
+
+from nlac_bench.envs.twenty_questions.sentence import find_question
+from nlac_bench.envs.twenty_questions.world import World
+
+
+def answered(path: Path, world: World) -> dict[str, float]:
+    """Return the number of questions about objects of ``world``, and the shares right and wrong.
+
+    A fair guess counts as answered with yes, as the knowledge oracle does. Of a homograph one sense must
+    agree.
+    """
+    right = wrong = total = 0
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        senses = [i for i, name in enumerate(world.names) if name == row["object"]]
+        if not senses:
+            continue
+        found = find_question(row["question"])
+        values = [0]
+        if found.words:
+            formula = world.read(found.words)
+            truth = world.truth_of(formula)
+            values = [1 if world.fairly_guessed(formula, i) else int(truth[i]) for i in senses]
+        expected = 1 if row["answer"] else -1
+        right += expected in values
+        wrong += all(value == -expected for value in values)
+        total += 1
+    return {"questions": total, "right": right / total, "wrong": wrong / total}
