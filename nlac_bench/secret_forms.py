@@ -46,8 +46,9 @@ _URL = re.compile(r"://[^\s\"'<>]+")
 _PARAMETER = re.compile(r"[?&;#/](?P<name>[^\s=&;#/?\"'<>]{1,64})=(?P<secret>[^\s&;#\"'<>]+)")
 _ASSIGNED = re.compile(
     r"(?<![\w.-])-{0,2}(?P<name>[A-Za-z][\w.-]{0,63})[\\\"'\s]{0,16}[:=][\\\"'\s]{0,16}"
-    r"(?=(?P<secret>[^\s\"'\\,;&<>{}()\[\]]+))"  # only looked at: the value may begin another assignment
-)
+)  # without the value, which may begin another assignment
+_VALUE = re.compile(r"[^\s\"'\\,;&<>{}()\[\]]{1,4096}")
+"""An assigned value; its length is bounded, so that many assignments in one word take linear time."""
 _ONE_ASSIGNMENT = re.compile(r"\s*-{0,2}(?P<name>[A-Za-z][\w.-]{0,63})\s*[:=]\s*(?P<secret>\S+)\s*")
 _ENV_ARGUMENTS = re.compile(r"[^@{\[\"]*@(?=\s*[{\[])")
 _WORDS = re.compile(r"(?:[a-z]+|[A-Z]+|[A-Z][a-z]+)(?:[-_. ](?:[a-z]+|[A-Z]+|[A-Z][a-z]+))*|[\d\W_]+")
@@ -104,10 +105,16 @@ def spans(text: str) -> Iterator[Span]:
         yield (*match.span("secret"), "is a URL with a password")
     for url in _URL.finditer(text):
         yield from _parameters(text, url.start(), url.end())
+    for value in _assigned(text):
+        if re.search(r"\d", value[0]) and not is_placeholder(value[0]):
+            yield (*value.span(), "contains a secret")
+
+
+def _assigned(text: str) -> Iterator[re.Match[str]]:
+    """Yield the values in ``text`` that are assigned to the name of a secret."""
     for match in _ASSIGNED.finditer(text):
-        value = match["secret"]
-        if is_secret_name(match["name"]) and re.search(r"\d", value) and not is_placeholder(value):
-            yield (*match.span("secret"), "contains a secret")
+        if is_secret_name(match["name"]) and (value := _VALUE.match(text, match.end())):
+            yield value
 
 
 def _parameters(text: str, start: int, end: int) -> Iterator[Span]:
@@ -140,9 +147,8 @@ def _given(text: str, place: str) -> Iterator[Span]:
     if match and is_secret_name(match["name"]):
         yield (*match.span("secret"), "looks like a secret")
     if text.lstrip().startswith(("{", "[")) or _ENV_ARGUMENTS.match(text):  # JSON, perhaps malformed
-        for match in _ASSIGNED.finditer(text):
-            if is_secret_name(match["name"]):
-                yield (*match.span("secret"), "contains a secret")
+        for value in _assigned(text):
+            yield (*value.span(), "contains a secret")
     if re.search(r"url$", place, re.IGNORECASE):
         yield from _parameters(text, 0, len(text))
         if match := _USER_WITHOUT_SCHEME.match(text):

@@ -138,8 +138,8 @@ def check(name: EnvName, as_json: JsonFlag = False) -> None:
     """Test an environment against the contract of text environments.
 
     The exit code is 0 when every check passes, 1 when one fails, and 2 when ID is
-    unknown or its arguments are wrong. Warnings do not change the exit code. With --json, "ok" of a check is
-    true, false, or null where the check does not apply.
+    unknown or its arguments are wrong. Warnings do not change the exit code. With
+    --json, "ok" of a check is true, false, or null where it does not apply.
 
     Examples:
       nlac-bench envs check tau_retail

@@ -300,7 +300,7 @@ def test_no_file_of_a_run_has_a_secret(secret: str, data: st.DataObject) -> None
             turn = Turn(plant(), observation=plant(), finish=plant(), info={"tool": {plant(): [plant()]}})
             writer.append(
                 Episode(
-                    plant(), first.task_id, first.trial, first.seed, plant(), [turn],
+                    planted["config"]["env"], first.task_id, first.trial, first.seed, plant(), [turn],
                     end_reason=plant(), info={"x": plant()},
                 )
             )  # fmt: skip
