@@ -166,5 +166,6 @@ def test_a_signal_inside_code_of_another_package_is_not_taken_for_its_exit(
         [sys.executable, "-m", "nlac_bench", "envs", "show", "signalled_env:Signalled-v0"],
         capture_output=True, text=True, check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     assert done.returncode == code and not done.stdout and "Traceback" not in done.stderr, done

@@ -108,6 +108,7 @@ def test_a_worker_that_is_signalled_while_it_judges_does_not_change_the_verdict(
     assert grader.grade(GOLD, RIGHT).correct is True
 
 
+@pytest.mark.slow(reason="workers are started, stopped and waited for several times in each case")
 @pytest.mark.parametrize("sent", [signal.SIGSTOP, signal.SIGKILL])
 def test_twice_in_one_case_is_the_answer_if_the_control_is_graded(
     grader: Grader, folder: Path, sent: signal.Signals
@@ -123,6 +124,7 @@ def test_twice_in_one_case_is_the_answer_if_the_control_is_graded(
     assert grader.grade(GOLD, RIGHT).correct is True
 
 
+@pytest.mark.slow(reason="workers are started, stopped and waited for several times in each case")
 @pytest.mark.parametrize("name", BREAKS)
 def test_an_answer_that_breaks_every_worker_is_a_crash_and_the_next_case_is_graded(
     grader: Grader, folder: Path, name: str
@@ -135,6 +137,7 @@ def test_an_answer_that_breaks_every_worker_is_a_crash_and_the_next_case_is_grad
     assert grader.grade(GOLD, RIGHT).correct is True and grader.grade(GOLD, WRONG).correct is False
 
 
+@pytest.mark.slow(reason="workers are started, stopped and waited for several times in each case")
 @pytest.mark.parametrize("name", BREAKS)
 def test_workers_that_are_all_broken_are_an_infrastructure_error(
     grader: Grader, folder: Path, name: str
@@ -196,6 +199,7 @@ def test_closing_a_grader_that_judges_is_an_infrastructure_error(grader: Grader,
     assert isinstance(results[0], EnvInfraError) and "closed" in str(results[0])
 
 
+@pytest.mark.slow(reason="workers are started, stopped and waited for several times in each case")
 def test_a_long_answer_to_a_stopped_worker_does_not_block(grader: Grader) -> None:
     """A request that is larger than the pipe's buffer cannot be written to a process that does not read."""
     assert grader.grade(GOLD, RIGHT).correct is True
@@ -230,6 +234,7 @@ def played(
     return reward, terminated, info
 
 
+@pytest.mark.slow(reason="workers are started, stopped and waited for several times in each case")
 @pytest.mark.parametrize("sent", [signal.SIGSTOP, signal.SIGKILL])
 def test_the_environment_rewards_a_right_answer_whatever_happens_to_one_worker(
     grader: Grader, folder: Path, monkeypatch: pytest.MonkeyPatch, sent: signal.Signals
@@ -244,6 +249,7 @@ def test_the_environment_rewards_a_right_answer_whatever_happens_to_one_worker(
     assert info["ungraded"] is None
 
 
+@pytest.mark.slow(reason="workers are started, stopped and waited for several times in each case")
 def test_the_environment_scores_an_answer_that_breaks_the_grader_as_a_failure(
     grader: Grader, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -257,6 +263,7 @@ def test_the_environment_scores_an_answer_that_breaks_the_grader_as_a_failure(
         played(grader, monkeypatch, rf"\boxed{{{RIGHT}}}")
 
 
+@pytest.mark.slow(reason="workers are started, stopped and waited for several times in each case")
 def test_event_loop_and_threads_while_workers_die(folder: Path) -> None:
     """Sixteen cases at a time, of which every fourth kills its worker: each gets its own verdict."""
     (folder / "break.py").write_text(BREAKS["SIGKILL"][0])
@@ -278,6 +285,7 @@ def test_grade_file_stops_at_a_broken_grader_and_writes_nothing(folder: Path) ->
     assert not list(folder.glob("*out.jsonl*"))
 
 
+@pytest.mark.slow(reason="workers are started, stopped and waited for several times in each case")
 def test_a_run_with_a_broken_grader_scores_nothing_and_is_finished_when_it_works(
     grader: Grader, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
