@@ -15,7 +15,7 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 
 def replace_file(new: Path, path: Path) -> None:
     """Rename the file ``new`` to ``path``, after synchronising its data with the disk."""
-    _sync(new)
+    sync_file(new)
     new.replace(path)
     sync_folder(path.parent)
 
@@ -58,16 +58,17 @@ def sync_tree(folder: Path) -> None:
     """Call fsync on every file and folder in ``folder``, and on ``folder``."""
     for where, _, names in os.walk(folder, topdown=False):
         for name in names:
-            _sync(Path(where, name))
+            sync_file(Path(where, name))
         sync_folder(Path(where))
 
 
 def sync_folder(folder: Path) -> None:
     """Call fsync on ``folder``, so that the names of its files survive a crash of the machine."""
-    _sync(folder)
+    sync_file(folder)
 
 
-def _sync(path: Path) -> None:
+def sync_file(path: Path) -> None:
+    """Call fsync on the file ``path``."""
     fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)
