@@ -15,9 +15,9 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 
 def replace_file(new: Path, path: Path) -> None:
     """Rename the file ``new`` to ``path``, after synchronising its data with the disk."""
-    sync_file(new)
+    sync(new)
     new.replace(path)
-    sync_folder(path.parent)
+    sync(path.parent)
 
 
 def replace_folder(new: Path, path: Path) -> None:
@@ -37,7 +37,7 @@ def replace_folder(new: Path, path: Path) -> None:
         _delete(old)
         path.rename(old)
         new.rename(path)
-    sync_folder(path.parent)
+    sync(path.parent)
     _delete(old)
 
 
@@ -51,24 +51,19 @@ def restore_folder(path: Path) -> None:
     found = find_folder(path)
     if found not in (None, path):
         _replaced(path).rename(path)
-        sync_folder(path.parent)
+        sync(path.parent)
 
 
 def sync_tree(folder: Path) -> None:
     """Call fsync on every file and folder in ``folder``, and on ``folder``."""
     for where, _, names in os.walk(folder, topdown=False):
         for name in names:
-            sync_file(Path(where, name))
-        sync_folder(Path(where))
+            sync(Path(where, name))
+        sync(Path(where))
 
 
-def sync_folder(folder: Path) -> None:
-    """Call fsync on ``folder``, so that the names of its files survive a crash of the machine."""
-    sync_file(folder)
-
-
-def sync_file(path: Path) -> None:
-    """Call fsync on the file ``path``."""
+def sync(path: Path) -> None:
+    """Call fsync on a file, or on a folder, so that the names of its files survive a crash of the machine."""
     fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)

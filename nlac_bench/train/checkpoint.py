@@ -18,7 +18,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from nlac_bench.errors import CheckpointError, DataError
-from nlac_bench.files import replace_folder, restore_folder, sync_file
+from nlac_bench.files import replace_folder, restore_folder, sync
 from nlac_bench.train import checkpoint_index, optimizer_state, tensor_file
 from nlac_bench.train.learner import Learner, local_part, sharded_like
 
@@ -45,7 +45,7 @@ def save(
         partial.mkdir(parents=True)
     dist.barrier()
     tensor_file.write(partial / _rank_file(), _tensors(learner) | _optimizer_tensors(learner))
-    sync_file(partial / _rank_file())  # not the folder, in which other ranks still write
+    sync(partial / _rank_file())  # not the folder, in which other ranks still write
     dist.barrier()
     if dist.get_rank() == 0:
         checkpoint_index.write(

@@ -17,20 +17,11 @@ from nlac_bench.errors import DataError
 from nlac_bench.train import checkpoint_index
 from tests.cli.command import call
 from tests.eval.test_training import config, play
+from tests.payload import Payload
 
 pytestmark = pytest.mark.slow  # the fixture ``interrupted`` trains for some ten seconds
 Change = Callable[[Path, Path], None]
 LAST, BEST = "checkpoints/last", "checkpoints/best"
-
-
-class Payload:
-    """Unpickling it creates the folder ``marker``."""
-
-    def __init__(self, marker: Path) -> None:
-        self.marker = marker
-
-    def __reduce__(self) -> Any:
-        return os.mkdir, (str(self.marker),)
 
 
 @pytest.fixture(scope="module")

@@ -19,20 +19,11 @@ from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.engines.model_files import tensor_shapes
 from nlac_bench.train.model import load_causal_lm
 from tests.cli.command import call
+from tests.payload import Payload
 from tests.rollout import tiny_model
 
 SECRET = "AKIA-not-to-be-read"
 Plant = Callable[[Path, Path], None]
-
-
-class Payload:
-    """Unpickling it creates the file ``marker``."""
-
-    def __init__(self, marker: Path) -> None:
-        self.marker = marker
-
-    def __reduce__(self) -> Any:
-        return os.mkdir, (str(self.marker),)
 
 
 def code(marker: Path) -> str:

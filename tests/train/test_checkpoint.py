@@ -20,21 +20,12 @@ from nlac_bench.errors import CheckpointError
 from nlac_bench.train import checkpoint
 from nlac_bench.train.learner import Learner, LearnerConfig
 from nlac_bench.train.model import Lora
+from tests.payload import Payload
 from tests.train.small_model import model, sequences, steps, weights
 
 CONFIG = LearnerConfig(lr=1e-2, precision="fp32", ema=True)
 RANK, STATE = "rank-0.safetensors", "loop_state.json"
 Change = Callable[[Path, Path], None]
-
-
-class Payload:
-    """Unpickling it creates the folder ``marker``."""
-
-    def __init__(self, marker: Path) -> None:
-        self.marker = marker
-
-    def __reduce__(self) -> Any:
-        return os.mkdir, (str(self.marker),)
 
 
 @pytest.fixture(scope="module")

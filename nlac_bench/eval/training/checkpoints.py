@@ -12,6 +12,7 @@ import torch.distributed as dist
 from pydantic import TypeAdapter
 
 from nlac_bench.agents.algorithm import Algorithm
+from nlac_bench.envs.foreign import described
 from nlac_bench.errors import CheckpointError, DataError
 from nlac_bench.eval.runs.episode_json import usage_from_row
 from nlac_bench.eval.training.progress import Progress
@@ -125,7 +126,7 @@ def _damaged(last: Path) -> Iterator[None]:
         ArithmeticError,
         RecursionError,
     ) as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())[:500]
         raise CheckpointError(
-            f"the training state in {last} is damaged ({reason}); restore the folder, or start a new run"
+            f"the training state in {last} is damaged ({described(error)}); restore the folder, or start a "
+            "new run"
         ) from error
