@@ -11,7 +11,7 @@ from nlac_bench.agents.names import FLOORS, PROMPTED
 from nlac_bench.agents.prompted import PromptedAgent
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.agents.tool_calling import ToolCallingAgent
-from nlac_bench.envs.foreign import ForeignCodeError, described, load
+from nlac_bench.envs.foreign import ForeignCodeError, described, load_factory
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import NlacBenchError, Terminated, UnknownIdError
 from nlac_bench.rollout.agent import Agent
@@ -85,13 +85,7 @@ def plugin(point: importlib.metadata.EntryPoint) -> AgentFactory:
     Raises:
         UnknownIdError: it cannot be imported or is not callable; the message says why.
     """
-    what = f"agent plug-in {point.name!r} ({point.value})"
-    try:
-        factory: AgentFactory = load(point)
-    except ForeignCodeError as error:
-        raise UnknownIdError(f"{what} cannot be loaded: {error}") from error
-    if not callable(factory):
-        raise UnknownIdError(f"{what} is not callable")
+    factory: AgentFactory = load_factory(point, "agent")
     return factory
 
 

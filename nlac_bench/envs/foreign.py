@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from nlac_bench.errors import NlacBenchError
+from nlac_bench.errors import NlacBenchError, UnknownIdError
 
 LOAD_S = 30.0
 """Seconds that the import of a plug-in may take."""
@@ -62,6 +62,25 @@ def load(point: importlib.metadata.EntryPoint) -> Any:
         ForeignCodeError: it cannot be imported, or its import does not end within ``LOAD_S`` seconds.
     """
     return _once((point.group, point.name, point.value), point.load)
+
+
+def load_factory(point: importlib.metadata.EntryPoint, kind: str) -> Any:
+    """Import the callable that an entry point names.
+
+    Args:
+        kind: what it makes, such as "environment"; for the message.
+
+    Raises:
+        UnknownIdError: it cannot be imported or is not callable; the message says why.
+    """
+    what = f"{kind} plug-in {point.name!r} ({point.value})"
+    try:
+        factory = load(point)
+    except ForeignCodeError as error:
+        raise UnknownIdError(f"{what} cannot be loaded: {error}") from error
+    if not callable(factory):
+        raise UnknownIdError(f"{what} is not callable")
+    return factory
 
 
 def load_object(where: str) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 from gymnasium.error import Error as GymnasiumError
 
-from nlac_bench.envs.foreign import ForeignCodeError, described, load
+from nlac_bench.envs.foreign import ForeignCodeError, described, load_factory
 from nlac_bench.errors import ConfigError, NlacBenchError, Terminated, UnknownIdError
 
 if TYPE_CHECKING:
@@ -263,13 +263,7 @@ def iter_plugins() -> Iterator[EnvEntry]:
 
 def _plugin(point: importlib.metadata.EntryPoint) -> EnvEntry:
     """Import the environment of an entry point; raise UnknownIdError if it cannot be used."""
-    what = f"environment plug-in {point.name!r} ({point.value})"
-    try:
-        factory = load(point)
-    except ForeignCodeError as error:
-        raise UnknownIdError(f"{what} cannot be loaded: {error}") from error
-    if not callable(factory):
-        raise UnknownIdError(f"{what} is not callable")
+    factory = load_factory(point, "environment")
     return EnvEntry(point.name, None, f"plug-in {point.value}", factory)
 
 
