@@ -4,6 +4,7 @@ import signal
 import sys
 
 from nlac_bench.errors import Terminated
+from nlac_bench.shutdown import ignore_signals, silence_finalizers
 
 
 def main() -> None:
@@ -16,12 +17,12 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
     finally:  # the exit code is decided; a signal while the interpreter shuts down must not change it
-        for each in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(each, signal.SIG_IGN)
+        ignore_signals()
 
 
 def _exit(number: int, frame: object) -> None:
     """Raise, so that files and engines are closed as after Ctrl-C."""
+    silence_finalizers()
     raise Terminated(128 + number)
 
 

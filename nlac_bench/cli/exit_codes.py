@@ -16,7 +16,6 @@ A command that exits with 2 prints a message on standard error and nothing on st
 import asyncio
 import contextlib
 import os
-import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -29,6 +28,7 @@ from typer.core import TyperGroup
 from nlac_bench.cli.output import errors, escape, fail
 from nlac_bench.errors import CheckpointError, NlacBenchError
 from nlac_bench.eval.runs.secrets import refuse_secret_arguments
+from nlac_bench.shutdown import ignore_signals, silence_finalizers
 
 REFUSED, INCOMPLETE, CLOSED_PIPE = 2, 3, 141
 
@@ -60,6 +60,9 @@ class ExitCodes(TyperGroup):
                 with contextlib.suppress(OSError, ValueError):  # in tests the streams have no file descriptor
                     os.dup2(nowhere, stream.fileno())
             raise typer.Exit(CLOSED_PIPE) from None
+        except KeyboardInterrupt:
+            silence_finalizers()
+            raise
         except EXPECTED as error:
             fail(error)
             raise typer.Exit(REFUSED) from error
@@ -87,8 +90,8 @@ def resumable(
         raise
     except (KeyboardInterrupt, SystemExit, asyncio.CancelledError) as stop:
         why, cause = "interrupted", stop
-        for each in (signal.SIGINT, signal.SIGTERM):  # the process is about to exit
-            signal.signal(each, signal.SIG_IGN)
+        ignore_signals()
+        silence_finalizers()
     except EXPECTED as error:
         if not errors_too:
             raise

@@ -148,6 +148,23 @@ def test_where_nothing_can_be_resumed(sent: signal.Signals, code: int) -> None:
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_inside_a_constructor_prints_no_finalizer(sent: signal.Signals, code: int) -> None:
+    """The finalizer of an event loop without its attributes raises ``AttributeError``."""
+    program = (
+        "import asyncio, os, sys\n"
+        f"asyncio.SelectorEventLoop.__init__ = lambda self: os.kill(os.getpid(), {int(sent)})\n"
+        "sys.argv = ['nlac-bench', 'floors', '--env', 'twenty_questions', '--agent', 'random']\n"
+        "from nlac_bench.__main__ import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    assert done.returncode == code and "Traceback" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("where", ["import", "constructor", "reset"])
 def test_a_signal_inside_code_of_another_package_is_not_taken_for_its_exit(
     sent: signal.Signals, code: int, where: str, tmp_path: Path
