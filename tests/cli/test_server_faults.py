@@ -4,6 +4,7 @@ import functools
 import itertools
 import json
 import math
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -359,21 +360,28 @@ def test_usage_that_is_ignored_gives_one_warning(tmp_path: Path) -> None:
     assert (found["cost"], found["tokens"]) == (0, 30)
 
 
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("played") / "run"
+    assert play(folder, says(QUESTION), "--max-turns", "1", "--limit", "4").returncode == 0
+    return folder
+
+
 @pytest.mark.filterwarnings("ignore:.* reports a")
 @pytest.mark.parametrize("value", ["Infinity", "NaN", math.inf, HUGE, -HUGE, -1, True, "x", None, 1e400])
-@pytest.mark.parametrize("name", ["cost", "prompt_tokens", "calls", "seconds"])
-def test_folders_that_hold_such_usage_stay_readable(value: Any, name: str, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    play(folder, says(QUESTION), "--max-turns", "1", "--limit", "2")
+def test_folders_that_hold_such_usage_stay_readable(value: Any, played: Path, tmp_path: Path) -> None:
+    """Each episode has ``value`` in another field."""
+    folder = shutil.copytree(played, tmp_path / "run")
     path = folder / "episodes.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
-    rows[0]["usage"]["policy"][name] = rows[0]["turns"][0]["usage"][name] = value
+    for row, name in zip(rows, ("cost", "prompt_tokens", "calls", "seconds"), strict=True):
+        row["usage"]["policy"][name] = row["turns"][0]["usage"][name] = value
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     for command in (("score", str(folder)), ("compare", str(folder), str(folder)), ("resume", str(folder))):
         assert strict_json((done := call(*command, "--json")).stdout), done.stderr
         assert done.returncode == 0 and call(*command).returncode == 0
     found = strict_json(call("score", str(folder), "--json").stdout)
-    assert found["planned"] == 2 and found["scored"] == 2 and math.isfinite(found["cost"])
+    assert found["planned"] == 4 and found["scored"] == 4 and math.isfinite(found["cost"])
 
 
 def strict_json(text: str) -> dict[str, Any]:

@@ -94,8 +94,21 @@ def judging(folder: Path, number: int) -> int:
     return int(max(found, key=lambda path: path.stat().st_mtime_ns).name.rpartition("-")[2])
 
 
-@pytest.mark.parametrize("sent", SIGNALS)
-@pytest.mark.parametrize(("pred", "correct"), [(RIGHT, True), (WRONG, False)])
+@pytest.mark.parametrize(
+    ("pred", "correct"),
+    [
+        (RIGHT, True),
+        pytest.param(WRONG, False, marks=pytest.mark.slow(reason="starts two workers")),
+    ],
+)
+@pytest.mark.parametrize(
+    "sent",
+    [
+        signal.SIGSTOP,
+        signal.SIGKILL,
+        *(pytest.param(each, marks=pytest.mark.slow(reason="starts two workers")) for each in SIGNALS[2:]),
+    ],
+)
 def test_a_worker_that_is_signalled_while_it_judges_does_not_change_the_verdict(
     grader: Grader, folder: Path, sent: signal.Signals, pred: str, correct: bool
 ) -> None:

@@ -80,7 +80,10 @@ def grader() -> Iterator[Grader]:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("gold", ["42", r"\frac{\pi}{2}x+1"])
+@pytest.mark.parametrize(
+    "gold",
+    ["42", pytest.param(r"\frac{\pi}{2}x+1", marks=pytest.mark.slow(reason="the same texts a second time"))],
+)
 def test_hostile_text(grader: Grader, tmp_path: Path, name: str, gold: str) -> None:
     marker = tmp_path / "marker"
     grade = grader.grade(gold, HOSTILE[name].replace("{marker}", str(marker)))

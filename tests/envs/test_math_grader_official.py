@@ -53,6 +53,7 @@ def _judge(answers: list[str]) -> tuple[int, list[tuple[str, ...]], list[tuple[s
     return cases, refused, accepted
 
 
+@pytest.mark.slow  # grades more than 8,000 rewritten answers
 def test_every_answer_of_math500_rewritten() -> None:
     cases, refused, accepted = _judge(_answers("math500.jsonl"))
     assert cases > 8_000

@@ -27,6 +27,7 @@ def test_equal_engines_match(tmp_path: Path, tau_data: Path) -> None:
         assert counts[what]["matched"] == counts[what]["total"] > 10
 
 
+@pytest.mark.slow  # plays both engines side by side: 10 s of CPU time
 def test_a_difference_is_found(tmp_path: Path, tau_data: Path) -> None:
     package = write_fake(tmp_path, tau_data, wrong="delivered")
     report = verify_against_installed(tau_data, tasks=3, episodes=1, package=package)

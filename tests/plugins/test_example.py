@@ -53,6 +53,7 @@ def test_the_agent_plays(command: Callable[..., dict[str, Any]]) -> None:
     assert found["success"] == 1.0 and found["scored"] == 5
 
 
+@pytest.mark.slow(reason="starts a process that measures the speed of the embedded model")
 def test_the_algorithm_is_estimated(command: Callable[..., dict[str, Any]]) -> None:
     arguments = (
         "run",

@@ -208,6 +208,7 @@ def test_a_folder_without_a_checkpoint_is_refused(learner: Learner, tmp_path: Pa
         checkpoint.load(learner, tmp_path)
 
 
+@pytest.mark.slow(reason="starts a process that loads torch and a learner")
 def test_saving_and_loading_unpickle_nothing(tmp_path: Path) -> None:
     source = """
 import sys

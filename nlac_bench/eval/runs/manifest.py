@@ -1,5 +1,6 @@
 """Describes the code, packages, Python and hardware of a run, and lists differences of two descriptions."""
 
+import functools
 import os
 import platform
 import subprocess
@@ -14,7 +15,7 @@ import nlac_bench
 
 
 def environment() -> dict[str, Any]:
-    """The software and hardware of this process, as plain JSON. Takes about a tenth of a second.
+    """The software and hardware of this process, as plain JSON. The first call takes about a quarter of a second.
 
     Environment variables and git remotes are not recorded, because they may contain keys.
     """
@@ -39,8 +40,9 @@ def git_state(folder: Path) -> dict[str, Any] | None:
     return {"commit": commit, "dirty": None if changes is None else bool(changes)}
 
 
+@functools.cache  # a process that makes many runs reads a hundred metadata files once
 def packages() -> dict[str, str]:
-    """The versions of all installed distributions by name."""
+    """The versions of all installed distributions by name. Callers must not change the dictionary."""
     found: dict[str, str] = {}
     for distribution in metadata.distributions():
         name = distribution.metadata["Name"]
