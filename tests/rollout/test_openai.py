@@ -295,6 +295,15 @@ def test_several_choices_one_of_which_is_no_answer() -> None:
     assert sample.text == "hello" and sample.usage.completion_tokens == 5
 
 
+def test_a_reply_that_is_asked_for_again_is_paid_for() -> None:
+    paid = {"prompt_tokens": 7, "completion_tokens": 3, "cost": 0.25}
+    replies: Any = iter([{**completion(""), "usage": paid}, {**reply(), "usage": paid}])
+    (sample,), server = ask(lambda _p, _b: next(replies))
+    assert sample.text == "hello" and len(server.requests) == 2
+    usage = sample.usage
+    assert (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cost) == (1, 14, 6, 0.5)
+
+
 def test_a_prompt_that_a_filter_rejects_after_other_samples() -> None:
     replies: Any = iter([reply(), (400, {"error": {"code": "content_filter", "message": "no"}})])
     samples, server = ask(lambda _p, _b: next(replies), SampleRequest(messages=HELLO.messages, n=3))

@@ -15,7 +15,7 @@ import nlac_bench
 
 
 def environment() -> dict[str, Any]:
-    """The software and hardware of this process, as plain JSON. The first call takes about a quarter of a second.
+    """The software and hardware of this process, as plain JSON. The first call takes a quarter of a second.
 
     Environment variables and git remotes are not recorded, because they may contain keys.
     """

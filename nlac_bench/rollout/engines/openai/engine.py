@@ -33,12 +33,14 @@ from nlac_bench.rollout.engines.openai.reply import (
     Price,
     PromptFiltered,
     parse_reply,
+    reply_usage,
     room_left,
     says_filtered,
     says_overflow,
 )
 from nlac_bench.rollout.engines.openai.request import TokenData, request_body
 from nlac_bench.secret_forms import is_placeholder
+from nlac_bench.types import Usage
 
 _MAX_ERROR_BYTES = 64_000
 _CONNECT_S = 20.0
@@ -204,15 +206,23 @@ class OpenAIEngine:
     async def _sample_once(self, request: SampleRequest, max_tokens: int) -> list[Sample]:
         endpoint = "chat/completions" if request.prompt_ids is None else "completions"
         body = request_body(request, self.model, self._host, max_tokens, self.token_data)
+        unanswered = Usage()  # a reply without an answer is asked for again, and costs as much as one with it
 
         async def attempt() -> list[Sample]:
+            nonlocal unanswered
             began = time.perf_counter()
             data = await self._post(endpoint, body)
-            samples = parse_reply(data, request, self.price, time.perf_counter() - began, repr(self))
+            seconds = time.perf_counter() - began
+            try:
+                samples = parse_reply(data, request, self.price, seconds, repr(self))
+            except TransientFault:
+                unanswered += replace(reply_usage(data, self.price, seconds, repr(self)), calls=0)
+                raise
             self.generated_tokens += sum(sample.usage.completion_tokens for sample in samples)
             return samples
 
-        return await self.retries.run(f"{self!r}", attempt)
+        first, *others = await self.retries.run(f"{self!r}", attempt)
+        return [replace(first, usage=first.usage + unanswered), *others]
 
     async def _post(self, endpoint: str, body: Mapping[str, Any]) -> Any:
         """Send one request and return the reply's JSON.

@@ -118,7 +118,7 @@ def parse_reply(
     if not isinstance(choices, list) or not choices:
         raise TransientFault("the reply has no choices", "bad_reply")
     samples = [_parse_choice(choice, data, request) for choice in choices[: request.n]]
-    usages = _split_usage(data.get("usage"), samples, price, seconds, server)
+    usages = _split_usage(reply_usage(data, price, seconds, server), samples)
     finished = []
     for sample, usage in zip(samples, usages, strict=True):
         finish = sample.finish
@@ -253,10 +253,9 @@ def _logprobs(found: Any) -> list[float] | None:
     return None
 
 
-def _split_usage(
-    found: Any, samples: list[Sample], price: Price | None, seconds: float, server: str
-) -> list[Usage]:
-    """Split a request's usage among its samples; the first one gets the prompt, the call and the wait."""
+def reply_usage(data: Any, price: Price | None, seconds: float, server: str = "the server") -> Usage:
+    """Return the tokens and the cost that a reply states; what is not a count is 0, with a warning."""
+    found = data.get("usage") if isinstance(data, dict) else None
     found = found if isinstance(found, dict) else {}
 
     def told(name: str) -> Any:
@@ -264,10 +263,16 @@ def _split_usage(
 
     prompt, completion = int(told("prompt_tokens")), int(told("completion_tokens"))
     cost = price(prompt, completion) if price is not None else float(told("cost"))
+    return Usage(1, prompt, completion, cost, seconds)
+
+
+def _split_usage(whole: Usage, samples: list[Sample]) -> list[Usage]:
+    """Split a request's usage among its samples; the first one gets the prompt, the call and the wait."""
+    completion = whole.completion_tokens
     lengths = [len(sample.ids or ()) for sample in samples]
     if sum(lengths) != completion:
         share, rest = divmod(completion, len(samples))
         lengths = [share + (i < rest) for i in range(len(samples))]
     usages = [Usage(completion_tokens=length) for length in lengths]
-    usages[0] = usages[0] + Usage(1, prompt, 0, cost, seconds)
+    usages[0] = usages[0] + replace(whole, completion_tokens=0)
     return usages
