@@ -24,6 +24,8 @@ from nlac_bench.types import CONTENT_FILTER, ContentFilterError, Episode, Turn, 
 _HEAVY = ("messages", "tools", "policy", "usage")
 """Keys of ``info`` that are not stored with the episode: the same for all episodes of a task, or (``usage``)
 counted elsewhere."""
+_IN_STEP = "the environment was taking a step"
+"""Note of a cancellation: the agent had done its part, so what took too long is not its fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,13 +210,14 @@ class Driver:
         except TimeoutError as error:
             if not clock.expired():
                 fault, kind, trace = error, "crash", redact_message(traceback.format_exc())[-8000:]
-            elif episode.turns:
+            elif episode.turns and _IN_STEP not in getattr(error.__cause__, "__notes__", ()):
                 _cut(episode, "time_limit")
                 return _timed(episode, began)
             else:
+                what = "the environment" if episode.turns else "a reply of the policy"
                 fault = TimeoutError(
-                    f"no reply from the policy within the episode's limit of {self.limits.seconds:g} s; "
-                    "check that the model server responds, or increase --max-seconds"
+                    f"the episode's limit of {self.limits.seconds:g} s ended while it waited for {what}; "
+                    "check that the servers respond, or increase --max-seconds"
                 )
         except Exception as error:
             fault, kind, trace = error, "crash", redact_message(traceback.format_exc())[-8000:]
@@ -245,7 +248,11 @@ class Driver:
                 else:
                     _cut(episode, turn.finish)
                 return
-            observation, reward, terminated, truncated, info = await player.step(turn.text)
+            try:
+                observation, reward, terminated, truncated, info = await player.step(turn.text)
+            except asyncio.CancelledError as cancelled:
+                cancelled.add_note(_IN_STEP)
+                raise
             turn.observation, turn.reward = observation, float(reward)
             for role, counts in info.get("usage", {}).items():
                 usage = bounded(Usage(**counts), f"environment {spec.env}")
@@ -280,6 +287,8 @@ class Driver:
 def _end(episode: Episode, turn: Turn, info: dict[str, Any], terminated: bool, truncated: bool) -> None:
     episode.terminated, episode.truncated = terminated, truncated
     success = info.get("success")
+    if success is not None and success not in (0, 1):
+        raise TypeError(f"info['success'] must be True, False or None, got {success!r:.80}")
     episode.success = None if success is None else bool(success)
     episode.end_reason = str(info.get("end_reason") or ("terminated" if terminated else "truncated"))
     last = {key: value for key, value in info.items() if key not in (*_HEAVY, "success", "end_reason")}

@@ -55,6 +55,19 @@ def test_offline_episodes_of_validation_tasks_alone_are_refused(tmp_path: Path) 
             outline(config(offline=str(tmp_path / "run"), train={"val_tasks": 10_000}, seed=seed))
 
 
+def test_offline_episodes_of_another_environment_are_refused(tmp_path: Path) -> None:
+    planned = outline(config(env="twenty_questions", train=None, split="train", limit=1))
+    with RunWriter.create(
+        tmp_path / "run", config={}, conditions={"env": "x"}, subject={"agent": "silent"}, plan=planned.plan
+    ) as writer:
+        (item,) = planned.plan
+        episode = Episode("twenty_questions", item.task_id, item.trial, item.seed, first_observation="x")
+        episode.terminated, episode.success = True, False
+        writer.append(episode)
+    with pytest.raises(NlacBenchError, match="episodes of the environment 'twenty_questions', and this run"):
+        outline(config(offline=str(tmp_path / "run")))
+
+
 def test_what_can_be_trained_passes() -> None:
     ready = prepare(config())
     check_training(ready.config, ready.plan, ready.make_training_env)

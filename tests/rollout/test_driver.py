@@ -96,6 +96,17 @@ def test_a_slow_episode_is_cut_by_the_clock_and_the_others_go_on() -> None:
     assert all(by_task[t].success for t in "123")
 
 
+def test_an_episode_whose_time_is_up_while_a_simulator_is_awaited_is_no_failure_of_the_agent() -> None:
+    async def chat(messages: Messages, role: Role) -> ChatReply:
+        await never()
+        raise AssertionError
+
+    driver = Driver(WRONG, lambda: Guess(chat=chat), limits=Limits(seconds=0.3))
+    (failure,) = play(driver, plan(1))
+    assert isinstance(failure, Failure) and (failure.kind, failure.turns) == ("infra", 1)
+    assert "limit of 0.3 s ended while it waited for the environment" in failure.message
+
+
 def test_users_tokens_count_against_the_limit_and_by_role() -> None:
     async def chat(messages: Messages, role: Role) -> ChatReply:
         return ChatReply("No.", Usage(calls=1, completion_tokens=50, cost=0.5))

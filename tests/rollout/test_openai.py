@@ -172,15 +172,40 @@ OVERFLOWS = [
 
 @pytest.mark.parametrize(("_server", "message", "room"), OVERFLOWS)
 def test_overflow_messages_are_recognised(_server: str, message: str, room: int | None) -> None:
-    assert says_overflow(message)
+    assert says_overflow(400, message)
     assert room_left(message) == room
 
 
 def test_other_refusals_are_no_overflow() -> None:
-    assert not says_overflow("Invalid value for temperature")
-    assert not says_overflow("the context of this request is unclear")
-    assert not says_overflow("max_tokens must be at least 16, got 1")
-    assert not says_overflow("max_tokens must be an integer")
+    assert not says_overflow(400, "Invalid value for temperature")
+    assert not says_overflow(400, "the context of this request is unclear")
+    assert not says_overflow(400, "max_tokens must be at least 16, got 1")
+    assert not says_overflow(400, "max_tokens must be an integer")
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "message"),
+    [
+        (413, "rate_limit_exceeded", "Request too large for model m on tokens per minute (TPM): Limit 6000, "
+         "Requested 7000, please reduce your message size and try again."),
+        (400, "", "Rate limit reached: maximum context length of 9000 tokens per minute"),
+        (500, "", "KV context size of worker 3 is too fragmented"),
+        (503, "", "the context window is too full at present"),
+        (429, "", "too many requests"),
+    ],
+)  # fmt: skip
+def test_a_limit_of_the_account_and_a_fault_of_the_server_are_no_overflow(
+    status: int, code: str, message: str
+) -> None:
+    error = {"error": {"message": message, "code": code}}
+    with pytest.raises(EngineError, match="failed 2 times"):
+        ask(lambda _p, _b: (status, error))
+
+
+def test_a_failing_server_that_gives_the_lengths_reports_an_overflow() -> None:
+    error = {"error": {"message": OVERFLOWS[-1][1]}}
+    (sample,), _ = ask(lambda _p, _b: (500, error))
+    assert sample.finish == "context_overflow"
 
 
 @pytest.mark.parametrize("code", [None, "context_length_exceeded"])
@@ -317,6 +342,9 @@ def test_a_prompt_that_a_filter_rejects_after_other_samples() -> None:
         (400, "Invalid value for temperature"),
         (500, "the content filter crashed"),
         (422, "flags must be a list"),
+        (400, "Your account has been flagged for unusual activity."),
+        (400, "Your organization was flagged by our fraud detection"),
+        (422, "this key was flagged for abuse"),
     ],
 )
 def test_other_errors_are_no_content_filter(status: int, message: str) -> None:

@@ -55,7 +55,7 @@ def check_training(
             f"--offline plays no episodes, so --budget {settings.budget} is never spent; use "
             "--budget steps=N or tokens=N"
         )
-    offline_episodes(Path(config.offline), plan, validation)
+    offline_episodes(Path(config.offline), make_training_env(), config.env, plan, validation)
 
 
 def _check_engine(config: RunConfig) -> None:

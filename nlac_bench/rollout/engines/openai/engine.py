@@ -37,6 +37,7 @@ from nlac_bench.rollout.engines.openai.reply import (
     room_left,
     says_filtered,
     says_overflow,
+    says_rate_limit,
 )
 from nlac_bench.rollout.engines.openai.request import TokenData, request_body
 from nlac_bench.secret_forms import is_placeholder
@@ -46,7 +47,7 @@ _MAX_ERROR_BYTES = 64_000
 _CONNECT_S = 20.0
 """Seconds to connect. A running server accepts connections at once, even if its replies take long."""
 _SETUP_STATUS = (401, 403, 404)
-_PASSING_STATUS = (408, 409, 425, 429)
+_PASSING_STATUS = (408, 409, 425)
 
 
 class EngineSetupError(NlacBenchError):
@@ -291,17 +292,22 @@ class OpenAIEngine:
         if self._key:  # also one that is too short to be searched for in replies
             message = message.replace(self._key, "***")
         told = f"HTTP {failure.status} from {self._host}: {message[:500]}"
-        if code == "context_length_exceeded" or failure.status == 413 or says_overflow(message):
+        if code == "insufficient_quota":
+            return EngineSetupError(f"{told}. The account's quota is used up; add credit or use another key")
+        if failure.status == 429 or says_rate_limit(code, message):
+            return TransientFault(told, "rate_limit", failure.retry_after)
+        if (
+            code == "context_length_exceeded"
+            or failure.status == 413
+            or says_overflow(failure.status, message)
+        ):
             return ContextOverflow(message[:2000])
         if says_filtered(failure.status, code, message):
             return PromptFiltered(message[:2000])
         if failure.status in _SETUP_STATUS:
             return EngineSetupError(f"{told}. Check the API key, --base-url and --model {self.model!r}")
-        if code == "insufficient_quota":
-            return EngineSetupError(f"{told}. The account's quota is used up; add credit or use another key")
         if failure.status in _PASSING_STATUS or failure.status >= 500:
-            kind = "rate_limit" if failure.status == 429 else "server"
-            return TransientFault(told, kind, failure.retry_after)
+            return TransientFault(told, "server", failure.retry_after)
         return EngineError(told, "refused")
 
     def _connection(self) -> _Connection:

@@ -49,6 +49,7 @@ _OVERFLOW = re.compile(
     r"|max(?:_new|_completion|_output)?_tokens\W.{0,60}(?:>= 1|minimum value).{0,20} got (?:0|-\d)",
     re.IGNORECASE,
 )
+_COUNT = re.compile(r"\d{2,9}")
 _CONTEXT = re.compile(r"maximum context length (?:is|of) (\d{1,9})")
 _PROMPT = re.compile(
     r"(\d{1,9}) (?:tokens )?(?:in|from) the (?:input )?(?:messages|prompt)"
@@ -56,9 +57,13 @@ _PROMPT = re.compile(
 )
 _FILTERED = re.compile(
     r"content[_ ](?:filter|policy|management policy)|responsible ?ai|data_?inspection_?failed"
-    r"|content exists risk|inappropriate content|(?:was|were|been) flagged|flagged (?:as|by|for)"
-    r"|safety system",
+    r"|content exists risk|inappropriate content|safety system"
+    # Accounts, keys and addresses are flagged too; that is not about the prompt.
+    r"|\b(?:input|prompt|content|messages?|request|text)\b[^.]{0,40}\bflagged\b",
     re.IGNORECASE,
+)
+_RATE_LIMIT = re.compile(
+    r"tokens per (?:minute|day)|requests per (?:minute|day)|\b[TR]P[MD]\b|\brate[ _-]?limit", re.I
 )
 _FILTER_STATUS = (400, 403, 422, 451)
 
@@ -79,9 +84,22 @@ _BROKEN = (
 )  # fmt: skip
 
 
-def says_overflow(message: str) -> bool:
-    """Return whether an error message means that the context was too short; the wording varies by server."""
-    return _OVERFLOW.search(message) is not None
+def says_rate_limit(code: str, message: str) -> bool:
+    """Return whether an error means that the account sends too much at present.
+
+    Groq answers 413 with code ``rate_limit_exceeded`` where one request is larger than the tokens that the
+    account may use in a minute, which says nothing about the model's context.
+    """
+    return _RATE_LIMIT.search(f"{code} {message[:500]}") is not None
+
+
+def says_overflow(status: int, message: str) -> bool:
+    """Return whether an error means that the context was too short; the wording varies by server.
+
+    A server's own failure (status 500 and above) may speak of contexts too: there the message must give the
+    lengths.
+    """
+    return _OVERFLOW.search(message) is not None and (status < 500 or len(_COUNT.findall(message)) >= 2)
 
 
 def says_filtered(status: int, code: str, message: str) -> bool:
