@@ -63,6 +63,7 @@ def test_a_timeout_is_ungraded_and_the_next_case_is_graded(grader: Grader) -> No
     assert grader.grade("x+1", "1+x").correct is True
 
 
+@pytest.mark.slow(reason="waits for the time-outs of several cases")
 def test_waiting_for_a_worker_does_not_count_as_the_cases_time() -> None:
     with Grader(timeout_s=2.0) as one:
         grades = []
@@ -77,7 +78,10 @@ def test_waiting_for_a_worker_does_not_count_as_the_cases_time() -> None:
         assert [grade.correct for pred, grade in grades if pred != SLOW] == [True] * 6
 
 
-@pytest.mark.parametrize("mapped_gb", [0, 4])
+@pytest.mark.parametrize(
+    "mapped_gb",
+    [0, pytest.param(4, marks=pytest.mark.slow(reason="starts workers with a second memory limit"))],
+)
 def test_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mapped_gb: int) -> None:
     """What the worker has mapped before the case neither adds to its 64 MB nor is taken from them."""
     reserve = (

@@ -86,6 +86,7 @@ def test_paired_model_has_the_differences_it_says() -> None:
     assert alone == pytest.approx([0.25, 0.5, 0.25], abs=0.001)
 
 
+@pytest.mark.slow(reason="simulates small tables of all sections")
 @pytest.mark.parametrize(
     "section", ["success", "pass-k", "paired", "unlike", "power", "algorithms", "boundary"]
 )

@@ -19,6 +19,7 @@ from nlac_bench.tiny.mistakes import Skill
 NAMES = tuple(corpus.ENVS)
 
 
+@pytest.mark.slow(reason="plays every environment three times")
 @pytest.mark.parametrize("name", NAMES)
 def test_same_seed_same_rows(name: str) -> None:
     one = list(corpus.episodes(name, 3, seed=5))
@@ -124,6 +125,7 @@ def test_outcomes_are_what_happens(name: str) -> None:
     assert checked > 12
 
 
+@pytest.mark.slow(reason="draws thousands of problems")
 def test_mathematics_is_taught_with_problems_of_neither_split() -> None:
     """What pre-training has seen cannot be learned from rewards any more: it is known by heart."""
     _, tasks = corpus._taught("math500_hard")
