@@ -40,9 +40,8 @@ def cevian_areas(draw: Draw, level: int) -> Draft:
     t = height / (dy + height * dx)  # t D lies on BE, the line x + y / height = 1
     points["P"] = (t * dx, t * dy)
     corners = [points[name] for name in kind.strip("$")]
-    twice = sum(
-        x1 * y2 - x2 * y1 for (x1, y1), (x2, y2) in zip(corners, corners[1:] + corners[:1], strict=True)
-    )
+    edges = zip(corners, corners[1:] + corners[:1], strict=True)
+    twice = sum((x1 * y2 - x2 * y1 for (x1, y1), (x2, y2) in edges), Fraction(0))
     shape = "quadrilateral" if kind == "$CDPE$" else "triangle"
     return Draft(
         draw.phrase(
