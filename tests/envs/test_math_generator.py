@@ -184,7 +184,7 @@ def test_expressions_have_the_gold_value(name: str, levels: tuple[int, ...]) -> 
         ("remainder", 1, r"when \$(\d+)\$ is divided by \$(\d+)\$", lambda a, m: a % m),
         ("remainder", 3, r"when \$(\d+)\^\{(\d+)\}\$ is divided by \$(\d+)\$", lambda a, k, m: a**k % m),
         ("last_digits", 3, r"of \$(\d+)\^\{(\d+)\}\$", lambda a, k: a**k % 10),
-        ("last_digits", 4, r"of \$(\d+)\^\{(\d+)\}\$", lambda a, k: a**k % 100),
+        ("last_digits", 4, r"\$(\d+)\^\{(\d+)\}\$", lambda a, k: a**k % 100),
         ("percentage", 1, r"\$(\d+)(?:\\%)?\$ (?:percent )?of \$(\d+)\$", lambda p, n: Fraction(p * n, 100)),
         ("right_triangle", 1, r"\$(\d+)\$ and \$(\d+)\$", lambda a, b: sympy.sqrt(a * a + b * b)),
         ("divisor_sum", 4, r"divisors of \$(\d+)\$", lambda n: sum(d for d in range(1, n + 1) if n % d == 0)),

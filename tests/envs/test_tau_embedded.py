@@ -16,14 +16,16 @@ from nlac_bench.envs.tau.embedded import load_embedded
 from nlac_bench.envs.tau.embedded.draws import Draws
 from nlac_bench.envs.tau.env import TauAirlineEnv, TauEnv, TauRetailEnv
 from nlac_bench.envs.tau.invoke import TRANSFER, invoke
+from nlac_bench.envs.tau.reward import Grader
 from nlac_bench.errors import UnknownIdError
 
 NAMES = ("retail", "airline")
+NOW = "2024-05-15T15:00:00"
 LEVELS = ("easy", "medium", "hard")
-TOOLS = {"retail": retail.TOOLS, "airline": airline.TOOLS}
+TOOLS = {"retail": retail.TOOLS, "airline": airline.EMBEDDED_TOOLS}
 SHA256 = {
     "retail": "8f416ecad149e8671fc03277f3f62d79264f673d252ce1afc29459483fbb5952",
-    "airline": "e951ff4a419319c71be4e1dc688bd18ba1d00f60d1512fa69afdfbaa3bff2a9d",
+    "airline": "be090f9974209c116e5d234977d22290a4db0ab3b84cec6051530abf50002aca",
 }
 """Change these only together with ``env_version``: results on other data must not share a board."""
 
@@ -208,6 +210,109 @@ def test_easy_tasks_have_short_observations(domain: Domain) -> None:
     if domain.name == "retail":
         longest = max(len(json.dumps(product)) for product in domain.tables["products"].values())
         assert longest <= 1500
+
+
+def departure(tables: Any, leg: Any) -> str:
+    """When a flight of a reservation departs by the timetable."""
+    time: str = tables["flights"][leg["flight_number"]]["scheduled_departure_time_est"]
+    return f"{leg['date']}T{time}"
+
+
+def test_reservations_are_made_before_their_first_flight() -> None:
+    airline_ = load_embedded("airline")
+    tables, seen = airline_.tables, set()
+    for task in tasks(airline_):
+        for code in tables["users"][task.user_id]["reservations"]:
+            row = tables["reservations"][code]
+            first = min(departure(tables, leg) for leg in row["flights"])
+            assert row["created_at"] < min(first, NOW), (task.task_id, code)
+            seen.add(code)
+    assert len(seen) == len(tables["reservations"]) == 900
+
+
+def test_the_past_flights_of_a_trip_that_has_begun_have_landed() -> None:
+    tables = load_embedded("airline").tables
+    legs = [leg for row in tables["reservations"].values() for leg in row["flights"]]
+    past = [leg for leg in legs if departure(tables, leg) < NOW]
+    assert past  # a cancelled one would let the user cancel the trip, and no tool shows it
+    assert {tables["flights"][leg["flight_number"]]["dates"][leg["date"]]["status"] for leg in past} == {
+        "landed"
+    }
+
+
+def test_the_searches_show_a_cancelled_flight_as_the_policy_says() -> None:
+    airline_ = load_embedded("airline")
+    said = " ".join(airline_.policy.split())
+    assert "does not list its number, that flight has been cancelled" in said
+    db, cancelled = airline_.new_database(), 0
+    for row in airline_.tables["reservations"].values():
+        for leg in row["flights"]:
+            asked = {"origin": leg["origin"], "destination": leg["destination"], "date": leg["date"]}
+            listed = json.loads(invoke(TOOLS["airline"], db, "search_direct_flight", asked).observation)
+            if leg["date"] <= NOW[:10]:
+                assert listed == []  # "and none on 2024-05-15 or before"
+                continue
+            status = airline_.tables["flights"][leg["flight_number"]]["dates"][leg["date"]]["status"]
+            assert status in ("available", "cancelled")
+            found = leg["flight_number"] in {flight["flight_number"] for flight in listed}
+            assert found == (status == "available"), leg
+            cancelled += not found
+    assert cancelled >= 20
+
+
+def test_a_changed_cabin_is_shown_on_embedded_data_and_forgotten_by_the_originals_tool() -> None:
+    airline_ = load_embedded("airline")
+    changed = 0
+    for task in tasks(airline_):
+        for call in (call for call in task.actions if call.name == "update_reservation_flights"):
+            code, cabin = call.kwargs["reservation_id"], call.kwargs["cabin"]
+            before = airline_.tables["reservations"][code]["cabin"]
+            states = {}
+            for tools, expected in ((TOOLS["airline"], cabin), (airline.TOOLS, before)):
+                db = airline_.new_database()
+                answer = json.loads(
+                    invoke(tools, db, call.name, copy.deepcopy(dict(call.kwargs))).observation
+                )
+                assert answer["cabin"] == expected, task.task_id
+                assert (
+                    json.loads(
+                        invoke(tools, db, "get_reservation_details", {"reservation_id": code}).observation
+                    )
+                    == answer
+                )
+                states[expected] = {**answer, "cabin": None}
+            assert len({json.dumps(state) for state in states.values()}) == 1  # nothing else differs
+            changed += cabin != before
+    assert changed >= 50
+    assert Grader(airline_).tools is airline.EMBEDDED_TOOLS
+
+
+def test_a_refused_change_of_cabin_changes_nothing() -> None:
+    airline_ = load_embedded("airline")
+    code, row = next(iter(airline_.tables["reservations"].items()))
+    db = airline_.new_database()
+    legs = [{"flight_number": leg["flight_number"], "date": leg["date"]} for leg in row["flights"]]
+    other = "business" if row["cabin"] != "business" else "economy"
+    for wrong in (
+        {"payment_id": "credit_card_0"},
+        {"reservation_id": "NONE00"},
+        {"flights": [{**legs[0], "date": "2025-01-01"}]},
+    ):
+        kwargs = {
+            "reservation_id": code,
+            "cabin": other,
+            "flights": copy.deepcopy(legs),
+            "payment_id": "credit_card_0",
+        } | wrong
+        assert invoke(TOOLS["airline"], db, "update_reservation_flights", kwargs).error
+    assert db.same_as(airline_.new_database())
+
+
+@pytest.mark.official
+def test_official_data_keep_the_originals_tools() -> None:
+    for name in NAMES:
+        domain = load_official(name)
+        assert Grader(domain).tools is {"retail": retail.TOOLS, "airline": airline.TOOLS}[name]
 
 
 def test_unknown_domain() -> None:

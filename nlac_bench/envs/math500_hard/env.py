@@ -82,8 +82,11 @@ class Math500HardEnv(TextEnv):
     * ``split``: ``"test"`` (default) or ``"train"``.
     * ``data``: ``"embedded"`` (default; problems that this project generates and solves), ``"official"``
       (MATH-500 and its training problems, see ``nlac-bench data``) or a folder in the same format.
-    * ``level``: 1 to 5 (default 5, the hard set), or None for all levels. Embedded level 1 is meant for
-      models of a few million parameters: short statements, small numbers.
+    * ``level``: 1 to 5 (default 5, the hard set), or None for all levels. Embedded levels are not MATH's:
+      by our reading, levels 1 to 4 are about as hard as MATH's levels 1 to 3. Of the 52 families of level 5,
+      30 (one idea, larger numbers) are about as hard as MATH's levels 2 to 4, and 22 (several ideas in one
+      problem) as its level 5. Embedded level 1 is meant for models of a few million parameters: short
+      statements, small numbers.
     * ``num_tasks``: how many problems to generate (embedded data only), at most 1,000,000; by default 2,000
       train or 500 test problems per level. All of them are different problems.
     * ``problem_seed``: 0 or more, selects other problems of the same families (embedded data only). Train and
@@ -94,11 +97,13 @@ class Math500HardEnv(TextEnv):
     * v0: first release.
     * ``env_version`` 1: answers that name the asked quantity (``u+v = 9``) are accepted; connectives,
       negations, currencies and words beside a value count. docs/grading.md has the rules.
+    * ``env_version`` 2: other embedded problems (22 new families at level 5, mended wordings, no trivial
+      draws). Problems and grading of the official data are those of version 1.
     """
 
     prompts = DIALOGUE_PROMPTS
     name = "math500_hard"
-    env_version = "1"
+    env_version = "2"
     max_steps = 1
     remote = True  # grading waits for a worker process
 

@@ -16,6 +16,7 @@ from nlac_bench.envs.tau.domain import Domain, Task
 from nlac_bench.envs.tau.invoke import TRANSFER, Tools, invoke
 
 TOOLS: Mapping[str, Tools] = {"retail": retail.TOOLS, "airline": airline.TOOLS}
+EMBEDDED_TOOLS: Mapping[str, Tools] = {"retail": retail.TOOLS, "airline": airline.EMBEDDED_TOOLS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ class Grader:
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
-        self.tools = TOOLS[domain.name]
+        embedded = domain.source.kind == "embedded"
+        self.tools = (EMBEDDED_TOOLS if embedded else TOOLS)[domain.name]
 
     def database(self) -> Database:
         """Return the database at the start of an episode; it shares the domain's tables."""

@@ -1,4 +1,7 @@
-"""Generates and solves problems: families of problems for MATH's seven subjects and five levels.
+"""Generates and solves problems: families of problems for MATH's seven subjects, on five levels of our own.
+
+Levels 1 to 4 are about as hard as MATH's levels 1 to 3. At level 5, the families of the modules ``hard_*``
+need several ideas in one problem, as MATH's level 5 does; the others are about as hard as its levels 2 to 4.
 
 A task identifier such as ``train/algebra/quadratic_roots/3/000123`` determines its problem completely:
 the split, the family, the level and a number seed the draws. Train and test are disjoint by construction
@@ -15,6 +18,10 @@ from nlac_bench.envs.math500_hard.generator import (
     counting,
     geometry_circles,
     geometry_polygons,
+    hard_algebra,
+    hard_counting,
+    hard_numbers,
+    hard_shapes,
     intermediate_polynomials,
     intermediate_series,
     number_congruences,
@@ -47,6 +54,10 @@ _MODULES = (
     counting,
     geometry_circles,
     geometry_polygons,
+    hard_algebra,
+    hard_counting,
+    hard_numbers,
+    hard_shapes,
     intermediate_polynomials,
     intermediate_series,
     number_congruences,
@@ -59,7 +70,7 @@ _MODULES = (
 )
 """Importing them registers their families."""
 
-CONTENT_SHA256 = "5a6559d1cfa9fdf0583038c98c5e31eac38435738ee4ff01d5c3f4eb7e36e4b0"
+CONTENT_SHA256 = "350d710d11ae2f891b7d436ceffcf2c6275fcd8904997e8c780d933dbf4981fb"
 """sha256 of a sample of generated problems (the tests compute it); identifies this data in every result."""
 
 SEED_STRIDE = 1_000_000

@@ -167,7 +167,7 @@ def absolute_value_inequality(draw: Draw, level: int) -> Draft:
     edges = [inside(low), inside(high), inside((low + high) / 2), inside(low - 1), inside(high + 1)]
     fits = edges == [not strict, not strict, True, False, False]
     if level == 3:
-        draw.need(c <= 12 * a)
+        draw.need(a < c <= 12 * a)  # otherwise at most two integers fit
         draw.claim(3, a, b, c, strict)
         ends = sympy.Rational(-c - b, a), sympy.Rational(c - b, a)
         if strict:
@@ -218,7 +218,7 @@ def exponent_equation(draw: Draw, level: int) -> Draft:
     slope = m * a - n * c
     draw.need(slope != 0 and (m, n) != (1, 1) and c != 0)
     value = Fraction(n * d - m * b, slope)
-    draw.need({3: value.denominator == 1, 4: True, 5: True}[level])
+    draw.need({3: value.denominator == 1 and abs(value) > 1, 4: value != 0, 5: True}[level])
     if level == 5:
         e = draw.integer(1, 6)
         value = Fraction(n * d + e - m * b, slope)

@@ -79,7 +79,7 @@ def arithmetic_series(draw: Draw, level: int) -> Draft:
     if level == 2:
         return Draft(
             draw.phrase(
-                rf"What is the term number ${n}$ of the arithmetic sequence ${listed}, \ldots$?",
+                rf"What is term number ${n}$ of the arithmetic sequence ${listed}, \ldots$?",
                 f"An arithmetic sequence begins ${listed}$. Find its ${n}$th term, counting ${first}$ as "
                 "the first."
                 if n % 10 not in (1, 2, 3)
@@ -173,7 +173,7 @@ def line_through_points(draw: Draw, level: int) -> Draft:
     value = Fraction(int(exact.p), int(exact.q))
     return Draft(
         draw.phrase(
-            f"The points {pair} and $({x3}, k)$ lie on a line. Find $k$.",
+            f"The points $({x1},{y1})$, $({x2},{y2})$ and $({x3}, k)$ lie on a line. Find $k$.",
             f"For what value of $k$ is $({x3}, k)$ on the line through {pair}?",
         ),
         value,

@@ -35,8 +35,8 @@ def independent_choices(draw: Draw, level: int) -> Draft:
         value = int(prod(sympy.Integer(k) for k in counts))
         return Draft(
             draw.phrase(
-                f"Mia has ${a}$ shirts, ${b}$ skirts and ${c}$ hats. How many outfits of one of each can she "
-                "wear?",
+                f"Mia has ${a}$ shirts, ${b}$ skirts and ${c}$ hats. How many outfits of one shirt, one "
+                "skirt and one hat can she wear?",
                 f"A menu offers ${a}$ soups, ${b}$ main dishes and ${c}$ desserts. How many meals of three "
                 "courses are there?",
             ),
@@ -81,7 +81,8 @@ def arrangements(draw: Draw, level: int) -> Draft:
         places = {2: "a first and a second", 3: "a first, a second and a third"}[k]
         return Draft(
             draw.phrase(
-                f"${n}$ runners start in a race. In how many ways can {places} be decided, without ties?",
+                f"${n}$ runners start in a race. In how many ways can {places} place be decided, without "
+                f"ties?",
                 f"A contest has ${n}$ entries and awards {places} prize to different entries. How many "
                 "results are possible?",
             ),
@@ -172,7 +173,9 @@ def committees(draw: Draw, level: int) -> Draft:
         return Draft(
             draw.phrase(
                 f"How many ways are there to choose ${k}$ people from a group of ${n}$?",
-                f"A club of ${n}$ members elects a board of ${k}$ equal members. In how many ways?",
+                f"A club of ${n}$ members elects a board of ${k}$, all with equal duties. How many different "
+                f"boards "
+                "are possible?",
             ),
             value,
             rf"$\binom{{{n}}}{{{k}}} = {value}$.",
@@ -180,6 +183,7 @@ def committees(draw: Draw, level: int) -> Draft:
         )
     a, b = draw.integer(1, 4), draw.integer(1, 4)
     if level == 3:
+        draw.need(a < w and b < m)
         draw.claim(3, *sorted(((w, a), (m, b))))
         value = int(sympy.binomial(w, a) * sympy.binomial(m, b))
         return Draft(
@@ -187,12 +191,10 @@ def committees(draw: Draw, level: int) -> Draft:
                 f"A class has ${w}$ girls and ${m}$ boys. In how many ways can a team of ${a}$ girls and "
                 f"${b}$ boys be chosen?"
                 if a > 1 and b > 1
-                else f"From ${w}$ pens and ${m}$ pencils, all different, one takes exactly ${a}$ of the pens "
-                f"and exactly ${b}$ "
-                "of the pencils. In how many ways?",
+                else f"There are ${w}$ pens and ${m}$ pencils, all different. In how many ways can one take "
+                f"exactly ${a}$ of the pens and exactly ${b}$ of the pencils?",
                 f"A box has ${w}$ different red and ${m}$ different blue cards. In how many ways can one "
-                f"take ${a}$ red and "
-                f"${b}$ blue cards, regardless of order?",
+                f"take ${a}$ red and ${b}$ blue card{'s' if b > 1 else ''}, regardless of order?",
             ),
             value,
             rf"$\binom{{{w}}}{{{a}}} \binom{{{m}}}{{{b}}} = {comb(w, a)} \cdot {comb(m, b)} = {value}$.",
@@ -200,16 +202,17 @@ def committees(draw: Draw, level: int) -> Draft:
             == prod(range(w - a + 1, w + 1)) * prod(range(m - b + 1, m + 1)) // (factorial(a) * factorial(b)),
         )
     size, least = draw.integer(3, 6), draw.integer(1, 2)
-    draw.need(size <= w)
+    draw.need(size <= w and size - m < least)  # without the condition there can be too few
     draw.claim(4, w, m, size, least)
     value = int(sum(sympy.binomial(w, i) * sympy.binomial(m, size - i) for i in range(least, size + 1)))
     without = sum(comb(w, i) * comb(m, size - i) for i in range(least))
     return Draft(
         draw.phrase(
-            f"A committee of ${size}$ is chosen from ${w}$ teachers and ${m}$ parents. In how many ways can "
+            f"A committee of ${size}$ people is chosen from ${w}$ teachers and ${m}$ parents. In how many "
+            f"ways can "
             "it be chosen if it "
             f"must have at least ${least}$ teacher{'s' if least > 1 else ''}?",
-            f"From ${w}$ singers and ${m}$ dancers a group of ${size}$ is formed that includes at least "
+            f"A group of ${size}$ people is formed from ${w}$ singers and ${m}$ dancers, with at least "
             f"${least}$ "
             f"singer{'s' if least > 1 else ''}. How many groups are possible?",
         ),
@@ -223,8 +226,7 @@ def committees(draw: Draw, level: int) -> Draft:
 def grid_paths(draw: Draw, level: int) -> Draft:
     """Make a problem: shortest paths on a grid, all of them, through a point, or avoiding a point."""
     w, h = draw.integer(2, 9 if level > 3 else 16), draw.integer(2, 9 if level > 3 else 16)
-    a, b = draw.integer(1, w), draw.integer(1, h)
-    draw.need((a, b) != (w, h))
+    a, b = draw.integer(1, w - 1), draw.integer(1, h - 1)  # both parts of a path through it have choices
     x0, y0 = (draw.integer(-4, 4), draw.integer(-4, 4)) if level == 3 else (0, 0)
     if level == 3:
         draw.claim(3, w, h, x0, y0)
@@ -295,12 +297,12 @@ def multiples_of_either(draw: Draw, level: int) -> Draft:
 @family(SUBJECT, 4, 5)
 def stars_and_bars(draw: Draw, level: int) -> Draft:
     """Make a problem: count integer solutions with lower and upper bounds."""
-    kinds, n = draw.integer(2, 5), draw.integer(4, 60 if level == 4 else 24)
+    kinds, n = draw.integer(3, 5), draw.integer(4, 60 if level == 4 else 24)
     least = draw.integer(0, 2)
     free = n - least * kinds
-    draw.need(free >= 2)
-    most = draw.integer(max(1, free // kinds), free - 1) if level == 5 else free
-    draw.need(kinds * most >= free)
+    draw.need(free >= 3)
+    most = draw.integer(2, free - 1) if level == 5 else free
+    draw.need(kinds * most >= free + 2)  # otherwise all get the most, or one gets one less
     draw.claim(kinds, n, least, least + most)
     left = [free - j * (most + 1) for j in range(kinds + 1)]  # left to share if j children get too much
     value = int(
@@ -318,12 +320,13 @@ def stars_and_bars(draw: Draw, level: int) -> Draft:
     bound = rf"{least} \le x_i" + (rf" \le {least + most}" if level == 5 else "")
     unknowns = " + ".join(f"x_{i + 1}" for i in range(kinds))
     story = f"at least ${least}$" + (f" and at most ${least + most}$" if level == 5 else "") if least else (
-        f"at most ${most}$" if level == 5 else "any number, also none"
+        f"at most ${most}$, possibly none" if level == 5 else "any number, possibly none"
     )  # fmt: skip
     return Draft(
         draw.phrase(
             f"How many solutions in integers does ${unknowns} = {n}$ have, if ${bound}$ for all $i$?",
-            f"In how many ways can ${n}$ equal coins be shared among ${kinds}$ children, if each child gets "
+            f"In how many ways can ${n}$ identical coins be shared among ${kinds}$ children, if each child "
+            f"gets "
             f"{story}?",
         ),
         value,
@@ -336,7 +339,7 @@ def stars_and_bars(draw: Draw, level: int) -> Draft:
 @family(SUBJECT, 2, 3)
 def two_groups(draw: Draw, level: int) -> Draft:
     """Make a problem: how many belong to both, to neither, or to exactly one of two groups."""
-    both, only_a, only_b, none = (draw.integer(1, 40) for _ in range(4))
+    both, only_a, only_b, none = (draw.integer(2, 40) for _ in range(4))
     a, b, n = both + only_a, both + only_b, both + only_a + only_b + none
     kind = "both" if level == 2 else draw.choice(("exactly one", "probability"))
     draw.claim(kind, *sorted((a, b)), n, none)

@@ -39,8 +39,8 @@ def circle_measure(draw: Draw, level: int) -> Draft:
         statement = draw.phrase(
             rf"A sector of a circle of radius ${r}$ has a central angle of ${angle}^\circ$. Find its area in "
             r"terms of $\pi$.",
-            rf"What is the area, in terms of $\pi$, of a ${angle}^\circ$ sector of a circle with radius "
-            f"${r}$?",
+            rf"A circle of radius ${r}$ is cut along two radii that enclose an angle of ${angle}^\circ$. "
+            r"What is the area, in terms of $\pi$, of the sector with that angle?",
         )
         work = rf"$\frac{{{angle}}}{{360}} \cdot \pi \cdot {r}^2 = {show(value)}$."
         check = close(value, 0.5 * r * r * (angle * pi / 180))
@@ -85,7 +85,7 @@ def solid_volume(draw: Draw, level: int) -> Draft:
         value = sympy.pi * (sympy.Integer(r * r * h) + sympy.Rational(2 * r**3, 3))
         number = pi * r * r * h + 0.5 * (4 / 3 * pi * r**3)
         given = (
-            f"body made of a cylinder of radius ${r}$ and height ${h}$ with a half ball of radius ${r}$ "
+            f"solid made of a cylinder of radius ${r}$ and height ${h}$ with a hemisphere of radius ${r}$ "
             "on top"
         )
         work = rf"$\pi \cdot {r}^2 \cdot {h} + \frac{{2}}{{3}} \pi \cdot {r}^3 = {show(value)}$."
@@ -193,7 +193,7 @@ def circle_chords(draw: Draw, level: int) -> Draft:
             f"Two circles with radii ${r}$ and ${s}$ have centres ${d}$ apart. How long is a common {kind} "
             "tangent segment, "
             "from one point of contact to the other?",
-            f"Circles of radius ${r}$ and ${s}$ have their centres at distance ${d}$. Find the length of "
+            f"Circles of radii ${r}$ and ${s}$ have centres at a distance of ${d}$. Find the length of "
             f"their common {kind} "
             "tangent, measured between the points of contact.",
         )

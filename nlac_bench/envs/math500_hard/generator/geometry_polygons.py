@@ -160,21 +160,19 @@ def triangle_angles(draw: Draw, level: int) -> Draft:
     else:
         parts = [draw.integer(1, 30) for _ in range(3)]
         draw.need(180 % sum(parts) == 0 and gcd(*parts) == 1 and len(set(parts)) == 3)
-        offset = draw.integer(1, 15) * draw.choice((1, -1))
+        offset = draw.integer(2, 15) * draw.choice((1, -1))
         unit = 180 // sum(parts)
         largest = max(parts) * unit
         draw.need(largest + offset > 0)
         draw.claim(3, *sorted(parts), offset)
         value = largest + offset
         ratio = ":".join(str(p) for p in parts)
-        word = "more" if offset > 0 else "less"
         statement = draw.phrase(
-            f"The angles of a triangle are in the ratio ${ratio}$. An angle $x$ is ${abs(offset)}$ degrees "
-            f"{word} than the "
-            "largest of them. How many degrees is $x$?",
-            f"A triangle has angles in the ratio ${ratio}$. What is ${abs(offset)}$ degrees {word} than its "
-            "largest angle, "
-            "in degrees?",
+            f"The angles of a triangle are in the ratio ${ratio}$. An angle of $x$ degrees is "
+            f"${abs(offset)}$ degrees {'larger' if offset > 0 else 'smaller'} than the largest of them. What "
+            f"is $x$?",
+            f"A triangle has angles in the ratio ${ratio}$. How many degrees does an angle have that is "
+            f"${abs(offset)}$ degrees {'larger' if offset > 0 else 'smaller'} than the largest of them?",
         )
         work = (
             rf"One part is $180 \div {sum(parts)} = {unit}$ degrees, the largest angle ${largest}$, so $x "
@@ -208,7 +206,7 @@ def regular_polygon(draw: Draw, level: int) -> Draft:
         diagonals, value = n * (n - 3) // 2, n
         statement = draw.phrase(
             f"A convex polygon has ${diagonals}$ diagonals. How many sides does it have?",
-            f"How many sides has a convex polygon with exactly ${diagonals}$ diagonals?",
+            f"How many sides does a convex polygon with exactly ${diagonals}$ diagonals have?",
         )
         work, check = (
             f"$n(n - 3) = {2 * diagonals}$ has the positive solution $n = {n}$.",
@@ -256,11 +254,11 @@ def coordinate_area(draw: Draw, level: int) -> Draft:
     boundary = sum(gcd(x2 - x1, y2 - y1) for (x1, y1), (x2, y2) in edges)
     interior = _lattice_points_inside(points)
     listed = ", ".join(f"({x},{y})" for x, y in points)
-    what = "triangle" if level == 3 else "quadrilateral"
+    what, order = ("triangle", "") if level == 3 else ("quadrilateral", ", in order,")
     return Draft(
         draw.phrase(
-            f"Find the area of the {what} with vertices{'' if level == 3 else ', in order,'} ${listed}$.",
-            f"What is the area of the {what} whose vertices are, in order, ${listed}$?",
+            f"Find the area of the {what} with vertices{order} ${listed}$.",
+            f"What is the area of the {what} whose vertices are{order} ${listed}$?",
         ),
         value,
         rf"The shoelace formula gives $\frac{{1}}{{2}} \cdot {abs(twice)} = {frac(value)}$.",
@@ -274,7 +272,7 @@ def similar_triangles(draw: Draw, level: int) -> Draft:
     p, q = draw.integer(2, 24), draw.integer(2, 24)
     draw.need(gcd(p, q) == 1)
     if level == 2:
-        k = draw.integer(1, 12)
+        k = draw.integer(2, 12)
         draw.claim(2, p, q, k)
         value: Value = q * k
         statement = draw.phrase(

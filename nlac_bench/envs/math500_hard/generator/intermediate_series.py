@@ -133,7 +133,7 @@ def logarithm(draw: Draw, level: int) -> Draft:
     base = draw.integer(2, 7)
     if level == 2:
         root, m, n = draw.integer(2, 15), draw.integer(1, 5), draw.integer(1, 6) * draw.choice((1, -1))
-        draw.need(root**m <= 1100 and root ** abs(n) <= 5000)
+        draw.need(root**m <= 1100 and root ** abs(n) <= 5000 and abs(n) != m)
         draw.claim(2, root, m, n)
         argument = str(root**n) if n > 0 else rf"\frac{{1}}{{{root**-n}}}"
         value = Fraction(n, m)

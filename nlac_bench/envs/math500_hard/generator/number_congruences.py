@@ -24,7 +24,7 @@ def _digits(n: int, base: int) -> str:
 def remainder(draw: Draw, level: int) -> Draft:
     """Make a problem: remainder of a number, a sum of products, or a power."""
     if level == 1:
-        n, m = draw.integer(10, 199), draw.integer(3, 12)
+        n, m = draw.integer(15, 199), draw.integer(3, 12)
         draw.claim(1, n, m)
         value, text = n % m, str(n)
         work = rf"${n} = {n // m} \cdot {m} + {value}$."
@@ -105,9 +105,9 @@ def chinese_remainders(draw: Draw, level: int) -> Draft:
     moduli = sorted(draw.several(range(3, 14 if level == 4 else 12), level - 2))
     draw.need(all(gcd(a, b) == 1 for i, a in enumerate(moduli) for b in moduli[:i]))
     residues = [draw.integer(0, m - 1) for m in moduli]
-    draw.need(len(set(residues)) > 1)  # equal residues would be the answer
-    draw.claim(*zip(moduli, residues, strict=True))
     value = int(crt(moduli, residues)[0])
+    draw.need(value > max(moduli))  # a smaller number would be one of the remainders
+    draw.claim(*zip(moduli, residues, strict=True))
     found = next(
         n
         for n in range(1, prod(moduli) + 1)
@@ -134,7 +134,7 @@ def linear_congruence(draw: Draw, level: int) -> Draft:
     m = draw.integer(7, {3: 60, 4: 80, 5: 150}[level])
     a = draw.integer(2, m - 1)
     if level == 3:
-        draw.need(gcd(a, m) == 1)
+        draw.need(gcd(a, m) == 1 and a * a % m != 1)
         draw.claim("inverse", a, m)
         value = int(sympy.mod_inverse(a, m))
         statement = draw.phrase(
@@ -187,19 +187,23 @@ def last_digits(draw: Draw, level: int) -> Draft:
         draw.need((a, k) != (b, j))
         draw.claim(5, *sorted(((a, k), (b, j))))
         value = (pow(a, k, 100) + pow(b, j, 100)) % 100
-        text, word, modulus = f"{a}^{{{k}}} + {b}^{{{j}}}", "remainder on division by $100$", 100
+        text, modulus = f"{a}^{{{k}}} + {b}^{{{j}}}", 100
         direct = (a**k + b**j) % 100
     else:
         modulus = 10 if level == 3 else 100
         draw.claim(level, a, k)
         value = int(sympy.Mod(sympy.Integer(a) ** k, modulus))
         text = f"{a}^{{{k}}}"
-        word = "units digit" if level == 3 else "remainder on division by $100$"
         direct = 1
         for _ in range(k):
             direct = direct * a % modulus
     return Draft(
-        draw.phrase(f"What is the {word} of ${text}$?", f"Find the {word} of ${text}$."),
+        draw.phrase(f"What is the units digit of ${text}$?", f"Find the units digit of ${text}$.")
+        if level == 3
+        else draw.phrase(
+            f"What is the remainder when ${text}$ is divided by $100$?",
+            f"Find the remainder of ${text}$ upon division by $100$.",
+        ),
         value,
         f"The powers repeat modulo ${modulus}$; the result is ${value}$.",
         check=value == direct,

@@ -21,7 +21,7 @@ def gcd_lcm(draw: Draw, level: int) -> Draft:
     top = {1: 60, 2: 180, 3: 600}[level]
     unit = draw.integer(2, 12 * level)
     a, b = unit * draw.integer(1, top // unit + 1), unit * draw.integer(1, top // unit + 1)
-    draw.need(a != b)
+    draw.need(a % b != 0 and b % a != 0)
     kind = draw.choice(("gcd", "lcm"))
     if level < 3:
         draw.claim(kind, *sorted((a, b)))
@@ -70,6 +70,7 @@ def divisor_count(draw: Draw, level: int) -> Draft:
     factors = sympy.factorint(n)
     draw.need(len(factors) > 1 and (level < 3 or sum(factors.values()) >= 4))
     draw.need(kind not in ("even", "odd") or n % 2 == 0)
+    draw.need(kind != "square" or max(factors.values()) > 1)
     draw.claim(kind, n)
     two = factors.get(2, 0)
     if kind == "all":
@@ -88,13 +89,16 @@ def divisor_count(draw: Draw, level: int) -> Draft:
         "odd": lambda d: d % 2 == 1,
         "square": lambda d: round(d**0.5) ** 2 == d,
     }
-    rule = {"all": "positive", "even": "even and positive", "odd": "odd and positive",
-            "square": "perfect squares"}[kind]  # fmt: skip
+    if kind == "square":
+        statement = draw.phrase(
+            f"How many positive divisors of ${n}$ are perfect squares?",
+            f"Count the positive divisors of ${n}$ that are perfect squares.",
+        )
+    else:
+        what = "positive divisors" if kind == "all" else f"{kind} positive divisors"
+        statement = draw.phrase(f"How many {what} does ${n}$ have?", f"Find the number of {what} of ${n}$.")
     return Draft(
-        draw.phrase(
-            f"How many divisors of ${n}$ are {rule}?",
-            f"Find the number of divisors of ${n}$ that are {rule}.",
-        ),
+        statement,
         value,
         f"${n} = {_factored(n)}$; choosing the exponents gives ${value}$.",
         check=sum(map(tests[kind], divisors)) == value,

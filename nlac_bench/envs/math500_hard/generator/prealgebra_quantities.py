@@ -49,8 +49,8 @@ def percentage(draw: Draw, level: int) -> Draft:
         draw.phrase(
             rf"A bicycle costs \${price}. Its price is reduced by ${p}\%$ and the reduced price is then "
             rf"reduced by ${q}\%$. How many dollars does it cost now?",
-            rf"A shop takes ${p}\%$ off the price of a \${price} sofa, and later ${q}\%$ off the new price. "
-            "What is the final price in dollars?",
+            rf"The price of a sofa was \${price}. A shop takes ${p}\%$ off it, and later ${q}\%$ off the new "
+            "price. What is the final price in dollars?",
         ),
         value,
         rf"After the first reduction the price is ${frac(first)}$ dollars, after the second ${value}$.",
@@ -110,7 +110,7 @@ def mean_problem(draw: Draw, level: int) -> Draft:
                 f"The mean of ${n}$ numbers is ${mean}$. When one number is removed, the mean of the others "
                 "is "
                 f"${new}$. What number was removed?",
-                f"A list of ${n}$ numbers has average ${mean}$. After deleting one of them the average is "
+                f"A list of ${n}$ numbers has average ${mean}$. After one of them is deleted, the average is "
                 f"${new}$. "
                 "Find the deleted number.",
             ),
@@ -193,7 +193,7 @@ def filling_a_tank(draw: Draw, level: int) -> Draft:
     """Make a problem: two pipes fill a tank while a third empties it."""
     a, b, c = draw.integer(2, 20), draw.integer(2, 20), draw.integer(2, 40)
     rate = sympy.Rational(1, a) + sympy.Rational(1, b) - sympy.Rational(1, c)
-    draw.need(a != b and rate > 0)
+    draw.need(a != b and c not in (a, b) and rate > 0)
     draw.claim(*sorted((a, b)), c)
     exact = 1 / rate
     value = Fraction(int(exact.p), int(exact.q))
@@ -204,7 +204,7 @@ def filling_a_tank(draw: Draw, level: int) -> Draft:
             f"in ${c}$ hours. With all three open, how many hours does it take to fill the empty tank?",
             f"Two taps alone fill a pool in ${a}$ and in ${b}$ hours; a leak alone would empty it in ${c}$ "
             "hours. "
-            "Both taps are opened and the leak is there. How many hours until the empty pool is full?",
+            "With both taps open and the leak not mended, in how many hours is the empty pool full?",
         ),
         value,
         rf"In one hour $\frac{{1}}{{{a}}} + \frac{{1}}{{{b}}} - \frac{{1}}{{{c}}} = "
@@ -225,6 +225,7 @@ def average_speed(draw: Draw, level: int) -> Draft:
     exact = sympy.Rational(1 + share) / (sympy.Rational(1, u) + sympy.Rational(share, v))
     value = Fraction(int(exact.p), int(exact.q))
     hours = Fraction(u * v, u) + Fraction(share * u * v, v)
+    often = {1: "", 2: "twice", 3: "three times", 4: "four times"}[share]
     if share == 1:
         statement = draw.phrase(
             f"A bus drives to a town at ${u}$ km/h and returns by the same road at ${v}$ km/h. What is its "
@@ -235,12 +236,10 @@ def average_speed(draw: Draw, level: int) -> Draft:
         )
     else:
         statement = draw.phrase(
-            f"A train covers the first part of a journey at ${u}$ km/h and the rest, which is ${share}$ "
-            "times as "
+            f"A train covers the first part of a journey at ${u}$ km/h and the rest, which is {often} as "
             f"long, at ${v}$ km/h. What is its average speed, in km/h?",
-            f"A car travels some distance at ${u}$ km/h and then ${share}$ times that distance at ${v}$ "
-            "km/h. Find "
-            "its average speed for the whole way, in km/h.",
+            f"A car travels some distance at ${u}$ km/h and then {often} that distance at ${v}$ km/h. "
+            "Find its average speed for the whole way, in km/h.",
         )
     return Draft(
         statement,

@@ -176,7 +176,7 @@ def trigonometric_equation(draw: Draw, level: int) -> Draft:
         return Draft(
             draw.phrase(
                 rf"How many solutions does ${text}$ have in the interval $0^\circ \le x < {top}^\circ$?",
-                rf"In how many points of $0^\circ \le x < {top}^\circ$ is ${text}$?",
+                rf"For how many values of $x$ with $0^\circ \le x < {top}^\circ$ is ${text}$?",
             ),
             value,
             f"The angle ${k if k > 1 else ''}x$ runs through ${show(sympy.Rational(k * top, 360))}$ turns; "
@@ -226,6 +226,7 @@ def law_of_cosines(draw: Draw, level: int) -> Draft:
     a, b = draw.integer(2, 40), draw.integer(2, 40)
     if level < 5:
         angle = draw.choice((60, 120) if level == 3 else (30, 45, 135, 150))
+        draw.need(a != b)
         draw.claim("side", *sorted((a, b)), angle)
         square = a * a + b * b - 2 * a * b * sympy.cos(sympy.pi * sympy.Rational(angle, 180))
         if level == 3:

@@ -79,26 +79,26 @@ def drawing_marbles(draw: Draw, level: int) -> Draft:
     elif level == 2:
         draw.claim(2, red, blue)
         value = Fraction(red, n) * Fraction(red - 1, n - 1)
-        ask = "Two are drawn without putting back. What is the probability that both are red?"
+        ask = "Two are drawn without replacement. What is the probability that both are red?"
         check = Fraction(comb(red, 2), comb(n, 2)) == value
         work = rf"$\frac{{{red}}}{{{n}}} \cdot \frac{{{red - 1}}}{{{n - 1}}} = {frac(value)}$."
     elif level == 3:
         draw.claim(3, *sorted((red, blue)))
         exact = sympy.Rational(sympy.binomial(red, 1) * sympy.binomial(blue, 1), sympy.binomial(n, 2))
         value = Fraction(int(exact.p), int(exact.q))
-        ask = "Two are drawn without putting back. What is the probability that they have different colours?"
+        ask = "Two are drawn without replacement. What is the probability that they have different colours?"
         same = Fraction(red * (red - 1) + blue * (blue - 1), n * (n - 1))
         check = value + same == 1
         work = rf"$\frac{{{red} \cdot {blue}}}{{\binom{{{n}}}{{2}}}} = {frac(value)}$."
     else:
         k = draw.integer(3, 5)
         r = draw.integer(1, k - 1)
-        draw.need(red >= r and blue >= k - r)
+        draw.need(red >= r and blue >= k - r and (red, blue) != (r, k - r))
         draw.claim(4, *sorted(((red, r), (blue, k - r))))
         exact = sympy.binomial(red, r) * sympy.binomial(blue, k - r) / sympy.binomial(n, k)
         value = Fraction(int(exact.p), int(exact.q))
         ask = (
-            f"${k}$ are drawn without putting back. What is the probability that exactly ${r}$ of them "
+            f"If ${k}$ are drawn without replacement, what is the probability that exactly ${r}$ of them "
             f"{'is' if r == 1 else 'are'} red?"
         )
         one_order = Fraction(
@@ -144,20 +144,20 @@ def repeated_trials(draw: Draw, level: int) -> Draft:
             (spread[i] if i < len(spread) else 0) * (1 - p) + (spread[i - 1] if i else 0) * p
             for i in range(len(spread) + 1)
         ]
-    times_ = f"{kind} ${k}$ {'time' if k == 1 else 'times'}"
+    often = f"{kind} {'once' if k == 1 else 'twice' if k == 2 else f'${k}$ times'}"
+    hits = f"{kind} ${k}$ of ${n}$ shots {'hits' if k == 1 else 'hit'} the target"
     if level == 3:
         statement = draw.phrase(
-            f"A fair coin is tossed ${n}$ times. What is the probability that it shows heads {times_}?",
-            f"Find the probability of heads {times_} in ${n}$ tosses of a fair coin.",
+            f"A fair coin is tossed ${n}$ times. What is the probability that it shows heads {often}?",
+            f"Find the probability of heads {often} in ${n}$ tosses of a fair coin.",
         )
     else:
         statement = draw.phrase(
             f"An archer hits the target with probability ${frac(p)}$ at each shot, independently. What is "
-            "the probability that "
-            f"${n}$ shots hit {times_}?",
+            f"the probability that {hits}?",
             f"A spinner lands on green with probability ${frac(p)}$. It is spun ${n}$ times. Find the "
             "probability that it lands "
-            f"on green {times_}.",
+            f"on green {often}.",
         )
     return Draft(
         statement,
@@ -173,7 +173,7 @@ def expected_value(draw: Draw, level: int) -> Draft:
     """Make a problem: expected winnings, maxima of dice, or waiting times."""
     sides = draw.integer(4, 30)
     if level == 3:
-        k, win, lose = draw.integer(1, sides - 1), draw.integer(1, 30), draw.integer(1, 20)
+        k, win, lose = draw.integer(1, sides - 1), draw.integer(2, 30), draw.integer(2, 20)
         draw.claim(3, sides, k, win, lose)
         value = Fraction(k * win - (sides - k) * lose, sides)
         statement = draw.phrase(

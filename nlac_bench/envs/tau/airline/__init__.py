@@ -1,5 +1,7 @@
 """Lists the 14 tools of τ-bench airline."""
 
+from dataclasses import replace
+
 from nlac_bench.envs.tau.airline import bookings, lookups
 from nlac_bench.envs.tau.common import calculate, think, transfer_to_human_agents
 from nlac_bench.envs.tau.invoke import toolset
@@ -23,3 +25,7 @@ TOOLS = toolset(
         bookings.update_reservation_passengers,
     ],
 )
+
+_FLIGHTS = "update_reservation_flights"
+EMBEDDED_TOOLS = {**TOOLS, _FLIGHTS: replace(TOOLS[_FLIGHTS], run=bookings.update_flights_and_cabin)}
+"""The tools on embedded data: a change of flights also stores the new cabin, which the original forgets."""

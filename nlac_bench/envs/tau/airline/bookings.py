@@ -170,6 +170,18 @@ def update_reservation_flights(
     return json.dumps(reservation)
 
 
+def update_flights_and_cabin(
+    db: Database, reservation_id: Any, cabin: Any, flights: Any, payment_id: Any
+) -> str:
+    """Do what :func:`update_reservation_flights` does and store the new cabin, for embedded data."""
+    answer = update_reservation_flights(db, reservation_id, cabin, flights, payment_id)
+    if answer.startswith("Error: "):
+        return answer
+    reservation = db.edit("reservations", reservation_id)
+    reservation["cabin"] = cabin
+    return json.dumps(reservation)
+
+
 def update_reservation_passengers(db: Database, reservation_id: Any, passengers: Any) -> str:
     """Replace the passengers by the same number of others."""
     reservation = db.get("reservations", reservation_id)

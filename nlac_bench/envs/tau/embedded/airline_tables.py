@@ -185,15 +185,19 @@ def _reservation(
         stops.append((destination, origin, draws.between(max(first_day, TODAY) + 1, 29)))
     legs = []
     for start, end, number_of_day in stops:
-        flight = flights[draws.pick(routes[start, end])]
-        known = flight["dates"][day(number_of_day)].get("prices")
+        date = day(number_of_day)
+        numbers = routes[start, end]
+        if number_of_day < TODAY:  # the trip has begun, so this flight was not cancelled
+            numbers = [n for n in numbers if flights[n]["dates"][date]["status"] == "landed"] or numbers
+        flight = flights[draws.pick(numbers)]
+        known = flight["dates"][date].get("prices")
         price = known[cabin] if known else draws.between(90, 400)
         legs.append(
             {
                 "origin": start,
                 "destination": end,
                 "flight_number": flight["flight_number"],
-                "date": day(number_of_day),
+                "date": date,
                 "price": price,
             }
         )
@@ -204,8 +208,8 @@ def _reservation(
     insurance = draws.pick(("yes", "no"))
     total = sum(leg["price"] for leg in legs) * len(people)
     total += 50 * max(0, bags - free) + (30 * len(people) if insurance == "yes" else 0)
-    if draws.chance(0.2):  # booked within the last 24 hours
-        booked = f"{day(TODAY)}T{draws.between(1, 13):02d}:{draws.between(10, 59)}:00"
+    if draws.chance(0.2):  # booked within the last 24 hours, or the day before a trip that has begun
+        booked = f"{day(min(TODAY, first_day - 1))}T{draws.between(1, 13):02d}:{draws.between(10, 59)}:00"
     else:
         date = day(draws.between(1, min(TODAY - 2, first_day - 1)))
         booked = f"{date}T{draws.between(8, 22):02d}:{draws.between(10, 59)}:00"
