@@ -25,6 +25,7 @@ from nlac_bench.envs.twenty_questions.lexicon import Lexicon, embedded_lexicon, 
 from nlac_bench.envs.twenty_questions.official_cells import (
     Groups,
     close_domains,
+    official_bounds,
     official_cells,
     official_ranks,
     stand_ins,
@@ -122,6 +123,7 @@ def _build(things: list[dict[str, str]], senses: dict[str, Any], data: str, sha2
     same = _same_objects(base, things, cells)
     for i, j in same.items():
         cells[:, i] = base.cells[:, j]
+    bounds = official_bounds(groups, ranks)
     ranks = np.where(np.isnan(taken := _taken(base.size_rank, same, n)), ranks, taken)
     own_parts = _listed_parts(base, parts, cells)
     close(cells, base.row)
@@ -148,6 +150,7 @@ def _build(things: list[dict[str, str]], senses: dict[str, Any], data: str, sha2
         size_rank=ranks,
         measures={k: _taken(v, same, n) for k, v in base.measures.items()},
         counts=_counts(base, cells, same),
+        bounds=bounds,
         count_words=base.count_words,
         count_attributes=base.count_attributes,
         references=base.references,

@@ -13,7 +13,7 @@ import numpy as np
 
 from nlac_bench.envs.twenty_questions.knowledge import KB, KnowledgeBase
 
-TABLES = ("kinds", "matter", "uses", "places", "parts", "rare", "looks", "features", "people", "seldom")
+TABLES = ("kinds", "matter", "uses", "places", "parts", "rare", "looks", "features", "people", "seldom", "actions", "further", "general")
 """Files of ``kb/official/`` in the order in which they are read; an entry may refer to earlier attributes."""
 UNKNOWN, YES, NO = 0, 1, -1
 SIZES = {
@@ -54,6 +54,30 @@ def official_ranks(groups: Groups) -> np.ndarray:
         for mask in _words(entry["also"], groups):
             ranks[mask] = float(rank)
     return ranks
+
+
+def official_bounds(groups: Groups, ranks: np.ndarray) -> dict[str, np.ndarray]:
+    """Return measure → the least and the most that each object measures, ``float64 [2, objects]``.
+
+    The bounds are those of the object's rank of bulk, narrowed by those of its group.
+    """
+    n = len(groups.known)
+    found = {}
+    for measure, entry in _toml("measures").items():
+        by_rank = [[0, np.inf], *entry["ranks"]] if "ranks" in entry else [[0, np.inf]] * 11
+        bounds = np.array(by_rank)[np.nan_to_num(ranks).astype(int)].T
+        for group in entry["of"]:
+            mask = _members(group.get("yes", ""), groups, {})
+            for field, value in (("except", False), ("also", True)):
+                for words in _words(group.get(field, ""), groups):
+                    mask[words] = value
+            least, most = group["bounds"]
+            narrowed = np.array([np.maximum(bounds[0], least), np.minimum(bounds[1], most)])
+            own = np.tile([[least], [most]], n)
+            bounds = np.where(mask, np.where(narrowed[0] < narrowed[1], narrowed, own), bounds)
+        found[measure] = bounds
+    found["height"] = np.array([np.zeros(n), found["length"][1]])  # what is long may lie
+    return found
 
 
 def official_cells(base: KnowledgeBase, groups: Groups, ranks: np.ndarray) -> np.ndarray:

@@ -30,6 +30,12 @@ _BEGINS = re.compile(
     r"(?:it|you|i|we|they|people|someone|somebody|one|this|that|the|there|its|a)\b\s+\w)",
     re.IGNORECASE,
 )
+_SETTING = re.compile(
+    r"\s*((?:if|when|while|once|after|before|unless|during|to|in order to|in|on|at|inside|without)\s[^,:;]+),\s*"
+    r"((?:is|are|was|were|does|do|did|can|could|would|will|might|should|has)(?:n't)?\s.+)",
+    re.IGNORECASE,
+)
+"""A condition or a place before the question that it restricts."""
 _ASKED = re.compile(
     r"\b(?:know|ask|wonder|wondering)\s+(?:if|whether)\b|\b(?:guess|answer)\s*(?:is|:)"
     r"|^\W*i(?:'ll| will| would)? guess\b",
@@ -102,6 +108,9 @@ def _without_lead(sentence: str) -> str:
             break
         sentence = shorter
     if not _begins_as_question(sentence):
+        setting = _SETTING.match(sentence)
+        if setting is not None:  # "when you use it, does it get hot"; the words are part of the question
+            return f"{setting[2].strip(' .?!')} {setting[1].strip()}"
         begun = _BEGINS.search(sentence)
         if begun is not None:  # "new topic: is it alive", "sorry to repeat myself, but is it alive"
             return sentence[begun.end(1) :].strip()

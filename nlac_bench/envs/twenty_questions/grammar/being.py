@@ -2,10 +2,10 @@
 
 from abc import ABC
 
-from nlac_bench.envs.twenty_questions.formula import Attr, Const, Formula
+from nlac_bench.envs.twenty_questions.formula import Attr, Const, Formula, Not, conjunction
 from nlac_bench.envs.twenty_questions.grammar import clauses
 from nlac_bench.envs.twenty_questions.grammar.core import Core, Words, negation
-from nlac_bench.envs.twenty_questions.grammar.function_words import PROPERTY_NOUNS, USED
+from nlac_bench.envs.twenty_questions.grammar.function_words import MADE, PROPERTY_NOUNS, USED, WHOLLY
 
 
 class Being(Core, ABC):
@@ -31,6 +31,9 @@ class Being(Core, ABC):
             words = words[2:]
         if words[0] in ("partly", "partially"):
             return self.have(words[3:] if words[1:2] == ("made",) else words[1:])
+        if words[0] in WHOLLY or (words[0] in MADE and words[1:2] and words[1] in WHOLLY):
+            made = self.be(tuple(w for w in words if w not in WHOLLY))
+            return None if made is None else conjunction(made, Not(Attr("several_materials")))
         if words[0] == "worth":
             return self.adjective(words) or self.comparisons.costs(words[1:])
         if words[:2] == ("known", "for"):

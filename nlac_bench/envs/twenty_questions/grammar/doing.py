@@ -2,7 +2,7 @@
 
 from abc import ABC
 
-from nlac_bench.envs.twenty_questions.formula import Const, Formula, Or, Unknown, conjunction
+from nlac_bench.envs.twenty_questions.formula import Attr, Const, Formula, Or, Unknown, conjunction
 from nlac_bench.envs.twenty_questions.grammar import clauses
 from nlac_bench.envs.twenty_questions.grammar.core import Core, Reader, Words, negation
 from nlac_bench.envs.twenty_questions.grammar.function_words import (
@@ -30,6 +30,8 @@ from nlac_bench.envs.twenty_questions.words import verb_key, word_set
 
 _AMOUNTS = word_set("many several multiple lot of a its")
 _ITS_BODY = ("body", "head", "back", "skin", "surface", "foot", "feet", "fur")
+_EVERYBODY = tuple(map(Attr, ("children", "adults", "women_wear", "men_wear", "everyone", "unisex")))
+"""Attributes of what such people mainly use; an occupation's attribute is what the occupation needs."""
 _HAVING_ONE = (("have", "one"), ("have", "it"), ("contain", "it"), ("contain", "one"))
 
 
@@ -134,7 +136,7 @@ class Doing(Core, ABC):
         if verb == "belong" and rest[:2] == ("to", "a") and rest[-1] in KINDS_OF_GROUP:
             return self.noun_phrase(rest[1:]) or self.noun_phrase(rest[1:-1])
         found = self.place(rest) if verb in TO_LIVE else None
-        if found is None and verb == "fit" and rest[0] in ("in", "through", "under"):
+        if found is None and verb == "fit" and rest[0] in ("in", "through", "under", "on"):
             found = self.comparisons.fits(rest[1:])
         return found
 
@@ -236,7 +238,7 @@ class Doing(Core, ABC):
             found = self.place(rest)
         if (
             found is None
-            and verb in ("fit", "put", "get")
+            and verb in ("fit", "put", "get", "carry", "hid", "pack")
             and rest[:1] in (("in",), ("through",), ("under",))
         ):
             found = self.comparisons.fits(rest[1:])
@@ -273,6 +275,7 @@ class Doing(Core, ABC):
             what = self.you(rest)
             if what is None:
                 return None
-            mainly = Or((who, Unknown(" ".join(words[:k]))))  # "kids use it" does not mean mainly kids
-            return conjunction(mainly, what)
+            if who in _EVERYBODY:  # "kids use it" does not mean mainly kids
+                who = Or((who, Unknown(" ".join(words[:k]))))
+            return conjunction(who, what)
         return self.splits(words, self.place, lambda w: Const(True) if w in _HAVING_ONE else None)

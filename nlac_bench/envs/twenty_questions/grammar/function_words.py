@@ -33,6 +33,7 @@ USED = word_set(
 MADE = word_set(
     "made built constructed composed comprised crafted manufactured created woven formed"
 )  # fmt: skip
+WHOLLY = word_set("entirely completely wholly fully totally solely exclusively")
 FOUND = word_set(
     """found kept located stored seen placed sold bought grown living native present available encountered
     hung situated displayed played performed growing lives sitting set left put mounted worn"""

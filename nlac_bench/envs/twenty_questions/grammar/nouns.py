@@ -170,6 +170,7 @@ class Nouns(Core, ABC):
             self._preposition(first, rest, words)
             or self._post_verb(first, rest, words)
             or self.find("adj", words)
+            or self.comparisons.read(words)
             or (self.other_subject(words) if rest else None)
         )
 
