@@ -80,8 +80,12 @@ def official_bounds(groups: Groups, ranks: np.ndarray) -> dict[str, np.ndarray]:
     return found
 
 
-def official_cells(base: KnowledgeBase, groups: Groups, ranks: np.ndarray) -> np.ndarray:
-    """Return the cells that the tables determine, ``int8 [attributes, objects]``.
+def official_cells(
+    base: KnowledgeBase, groups: Groups, ranks: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the cells that the tables determine, ``int8 [attributes, objects]``, and which are debatable.
+
+    A debatable cell (``bool [attributes, objects]``) is one of a single object that a table calls not known.
 
     Of an entry's groups, ``yes`` and ``no`` state the value and ``maybe`` that it is not known; an object in
     ``yes`` and ``no`` has the value no, unless it is also in ``maybe``. All other objects have the value no,
@@ -89,6 +93,7 @@ def official_cells(base: KnowledgeBase, groups: Groups, ranks: np.ndarray) -> np
     known) are stronger than groups.
     """
     decided: dict[str, np.ndarray] = {}
+    debatable = np.zeros((len(base.attributes), len(groups.known)), dtype=bool)
     for attribute, (least, most) in SIZES.items():
         fits = (ranks >= least) & (ranks <= most)
         decided[attribute] = np.where(np.isnan(ranks), UNKNOWN, np.where(fits, YES, NO))
@@ -105,12 +110,13 @@ def official_cells(base: KnowledgeBase, groups: Groups, ranks: np.ndarray) -> np
             for field, single in (("unsure", UNKNOWN), ("except", NO), ("also", YES)):
                 for mask in _words(entry.get(field, ""), groups):
                     value[mask] = single
+                    debatable[base.row[attribute], mask] = single == UNKNOWN
             decided[attribute] = value
     decided |= _colours(groups)
     cells = np.zeros((len(base.attributes), len(groups.known)), dtype=np.int8)
     for attribute, value in decided.items():
         cells[base.row[attribute]] = value
-    return cells
+    return cells, debatable
 
 
 def close_domains(base: KnowledgeBase, cells: np.ndarray) -> None:

@@ -38,7 +38,9 @@ class Being(Core, ABC):
             return self.adjective(words) or self.comparisons.costs(words[1:])
         if words[:2] == ("known", "for"):
             deed = words[3:] if words[2:3] == ("being",) else words[2:]
-            return self.adjective(words) or self.have(words[2:]) or self.be(deed)
+            return (
+                self.adjective(words) or self.have(words[2:]) or self.adjective(words[2:]) or self.be(deed)
+            )
         if "enough" in words:
             return self._enough(words)
         simple = self.adjective(words) or self.comparisons.read(words)
@@ -138,7 +140,8 @@ class Being(Core, ABC):
                 value = value[1:]
             match kind:
                 case "purpose":
-                    return self.use(value[1:] if value[:1] in (("to",), ("for",)) else value)
+                    use = value[1:] if value[:1] in (("to",), ("for",)) else value
+                    return self.use(use) or self.used(value)
                 case "material":
                     return self.material(value)
                 case "habitat":
@@ -153,7 +156,8 @@ class Being(Core, ABC):
         for tail in ("on it", "in it", "attached to it", "involved", "inside", "with it"):
             ending = tuple(tail.split())
             if words[-len(ending) :] == ending:
-                return self.have(words[: -len(ending)])
+                part = words[: -len(ending)]
+                return self.have(part) or self.have(words) or self.power(part)
         if words[0] in ("one", "it"):  # "is there one in every house"
             return self.place(words[1:]) if words[1:] else None
         return self.adjective(words)

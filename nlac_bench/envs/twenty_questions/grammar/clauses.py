@@ -41,7 +41,27 @@ _REWRITES = [
         # ways to ask whether something is so
         (rf"^(?:is|would|could) it (?:be )?(?:{_TRUE}|{_USUAL})? ?(?:to (?:say|assume|conclude)|the case)? ?"
          r"that it ", "it "),
-        (rf"^is it {_TRUE} to (?:say|call|describe|consider|assume) (?:that )?it ", "it "),
+        (rf"^(?:is|would|could|can) it (?:be )?{_TRUE} to (?:say|call|describe|consider|assume) (?:that )?it "
+         r"(?:as |is )?", "is it "),
+        (r"^(?:do|would|could|can|did) you (?:think of|see|regard|view|describe|classify|categorize|define|label"
+         r"|consider|call) (?:it|a thing) (?:as |to be )?(?=a |\w+$)", "is it "),
+        (r"^(?:do|would|could) you expect it to be ", "is it "),
+        (r"^(?:do|would|could) you expect it to ", "does it "),
+        (r"^(?:would|are|is|do|were) you (?:be )?(?:able |supposed |expected |allowed )?to (?!you)", "do you "),
+        (r"^is (?:it )?a (?:adult|man|woman|you) able to ", "can you "),
+        (r"^is it (?:supposed |expected )?to be ", "is it "),
+        (r"^is there (?:a |any )?(?:chance|possibility|way) (?:that )?it ", "it "),
+        (r"^(?:are|is) (.+) a (?:main|primary|typical|usual) users?(?: of it)?$", r"is it used by \1"),
+        (r"^is (\w+) (?:its|a) (?:main|primary|principal) (?:material|ingredient|component)$",
+         r"is it made of \1"),
+        (r"^is a ((?:main |primary |principal |usual |typical )?\w+) of it ", r"is its \1 "),
+        (r"^is a (?:main|primary|principal|usual|typical) (color|shape|texture|material) ", r"is a \1 "),
+        (r"^is (\w+ing) it possible$", r"can you \1 it"),
+        (r"\bfamous for ", "known for "),
+        (r"^is it popular (?:with|among) ", "is it for "),
+        (r"^is it (?:enjoyed|liked|loved|preferred|favored) by ", "is it used by "),
+        (r"^is it (?:similar|close|comparable|equal|near) in size to ", "is it a size of "),
+        (r"^is it no (larger|smaller|heavier|taller|longer) than ", r"is it not \1 than "),
         (rf"^is it {_USUAL} (?:for you )?to ", "do you "),
         (rf"^is it {_USUAL} for it to ", "does it "),
         (r"^(?:do|would|could|can|did) you (?:say|think|agree|believe|consider|guess|describe|imagine) "

@@ -165,6 +165,9 @@ class Doing(Core, ABC):
             return found
         if plain[:2] in (("ability", "to"), ("capability", "to")):
             return self.does(plain[2:])
+        kind = clauses.without_kind(words)
+        if kind != words:
+            return self.have(kind)
         shorter = self._without_location(words)
         if shorter != words:
             return self.have(shorter)

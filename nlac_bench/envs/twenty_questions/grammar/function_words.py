@@ -44,7 +44,7 @@ RELATED = word_set("related connected associated linked involved relevant tied")
 TO_HAVE = word_set("hav contain includ featur possess")
 TO_NEED = word_set("need us run work tak consum operat rely depend function")
 TO_WORK = word_set("work function operat run mov us be surviv liv grow thriv exist")
-TO_LIVE = word_set("liv grow belong go resid dwel com originat exist occur sit stand stay inhabit")
+TO_LIVE = word_set("liv grow belong go resid dwel com originat exist occur sit stand stay inhabit appear")
 TO_HELP = word_set("help allow let enabl")
 HURTING = word_set("hurt harm injur kill burn")
 """Verbs whose meaning depends on a clause such as "if you step on it"."""
