@@ -61,6 +61,15 @@ _LEAD_PHRASES = (
     r"|the answer is|if you don't mind|if i may(?: ask)?"
     r"|(?:based on|given) (?:that|this|the answers?)"
 )
+_TRAIL = re.compile(
+    r"[\s,]+(?:generally speaking|in general|would you say|do you (?:think|know)|i (?:mean|wonder)|by any chance"
+    r"|for the most part|as far as you know|roughly speaking|if you know|at all)[\s?.!]*$",
+    re.IGNORECASE,
+)
+"""Words at the end of a question that add nothing."""
+_MEANING = re.compile(r",\s*(?:such as|for example|for instance|including|meaning|which means)\s[^?]*", re.IGNORECASE)
+_LIKE = re.compile(r",\s*(?:like|say|as in|that is)\s+([^?,]*)", re.IGNORECASE)
+"""Examples and a second wording after a comma."""
 _LEAD = re.compile(rf"^\s*(?:(?:{_LEAD_PHRASES}|{_LEAD_WORDS})\b[\s,:;.!-]*)", re.IGNORECASE)
 
 
@@ -92,6 +101,7 @@ def find_question(text: str) -> Found:
         sentence = _without_lead(said[-1])
     else:
         return Found(problem="That is not a question.")
+    sentence = _LIKE.sub(r" (\1)", _MEANING.sub("", _TRAIL.sub("", sentence)))
     words = tokens(sentence)
     if not any(w.isalnum() for w in words):
         return Found(problem="That is not a question.")

@@ -2,7 +2,7 @@
 
 from abc import ABC
 
-from nlac_bench.envs.twenty_questions.formula import Attr, Const, Formula, Not, conjunction
+from nlac_bench.envs.twenty_questions.formula import Attr, Const, Formula, Not, Unknown, conjunction
 from nlac_bench.envs.twenty_questions.grammar import clauses
 from nlac_bench.envs.twenty_questions.grammar.core import Core, Words, negation
 from nlac_bench.envs.twenty_questions.grammar.function_words import MADE, PROPERTY_NOUNS, USED, WHOLLY
@@ -34,6 +34,12 @@ class Being(Core, ABC):
         if words[0] in WHOLLY or (words[0] in MADE and words[1:2] and words[1] in WHOLLY):
             made = self.be(tuple(w for w in words if w not in WHOLLY))
             return None if made is None else conjunction(made, Not(Attr("several_materials")))
+        if words[0] == "as" and words[2:3] == ("as",) or words[1:2] == ("like",):
+            compared = self.comparisons.read(words)
+            if compared is not None:
+                return compared
+            found = self.adjective(words[1:2] if words[0] == "as" else words[:1])  # "as hard as a rock"
+            return None if found is None else conjunction(found, Unknown(" ".join(words)))
         if words[0] == "worth":
             return self.adjective(words) or self.comparisons.costs(words[1:])
         if words[:2] == ("known", "for"):
@@ -153,7 +159,7 @@ class Being(Core, ABC):
 
     def there(self, words: Words) -> Formula | None:
         """Read "is there a screen on it"."""
-        for tail in ("on it", "in it", "attached to it", "involved", "inside", "with it"):
+        for tail in ("inside it", "on it", "in it", "attached to it", "involved", "inside", "with it"):
             ending = tuple(tail.split())
             if words[-len(ending) :] == ending:
                 part = words[: -len(ending)]

@@ -70,7 +70,15 @@ _REWRITES = [
          "it "),
         (rf"^({_ASKING}) (?:a )?(?:average|typical|normal|single|grown|regular|ordinary|healthy) "
          r"(?:adult|you|man|woman|child) ", r"\1 you "),
-        (r" (?:instead of|as opposed to) (?=[^,?]+$)", " rather than "),
+        (r"[ ,]+(?:instead of|as opposed to|rather than) (?=[^,?]+$)", " rather than "),
+        (r" of a (?:kind|sort|type)$", ""),
+        (r"\bone of (?:it|that|those|this)\b", "one"),
+        (r"\balmost (?=every|all|you)", ""),
+        (r"\b(use it) (?:a lot|much|lot)$", r"\1"),
+        (r" on a outside$", ""),
+        (r"^is it heavier than (?:most |many )?you (?:can|could) (?:lift|carry).*$", "is it heavy"),
+        (r"^is its meat eaten(?: by you)?$", "do you eat its meat"),
+        (r"\b(drop(?:ped)?(?: it)?) (?:on|to) a (?:hard )?(?:floor|ground)$", r"\1"),
         (r"^is it a same (?:thing )?as ", "is it "),
         (r"^(?:would|is|are) (.+) (?:be )?(?:needed|necessary) to (\w+) it$", r"do you need \1 to \2 it"),
         (r" without (?:help|assistance|any help|effort|difficulty)$", ""),
@@ -138,15 +146,15 @@ _PARTICIPLES = word_set(
 )
 _CLAUSE_WORDS = word_set("you it is are be being a on by get do in normally with your hand")
 _NORMAL_USE = {verb_key(word) for word in word_set(
-    "use wear eat drink play touch hold drop operate turn run work ride drive function handle look see smell"
+    "use wear eat drink play pet touch hold drop operate turn run work ride drive function handle look see smell"
 )}  # fmt: skip
 _PROPERTIES = {
     "color": "color", "shape": "shape", "texture": "texture", "material": "material", "purpose": "purpose",
     "function": "purpose", "use": "purpose", "habitat": "habitat", "size": "size", "surface": "texture",
-    "taste": "texture", "price": "size", "job": "purpose", "flavor": "texture", "exterior": "texture",
+    "outside": "texture", "taste": "texture", "price": "size", "job": "purpose", "flavor": "texture", "exterior": "texture",
 }  # fmt: skip
 _PROPERTY_ADJECTIVES = word_set("main primary natural usual overall principal typical common basic only a")
-_SUBJECT_PROPERTIES = word_set("color shape texture material surface")
+_SUBJECT_PROPERTIES = word_set("color shape texture material surface outside exterior")
 
 
 def normal_form(words: Words) -> tuple[Words, bool]:

@@ -2,9 +2,9 @@
 
 from abc import ABC
 
-from nlac_bench.envs.twenty_questions.formula import Attr, Const, Formula, Or, Unknown, conjunction
+from nlac_bench.envs.twenty_questions.formula import Const, Formula, Or, Unknown, conjunction
 from nlac_bench.envs.twenty_questions.grammar import clauses
-from nlac_bench.envs.twenty_questions.grammar.core import Core, Reader, Words, negation
+from nlac_bench.envs.twenty_questions.grammar.core import EVERYBODY, Core, Reader, Words, negation
 from nlac_bench.envs.twenty_questions.grammar.function_words import (
     ALLOWED,
     BE,
@@ -30,9 +30,7 @@ from nlac_bench.envs.twenty_questions.words import verb_key, word_set
 
 _AMOUNTS = word_set("many several multiple lot of a its")
 _ITS_BODY = ("body", "head", "back", "skin", "surface", "foot", "feet", "fur")
-_EVERYBODY = tuple(map(Attr, ("children", "adults", "women_wear", "men_wear", "everyone", "unisex")))
-"""Attributes of what such people mainly use; an occupation's attribute is what the occupation needs."""
-_HAVING_ONE = (("have", "one"), ("have", "it"), ("contain", "it"), ("contain", "one"))
+_HAVING_ONE = (("have", "one"), ("have", "at", "least", "one"), ("have", "it"), ("contain", "it"), ("contain", "one"))
 
 
 class Doing(Core, ABC):
@@ -203,6 +201,8 @@ class Doing(Core, ABC):
             return self.you(words[3:] if allowed else words[1:])
         if first in WANTING and words[1:2] == ("to",):
             return self.find("done", words) or self.you(words[2:])
+        if first == "go" and words[1:2] and verb_key(words[1]) in TO_FIND:  # "go and see one at the zoo"
+            return self.you(words[1:])
         if first in TO_CALL:
             return self._call(words[1:])
         plain = tuple(w for w in words if w not in ("it", "one", "this"))
@@ -278,7 +278,7 @@ class Doing(Core, ABC):
             what = self.you(rest)
             if what is None:
                 return None
-            if who in _EVERYBODY:  # "kids use it" does not mean mainly kids
+            if who in EVERYBODY:  # "kids use it" does not mean mainly kids
                 who = Or((who, Unknown(" ".join(words[:k]))))
             return conjunction(who, what)
         return self.splits(words, self.place, lambda w: Const(True) if w in _HAVING_ONE else None)
