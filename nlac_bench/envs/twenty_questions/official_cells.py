@@ -13,7 +13,7 @@ import numpy as np
 
 from nlac_bench.envs.twenty_questions.knowledge import KB, KnowledgeBase
 
-TABLES = ("kinds", "matter", "uses", "places", "parts", "rare", "looks", "features", "people", "seldom", "actions", "further", "general", "animals", "foods")
+TABLES = ("kinds", "matter", "uses", "places", "parts", "rare", "looks", "features", "people", "seldom", "actions", "further", "general", "animals", "foods", "narrow")
 """Files of ``kb/official/`` in the order in which they are read; an entry may refer to earlier attributes."""
 UNKNOWN, YES, NO = 0, 1, -1
 SIZES = {
