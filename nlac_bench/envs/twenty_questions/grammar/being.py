@@ -34,12 +34,6 @@ class Being(Core, ABC):
         if words[0] in WHOLLY or (words[0] in MADE and words[1:2] and words[1] in WHOLLY):
             made = self.be(tuple(w for w in words if w not in WHOLLY))
             return None if made is None else conjunction(made, Not(Attr("several_materials")))
-        if words[0] == "as" and words[2:3] == ("as",) or words[1:2] == ("like",):
-            compared = self.comparisons.read(words)
-            if compared is not None:
-                return compared
-            found = self.adjective(words[1:2] if words[0] == "as" else words[:1])  # "as hard as a rock"
-            return None if found is None else conjunction(found, Unknown(" ".join(words)))
         if words[0] == "worth":
             return self.adjective(words) or self.comparisons.costs(words[1:])
         if words[:2] == ("known", "for"):
@@ -52,6 +46,9 @@ class Being(Core, ABC):
         simple = self.adjective(words) or self.comparisons.read(words)
         if simple is not None:
             return simple
+        if words[0] == "as" and words[2:3] == ("as",) or words[1:2] == ("like",):  # "as hard as a rock"
+            like = self.adjective(words[1:2] if words[0] == "as" else words[:1])
+            return None if like is None else conjunction(like, Unknown(" ".join(words)))
         named = self.noun(words)  # "is it washing machine" is not "is it washing"
         if named is not None:
             return named
