@@ -87,7 +87,9 @@ def _play(name: str, agent_name: str, episodes: int, seed: int) -> dict[str, Any
     results = asyncio.run(play_all())
     seconds = time.perf_counter() - began
     scored = [result for result in results if not isinstance(result, Failure)]
-    unknown = [e.turns[-1].info["unknown_rate"] for e in scored if e.turns and "unknown_rate" in e.turns[-1].info]
+    unknown = [
+        e.turns[-1].info["unknown_rate"] for e in scored if e.turns and "unknown_rate" in e.turns[-1].info
+    ]
     return {
         "env": name,
         "agent": agent_name,

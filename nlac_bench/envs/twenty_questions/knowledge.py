@@ -39,8 +39,8 @@ class KnowledgeBase:
     """Objects and what is known about them.
 
     ``cells`` is ``int8 [attributes, objects]`` of +1 and -1 (0, not known, occurs only in official data);
-    the measures are ``float64 [objects]``, NaN if unknown, and then between ``bounds``; bounds and counts of parts are ``float64 [2, objects]``, the
-    minimal and the maximal number.
+    the measures are ``float64 [objects]``, NaN if unknown, and then between ``bounds``. Bounds and counts of
+    parts are ``float64 [2, objects]``, the minimal and the maximal number.
     """
 
     names: tuple[str, ...]

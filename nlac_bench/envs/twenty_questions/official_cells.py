@@ -13,7 +13,24 @@ import numpy as np
 
 from nlac_bench.envs.twenty_questions.knowledge import KB, KnowledgeBase
 
-TABLES = ("kinds", "matter", "uses", "places", "parts", "rare", "looks", "features", "people", "seldom", "actions", "further", "general", "animals", "foods", "narrow")
+TABLES = (
+    "kinds",
+    "matter",
+    "uses",
+    "places",
+    "parts",
+    "rare",
+    "looks",
+    "features",
+    "people",
+    "seldom",
+    "actions",
+    "further",
+    "general",
+    "animals",
+    "foods",
+    "narrow",
+)
 """Files of ``kb/official/`` in the order in which they are read; an entry may refer to earlier attributes."""
 UNKNOWN, YES, NO = 0, 1, -1
 SIZES = {
@@ -80,9 +97,7 @@ def official_bounds(groups: Groups, ranks: np.ndarray) -> dict[str, np.ndarray]:
     return found
 
 
-def official_cells(
-    base: KnowledgeBase, groups: Groups, ranks: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def official_cells(base: KnowledgeBase, groups: Groups, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the cells that the tables determine, ``int8 [attributes, objects]``, and which are debatable.
 
     A debatable cell (``bool [attributes, objects]``) is one of a single object that a table calls not known.

@@ -31,8 +31,8 @@ _BEGINS = re.compile(
     re.IGNORECASE,
 )
 _SETTING = re.compile(
-    r"\s*((?:if|when|while|once|after|before|unless|during|to|in order to|in|on|at|inside|without)\s[^,:;]+),\s*"
-    r"((?:is|are|was|were|does|do|did|can|could|would|will|might|should|has)(?:n't)?\s.+)",
+    r"\s*((?:if|when|while|once|after|before|unless|during|to|in order to|in|on|at|inside|without)\s[^,:;]+)"
+    r",\s*((?:is|are|was|were|does|do|did|can|could|would|will|might|should|has)(?:n't)?\s.+)",
     re.IGNORECASE,
 )
 """A condition or a place before the question that it restricts."""
@@ -62,12 +62,14 @@ _LEAD_PHRASES = (
     r"|(?:based on|given) (?:that|this|the answers?)"
 )
 _TRAIL = re.compile(
-    r"[\s,]+(?:generally speaking|in general|would you say|do you (?:think|know)|i (?:mean|wonder)|by any chance"
-    r"|for the most part|as far as you know|roughly speaking|if you know|at all)[\s?.!]*$",
+    r"[\s,]+(?:generally speaking|in general|would you say|do you (?:think|know)|i (?:mean|wonder)"
+    r"|by any chance|for the most part|as far as you know|roughly speaking|if you know|at all)[\s?.!]*$",
     re.IGNORECASE,
 )
 """Words at the end of a question that add nothing."""
-_MEANING = re.compile(r",\s*(?:such as|for example|for instance|including|meaning|which means)\s[^?]*", re.IGNORECASE)
+_MEANING = re.compile(
+    r",\s*(?:such as|for example|for instance|including|meaning|which means)\s[^?]*", re.IGNORECASE
+)
 _LIKE = re.compile(r",\s*(?:like|say|as in|that is)\s+([^?,]*)", re.IGNORECASE)
 """Examples and a second wording after a comma."""
 _LEAD = re.compile(rf"^\s*(?:(?:{_LEAD_PHRASES}|{_LEAD_WORDS})\b[\s,:;.!-]*)", re.IGNORECASE)

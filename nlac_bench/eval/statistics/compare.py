@@ -303,7 +303,9 @@ def _mismatch(
 def _side(run: Measured, means: Floats, metric: Metric) -> Side:
     outcomes = run.outcomes
     interval = rate_interval(means, outcomes.trials) if metric == "success" else mean_interval(means)
-    return Side(run.name, float(means.mean()), interval, outcomes.trials, outcomes.counts, outcomes.unknown_rate)
+    return Side(
+        run.name, float(means.mean()), interval, outcomes.trials, outcomes.counts, outcomes.unknown_rate
+    )
 
 
 def _side_cells(label: str, side: Side) -> list[str]:
@@ -311,7 +313,7 @@ def _side_cells(label: str, side: Side) -> list[str]:
 
 
 def missing_notes(runs: Sequence[Measured]) -> list[str]:
-    """A note for each of ``runs`` that has episodes without a score, or an oracle that did not know answers."""
+    """A note for each of ``runs`` with an oracle that did not know answers, or with unscored episodes."""
     notes = [
         f"{run.name}: unknown rate {number(run.outcomes.unknown_rate)}, the oracle did not know"
         for run in runs

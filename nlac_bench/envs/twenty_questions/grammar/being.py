@@ -38,15 +38,13 @@ class Being(Core, ABC):
             return self.adjective(words) or self.comparisons.costs(words[1:])
         if words[:2] == ("known", "for"):
             deed = words[3:] if words[2:3] == ("being",) else words[2:]
-            return (
-                self.adjective(words) or self.have(words[2:]) or self.adjective(words[2:]) or self.be(deed)
-            )
+            return self.adjective(words) or self.have(words[2:]) or self.adjective(words[2:]) or self.be(deed)
         if "enough" in words:
             return self._enough(words)
         simple = self.adjective(words) or self.comparisons.read(words)
         if simple is not None:
             return simple
-        if words[0] == "as" and words[2:3] == ("as",) or words[1:2] == ("like",):  # "as hard as a rock"
+        if (words[0] == "as" and words[2:3] == ("as",)) or words[1:2] == ("like",):  # "as hard as a rock"
             like = self.adjective(words[1:2] if words[0] == "as" else words[:1])
             return None if like is None else conjunction(like, Unknown(" ".join(words)))
         named = self.noun(words)  # "is it washing machine" is not "is it washing"

@@ -43,11 +43,12 @@ _REWRITES = [
          r"that it ", "it "),
         (rf"^(?:is|would|could|can) it (?:be )?{_TRUE} to (?:say|call|describe|consider|assume) (?:that )?it "
          r"(?:as |is )?", "is it "),
-        (r"^(?:do|would|could|can|did) you (?:think of|see|regard|view|describe|classify|categorize|define|label"
-         r"|consider|call) (?:it|a thing) (?:as |to be )?(?=a |\w+$)", "is it "),
+        (r"^(?:do|would|could|can|did) you (?:think of|see|regard|view|describe|classify|categorize|define"
+         r"|label|consider|call) (?:it|a thing) (?:as |to be )?(?=a |\w+$)", "is it "),
         (r"^(?:do|would|could) you expect it to be ", "is it "),
         (r"^(?:do|would|could) you expect it to ", "does it "),
-        (r"^(?:would|are|is|do|were) you (?:be )?(?:able |supposed |expected |allowed )?to (?!you)", "do you "),
+        (r"^(?:would|are|is|do|were) you (?:be )?(?:able |supposed |expected |allowed )?to (?!you)",
+         "do you "),
         (r"^is (?:it )?a (?:adult|man|woman|you) able to ", "can you "),
         (r"^is it (?:supposed |expected )?to be ", "is it "),
         (r"^is there (?:a |any )?(?:chance|possibility|way) (?:that )?it ", "it "),
@@ -56,6 +57,8 @@ _REWRITES = [
          r"is it made of \1"),
         (r"^is a ((?:main |primary |principal |usual |typical )?\w+) of it ", r"is its \1 "),
         (r"^is a (?:main|primary|principal|usual|typical) (color|shape|texture|material) ", r"is a \1 "),
+        (r"^is (\w+) its (?:usual |main |typical |natural )?color$", r"is it \1"),
+        (r"^(?:would|do|can) you say (?:that )?its (?:color|shape) is ", "is it "),
         (r"^is (\w+ing) it possible$", r"can you \1 it"),
         (r"\bfamous for ", "known for "),
         (r"^is it popular (?:with|among) ", "is it for "),
@@ -89,19 +92,21 @@ _REWRITES = [
         (r"^(?:does|would|could|can|might) it (?:qualify|count|pass|be counted) as ", "is it "),
         (r"^(?:does|would) it (?:tend|seem|happen) to be ", "is it "),
         (r"^(does|would|do) (it|you) (?:tend|happen) to ", r"\1 \2 "),
-        (r"^(?:does|would|could) it (?:belong (?:to|in)|fall (?:in|under)) a (?:category|class|group) (?:of )?",
-         "is it "),
+        (r"^(?:does|would|could) it (?:belong (?:to|in)|fall (?:in|under)) a (?:category|class|group) "
+         r"(?:of )?", "is it "),
         (r"\b(?:come across|run in|bump in) it\b", "find it"),
         (r"^would it (break.*) if you (?:drop|dropped) it$", r"would it \1 if you drop it"),
         (r"^is (.+) one of (?:its|a) (?:main |primary |most common )?(?:materials|components|ingredients)$",
          r"does it contain \1"),
-        (r"^is (.+) (?:needed|necessary) (?:for it )?to (work|function|operate|run)$", r"does it need \1 to \2"),
+        (r"^is (.+) (?:needed|necessary) (?:for it )?to (work|function|operate|run)$",
+         r"does it need \1 to \2"),
         (r"^is it more (?!expensive|costly|like)(\w+) than (\w+)$", r"is it \1 rather than \2"),
         (r"^(?:can|could|would) a (?:small |young |little )?child (?:be able to )?(?:lift|carry|pick up)"
          r"(?: it| one)?(?: up| alone)?$", "does it weigh less than 8 kg"),
         (r"^(?:were|was|are) you (?:already )?using it ", "did you use it "),
         (r"^is it priced (above|over|under|below|at) ", r"does it cost \1 "),
-        (r"^(?:can|could|would|do) you (?:buy|get|have) it for (?=(?:.* )?(?:\$|\d|\w+ (?:dollars|bucks)))", "does it cost "),
+        (r"^(?:can|could|would|do) you (?:buy|get|have) it for (?=(?:.* )?(?:\$|\d|\w+ (?:dollars|bucks)))",
+         "does it cost "),
         (r"^does it cost (?:you )?above ", "does it cost over "),
         (r"^does it cost (?:you )?below ", "does it cost under "),
         (rf"^(?:would|could|can|might|may|will) it be {_CLASSED}(?: as| to be| of as)? ", "is it "),
@@ -146,12 +151,14 @@ _PARTICIPLES = word_set(
 )
 _CLAUSE_WORDS = word_set("you it is are be being a on by get do in normally with your hand")
 _NORMAL_USE = {verb_key(word) for word in word_set(
-    "use wear eat drink play pet touch hold drop operate turn run work ride drive function handle look see smell"
+    "use wear eat drink play pet touch hold drop operate turn run work ride drive function handle look see"
+    " smell"
 )}  # fmt: skip
 _PROPERTIES = {
     "color": "color", "shape": "shape", "texture": "texture", "material": "material", "purpose": "purpose",
     "function": "purpose", "use": "purpose", "habitat": "habitat", "size": "size", "surface": "texture",
-    "outside": "texture", "taste": "texture", "price": "size", "job": "purpose", "flavor": "texture", "exterior": "texture",
+    "outside": "texture", "taste": "texture", "price": "size", "job": "purpose", "flavor": "texture",
+    "exterior": "texture",
 }  # fmt: skip
 _PROPERTY_ADJECTIVES = word_set("main primary natural usual overall principal typical common basic only a")
 _SUBJECT_PROPERTIES = word_set("color shape texture material surface outside exterior")

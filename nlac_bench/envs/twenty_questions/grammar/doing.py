@@ -30,7 +30,13 @@ from nlac_bench.envs.twenty_questions.words import verb_key, word_set
 
 _AMOUNTS = word_set("many several multiple lot of a its")
 _ITS_BODY = ("body", "head", "back", "skin", "surface", "foot", "feet", "fur")
-_HAVING_ONE = (("have", "one"), ("have", "at", "least", "one"), ("have", "it"), ("contain", "it"), ("contain", "one"))
+_HAVING_ONE = (
+    ("have", "one"),
+    ("have", "at", "least", "one"),
+    ("have", "it"),
+    ("contain", "it"),
+    ("contain", "one"),
+)
 
 
 class Doing(Core, ABC):
