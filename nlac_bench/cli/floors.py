@@ -54,12 +54,15 @@ def floors(
         return
     header = ["env", "data", "split", "tasks", "agent", "success", "reward", "steps"]
     header += ["scored", "planned", "infra", "per s"]
+    asked = any("unknown_rate" in row for row in rows)
+    header += ["unknown rate"] if asked else []
     cells = []
     for r in rows:
         figures = [number(r[column]) for column in ("success", "mean_reward", "steps")]
         counts = [str(r[column]) for column in ("scored", "planned", "infra_errors")]
         env_cells = [r["env"], r["data_source"], r["split"], str(r["tasks"]), r["agent"]]
-        cells.append([*env_cells, *figures, *counts, f"{r['episodes_per_s']:.0f}"])
+        unknown = [number(r.get("unknown_rate"))] if asked else []
+        cells.append([*env_cells, *figures, *counts, f"{r['episodes_per_s']:.0f}", *unknown])
     console.print(escape(render_table(header, cells)), soft_wrap=True)
     for row in rows:
         if row["action"] is not None:
@@ -84,6 +87,9 @@ def _play(name: str, agent_name: str, episodes: int, seed: int) -> dict[str, Any
     results = asyncio.run(play_all())
     seconds = time.perf_counter() - began
     scored = [result for result in results if not isinstance(result, Failure)]
+    unknown = [
+        e.turns[-1].info["unknown_rate"] for e in scored if e.turns and "unknown_rate" in e.turns[-1].info
+    ]
     return {
         "env": name,
         "agent": agent_name,
@@ -99,4 +105,5 @@ def _play(name: str, agent_name: str, episodes: int, seed: int) -> dict[str, Any
         "failed_tasks": [e.task_id for e in scored if not e.success] if agent_name == "oracle" else [],
         "steps": sum(len(e.turns) for e in scored) / len(scored) if scored else None,
         "episodes_per_s": len(results) / seconds,
+        **({"unknown_rate": sum(unknown) / len(unknown)} if unknown else {}),
     }

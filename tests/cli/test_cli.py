@@ -173,6 +173,10 @@ def test_runs_report_how_often_the_oracle_did_not_know(tmp_path: Path) -> None:
     assert known["unknown_rate"] == pytest.approx(sum(rates) / len(rates))
     assert "unknown rate" in nlac_bench("score", str(tmp_path / "a")).stdout
     assert "unknown_rate" not in run(tmp_path, "b", "--env", "math500_hard", *asked)
+    run(tmp_path, "c", "--env", "twenty_questions", *asked[:-1], "6")
+    assert "unknown rate" in nlac_bench("compare", str(tmp_path / "a"), str(tmp_path / "c")).stdout
+    played = nlac_bench("floors", "--env", "twenty_questions", "--agent", "oracle", "--episodes", "2")
+    assert "unknown rate" in played.stdout
 
 
 def test_toml_configuration_and_flags_that_win(tmp_path: Path) -> None:

@@ -82,6 +82,17 @@ def test_questions_of_fresh_eyes() -> None:
     assert rates["wrong"] <= 0.01
 
 
+def test_the_second_list_of_fresh_eyes() -> None:
+    """230 questions as players put them, by people who had not seen the tables.
+
+    At first sight 79.6 % were answered right, 1.7 % wrong and 18.7 % not; the list has been used since.
+    """
+    rates = answered(LISTS / "fresh_embedded_2.jsonl", WORLD)
+    assert rates["questions"] == 230
+    assert rates["right"] >= 0.9
+    assert rates["wrong"] <= 0.01
+
+
 @pytest.mark.parametrize(
     ("question", "name", "expected"),
     [
@@ -139,7 +150,7 @@ def test_questions_of_fresh_eyes() -> None:
         ("Is it made of metal rather than plastic?", "pen", "no"),
         ("Is it found indoors instead of outdoors?", "car", "no"),
         ("Is it part of something?", "dog", "unknown"),
-        ("Is it a part of something bigger?", "dog", "unknown"),
+        ("Is it a part of something bigger?", "dog", "no"),
         ("Does it fit in a car?", "car", "no"),
         ("Does it fit in a car?", "dog", "yes"),
         ("Does it fit in a backpack?", "towel", "unknown"),

@@ -39,8 +39,8 @@ class KnowledgeBase:
     """Objects and what is known about them.
 
     ``cells`` is ``int8 [attributes, objects]`` of +1 and -1 (0, not known, occurs only in official data);
-    the measures are ``float64 [objects]``, NaN if unknown; counts of parts are ``float64 [2, objects]``, the
-    minimal and the maximal number.
+    the measures are ``float64 [objects]``, NaN if unknown, and then between ``bounds``. Bounds and counts of
+    parts are ``float64 [2, objects]``, the minimal and the maximal number.
     """
 
     names: tuple[str, ...]
@@ -57,6 +57,7 @@ class KnowledgeBase:
     foreign: frozenset[tuple[str, ...]]
     categories: tuple[frozenset[str], ...]
     sha256: str
+    bounds: Mapping[str, np.ndarray] = field(default_factory=dict)
     row: Mapping[str, int] = field(init=False)
 
     def __post_init__(self) -> None:

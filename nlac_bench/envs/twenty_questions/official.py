@@ -25,6 +25,7 @@ from nlac_bench.envs.twenty_questions.lexicon import Lexicon, embedded_lexicon, 
 from nlac_bench.envs.twenty_questions.official_cells import (
     Groups,
     close_domains,
+    official_bounds,
     official_cells,
     official_ranks,
     stand_ins,
@@ -118,15 +119,16 @@ def _build(things: list[dict[str, str]], senses: dict[str, Any], data: str, sha2
     wordnet = {k: ancestors.get(k, nothing) | own_names.get(k, nothing) for k in ancestors | own_names}
     groups = Groups(categories, wordnet, named, has_sense)
     ranks = official_ranks(groups)
-    cells = official_cells(base, groups, ranks)
+    cells, debatable = official_cells(base, groups, ranks)
     same = _same_objects(base, things, cells)
     for i, j in same.items():
         cells[:, i] = base.cells[:, j]
+    bounds = official_bounds(groups, ranks)
     ranks = np.where(np.isnan(taken := _taken(base.size_rank, same, n)), ranks, taken)
     own_parts = _listed_parts(base, parts, cells)
     close(cells, base.row)
     close_domains(base, cells)
-    _by_analogy(base, cells)
+    _by_analogy(base, cells, debatable)
     attributes = list(base.attributes)
     attributes += [Attribute(id=f"part:{p}", ask=f"Does it have {_a(p)}?", phrases={}) for p in own_parts]
     cells = np.concatenate([cells, np.array([m.astype(np.int8) for m in own_parts.values()]).reshape(-1, n)])
@@ -148,6 +150,7 @@ def _build(things: list[dict[str, str]], senses: dict[str, Any], data: str, sha2
         size_rank=ranks,
         measures={k: _taken(v, same, n) for k, v in base.measures.items()},
         counts=_counts(base, cells, same),
+        bounds=bounds,
         count_words=base.count_words,
         count_attributes=base.count_attributes,
         references=base.references,
@@ -165,11 +168,12 @@ LIKE_ENOUGH = 10
 """Minimal number of embedded objects of a category whose common value is used for its other objects."""
 
 
-def _by_analogy(base: KnowledgeBase, cells: np.ndarray) -> None:
+def _by_analogy(base: KnowledgeBase, cells: np.ndarray, debatable: np.ndarray) -> None:
     """Fill unknown cells (0), in place, by what all embedded objects of a category have in common.
 
     For example, no embedded animal has a zipper, so no animal has one. Categories of fewer than
-    ``LIKE_ENOUGH`` objects are not used, nor are categories of an object that disagree, nor colours. In
+    ``LIKE_ENOUGH`` objects are not used, nor are categories of an object that disagree, nor colours, nor is
+    what the tables call ``debatable`` (``bool [attributes, objects]``) filled. In
     leave-one-out prediction, 99.6 % of the embedded objects' cells are right.
     """
     animal = base.row["animal"]
@@ -183,7 +187,7 @@ def _by_analogy(base: KnowledgeBase, cells: np.ndarray) -> None:
             votes[0] |= np.outer((members > 0).all(axis=1), here)
             votes[1] |= np.outer((members < 0).all(axis=1), here)
     coloured = np.array(["colour" in a.phrases for a in base.attributes])
-    open_ = (cells == 0) & ~coloured[:, None]
+    open_ = (cells == 0) & ~coloured[:, None] & ~debatable
     cells[open_ & votes[0] & ~votes[1]] = 1
     cells[open_ & votes[1] & ~votes[0]] = -1
 

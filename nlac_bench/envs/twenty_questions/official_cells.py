@@ -13,7 +13,24 @@ import numpy as np
 
 from nlac_bench.envs.twenty_questions.knowledge import KB, KnowledgeBase
 
-TABLES = ("kinds", "matter", "uses", "places", "parts", "rare")
+TABLES = (
+    "kinds",
+    "matter",
+    "uses",
+    "places",
+    "parts",
+    "rare",
+    "looks",
+    "features",
+    "people",
+    "seldom",
+    "actions",
+    "further",
+    "general",
+    "animals",
+    "foods",
+    "narrow",
+)
 """Files of ``kb/official/`` in the order in which they are read; an entry may refer to earlier attributes."""
 UNKNOWN, YES, NO = 0, 1, -1
 SIZES = {
@@ -56,8 +73,34 @@ def official_ranks(groups: Groups) -> np.ndarray:
     return ranks
 
 
-def official_cells(base: KnowledgeBase, groups: Groups, ranks: np.ndarray) -> np.ndarray:
-    """Return the cells that the tables determine, ``int8 [attributes, objects]``.
+def official_bounds(groups: Groups, ranks: np.ndarray) -> dict[str, np.ndarray]:
+    """Return measure → the least and the most that each object measures, ``float64 [2, objects]``.
+
+    The bounds are those of the object's rank of bulk, narrowed by those of its group.
+    """
+    n = len(groups.known)
+    found = {}
+    for measure, entry in _toml("measures").items():
+        by_rank = [[0, np.inf], *entry["ranks"]] if "ranks" in entry else [[0, np.inf]] * 11
+        bounds = np.array(by_rank)[np.nan_to_num(ranks).astype(int)].T
+        for group in entry["of"]:
+            mask = _members(group.get("yes", ""), groups, {})
+            for field, value in (("except", False), ("also", True)):
+                for words in _words(group.get(field, ""), groups):
+                    mask[words] = value
+            least, most = group["bounds"]
+            narrowed = np.array([np.maximum(bounds[0], least), np.minimum(bounds[1], most)])
+            own = np.tile([[least], [most]], n)
+            bounds = np.where(mask, np.where(narrowed[0] < narrowed[1], narrowed, own), bounds)
+        found[measure] = bounds
+    found["height"] = np.array([np.zeros(n), found["length"][1]])  # what is long may lie
+    return found
+
+
+def official_cells(base: KnowledgeBase, groups: Groups, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the cells that the tables determine, ``int8 [attributes, objects]``, and which are debatable.
+
+    A debatable cell (``bool [attributes, objects]``) is one of a single object that a table calls not known.
 
     Of an entry's groups, ``yes`` and ``no`` state the value and ``maybe`` that it is not known; an object in
     ``yes`` and ``no`` has the value no, unless it is also in ``maybe``. All other objects have the value no,
@@ -65,6 +108,7 @@ def official_cells(base: KnowledgeBase, groups: Groups, ranks: np.ndarray) -> np
     known) are stronger than groups.
     """
     decided: dict[str, np.ndarray] = {}
+    debatable = np.zeros((len(base.attributes), len(groups.known)), dtype=bool)
     for attribute, (least, most) in SIZES.items():
         fits = (ranks >= least) & (ranks <= most)
         decided[attribute] = np.where(np.isnan(ranks), UNKNOWN, np.where(fits, YES, NO))
@@ -81,12 +125,13 @@ def official_cells(base: KnowledgeBase, groups: Groups, ranks: np.ndarray) -> np
             for field, single in (("unsure", UNKNOWN), ("except", NO), ("also", YES)):
                 for mask in _words(entry.get(field, ""), groups):
                     value[mask] = single
+                    debatable[base.row[attribute], mask] = single == UNKNOWN
             decided[attribute] = value
     decided |= _colours(groups)
     cells = np.zeros((len(base.attributes), len(groups.known)), dtype=np.int8)
     for attribute, value in decided.items():
         cells[base.row[attribute]] = value
-    return cells
+    return cells, debatable
 
 
 def close_domains(base: KnowledgeBase, cells: np.ndarray) -> None:

@@ -30,6 +30,12 @@ _BEGINS = re.compile(
     r"(?:it|you|i|we|they|people|someone|somebody|one|this|that|the|there|its|a)\b\s+\w)",
     re.IGNORECASE,
 )
+_SETTING = re.compile(
+    r"\s*((?:if|when|while|once|after|before|unless|during|to|in order to|in|on|at|inside|without)\s[^,:;]+)"
+    r",\s*((?:is|are|was|were|does|do|did|can|could|would|will|might|should|has)(?:n't)?\s.+)",
+    re.IGNORECASE,
+)
+"""A condition or a place before the question that it restricts."""
 _ASKED = re.compile(
     r"\b(?:know|ask|wonder|wondering)\s+(?:if|whether)\b|\b(?:guess|answer)\s*(?:is|:)"
     r"|^\W*i(?:'ll| will| would)? guess\b",
@@ -55,6 +61,17 @@ _LEAD_PHRASES = (
     r"|the answer is|if you don't mind|if i may(?: ask)?"
     r"|(?:based on|given) (?:that|this|the answers?)"
 )
+_TRAIL = re.compile(
+    r"[\s,]+(?:generally speaking|in general|would you say|do you (?:think|know)|i (?:mean|wonder)"
+    r"|by any chance|for the most part|as far as you know|roughly speaking|if you know|at all)[\s?.!]*$",
+    re.IGNORECASE,
+)
+"""Words at the end of a question that add nothing."""
+_MEANING = re.compile(
+    r",\s*(?:such as|for example|for instance|including|meaning|which means)\s[^?]*", re.IGNORECASE
+)
+_LIKE = re.compile(r",\s*(?:like|say|as in|that is)\s+([^?,]*)", re.IGNORECASE)
+"""Examples and a second wording after a comma."""
 _LEAD = re.compile(rf"^\s*(?:(?:{_LEAD_PHRASES}|{_LEAD_WORDS})\b[\s,:;.!-]*)", re.IGNORECASE)
 
 
@@ -86,6 +103,7 @@ def find_question(text: str) -> Found:
         sentence = _without_lead(said[-1])
     else:
         return Found(problem="That is not a question.")
+    sentence = _LIKE.sub(r" (\1)", _MEANING.sub("", _TRAIL.sub("", sentence)))
     words = tokens(sentence)
     if not any(w.isalnum() for w in words):
         return Found(problem="That is not a question.")
@@ -102,6 +120,9 @@ def _without_lead(sentence: str) -> str:
             break
         sentence = shorter
     if not _begins_as_question(sentence):
+        setting = _SETTING.match(sentence)
+        if setting is not None:  # "when you use it, does it get hot"; the words are part of the question
+            return f"{setting[2].strip(' .?!')} {setting[1].strip()}"
         begun = _BEGINS.search(sentence)
         if begun is not None:  # "new topic: is it alive", "sorry to repeat myself, but is it alive"
             return sentence[begun.end(1) :].strip()

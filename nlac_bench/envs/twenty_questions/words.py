@@ -46,7 +46,8 @@ _ADDS_NOTHING = re.compile(
     r"|under normal circumstances|in any way|a majority of the time|of the time|in the world|in real life"
     r"|at room temperature|(?:when|while) in use|when being used|when (?:it is |it's )?used|in use|during use"
     r"|in some form|of some (?:kind|sort|type)|in one form or another|for example|in some way"
-    r"|more often than not|as a rule|nowadays|these days)\b"
+    r"|more often than not|as a rule|nowadays|these days|right now|at the moment|on average"
+    r"|on a regular basis|in your opinion|as far as you know)\b"
 )
 _TOKEN = re.compile(r"n't|\$\s?\d[\d,]*(?:\.\d+)?|\d[\d,]*(?:\.\d+)?|[^\W\d_]+(?:\.[^\W\d_]+)?|[,&%()]")
 _MARKUP = re.compile(r"[*_`#\"“”«»\[\]{}<>]+")

@@ -29,18 +29,6 @@ from nlac_bench.envs.twenty_questions.words import noun_key, word_set
 MEASURE_MARGIN = 1.15
 """If a measure is within this ratio of the number in the question, the answer is not known."""
 BULK_MARGIN = 1.25
-_CM_BOUNDS = (
-    (0, np.inf), (0.05, 6), (1, 25), (3, 60), (8, 150), (20, 300), (40, 400), (60, 900), (180, 1000),
-    (230, 30000), (800, np.inf),
-)  # fmt: skip
-RANK_BOUNDS = {
-    "length": _CM_BOUNDS,
-    "height": ((0, np.inf), (0.01, 6), (0.1, 25), (0.2, 60), (0.5, 90), (1, 200), (1, 250), (1, 500),
-               (20, 900), (60, 10000), (100, np.inf)),
-    "weight": ((0, np.inf), (0, 0.05), (0.0001, 0.8), (0.0005, 4), (0.002, 16), (0.01, 60), (0.1, 300),
-               (0.3, 1200), (8, 20000), (100, 100000), (1000, np.inf)),
-}  # fmt: skip
-"""Measure → the least and the most of the objects of rank 0 (unknown) to 10, in cm or kg."""
 LIKE_RATIO, UNLIKE_RATIO = 1.5, 2.0
 """Things of a size have lengths of at most the first ratio; at the second they are not of a size."""
 ALIENATING = word_set(
@@ -188,7 +176,7 @@ class World:
         if isinstance(atom, Compare):
             values = self.kb.measures[atom.measure]
             value = _compare(values, atom.comparison, atom.number, margin=MEASURE_MARGIN)
-            return np.where(np.isnan(values), self._by_rank(atom), value).astype(np.int8)
+            return np.where(np.isnan(values), self._by_bounds(atom), value).astype(np.int8)
         if isinstance(atom, BulkCompare):
             return self._bulk(atom)
         if isinstance(atom, Const):
@@ -232,13 +220,11 @@ class World:
             bounded = np.where(most < atom.rank, 1, np.where(least >= atom.rank, -1, 0))
         return np.where(np.isnan(rank), bounded, value).astype(np.int8)
 
-    def _by_rank(self, atom: Compare) -> Truth:
-        """Compare a measure with a number by what objects of a rank of bulk measure at least and at most."""
-        bounds = RANK_BOUNDS.get(atom.measure)
-        if bounds is None:
+    def _by_bounds(self, atom: Compare) -> Truth:
+        """Compare a measure that is not known with a number, by its bounds."""
+        if atom.measure not in self.kb.bounds:
             return np.zeros(len(self), dtype=np.int8)
-        ranks = np.nan_to_num(self.kb.size_rank).astype(int)  # 0 if unknown
-        least, most = np.array(bounds)[ranks].T
+        least, most = self.kb.bounds[atom.measure]
         above, below = least > atom.number, most < atom.number
         if atom.comparison == "=":
             return np.where(above | below, -1, 0).astype(np.int8)

@@ -61,6 +61,7 @@ class Side:
     interval: Interval | None
     trials: int
     counts: Counts
+    unknown_rate: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As a plain dict."""
@@ -70,6 +71,7 @@ class Side:
             "ci": None if self.interval is None else [self.interval.low, self.interval.high],
             "trials": self.trials,
             **self.counts.to_json(),
+            **({} if self.unknown_rate is None else {"unknown_rate": self.unknown_rate}),
         }
 
 
@@ -301,7 +303,9 @@ def _mismatch(
 def _side(run: Measured, means: Floats, metric: Metric) -> Side:
     outcomes = run.outcomes
     interval = rate_interval(means, outcomes.trials) if metric == "success" else mean_interval(means)
-    return Side(run.name, float(means.mean()), interval, outcomes.trials, outcomes.counts)
+    return Side(
+        run.name, float(means.mean()), interval, outcomes.trials, outcomes.counts, outcomes.unknown_rate
+    )
 
 
 def _side_cells(label: str, side: Side) -> list[str]:
@@ -309,8 +313,12 @@ def _side_cells(label: str, side: Side) -> list[str]:
 
 
 def missing_notes(runs: Sequence[Measured]) -> list[str]:
-    """A note for each of ``runs`` that has episodes without a score."""
-    notes = []
+    """A note for each of ``runs`` with an oracle that did not know answers, or with unscored episodes."""
+    notes = [
+        f"{run.name}: unknown rate {number(run.outcomes.unknown_rate)}, the oracle did not know"
+        for run in runs
+        if run.outcomes.unknown_rate is not None
+    ]
     for run in runs:
         counts = run.outcomes.counts
         if counts.scored < counts.planned:

@@ -2,10 +2,10 @@
 
 from abc import ABC
 
-from nlac_bench.envs.twenty_questions.formula import Attr, Const, Formula
+from nlac_bench.envs.twenty_questions.formula import Attr, Const, Formula, Not, Unknown, conjunction
 from nlac_bench.envs.twenty_questions.grammar import clauses
 from nlac_bench.envs.twenty_questions.grammar.core import Core, Words, negation
-from nlac_bench.envs.twenty_questions.grammar.function_words import PROPERTY_NOUNS, USED
+from nlac_bench.envs.twenty_questions.grammar.function_words import MADE, PROPERTY_NOUNS, USED, WHOLLY
 
 
 class Being(Core, ABC):
@@ -31,16 +31,22 @@ class Being(Core, ABC):
             words = words[2:]
         if words[0] in ("partly", "partially"):
             return self.have(words[3:] if words[1:2] == ("made",) else words[1:])
+        if words[0] in WHOLLY or (words[0] in MADE and words[1:2] and words[1] in WHOLLY):
+            made = self.be(tuple(w for w in words if w not in WHOLLY))
+            return None if made is None else conjunction(made, Not(Attr("several_materials")))
         if words[0] == "worth":
             return self.adjective(words) or self.comparisons.costs(words[1:])
         if words[:2] == ("known", "for"):
             deed = words[3:] if words[2:3] == ("being",) else words[2:]
-            return self.adjective(words) or self.have(words[2:]) or self.be(deed)
+            return self.adjective(words) or self.have(words[2:]) or self.adjective(words[2:]) or self.be(deed)
         if "enough" in words:
             return self._enough(words)
         simple = self.adjective(words) or self.comparisons.read(words)
         if simple is not None:
             return simple
+        if (words[0] == "as" and words[2:3] == ("as",)) or words[1:2] == ("like",):  # "as hard as a rock"
+            like = self.adjective(words[1:2] if words[0] == "as" else words[:1])
+            return None if like is None else conjunction(like, Unknown(" ".join(words)))
         named = self.noun(words)  # "is it washing machine" is not "is it washing"
         if named is not None:
             return named
@@ -135,7 +141,8 @@ class Being(Core, ABC):
                 value = value[1:]
             match kind:
                 case "purpose":
-                    return self.use(value[1:] if value[:1] in (("to",), ("for",)) else value)
+                    use = value[1:] if value[:1] in (("to",), ("for",)) else value
+                    return self.use(use) or self.used(value)
                 case "material":
                     return self.material(value)
                 case "habitat":
@@ -147,10 +154,11 @@ class Being(Core, ABC):
 
     def there(self, words: Words) -> Formula | None:
         """Read "is there a screen on it"."""
-        for tail in ("on it", "in it", "attached to it", "involved", "inside", "with it"):
+        for tail in ("inside it", "on it", "in it", "attached to it", "involved", "inside", "with it"):
             ending = tuple(tail.split())
             if words[-len(ending) :] == ending:
-                return self.have(words[: -len(ending)])
+                part = words[: -len(ending)]
+                return self.have(part) or self.have(words) or self.power(part)
         if words[0] in ("one", "it"):  # "is there one in every house"
             return self.place(words[1:]) if words[1:] else None
         return self.adjective(words)

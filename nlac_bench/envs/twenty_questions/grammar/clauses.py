@@ -41,7 +41,30 @@ _REWRITES = [
         # ways to ask whether something is so
         (rf"^(?:is|would|could) it (?:be )?(?:{_TRUE}|{_USUAL})? ?(?:to (?:say|assume|conclude)|the case)? ?"
          r"that it ", "it "),
-        (rf"^is it {_TRUE} to (?:say|call|describe|consider|assume) (?:that )?it ", "it "),
+        (rf"^(?:is|would|could|can) it (?:be )?{_TRUE} to (?:say|call|describe|consider|assume) (?:that )?it "
+         r"(?:as |is )?", "is it "),
+        (r"^(?:do|would|could|can|did) you (?:think of|see|regard|view|describe|classify|categorize|define"
+         r"|label|consider|call) (?:it|a thing) (?:as |to be )?(?=a |\w+$)", "is it "),
+        (r"^(?:do|would|could) you expect it to be ", "is it "),
+        (r"^(?:do|would|could) you expect it to ", "does it "),
+        (r"^(?:would|are|is|do|were) you (?:be )?(?:able |supposed |expected |allowed )?to (?!you)",
+         "do you "),
+        (r"^is (?:it )?a (?:adult|man|woman|you) able to ", "can you "),
+        (r"^is it (?:supposed |expected )?to be ", "is it "),
+        (r"^is there (?:a |any )?(?:chance|possibility|way) (?:that )?it ", "it "),
+        (r"^(?:are|is) (.+) a (?:main|primary|typical|usual) users?(?: of it)?$", r"is it used by \1"),
+        (r"^is (\w+) (?:its|a) (?:main|primary|principal) (?:material|ingredient|component)$",
+         r"is it made of \1"),
+        (r"^is a ((?:main |primary |principal |usual |typical )?\w+) of it ", r"is its \1 "),
+        (r"^is a (?:main|primary|principal|usual|typical) (color|shape|texture|material) ", r"is a \1 "),
+        (r"^is (\w+) its (?:usual |main |typical |natural )?color$", r"is it \1"),
+        (r"^(?:would|do|can) you say (?:that )?its (?:color|shape) is ", "is it "),
+        (r"^is (\w+ing) it possible$", r"can you \1 it"),
+        (r"\bfamous for ", "known for "),
+        (r"^is it popular (?:with|among) ", "is it for "),
+        (r"^is it (?:enjoyed|liked|loved|preferred|favored) by ", "is it used by "),
+        (r"^is it (?:similar|close|comparable|equal|near) in size to ", "is it a size of "),
+        (r"^is it no (larger|smaller|heavier|taller|longer) than ", r"is it not \1 than "),
         (rf"^is it {_USUAL} (?:for you )?to ", "do you "),
         (rf"^is it {_USUAL} for it to ", "does it "),
         (r"^(?:do|would|could|can|did) you (?:say|think|agree|believe|consider|guess|describe|imagine) "
@@ -50,7 +73,15 @@ _REWRITES = [
          "it "),
         (rf"^({_ASKING}) (?:a )?(?:average|typical|normal|single|grown|regular|ordinary|healthy) "
          r"(?:adult|you|man|woman|child) ", r"\1 you "),
-        (r" (?:instead of|as opposed to) (?=[^,?]+$)", " rather than "),
+        (r"[ ,]+(?:instead of|as opposed to|rather than) (?=[^,?]+$)", " rather than "),
+        (r" of a (?:kind|sort|type)$", ""),
+        (r"\bone of (?:it|that|those|this)\b", "one"),
+        (r"\balmost (?=every|all|you)", ""),
+        (r"\b(use it) (?:a lot|much|lot)$", r"\1"),
+        (r" on a outside$", ""),
+        (r"^is it heavier than (?:most |many )?you (?:can|could) (?:lift|carry).*$", "is it heavy"),
+        (r"^is its meat eaten(?: by you)?$", "do you eat its meat"),
+        (r"\b(drop(?:ped)?(?: it)?) (?:on|to) a (?:hard )?(?:floor|ground)$", r"\1"),
         (r"^is it a same (?:thing )?as ", "is it "),
         (r"^(?:would|is|are) (.+) (?:be )?(?:needed|necessary) to (\w+) it$", r"do you need \1 to \2 it"),
         (r" without (?:help|assistance|any help|effort|difficulty)$", ""),
@@ -58,7 +89,26 @@ _REWRITES = [
         (r"^(?:do|did|would) you mean ", "is it "),
         (r"^is it a case that it ", "it "),
         (r"^does it happen to be ", "is it "),
-        (r"^does it (?:qualify|count) as ", "is it "),
+        (r"^(?:does|would|could|can|might) it (?:qualify|count|pass|be counted) as ", "is it "),
+        (r"^(?:does|would) it (?:tend|seem|happen) to be ", "is it "),
+        (r"^(does|would|do) (it|you) (?:tend|happen) to ", r"\1 \2 "),
+        (r"^(?:does|would|could) it (?:belong (?:to|in)|fall (?:in|under)) a (?:category|class|group) "
+         r"(?:of )?", "is it "),
+        (r"\b(?:come across|run in|bump in) it\b", "find it"),
+        (r"^would it (break.*) if you (?:drop|dropped) it$", r"would it \1 if you drop it"),
+        (r"^is (.+) one of (?:its|a) (?:main |primary |most common )?(?:materials|components|ingredients)$",
+         r"does it contain \1"),
+        (r"^is (.+) (?:needed|necessary) (?:for it )?to (work|function|operate|run)$",
+         r"does it need \1 to \2"),
+        (r"^is it more (?!expensive|costly|like)(\w+) than (\w+)$", r"is it \1 rather than \2"),
+        (r"^(?:can|could|would) a (?:small |young |little )?child (?:be able to )?(?:lift|carry|pick up)"
+         r"(?: it| one)?(?: up| alone)?$", "does it weigh less than 8 kg"),
+        (r"^(?:were|was|are) you (?:already )?using it ", "did you use it "),
+        (r"^is it priced (above|over|under|below|at) ", r"does it cost \1 "),
+        (r"^(?:can|could|would|do) you (?:buy|get|have) it for (?=(?:.* )?(?:\$|\d|\w+ (?:dollars|bucks)))",
+         "does it cost "),
+        (r"^does it cost (?:you )?above ", "does it cost over "),
+        (r"^does it cost (?:you )?below ", "does it cost under "),
         (rf"^(?:would|could|can|might|may|will) it be {_CLASSED}(?: as| to be| of as)? ", "is it "),
         (r"^(?:could|would|might|may|can|will|must|should) (n't )?it be ", r"is \1it "),
         (r"^is a (?:answer|word) ", "is it "),
@@ -101,15 +151,17 @@ _PARTICIPLES = word_set(
 )
 _CLAUSE_WORDS = word_set("you it is are be being a on by get do in normally with your hand")
 _NORMAL_USE = {verb_key(word) for word in word_set(
-    "use wear eat drink play touch hold drop operate turn run work ride drive function handle look see smell"
+    "use wear eat drink play pet touch hold drop operate turn run work ride drive function handle look see"
+    " smell"
 )}  # fmt: skip
 _PROPERTIES = {
     "color": "color", "shape": "shape", "texture": "texture", "material": "material", "purpose": "purpose",
     "function": "purpose", "use": "purpose", "habitat": "habitat", "size": "size", "surface": "texture",
-    "taste": "texture", "price": "size", "job": "purpose", "flavor": "texture", "exterior": "texture",
+    "outside": "texture", "taste": "texture", "price": "size", "job": "purpose", "flavor": "texture",
+    "exterior": "texture",
 }  # fmt: skip
 _PROPERTY_ADJECTIVES = word_set("main primary natural usual overall principal typical common basic only a")
-_SUBJECT_PROPERTIES = word_set("color shape texture material surface")
+_SUBJECT_PROPERTIES = word_set("color shape texture material surface outside exterior")
 
 
 def normal_form(words: Words) -> tuple[Words, bool]:

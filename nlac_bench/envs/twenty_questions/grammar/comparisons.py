@@ -41,7 +41,9 @@ _OPPOSITES = {"large": "smaller", "small": "larger", "tall": "shorter", "short":
               "light": "heavier", "long": "shorter"}  # fmt: skip
 _ABOUT = word_set("much about around roughly approximately nearly almost")
 _OPPOSITE: dict[Comparison, Comparison] = {">": "<", "<": ">", "=": "="}
-_SIZE_ADJECTIVES = word_set("average typical standard adult normal regular size grown full sized up")
+_SIZE_ADJECTIVES = word_set(
+    "average typical standard adult normal regular size grown full sized up most many any"
+)
 
 _CM = {"cm": 1, "centimeter": 1, "mm": 0.1, "millimeter": 0.1, "m": 100, "meter": 100, "km": 1e5,
        "kilometer": 1e5,

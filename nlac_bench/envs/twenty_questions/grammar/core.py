@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TypeAlias
 
-from nlac_bench.envs.twenty_questions.formula import And, Formula, Not, Or, conjunction
+from nlac_bench.envs.twenty_questions.formula import And, Attr, Formula, Not, Or, conjunction
 from nlac_bench.envs.twenty_questions.grammar.comparisons import Comparisons
 from nlac_bench.envs.twenty_questions.grammar.function_words import NEGATIONS, PREPOSITIONS, VAGUE
 from nlac_bench.envs.twenty_questions.lexicon import Lexicon
@@ -13,6 +13,8 @@ Words: TypeAlias = tuple[str, ...]
 Reader: TypeAlias = Callable[[Words], Formula | None]
 """Reads a phrase, *all* of it, or returns None."""
 
+EVERYBODY = tuple(map(Attr, ("children", "adults", "women_wear", "men_wear", "everyone", "unisex")))
+"""Attributes of what such people mainly use; an occupation's attribute is what the occupation needs."""
 MAX_CALLS = 20_000
 """Maximal number of readings that are tried for a question; beyond it the question is not understood."""
 

@@ -4,7 +4,7 @@ from abc import ABC
 
 from nlac_bench.envs.twenty_questions.formula import Const, Formula, Or, Unknown, conjunction
 from nlac_bench.envs.twenty_questions.grammar import clauses
-from nlac_bench.envs.twenty_questions.grammar.core import Core, Reader, Words, negation
+from nlac_bench.envs.twenty_questions.grammar.core import EVERYBODY, Core, Reader, Words, negation
 from nlac_bench.envs.twenty_questions.grammar.function_words import (
     ALLOWED,
     BE,
@@ -30,7 +30,13 @@ from nlac_bench.envs.twenty_questions.words import verb_key, word_set
 
 _AMOUNTS = word_set("many several multiple lot of a its")
 _ITS_BODY = ("body", "head", "back", "skin", "surface", "foot", "feet", "fur")
-_HAVING_ONE = (("have", "one"), ("have", "it"), ("contain", "it"), ("contain", "one"))
+_HAVING_ONE = (
+    ("have", "one"),
+    ("have", "at", "least", "one"),
+    ("have", "it"),
+    ("contain", "it"),
+    ("contain", "one"),
+)
 
 
 class Doing(Core, ABC):
@@ -134,7 +140,7 @@ class Doing(Core, ABC):
         if verb == "belong" and rest[:2] == ("to", "a") and rest[-1] in KINDS_OF_GROUP:
             return self.noun_phrase(rest[1:]) or self.noun_phrase(rest[1:-1])
         found = self.place(rest) if verb in TO_LIVE else None
-        if found is None and verb == "fit" and rest[0] in ("in", "through", "under"):
+        if found is None and verb == "fit" and rest[0] in ("in", "through", "under", "on"):
             found = self.comparisons.fits(rest[1:])
         return found
 
@@ -163,6 +169,9 @@ class Doing(Core, ABC):
             return found
         if plain[:2] in (("ability", "to"), ("capability", "to")):
             return self.does(plain[2:])
+        kind = clauses.without_kind(words)
+        if kind != words:
+            return self.have(kind)
         shorter = self._without_location(words)
         if shorter != words:
             return self.have(shorter)
@@ -198,6 +207,8 @@ class Doing(Core, ABC):
             return self.you(words[3:] if allowed else words[1:])
         if first in WANTING and words[1:2] == ("to",):
             return self.find("done", words) or self.you(words[2:])
+        if first == "go" and words[1:2] and verb_key(words[1]) in TO_FIND:  # "go and see one at the zoo"
+            return self.you(words[1:])
         if first in TO_CALL:
             return self._call(words[1:])
         plain = tuple(w for w in words if w not in ("it", "one", "this"))
@@ -236,7 +247,7 @@ class Doing(Core, ABC):
             found = self.place(rest)
         if (
             found is None
-            and verb in ("fit", "put", "get")
+            and verb in ("fit", "put", "get", "carry", "hid", "pack")
             and rest[:1] in (("in",), ("through",), ("under",))
         ):
             found = self.comparisons.fits(rest[1:])
@@ -273,6 +284,7 @@ class Doing(Core, ABC):
             what = self.you(rest)
             if what is None:
                 return None
-            mainly = Or((who, Unknown(" ".join(words[:k]))))  # "kids use it" does not mean mainly kids
-            return conjunction(mainly, what)
+            if who in EVERYBODY:  # "kids use it" does not mean mainly kids
+                who = Or((who, Unknown(" ".join(words[:k]))))
+            return conjunction(who, what)
         return self.splits(words, self.place, lambda w: Const(True) if w in _HAVING_ONE else None)

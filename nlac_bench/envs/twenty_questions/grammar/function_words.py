@@ -33,6 +33,7 @@ USED = word_set(
 MADE = word_set(
     "made built constructed composed comprised crafted manufactured created woven formed"
 )  # fmt: skip
+WHOLLY = word_set("entirely completely wholly fully totally solely exclusively")
 FOUND = word_set(
     """found kept located stored seen placed sold bought grown living native present available encountered
     hung situated displayed played performed growing lives sitting set left put mounted worn"""
@@ -43,7 +44,7 @@ RELATED = word_set("related connected associated linked involved relevant tied")
 TO_HAVE = word_set("hav contain includ featur possess")
 TO_NEED = word_set("need us run work tak consum operat rely depend function")
 TO_WORK = word_set("work function operat run mov us be surviv liv grow thriv exist")
-TO_LIVE = word_set("liv grow belong go resid dwel com originat exist occur sit stand stay inhabit")
+TO_LIVE = word_set("liv grow belong go resid dwel com originat exist occur sit stand stay inhabit appear")
 TO_HELP = word_set("help allow let enabl")
 HURTING = word_set("hurt harm injur kill burn")
 """Verbs whose meaning depends on a clause such as "if you step on it"."""

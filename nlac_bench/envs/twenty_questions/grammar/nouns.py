@@ -2,9 +2,9 @@
 
 from abc import ABC
 
-from nlac_bench.envs.twenty_questions.formula import Attr, Const, Formula, Not, Noun, Unknown, conjunction
+from nlac_bench.envs.twenty_questions.formula import Attr, Const, Formula, Not, Noun, Or, Unknown, conjunction
 from nlac_bench.envs.twenty_questions.grammar import clauses
-from nlac_bench.envs.twenty_questions.grammar.core import Core, Words, negation
+from nlac_bench.envs.twenty_questions.grammar.core import EVERYBODY, Core, Words, negation
 from nlac_bench.envs.twenty_questions.grammar.function_words import (
     COUNTED_STEMS,
     DETERMINERS,
@@ -170,6 +170,7 @@ class Nouns(Core, ABC):
             self._preposition(first, rest, words)
             or self._post_verb(first, rest, words)
             or self.find("adj", words)
+            or self.comparisons.read(words)
             or (self.other_subject(words) if rest else None)
         )
 
@@ -194,7 +195,8 @@ class Nouns(Core, ABC):
             case "to":
                 return self.you(rest) or self.use(rest)
             case "by":
-                return self.user(rest)
+                who = self.user(rest)  # "built by children" does not mean mainly by them
+                return Or((who, Unknown(" ".join(words)))) if who in EVERYBODY else who
             case "about" | "regarding":
                 return self.topic(rest)
         return self.place(words) if first in PREPOSITIONS | PLACE_ADVERBS else None

@@ -118,7 +118,7 @@ class _Reading(Nouns, Being, Purposes, Doing):
             case "there":
                 return self.there(rest)
             case "other":
-                return self.other_subject(rest)
+                return self.other_subject(rest) or (self.bare(words) if words[0] == "has" else None)
         return self.bare(rest)
 
     def bare(self, words: Words) -> Formula | None:

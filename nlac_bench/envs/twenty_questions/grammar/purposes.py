@@ -59,7 +59,7 @@ class Purposes(Core, ABC):
             if found is not None:
                 return found
         if words[-1] in PURPOSE_NOUNS:
-            found = self.use(words[:-1]) or self.topic(words[:-1])
+            found = self.use(words[:-1]) or self.topic(words[:-1]) or self.find("place", words[:-1])
             if found is not None:
                 return found
         if words[-2:] == ("with", "it"):
@@ -143,5 +143,11 @@ class Purposes(Core, ABC):
         return self.once(
             "topic",
             words,
-            lambda w: self.find("topic", w) or self.find("use", w) or self.joined(w, self.topic),
+            lambda w: (
+                self.find("topic", w)
+                or self.find("use", w)
+                or self.find("place", w)
+                or self.user(w)
+                or self.joined(w, self.topic)
+            ),
         )
