@@ -85,8 +85,9 @@ class TauEnv(TextEnv):
 
     ## Arguments
     * ``split``: ``train`` or ``test``; official retail also has ``dev``, official airline has ``test`` only.
-    * ``data``: ``embedded`` (made by this project), ``official``, or a folder in the official format. The
-      official airline's change of flights keeps the old cabin in the reservation; the embedded one's does not.
+    * ``data``: ``embedded`` (made by this project), ``official``, or a folder in the official format.
+      A change of flights in the official airline keeps the old cabin in the reservation, in the embedded one
+      it does not.
     * ``level``: ``easy``, ``medium`` or ``hard``: plays only the embedded tasks of that level.
     * ``user``: the kind of user. The default is ``scripted`` if the tasks have one, else ``llm`` with a
       ``chat`` and ``none`` without.

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from nlac_bench.envs.twenty_questions.formula import Attr, Formula, Not, Or
 from nlac_bench.envs.twenty_questions.knowledge import ROLES, Attribute, KnowledgeBase, embedded
-from nlac_bench.envs.twenty_questions.words import noun_key, tokens, verb_key, word_set
+from nlac_bench.envs.twenty_questions.words import cache_of_short_texts, noun_key, tokens, verb_key, word_set
 
 NOUN_ROLES = frozenset({"noun", "have", "material", "place", "by", "power", "colour"})
 """Roles whose phrases are nouns: "wings" has the key of "wing", but "painting" not that of "paint"."""
@@ -100,7 +100,7 @@ def object_nouns(kb: KnowledgeBase) -> set[tuple[str, ...]]:
     return named | kb.foreign
 
 
-@lru_cache(maxsize=65536)
+@cache_of_short_texts
 def name_key(name: str) -> tuple[str, ...]:
     """Return the key of an object's name: whole words in the singular, without articles."""
     return tuple(noun_key(t) for t in tokens(name) if t not in ("a", "its"))

@@ -7,8 +7,10 @@ so a simple but consistent stem is sufficient. The word lists are in ``kb/words.
 import re
 import tomllib
 import unicodedata
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, wraps
 from pathlib import Path
+from typing import TypeVar
 
 MAX_TOKENS = 60
 """Maximal number of tokens; longer questions are rejected."""
@@ -55,6 +57,21 @@ _EXAMPLES = re.compile(
     r"\((?:(?:e\.? ?g\b|for example|such as|like|including)[^()]*|yes (?:or|/) ?no|yes/no|y/n|s|es)\)"
 )
 """Brackets that add nothing: examples, "(yes or no)", a plural's ending."""
+_SHORT = 200
+
+
+T = TypeVar("T")
+
+
+def cache_of_short_texts(function: Callable[[str], T]) -> Callable[[str], T]:
+    """Cache the results for the 4,096 latest texts but for long ones, which hardly recur."""
+    cached = lru_cache(maxsize=4096)(function)
+
+    @wraps(function)
+    def call(text: str) -> T:
+        return cached(text) if len(text) <= _SHORT else function(text)
+
+    return call
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -71,7 +88,7 @@ def clean(text: str) -> str:
     return _EXAMPLES.sub(" ", text)
 
 
-@lru_cache(maxsize=65536)
+@cache_of_short_texts
 def tokens(text: str) -> tuple[str, ...]:
     """Return the normalised tokens of a sentence; determiners are ``a``, generic people ``you``.
 
@@ -121,7 +138,7 @@ def _merged(words: list[str]) -> tuple[str, ...]:
     return tuple(merged)
 
 
-@lru_cache(maxsize=65536)
+@cache_of_short_texts
 def noun_key(token: str) -> str:
     """Return the token in the singular."""
     if token in _PLURALS:
@@ -136,7 +153,7 @@ def noun_key(token: str) -> str:
     return token[:-2] + "y" if len(token) > 4 and token.endswith("ie") else token
 
 
-@lru_cache(maxsize=65536)
+@cache_of_short_texts
 def verb_key(token: str) -> str:
     """Return a stem that all forms of a verb share; a noun's plural has the stem of its singular."""
     token = noun_key(_VERBS.get(token, token))

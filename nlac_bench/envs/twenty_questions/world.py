@@ -109,7 +109,7 @@ class World:
         """Return the formula of a question, given as tokens; cached."""
         formula = self._parsed.get(words)
         if formula is None:
-            if len(self._parsed) > 20_000:
+            if len(self._parsed) >= 4096:
                 self._parsed.clear()
             formula = self._parsed[words] = self.parser.read(words)
         return formula
