@@ -122,7 +122,7 @@ def explain(model: type[BaseModel], values: Mapping[str, Any], error: Validation
 
 def explain_unknown(name: str, model: type[BaseModel]) -> str:
     """Return the message that ``model`` has no setting ``name``; it lists the settings that exist."""
-    return f"unknown setting {name!r}; there are {', '.join(model.model_fields)}"
+    return f"unknown setting {name!r}; the settings are {', '.join(model.model_fields)}"
 
 
 def bounds(field: FieldInfo) -> str:

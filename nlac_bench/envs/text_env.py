@@ -164,8 +164,9 @@ class TextEnv(gymnasium.Env[str, str]):
         """Return the rules that the agent is told, as part of its prompt.
 
         The default is taken from the class docstring: the text before its first heading and the sections
-        Description, Action Space, Observation Space, Reward and Episode End. A parent's docstring is used
-        if the class has none, but not ``TextEnv``'s. Override it to tell the agent something else.
+        Description, Action Space, Observation Space, Reward and Episode End. If the class has no docstring,
+        the docstring of the nearest base class other than ``TextEnv`` is used. Override this method to give
+        other rules.
         """
         return rules(own_docstring(type(self), TextEnv))
 

@@ -255,7 +255,7 @@ def test_other_tasks(tmp_path: Path) -> None:
         "note: b: 1 of 6 episodes are not scored"
     )
     c = make_run(tmp_path / "c", lambda t, k: True, first_task=90)
-    with pytest.raises(NotComparableError, match="no task in common for which both have a score"):
+    with pytest.raises(NotComparableError, match="no task has a score in both runs"):
         compare(a, c, tasks="common")
 
 
@@ -380,7 +380,7 @@ def test_a_table_says_what_it_leaves_out(tmp_path: Path) -> None:
     for part in ("1 tasks are left out", "c: 1 of 6 episodes are not scored", "with 2 seeds a side"):
         assert f"note: {part}" in many.to_text()
     nothing = make_run(tmp_path / "nothing", lambda t, k: "owed", tasks=6)
-    with pytest.raises(NotComparableError, match="a, b, a and nothing have no task in common for which all"):
+    with pytest.raises(NotComparableError, match="a, b, a and nothing cannot be compared: no task has a score in all runs"):
         compare_algorithms([a, b], [a, nothing], tasks="common")
 
 

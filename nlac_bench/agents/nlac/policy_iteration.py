@@ -185,7 +185,7 @@ class LanguagePolicyIteration(ABC):
         lesson.done = lesson.proposed is None
 
     def shuffle(self, lessons: Sequence[Lesson]) -> None:
-        """Give every action the critique of another one (a control)."""
+        """Assign each action the critique of another action (control experiment)."""
         judged = [lesson for lesson in lessons if not lesson.done and lesson.critique is not None]
         critiques = [lesson.critique for lesson in judged]
         for lesson, critique in zip(judged, critiques[1:] + critiques[:1], strict=True):

@@ -171,7 +171,7 @@ def _read_object(path: Path) -> dict[str, Any]:
         refuse_special(path)
         content = json.loads(path.read_bytes())
     except FileNotFoundError:
-        raise RunFolderError(f"{path.parent} holds no run: it has no {path.name}") from None
+        raise RunFolderError(f"{path.parent} is not a run folder: {path.name} is missing") from None
     except (OSError, ValueError, RecursionError) as error:
         raise RunFolderError(f"{path} cannot be read ({error})") from None
     if not isinstance(content, dict):

@@ -272,7 +272,7 @@ def matched_means(runs: Sequence[Measured], metric: Metric, tasks: TaskChoice) -
         *others, last = (run.name for run in runs)
         both = "both" if len(runs) == 2 else "all"
         raise NotComparableError(
-            f"{', '.join(others)} and {last} have no task in common for which {both} have a score"
+            f"{', '.join(others)} and {last} cannot be compared: no task has a score in {both} runs"
         )
     return [np.array([means[t] for t in common]) for means in by_task], len(everything) - len(common)
 

@@ -84,8 +84,8 @@ class Summary:
         silent = counts.unscored - counts.content_filter
         if silent:
             lines.append(
-                f"{silent} episodes ended without info['success'], so they count in the mean reward alone; "
-                "an environment that sets info['success'] at an episode's end gets a success rate"
+                f"{silent} episodes ended without info['success']; they are included in the mean reward only. "
+                "Set info['success'] in an episode's last step to get a success rate"
             )
         if counts.content_filter:
             lines.append(

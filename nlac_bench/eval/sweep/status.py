@@ -22,7 +22,7 @@ LONGEST_REASON = 200
 """Number of characters of a reason; the run's log has the whole text."""
 _STYLE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ERROR = re.compile(r"^error: ", re.MULTILINE)
-_STOPPED = re.compile(r"^not finished \((?P<why>.*)\); continue with: ", re.MULTILINE)
+_STOPPED = re.compile(r"^(?P<why>.*); continue with: ", re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -61,11 +61,11 @@ class Progress:
         """Raise an error if a budget of gradient steps would never be spent.
 
         Raises:
-            NlacBenchError: the last ``MAX_IDLE`` iterations made no gradient step.
+            NlacBenchError: the last ``MAX_IDLE`` iterations took no gradient step.
         """
         if self.idle >= MAX_IDLE and budget.unit == "steps":
             raise NlacBenchError(
-                f"{MAX_IDLE} successive iterations made no gradient step: no episode succeeded, or all "
+                f"{MAX_IDLE} successive iterations took no gradient step: no episode succeeded, or all "
                 "episodes of each task had the same result; use easier tasks or a stronger model"
             )
 

@@ -68,7 +68,8 @@ class Trained:
             lines.append(f"answers that could not be parsed: {shares}")
         if not self.learned:
             lines.append(
-                "the policy was not trained: no gradient step was taken; trained and base are the same model"
+                "the policy was not trained: no gradient step was taken; the 'trained' result is that of the "
+                "base model"
             )
         if not self.learned or max(bad.values(), default=0.0) > MUCH_UNPARSEABLE:
             lines.append(

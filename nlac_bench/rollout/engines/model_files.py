@@ -76,10 +76,10 @@ def _check_regular(folder: Path) -> None:
         if file.is_dir():
             continue
         if not file.is_file():
-            raise ModelFilesError(f"{file} is not a regular file; replace it by one, or remove it")
+            raise ModelFilesError(f"{file} is not a regular file; replace it with one, or remove it")
         if file.is_symlink() and file.suffix != ".safetensors" and not _stays(folder, file):
             raise ModelFilesError(
-                f"{file} is a link to {file.resolve()}, outside of the model's folder; replace it by a copy"
+                f"{file} is a link to {file.resolve()}, outside the model's folder; replace it with a copy"
             )
         if file.suffix == ".json" and file.stat().st_size > MAX_JSON_BYTES:
             raise ModelFilesError(f"{file} has more than {MAX_JSON_BYTES:,} bytes")

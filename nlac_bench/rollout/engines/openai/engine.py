@@ -239,8 +239,8 @@ class OpenAIEngine:
                 data = json.loads(self._redactor.json(read.decode("utf-8-sig")))  # a reply may quote the key
             except TimeoutError:
                 raise TransientFault(
-                    f"no reply within {self.timeout:g} s; allow more time with --request-timeout S, or "
-                    "fewer attempts with --retries N",
+                    f"no reply within {self.timeout:g} s; increase --request-timeout, or reduce --retries to "
+                    "fail earlier",
                     "timeout",
                 ) from None
             except openai.APITimeoutError:
