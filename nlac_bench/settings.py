@@ -36,7 +36,7 @@ class Settings(BaseModel):
 
     @classmethod
     def from_texts(cls, values: Mapping[str, Any], source: str = "") -> Self:
-        """Like ``from_mapping``, but convert texts (of a command line) to numbers where a field needs one."""
+        """Read the settings as ``from_mapping`` does, and convert texts (of a command line) to numbers."""
         fields = cls.model_fields
         read = {k: parsed(v, fields[k].annotation) if k in fields else v for k, v in values.items()}
         return cls._validated(read, values, source)

@@ -34,7 +34,7 @@ class Method:
 
     Args:
         name: the name for ``--agent``; a plug-in's entry point must have the same name.
-        summary: one line that says what the algorithm learns from.
+        summary: one line that says what the algorithm does, with the verb first.
         algorithm: the algorithm's class; its constructor takes ``Resources``
             (``nlac_bench.agents.algorithm``).
         settings: the class of its settings, a subclass of ``TrainConfig``.
@@ -90,8 +90,8 @@ class Method:
         if missing := missing_for_training(engine, slots):
             raise ConfigError(
                 f"{self.name} cannot train --model {model}: its engine ({type(engine).__name__}) does not "
-                f"provide {', '.join(missing)}. Training needs a model that runs on this machine: set --model "
-                "to a Hugging Face folder or id, and leave out --base-url"
+                f"provide {', '.join(missing)}. Training needs a model that runs in this process: set "
+                "--model to a Hugging Face folder or id, and leave out --base-url"
             )
 
 
@@ -143,7 +143,7 @@ BUILT_IN: Mapping[str, Method] = {
         ),
         Method(
             name="nlrl",
-            summary="describes values of continued episodes in text and learns the action that a prompt picks",
+            summary="values continued episodes in text and learns the action that a prompt picks",
             algorithm=f"{_BASELINES}.nlrl:NLRL",
             settings=f"{_BASELINES}.config:NlrlConfig",
             learner=_EMA,
@@ -152,7 +152,7 @@ BUILT_IN: Mapping[str, Method] = {
         ),
         Method(
             name="self_distillation",
-            summary="ablation of nlac: refines actions with knowledge of the rest of the episode; trains no critic",
+            summary="ablation of nlac: refines with knowledge of the episode's rest; trains no critic",
             algorithm=f"{_BASELINES}.self_distillation:SelfDistillation",
             settings=f"{_BASELINES}.config:SelfDistillationConfig",
             learner=_EMA,

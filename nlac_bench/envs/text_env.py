@@ -198,7 +198,7 @@ class TextEnv(gymnasium.Env[str, str]):
     async def areset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """Asynchronous ``reset``, for callers that run an event loop."""
+        """Reset the environment asynchronously, for callers that run an event loop."""
         super().reset(seed=seed)
         unknown = set(options or {}) - {"task_id"}
         if unknown:
@@ -231,7 +231,7 @@ class TextEnv(gymnasium.Env[str, str]):
         return observation, info
 
     async def astep(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Asynchronous ``step``, for callers that run an event loop, such as the rollout driver.
+        """Take a step asynchronously, for callers that run an event loop, such as the rollout driver.
 
         After an ``EnvInfraError`` the episode cannot continue and must be played again.
         """

@@ -82,15 +82,15 @@ class TokenBatch:
         return len(self.ids)
 
     def mask_of(self, loss: LossName) -> Tensor:
-        """``loss_mask`` where the sequence contributes to ``loss``, 0 elsewhere, ``[B, T]``."""
+        """Return ``loss_mask`` where the sequence contributes to ``loss``, 0 elsewhere, ``[B, T]``."""
         return self.loss_mask * (self.loss_id == _LOSSES.index(loss))
 
     def rows(self, start: int, stop: int) -> "TokenBatch":
-        """Rows ``start`` to ``stop``."""
+        """Return rows ``start`` to ``stop``."""
         return self._map(lambda tensor: tensor[start:stop])
 
     def to(self, device: torch.device) -> "TokenBatch":
-        """The same batch on ``device``."""
+        """Return the same batch on ``device``."""
         return self._map(lambda tensor: tensor.to(device))
 
     def _map(self, function: Callable[[Tensor], Tensor]) -> "TokenBatch":
@@ -99,7 +99,7 @@ class TokenBatch:
         return TokenBatch(**mapped)
 
     def _trimmed(self) -> "TokenBatch":
-        """The batch without the columns that are padding in every row."""
+        """Return the batch without the columns that are padding in every row."""
         used = int(self.segment_ids.any(dim=0).nonzero().max()) + 1
         return self._map(lambda tensor: tensor[:, :used])
 

@@ -166,8 +166,8 @@ def _check(own: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> None:
         other = found[name]
         if tensor.shape != other.shape or tensor.dtype != other.dtype:
             raise DataError(
-                f"the checkpoint's tensor {name!r} has shape {tuple(other.shape)} and type {other.dtype}, expected "
-                f"{tuple(tensor.shape)} and {tensor.dtype}"
+                f"the checkpoint's tensor {name!r} has shape {tuple(other.shape)} and type {other.dtype}, "
+                f"expected {tuple(tensor.shape)} and {tensor.dtype}"
             )
 
 

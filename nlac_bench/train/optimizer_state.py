@@ -14,7 +14,7 @@ ENTRIES: Mapping[str, tuple[str, ...]] = {"AdamW": ("step", "exp_avg", "exp_avg_
 
 
 def settings(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
-    """The optimizer's class and its parameter groups, as JSON represents them.
+    """Return the optimizer's class and its parameter groups, as JSON represents them.
 
     Parameters are left out, and so is the learning rate, which a schedule sets before each step.
     """
@@ -27,7 +27,7 @@ def settings(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
 
 
 def tensors(optimizer: torch.optim.Optimizer, names: Mapping[Tensor, str]) -> dict[str, Tensor]:
-    """The tensors of the state, named ``NAME/ENTRY``; ``names`` has the name of each parameter."""
+    """Return the tensors of the state, named ``NAME/ENTRY``; ``names`` has the name of each parameter."""
     return {
         f"{names[parameter]}/{entry}": value
         for parameter, entries in optimizer.state.items()

@@ -99,7 +99,8 @@ def test_an_engine_says_what_training_needs() -> None:
     for method in BUILT_IN.values():
         method.check_engine(metered, "m")
     with pytest.raises(
-        ConfigError, match=r"rft cannot be trained with --model m: RuleEngine.*no tokenizer, sync"
+        ConfigError,
+        match=r"rft cannot train --model m: its engine \(RuleEngine\) does not provide tokenizer, sync",
     ):
         RFT.check_engine(RuleEngine(lambda request: ""), "m")
     engine.slots = ("policy",)

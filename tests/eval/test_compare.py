@@ -380,7 +380,9 @@ def test_a_table_says_what_it_leaves_out(tmp_path: Path) -> None:
     for part in ("1 tasks are left out", "c: 1 of 6 episodes are not scored", "with 2 seeds a side"):
         assert f"note: {part}" in many.to_text()
     nothing = make_run(tmp_path / "nothing", lambda t, k: "owed", tasks=6)
-    with pytest.raises(NotComparableError, match="a, b, a and nothing cannot be compared: no task has a score in all runs"):
+    with pytest.raises(
+        NotComparableError, match="a, b, a and nothing cannot be compared: no task has a score in all runs"
+    ):
         compare_algorithms([a, b], [a, nothing], tasks="common")
 
 

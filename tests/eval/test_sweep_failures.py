@@ -245,7 +245,7 @@ def test_pairs_that_cannot_be_compared(tmp_path: Path, tasks: int) -> None:
     assert all(found["finished"] == 2 for found in cells.values())
     row = next(r for r in data["rows"] if r["method"] == "ppo")
     assert (row["versus"]["mean"], row["versus"]["verdict"]) == (None, "not measured")
-    why = "needs at least two tasks, got 1" if tasks == 1 else "no task has a score in both runs"
+    why = "needs at least two tasks, got 1" if tasks == 1 else "no task has a score in all runs"
     assert why in row["versus"]["why_not"] and "nan" not in text
     assert "nlac − ppo is not measured: " in text and row["success"] == (1.0 if tasks == 1 else None)
 

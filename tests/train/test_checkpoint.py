@@ -158,7 +158,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "another weight decay": (
         state(optimizer={"class": "AdamW", "groups": [{"weight_decay": "x"}]}), "weight_decay 'x'"),
     "a missing tensor": (tensors(lambda t: t.pop(FIRST)), "does not contain the tensor"),
-    "an unknown tensor": (tensors(lambda t: t.update(more=torch.zeros(1))), "has the tensor 'more'"),
+    "an unknown tensor": (tensors(lambda t: t.update(more=torch.zeros(1))), "unexpected tensor 'more'"),
     "a tensor of another shape": (tensors(lambda t: t.update({FIRST: torch.zeros(2)})), r"shape \(2,\)"),
     "a tensor of another type": (tensors(lambda t: t.update({FIRST: t[FIRST].double()})), "float64"),
     "half of a moment": (tensors(lambda t: t.update({MOMENT: torch.zeros(1)})), "exp_avg"),
@@ -172,7 +172,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
         tensors(lambda t: t.update({"generators/torch": torch.zeros_like(t["generators/torch"])})),
         "random generator is invalid"),
     "Python's state out of range": (
-        tensors(lambda t: t.update({"generators/python": t["generators/python"] - 2**40})), "impossible"),
+        tensors(lambda t: t.update({"generators/python": t["generators/python"] - 2**40})), "random generator is invalid"),
 }  # fmt: skip
 
 

@@ -136,7 +136,7 @@ class Tables:
         return [Sample(getattr(self, f"_{request.role}")(question, request.slot), "stop")] * request.n
 
     async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
-        """Not supported, since tables have no tokens."""
+        """Raise an error, because tables have no tokens."""
         raise NotImplementedError
 
     def _policy(self, q: dict[str, Any], slot: Slot) -> str:

@@ -8,7 +8,7 @@ from nlac_bench.rollout.engines.engine import Engine
 
 
 def policy_engine(config: RunConfig) -> Engine | None:
-    """The engine that plays the policy, or None where the configuration names no model.
+    """Return the engine that plays the policy, or None where the configuration names no model.
 
     Raises:
         ConfigError: ``base_url`` is set without ``model``, or as ``make_engine``.
@@ -24,7 +24,7 @@ def policy_engine(config: RunConfig) -> Engine | None:
 
 
 def simulator_engine(config: RunConfig) -> Engine:
-    """The engine of the environment's user, oracle or judge; ``user_model`` must be set."""
+    """Return the engine of the environment's user, oracle or judge; ``user_model`` must be set."""
     assert config.user_model is not None
     return make_engine(config, config.user_model, config.user_base_url, "auto", config.prices("user_price"))
 
@@ -82,7 +82,7 @@ def make_engine(
 
 
 def local_model(name: str) -> str:
-    """``name`` itself, or the folder of the embedded model if ``name`` is ``tiny``."""
+    """Return ``name`` itself, or the folder of the embedded model if ``name`` is ``tiny``."""
     if name != "tiny":
         return name
     from nlac_bench import tiny

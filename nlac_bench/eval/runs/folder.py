@@ -68,7 +68,7 @@ class RunFolder:
         return self.manifest["subject"]
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The recorded episodes as plain dicts, in the order in which they ended, read one at a time.
+        """Yield the recorded episodes as plain dicts, in the order in which they ended, read one at a time.
 
         Raises:
             RunFolderError: a line is damaged, or an episode was not planned or is recorded twice.
@@ -77,7 +77,7 @@ class RunFolder:
             yield row
 
     def episodes(self) -> Iterator[Episode]:
-        """The recorded episodes, read one at a time.
+        """Yield the recorded episodes, read one at a time.
 
         Raises:
             RunFolderError: as ``rows``, or a line contains JSON that is not an episode.
@@ -89,7 +89,7 @@ class RunFolder:
                 raise RunFolderError(f"{self.path / 'episodes.jsonl'}, {row_key(row)}: {error}") from error
 
     def errors(self) -> Iterator[dict[str, Any]]:
-        """The recorded infrastructure errors, oldest first.
+        """Yield the recorded infrastructure errors, oldest first.
 
         Raises:
             RunFolderError: a line is damaged, or names no episode.
@@ -104,16 +104,16 @@ class RunFolder:
             yield row
 
     def metrics(self) -> Iterator[dict[str, Any]]:
-        """The recorded measurements, oldest first."""
+        """Return the recorded measurements, oldest first."""
         return (row for row, _ in read_lines(self.path / "metrics.jsonl"))
 
     def owed(self) -> tuple[Planned, ...]:
-        """The planned episodes that are not recorded yet, in planned order."""
+        """Return the planned episodes that are not recorded yet, in planned order."""
         done = {row_key(row) for row in self.rows()}
         return tuple(item for item in self.plan if item.key not in done)
 
     def episode_lines(self) -> Iterator[tuple[dict[str, Any], int]]:
-        """``rows``, each with the byte offset of the end of its line."""
+        """Yield ``rows``, each with the byte offset of the end of its line."""
         path = self.path / "episodes.jsonl"
         planned = {item.key: item.seed for item in self.plan}
         env = self.config.get("env")
@@ -139,7 +139,7 @@ class RunFolder:
 
 
 def row_key(row: Mapping[str, Any]) -> tuple[str, int]:
-    """The key that identifies an episode's row within its run: (task, trial)."""
+    """Return the key that identifies an episode's row within its run: (task, trial)."""
     return str(row.get("task_id")), row["trial"] if isinstance(row.get("trial"), int) else -1
 
 

@@ -75,7 +75,9 @@ class Appender:
 
 
 def read_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
-    """Each object in ``path`` with the byte offset of the end of its line; nothing if the file is missing.
+    """Yield each object in ``path`` with the byte offset of the end of its line.
+
+    A missing file has no objects.
 
     Unreadable lines at the end of the file (an incomplete line, or zeros after a crash of the machine) are
     skipped.

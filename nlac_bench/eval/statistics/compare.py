@@ -63,7 +63,7 @@ class Side:
     counts: Counts
 
     def to_json(self) -> dict[str, Any]:
-        """As a plain dict."""
+        """Return a plain dict."""
         return {
             "name": self.name,
             "mean": self.mean,
@@ -112,7 +112,7 @@ class Comparison:
         return "B better" if high < 0 else "not distinguishable"
 
     def to_json(self) -> dict[str, Any]:
-        """The object that ``--json`` prints."""
+        """Return the object that ``--json`` prints."""
         return {
             "metric": self.metric,
             "verdict": self.verdict,
@@ -133,7 +133,7 @@ class Comparison:
         }
 
     def to_text(self) -> str:
-        """The comparison as text."""
+        """Return the comparison as text."""
         header = ["", self.metric, "95 % interval", "trials", *COUNTED]
         lines = [f"A = {self.a.name}", f"B = {self.b.name}"]
         lines.append(render_table(header, [_side_cells("A", self.a), _side_cells("B", self.b)]))
@@ -214,7 +214,7 @@ def compare_all(
 
 
 def comparison_table(found: Sequence[Comparison]) -> str:
-    """Several comparisons as one text table, including the denominators, and what it leaves out."""
+    """Return several comparisons as one text table, including the denominators, and what it leaves out."""
     header = ["A", "B", "A", "B", "A − B", "95 % interval", "p", "p (Holm)", "verdict", "tasks"]
     header += ["scored A", "scored B", "filtered A", "filtered B"]
     rows = []
@@ -251,13 +251,14 @@ def check_conditions(runs: Sequence[Measured]) -> None:
 
 
 def paired_means(runs: Sequence[Measured], metric: Metric, tasks: TaskChoice) -> tuple[Floats, Floats, int]:
-    """``matched_means`` of exactly two runs."""
+    """Return ``matched_means`` of exactly two runs."""
     (first, second), left_out = matched_means(runs, metric, tasks)
     return first, second, left_out
 
 
 def matched_means(runs: Sequence[Measured], metric: Metric, tasks: TaskChoice) -> tuple[list[Floats], int]:
-    """Each run's task means ``[tasks]`` on the same tasks in the same order, and the number of other tasks.
+    """Return each run's task means ``[tasks]`` on the same tasks in the same order, and the number of other
+    tasks.
 
     Raises:
         NotComparableError: with ``tasks="all"``, the runs' tasks differ or a task has no score; with
@@ -309,7 +310,7 @@ def _side_cells(label: str, side: Side) -> list[str]:
 
 
 def missing_notes(runs: Sequence[Measured]) -> list[str]:
-    """A note for each of ``runs`` that has episodes without a score."""
+    """Return a note for each of ``runs`` that has episodes without a score."""
     notes = []
     for run in runs:
         counts = run.outcomes.counts
@@ -323,7 +324,7 @@ def missing_notes(runs: Sequence[Measured]) -> list[str]:
 
 
 def note_lines(left_out: int, notes: Sequence[str]) -> list[str]:
-    """The last lines of a comparison as text: how many tasks it leaves out, and its notes."""
+    """Return the last lines of a comparison as text: how many tasks it leaves out, and its notes."""
     if left_out:
         notes = [f"{left_out} tasks are left out, because not every run has a score for them", *notes]
     return [f"note: {note}" for note in notes]

@@ -68,7 +68,7 @@ class AlgorithmComparison:
         return "A better" if self.difference > 0 else "B better"
 
     def to_json(self) -> dict[str, Any]:
-        """The object that ``--json`` prints."""
+        """Return the object that ``--json`` prints."""
         sides = {
             key: {
                 "name": name,
@@ -93,7 +93,7 @@ class AlgorithmComparison:
         }
 
     def to_text(self) -> str:
-        """The comparison as text, with one line per seed."""
+        """Return the comparison as text, with one line per seed."""
         rows = [
             [f"{side} {name}", number(mean), *counts.cells()]
             for side, seeds in (("A", self.seeds_a), ("B", self.seeds_b))
@@ -182,7 +182,9 @@ def compare_algorithms(
 def algorithm_error(
     means_a: Floats, means_b: Floats, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> tuple[float, float, str]:
-    """Standard error of the difference of two algorithms' success rates, its degrees of freedom, its method.
+    """Return the standard error of the difference of two algorithms' success rates.
+
+    Also return its degrees of freedom and its method.
 
     Of two standard errors the one with the wider interval is used:
 
@@ -214,7 +216,7 @@ def algorithm_error(
 def hierarchical_error(
     means_a: Floats, means_b: Floats, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> tuple[float, float]:
-    """Standard error of the difference of two algorithms' means, and its degrees of freedom.
+    """Return the standard error of the difference of two algorithms' means, and its degrees of freedom.
 
     Seeds and tasks are drawn with replacement, S − 1 of S seeds and n − 1 of n tasks (Rao and Wu 1988:
     drawing all S would underestimate the variance between three seeds by a third). Drawing along both axes

@@ -36,7 +36,7 @@ class Summary:
         return float(np.nan_to_num(self.outcomes.success).sum() / max(1, self.outcomes.counts.planned))
 
     def to_json(self) -> dict[str, Any]:
-        """The object that ``--json`` prints."""
+        """Return the object that ``--json`` prints."""
         usage = self.outcomes.usage
         total = sum(usage.values(), Usage())
         unknown = self.outcomes.unknown_rate
@@ -67,7 +67,7 @@ class Summary:
         }
 
     def to_text(self) -> str:
-        """The summary as text."""
+        """Return the summary as text."""
         rows = [
             ["success", number(self.success), bracket(self.interval)],
             ["mean reward", number(self.mean_reward), bracket(self.reward_interval)],
@@ -84,8 +84,8 @@ class Summary:
         silent = counts.unscored - counts.content_filter
         if silent:
             lines.append(
-                f"{silent} episodes ended without info['success']; they are included in the mean reward only. "
-                "Set info['success'] in an episode's last step to get a success rate"
+                f"{silent} episodes ended without info['success']; they are included in the mean reward "
+                "only. Set info['success'] in an episode's last step to get a success rate"
             )
         if counts.content_filter:
             lines.append(

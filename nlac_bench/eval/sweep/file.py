@@ -93,7 +93,7 @@ class SweepFile(Settings):
         return self.tuning.env if self.tuning.env is not None else next(iter(self.seeds))
 
     def sweep(self) -> Sweep:
-        """The sweep that this file describes."""
+        """Return the sweep that this file describes."""
         return Sweep(
             methods=tuple(self.methods),
             seeds={env: tuple(seeds) for env, seeds in self.seeds.items()},

@@ -17,7 +17,7 @@ ROLLOUTS = "rollouts.jsonl"
 def offline_episodes(
     folder: Path, plan: Sequence[Planned], validation: Collection[str | None]
 ) -> list[Episode]:
-    """The training episodes of the run in ``folder``; if it has none, its test episodes.
+    """Return the training episodes of the run in ``folder``; if it has none, its test episodes.
 
     Token ids and log-probabilities are removed, because they may be those of another model.
 

@@ -32,11 +32,11 @@ class Progress:
     """Tokens and calls by role at the last checkpoint."""
 
     def spent(self, budget: Budget) -> int:
-        """The amount spent, in the unit of ``budget``."""
+        """Return the amount spent, in the unit of ``budget``."""
         return {"steps": self.gradient_steps, "env_steps": self.env_steps, "tokens": self.tokens}[budget.unit]
 
     def steps_left(self, budget: Budget) -> int | None:
-        """Remaining gradient steps; None if the budget has another unit."""
+        """Return the remaining gradient steps; None if the budget has another unit."""
         return budget.amount - self.gradient_steps if budget.unit == "steps" else None
 
     def count(
@@ -70,7 +70,7 @@ class Progress:
             )
 
     def row(self) -> dict[str, Any]:
-        """The fields at the start of every row of metrics."""
+        """Return the fields at the start of every row of metrics."""
         return {
             "iteration": self.iteration,
             "gradient_steps_total": self.gradient_steps,
@@ -80,7 +80,8 @@ class Progress:
         }
 
     def is_best(self, success: float) -> bool:
-        """Whether ``success`` exceeds that of all earlier validations; if so, it is stored as the best."""
+        """Return whether ``success`` exceeds that of all earlier validations; if so, it is stored as the
+        best."""
         better = success > self.best
         if better:
             self.best, self.best_iteration = success, self.iteration

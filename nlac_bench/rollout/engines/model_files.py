@@ -86,7 +86,8 @@ def _check_regular(folder: Path) -> None:
 
 
 def _stays(folder: Path, link: Path) -> bool:
-    """Whether ``link`` leads to a file of ``folder``, or of the Hugging Face cache that holds ``folder``."""
+    """Return whether ``link`` leads to a file of ``folder``, or of the Hugging Face cache that holds
+    ``folder``."""
     target, home = link.resolve(), folder.resolve()
     cache = home.parent.parent / "blobs"  # models--X/snapshots/REVISION/file → models--X/blobs/HASH
     return target.is_relative_to(home) or (home.parent.name == "snapshots" and target.parent == cache)
@@ -120,7 +121,7 @@ def _check_weights(folder: Path) -> None:
 
 
 def tensor_shapes(folder: Path) -> Iterator[tuple[int, ...]]:
-    """The shapes of all tensors in the ``*.safetensors`` of ``folder``, read from the files' headers.
+    """Yield the shapes of all tensors in the ``*.safetensors`` of ``folder``, read from the files' headers.
 
     Raises:
         ModelFilesError: a file is truncated or not a safetensors file.
@@ -162,7 +163,7 @@ def _check_tokenizer_class(name: str | Path, declared: Any) -> None:
 
 @functools.cache
 def _downloaded(name: str) -> Path:
-    """The folder in the Hugging Face cache with the JSON files of the model ``name``."""
+    """Return the folder in the Hugging Face cache with the JSON files of the model ``name``."""
     from huggingface_hub import snapshot_download
 
     try:
@@ -176,7 +177,7 @@ def _downloaded(name: str) -> Path:
 
 
 def _json(folder: Path, file: str) -> dict[str, Any] | None:
-    """The content of a JSON file of the model; None if it does not have the file."""
+    """Return the content of a JSON file of the model; None if it does not have the file."""
     try:
         content = json.loads((folder / file).read_bytes())
         if not isinstance(content, dict):
@@ -189,7 +190,7 @@ def _json(folder: Path, file: str) -> dict[str, Any] | None:
 
 
 def _values(content: Any, key: str) -> Iterator[Any]:
-    """All values of ``key`` in a JSON object and in the objects within it."""
+    """Yield all values of ``key`` in a JSON object and in the objects within it."""
     waiting = [content]
     while waiting:
         each = waiting.pop()

@@ -126,7 +126,8 @@ def parse_reply(
         few = 0 < usage.completion_tokens < request.sampling.max_tokens
         if finish == "length" and sample.text and counted and few:
             # The sample has fewer tokens than requested: some servers shorten answers to fit the context.
-            # This does not apply to replies that contain only thoughts, because some servers do not count them.
+            # This does not apply to replies that contain only thoughts, because some servers do not count
+            # thoughts.
             finish = "context_overflow"
         finished.append(replace(sample, finish=finish, usage=usage))
     return finished
