@@ -263,5 +263,5 @@ def _imported(where: str) -> Any:
         return getattr(importlib.import_module(module), name)
     except AttributeError as error:
         raise ConfigError(
-            f"a training algorithm names the class {where!r}, which is missing: {error}"
+            f"the class {where!r} of a training algorithm cannot be imported: {error}"
         ) from None

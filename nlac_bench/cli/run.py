@@ -37,12 +37,15 @@ Train = Annotated[
 Budget = Annotated[
     str | None,
     typer.Option(
-        help="How much training may cost: steps=N (gradient), env_steps=N or tokens=N.",
+        help="Training budget: steps=N (gradient steps), env_steps=N or tokens=N.",
         rich_help_panel=TRAINING,
     ),
 ]
 ReplayRatio = Annotated[
-    float | None, typer.Option(help="Transitions to learn from for each new one.", rich_help_panel=TRAINING)
+    float | None,
+    typer.Option(
+        help="Number of transitions to learn from for each new transition.", rich_help_panel=TRAINING
+    ),
 ]
 Config = Annotated[
     Path | None,

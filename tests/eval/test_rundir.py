@@ -250,7 +250,7 @@ def test_manifest_on_a_full_disk_is_whole_or_absent(tmp_path: Path) -> None:
 
 def test_begin_in_a_used_folder_is_refused(tmp_path: Path) -> None:
     create(tmp_path / "run").close()
-    with pytest.raises(RunFolderError, match="already holds a run; continue it with `nlac-bench resume"):
+    with pytest.raises(RunFolderError, match="already contains a run; continue it with `nlac-bench resume"):
         create(tmp_path / "run")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("…")

@@ -172,7 +172,8 @@ REFUSED: dict[str, tuple[Change, str]] = {
         tensors(lambda t: t.update({"generators/torch": torch.zeros_like(t["generators/torch"])})),
         "random generator is invalid"),
     "Python's state out of range": (
-        tensors(lambda t: t.update({"generators/python": t["generators/python"] - 2**40})), "random generator is invalid"),
+        tensors(lambda t: t.update({"generators/python": t["generators/python"] - 2**40})),
+        "random generator is invalid"),
 }  # fmt: skip
 
 

@@ -58,6 +58,6 @@ def refuse_shuffling(config: NlacConfig) -> None:
     """
     if config.shuffle_critiques:
         raise ConfigError(
-            "train.shuffle_critiques = true: this method does not refine actions with critiques; the setting "
-            "is a control for nlac and self_distillation only"
+            "train.shuffle_critiques = true: this method does not refine actions with critiques; remove the "
+            "setting, or use nlac or self_distillation"
         )

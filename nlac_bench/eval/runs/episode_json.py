@@ -56,7 +56,7 @@ def parse_line(line: bytes) -> dict[str, Any]:
     try:
         row = json.loads(line)
     except RecursionError:
-        raise ValueError("its JSON is nested too deeply") from None
+        raise ValueError("the JSON is nested too deeply") from None
     if not isinstance(row, dict):
         raise ValueError(f"expected a JSON object, got {type(row).__name__}")
     return row
@@ -152,7 +152,7 @@ def _known(row: Mapping[str, Any], names: Collection[str], what: str) -> None:
     unknown = set(row) - set(names)
     if unknown:
         raise EpisodeFormatError(
-            f"{what} has unknown fields {sorted(unknown)}; was it written by a newer version?"
+            f"{what} has unknown fields {sorted(unknown)}; it may have been written by a newer version"
         )
 
 

@@ -153,12 +153,12 @@ def _problem_of(manifest: Mapping[str, Any]) -> str | None:
             return f"{section}.{name} must be text, got {manifest[section].get(name)!r:.80}"
     for session in manifest["sessions"] or [None]:
         if not isinstance(session, dict) or not isinstance(session.get("packages"), dict | list):
-            return f"sessions must be objects with packages, at least one, got {session!r:.80}"
+            return f"sessions must be a non-empty list of objects with packages, got {session!r:.80}"
     if not isinstance(manifest["sessions"][0]["packages"], dict):
         return "sessions[0].packages must be an object"
     for item in manifest["plan"] or [None]:
         if not isinstance(item, list) or tuple(map(type, item)) != (str, int, int):
-            return f"plan must be lists of task, trial and seed, at least one, got {item!r:.80}"
+            return f"plan must be a non-empty list of [task, trial, seed], got {item!r:.80}"
     twice = first_duplicate((task, trial) for task, trial, _ in manifest["plan"])
     return None if twice is None else f"plan lists {twice!r:.80} twice"
 

@@ -98,8 +98,8 @@ def read_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
             continue
         if damaged is not None:
             raise RunFolderError(
-                f"{path} line {damaged[0]} is damaged ({damaged[1]}), and not by a crash, because readable "
-                "lines follow it; restore the file, or delete that line and resume the run"
+                f"{path} line {damaged[0]} is damaged ({damaged[1]}). A crash is not the reason, because "
+                "readable lines follow it; restore the file, or delete that line and resume the run"
             )
         yield row, end
 

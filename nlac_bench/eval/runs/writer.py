@@ -88,8 +88,8 @@ class RunWriter:
             taken = sorted(x.name for x in folder.iterdir() if not _is_scaffold(x.name))
             if "manifest.json" in taken:
                 raise RunFolderError(
-                    f"{folder} already holds a run; continue it with `nlac-bench resume {folder}`, or choose "
-                    "another --out"
+                    f"{folder} already contains a run; continue it with `nlac-bench resume {folder}`, or "
+                    "choose another --out"
                 )
             if taken:
                 raise RunFolderError(
@@ -141,7 +141,7 @@ class RunWriter:
                 changed.append(_plan_difference(run.plan, plan))
             if changed:
                 raise RunFolderError(
-                    f"{folder} was started under other conditions; its episodes must not be mixed with new "
+                    f"{folder} was started with other conditions; its episodes cannot be combined with new "
                     "ones: "
                     + "; ".join(changed)
                     + ". Restore what differs, or start a new run with another --out"

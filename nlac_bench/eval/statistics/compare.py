@@ -79,7 +79,7 @@ class Comparison:
 
     ``p_adjusted`` equals ``p_value`` unless several comparisons were made at once (Holm's correction).
     ``better_only`` counts the tasks that only A and only B solved; it is None unless both have single trials.
-    ``detectable`` is the smallest difference that this comparison would find with probability ``POWER``.
+    ``detectable`` is the smallest difference that this comparison detects with power ``POWER``.
     """
 
     metric: Metric
@@ -148,7 +148,7 @@ class Comparison:
         lines.append(f"verdict: {self.verdict}")
         if self.detectable is not None:
             lines.append(
-                f"differences from {number(self.detectable)} on would be found {POWER:.0%} of the time"
+                f"differences of {number(self.detectable)} or more are detected with {POWER:.0%} power"
             )
         return "\n".join([*lines, *note_lines(self.left_out, self.notes)])
 
@@ -333,4 +333,6 @@ def note_lines(left_out: int, notes: Sequence[str]) -> list[str]:
 def _trials_note(a: Measured, b: Measured) -> list[str]:
     if a.outcomes.trials == b.outcomes.trials:
         return []
-    return [f"A has {a.outcomes.trials} trials a task and B {b.outcomes.trials}; tasks count alike"]
+    return [
+        f"A has {a.outcomes.trials} trials a task and B {b.outcomes.trials}; each task has the same weight"
+    ]

@@ -108,7 +108,7 @@ class AlgorithmComparison:
         ]
         if self.detectable is not None:
             lines.append(
-                f"differences from {number(self.detectable)} on would be found about {POWER:.0%} of the time"
+                f"differences of {number(self.detectable)} or more are detected with about {POWER:.0%} power"
             )
         return "\n".join([*lines, *note_lines(self.left_out, self.notes)])
 
@@ -263,4 +263,4 @@ def _few_seeds(a: Sequence[Measured], b: Sequence[Measured]) -> list[str]:
     few = min(len(a), len(b))
     if few >= 5:
         return []
-    return [f"with {few} seeds a side the spread between seeds is itself hardly known"]
+    return [f"with {few} seeds a side the estimate of the spread between seeds is unreliable"]

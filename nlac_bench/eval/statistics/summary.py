@@ -93,7 +93,9 @@ class Summary:
                 "are not played again"
             )
         if silent < counts.planned > counts.scored:
-            lines.append(f"success if all others had failed: {number(self.success_if_missing_failed)}")
+            lines.append(
+                f"success if all other episodes had failed: {number(self.success_if_missing_failed)}"
+            )
         costs = [
             [role, f"{u.calls:,}", f"{u.prompt_tokens:,}", f"{u.completion_tokens:,}", f"{u.cost:.2f}"]
             for role, u in sorted(self.outcomes.usage.items())

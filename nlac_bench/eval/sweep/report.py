@@ -163,7 +163,7 @@ def _episode_table(here: Sequence[Row], bases: Sequence[Measured]) -> tuple[list
 def _notes(here: Sequence[Row]) -> list[str]:
     notes = []
     if any(row.count.finished == 1 for row in here):
-        notes.append("One seed tells two checkpoints apart, not two algorithms.")
+        notes.append("One seed compares two checkpoints, not two algorithms.")
     if len({tuple(row.chosen_steps) for row in here}) > 1:
         notes.append("Not all methods have the same seeds: a difference is over those that both have.")
     return notes

@@ -40,7 +40,7 @@ def check_model(name: str | Path) -> None:
         _check_regular(folder)
     if _json(folder, "adapter_config.json") is not None:
         raise ModelFilesError(
-            f"{name} holds an adapter (adapter_config.json), which would load the model that its "
+            f"{name} contains an adapter (adapter_config.json), which would load the model that its "
             "configuration names; merge the adapter into its model with peft's merge_and_unload, and pass "
             "the merged folder"
         )
@@ -102,9 +102,9 @@ def _check_weights(folder: Path) -> None:
     pickled = sorted({file.suffix for file in folder.iterdir()} & _PICKLED)
     if not shapes and pickled:
         raise ModelFilesError(
-            f"{folder} holds weights only as *{pickled[0]}, which are pickled; unpickling can execute code, "
-            "so they are never loaded: convert them to model.safetensors where you trust them (transformers' "
-            "save_pretrained writes it), and pass the converted folder"
+            f"{folder} contains only pickled weights (*{pickled[0]}), which are never loaded, because "
+            "unpickling can execute code; if you trust them, convert them to model.safetensors "
+            "(transformers' save_pretrained writes it), and pass the converted folder"
         )
     if not shapes:
         return

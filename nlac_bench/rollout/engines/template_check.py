@@ -44,7 +44,7 @@ def _problem(template: str) -> str | None:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"it did not end in {WALL_SECONDS:g} seconds"
+        return f"it did not finish within {WALL_SECONDS:g} seconds"
     if done.returncode == trial.ESCAPES:
         return f"it tries to leave Jinja's sandbox ({done.stdout.decode(errors='replace').strip()})"
     if done.returncode == trial.TOO_LARGE:
