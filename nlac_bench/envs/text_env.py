@@ -92,7 +92,7 @@ class TextEnv(gymnasium.Env[str, str]):
     """Must change whenever the same actions could earn another reward."""
     prompts: ClassVar[Path | None] = None
     """Folder of text files that replace the packaged prompts (``nlac_bench/agents/prompts``) of the same
-    names, for an environment with a wording of its own; None replaces no prompt."""
+    names, for an environment with its own wording; None replaces no prompt."""
     max_steps: int
     """Number of steps after which an episode ends with ``end_reason="max_steps"``."""
     remote: bool = False
@@ -347,7 +347,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which never forks
 
 
 def background_loop() -> asyncio.AbstractEventLoop:
-    """Return the event loop for synchronous calls to remote simulators; it runs in a thread of its own.
+    """Return the event loop for synchronous calls to remote simulators; it runs in its own thread.
 
     All calls share one loop, because an HTTP connection pool belongs to the loop that opened it.
     """

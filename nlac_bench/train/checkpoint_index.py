@@ -117,7 +117,7 @@ def check_files(path: Path, index: Index, names: Iterable[str]) -> None:
     Raises:
         CheckpointError: one is missing, not listed, or has another size or content.
     """
-    for name in sorted(names):  # the same file is named whatever the hash seed is
+    for name in sorted(names):  # the error names the same file for every hash seed
         file, expected = path / name, index.files.get(name)
         if expected is None:
             problem = f"is not listed in {NAME}"

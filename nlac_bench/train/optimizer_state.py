@@ -86,8 +86,8 @@ def check(
             shape, dtype = (torch.Size(), torch.float32) if entry == "step" else (shard.shape, shard.dtype)
             if tensor.shape != shape or tensor.dtype != dtype:
                 raise DataError(
-                    f"the saved optimizer's tensor {name + '/' + entry!r} has shape {tuple(tensor.shape)} and "
-                    f"type {tensor.dtype}, expected {tuple(shape)} and {dtype}"
+                    f"the saved optimizer's tensor {name + '/' + entry!r} has shape "
+                    f"{tuple(tensor.shape)} and type {tensor.dtype}, expected {tuple(shape)} and {dtype}"
                 )
 
 

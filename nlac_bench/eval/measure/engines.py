@@ -43,7 +43,7 @@ def make_engine(
         config: its ``concurrency``, ``request_timeout`` and ``retries`` are used.
         kind: ``RunConfig.engine`` describes what ``auto`` chooses.
         price: US dollars per million tokens (in, out).
-        deterministic: compute each sample in a batch of its own (transformers engine only).
+        deterministic: compute each sample in its own batch (transformers engine only).
 
     Raises:
         ConfigError: ``base_url`` is set for an engine that runs the model in this process.

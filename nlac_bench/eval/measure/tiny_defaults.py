@@ -45,7 +45,7 @@ def with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``settings`` of a run with the embedded model; defaults complete those that are not given.
 
     The embedded environments are played at the level that the model was trained on, unless the environment
-    string has arguments of its own or the data are not embedded.
+    string has its own arguments or the data are not embedded.
     """
     completed: dict[str, Any] = {"max_tokens": TRAINING["max_response_length"], "concurrency": 64, **settings}
     name, arguments = envs.parse(str(settings.get("env", "")))

@@ -156,7 +156,7 @@ class FolderLock:
     as well.
     """
 
-    _held: set[tuple[int, int]] = set()  # noqa: RUF012 - shared by all locks of the process on purpose
+    _held: set[tuple[int, int]] = set()  # noqa: RUF012 - intentionally shared by all locks of the process
     _guard = threading.Lock()
 
     def __init__(self, folder: Path) -> None:
