@@ -196,8 +196,8 @@ class LanguagePolicyIteration(ABC):
     async def each(self, lessons: Sequence[Lesson], *steps: Callable[[Lesson], Awaitable[None]]) -> None:
         """Run ``steps`` in turn on every lesson, ``concurrency`` lessons at a time.
 
-        The prompts of a lesson begin alike, and so do those of neighbouring steps of an episode. Lessons are
-        sorted so that an engine with a key/value cache can reuse these beginnings.
+        The prompts of a lesson have the same beginning, and so do those of neighbouring steps of an episode.
+        Lessons are sorted so that an engine with a key/value cache can reuse these beginnings.
         """
         places = asyncio.Semaphore(self._concurrency)
 

@@ -59,7 +59,7 @@ class RunFolder:
 
     @property
     def conditions(self) -> Mapping[str, Any]:
-        """What was measured. Two runs can be compared only if their conditions are equal."""
+        """What determines a score. Two runs can be compared only if their conditions are equal."""
         return self.manifest["conditions"]
 
     @property

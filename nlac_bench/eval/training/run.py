@@ -187,7 +187,7 @@ def _base_writer(prepared: Prepared, folder: Path) -> RunWriter:
 
 @contextlib.contextmanager
 def _interruptible(training: Training) -> Iterator[None]:
-    """On SIGINT or SIGTERM, finish and save the running iteration; on a second signal, stop at once."""
+    """Finish and save the running iteration on SIGINT or SIGTERM; stop at once on a second signal."""
     task = asyncio.current_task()
 
     def on_signal() -> None:

@@ -10,7 +10,7 @@ from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines import template_trial as trial
 
 WALL_SECONDS = 300.0
-"""The trial is limited by its CPU time; this limit only ends one that makes no progress at all."""
+"""The trial is limited by its CPU time; this limit only ends a trial that makes no progress."""
 
 
 def check_template(tokenizer: Any) -> None:
