@@ -192,12 +192,12 @@ def algorithm_error(
     - the error of a single paired comparison (``paired_moments``, clustered by task), in which the seeds of a
       side are the trials of a task. It says how well the tasks determine the difference between *these* runs.
 
-    The difference between two algorithms is less certain than the difference between their runs,
-    because further seeds may differ too. An interval for algorithms that is narrower than the one
-    for the runs is therefore wrong. The bootstrap can become so narrow, because it reflects only the spread in
-    the sample: two seeds a side with equal results have an error of 0, although at a success rate of .05 and 20
-    tasks a third of all samples are all zeros. The paired interval (Bonett and Price 2012) adds a pseudo-task
-    for each side, so it has a width without any observed spread.
+    The difference between two algorithms is less certain than the difference between their runs, because
+    further seeds may differ too. An interval for algorithms that is narrower than the one for the runs is
+    therefore wrong. The bootstrap can become so narrow, because it reflects only the spread in the sample:
+    two seeds a side with equal results have an error of 0, although at a success rate of .05 and 20 tasks a
+    third of all samples are all zeros. The paired interval (Bonett and Price 2012) adds a pseudo-task for
+    each side, so it has a width without any observed spread.
 
     Args:
         means_a, means_b: ``[seeds, tasks]`` success rates of the same tasks.
