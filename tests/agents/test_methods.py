@@ -106,5 +106,5 @@ def test_an_engine_says_what_training_needs() -> None:
     engine.slots = ("policy",)
     assert missing_for_training(engine, ("policy",)) == []
     RFT.check_engine(engine, "m")
-    with pytest.raises(ConfigError, match=r"nlac cannot be trained .* no slot 'target'"):
+    with pytest.raises(ConfigError, match=r"nlac cannot train .* does not provide slot 'target'"):
         BUILT_IN["nlac"].check_engine(engine, "m")
