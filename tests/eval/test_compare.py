@@ -176,7 +176,7 @@ def test_comparison_by_hand(tmp_path: Path) -> None:
         "A − B = +0.200",
         "p = 0.013 (exact McNemar)",
         "solved by A only: 12, by B only: 2",
-        "80% of the",
+        "80% power",
     ):
         assert part in text
 
