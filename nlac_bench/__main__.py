@@ -8,7 +8,7 @@ from nlac_bench.shutdown import ignore_signals, silence_finalizers
 
 
 def main() -> None:
-    """Entry point. Signals give exit codes 130 and 143 from here on, while modules are imported too."""
+    """Run the command line. Signals give exit codes 130 and 143, also while modules are imported."""
     signal.signal(signal.SIGTERM, _exit)
     try:
         from nlac_bench.cli import main as run_command  # takes a second

@@ -2,7 +2,7 @@
 
 
 class NlacBenchError(Exception):
-    """Base class of all errors that this package raises on purpose; the CLI prints no traceback for them."""
+    """Base class of all errors that this package raises; the CLI prints no traceback for them."""
 
 
 class Terminated(SystemExit):

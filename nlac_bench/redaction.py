@@ -139,13 +139,17 @@ def redact(text: str) -> str:
 
 
 def redact_message(text: str) -> str:
-    """Return ``text`` also without what has the form of a secret. For error messages, logs and tracebacks."""
+    """Return ``text`` without known secrets and without strings that have the form of a secret.
+
+    For error messages, logs and tracebacks.
+    """
     return replaced(redact(text), lambda: "[redacted]")
 
 
 def _readable(text: str) -> str:
     """Return ``text``, followed, if letters or digits in it are escaped, by it without these escapes."""
-    possible = "%" in text or "&" in text or "\\u00" in text or "\\x" in text  # much faster than a pattern
+    # A substring test is much faster than the regular expression.
+    possible = "%" in text or "&" in text or "\\u00" in text or "\\x" in text
     if not possible or not _MARK.search(text):
         return text
     plain = _ESCAPED_ASCII.sub(_character, re.sub(r"\\\\+", r"\\", text))

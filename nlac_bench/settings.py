@@ -36,7 +36,7 @@ class Settings(BaseModel):
 
     @classmethod
     def from_texts(cls, values: Mapping[str, Any], source: str = "") -> Self:
-        """Like ``from_mapping``, but convert texts (of a command line) to numbers where a field needs one."""
+        """Read the settings as ``from_mapping`` does, and convert texts (of a command line) to numbers."""
         fields = cls.model_fields
         read = {k: parsed(v, fields[k].annotation) if k in fields else v for k, v in values.items()}
         return cls._validated(read, values, source)
@@ -122,7 +122,7 @@ def explain(model: type[BaseModel], values: Mapping[str, Any], error: Validation
 
 def explain_unknown(name: str, model: type[BaseModel]) -> str:
     """Return the message that ``model`` has no setting ``name``; it lists the settings that exist."""
-    return f"unknown setting {name!r}; there are {', '.join(model.model_fields)}"
+    return f"unknown setting {name!r}; the settings are {', '.join(model.model_fields)}"
 
 
 def bounds(field: FieldInfo) -> str:

@@ -1,4 +1,4 @@
-"""What a process does once a signal has decided that it exits."""
+"""What a process does when it exits after a signal."""
 
 import signal
 import sys

@@ -1,4 +1,4 @@
-"""Imports point one way and in no circle, and importing the package stays light."""
+"""Imports have one direction and no cycles, and importing the package stays light."""
 
 import ast
 import subprocess
@@ -15,7 +15,7 @@ SEEN_BY_ALL = {"types", "errors", "shutdown", "settings", "secret_forms", "redac
 LEVEL = {name: i for i, name in enumerate(LAYERS)} | {"baselines": LAYERS.index("agents")}
 
 
-def imported_rooms(path: Path) -> Iterator[str]:
+def imported_packages(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
@@ -32,19 +32,19 @@ def imported_rooms(path: Path) -> Iterator[str]:
                 yield parts[1]
 
 
-@pytest.mark.parametrize("room", LAYERS)
-def test_imports_point_one_way(room: str) -> None:
-    for path in (PACKAGE / room).rglob("*.py"):
-        for imported in imported_rooms(path):
+@pytest.mark.parametrize("package", LAYERS)
+def test_imports_point_one_way(package: str) -> None:
+    for path in (PACKAGE / package).rglob("*.py"):
+        for imported in imported_packages(path):
             if imported in SEEN_BY_ALL or imported.startswith("__"):
                 continue
-            assert imported in LEVEL, f"{path} imports nlac_bench.{imported}, which is no room"
-            assert LEVEL[imported] <= LEVEL[room], f"{path}: {room} must not import {imported}"
+            assert imported in LEVEL, f"{path} imports nlac_bench.{imported}, which is not a package"
+            assert LEVEL[imported] <= LEVEL[package], f"{path}: {package} must not import {imported}"
 
 
-def test_what_all_rooms_see_imports_no_room() -> None:
+def test_modules_that_all_packages_import_do_not_import_packages() -> None:
     for name in SEEN_BY_ALL:
-        assert set(imported_rooms(PACKAGE / f"{name}.py")) <= {"errors", "secret_forms"}
+        assert set(imported_packages(PACKAGE / f"{name}.py")) <= {"errors", "secret_forms"}
 
 
 def test_import_registers_ids_and_loads_nothing_heavy() -> None:
@@ -75,7 +75,7 @@ def imported_modules(path: Path, known: set[str]) -> set[str]:
     return found & known
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
+def test_no_import_is_cyclic() -> None:
     files = {}
     for path in PACKAGE.rglob("*.py"):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
@@ -84,4 +84,4 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
-        pytest.fail(f"these modules import each other in a circle: {' → '.join(error.args[1])}")
+        pytest.fail(f"the imports of these modules are cyclic: {' → '.join(error.args[1])}")

@@ -127,5 +127,5 @@ def floor_agent(name: str, make_train_env: Callable[[], TextEnv]) -> Any:
         case "constant":
             return search_constant(make_train_env())
     raise UnknownIdError(
-        f"unknown floor agent {name!r}; there are silent, random, constant, transfer, oracle"
+        f"unknown floor agent {name!r}; the floor agents are silent, random, constant, transfer, oracle"
     )

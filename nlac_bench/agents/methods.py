@@ -34,7 +34,7 @@ class Method:
 
     Args:
         name: the name for ``--agent``; a plug-in's entry point must have the same name.
-        summary: one line that says what the algorithm learns from.
+        summary: one line that says what the algorithm does, with the verb first.
         algorithm: the algorithm's class; its constructor takes ``Resources``
             (``nlac_bench.agents.algorithm``).
         settings: the class of its settings, a subclass of ``TrainConfig``.
@@ -89,9 +89,9 @@ class Method:
         slots: tuple[Slot, ...] = ("policy", "target") if self.learner.get("ema") else ("policy",)
         if missing := missing_for_training(engine, slots):
             raise ConfigError(
-                f"{self.name} cannot be trained with --model {model}: {type(engine).__name__}, which plays "
-                f"it, has no {', '.join(missing)}. Training needs a model that runs here: give --model a "
-                "Hugging Face folder or id, and no --base-url"
+                f"{self.name} cannot train --model {model}: its engine ({type(engine).__name__}) does not "
+                f"provide {', '.join(missing)}. Training needs a model that runs in this process: set "
+                "--model to a Hugging Face folder or id, and leave out --base-url"
             )
 
 
@@ -103,7 +103,7 @@ BUILT_IN: Mapping[str, Method] = {
     for method in (
         Method(
             name="nlac",
-            summary="a language critic's refinements, off policy (arXiv 2512.04601)",
+            summary="learns refinements that a language critic suggests (off-policy; arXiv 2512.04601)",
             algorithm=f"{_NLAC}.algorithm:NLAC",
             settings=f"{_NLAC}.config:NlacConfig",
             learner=_EMA,
@@ -114,26 +114,26 @@ BUILT_IN: Mapping[str, Method] = {
         ),
         Method(
             name="rft",
-            summary="its own successful episodes",
+            summary="imitates its own successful episodes",
             algorithm=f"{_BASELINES}.rft:RFT",
             settings=f"{_BASELINES}.config:RftConfig",
         ),
         Method(
             name="ppo",
-            summary="advantages per token, from a value head",
+            summary="estimates an advantage for each token with a value head",
             algorithm=f"{_BASELINES}.ppo:PPO",
             settings=f"{_BASELINES}.config:PpoConfig",
             learner={"heads": ("value",)},
         ),
         Method(
             name="grpo",
-            summary="the returns of episodes of one task compared with each other",
+            summary="compares the returns of several episodes of the same task",
             algorithm=f"{_BASELINES}.grpo:GRPO",
             settings=f"{_BASELINES}.config:GrpoConfig",
         ),
         Method(
             name="sac",
-            summary="twin Q heads; the best of its own actions by Q",
+            summary="estimates Q with two heads and learns the best of its own actions by Q",
             algorithm=f"{_BASELINES}.sac:SAC",
             settings=f"{_BASELINES}.config:SacConfig",
             learner={**_EMA, "heads": ("q1", "q2")},
@@ -143,7 +143,7 @@ BUILT_IN: Mapping[str, Method] = {
         ),
         Method(
             name="nlrl",
-            summary="language values from continued episodes; the best of its own actions by a prompt",
+            summary="values continued episodes in text and learns the action that a prompt picks",
             algorithm=f"{_BASELINES}.nlrl:NLRL",
             settings=f"{_BASELINES}.config:NlrlConfig",
             learner=_EMA,
@@ -152,7 +152,7 @@ BUILT_IN: Mapping[str, Method] = {
         ),
         Method(
             name="self_distillation",
-            summary="ablation of nlac: refinements that know the rest of the episode; no critic is learned",
+            summary="ablation of nlac: refines with knowledge of the episode's rest; trains no critic",
             algorithm=f"{_BASELINES}.self_distillation:SelfDistillation",
             settings=f"{_BASELINES}.config:SelfDistillationConfig",
             learner=_EMA,
@@ -162,7 +162,7 @@ BUILT_IN: Mapping[str, Method] = {
         ),
         Method(
             name="nlql",
-            summary="ablation of nlac: the best of its own actions by the language critic",
+            summary="ablation of nlac: learns the best of its own actions by the language critic",
             algorithm=f"{_BASELINES}.nlql:NLQL",
             settings=f"{_BASELINES}.config:NlqlConfig",
             learner=_EMA,
@@ -263,5 +263,5 @@ def _imported(where: str) -> Any:
         return getattr(importlib.import_module(module), name)
     except AttributeError as error:
         raise ConfigError(
-            f"a training algorithm names the class {where!r}, which is missing: {error}"
+            f"the class {where!r} of a training algorithm cannot be imported: {error}"
         ) from None

@@ -95,7 +95,7 @@ def _made(factory: AgentFactory, context: AgentContext, name: str) -> Agent:
     except (NlacBenchError, Terminated):
         raise
     except (Exception, SystemExit) as error:  # another package may raise anything
-        raise ForeignCodeError(f"agent plug-in {name!r} cannot be made: {described(error)}") from error
+        raise ForeignCodeError(f"the factory of agent plug-in {name!r} failed: {described(error)}") from error
 
 
 def prompt_hashes(agent: Agent) -> dict[str, str]:

@@ -64,7 +64,7 @@ class OnPolicy(ABC, Generic[C]):
         return metrics | {"too_long": float(too_long)}
 
     def remember(self, episodes: Sequence[Episode]) -> int:
-        """Not supported, since an on-policy algorithm does not keep episodes.
+        """Raise an error, because an on-policy algorithm does not keep episodes.
 
         Raises:
             NlacBenchError: always.

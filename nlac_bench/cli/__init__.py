@@ -100,7 +100,7 @@ def _set_up_threads() -> None:
     A thread that runs Python code keeps the interpreter's lock for 5 ms by default, and the engine waits as
     long after each of its many small operations: 0.2 ms made ``make run`` a fifth faster. OpenMP puts waiting
     threads to sleep at once if several threads of Python compute with all cores; waking them takes longer
-    than most operations of a small model. With these variables they wait actively, but for a short time.
+    than most operations of a small model. With these variables they wait actively for a short time.
     """
     sys.setswitchinterval(0.0002)
     os.environ.setdefault("OMP_WAIT_POLICY", "active")

@@ -39,8 +39,8 @@ def critiques(
     path = folder / "checkpoints" / "last" / "replay.jsonl.gz"
     if not path.exists():
         raise DataError(
-            f"{folder} is not a training run that keeps critiques ({path} does not exist); "
-            f"give a run of {_METHODS}"
+            f"no critiques in {folder}: {path} does not exist. Pass the folder of a run trained with "
+            f"{_METHODS}"
         )
     replay = Replay()
     replay.load(path)

@@ -125,7 +125,7 @@ def verify(
     if name != "tau":
         raise typer.BadParameter(f"--expected and --against apply to data set 'tau' only, got {name!r}")
     if expected is not None and against is not None:
-        raise typer.BadParameter("--expected and --against exclude each other; pass one of them")
+        raise typer.BadParameter("--expected and --against cannot be used together; pass one of them")
     report: Any
     if expected is not None:
         from nlac_bench.envs.tau.verification.recorded import verify_expected

@@ -232,7 +232,7 @@ def _play_by_hand(env: gymnasium.Env[str, str], seed: int, options: dict[str, An
 
 _UNPLAYED = {
     "context_overflow": "the conversation is longer than the model's context",
-    "length": "the whole length of the model's reply went into thoughts",
+    "length": "the model's reply reached its length limit before it had an answer",
     "content_filter": "a content filter stopped the model's reply",
 }
 

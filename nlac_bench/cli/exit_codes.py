@@ -109,6 +109,6 @@ def resumable(
 
 
 def incomplete(why: str, command: str) -> typer.Exit:
-    """Print that the work is not finished and how to continue it; return the exception to raise."""
-    errors.print(f"not finished ({escape(why)}); continue with: {escape(command)}", soft_wrap=True)
+    """Print why the work is not finished and how to continue it; return the exception to raise."""
+    errors.print(f"{escape(why)}; continue with: {escape(command)}", soft_wrap=True)
     return typer.Exit(INCOMPLETE)

@@ -150,7 +150,7 @@ class TrainProgress:
         """Print the results of an iteration or a validation."""
         if row["kind"] == "validation":
             low, high = row["ci"]
-            best = ", the best so far" if row["best"] else ""
+            best = ", the best so far" if row["best"] and row["success"] > 0 else ""
             self._say(f"  validation: success {row['success']:.3f} ({low:.3f} to {high:.3f}){best}")
             return
         spent = {"steps": row["gradient_steps_total"], "env_steps": row["env_steps"], "tokens": row["tokens"]}

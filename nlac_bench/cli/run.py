@@ -37,12 +37,15 @@ Train = Annotated[
 Budget = Annotated[
     str | None,
     typer.Option(
-        help="How much training may cost: steps=N (gradient), env_steps=N or tokens=N.",
+        help="Training budget: steps=N (gradient steps), env_steps=N or tokens=N.",
         rich_help_panel=TRAINING,
     ),
 ]
 ReplayRatio = Annotated[
-    float | None, typer.Option(help="Transitions to learn from for each new one.", rich_help_panel=TRAINING)
+    float | None,
+    typer.Option(
+        help="Number of transitions to learn from for each new transition.", rich_help_panel=TRAINING
+    ),
 ]
 Config = Annotated[
     Path | None,
@@ -238,15 +241,18 @@ def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
 
 
 def _why_incomplete(summary: Summary, stopped: str | None) -> str:
-    """Return why episodes are still to be played: what stopped the run, and the commonest of the errors."""
+    """Return why episodes are still to be played: what stopped the run, and the most frequent error."""
     counts = summary.outcomes.counts
-    parts = [stopped] if stopped else []
+    parts = []
+    if stopped or not counts.infra_errors:
+        recorded = counts.planned - counts.owed - counts.infra_errors
+        parts.append(f"{stopped or 'interrupted'}; {recorded} of {counts.planned} episodes are recorded")
     if counts.infra_errors:
         parts.append(
-            f"{counts.infra_errors} of {counts.planned} episodes failed for a reason outside the agent, see "
-            f"errors.jsonl; the commonest reason: {summary.outcomes.commonest_error}"
+            f"{counts.infra_errors} of {counts.planned} episodes failed for a reason outside the agent (see "
+            f"errors.jsonl); the most frequent reason: {summary.outcomes.commonest_error}"
         )
-    return "; ".join(parts) or "interrupted"
+    return "; ".join(parts)
 
 
 def _resume_command(folder: Path) -> str:

@@ -88,7 +88,7 @@ def build(
 
     if steps is not None and minutes is not None:
         raise NlacBenchError(
-            f"--minutes and --steps exclude each other; got --minutes {minutes} and --steps {steps}"
+            f"--minutes and --steps cannot be used together; got --minutes {minutes} and --steps {steps}"
         )
     config = BuildConfig(
         steps=steps, minutes=None if steps is not None else minutes or 45.0, scale=scale, seed=seed

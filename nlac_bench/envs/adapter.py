@@ -163,7 +163,7 @@ class PlainEnv(TextEnv):
     def _text(self, observation: Any) -> str:
         if not isinstance(observation, str):
             raise NlacBenchError(
-                f"{self.name} returned an observation of type {type(observation).__name__}: it must be a str"
+                f"{self.name} returned an observation of type {type(observation).__name__}; it must be a str"
             )
         return observation
 

@@ -58,7 +58,7 @@ DATASETS: Mapping[str, DatasetSpec] = {
             title="MATH-500 and the 12,000 training problems",
             licence="MIT as published (Hendrycks et al. 2021, OpenAI 2023); contested, see docs/data.md",
             source="openai/prm800k and hendrycks/math",
-            note="not redistributed by this project; bring the files with --from",
+            note="not redistributed by this project; pass a folder with the files as --from",
         ),
         DatasetSpec(
             name="tau",
@@ -178,7 +178,8 @@ class Dataset:
             return parser(_gunzip(content) if name.endswith(".gz") else content)
         except (ValueError, KeyError, TypeError, EOFError, OSError, RecursionError) as error:
             raise DataError(
-                f"{self.folder / name} cannot be read ({type(error).__name__}: {error}); is it truncated?"
+                f"{self.folder / name} cannot be read ({type(error).__name__}: {error}); "
+                "the file may be truncated"
             ) from error
 
     def json(self, name: str) -> Any:

@@ -11,7 +11,7 @@ class EpisodeGuard:
     """Raises an error where a thread would act in another thread's episode.
 
     Threads may take turns: an episode that one of them began can be continued by another, as thread pools do.
-    A copy (``fork``, pickle, ``deepcopy``) is another environment and begins with a guard of its own.
+    A copy (``fork``, pickle, ``deepcopy``) is another environment and has its own guard.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
 """Implements ``nlac-bench data fetch``: downloads public data into the cache and verifies their hashes.
 
-A download can be resumed; a data set is installed completely or not at all.
+A download can be resumed; a data set is never installed partly.
 """
 
 import hashlib

@@ -20,16 +20,16 @@ T = TypeVar("T")
 
 
 class ForeignCodeError(NlacBenchError):
-    """Code of another package raised an exception, called ``sys.exit``, or did not end in time."""
+    """Code of another package raised an exception, called ``sys.exit``, or did not finish in time."""
 
 
 def bounded(call: Callable[[], T], seconds: float) -> T:
-    """Return ``call()``, which runs in another thread, so that waiting for it can end.
+    """Call ``call`` in another thread and return its result, with a time limit.
 
-    A call that does not end in time continues in its thread, which does not keep the process alive.
+    A call that does not finish in time continues in its thread, which does not keep the process alive.
 
     Raises:
-        ForeignCodeError: it raised an exception or ``SystemExit``, or did not end within ``seconds``.
+        ForeignCodeError: it raised an exception or ``SystemExit``, or did not finish within ``seconds``.
     """
     results: list[T] = []
     faults: list[BaseException] = []
@@ -46,7 +46,7 @@ def bounded(call: Callable[[], T], seconds: float) -> T:
     if faults:
         raise ForeignCodeError(described(faults[0])) from faults[0]
     if not results:
-        raise ForeignCodeError(f"it did not end within {seconds:g} s")
+        raise ForeignCodeError(f"the code did not finish within {seconds:g} s")
     return results[0]
 
 

@@ -258,7 +258,7 @@ def iter_plugins() -> Iterator[EnvEntry]:
         try:
             yield _plugin(point)
         except UnknownIdError as error:
-            warnings.warn(f"{error}; it is left out", stacklevel=2)
+            warnings.warn(f"{error}; the environment is skipped", stacklevel=2)
 
 
 def _plugin(point: importlib.metadata.EntryPoint) -> EnvEntry:

@@ -92,7 +92,7 @@ class TextEnv(gymnasium.Env[str, str]):
     """Must change whenever the same actions could earn another reward."""
     prompts: ClassVar[Path | None] = None
     """Folder of text files that replace the packaged prompts (``nlac_bench/agents/prompts``) of the same
-    names, for an environment with a wording of its own; None replaces no prompt."""
+    names, for an environment with its own wording; None replaces no prompt."""
     max_steps: int
     """Number of steps after which an episode ends with ``end_reason="max_steps"``."""
     remote: bool = False
@@ -164,8 +164,9 @@ class TextEnv(gymnasium.Env[str, str]):
         """Return the rules that the agent is told, as part of its prompt.
 
         The default is taken from the class docstring: the text before its first heading and the sections
-        Description, Action Space, Observation Space, Reward and Episode End. A parent's docstring is used
-        if the class has none, but not ``TextEnv``'s. Override it to tell the agent something else.
+        Description, Action Space, Observation Space, Reward and Episode End. If the class has no docstring,
+        the docstring of the nearest base class other than ``TextEnv`` is used. Override this method to give
+        other rules.
         """
         return rules(own_docstring(type(self), TextEnv))
 
@@ -197,7 +198,7 @@ class TextEnv(gymnasium.Env[str, str]):
     async def areset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """Asynchronous ``reset``, for callers that run an event loop."""
+        """Reset the environment asynchronously, for callers that run an event loop."""
         super().reset(seed=seed)
         unknown = set(options or {}) - {"task_id"}
         if unknown:
@@ -230,7 +231,7 @@ class TextEnv(gymnasium.Env[str, str]):
         return observation, info
 
     async def astep(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Asynchronous ``step``, for callers that run an event loop, such as the rollout driver.
+        """Take a step asynchronously, for callers that run an event loop, such as the rollout driver.
 
         After an ``EnvInfraError`` the episode cannot continue and must be played again.
         """
@@ -346,7 +347,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which never forks
 
 
 def background_loop() -> asyncio.AbstractEventLoop:
-    """Return the event loop for synchronous calls to remote simulators; it runs in a thread of its own.
+    """Return the event loop for synchronous calls to remote simulators; it runs in its own thread.
 
     All calls share one loop, because an HTTP connection pool belongs to the loop that opened it.
     """

@@ -79,7 +79,7 @@ def spent_to_row(spent: Spent) -> dict[str, dict[str, Any]]:
 
 
 def spent_from_row(row: Mapping[str, Mapping[str, Any]]) -> Spent:
-    """The inverse of ``spent_to_row``.
+    """Read a row that ``spent_to_row`` returned.
 
     Raises:
         ValueError: a key names an unknown purpose.

@@ -6,7 +6,7 @@ from nlac_bench.errors import DataError
 
 
 def path() -> Path:
-    """The folder of the embedded model, for ``AutoModelForCausalLM.from_pretrained`` and engines.
+    """Return the folder of the embedded model, for ``AutoModelForCausalLM.from_pretrained`` and engines.
 
     Raises:
         DataError: the package was installed without the weights.

@@ -35,7 +35,7 @@ class AirlineAgent(TalkingAgent):
         self.heard = request
 
     def kind(self, text: str) -> str | None:
-        """The kind of request in ``text``; None if it contains none."""
+        """Return the kind of request in ``text``; None if it contains none."""
         for kind, pattern in (
             ("other", r"got lost|my dog|wheelchair|pilot"),
             ("ask", r"\b(know|find out) "),

@@ -166,7 +166,7 @@ def _batch(
     device: "torch.device",
     phase: int = 0,
 ) -> dict[str, "torch.Tensor"]:
-    """Batch ``step`` of an endless sequence of shuffled epochs; each phase has a different sequence."""
+    """Return batch ``step`` of an endless sequence of shuffled epochs; each phase has its own sequence."""
     import torch
 
     count = len(data["ids"])
@@ -181,7 +181,8 @@ def _batch(
 
 
 def _mask(batch: Mapping[str, "torch.Tensor"], bf16: bool) -> "torch.Tensor":
-    """Additive mask ``[B, 1, T, T]``: a token attends to its branch, and to its trunk before the branch."""
+    """Return the additive mask ``[B, 1, T, T]``: a token attends to its branch, and to its trunk before the
+    branch."""
     import torch
 
     size = batch["ids"].shape[1]
@@ -196,7 +197,8 @@ def _mask(batch: Mapping[str, "torch.Tensor"], bf16: bool) -> "torch.Tensor":
 def _loss(
     logits: "torch.Tensor", batch: Mapping[str, "torch.Tensor"], context_weight: float
 ) -> tuple["torch.Tensor", dict[str, float]]:
-    """Weighted mean loss over the learned tokens (those of ``logits``), and the mean loss by kind."""
+    """Return the weighted mean loss over the learned tokens (those of ``logits``), and the mean loss by
+    kind."""
     import torch
 
     learned = batch["targets"] != IGNORED

@@ -82,7 +82,7 @@ class _Step:
 
 
 def episodes(name: str, count: int, seed: int, first: int = 0) -> Iterator[list[Row]]:
-    """The rows of episodes ``first`` to ``count`` (exclusive) of the training split of ``name``.
+    """Yield the rows of episodes ``first`` to ``count`` (exclusive) of the training split of ``name``.
 
     An episode depends only on its number and ``seed``.
     """
@@ -94,7 +94,7 @@ def episodes(name: str, count: int, seed: int, first: int = 0) -> Iterator[list[
 
 @lru_cache(maxsize=4)
 def _taught(name: str) -> tuple[TextEnv, Sequence[str]]:
-    """An environment and its tasks that are in the corpus."""
+    """Return an environment and its tasks that are in the corpus."""
     training = ENVS[name]("train")
     if name != "math500_hard":
         return training, training.task_ids
@@ -166,7 +166,7 @@ class _Tried:
 def _criticised(
     teaching: Teaching, prompts: CompactPrompts, step: _Step, success: bool, rng: random.Random
 ) -> _Tried:
-    """The rows of successor, evaluator and refiner for an action; without a verdict only the first."""
+    """Return the rows of successor, evaluator and refiner for an action; without a verdict only the first."""
     state, action = step.state, step.action
     future = prompts.hindsight(step.heard, success)
     rows = [_row("successor", prompts.successor(state, action), future, truth=success)]
@@ -182,7 +182,7 @@ def _criticised(
 
 
 def _critique(teaching: Teaching, step: _Step, verdict: Verdict, rng: random.Random) -> Critique:
-    """The verdict as a critique, which is wrong at the rates above."""
+    """Return the verdict as a critique, which is wrong at the rates above."""
     first = str(step.state.messages[0]["content"])
     says_yes = verdict.optimal != (rng.random() < (FALSE_ALARM if verdict.optimal else OVERLOOKED))
     if says_yes:
@@ -199,7 +199,8 @@ def _forked(
     teaching: Teaching, prompts: CompactPrompts, step: _Step, skill: Skill, rng: random.Random,
     verdict: Verdict,
 ) -> list[_Tried]:  # fmt: skip
-    """Another action in the same state, played to the end; an empty list if the same action is drawn."""
+    """Return another action in the same state, played to the end; an empty list if the same action is
+    drawn."""
     first = str(step.state.messages[0]["content"])
     right = verdict.instead if rng.random() < 0.4 else None
     action = right or teaching.slip(step.env, first, step.history, rng)
@@ -210,7 +211,7 @@ def _forked(
 
 
 def _backup_row(prompts: CompactPrompts, step: _Step, after: State, ahead: _Tried) -> Row:
-    """The row that derives the future of an action from that of the next action."""
+    """Return the row that derives the future of an action from that of the next action."""
     transition = Transition(
         state=step.state, action=step.action, reward=0.0, next_state=after, terminated=False, success=None,
         task_id="", seed=0, step=0, weight_version=0,
@@ -226,7 +227,8 @@ def _backup_row(prompts: CompactPrompts, step: _Step, after: State, ahead: _Trie
 def _aggregator_row(
     teaching: Teaching, prompts: CompactPrompts, step: _Step, future: str, skill: Skill, rng: random.Random
 ) -> Row:
-    """The row that merges three futures of an action into the first that has the outcome of the majority."""
+    """Return the row that merges three futures of an action into the first that has the outcome of the
+    majority."""
     futures = [future]
     for _ in range(2):
         played, success = _play(teaching, step.env.fork(), step.state, step.history, skill, rng, step.action)
@@ -237,7 +239,8 @@ def _aggregator_row(
 
 
 def _picker_row(prompts: CompactPrompts, state: State, tried: list[_Tried], rng: random.Random) -> Row:
-    """The row whose answer is the best action's number: optimal before successful before the others."""
+    """Return the row whose answer is the best action's number: optimal before successful before the
+    others."""
     rng.shuffle(tried)
     worth = [(one.verdict is not None and one.verdict.optimal, one.success) for one in tried]
     best = worth.index(max(worth))

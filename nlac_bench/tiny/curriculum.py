@@ -28,16 +28,16 @@ class Teaching(Protocol):
     """The mediocre player and the teacher of an environment."""
 
     def act(self, env: TextEnv, first: str, history: History, skill: Skill, rng: random.Random) -> str:
-        """The mediocre player's next action in ``env``, which is not changed."""
+        """Return the mediocre player's next action in ``env``, which is not changed."""
 
     def slip(self, env: TextEnv, first: str, history: History, rng: random.Random) -> str:
-        """An action that is probably a mistake."""
+        """Return an action that is probably a mistake."""
 
     def judge(self, env: TextEnv, first: str, history: History, action: str) -> Verdict | None:
-        """The teacher's verdict on ``action``; None if the teacher has no action in this situation."""
+        """Return the teacher's verdict on ``action``; None if the teacher has no action in this situation."""
 
     def describe(self, action: str) -> str:
-        """A short description of ``action`` for the advice in a critique."""
+        """Return a short description of ``action`` for the advice in a critique."""
 
 
 class TauTeaching:
@@ -48,12 +48,12 @@ class TauTeaching:
     """
 
     def act(self, env: TextEnv, first: str, history: History, skill: Skill, rng: random.Random) -> str:
-        """The teacher's action, or a habit or slip with the probabilities of ``skill``."""
+        """Return the teacher's action, or a habit or slip with the probabilities of ``skill``."""
         now = self._situation(env, first, history)[1]
         return mistakes.act(now, skill, rng) if now else mistakes.HANDOVER
 
     def slip(self, env: TextEnv, first: str, history: History, rng: random.Random) -> str:
-        """A slip, or with probability 0.5 the action of an agent that follows every habit."""
+        """Return a slip, or with probability 0.5 the action of an agent that follows every habit."""
         now = self._situation(env, first, history)[1]
         if now is None:
             return mistakes.REFUSAL
@@ -62,7 +62,7 @@ class TauTeaching:
         return mistakes.slip(now, rng)
 
     def judge(self, env: TextEnv, first: str, history: History, action: str) -> Verdict | None:
-        """The verdict of the rule that the class describes."""
+        """Return the verdict of the rule that the class describes."""
         wins, now = self._situation(env, first, history)
         if now is None:
             return None
@@ -72,7 +72,7 @@ class TauTeaching:
         return Verdict(optimal, why, now.due)
 
     def describe(self, action: str) -> str:
-        """A call's name and values, or the beginning of a message."""
+        """Return a call's name and values, or the beginning of a message."""
         parsed = parse_action(action)
         if isinstance(parsed, Call):
             return ", ".join([parsed.name, *_values(parsed.arguments)])
@@ -88,7 +88,8 @@ class TauTeaching:
 
     @staticmethod
     def _keeps(env: TextEnv, first: str, history: History, action: str, steps: int) -> bool:
-        """Whether the episode still succeeds after ``action``, in at most ``steps`` steps including it."""
+        """Return whether the episode still succeeds after ``action``, in at most ``steps`` steps including
+        it."""
         trial = env.fork()
         observation, _, ended, _, info = trial.step(action)
         if ended:
@@ -98,7 +99,7 @@ class TauTeaching:
 
 
 def _values(value: Any) -> list[str]:
-    """The scalars in ``value`` as texts, in order."""
+    """Return the scalars in ``value`` as texts, in order."""
     if isinstance(value, Mapping):
         return [text for part in value.values() for text in _values(part)]
     if isinstance(value, list):

@@ -27,7 +27,8 @@ class TwentyTeaching:
     """Twenty questions: good questions halve the remaining objects, and the last objects are guessed."""
 
     def act(self, env: TextEnv, first: str, history: History, skill: Skill, rng: random.Random) -> str:
-        """The best question; by habit an early guess, the same guess again, or a random question or guess."""
+        """Return the best question; by habit an early guess, the same guess again, or a random question or
+        guess."""
         guesses = {player.guess(name) for name in _easy(env).world.kb.easy}
         if history and history[-1][0] in guesses and rng.random() < 1 - (1 - skill.habit) ** 2:
             return history[-1][0]
@@ -39,7 +40,7 @@ class TwentyTeaching:
         return self._best(env, history)
 
     def slip(self, env: TextEnv, first: str, history: History, rng: random.Random) -> str:
-        """A random question, or a guess of any object or of a remaining one."""
+        """Return a random question, or a guess of any object or of a remaining one."""
         draw = rng.random()
         if draw < 0.15:
             return player.guess(rng.choice(self._left(env, history)))
@@ -48,7 +49,7 @@ class TwentyTeaching:
         return rng.choice(_questions(_easy(env))[0])
 
     def judge(self, env: TextEnv, first: str, history: History, action: str) -> Verdict | None:
-        """The verdict by how evenly the question splits the remaining objects."""
+        """Return the verdict by how evenly the question splits the remaining objects."""
         best = self._best(env, history)
         names = self._left(env, history)
         guesses = {player.guess(name) for name in names}
@@ -69,7 +70,7 @@ class TwentyTeaching:
         return Verdict(optimal, "it splits what is left well" if optimal else "it tells little now", best)
 
     def describe(self, action: str) -> str:
-        """The question unchanged."""
+        """Return the question unchanged."""
         return action
 
     def _best(self, env: TextEnv, history: History) -> str:
@@ -101,7 +102,8 @@ def _remaining(env: TextEnv, history: History) -> np.ndarray:
 
 @lru_cache(maxsize=2)
 def _questions(env: TwentyQuestionsEnv) -> tuple[list[str], np.ndarray]:
-    """The questions that split the easy objects most evenly, and their answers: bool [questions, objects]."""
+    """Return the questions that split the easy objects most evenly, and their answers: bool [questions,
+    objects]."""
     known = player.repertoire(env.world)
     easy = np.flatnonzero(np.isin(env.world.names, env.world.kb.easy))
     off = np.abs(known.yes[:, easy].mean(axis=1) - 0.5)
@@ -117,7 +119,7 @@ class MathTeaching:
     """Mathematics, level 1: worked solutions, some without a box and some with a wrong result."""
 
     def act(self, env: TextEnv, first: str, history: History, skill: Skill, rng: random.Random) -> str:
-        """The solution; in the families ``UNBOXED`` by habit without its box."""
+        """Return the solution; in the families ``UNBOXED`` by habit without its box."""
         if _family(env) in UNBOXED and rng.random() < skill.habit:
             return _unboxed(env.oracle_action())
         if rng.random() < skill.slip:
@@ -125,12 +127,12 @@ class MathTeaching:
         return env.oracle_action()
 
     def slip(self, env: TextEnv, first: str, history: History, rng: random.Random) -> str:
-        """The solution without its box, or with a wrong result."""
+        """Return the solution without its box, or with a wrong result."""
         gold = env.oracle_action()
         return _unboxed(gold) if rng.random() < 0.4 else _slipped(gold, rng)
 
     def judge(self, env: TextEnv, first: str, history: History, action: str) -> Verdict | None:
-        """The verdict by the answer in the box."""
+        """Return the verdict by the answer in the box."""
         gold = env.oracle_action()
         said = boxed(action)
         if said is None:
@@ -139,7 +141,7 @@ class MathTeaching:
         return Verdict(right, "the result is right" if right else "the result is wrong", gold)
 
     def describe(self, action: str) -> str:
-        """The answer in the box."""
+        """Return the answer in the box."""
         return f"the answer is {boxed(action)}"
 
 
@@ -153,7 +155,7 @@ def _unboxed(solution: str) -> str:
 
 
 def _slipped(solution: str, rng: random.Random) -> str:
-    """``solution`` with a random digit of its boxed answer changed."""
+    """Return ``solution`` with a random digit of its boxed answer changed."""
     head, box, tail = solution.rpartition(r"\boxed{")
     digits = [m.start() for m in re.finditer(r"\d", tail)]
     if not digits:

@@ -11,7 +11,7 @@ LENGTH = 5
 
 
 def drills(count: int, seed: int) -> Iterator[list[Row]]:
-    """``count`` rows whose answers repeat each expression with its result; determined by ``seed``."""
+    """Yield ``count`` rows whose answers repeat each expression with its result; determined by ``seed``."""
     for number in range(count):
         rng = random.Random(f"drill/{seed}/{number}")
         sums = [_sum(rng) for _ in range(LENGTH)]
@@ -21,7 +21,7 @@ def drills(count: int, seed: int) -> Iterator[list[Row]]:
 
 
 def _sum(rng: random.Random) -> tuple[str, int]:
-    """A random expression of two or three terms or two factors, in LaTeX, and its value."""
+    """Return a random expression of two or three terms or two factors, in LaTeX, and its value."""
     kind = rng.random()
     if kind < 0.25:
         a, b = rng.randint(2, 12), rng.randint(2, 12)

@@ -5,5 +5,6 @@ from nlac_bench.agents.roles.compact import CompactPrompts, brief
 
 
 def fingerprint() -> str:
-    """The SHA-256 of every role's prompt on a fixed conversation, including the numbering of identifiers."""
+    """Return the SHA-256 of every role's prompt on a fixed conversation, including the numbering of
+    identifiers."""
     return sha256([*(brief(text) for _, text in SAID), *prompt_texts(CompactPrompts(), 1_200)])

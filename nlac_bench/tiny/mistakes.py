@@ -92,7 +92,7 @@ class Situation:
 
 
 def act(now: Situation, skill: Skill, rng: random.Random) -> str:
-    """The action of an agent with ``skill``."""
+    """Return the action of an agent with ``skill``."""
     if rng.random() < skill.slip:
         return slip(now, rng)
     if now.decisive and now.write is not None and rng.random() < skill.habit:
@@ -102,7 +102,7 @@ def act(now: Situation, skill: Skill, rng: random.Random) -> str:
 
 
 def slip(now: Situation, rng: random.Random) -> str:
-    """A random mistake that is possible in this situation."""
+    """Return a random mistake that is possible in this situation."""
     makers = list(_SLIPS)
     rng.shuffle(makers)
     for maker in makers:
@@ -113,7 +113,7 @@ def slip(now: Situation, rng: random.Random) -> str:
 
 
 def _hasty(now: Situation, change: Callable[[dict[str, Any]], None]) -> str | None:
-    """The next write call without asking the user first, with ``change`` applied to its arguments."""
+    """Return the next write call without asking the user first, with ``change`` applied to its arguments."""
     write = now.write
     if write is None or not now.decisive:
         return None
@@ -152,7 +152,7 @@ def _miscount(now: Situation, rng: random.Random) -> str | None:
 
 
 def _claim(now: Situation, rng: random.Random) -> str | None:
-    """Claim that the change was made, without making it."""
+    """Return a message that claims that the change was made, although it was not."""
     return now.report if now.decisive else None
 
 
@@ -169,7 +169,7 @@ def _ask_again(now: Situation, rng: random.Random) -> str | None:
 
 
 def _wrong_identifier(now: Situation, rng: random.Random) -> str | None:
-    """The teacher's action with one identifier replaced by another."""
+    """Return the teacher's action with one identifier replaced by another."""
     there = _ANY.findall(now.due)
     others = sorted(set(_ANY.findall(now.text)) - set(there))
     if not there or not others:
@@ -178,7 +178,7 @@ def _wrong_identifier(now: Situation, rng: random.Random) -> str | None:
 
 
 def _unasked(now: Situation, rng: random.Random) -> str | None:
-    """The correct write call, without asking the user first."""
+    """Return the correct write call, without asking the user first."""
     return _hasty(now, lambda a: None) if CONFIRM in now.due else None
 
 
@@ -204,7 +204,7 @@ def _first_on_record(text: str) -> str | None:
 
 
 def why_wrong(now: Situation, action: str) -> str:
-    """The reason why ``action`` is wrong, given that the teacher would act differently."""
+    """Return the reason why ``action`` is wrong, given that the teacher would act differently."""
     parsed, due = parse_action(action), parse_action(now.due)
     if isinstance(parsed, Call):
         if parsed.name == "transfer_to_human_agents":
@@ -228,7 +228,7 @@ def why_wrong(now: Situation, action: str) -> str:
 
 
 def why_right(now: Situation, action: str) -> str:
-    """The reason why an optimal ``action`` is right."""
+    """Return the reason why an optimal ``action`` is right."""
     parsed = parse_action(action)
     if isinstance(parsed, Call):
         if parsed.name == "transfer_to_human_agents":

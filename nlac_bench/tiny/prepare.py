@@ -87,7 +87,7 @@ def prepare(
 
 
 def _episodes(name: str, count: int, seed: int) -> list[list[corpus.Row]]:
-    """``corpus.episodes``, computed by one process per core."""
+    """Return ``corpus.episodes``, computed by one process per core."""
     starts = range(0, count, 100)
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         parts = pool.map(_some_episodes, ((name, start, min(start + 100, count), seed) for start in starts))

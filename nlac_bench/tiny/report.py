@@ -25,12 +25,13 @@ _YES, _NO = "optimal: yes", "optimal: no"
 
 
 def agent(engine: HFEngine, temperature: float) -> PolicyAgent:
-    """An agent that plays the policy role."""
+    """Return an agent that plays the policy role."""
     return PolicyAgent(engine, CompactPrompts(), Sampling(temperature=temperature, max_tokens=MAX_TOKENS))
 
 
 def play(engine: HFEngine, name: str, *, temperature: float, tasks: int, seed: int = 0) -> list[Episode]:
-    """Episodes of the policy role on the test split at the taught level, in the order in which they ended."""
+    """Return episodes of the policy role on the test split at the taught level, in the order in which they
+    ended."""
     ids = corpus.ENVS[name]("test").task_ids[:tasks]
     trials = 1 if temperature == 0 else max(1, min(EPISODES, tasks) // len(ids))
     specs = [
@@ -62,7 +63,8 @@ class RoleReport:
     """Examples of wrong answers: the end of the prompt, the expected answer, the written answer."""
 
     def figures(self) -> dict[str, Any]:
-        """Shares of answers; ``of_positives`` and ``of_negatives`` are recognised ones, None without any."""
+        """Return the shares of answers; ``of_positives`` and ``of_negatives`` are recognised ones, None
+        without any."""
         positive = [said for truth, said in self.said if truth]
         negative = [not said for truth, said in self.said if not truth]
         return {
@@ -124,7 +126,7 @@ async def _ask_all(engine: HFEngine, rows: Sequence[corpus.Row]) -> tuple[list[s
 
 
 async def _written(engine: HFEngine, prompt: Prompt, role: Role, temperature: float, seed: int) -> str:
-    """A role's answer, decoded to the environment's text."""
+    """Return a role's answer, decoded to the environment's text."""
     sampling = Sampling(temperature=temperature, max_tokens=MAX_TOKENS)
     request = SampleRequest(messages=prompt.messages, role=role, sampling=sampling, seed=seed)
     (sample,) = await engine.sample(request)
@@ -132,7 +134,7 @@ async def _written(engine: HFEngine, prompt: Prompt, role: Role, temperature: fl
 
 
 async def _odds(engine: HFEngine, prompt: str) -> float:
-    """The evaluator's log-odds that the action is optimal."""
+    """Return the evaluator's log-odds that the action is optimal."""
     totals = []
     for verdict in (_YES, _NO):
         start = engine.tokenizer(prompt, add_special_tokens=False)["input_ids"]
@@ -156,7 +158,7 @@ class Improvement:
     scores: list[tuple[bool, float]] = field(default_factory=list)
 
     def figures(self) -> dict[str, Any]:
-        """Shares of all actions, and of the actions with an objection."""
+        """Return the shares of all actions, and of the actions with an objection."""
         objected = max(1, self.objected)
         return {
             "actions": self.actions, "optimal": self.optimal / max(1, self.actions),
@@ -214,7 +216,7 @@ async def _improve(engine: HFEngine, name: str, task: str, seed: int, found: Imp
 
 
 def auc(scores: Sequence[tuple[bool, float]]) -> float | None:
-    """The probability that a true one scores above a false one (ties count half); None without both."""
+    """Return the area under the ROC curve (ties count half); None if one of the classes is empty."""
     positive = [score for truth, score in scores if truth]
     negative = [score for truth, score in scores if not truth]
     if not positive or not negative:

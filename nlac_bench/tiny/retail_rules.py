@@ -55,7 +55,7 @@ class RetailAgent(TalkingAgent):
             self.heard = request  # the request that the user made before identifying themselves
 
     def kind(self, text: str) -> str | None:
-        """The kind of request in ``text``; None if it contains none."""
+        """Return the kind of request in ``text``; None if it contains none."""
         for kind, pattern in (
             ("other", r"as a present|invoice by post|courier|seller"),
             ("ask", r"\b(know|find out) "),

@@ -42,7 +42,8 @@ class _Heard:
                 self._said.append((action, observation))
 
     def say(self, text: str) -> str:
-        """The recorded reply to ``text``; messages that the rule agent would not have sent are skipped."""
+        """Return the recorded reply to ``text``; messages that the rule agent would not have sent are
+        skipped."""
         action = render_message(text)
         for i in range(self._next, len(self._said)):
             if self._said[i][0] == action:
@@ -53,7 +54,8 @@ class _Heard:
         raise _Decided(action)
 
     def call(self, name: str, **arguments: Any) -> str:
-        """The recorded result of a call; a write call counts as made even if its arguments differed."""
+        """Return the recorded result of a call; a write call counts as made even if its arguments
+        differed."""
         known = self._called.get(_key(name, arguments), self._written.get(name))
         if known is None:
             raise _Decided(render_call(name, arguments))
@@ -61,7 +63,8 @@ class _Heard:
 
 
 def next_action(env: str, turns: Sequence[tuple[str, str]], first: str) -> str | None:
-    """The rule agent's action in ``env`` after the message ``first`` and ``turns`` of (action, observation).
+    """Return the rule agent's action in ``env`` after the message ``first`` and ``turns`` of (action,
+    observation).
 
     None if the conversation is over, or is one that the rules do not cover.
     """
@@ -94,7 +97,7 @@ def play_on(
 
 
 def is_write(name: str) -> bool:
-    """Whether the tool ``name`` changes the database; a transfer to a human does not."""
+    """Return whether the tool ``name`` changes the database; a transfer to a human does not."""
     return not name.startswith(_READS) and name != "transfer_to_human_agents"
 
 

@@ -43,7 +43,8 @@ class TalkingAgent(ABC):
 
     @abstractmethod
     def kind(self, text: str) -> str | None:
-        """The kind of request in ``text``, which selects the method ``do_KIND``; None if there is none."""
+        """Return the kind of request in ``text``, which selects the method ``do_KIND``; None if there is
+        none."""
 
     def tell(self, text: str) -> str:
         """Send a message, store the reply in ``heard`` and return it."""
@@ -53,7 +54,7 @@ class TalkingAgent(ABC):
         return self.heard
 
     def read(self, name: str, **kwargs: Any) -> Any:
-        """A tool's observation, parsed if it is JSON."""
+        """Return a tool's observation, parsed if it is JSON."""
         observation = self.call(name, **kwargs)
         try:
             return json.loads(observation)

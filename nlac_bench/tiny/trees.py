@@ -46,7 +46,7 @@ class Tree:
         self.kinds = [0] * len(self.ids)
 
     def place(self, row: TokenRow) -> tuple[int, int]:
-        """The number of tokens that ``row`` shares with the trunk, and the number that it adds."""
+        """Return the number of tokens that ``row`` shares with the trunk, and the number that it adds."""
         shared = 0
         limit = min(self.trunk_size, len(row.ids) - 1)
         while shared < limit and row.ids[shared] == self.ids[shared]:

@@ -28,7 +28,7 @@ def _by_path(
     tree: PrefixTree | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
-    """Attention along the paths of ``tree``, or transformers' own attention if ``tree`` is None.
+    """Compute attention along the paths of ``tree``, or transformers' own attention if ``tree`` is None.
 
     ``query``, ``key`` and ``value`` are ``[B, heads, T, width]``; with ``tree``, B is 1, T is the number of
     its nodes, and there is no mask.

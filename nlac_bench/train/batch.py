@@ -82,15 +82,15 @@ class TokenBatch:
         return len(self.ids)
 
     def mask_of(self, loss: LossName) -> Tensor:
-        """``loss_mask`` where the sequence contributes to ``loss``, 0 elsewhere, ``[B, T]``."""
+        """Return ``loss_mask`` where the sequence contributes to ``loss``, 0 elsewhere, ``[B, T]``."""
         return self.loss_mask * (self.loss_id == _LOSSES.index(loss))
 
     def rows(self, start: int, stop: int) -> "TokenBatch":
-        """Rows ``start`` to ``stop``."""
+        """Return rows ``start`` to ``stop``."""
         return self._map(lambda tensor: tensor[start:stop])
 
     def to(self, device: torch.device) -> "TokenBatch":
-        """The same batch on ``device``."""
+        """Return the same batch on ``device``."""
         return self._map(lambda tensor: tensor.to(device))
 
     def _map(self, function: Callable[[Tensor], Tensor]) -> "TokenBatch":
@@ -99,7 +99,7 @@ class TokenBatch:
         return TokenBatch(**mapped)
 
     def _trimmed(self) -> "TokenBatch":
-        """The batch without the columns that are padding in every row."""
+        """Return the batch without the columns that are padding in every row."""
         used = int(self.segment_ids.any(dim=0).nonzero().max()) + 1
         return self._map(lambda tensor: tensor[:, :used])
 
@@ -123,7 +123,7 @@ def pack(sequences: Sequence[TokenSequence], row_tokens: int, pad_id: int = 0) -
     """Pack ``sequences``, sorted by their tokens, into rows of ``row_tokens``: each where it first fits.
 
     Sorting puts sequences with a common beginning next to each other; a CPU computes that beginning once
-    (``prefixes.py``). A sequence longer than ``row_tokens`` gets a row of its own. The cost of attention
+    (``prefixes.py``). A sequence longer than ``row_tokens`` gets its own row. The cost of attention
     grows with the square of a row's length, so rows much longer than the usual sequence cost more than
     packing saves. Rows stay in the order in which they were opened and sequences within a row in the order
     of ``sequences``, so that the same input always gives the same batch.
@@ -149,7 +149,7 @@ def pack(sequences: Sequence[TokenSequence], row_tokens: int, pad_id: int = 0) -
 
 
 def one_a_row(sequences: Sequence[TokenSequence], pad_id: int = 0) -> TokenBatch:
-    """Put each sequence into a row of its own, in order; the reference that ``pack`` must agree with."""
+    """Put each sequence into its own row, in order; the reference that ``pack`` must agree with."""
     return _lay_out([[sequence] for sequence in sequences], pad_id)
 
 

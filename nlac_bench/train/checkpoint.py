@@ -137,7 +137,7 @@ def _names(learner: Learner) -> dict[Tensor, str]:
 
 
 def _tensors(learner: Learner) -> dict[str, Tensor]:
-    """Return this process's state but for the optimizer's; writing to a tensor changes the learner.
+    """Return this process's state without the optimizer's; writing to a tensor changes the learner.
 
     The generators' states are copies.
     """
@@ -160,14 +160,14 @@ def _check(own: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> None:
     """Raise DataError unless names, shapes and types are equal."""
     differing = sorted(own.keys() ^ found.keys())
     if differing:
-        where = "lacks" if differing[0] in own else "has"
-        raise DataError(f"it {where} the tensor {differing[0]!r} ({len(differing)} names differ)")
+        fault = "does not contain the" if differing[0] in own else "contains an unexpected"
+        raise DataError(f"the checkpoint {fault} tensor {differing[0]!r} ({len(differing)} names differ)")
     for name, tensor in own.items():
         other = found[name]
         if tensor.shape != other.shape or tensor.dtype != other.dtype:
             raise DataError(
-                f"its tensor {name!r} has shape {tuple(other.shape)} and type {other.dtype}, expected "
-                f"{tuple(tensor.shape)} and {tensor.dtype}"
+                f"the checkpoint's tensor {name!r} has shape {tuple(other.shape)} and type {other.dtype}, "
+                f"expected {tuple(tensor.shape)} and {tensor.dtype}"
             )
 
 
@@ -208,4 +208,4 @@ def _set_generators(generators: Mapping[str, Tensor]) -> None:
         if torch.cuda.is_available():
             torch.cuda.set_rng_state(generators["cuda"].clone())
     except (ValueError, TypeError, OverflowError, RuntimeError) as error:
-        raise DataError(f"a random generator has an impossible state ({error})") from error
+        raise DataError(f"the stored state of a random generator is invalid ({error})") from error

@@ -78,7 +78,7 @@ def _object(source: Path) -> dict[str, Any]:
     if not source.is_file():
         raise FileNotFoundError(f"{source} is missing, or is not a regular file")
     if source.stat().st_size > MAX_BYTES:
-        raise ValueError(f"it has more than {MAX_BYTES:,} bytes")
+        raise ValueError(f"the file has more than {MAX_BYTES:,} bytes")
     content = json.loads(source.read_bytes())
     if not isinstance(content, dict):
         raise TypeError(f"expected a JSON object, got {type(content).__name__}")
@@ -97,9 +97,9 @@ def _checked(*, step: Any, world_size: Any, optimizer: Any, loop: Any, files: An
     for name, (size, sha256) in files.items():
         relative = PurePosixPath(name)
         if relative.is_absolute() or ".." in relative.parts:
-            raise ValueError(f"the file name {name!r} leaves the checkpoint")
+            raise ValueError(f"the file name {name!r} refers to a file outside the checkpoint folder")
         if type(size) is not int or not isinstance(sha256, str):
-            raise TypeError(f"size and SHA-256 of {name!r} must be a number and a text")
+            raise TypeError(f"size and SHA-256 of {name!r} must be a number and a string")
         listed[name] = (size, sha256)
     return Index(step, world_size, optimizer, loop, listed)
 
@@ -117,7 +117,7 @@ def check_files(path: Path, index: Index, names: Iterable[str]) -> None:
     Raises:
         CheckpointError: one is missing, not listed, or has another size or content.
     """
-    for name in sorted(names):  # the same file is named whatever the hash seed is
+    for name in sorted(names):  # the error names the same file for every hash seed
         file, expected = path / name, index.files.get(name)
         if expected is None:
             problem = f"is not listed in {NAME}"

@@ -155,5 +155,5 @@ class TrainConfig(Settings):
         for name in values:
             if name not in cls.model_fields:
                 known = ", ".join(sorted(cls.model_fields))
-                raise ConfigError(f"unknown training setting {name!r}; there are {known}")
+                raise ConfigError(f"unknown training setting {name!r}; the settings are {known}")
         return cls.from_texts(values, source)

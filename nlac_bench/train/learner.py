@@ -205,7 +205,7 @@ class Learner:
     def _micro_batches(self, batch: TokenBatch) -> list[TokenBatch]:
         """Split ``batch`` into micro-batches of ``micro_rows`` rows.
 
-        On CPUs a micro-batch has more rows if they begin alike (``micro_batch_starts``).
+        On CPUs a micro-batch has more rows if they have the same beginning (``micro_batch_starts``).
         """
         rows = self.config.micro_rows
         starts: Sequence[int] = range(0, len(batch), rows)

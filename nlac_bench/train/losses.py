@@ -66,7 +66,7 @@ def gae(
     lam: float,
     bootstrap_B: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Generalized advantage estimation over the policy's own tokens (Schulman et al. 2016, eq. 16).
+    """Return generalized advantage estimates over the policy's tokens (Schulman et al. 2016, eq. 16).
 
     Each row is one episode. Only the policy's tokens are time steps: the step after a turn's last token is
     the next turn's first token, and the observation tokens between them have no reward, value or discount.
@@ -150,7 +150,7 @@ def ppo_policy_loss(
     clip_low: float = 0.2,
     clip_high: float = 0.2,
 ) -> Tensor:
-    """PPO's clipped surrogate as a loss per token (Schulman et al. 2017, eq. 7), ``[B, T]``.
+    """Return PPO's clipped surrogate as a loss per token (Schulman et al. 2017, eq. 7), ``[B, T]``.
 
     The log-ratio is clamped to ±20 before the exponential, so that one wrong log-probability does not make
     the whole step infinite.
@@ -161,13 +161,14 @@ def ppo_policy_loss(
 
 
 def value_loss(values_BT: Tensor, old_values_BT: Tensor, returns_BT: Tensor, *, clip: float) -> Tensor:
-    """Half the squared error, clipped around the old values as in PPO's reference code, ``[B, T]``."""
+    """Return half the squared error, clipped around old values as in PPO's reference code, ``[B, T]``."""
     near_BT = old_values_BT + (values_BT - old_values_BT).clamp(-clip, clip)
     return 0.5 * torch.maximum((values_BT - returns_BT) ** 2, (near_BT - returns_BT) ** 2)
 
 
 def kl_estimate(logprobs_BT: Tensor, ref_logprobs_BT: Tensor, kind: Literal["k1", "k2", "k3"]) -> Tensor:
-    """Per-token estimates of KL(π ‖ π_ref) from samples of π (Schulman 2020, "Approximating KL"), ``[B, T]``.
+    """Return per-token estimates of KL(π ‖ π_ref) from samples of π (Schulman 2020, "Approximating KL"),
+    ``[B, T]``.
 
     As a *loss* on policy, only k2 has the gradient of the reverse KL: the gradient of k1 is zero in
     expectation, that of k3 is the forward KL's. Use k1 in the reward, and ``full_kl`` off policy.
@@ -187,7 +188,7 @@ def kl_estimate(logprobs_BT: Tensor, ref_logprobs_BT: Tensor, kind: Literal["k1"
 
 
 def full_kl(logits_BTV: Tensor, ref_logits_BTV: Tensor) -> Tensor:
-    """KL(π ‖ π_ref) of each next-token distribution, over the whole vocabulary, in nats, ``[B, T]``.
+    """Return KL(π ‖ π_ref) of each next-token distribution, over the whole vocabulary, in nats, ``[B, T]``.
 
     It is exact in every state, so it can be used on tokens that another policy sampled.
     """
@@ -208,7 +209,9 @@ def sac_target(
     gamma: float,
     alpha: float,
 ) -> Tensor:
-    """y = r + γ (1 − terminated) [min(Q̄₁, Q̄₂)(s′, a′) − α log π(a′ | s′)] (Haarnoja et al. 2018), ``[N]``.
+    """Return SAC's target (Haarnoja et al. 2018), ``[N]``.
+
+    y = r + γ (1 − terminated) [min(Q̄₁, Q̄₂)(s′, a′) − α log π(a′ | s′)]
 
     ``next_logprobs_N`` are sums over an action's tokens. They grow with its length, so α = 0 is a sensible
     choice if actions are whole turns. No gradient flows through the target. Truncated episodes are not
@@ -219,7 +222,7 @@ def sac_target(
 
 
 def twin_q_loss(q1_N: Tensor, q2_N: Tensor, target_N: Tensor) -> Tensor:
-    """Half the sum of the squared errors of both heads, ``[N]``."""
+    """Return half the sum of the squared errors of both heads, ``[N]``."""
     return 0.5 * ((q1_N - target_N) ** 2 + (q2_N - target_N) ** 2)
 
 

@@ -78,7 +78,7 @@ class PolicyModel(nn.Module):
     def _by_tree(
         self, ids_BT: Tensor, position_ids_BT: Tensor, tree: PrefixTree, wanted_BT: Tensor
     ) -> Forward:
-        """Like ``forward``, but compute each different prefix of the batch once."""
+        """Compute what ``forward`` computes, but each different prefix of the batch only once."""
         base: Any = self.causal_lm
         hidden_NH = base.get_decoder()(
             input_ids=ids_BT.flatten()[None, tree.first_N],

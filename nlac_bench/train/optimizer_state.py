@@ -14,7 +14,7 @@ ENTRIES: Mapping[str, tuple[str, ...]] = {"AdamW": ("step", "exp_avg", "exp_avg_
 
 
 def settings(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
-    """The optimizer's class and its parameter groups, as JSON represents them.
+    """Return the optimizer's class and its parameter groups, as JSON represents them.
 
     Parameters are left out, and so is the learning rate, which a schedule sets before each step.
     """
@@ -27,7 +27,7 @@ def settings(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
 
 
 def tensors(optimizer: torch.optim.Optimizer, names: Mapping[Tensor, str]) -> dict[str, Tensor]:
-    """The tensors of the state, named ``NAME/ENTRY``; ``names`` has the name of each parameter."""
+    """Return the tensors of the state, named ``NAME/ENTRY``; ``names`` has the name of each parameter."""
     return {
         f"{names[parameter]}/{entry}": value
         for parameter, entries in optimizer.state.items()
@@ -56,32 +56,38 @@ def check(
     """
     own = settings(optimizer)
     if saved.get("class") != own["class"]:
-        raise DataError(f"its optimizer is {saved.get('class')!r}, but this run's is {own['class']!r}")
+        raise DataError(f"the saved optimizer is {saved.get('class')!r}, but this run's is {own['class']!r}")
     groups = saved.get("groups")
     if not isinstance(groups, list) or len(groups) != len(own["groups"]):
-        raise DataError(f"its optimizer must have {len(own['groups'])} parameter groups, got {groups!r:.200}")
+        raise DataError(
+            f"the saved optimizer must have {len(own['groups'])} parameter groups, got {groups!r:.200}"
+        )
     for ours, theirs in zip(own["groups"], groups, strict=True):
         # Versions of torch have different keys; those that both have must agree.
         differing = [key for key in ours if key in theirs and ours[key] != theirs[key]]
         if differing:
             key = differing[0]
-            raise DataError(f"its optimizer has {key} {theirs[key]!r:.200}, but this run's has {ours[key]!r}")
+            raise DataError(
+                f"the saved optimizer has {key} {theirs[key]!r:.200}, but this run's has {ours[key]!r}"
+            )
     entries = ENTRIES[own["class"]]
     for name in found:
         parameter, _, entry = name.rpartition("/")
         if parameter not in shards or entry not in entries:
-            raise DataError(f"its optimizer has a tensor {name!r}, which this run's optimizer does not have")
+            raise DataError(
+                f"the saved optimizer has a tensor {name!r}, which this run's optimizer does not have"
+            )
     for name, shard in shards.items():
         present = [entry for entry in entries if f"{name}/{entry}" in found]
         if present and len(present) < len(entries):
-            raise DataError(f"its optimizer has only {', '.join(present)} of the parameter {name!r}")
+            raise DataError(f"the saved optimizer has only {', '.join(present)} of the parameter {name!r}")
         for entry in present:
             tensor = found[f"{name}/{entry}"]
             shape, dtype = (torch.Size(), torch.float32) if entry == "step" else (shard.shape, shard.dtype)
             if tensor.shape != shape or tensor.dtype != dtype:
                 raise DataError(
-                    f"its optimizer's tensor {name + '/' + entry!r} has shape {tuple(tensor.shape)} and type "
-                    f"{tensor.dtype}, expected {tuple(shape)} and {dtype}"
+                    f"the saved optimizer's tensor {name + '/' + entry!r} has shape "
+                    f"{tuple(tensor.shape)} and type {tensor.dtype}, expected {tuple(shape)} and {dtype}"
                 )
 
 

@@ -1,8 +1,9 @@
 """The tree of a micro-batch's prefixes, with which CPUs compute the common beginnings of sequences once.
 
-A token's hidden state depends only on the tokens before it, so sequences that begin alike have the same
-states up to their first difference. NLAC trains on a critic's and a policy's sequence for each transition,
-and on several transitions of an episode: 60 % of its tokens repeat the beginning of an earlier sequence.
+A token's hidden state depends only on the tokens before it, so sequences with the same beginning have the
+same states up to their first difference. NLAC trains on a critic's and a policy's sequence for each
+transition, and on several transitions of an episode: 60 % of its tokens repeat the beginning of an earlier
+sequence.
 """
 
 import itertools

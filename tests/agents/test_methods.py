@@ -99,11 +99,12 @@ def test_an_engine_says_what_training_needs() -> None:
     for method in BUILT_IN.values():
         method.check_engine(metered, "m")
     with pytest.raises(
-        ConfigError, match=r"rft cannot be trained with --model m: RuleEngine.*no tokenizer, sync"
+        ConfigError,
+        match=r"rft cannot train --model m: its engine \(RuleEngine\) does not provide tokenizer, sync",
     ):
         RFT.check_engine(RuleEngine(lambda request: ""), "m")
     engine.slots = ("policy",)
     assert missing_for_training(engine, ("policy",)) == []
     RFT.check_engine(engine, "m")
-    with pytest.raises(ConfigError, match=r"nlac cannot be trained .* no slot 'target'"):
+    with pytest.raises(ConfigError, match=r"nlac cannot train .* does not provide slot 'target'"):
         BUILT_IN["nlac"].check_engine(engine, "m")

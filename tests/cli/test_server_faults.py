@@ -177,7 +177,9 @@ def test_a_content_filter_ends_an_episode_without_a_score_and_for_good(reply: Re
     assert (found["success"], found["mean_reward"], found["success_if_missing_failed"]) == (None, None, 0.0)
     assert found["end_reasons"] == {"content_filter": 3}
     text = call("score", str(folder)).stdout
-    assert "3 stopped by a content filter" in text and "success if all others had failed: 0.000" in text
+    assert (
+        "3 stopped by a content filter" in text and "success if all other episodes had failed: 0.000" in text
+    )
     assert "info['success']" not in text
 
 
@@ -310,7 +312,7 @@ def test_a_lone_surrogate_that_a_model_writes_is_sent_back_to_it(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("reply", "says"), [("length", "went into thoughts"), ("content_filter", "content filter")]
+    ("reply", "says"), [("length", "limit before it had an answer"), ("content_filter", "content filter")]
 )
 def test_an_episode_that_is_watched_says_why_it_ends(reply: str, says: str) -> None:
     with FaultServer(functools.partial(model, gives(choice(reply, None)))).in_thread() as server:

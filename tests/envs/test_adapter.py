@@ -169,7 +169,7 @@ def test_without_info_success_a_run_shows_the_mean_reward_and_says_what_is_missi
     rows = {line.split("  ")[0]: line.split()[-2:] for line in text.splitlines() if "  " in line}
     assert rows["success"] == ["–", "–"]
     assert rows["mean reward"] != ["–", "–"]
-    assert "4 episodes ended without info['success']" in text and "gets a success rate" in text
+    assert "4 episodes ended without info['success']" in text and "to get a success rate" in text
     told = measured(PLAIN, tmp_path / "reported")
     assert "info['success']" not in told and "success      0.000" in told
 

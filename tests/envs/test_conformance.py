@@ -264,7 +264,7 @@ class RendersNothing(Guess):
         (InfoIsNotJson, "info", "not JSON compliant"),
         (TellsGold, "gold answers stay hidden", "has the key 'gold'"),
         (QuotesGold, "gold answers stay hidden", "contains the oracle's action"),
-        (Truncates, "ends", "administrative cuts"),
+        (Truncates, "ends", "reserved for cuts by the harness"),
         (NeverEnds, "ends", "does not end at its limit of 4 steps"),
         (StepsAnyway, "reset needed", "must raise gymnasium.error.ResetNeeded"),
         (TakesAnyTask, "tasks", "must raise UnknownIdError"),

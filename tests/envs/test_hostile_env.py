@@ -107,5 +107,5 @@ def test_an_environment_that_does_not_return_fails_and_ends_the_checks(
     report = json.loads(done.stdout)
     assert done.returncode == 1 and report["holds"] is False
     failed = [check for check in report["checks"] if check["ok"] is False]
-    assert [check["message"] for check in failed] == ["it did not end within 0.5 s"]
+    assert [check["message"] for check in failed] == ["the code did not finish within 0.5 s"]
     assert report["checks"][-1]["message"].startswith("not run, because ")

@@ -365,7 +365,7 @@ def test_altered_official_files_are_refused(
         custom = Math500HardEnv(data=tmp_path / "math", split="train", level=None)
     assert custom.source.kind == "custom" and len(custom.task_ids) <= 100
     file.write_bytes(file.read_bytes()[:500])
-    with pytest.warns(UserWarning), pytest.raises(DataError, match="is it truncated"):
+    with pytest.warns(UserWarning), pytest.raises(DataError, match="may be truncated"):
         Math500HardEnv(data=tmp_path / "math", split="train")
 
 

@@ -241,7 +241,7 @@ def test_manifest_on_a_full_disk_is_whole_or_absent(tmp_path: Path) -> None:
             create(tmp_path / "run")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    with pytest.raises(RunFolderError, match="holds no run"):
+    with pytest.raises(RunFolderError, match="is not a run folder"):
         RunFolder.open(tmp_path / "run")
     with create(tmp_path / "run") as writer:  # the same folder, once there is room
         assert len(writer.owed()) == 200
@@ -250,7 +250,7 @@ def test_manifest_on_a_full_disk_is_whole_or_absent(tmp_path: Path) -> None:
 
 def test_begin_in_a_used_folder_is_refused(tmp_path: Path) -> None:
     create(tmp_path / "run").close()
-    with pytest.raises(RunFolderError, match="already holds a run; continue it with `nlac-bench resume"):
+    with pytest.raises(RunFolderError, match="already contains a run; continue it with `nlac-bench resume"):
         create(tmp_path / "run")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("…")
@@ -258,7 +258,7 @@ def test_begin_in_a_used_folder_is_refused(tmp_path: Path) -> None:
         create(tmp_path / "mine")
     with pytest.raises(RunFolderError, match="cannot create the folder"):
         create(tmp_path / "mine" / "thesis.tex" / "run")
-    with pytest.raises(RunFolderError, match="holds no run"):
+    with pytest.raises(RunFolderError, match="is not a run folder"):
         resume(tmp_path / "nowhere")
     assert not (tmp_path / "nowhere").exists()
 

@@ -77,7 +77,7 @@ def test_every_method_is_tuned_alike_and_takes_the_best_validation(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("methods = [", "cannot be read as TOML"),
+        ("methods = [", "is not valid TOML"),
         ("methods = ['nlac']", "set `methods"),
         ("methods = ['dqn']\n[seeds]\na = [0]", "unknown method 'dqn'"),
         ("methods = ['nlac']\nseed = 1\n[seeds]\na = [0]", "unknown setting 'seed'"),

@@ -245,7 +245,7 @@ def test_pairs_that_cannot_be_compared(tmp_path: Path, tasks: int) -> None:
     assert all(found["finished"] == 2 for found in cells.values())
     row = next(r for r in data["rows"] if r["method"] == "ppo")
     assert (row["versus"]["mean"], row["versus"]["verdict"]) == (None, "not measured")
-    why = "needs at least two tasks, got 1" if tasks == 1 else "have no task in common"
+    why = "needs at least two tasks, got 1" if tasks == 1 else "no task has a score in all runs"
     assert why in row["versus"]["why_not"] and "nan" not in text
     assert "nlac − ppo is not measured: " in text and row["success"] == (1.0 if tasks == 1 else None)
 
@@ -280,14 +280,14 @@ def test_reasons_are_one_escaped_bounded_line(tmp_path: Path) -> None:
     [
         ("1 of 4\nerror: no model named 'x'\n", "no model named 'x'\n"),
         ("\x1b[1;31merror:\x1b[0m two\nlines\n", "two\nlines\n"),
-        ("error: full\nnot finished (stopped by an error); continue with: nlac-bench resume x\n", "full\n"),
+        ("error: full\nstopped by an error; continue with: nlac-bench resume x\n", "full\n"),
         (
             "Traceback (most recent call last):\n  File\nKeyError: 3\n\n"
-            "not finished (stopped by an unexpected error); continue with: nlac-bench resume x\n",
+            "stopped by an unexpected error; continue with: nlac-bench resume x\n",
             "KeyError: 3",
         ),
         (
-            "played 4\nnot finished (4 episodes failed for a reason outside the agent); continue with: x",
+            "played 4\n4 episodes failed for a reason outside the agent; continue with: x",
             "4 episodes failed for a reason outside the agent",
         ),
         ("Fatal Python error: Segmentation fault\n\n", "Fatal Python error: Segmentation fault"),
@@ -369,7 +369,7 @@ def test_an_interrupted_sweep_prints_every_cell(tmp_path: Path) -> None:
     assert process.stderr is not None and "1 of 4: " in process.stderr.readline()
     process.send_signal(signal.SIGINT)
     printed, said = process.communicate()
-    assert process.returncode == 3 and "not finished (interrupted); continue with: nlac-bench sweep" in said
+    assert process.returncode == 3 and "interrupted; continue with: nlac-bench sweep" in said
     shown = json.loads(printed)
     assert shown["complete"] is False
     assert [of(found) for found in shown["cells"]] == [cell(2, 0, 0, "not started")]

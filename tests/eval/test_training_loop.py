@@ -160,7 +160,7 @@ def test_only_a_budget_of_steps_cannot_be_spent_without_learning(budget: str) ->
         progress.count([], {"gradient_steps": 0.0}, number, 0.1)
     assert progress.idle == MAX_IDLE
     if limit.unit == "steps":
-        with pytest.raises(NlacBenchError, match="50 successive iterations made no gradient step"):
+        with pytest.raises(NlacBenchError, match="50 successive iterations took no gradient step"):
             progress.check_idle(limit)
     else:
         progress.check_idle(limit)

@@ -196,7 +196,7 @@ REFUSED: dict[str, tuple[Plant, str]] = {
         text_in("chat_template.jinja", "{% if tools %}{{ 'a' * 10 ** 10 }}{% endif %}"), "needs more than"),
     "a named pipe as template": (pipe("chat_template.jinja"), "not a regular file"),
     "a named pipe as configuration": (pipe("config.json"), "not a regular file"),
-    "a link out of the folder": (link_to_a_secret, "replace it by a copy"),
+    "a link out of the folder": (link_to_a_secret, "replace it with a copy"),
     "no weights": (weights(lambda _: b""), "not a safetensors file"),
     "half of the weights": (weights(lambda data: data[: len(data) // 2]), "not a safetensors file"),
     "a header without end": (weights(lambda _: b"\xff" * 8 + b"{}"), "not a safetensors file"),

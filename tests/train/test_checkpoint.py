@@ -147,8 +147,8 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "an unknown field": (state(more=1), "more"),
     "a loop that is a list": (state(loop=[]), "loop must be"),
     "files that are a list": (state(files=[]), "files must be"),
-    "a file outside": (state(files={"../x": [1, "a"]}), "leaves the checkpoint"),
-    "an absolute file": (state(files={"/etc/passwd": [1, "a"]}), "leaves the checkpoint"),
+    "a file outside": (state(files={"../x": [1, "a"]}), "outside the checkpoint folder"),
+    "an absolute file": (state(files={"/etc/passwd": [1, "a"]}), "outside the checkpoint folder"),
     "a file without a hash": (state(files={RANK: 1}), "cannot be read"),
     "a file of infinite size": (state(files={RANK: [float("inf"), "a"]}), "size and SHA-256"),
     "no files": (state(files={}), "is not listed"),
@@ -157,8 +157,8 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "an optimizer with a text as group": (state(optimizer={"class": "AdamW", "groups": [1]}), "does not fit"),
     "another weight decay": (
         state(optimizer={"class": "AdamW", "groups": [{"weight_decay": "x"}]}), "weight_decay 'x'"),
-    "a missing tensor": (tensors(lambda t: t.pop(FIRST)), "lacks the tensor"),
-    "an unknown tensor": (tensors(lambda t: t.update(more=torch.zeros(1))), "has the tensor 'more'"),
+    "a missing tensor": (tensors(lambda t: t.pop(FIRST)), "does not contain the tensor"),
+    "an unknown tensor": (tensors(lambda t: t.update(more=torch.zeros(1))), "unexpected tensor 'more'"),
     "a tensor of another shape": (tensors(lambda t: t.update({FIRST: torch.zeros(2)})), r"shape \(2,\)"),
     "a tensor of another type": (tensors(lambda t: t.update({FIRST: t[FIRST].double()})), "float64"),
     "half of a moment": (tensors(lambda t: t.update({MOMENT: torch.zeros(1)})), "exp_avg"),
@@ -167,12 +167,13 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "a moment of nothing": (
         tensors(lambda t: t.update({"optimizer/x/exp_avg": torch.zeros(1)})), "has a tensor"),
     "a position outside of NumPy's state": (
-        tensors(lambda t: t.update({POSITION: torch.tensor([10**9, 0])})), "impossible state"),
+        tensors(lambda t: t.update({POSITION: torch.tensor([10**9, 0])})), "random generator is invalid"),
     "zeros as torch's state": (
         tensors(lambda t: t.update({"generators/torch": torch.zeros_like(t["generators/torch"])})),
-        "impossible state"),
+        "random generator is invalid"),
     "Python's state out of range": (
-        tensors(lambda t: t.update({"generators/python": t["generators/python"] - 2**40})), "impossible"),
+        tensors(lambda t: t.update({"generators/python": t["generators/python"] - 2**40})),
+        "random generator is invalid"),
 }  # fmt: skip
 
 

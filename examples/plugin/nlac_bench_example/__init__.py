@@ -4,7 +4,7 @@ from nlac_bench.agents.methods import Method
 
 METHOD = Method(
     name="reward_weighted",
-    summary="its own episodes, each weighted by exp(return / beta)",
+    summary="imitates its own episodes, each weighted by exp(return / beta)",
     algorithm="nlac_bench_example.reward_weighted:RewardWeighted",
     settings="nlac_bench_example.reward_weighted:RewardWeightedConfig",
 )

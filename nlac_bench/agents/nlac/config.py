@@ -19,7 +19,7 @@ class NlacConfig(TrainConfig):
         "fresh", description="the action that is refined: a new action of the policy, or the replayed one"
     )
     critic_coef: float = Field(
-        1.0, ge=0, description="weight of L1; 0 does not train the successor model (a control)"
+        1.0, ge=0, description="weight of L1; 0 does not train the successor model (control experiment)"
     )
     policy_coef: float = Field(1.0, ge=0, description="weight of L2 (lambda)")
     ema_tau: float = Field(
@@ -28,7 +28,8 @@ class NlacConfig(TrainConfig):
     replay_ratio: float = Field(
         1.0,
         gt=0,
-        description="learned transitions per new transition (offline: per iteration, times train_batch_size)",
+        description="number of transitions to learn from for each new transition (offline: per iteration, "
+        "times train_batch_size)",
     )
     replay_capacity: int = Field(100_000, ge=1, description="transitions kept in the replay buffer")
     priority_alpha: float = Field(0.6, ge=0, description="exponent of prioritised replay; 0 draws uniformly")
@@ -39,7 +40,7 @@ class NlacConfig(TrainConfig):
         1.0, ge=0, description="sampling temperature of evaluator, refiner and picker"
     )
     shuffle_critiques: bool = Field(
-        False, description="refine each action with another action's critique (a control)"
+        False, description="refine each action with another action's critique (control experiment)"
     )
     probes: int = Field(
         16,
@@ -57,6 +58,6 @@ def refuse_shuffling(config: NlacConfig) -> None:
     """
     if config.shuffle_critiques:
         raise ConfigError(
-            "train.shuffle_critiques = true: this method does not refine actions with critiques; the setting "
-            "is a control for nlac and self_distillation only"
+            "train.shuffle_critiques = true: this method does not refine actions with critiques; remove the "
+            "setting, or use nlac or self_distillation"
         )

@@ -185,7 +185,7 @@ class LanguagePolicyIteration(ABC):
         lesson.done = lesson.proposed is None
 
     def shuffle(self, lessons: Sequence[Lesson]) -> None:
-        """Give every action the critique of another one (a control)."""
+        """Assign each action the critique of another action (control experiment)."""
         judged = [lesson for lesson in lessons if not lesson.done and lesson.critique is not None]
         critiques = [lesson.critique for lesson in judged]
         for lesson, critique in zip(judged, critiques[1:] + critiques[:1], strict=True):
@@ -196,8 +196,8 @@ class LanguagePolicyIteration(ABC):
     async def each(self, lessons: Sequence[Lesson], *steps: Callable[[Lesson], Awaitable[None]]) -> None:
         """Run ``steps`` in turn on every lesson, ``concurrency`` lessons at a time.
 
-        The prompts of a lesson begin alike, and so do those of neighbouring steps of an episode. Lessons are
-        sorted so that an engine with a key/value cache can reuse these beginnings.
+        The prompts of a lesson have the same beginning, and so do those of neighbouring steps of an episode.
+        Lessons are sorted so that an engine with a key/value cache can reuse these beginnings.
         """
         places = asyncio.Semaphore(self._concurrency)
 

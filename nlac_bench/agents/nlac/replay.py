@@ -129,7 +129,7 @@ class Replay:
                 losses, born = list(map(float, header["losses"])), list(map(int, header["born"]))
                 items = [_from_row(json.loads(line), worlds) for line in islice(lines, len(losses))]
                 if not len(items) == len(losses) == len(born) or next(lines, None) is not None:
-                    raise ValueError("the numbers of transitions, losses and births differ")
+                    raise ValueError("transitions, losses and iterations of origin have different lengths")
             iteration = int(header["iteration"])
             self._rng.bit_generator.state = header["rng"]
         except (

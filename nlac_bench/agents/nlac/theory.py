@@ -65,28 +65,28 @@ class ExactPrompts:
     grows = False
 
     def policy(self, state: State) -> Prompt:
-        """The question for an action."""
+        """Return the prompt for an action."""
         return _question(state=state.observation)
 
     def successor(self, state: State, action: str) -> Prompt:
-        """The question for M(d | s, a)."""
+        """Return the prompt for M(d | s, a)."""
         return _question(state=state.observation, action=action)
 
     def backup(self, transition: Transition, next_action: str, next_future: str) -> Prompt:
-        """The question for B(s, a, r, s′, d′)."""
+        """Return the prompt for B(s, a, r, s′, d′)."""
         assert transition.next_state is not None
         return _question(next_state=transition.next_state.observation, future=next_future)
 
     def hindsight(self, heard: Sequence[str], success: bool) -> str:
-        """The future of the last step: the next cell and the outcome."""
+        """Return the future of the last step: the next cell and the outcome."""
         return f"next: {heard[0]}; end: {'success' if success else 'failure'} after {len(heard)} steps"
 
     def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
-        """The question for E(s, a, d¹…dᵏ)."""
+        """Return the prompt for E(s, a, d¹…dᵏ)."""
         return _question(state=state.observation, action=action, futures=list(futures))
 
     def refiner(self, state: State, action: str, critique: Critique) -> Prompt:
-        """The question for π_r(· | s, a, critique)."""
+        """Return the prompt for π_r(· | s, a, critique)."""
         return _question(critique=critique.text)
 
     def parse_action(self, written: str) -> str | None:
@@ -136,7 +136,7 @@ class Tables:
         return [Sample(getattr(self, f"_{request.role}")(question, request.slot), "stop")] * request.n
 
     async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
-        """Not supported, since tables have no tokens."""
+        """Raise an error, because tables have no tokens."""
         raise NotImplementedError
 
     def _policy(self, q: dict[str, Any], slot: Slot) -> str:

@@ -23,7 +23,7 @@ class Action:
 
 
 class Speaker:
-    """Samples answers in all roles for one transition, with random numbers of its own.
+    """Samples answers in all roles for one transition, with its own random numbers.
 
     Args:
         sampling: sampling parameters of policy, successor, backup and aggregator.

@@ -72,5 +72,5 @@ def _checked(name: str, subject: Subject) -> CheckResult:
             return CheckResult(name, True, CHECKS[name](subject))
     except NotApplicableError as reason:
         return CheckResult(name, None, str(reason))
-    except BaseException as error:  # whatever the environment raises, SystemExit too, fails the check
+    except BaseException as error:  # any exception of the environment, also SystemExit, fails the check
         return CheckResult(name, False, described(error))

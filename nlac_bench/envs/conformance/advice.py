@@ -22,7 +22,7 @@ def advise(make_env: MakeEnv) -> list[str]:
             return [*_about_policy(env), *_about_splits(env, make_env), *_about_training(env)]
     except Terminated:
         raise
-    except (Exception, SystemExit):  # whatever the environment raises fails the checks
+    except (Exception, SystemExit):  # any exception of the environment fails the checks
         return []
 
 

@@ -134,7 +134,9 @@ def _info(subject: Subject) -> str:
                     )
                     require(isinstance(info["success"], bool), f"success is {info['success']!r}, not a bool")
                     break
-                require(not END_KEYS & set(info), f"{sorted(END_KEYS & set(info))} in info before the end")
+                require(
+                    not END_KEYS & set(info), f"info contains {sorted(END_KEYS & set(info))} before the end"
+                )
     return ""
 
 
@@ -186,7 +188,7 @@ def _ends(subject: Subject) -> str:
                 require(math.isfinite(reward), f"the reward is {reward!r}, not a finite number")
                 require(
                     truncated is False,
-                    "truncated is for administrative cuts; an environment ends with terminated",
+                    "truncated is reserved for cuts by the harness; end an episode with terminated",
                 )
                 if terminated:
                     break

@@ -139,7 +139,7 @@ class Math500HardEnv(TextEnv):
         else:
             if num_tasks is not None or problem_seed:
                 raise ValueError(
-                    "num_tasks and problem_seed choose generated problems: they need data='embedded'"
+                    "num_tasks and problem_seed apply to generated problems only; use data='embedded'"
                 )
             problems, source = load_problems(split, data)
             self._problems = {p.task_id: p for p in problems if level in (None, p.level)}

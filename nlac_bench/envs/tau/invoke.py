@@ -61,7 +61,7 @@ def toolset(domain: str, functions: Sequence[Callable[..., str | None]]) -> Tool
 
 
 def invoke(tools: Tools, db: Database, name: str, kwargs: Mapping[str, Any]) -> Result:
-    """Call the tool ``name`` on ``db``. Does not raise, whatever ``name`` and ``kwargs`` are.
+    """Call the tool ``name`` on ``db``. Does not raise for any ``name`` and ``kwargs``.
 
     Changes that a failing tool made before it failed are kept. ``transfer_to_human_agents`` ends the episode
     whatever its arguments are.

@@ -8,7 +8,7 @@ from nlac_bench.rollout.engines.engine import Engine
 
 
 def policy_engine(config: RunConfig) -> Engine | None:
-    """The engine that plays the policy, or None where the configuration names no model.
+    """Return the engine that plays the policy, or None where the configuration names no model.
 
     Raises:
         ConfigError: ``base_url`` is set without ``model``, or as ``make_engine``.
@@ -24,7 +24,7 @@ def policy_engine(config: RunConfig) -> Engine | None:
 
 
 def simulator_engine(config: RunConfig) -> Engine:
-    """The engine of the environment's user, oracle or judge; ``user_model`` must be set."""
+    """Return the engine of the environment's user, oracle or judge; ``user_model`` must be set."""
     assert config.user_model is not None
     return make_engine(config, config.user_model, config.user_base_url, "auto", config.prices("user_price"))
 
@@ -43,7 +43,7 @@ def make_engine(
         config: its ``concurrency``, ``request_timeout`` and ``retries`` are used.
         kind: ``RunConfig.engine`` describes what ``auto`` chooses.
         price: US dollars per million tokens (in, out).
-        deterministic: compute each sample in a batch of its own (transformers engine only).
+        deterministic: compute each sample in its own batch (transformers engine only).
 
     Raises:
         ConfigError: ``base_url`` is set for an engine that runs the model in this process.
@@ -82,7 +82,7 @@ def make_engine(
 
 
 def local_model(name: str) -> str:
-    """``name`` itself, or the folder of the embedded model if ``name`` is ``tiny``."""
+    """Return ``name`` itself, or the folder of the embedded model if ``name`` is ``tiny``."""
     if name != "tiny":
         return name
     from nlac_bench import tiny

@@ -17,7 +17,7 @@ MakeEnv = Callable[[], gymnasium.Env[str, str]]
 
 
 def environment_factories(config: RunConfig, chat: ChatFn | None) -> tuple[MakeEnv, Callable[[], TextEnv]]:
-    """Two functions: the first makes the environment that is measured, the second its training split.
+    """Return two functions: the first makes the environment that is measured, the second its training split.
 
     Args:
         chat: calls the model behind the environment's user, oracle or judge.
@@ -53,7 +53,7 @@ def environment_factories(config: RunConfig, chat: ChatFn | None) -> tuple[MakeE
 
 
 def chosen_tasks(config: RunConfig, env: TextEnv) -> list[str]:
-    """The tasks of ``env`` that ``config`` selects, in order.
+    """Return the tasks of ``env`` that ``config`` selects, in order.
 
     Raises:
         ConfigError: ``config.tasks`` names a task that ``env`` does not have.
@@ -72,7 +72,7 @@ def chosen_tasks(config: RunConfig, env: TextEnv) -> list[str]:
 
 
 def conditions(config: RunConfig, env: Any) -> dict[str, Any]:
-    """The conditions of the run. Two runs can be compared only if their conditions are equal."""
+    """Return the conditions of the run. Two runs can be compared only if their conditions are equal."""
     name, arguments = envs.parse(config.env)
     found: dict[str, Any] = {
         "env": envs.find(name).name,

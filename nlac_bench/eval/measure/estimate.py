@@ -52,11 +52,11 @@ class Estimate:
     missing: tuple[Missing, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """As a plain dict, marked as a dry run."""
+        """Return a plain dict, marked as a dry run."""
         return {"dry_run": True, **asdict(self)}
 
     def to_text(self) -> str:
-        """The estimate as text for the terminal."""
+        """Return the estimate as text for the terminal."""
         lines = [f"missing: {each.what}; {each.fix}" for each in self.missing]
         lines.append(f"planned: {self.planned} episodes of {self.tasks} tasks")
         if self.training is not None:
@@ -94,10 +94,11 @@ class Estimate:
 
 
 def of(config: RunConfig) -> Estimate:
-    """The estimate for ``config``: plays the oracle on a few tasks and sends no request to a model server.
+    """Return the estimate for ``config``.
 
-    A small local model is loaded and measured for about a second. Where official data are missing, their
-    known task counts are used and embedded tasks are played instead.
+    The oracle plays a few tasks; no request is sent to a model server. A small local model is loaded and
+    measured for about a second. Where official data are missing, their known task counts are used and
+    embedded tasks are played instead.
 
     Raises:
         NlacBenchError: for everything that the run itself would refuse, except for what
@@ -183,7 +184,7 @@ class _Plan:
 
 
 def _plan(config: RunConfig, lacking: list[Missing]) -> _Plan:
-    """The run's plan; what only the run itself needs and is not here is added to ``lacking``."""
+    """Return the run's plan; add missing requirements of the run itself to ``lacking``."""
     chat = None if config.user_model is None and config.replay is None else _no_model
     try:
         try:
@@ -213,7 +214,7 @@ def _tasks(planned: Outline) -> list[str]:
 
 
 def _served(config: RunConfig) -> bool:
-    """Whether a server runs the policy's model."""
+    """Return whether a server runs the policy's model."""
     model = str(config.model)
     local = model == "tiny" or "/" in model or Path(model).is_dir()
     return config.engine == "openai" or (
@@ -228,5 +229,5 @@ def _duration(seconds: float) -> str:
 
 
 async def _no_model(messages: Messages, role: Role) -> ChatReply:
-    """Takes the place of a simulator's model, which a dry run must not call."""
+    """Raise an error in place of a simulator's model, which a dry run must not call."""
     raise EnvInfraError(f"a dry run called the model of the {role!r}")

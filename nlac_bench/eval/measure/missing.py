@@ -21,7 +21,10 @@ class Missing:
 
 
 def missing(config: RunConfig) -> list[Missing]:
-    """The missing requirements of ``config``. Loads nothing; data are checked when they are read."""
+    """Return the missing requirements of ``config``.
+
+    No model is loaded; data are checked when they are read.
+    """
     found = []
     if config.agent not in FLOORS and config.model is not None:
         found += _model(config.model, config.base_url, config.engine, "--base-url")
@@ -62,7 +65,7 @@ def _model(name: str, base_url: str | None, engine: str, flag: str) -> list[Miss
 
 
 def _available(name: str) -> bool:
-    """Whether the weights of a Hugging Face id are in the local cache or on the hub."""
+    """Return whether the weights of a Hugging Face id are in the local cache or on the hub."""
     from huggingface_hub import HfApi, try_to_load_from_cache
 
     if isinstance(try_to_load_from_cache(name, "config.json"), str):

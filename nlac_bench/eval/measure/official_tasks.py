@@ -14,7 +14,7 @@ class OfficialTasks:
     test: int
 
     def planned(self, config: RunConfig) -> int:
-        """The number of tasks that ``config`` selects."""
+        """Return the number of tasks that ``config`` selects."""
         if config.tasks not in (None, "clean"):
             count = len(str(config.tasks).split(","))
         else:

@@ -65,7 +65,8 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
     if getattr(env, "floors_only", False) and config.agent not in FLOORS:
         raise NeedsUserError(
             f"{config.env} with these tasks needs a model that plays the user: pass --user-model (and "
-            "--user-base-url), or --replay FILE; without it, only the floors and the oracle can be run"
+            "--user-base-url), or --replay FILE; without a user model, only the floor agents and the oracle "
+            "can play"
         )
     if isinstance(env, PlainEnv) and config.agent in ("oracle", "constant"):
         raise ConfigError(

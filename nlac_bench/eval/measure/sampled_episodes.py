@@ -88,7 +88,7 @@ def sample_episodes(config: RunConfig, planned: Outline, tasks: Sequence[str]) -
 
 
 def _without_simulator(planned: Outline) -> Any:
-    """The environment of ``planned`` with its scripted user instead of a model."""
+    """Return the environment of ``planned`` with its scripted user instead of a model."""
     name, arguments = envs.parse(planned.config.env)
     kept = {key: value for key, value in arguments.items() if key not in ("user", "oracle")}
     alone = planned.config.changed(

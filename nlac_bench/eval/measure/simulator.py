@@ -11,7 +11,7 @@ from nlac_bench.types import ChatFn
 
 
 def simulator(config: RunConfig) -> ChatFn | None:
-    """The simulator that ``config`` describes, or None if the environment does not use a model.
+    """Return the simulator that ``config`` describes, or None if the environment does not use a model.
 
     Raises:
         ConfigError: ``record`` is set without ``user_model``, so there are no replies to record.
@@ -32,7 +32,7 @@ def simulator(config: RunConfig) -> ChatFn | None:
 
 
 def simulator_settings(config: RunConfig) -> dict[str, Any]:
-    """The settings that determine the simulator's replies; they are part of a recorded call's key."""
+    """Return the settings that determine the simulator's replies; they are part of a recorded call's key."""
     return {
         "model": config.user_model,
         "temperature": config.user_temperature,

@@ -32,7 +32,7 @@ TRAINING: Mapping[str, Any] = {
 
 
 def is_tiny(model: Any) -> bool:
-    """Whether ``model`` is the embedded model or a checkpoint of it, which has the same tokenizer."""
+    """Return whether ``model`` is the embedded model or a checkpoint of it, which has the same tokenizer."""
     from nlac_bench import tiny
 
     if model == "tiny":
@@ -42,10 +42,10 @@ def is_tiny(model: Any) -> bool:
 
 
 def with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """``settings`` of a run with the embedded model, completed by defaults; settings that are given are kept.
+    """Return ``settings`` of a run with the embedded model; defaults complete those that are not given.
 
     The embedded environments are played at the level that the model was trained on, unless the environment
-    string has arguments of its own or the data are not embedded.
+    string has its own arguments or the data are not embedded.
     """
     completed: dict[str, Any] = {"max_tokens": TRAINING["max_response_length"], "concurrency": 64, **settings}
     name, arguments = envs.parse(str(settings.get("env", "")))

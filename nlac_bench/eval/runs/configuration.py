@@ -45,7 +45,9 @@ class RunConfig(Settings):
     tasks: str | None = _option(MEASURE, None, "Task ids separated by commas, or 'clean' (τ); default: all.")
     limit: int | None = _option(MEASURE, None, "Play only the first N tasks.", ge=1)
     trials: int = _option(MEASURE, 1, "Number of episodes of each task.", ge=1)
-    seed: int = _option(MEASURE, 0, "Base seed: episode seeds are a hash of it, the task and the trial.")
+    seed: int = _option(
+        MEASURE, 0, "Base seed. Each episode's seed is derived from it, the task and the trial."
+    )
     concurrency: int = _option(EXECUTION, 16, "Number of episodes played at the same time.", ge=1)
     model: str | None = _option(PLAYER, None, "A Hugging Face id or folder, or a model's name on a server.")
     base_url: str | None = _option(
@@ -79,10 +81,10 @@ class RunConfig(Settings):
     max_seconds: float | None = _option(EXECUTION, None, "Truncate an episode after N seconds.", gt=0)
     max_cost: float | None = _option(EXECUTION, None, "Stop the run when it has cost N US dollars.", gt=0)
     request_timeout: float = _option(
-        EXECUTION, 300.0, "Seconds that a server may take for one complete reply, including queueing.", gt=0
+        EXECUTION, 300.0, "Time limit in seconds for one reply of a server, including queueing.", gt=0
     )
     retries: int = _option(
-        EXECUTION, 5, "Number of retries of a failed request to a server; after a time-out, one.", ge=0
+        EXECUTION, 5, "Maximum number of retries of a failed request (at most one after a time-out).", ge=0
     )
     record: str | None = _option(SIMULATOR, None, "Store the replies of --user-model in this file.")
     replay: str | None = _option(SIMULATOR, None, "Replay the replies stored in this file; needs no API key.")
@@ -117,7 +119,7 @@ class RunConfig(Settings):
         return self
 
     def prices(self, name: Literal["price", "user_price"]) -> tuple[float, float] | None:
-        """US dollars per million tokens (in, out), or None if the price is not set.
+        """Return US dollars per million tokens (in, out), or None if the price is not set.
 
         Raises:
             ConfigError: the setting is not two numbers from 0 to ``_MOST_DOLLARS``.
@@ -135,7 +137,7 @@ class RunConfig(Settings):
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any], source: str = "") -> Self:
-        """The configuration that ``values`` describe.
+        """Return the configuration that ``values`` describe.
 
         Raises:
             ConfigError: a setting is unknown, missing or invalid, or contains a secret; the message names it
@@ -149,7 +151,7 @@ class RunConfig(Settings):
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """The settings of a TOML file, or of a run's ``config.json``.
+    """Return the settings of a TOML file, or of a run's ``config.json``.
 
     Raises:
         ConfigError: the file cannot be read, contains a secret, or has an unknown setting.

@@ -23,7 +23,7 @@ class EpisodeFormatError(NlacBenchError):
 
 
 def dump_line(row: Mapping[str, Any]) -> str:
-    """``row`` as one line of ASCII JSON without its newline.
+    """Return ``row`` as one line of ASCII JSON without its newline.
 
     ASCII keeps lone surrogates, which models do emit, as escapes, and no byte of it can be mistaken for a
     line end. Numbers that JSON does not have become the strings "NaN", "Infinity" and "-Infinity"; numpy
@@ -46,7 +46,7 @@ def dump_line(row: Mapping[str, Any]) -> str:
 
 
 def parse_line(line: bytes) -> dict[str, Any]:
-    """The JSON object on one line.
+    """Return the JSON object on one line.
 
     Raises:
         ValueError: the line is not a JSON object, or is too long or nested too deeply.
@@ -56,14 +56,14 @@ def parse_line(line: bytes) -> dict[str, Any]:
     try:
         row = json.loads(line)
     except RecursionError:
-        raise ValueError("its JSON is nested too deeply") from None
+        raise ValueError("the JSON is nested too deeply") from None
     if not isinstance(row, dict):
         raise ValueError(f"expected a JSON object, got {type(row).__name__}")
     return row
 
 
 def episode_to_row(episode: Episode) -> dict[str, Any]:
-    """``episode`` as plain dicts and lists, with all fields of its turns."""
+    """Return ``episode`` as plain dicts and lists, with all fields of its turns."""
     row = {name: getattr(episode, name) for name in _EPISODE_FIELDS}
     row["turns"] = [_turn_to_row(turn) for turn in episode.turns]
     row["usage"] = usage_to_row(episode.usage)
@@ -71,7 +71,7 @@ def episode_to_row(episode: Episode) -> dict[str, Any]:
 
 
 def usage_to_row(usage: Mapping[str, Usage]) -> dict[str, Any]:
-    """Usage by role as plain dicts."""
+    """Return the usage by role as plain dicts."""
     return {role: asdict(spent) for role, spent in usage.items()}
 
 
@@ -152,7 +152,7 @@ def _known(row: Mapping[str, Any], names: Collection[str], what: str) -> None:
     unknown = set(row) - set(names)
     if unknown:
         raise EpisodeFormatError(
-            f"{what} has unknown fields {sorted(unknown)}; was it written by a newer version?"
+            f"{what} has unknown fields {sorted(unknown)}; it may have been written by a newer version"
         )
 
 

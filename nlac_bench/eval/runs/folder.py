@@ -59,7 +59,7 @@ class RunFolder:
 
     @property
     def conditions(self) -> Mapping[str, Any]:
-        """What was measured. Two runs can be compared only if their conditions are equal."""
+        """What determines a score. Two runs can be compared only if their conditions are equal."""
         return self.manifest["conditions"]
 
     @property
@@ -68,7 +68,7 @@ class RunFolder:
         return self.manifest["subject"]
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The recorded episodes as plain dicts, in the order in which they ended, read one at a time.
+        """Yield the recorded episodes as plain dicts, in the order in which they ended, read one at a time.
 
         Raises:
             RunFolderError: a line is damaged, or an episode was not planned or is recorded twice.
@@ -77,7 +77,7 @@ class RunFolder:
             yield row
 
     def episodes(self) -> Iterator[Episode]:
-        """The recorded episodes, read one at a time.
+        """Yield the recorded episodes, read one at a time.
 
         Raises:
             RunFolderError: as ``rows``, or a line contains JSON that is not an episode.
@@ -89,7 +89,7 @@ class RunFolder:
                 raise RunFolderError(f"{self.path / 'episodes.jsonl'}, {row_key(row)}: {error}") from error
 
     def errors(self) -> Iterator[dict[str, Any]]:
-        """The recorded infrastructure errors, oldest first.
+        """Yield the recorded infrastructure errors, oldest first.
 
         Raises:
             RunFolderError: a line is damaged, or names no episode.
@@ -104,16 +104,16 @@ class RunFolder:
             yield row
 
     def metrics(self) -> Iterator[dict[str, Any]]:
-        """The recorded measurements, oldest first."""
+        """Return the recorded measurements, oldest first."""
         return (row for row, _ in read_lines(self.path / "metrics.jsonl"))
 
     def owed(self) -> tuple[Planned, ...]:
-        """The planned episodes that are not recorded yet, in planned order."""
+        """Return the planned episodes that are not recorded yet, in planned order."""
         done = {row_key(row) for row in self.rows()}
         return tuple(item for item in self.plan if item.key not in done)
 
     def episode_lines(self) -> Iterator[tuple[dict[str, Any], int]]:
-        """``rows``, each with the byte offset of the end of its line."""
+        """Yield ``rows``, each with the byte offset of the end of its line."""
         path = self.path / "episodes.jsonl"
         planned = {item.key: item.seed for item in self.plan}
         env = self.config.get("env")
@@ -139,7 +139,7 @@ class RunFolder:
 
 
 def row_key(row: Mapping[str, Any]) -> tuple[str, int]:
-    """The key that identifies an episode's row within its run: (task, trial)."""
+    """Return the key that identifies an episode's row within its run: (task, trial)."""
     return str(row.get("task_id")), row["trial"] if isinstance(row.get("trial"), int) else -1
 
 
@@ -153,12 +153,12 @@ def _problem_of(manifest: Mapping[str, Any]) -> str | None:
             return f"{section}.{name} must be text, got {manifest[section].get(name)!r:.80}"
     for session in manifest["sessions"] or [None]:
         if not isinstance(session, dict) or not isinstance(session.get("packages"), dict | list):
-            return f"sessions must be objects with packages, at least one, got {session!r:.80}"
+            return f"sessions must be a non-empty list of objects with packages, got {session!r:.80}"
     if not isinstance(manifest["sessions"][0]["packages"], dict):
         return "sessions[0].packages must be an object"
     for item in manifest["plan"] or [None]:
         if not isinstance(item, list) or tuple(map(type, item)) != (str, int, int):
-            return f"plan must be lists of task, trial and seed, at least one, got {item!r:.80}"
+            return f"plan must be a non-empty list of [task, trial, seed], got {item!r:.80}"
     twice = first_duplicate((task, trial) for task, trial, _ in manifest["plan"])
     return None if twice is None else f"plan lists {twice!r:.80} twice"
 
@@ -171,7 +171,7 @@ def _read_object(path: Path) -> dict[str, Any]:
         refuse_special(path)
         content = json.loads(path.read_bytes())
     except FileNotFoundError:
-        raise RunFolderError(f"{path.parent} holds no run: it has no {path.name}") from None
+        raise RunFolderError(f"{path.parent} is not a run folder: {path.name} is missing") from None
     except (OSError, ValueError, RecursionError) as error:
         raise RunFolderError(f"{path} cannot be read ({error})") from None
     if not isinstance(content, dict):

@@ -75,7 +75,9 @@ class Appender:
 
 
 def read_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
-    """Each object in ``path`` with the byte offset of the end of its line; nothing if the file is missing.
+    """Yield each object in ``path`` with the byte offset of the end of its line.
+
+    A missing file has no objects.
 
     Unreadable lines at the end of the file (an incomplete line, or zeros after a crash of the machine) are
     skipped.
@@ -96,8 +98,8 @@ def read_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
             continue
         if damaged is not None:
             raise RunFolderError(
-                f"{path} line {damaged[0]} is damaged ({damaged[1]}), and not by a crash, because readable "
-                "lines follow it; restore the file, or delete that line and resume the run"
+                f"{path} line {damaged[0]} is damaged ({damaged[1]}). A crash is not the reason, because "
+                "readable lines follow it; restore the file, or delete that line and resume the run"
             )
         yield row, end
 
@@ -154,7 +156,7 @@ class FolderLock:
     as well.
     """
 
-    _held: set[tuple[int, int]] = set()  # noqa: RUF012 - shared by all locks of the process on purpose
+    _held: set[tuple[int, int]] = set()  # noqa: RUF012 - intentionally shared by all locks of the process
     _guard = threading.Lock()
 
     def __init__(self, folder: Path) -> None:

@@ -19,6 +19,6 @@ def refuse_links(folder: Path) -> None:
             path = Path(where, name)
             if path.is_symlink():
                 raise RunFolderError(
-                    f"{path} is a link to {path.readlink()}; a run is not written through links: replace "
-                    "it by a copy, or remove it"
+                    f"{path} is a link to {path.readlink()}; nlac-bench does not write through symbolic "
+                    "links; replace the link with a copy, or remove it"
                 )

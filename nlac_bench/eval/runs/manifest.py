@@ -15,7 +15,9 @@ import nlac_bench
 
 
 def environment() -> dict[str, Any]:
-    """The software and hardware of this process, as plain JSON. The first call takes a quarter of a second.
+    """Return the software and hardware of this process, as plain JSON.
+
+    The first call takes a quarter of a second.
 
     Environment variables and git remotes are not recorded, because they may contain keys.
     """
@@ -32,7 +34,7 @@ def environment() -> dict[str, Any]:
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:
-    """The commit and whether tracked files differ from it; None outside a repository or without git."""
+    """Return the commit and whether tracked files differ from it; None without git or a repository."""
     commit = _run("git", "-C", str(folder), "rev-parse", "HEAD")
     if commit is None:
         return None
@@ -42,7 +44,7 @@ def git_state(folder: Path) -> dict[str, Any] | None:
 
 @functools.cache  # a process that makes many runs reads a hundred metadata files once
 def packages() -> dict[str, str]:
-    """The versions of all installed distributions by name. Callers must not change the dictionary."""
+    """Return the versions of all installed distributions by name. Callers must not change the dictionary."""
     found: dict[str, str] = {}
     for distribution in metadata.distributions():
         name = distribution.metadata["Name"]
@@ -52,7 +54,7 @@ def packages() -> dict[str, str]:
 
 
 def hardware() -> dict[str, Any]:
-    """The processor, number of cores, memory in bytes and GPUs."""
+    """Return the processor, number of cores, memory in bytes and GPUs."""
     gpus = _run("nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader")
     return {
         "machine": platform.machine(),
@@ -64,7 +66,7 @@ def hardware() -> dict[str, Any]:
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> list[str]:
-    """The values that differ between two JSON objects, each in the form ``name: 'a' against 'b'``."""
+    """Return the values that differ between two JSON objects, each in the form ``name: 'a' against 'b'``."""
     lines: list[str] = []
     for key in sorted(set(old) | set(new)):
         name = f"{prefix}{key}"
@@ -82,7 +84,7 @@ def _short(value: Any) -> str:
 
 
 def _run(*command: str) -> str | None:
-    """The output of a program, or None if it is missing, fails or takes longer than ten seconds."""
+    """Return the output of a program, or None if it is missing, fails or takes longer than ten seconds."""
     try:
         done = subprocess.run(command, capture_output=True, timeout=10, check=True, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.SubprocessError):

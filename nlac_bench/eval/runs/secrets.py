@@ -24,7 +24,7 @@ def refuse_secrets(config: Any, where: str = "config") -> None:
 
 
 def refuse_known_secrets(config: Any, where: str = "") -> None:
-    """As ``refuse_secrets``; also check for the values of environment variables that hold secrets.
+    """Refuse what ``refuse_secrets`` refuses, and the values of environment variables that hold secrets.
 
     Raises:
         ConfigError: as ``refuse_secrets``, or a text contains such a value.

@@ -26,7 +26,7 @@ class Planned:
 
 
 def episode_seed(base_seed: int, task_id: str, trial: int) -> int:
-    """The seed of one episode, in [0, 2**31). It does not depend on machine, version or thread order.
+    """Return the seed of one episode, in [0, 2**31). It does not depend on machine, version or thread order.
 
     It is the first four bytes, big-endian and with the top bit cleared, of the SHA-256 of the UTF-8 text
     ``json.dumps([base_seed, task_id, trial])`` (ASCII, separators ``", "``). It has 31 bits because some
@@ -66,7 +66,7 @@ def plan_episodes(task_ids: Sequence[str], trials: int, base_seed: int) -> tuple
 
 
 def first_duplicate(names: Iterable[object]) -> object | None:
-    """The first of ``names`` that occurs a second time, or None."""
+    """Return the first of ``names`` that occurs a second time, or None."""
     seen: set[object] = set()
     for name in names:
         if name in seen:

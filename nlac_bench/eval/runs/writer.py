@@ -30,7 +30,7 @@ class RunWriter:
     """
 
     def __init__(self, folder: RunFolder, lock: FolderLock) -> None:
-        """Not to be called directly; use ``create`` or ``resume``."""
+        """Initialise a writer. Do not call this directly; use ``create`` or ``resume``."""
         self.folder = folder
         self._lock = lock
         self._guard = threading.Lock()
@@ -88,8 +88,8 @@ class RunWriter:
             taken = sorted(x.name for x in folder.iterdir() if not _is_scaffold(x.name))
             if "manifest.json" in taken:
                 raise RunFolderError(
-                    f"{folder} already holds a run; continue it with `nlac-bench resume {folder}`, or choose "
-                    "another --out"
+                    f"{folder} already contains a run; continue it with `nlac-bench resume {folder}`, or "
+                    "choose another --out"
                 )
             if taken:
                 raise RunFolderError(
@@ -141,7 +141,7 @@ class RunWriter:
                 changed.append(_plan_difference(run.plan, plan))
             if changed:
                 raise RunFolderError(
-                    f"{folder} was started under other conditions; its episodes must not be mixed with new "
+                    f"{folder} was started with other conditions; its episodes cannot be combined with new "
                     "ones: "
                     + "; ".join(changed)
                     + ". Restore what differs, or start a new run with another --out"
@@ -159,7 +159,7 @@ class RunWriter:
             return writer
 
     def owed(self) -> tuple[Planned, ...]:
-        """The planned episodes that are not recorded yet, in planned order."""
+        """Return the planned episodes that are not recorded yet, in planned order."""
         with self._guard:
             return tuple(item for item in self.folder.plan if item.key not in self._done)
 
@@ -225,7 +225,7 @@ class RunWriter:
 
 
 def _is_scaffold(name: str) -> bool:
-    """Whether ``name`` may be left over from an interrupted ``create``."""
+    """Return whether ``name`` may be left over from an interrupted ``create``."""
     return name in (".lock", "config.json", "checkpoints") or (
         name.startswith(".") and name.endswith(".draft")
     )

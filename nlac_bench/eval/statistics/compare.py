@@ -64,7 +64,7 @@ class Side:
     unknown_rate: float | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As a plain dict."""
+        """Return a plain dict."""
         return {
             "name": self.name,
             "mean": self.mean,
@@ -81,7 +81,7 @@ class Comparison:
 
     ``p_adjusted`` equals ``p_value`` unless several comparisons were made at once (Holm's correction).
     ``better_only`` counts the tasks that only A and only B solved; it is None unless both have single trials.
-    ``detectable`` is the smallest difference that this comparison would find with probability ``POWER``.
+    ``detectable`` is the smallest difference that this comparison detects with power ``POWER``.
     """
 
     metric: Metric
@@ -114,7 +114,7 @@ class Comparison:
         return "B better" if high < 0 else "not distinguishable"
 
     def to_json(self) -> dict[str, Any]:
-        """The object that ``--json`` prints."""
+        """Return the object that ``--json`` prints."""
         return {
             "metric": self.metric,
             "verdict": self.verdict,
@@ -135,7 +135,7 @@ class Comparison:
         }
 
     def to_text(self) -> str:
-        """The comparison as text."""
+        """Return the comparison as text."""
         header = ["", self.metric, "95 % interval", "trials", *COUNTED]
         lines = [f"A = {self.a.name}", f"B = {self.b.name}"]
         lines.append(render_table(header, [_side_cells("A", self.a), _side_cells("B", self.b)]))
@@ -150,7 +150,7 @@ class Comparison:
         lines.append(f"verdict: {self.verdict}")
         if self.detectable is not None:
             lines.append(
-                f"differences from {number(self.detectable)} on would be found {POWER:.0%} of the time"
+                f"differences of {number(self.detectable)} or more are detected with {POWER:.0%} power"
             )
         return "\n".join([*lines, *note_lines(self.left_out, self.notes)])
 
@@ -216,7 +216,7 @@ def compare_all(
 
 
 def comparison_table(found: Sequence[Comparison]) -> str:
-    """Several comparisons as one text table, including the denominators, and what it leaves out."""
+    """Return several comparisons as one text table, including the denominators, and what it leaves out."""
     header = ["A", "B", "A", "B", "A − B", "95 % interval", "p", "p (Holm)", "verdict", "tasks"]
     header += ["scored A", "scored B", "filtered A", "filtered B"]
     rows = []
@@ -253,13 +253,14 @@ def check_conditions(runs: Sequence[Measured]) -> None:
 
 
 def paired_means(runs: Sequence[Measured], metric: Metric, tasks: TaskChoice) -> tuple[Floats, Floats, int]:
-    """``matched_means`` of exactly two runs."""
+    """Return ``matched_means`` of exactly two runs."""
     (first, second), left_out = matched_means(runs, metric, tasks)
     return first, second, left_out
 
 
 def matched_means(runs: Sequence[Measured], metric: Metric, tasks: TaskChoice) -> tuple[list[Floats], int]:
-    """Each run's task means ``[tasks]`` on the same tasks in the same order, and the number of other tasks.
+    """Return each run's task means ``[tasks]`` on the same tasks in the same order, and the number of other
+    tasks.
 
     Raises:
         NotComparableError: with ``tasks="all"``, the runs' tasks differ or a task has no score; with
@@ -274,7 +275,7 @@ def matched_means(runs: Sequence[Measured], metric: Metric, tasks: TaskChoice) -
         *others, last = (run.name for run in runs)
         both = "both" if len(runs) == 2 else "all"
         raise NotComparableError(
-            f"{', '.join(others)} and {last} have no task in common for which {both} have a score"
+            f"{', '.join(others)} and {last} cannot be compared: no task has a score in {both} runs"
         )
     return [np.array([means[t] for t in common]) for means in by_task], len(everything) - len(common)
 
@@ -313,7 +314,7 @@ def _side_cells(label: str, side: Side) -> list[str]:
 
 
 def missing_notes(runs: Sequence[Measured]) -> list[str]:
-    """A note for each of ``runs`` with an oracle that did not know answers, or with unscored episodes."""
+    """Return a note for each of ``runs`` with an oracle that did not know answers or with unscored episodes."""
     notes = [
         f"{run.name}: unknown rate {number(run.outcomes.unknown_rate)}, the oracle did not know"
         for run in runs
@@ -331,7 +332,7 @@ def missing_notes(runs: Sequence[Measured]) -> list[str]:
 
 
 def note_lines(left_out: int, notes: Sequence[str]) -> list[str]:
-    """The last lines of a comparison as text: how many tasks it leaves out, and its notes."""
+    """Return the last lines of a comparison as text: how many tasks it leaves out, and its notes."""
     if left_out:
         notes = [f"{left_out} tasks are left out, because not every run has a score for them", *notes]
     return [f"note: {note}" for note in notes]
@@ -340,4 +341,6 @@ def note_lines(left_out: int, notes: Sequence[str]) -> list[str]:
 def _trials_note(a: Measured, b: Measured) -> list[str]:
     if a.outcomes.trials == b.outcomes.trials:
         return []
-    return [f"A has {a.outcomes.trials} trials a task and B {b.outcomes.trials}; tasks count alike"]
+    return [
+        f"A has {a.outcomes.trials} trials a task and B {b.outcomes.trials}; each task has the same weight"
+    ]

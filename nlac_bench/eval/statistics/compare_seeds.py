@@ -68,7 +68,7 @@ class AlgorithmComparison:
         return "A better" if self.difference > 0 else "B better"
 
     def to_json(self) -> dict[str, Any]:
-        """The object that ``--json`` prints."""
+        """Return the object that ``--json`` prints."""
         sides = {
             key: {
                 "name": name,
@@ -93,7 +93,7 @@ class AlgorithmComparison:
         }
 
     def to_text(self) -> str:
-        """The comparison as text, with one line per seed."""
+        """Return the comparison as text, with one line per seed."""
         rows = [
             [f"{side} {name}", number(mean), *counts.cells()]
             for side, seeds in (("A", self.seeds_a), ("B", self.seeds_b))
@@ -108,7 +108,7 @@ class AlgorithmComparison:
         ]
         if self.detectable is not None:
             lines.append(
-                f"differences from {number(self.detectable)} on would be found about {POWER:.0%} of the time"
+                f"differences of {number(self.detectable)} or more are detected with about {POWER:.0%} power"
             )
         return "\n".join([*lines, *note_lines(self.left_out, self.notes)])
 
@@ -182,7 +182,9 @@ def compare_algorithms(
 def algorithm_error(
     means_a: Floats, means_b: Floats, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> tuple[float, float, str]:
-    """Standard error of the difference of two algorithms' success rates, its degrees of freedom, its method.
+    """Return the standard error of the difference of two algorithms' success rates.
+
+    Also return its degrees of freedom and its method.
 
     Of two standard errors the one with the wider interval is used:
 
@@ -190,12 +192,12 @@ def algorithm_error(
     - the error of a single paired comparison (``paired_moments``, clustered by task), in which the seeds of a
       side are the trials of a task. It says how well the tasks determine the difference between *these* runs.
 
-    The difference between two algorithms is less certain than the difference between the runs that were made
-    of them, because further seeds may differ too. An interval for algorithms that is narrower than the one
-    for the runs is therefore wrong. The bootstrap can become so narrow, because it only knows the spread that
-    it sees: two seeds a side that all end alike have an error of 0, although at a success rate of .05 and 20
-    tasks a third of all samples are all zeros. The paired interval (Bonett and Price 2012) adds a pseudo-task
-    for each side, so it has a width without any observed spread.
+    The difference between two algorithms is less certain than the difference between their runs, because
+    further seeds may differ too. An interval for algorithms that is narrower than the one for the runs is
+    therefore wrong. The bootstrap can become so narrow, because it reflects only the spread in the sample:
+    two seeds a side with equal results have an error of 0, although at a success rate of .05 and 20 tasks a
+    third of all samples are all zeros. The paired interval (Bonett and Price 2012) adds a pseudo-task for
+    each side, so it has a width without any observed spread.
 
     Args:
         means_a, means_b: ``[seeds, tasks]`` success rates of the same tasks.
@@ -214,7 +216,7 @@ def algorithm_error(
 def hierarchical_error(
     means_a: Floats, means_b: Floats, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> tuple[float, float]:
-    """Standard error of the difference of two algorithms' means, and its degrees of freedom.
+    """Return the standard error of the difference of two algorithms' means, and its degrees of freedom.
 
     Seeds and tasks are drawn with replacement, S − 1 of S seeds and n − 1 of n tasks (Rao and Wu 1988:
     drawing all S would underestimate the variance between three seeds by a third). Drawing along both axes
@@ -261,4 +263,4 @@ def _few_seeds(a: Sequence[Measured], b: Sequence[Measured]) -> list[str]:
     few = min(len(a), len(b))
     if few >= 5:
         return []
-    return [f"with {few} seeds a side the spread between seeds is itself hardly known"]
+    return [f"with {few} seeds a side the estimate of the spread between seeds is unreliable"]

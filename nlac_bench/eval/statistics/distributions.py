@@ -9,19 +9,19 @@ Z95 = NormalDist().inv_cdf(0.975)
 
 
 def normal_quantile(probability: float) -> float:
-    """The standard normal's quantile; ``probability`` in (0, 1)."""
+    """Return the standard normal's quantile; ``probability`` in (0, 1)."""
     return NormalDist().inv_cdf(probability)
 
 
 def t_cdf(x: float, df: float) -> float:
-    """P(T ≤ x) of Student's t with ``df`` > 0 degrees of freedom."""
+    """Return P(T ≤ x) of Student's t with ``df`` > 0 degrees of freedom."""
     tail = 0.5 * _beta_regularised(df / 2, 0.5, df / (df + x * x))
     return 1 - tail if x > 0 else tail
 
 
 @lru_cache(maxsize=4096)
 def t_quantile(probability: float, df: float) -> float:
-    """The quantile of Student's t, to about 12 digits, by bisection; ``df`` ≥ 1."""
+    """Return the quantile of Student's t, to about 12 digits, by bisection; ``df`` ≥ 1."""
     if probability < 0.5:
         return -t_quantile(1 - probability, df)
     low, high = 0.0, 1.0
@@ -39,7 +39,7 @@ def t_quantile(probability: float, df: float) -> float:
 
 
 def _beta_regularised(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function I_x(a, b)."""
+    """Return the regularised incomplete beta function I_x(a, b)."""
     if x <= 0 or x >= 1:
         return float(x >= 1)
     front = math.exp(
@@ -51,7 +51,7 @@ def _beta_regularised(a: float, b: float, x: float) -> float:
 
 
 def _beta_fraction(a: float, b: float, x: float) -> float:
-    """The continued fraction of the incomplete beta function (DLMF 8.17.22) by Lentz's method."""
+    """Return the continued fraction of the incomplete beta function (DLMF 8.17.22) by Lentz's method."""
     tiny = 1e-300
     c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1) or tiny)
     result = d

@@ -45,11 +45,11 @@ class Interim:
         return self.planned - int(self._open.sum())
 
     def rate(self) -> tuple[float | None, Interval | None]:
-        """The success rate of the scored episodes and its interval, clustered by task."""
+        """Return the success rate of the scored episodes and its interval, clustered by task."""
         return success_rate(self._success)
 
     def to_text(self) -> str:
-        """The rate with its interval and, while episodes have not ended, with its bounds.
+        """Return the rate with its interval and, while episodes have not ended, with its bounds.
 
         Failing episodes often take longest, so the rate so far is biased upwards. The bounds are the final
         rate if all other episodes fail, and if all of them succeed.

@@ -41,12 +41,12 @@ class Interval:
     method: str
 
     def to_json(self) -> dict[str, Any]:
-        """As a plain dict."""
+        """Return a plain dict."""
         return asdict(self)
 
 
 def wilson_bounds(rate: Floats, n: Floats | float, z: float) -> tuple[Floats, Floats]:
-    """Wilson's score interval (1927) of a proportion ``rate`` in ``n`` draws; ``n`` may be fractional."""
+    """Return Wilson's score interval (1927) of ``rate`` in ``n`` draws; ``n`` may be fractional."""
     shrunk = 1 + z * z / n
     centre = (rate + z * z / (2 * n)) / shrunk
     half = z / shrunk * np.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
@@ -54,7 +54,7 @@ def wilson_bounds(rate: Floats, n: Floats | float, z: float) -> tuple[Floats, Fl
 
 
 def clustered_bounds(mean: Floats, variance: Floats, tasks: int, trials: float) -> tuple[Floats, Floats]:
-    """Wilson's interval for the mean of task means in [0, 1], with the effective number of independent
+    """Return Wilson's interval for the mean of task means in [0, 1], with the effective number of independent
     trials.
 
     ``variance`` is that of the task means around ``mean`` with divisor ``tasks``, and ``icc = variance /
@@ -81,7 +81,7 @@ def clustered_bounds(mean: Floats, variance: Floats, tasks: int, trials: float) 
 
 
 def rate_interval(task_means: Floats, trials: float) -> Interval | None:
-    """The interval of a success rate (or of any mean of task means in [0, 1]), clustered by task.
+    """Return the interval of a success rate (or of any mean of task means in [0, 1]), clustered by task.
 
     Args:
         task_means: ``[tasks]``, each task's mean over its trials.
@@ -98,7 +98,7 @@ def rate_interval(task_means: Floats, trials: float) -> Interval | None:
 
 
 def mean_interval(task_means: Floats) -> Interval | None:
-    """Student's t interval of a mean without known bounds (rewards), clustered by task.
+    """Return Student's t interval of a mean without known bounds (rewards), clustered by task.
 
     Returns:
         None if there are fewer than two tasks or their means are all equal, because the spread is then
@@ -115,8 +115,8 @@ def mean_interval(task_means: Floats) -> Interval | None:
 def paired_moments(
     total: Floats, squares: Floats, nonzero: Floats, tasks: int, *, single: bool
 ) -> tuple[Floats, Floats]:
-    """The mean difference of two success rates on the same tasks, and its standard error, adjusted for few
-    differences.
+    """Return the mean difference of two success rates on the same tasks, and its standard error, adjusted for
+    few differences.
 
     This is Bonett and Price's adjustment (2012): one pseudo-task is added in favour of each side, and mean
     and variance are computed over all tasks. With several trials a task's difference is not −1, 0 or 1 but
@@ -138,7 +138,7 @@ def paired_moments(
 def paired_bounds(
     total: Floats, squares: Floats, nonzero: Floats, tasks: int, *, single: bool
 ) -> tuple[Floats, Floats]:
-    """The interval of the mean difference of two success rates on the same tasks.
+    """Return the interval of the mean difference of two success rates on the same tasks.
 
     This is Bonett and Price's adjusted Wald interval (2012), of the ``paired_moments``. With several trials
     the quantile is Student's. The arguments are those of ``paired_moments``.
@@ -149,7 +149,7 @@ def paired_bounds(
 
 
 def paired_interval(differences: Floats, *, single: bool) -> Interval | None:
-    """The interval of the mean of ``differences`` ``[tasks]`` of success rates; None without tasks."""
+    """Return the interval of the mean of ``differences`` ``[tasks]`` of success rates; None without tasks."""
     if len(differences) == 0:
         return None
     low, high = paired_bounds(*paired_sums(differences), len(differences), single=single)
@@ -158,6 +158,6 @@ def paired_interval(differences: Floats, *, single: bool) -> Interval | None:
 
 
 def paired_sums(differences: Floats) -> tuple[Floats, Floats, Floats]:
-    """The first three arguments of ``paired_moments`` for one sample, ``differences`` ``[tasks]``."""
+    """Return the first three arguments of ``paired_moments`` for one sample, ``differences`` ``[tasks]``."""
     nonzero = float(np.count_nonzero(np.abs(differences) > 1e-12))
     return np.asarray(differences.sum()), np.asarray((differences**2).sum()), np.asarray(nonzero)

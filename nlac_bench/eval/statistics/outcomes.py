@@ -48,11 +48,11 @@ class Counts:
         return self.owed + self.infra_errors == 0
 
     def to_json(self) -> dict[str, int]:
-        """As a plain dict."""
+        """Return a plain dict."""
         return asdict(self)
 
     def cells(self) -> list[str]:
-        """The cells of a table row under the headers ``COUNTED``."""
+        """Return the cells of a table row under the headers ``COUNTED``."""
         cells = self.planned, self.scored, self.infra_errors, self.content_filter, self.truncated
         return [str(n) for n in cells]
 
@@ -98,12 +98,13 @@ class Outcomes:
         return self.success.shape[1]
 
     def task_means(self, metric: str) -> Floats:
-        """Each task's mean ``"success"`` or ``"reward"`` over scored trials, ``[tasks]``; NaN without any."""
+        """Return each task's mean ``"success"`` or ``"reward"`` over scored trials, ``[tasks]``; NaN without
+        any."""
         return task_means(self.success if metric == "success" else self.reward)
 
 
 def task_means(table: Floats) -> Floats:
-    """The mean over the trials of each task that are not NaN; NaN for a task without any.
+    """Return the mean over the trials of each task that are not NaN; NaN for a task without any.
 
     Args:
         table: ``[tasks, trials]``.
@@ -115,7 +116,7 @@ def task_means(table: Floats) -> Floats:
 
 
 def success_rate(success: Floats) -> tuple[float | None, Interval | None]:
-    """The mean over tasks of each task's success rate, and its interval; None if no trial is scored.
+    """Return the mean over tasks of each task's success rate, and its interval; None if no trial is scored.
 
     Args:
         success: ``[tasks, trials]``, NaN if not scored.
@@ -200,7 +201,7 @@ def commonest(reasons: Sequence[str]) -> str | None:
 
 
 def finite_return(episode: Episode) -> float:
-    """The episode's return.
+    """Return the episode's return.
 
     Raises:
         RunFolderError: it is NaN or infinite.

@@ -19,7 +19,7 @@ class PassK:
     why_not: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As a plain dict."""
+        """Return a plain dict."""
         return {
             "k": self.k,
             "value": self.value,
@@ -29,7 +29,8 @@ class PassK:
 
 
 def pass_hat_k(success: Floats) -> list[PassK]:
-    """pass^1 to pass^n of ``success`` ``[tasks, n]`` (1, 0, or NaN if not scored) for n planned trials.
+    """Return pass^1 to pass^n of ``success`` ``[tasks, n]`` (1, 0, or NaN if not scored) for n planned
+    trials.
 
     A task with c successes in n scored trials contributes C(c, k) / C(n, k), which is unbiased for p^k.
     pass^k is estimated only if every task has k scored trials: leaving out tasks with fewer would bias it

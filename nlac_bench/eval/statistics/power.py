@@ -11,7 +11,8 @@ POWER = 0.8
 
 
 def detectable_difference(differences: Floats, *, single: bool) -> float | None:
-    """The difference that a comparison with the spread of ``differences`` ``[tasks]`` finds with ``POWER``.
+    """Return the difference that a comparison with the spread of ``differences`` ``[tasks]`` finds with
+    ``POWER``.
 
     It is the sum of the quantiles for 5 % two-sided error and for ``POWER``, times the standard error of the
     interval. None if there are fewer than two tasks.
@@ -26,7 +27,7 @@ def detectable_difference(differences: Floats, *, single: bool) -> float | None:
 
 
 def difference_variance(rate_a: float, rate_b: float, trials: int, icc: float, correlation: float) -> float:
-    """Variance over tasks of the difference of two task means.
+    """Return the variance over tasks of the difference of two task means.
 
     Args:
         rate_a, rate_b: the two success rates.
@@ -44,7 +45,7 @@ def difference_variance(rate_a: float, rate_b: float, trials: int, icc: float, c
 def minimum_detectable_difference(
     tasks: int, trials: int = 1, *, rate: float = 0.5, icc: float = 0.5, correlation: float = 0.5
 ) -> float | None:
-    """The difference from ``rate`` that a paired comparison on ``tasks`` tasks finds with power .8.
+    """Return the difference from ``rate`` that a paired comparison on ``tasks`` tasks finds with power .8.
 
     Solves ``d = (t(.975) + z(.8)) sqrt(V(d) / tasks) + c`` by bisection, with ``V`` as
     ``difference_variance`` and ``c = 1 / (tasks trials)`` for the discreteness of the exact test (McNemar's

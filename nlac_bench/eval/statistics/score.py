@@ -11,7 +11,7 @@ from nlac_bench.types import Episode
 
 
 def reward_part(episode: Episode, part: str) -> float:
-    """The reward of ``episode`` by the rule ``part`` (τ-bench has ``original`` and ``strict``).
+    """Return the reward of ``episode`` by the rule ``part`` (τ-bench has ``original`` and ``strict``).
 
     A truncated episode was not graded, so its reward is 0 by every rule.
 
@@ -31,7 +31,8 @@ def reward_part(episode: Episode, part: str) -> float:
 
 
 def rescore(run: RunFolder, part: str) -> Outcomes:
-    """The outcomes of ``run`` by the rule ``part``: reward is that part, success is whether it is at least 1.
+    """Return the outcomes of ``run`` by the rule ``part``: reward is that part, success is whether it is at
+    least 1.
 
     The run folder is not changed.
 

@@ -13,7 +13,8 @@ _EXACT_STEPS = 200_000
 
 
 def sign_flip_p(differences: Floats, seed: int = 0) -> float:
-    """Two-sided p-value of the sign-flip test, whose null hypothesis is that neither side is better.
+    """Return the two-sided p-value of the sign-flip test, whose null hypothesis is that neither side is
+    better.
 
     Under the null hypothesis both signs of each task's difference are equally probable. The test is exact if
     the differences are multiples of a common fraction, as differences of success rates are; with single
@@ -40,7 +41,8 @@ def sign_flip_p(differences: Floats, seed: int = 0) -> float:
 
 
 def _as_integers(sizes: Floats) -> list[int] | None:
-    """``sizes`` as multiples of a fraction 1/n with n ≤ 840; None without one or if the sum is too large."""
+    """Return ``sizes`` as multiples of a fraction 1/n with n ≤ 840; None without one or if the sum is too
+    large."""
     for denominator in range(1, 841):
         scaled = sizes * denominator
         rounded = np.rint(scaled)
@@ -52,7 +54,7 @@ def _as_integers(sizes: Floats) -> list[int] | None:
 
 
 def _exact(sizes: Sequence[int], observed: int) -> float:
-    """P(|Σ ± size| ≥ observed) with equally probable signs, by convolution over the sizes."""
+    """Return P(|Σ ± size| ≥ observed) with equally probable signs, by convolution over the sizes."""
     total = sum(sizes)
     # chances[i] is the probability that the sum of the sizes so far is i − (their total).
     chances = np.ones(1)
@@ -66,7 +68,8 @@ def _exact(sizes: Sequence[int], observed: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's step-down adjusted p-values (1979) in the given order; NaN stays NaN and is not counted."""
+    """Return Holm's step-down adjusted p-values (1979) in the given order; NaN stays NaN and is not
+    counted."""
     order = sorted((i for i, p in enumerate(p_values) if not math.isnan(p)), key=lambda i: p_values[i])
     adjusted = [math.nan] * len(p_values)
     largest = 0.0

@@ -36,7 +36,7 @@ class Summary:
         return float(np.nan_to_num(self.outcomes.success).sum() / max(1, self.outcomes.counts.planned))
 
     def to_json(self) -> dict[str, Any]:
-        """The object that ``--json`` prints."""
+        """Return the object that ``--json`` prints."""
         usage = self.outcomes.usage
         total = sum(usage.values(), Usage())
         unknown = self.outcomes.unknown_rate
@@ -67,7 +67,7 @@ class Summary:
         }
 
     def to_text(self) -> str:
-        """The summary as text."""
+        """Return the summary as text."""
         rows = [
             ["success", number(self.success), bracket(self.interval)],
             ["mean reward", number(self.mean_reward), bracket(self.reward_interval)],
@@ -84,8 +84,8 @@ class Summary:
         silent = counts.unscored - counts.content_filter
         if silent:
             lines.append(
-                f"{silent} episodes ended without info['success'], so they count in the mean reward alone; "
-                "an environment that sets info['success'] at an episode's end gets a success rate"
+                f"{silent} episodes ended without info['success']; they are included in the mean reward "
+                "only. Set info['success'] in an episode's last step to get a success rate"
             )
         if counts.content_filter:
             lines.append(
@@ -93,7 +93,9 @@ class Summary:
                 "are not played again"
             )
         if silent < counts.planned > counts.scored:
-            lines.append(f"success if all others had failed: {number(self.success_if_missing_failed)}")
+            lines.append(
+                f"success if all other episodes had failed: {number(self.success_if_missing_failed)}"
+            )
         costs = [
             [role, f"{u.calls:,}", f"{u.prompt_tokens:,}", f"{u.completion_tokens:,}", f"{u.cost:.2f}"]
             for role, u in sorted(self.outcomes.usage.items())

@@ -26,21 +26,21 @@ def printable(text: str) -> str:
 
 
 def number(value: float | None, *, sign: bool = False) -> str:
-    """``value`` with three decimals, or a dash for None."""
+    """Return ``value`` with three decimals, or a dash for None."""
     if value is None:
         return "–"
     return f"{value:+.3f}" if sign else f"{value:.3f}"
 
 
 def bracket(interval: Interval | None, *, sign: bool = False) -> str:
-    """``interval`` as ``[low, high]``, or a dash for None."""
+    """Return ``interval`` as ``[low, high]``, or a dash for None."""
     if interval is None:
         return "–"
     return f"[{number(interval.low, sign=sign)}, {number(interval.high, sign=sign)}]"
 
 
 def p_text(p: float | None) -> str:
-    """A p-value with three decimals, or ``<0.001``, or a dash for None."""
+    """Return a p-value with three decimals, or ``<0.001``, or a dash for None."""
     if p is None:
         return "–"
     return "<0.001" if p < 0.001 else f"{p:.3f}"

@@ -93,7 +93,7 @@ class SweepFile(Settings):
         return self.tuning.env if self.tuning.env is not None else next(iter(self.seeds))
 
     def sweep(self) -> Sweep:
-        """The sweep that this file describes."""
+        """Return the sweep that this file describes."""
         return Sweep(
             methods=tuple(self.methods),
             seeds={env: tuple(seeds) for env, seeds in self.seeds.items()},
@@ -119,8 +119,12 @@ def read_sweep(path: Path) -> Sweep:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
         refuse_known_secrets(values)
         return SweepFile.from_mapping(values).sweep()
-    except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} cannot be read as TOML: {error}") from error
+    except FileNotFoundError:
+        raise ConfigError(f"{path} does not exist") from None
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}") from error
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
 

@@ -45,7 +45,7 @@ class Sweep:
     tuning_budget: str | None = None
 
     def cells(self) -> Iterator["Cell"]:
-        """The runs that are compared: all runs with the first seed, then all with the second, and so on."""
+        """Yield the runs that are compared: all with the first seed, then all with the second, and so on."""
         for place in range(max(map(len, self.seeds.values()))):
             for env, seeds in self.seeds.items():
                 for method in self.methods:
@@ -53,21 +53,21 @@ class Sweep:
                         yield Cell(method, env, seeds[place])
 
     def seeds_by_env(self) -> dict[str, tuple[int, ...]]:
-        """The seeds by environment, including environments that are only measured."""
+        """Return the seeds by environment, including environments that are only measured."""
         return {**self.seeds, **{to: self.seeds[source] for to, source in self.transfer.items()}}
 
     def tuning(self) -> Iterator["Cell"]:
-        """The runs that choose each method's learning rate."""
+        """Yield the runs that choose each method's learning rate."""
         for lr in self.learning_rates:
             for method in self.methods:
                 yield Cell(method, self.tuning_env, self.tuning_seed, lr)
 
     def base(self, env: str) -> dict[str, Any]:
-        """The configuration of the untrained model's run on ``env``, without the seed."""
+        """Return the configuration of the untrained model's run on ``env``, without the seed."""
         return {**self.run, "env": env, "agent": self.methods[0]}
 
     def settings(self, cell: "Cell", lr: float | None) -> dict[str, Any]:
-        """The configuration of ``cell``'s run."""
+        """Return the configuration of ``cell``'s run."""
         train = {**self.train, **self.method_train.get(cell.method, {})}
         if lr is not None:
             train["lr"] = lr
@@ -89,27 +89,27 @@ class Cell:
     lr: float | None = None
 
     def folder(self, out: Path) -> Path:
-        """The run folder."""
+        """Return the run folder."""
         last = f"{self.method}-{self.seed}" if self.lr is None else f"{self.method}-lr{self.lr:g}"
         return out / (TUNING if self.lr is not None else self.env) / last
 
     def transferred(self, out: Path, to: str) -> Path:
-        """The folder of the run that measures its checkpoint on ``to``."""
+        """Return the folder of the run that measures its checkpoint on ``to``."""
         return out / to / f"{self.method}-{self.seed}"
 
 
 def base_folder(out: Path, env: str, seed: int) -> Path:
-    """The folder of the untrained model's run, with which all runs with this seed are compared."""
+    """Return the folder of the untrained model's run, with which all runs with this seed are compared."""
     return out / env / f"{BASE}-{seed}"
 
 
 def floor_folder(out: Path, env: str, name: str) -> Path:
-    """The folder of the run of a policy without a model."""
+    """Return the folder of the run of a policy without a model."""
     return out / env / f"floor-{name}"
 
 
 def done(folder: Path) -> bool:
-    """Whether the run in ``folder`` exists, can be read, and all of its episodes are recorded."""
+    """Return whether the run in ``folder`` exists, can be read, and all of its episodes are recorded."""
     try:
         return (folder / "manifest.json").exists() and not RunFolder.open(folder).owed()
     except RunFolderError:  # to be resumed, which fails and tells what is damaged
@@ -117,12 +117,12 @@ def done(folder: Path) -> bool:
 
 
 def best_validation(folder: Path) -> float:
-    """The highest validation success of a run."""
+    """Return the highest validation success of a run."""
     return max(row["success"] for row in latest(list(RunFolder.open(folder).metrics()), "validation"))
 
 
 def chosen_rates(sweep: Sweep, out: Path) -> dict[str, float]:
-    """The learning rate of each method whose tuning is done; of equally good rates, the smallest."""
+    """Return the learning rate of each method whose tuning is done; of equally good rates, the smallest."""
     rates: dict[str, float] = {}
     for method in sweep.methods:
         tried = [cell for cell in sweep.tuning() if cell.method == method]

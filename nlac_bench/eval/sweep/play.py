@@ -64,7 +64,7 @@ class Job:
             )
 
     def command(self) -> list[str]:
-        """The command that starts or resumes the run; writes the configuration file of a new run."""
+        """Return the command that starts or resumes the run; writes the configuration file of a new run."""
         if (self.folder / "manifest.json").exists():
             return ["resume", str(self.folder)]
         config = self.written
@@ -98,7 +98,7 @@ def play(sweep: Sweep, out: Path, jobs: int, say: Say) -> None:
 
 
 def complete(sweep: Sweep, out: Path) -> bool:
-    """Whether every run that is compared is done."""
+    """Return whether every run that is compared is done."""
     cells = list(sweep.cells())
     owed = [*_floors(sweep, out), *_bases(sweep, out), *_transfers(sweep, cells, out)]
     return all(map(done, [cell.folder(out) for cell in cells] + [job.folder for job in owed]))
@@ -150,7 +150,7 @@ def _play(jobs: Sequence[Job], at_once: int, say: Say) -> None:
 
 
 def _floors(sweep: Sweep, out: Path) -> Iterator[Job]:
-    """The runs of policies without a model, one per environment and policy.
+    """Yield the runs of policies without a model, one per environment and policy.
 
     ``constant`` is run only if the environment defines constant actions. The settings include the model,
     because the default tasks may depend on it.
@@ -165,7 +165,7 @@ def _floors(sweep: Sweep, out: Path) -> Iterator[Job]:
 
 
 def _bases(sweep: Sweep, out: Path) -> Iterator[Job]:
-    """The runs of the untrained model, one per environment and seed."""
+    """Yield the runs of the untrained model, one per environment and seed."""
     for env, chosen in sweep.seeds_by_env().items():
         for seed in chosen:
             yield Job("eval", base_folder(out, env, seed), {**sweep.base(env), "seed": seed})
@@ -177,7 +177,7 @@ def _training(sweep: Sweep, cell: Cell, out: Path, lr: float | None) -> Job:
 
 
 def _transfers(sweep: Sweep, trained: Sequence[Cell], out: Path) -> Iterator[Job]:
-    """The runs that measure checkpoints on the environments of ``transfer``."""
+    """Yield the runs that measure checkpoints on the environments of ``transfer``."""
     for to, source in sweep.transfer.items():
         for cell in trained:
             if cell.env == source:

@@ -49,7 +49,8 @@ def write(sweep: Sweep, out: Path, against: str) -> tuple[Path, list[CellCount]]
 
 
 def tuning(sweep: Sweep, out: Path) -> dict[str, dict[str, float | None]]:
-    """The best validation success of each tuning run by method and learning rate; None if unfinished."""
+    """Return the best validation success of each tuning run by method and learning rate; None if
+    unfinished."""
     found: dict[str, dict[str, float | None]] = {}
     for cell in sweep.tuning():
         folder = cell.folder(out)
@@ -96,13 +97,13 @@ def _env_section(sweep: Sweep, results: Results, env: str, here: Sequence[Row], 
 
 
 def _list(items: Iterable[str]) -> str:
-    """A Markdown list of plain texts, each one line, after an empty line; "" without items."""
+    """Return a Markdown list of plain texts, each one line, after an empty line; "" without items."""
     lines = "".join(f"- {_escaped(item)}\n" for item in items)
     return lines and f"\n{lines}"
 
 
 def _escaped(text: str) -> str:
-    """``text`` with the characters escaped that Markdown or HTML would interpret."""
+    """Return ``text`` with the characters escaped that Markdown or HTML would interpret."""
     return re.sub(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", html.escape(text, quote=False))
 
 
@@ -129,7 +130,7 @@ def _success_table(
 
 
 def _seeds(count: CellCount, successes: Mapping[int, float | None]) -> list[str]:
-    """The cells "seeds", "success" and "each seed"; a dash stands for each seed without a result."""
+    """Return the cells "seeds", "success" and "each seed"; a dash stands for each seed without a result."""
     values = list(successes.values())
     finished = str(count.planned) if count.reason is None else f"{count.finished} of {count.planned}"
     return [finished, number(mean_of(values)), " ".join(map(number, values))]
@@ -162,7 +163,7 @@ def _episode_table(here: Sequence[Row], bases: Sequence[Measured]) -> tuple[list
 def _notes(here: Sequence[Row]) -> list[str]:
     notes = []
     if any(row.count.finished == 1 for row in here):
-        notes.append("One seed tells two checkpoints apart, not two algorithms.")
+        notes.append("One seed compares two checkpoints, not two algorithms.")
     if len({tuple(row.chosen_steps) for row in here}) > 1:
         notes.append("Not all methods have the same seeds: a difference is over those that both have.")
     return notes
@@ -182,7 +183,7 @@ def _row_json(row: Row, results: Results) -> dict[str, Any]:
 
 
 def _runs_json(sweep: Sweep, results: Results, env: str) -> dict[str, Any]:
-    """Each run's success by task and its validations, from which the comparison can be repeated."""
+    """Return each run's success by task and its validations, from which the comparison can be repeated."""
     found: dict[str, Any] = {}
     for seed, base in results.bases[env].items():
         found[f"{BASE}-{seed}"] = {"success": _by_task(base)}
@@ -203,7 +204,7 @@ def _by_task(run: Measured) -> dict[str, float]:
 
 
 def _plain(value: Any) -> Any:
-    """``value`` with None in place of NaN, which JSON does not have."""
+    """Return ``value`` with None in place of NaN, which JSON does not have."""
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, list):

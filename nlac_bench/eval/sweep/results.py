@@ -36,7 +36,7 @@ class Played:
     """By the names of ``AXES``: gradient steps, environment steps, generated tokens and training seconds."""
 
     def steps_to(self, success: float) -> int | None:
-        """The gradient steps at the first validation with at least ``success``, or None."""
+        """Return the gradient steps at the first validation with at least ``success``, or None."""
         reached = (v["gradient_steps_total"] for v in self.validations if v["success"] >= success)
         return next(reached, None)
 
@@ -90,15 +90,16 @@ class Results:
         return cls(runs, bases, floors, statuses, floor_statuses)
 
     def of(self, env: str, method: str) -> Mapping[int, Played]:
-        """The finished runs by seed."""
+        """Return the finished runs by seed."""
         return self.runs.get((env, method), {})
 
     def measured(self, env: str, method: str) -> dict[int, Measured]:
-        """The conditions and test outcomes of the finished runs by seed."""
+        """Return the conditions and test outcomes of the finished runs by seed."""
         return {seed: run.measured for seed, run in self.of(env, method).items()}
 
     def count(self, env: str, method: str) -> CellCount:
-        """How many planned seeds of ``method`` (or ``BASE``) finished, and what happened to the others."""
+        """Return how many planned seeds of ``method`` (or ``BASE``) finished, and what happened to the
+        others."""
         return CellCount.of(method, env, self.statuses.get((env, method), {}))
 
 
@@ -111,7 +112,7 @@ def _read_all(folders: Mapping[K, Path]) -> tuple[dict[K, Measured], dict[K, Sta
 
 
 def _read(status: Status, reader: Callable[[], T]) -> tuple[T | None, Status]:
-    """The run that ``reader`` reads if it is finished, and its status."""
+    """Return the run that ``reader`` reads if it is finished, and its status."""
     if not status.finished:
         return None, status
     try:

@@ -34,7 +34,7 @@ class Difference:
     why_not: str | None = None
 
     def to_text(self) -> str:
-        """The difference and its interval as text: ``+0.050 [+0.005, +0.094]``."""
+        """Return the difference and its interval as text: ``+0.050 [+0.005, +0.094]``."""
         if math.isnan(self.mean):
             return number(None)
         if self.low is None or self.high is None:
@@ -73,7 +73,8 @@ class Row:
 
 
 def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[Row]:
-    """A row for every method of the sweep on ``env``, by descending success, those without a result last."""
+    """Return a row for every method of the sweep on ``env``, by descending success, those without a result
+    last."""
     compared, leader = pairs(sweep, results, env, against), results.of(env, against)
     found = []
     for method in sweep.methods:
@@ -99,25 +100,25 @@ def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[Row]:
 
 
 def seed_success(planned: Iterable[int], runs: Mapping[int, Measured]) -> dict[int, float | None]:
-    """The success of each planned seed; None if it did not finish or no episode has a score."""
+    """Return the success of each planned seed; None if it did not finish or no episode has a score."""
     return {seed: mean_success(runs[seed]) if seed in runs else None for seed in planned}
 
 
 def mean_success(run: Measured) -> float | None:
-    """The success rate of a run, the mean over tasks; None if no episode has a score."""
+    """Return the success rate of a run, the mean over tasks; None if no episode has a score."""
     means = run.outcomes.task_means("success")
     scored = means[~np.isnan(means)]
     return float(scored.mean()) if len(scored) else None
 
 
 def mean_of(values: Iterable[float | None]) -> float | None:
-    """The mean of the ``values`` that are not None, or None without any."""
+    """Return the mean of the ``values`` that are not None, or None without any."""
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known else None
 
 
 def total(runs: Sequence[Measured]) -> Counts:
-    """The sum of the episode counts of ``runs``."""
+    """Return the sum of the episode counts of ``runs``."""
     columns = zip(*(astuple(run.outcomes.counts) for run in runs), strict=True)
     return Counts(*map(sum, columns))
 
@@ -127,7 +128,7 @@ def _steps_to_best(leader: Mapping[int, Played], others: Mapping[int, Played]) -
 
 
 def difference(a: Mapping[int, Measured], b: Mapping[int, Measured]) -> Difference:
-    """The difference of the runs ``a`` and ``b`` (by seed) over the seeds that both have."""
+    """Return the difference of the runs ``a`` and ``b`` (by seed) over the seeds that both have."""
     common = [seed for seed in a if seed in b]
     if not common:
         return _not_measured("no seed is finished on both sides")
@@ -150,7 +151,8 @@ def _not_measured(why: str) -> Difference:
 def pairs(
     sweep: Sweep, results: Results, env: str, against: str
 ) -> dict[str, tuple[Difference, float | None]]:
-    """``against`` minus each other method on ``env``, with p-values and verdicts after Holm's correction.
+    """Return ``against`` minus each other method on ``env``, with p-values and verdicts after Holm's
+    correction.
 
     The p-value is None where the two could not be compared; such a pair does not count in the correction.
     """

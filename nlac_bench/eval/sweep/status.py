@@ -22,7 +22,7 @@ LONGEST_REASON = 200
 """Number of characters of a reason; the run's log has the whole text."""
 _STYLE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ERROR = re.compile(r"^error: ", re.MULTILINE)
-_STOPPED = re.compile(r"^not finished \((?P<why>.*)\); continue with: ", re.MULTILINE)
+_STOPPED = re.compile(r"^(?P<why>.*); continue with: ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class CellCount:
         return cls(method, env, len(seeds), finished, failed, "; ".join(said) or None)
 
     def to_json(self) -> dict[str, Any]:
-        """As a plain dict."""
+        """Return a plain dict."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -74,8 +74,8 @@ class CellCount:
 
 
 def _reasons(state: State, seeds: Mapping[int, Status]) -> str:
-    """``state`` with the reason of each seed in it: ``failed (no memory)`` if the same holds for all seeds,
-    otherwise ``failed (seed 1: no memory; seed 2: full disk)``."""
+    """Return ``state`` with the reason of each seed in it: ``failed (no memory)`` if the same holds for all
+    seeds, otherwise ``failed (seed 1: no memory; seed 2: full disk)``."""
     same: dict[str | None, list[str]] = {}
     for seed, status in seeds.items():
         if status.state == state:
@@ -90,7 +90,7 @@ def _reasons(state: State, seeds: Mapping[int, Status]) -> str:
 
 
 def status_of(folder: Path) -> Status:
-    """The status of the run in ``folder``, which need not exist. A damaged run counts as failed."""
+    """Return the status of the run in ``folder``, which need not exist. A damaged run counts as failed."""
     try:
         if (folder / "manifest.json").exists():
             run = RunFolder.open(folder)
@@ -105,8 +105,8 @@ def status_of(folder: Path) -> Status:
 
 
 def cell_status(sweep: Sweep, cell: Cell, out: Path) -> Status:
-    """The status of a run that is compared. If it could not start because its tuning or the untrained model's
-    run failed, it failed for that reason."""
+    """Return the status of a run that is compared. If it could not start because its tuning or the untrained
+    model's run failed, it failed for that reason."""
     own = status_of(cell.folder(out))
     if own.state != "not started":
         return own
@@ -120,7 +120,7 @@ def cell_status(sweep: Sweep, cell: Cell, out: Path) -> Status:
 
 
 def transfer_status(sweep: Sweep, cell: Cell, out: Path, to: str) -> Status:
-    """The status of the run that measures ``cell``'s checkpoint on ``to``."""
+    """Return the status of the run that measures ``cell``'s checkpoint on ``to``."""
     source = cell_status(sweep, cell, out)
     if source.finished:
         return status_of(cell.transferred(out, to))
@@ -130,7 +130,7 @@ def transfer_status(sweep: Sweep, cell: Cell, out: Path, to: str) -> Status:
 
 
 def failure_path(folder: Path) -> Path:
-    """The file that tells why the run in ``folder`` failed."""
+    """Return the file that tells why the run in ``folder`` failed."""
     return folder.with_name(f"{folder.name}.failure.json")
 
 
@@ -154,7 +154,7 @@ def record_failure(folder: Path, code: int, output: bytes) -> Status:
 
 
 def error_message(output: str) -> str:
-    """The error message in the output of ``nlac-bench``, or its last line."""
+    """Return the error message in the output of ``nlac-bench``, or its last line."""
     text = _STYLE.sub("", output)
     stopped = list(_STOPPED.finditer(text))
     before = text[: stopped[-1].start()] if stopped else text
@@ -167,13 +167,13 @@ def error_message(output: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """``text`` without control characters, as one line of at most ``LONGEST_REASON`` characters."""
+    """Return ``text`` without control characters, as one line of at most ``LONGEST_REASON`` characters."""
     plain = " ".join("".join(c if c.isprintable() else " " for c in _STYLE.sub("", text)).split())
     return plain if len(plain) <= LONGEST_REASON else f"{plain[: LONGEST_REASON - 1]}…"
 
 
 def _recorded(folder: Path) -> Status | None:
-    """The failure that is stored for ``folder``, or None."""
+    """Return the failure that is stored for ``folder``, or None."""
     try:
         row = json.loads(failure_path(folder).read_bytes())
     except FileNotFoundError:

@@ -35,7 +35,7 @@ class Checkpoints:
         self._learner, self._algorithm, self._tokenizer = learner, algorithm, tokenizer
 
     def exist(self) -> bool:
-        """Whether ``last`` exists."""
+        """Return whether ``last`` exists."""
         return find_folder(self.last) is not None
 
     def save(self, progress: Progress) -> None:

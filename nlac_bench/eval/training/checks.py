@@ -71,8 +71,8 @@ def _check_engine(config: RunConfig) -> None:
     model = str(config.model)
     if config.engine == "auto" and model != "tiny" and "/" not in model and not Path(model).is_dir():
         raise ConfigError(
-            f"--model {model!r} is neither a folder nor a Hugging Face id (owner/name), so it is taken for a "
-            f"model on a server, which cannot be trained; {advice}"
+            f"--model {model!r} is neither a folder nor a Hugging Face id (owner/name), so it is "
+            f"treated as the name of a model on a server; such a model cannot be trained; {advice}"
         )
 
 

@@ -15,7 +15,7 @@ AXES = {
 
 
 def latest(rows: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    """The rows of one kind by iteration; if an iteration was repeated after a crash, its last row."""
+    """Return the rows of one kind by iteration; if an iteration was repeated after a crash, its last row."""
     return [row for _, row in sorted({r["iteration"]: r for r in rows if r["kind"] == kind}.items())]
 
 

@@ -85,15 +85,15 @@ class Training:
             self.save()
 
     def finished(self) -> bool:
-        """Whether the budget is spent, or ``total_epochs`` passes over the training tasks are done."""
+        """Return whether the budget is spent, or ``total_epochs`` passes over the training tasks are done."""
         epochs = self.config.total_epochs
         return self.progress.spent(self.budget) >= self.budget.amount or (
             epochs is not None and self.schedule.epochs(self.progress.iteration) >= epochs
         )
 
     def passed(self, freq: int, before: int) -> bool:
-        """Whether the newest iteration, which began after ``before`` gradient steps, passed a multiple of
-        ``freq``. Gradient steps are counted so that all methods are validated equally often."""
+        """Return whether the newest iteration, which began after ``before`` gradient steps, passed a multiple
+        of ``freq``. Gradient steps are counted so that all methods are validated equally often."""
         return self.progress.gradient_steps // freq > before // freq
 
     async def validate(self) -> bool:
@@ -126,7 +126,10 @@ class Training:
         return better
 
     async def measured(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
-        """Success of the training episodes, and the algorithm's probes, whose tokens count separately."""
+        """Return the success of the training episodes and the results of the algorithm's probes.
+
+        Tokens of the probes are counted separately.
+        """
         metrics: Metrics = {}
         if episodes:
             metrics["train_success"] = float(np.mean([bool(e.success) for e in episodes]))
@@ -137,11 +140,11 @@ class Training:
         return metrics
 
     def where(self) -> dict[str, Any]:
-        """The fields at the start of every row of metrics."""
+        """Return the fields at the start of every row of metrics."""
         return {**self.progress.row(), "usage": self.usage()}
 
     def usage(self) -> dict[str, dict[str, Any]]:
-        """Tokens and calls by role."""
+        """Return the tokens and calls by role."""
         return spent_to_row(self.engine.usage)
 
     def save(self) -> None:

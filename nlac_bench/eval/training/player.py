@@ -34,8 +34,8 @@ class Player:
     keep: Callable[[Episode], None]
 
     async def train(self, specs: Sequence[EpisodeSpec]) -> list[Episode]:
-        """The training episodes of ``specs`` in planned order, without those that failed or that a content
-        filter stopped.
+        """Return the training episodes of ``specs`` in planned order, without those that failed or that a
+        content filter stopped.
 
         Raises:
             EnvInfraError: more than half of them failed for reasons outside the policy, or were stopped.
@@ -46,7 +46,7 @@ class Player:
         return played
 
     async def validate(self, specs: Sequence[EpisodeSpec]) -> tuple[list[Episode], list[Failure]]:
-        """The validation episodes of ``specs`` that have a result, in planned order, and the failures.
+        """Return the validation episodes of ``specs`` that have a result, in planned order, and the failures.
 
         Raises:
             EnvInfraError: as ``train``.

@@ -93,7 +93,7 @@ def make_training(
 
 
 def trainable_engine(prepared: Prepared) -> TrainableEngine:
-    """The engine that plays the policy.
+    """Return the engine that plays the policy.
 
     Raises:
         ConfigError: the method cannot train a model in this engine.

@@ -32,11 +32,11 @@ class Progress:
     """Tokens and calls by role at the last checkpoint."""
 
     def spent(self, budget: Budget) -> int:
-        """The amount spent, in the unit of ``budget``."""
+        """Return the amount spent, in the unit of ``budget``."""
         return {"steps": self.gradient_steps, "env_steps": self.env_steps, "tokens": self.tokens}[budget.unit]
 
     def steps_left(self, budget: Budget) -> int | None:
-        """Remaining gradient steps; None if the budget has another unit."""
+        """Return the remaining gradient steps; None if the budget has another unit."""
         return budget.amount - self.gradient_steps if budget.unit == "steps" else None
 
     def count(
@@ -61,16 +61,16 @@ class Progress:
         """Raise an error if a budget of gradient steps would never be spent.
 
         Raises:
-            NlacBenchError: the last ``MAX_IDLE`` iterations made no gradient step.
+            NlacBenchError: the last ``MAX_IDLE`` iterations took no gradient step.
         """
         if self.idle >= MAX_IDLE and budget.unit == "steps":
             raise NlacBenchError(
-                f"{MAX_IDLE} successive iterations made no gradient step: no episode succeeded, or all "
+                f"{MAX_IDLE} successive iterations took no gradient step: no episode succeeded, or all "
                 "episodes of each task had the same result; use easier tasks or a stronger model"
             )
 
     def row(self) -> dict[str, Any]:
-        """The fields at the start of every row of metrics."""
+        """Return the fields at the start of every row of metrics."""
         return {
             "iteration": self.iteration,
             "gradient_steps_total": self.gradient_steps,
@@ -80,7 +80,8 @@ class Progress:
         }
 
     def is_best(self, success: float) -> bool:
-        """Whether ``success`` exceeds that of all earlier validations; if so, it is stored as the best."""
+        """Return whether ``success`` exceeds that of all earlier validations; if so, it is stored as the
+        best."""
         better = success > self.best
         if better:
             self.best, self.best_iteration = success, self.iteration

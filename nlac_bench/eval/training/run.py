@@ -55,7 +55,7 @@ class Trained:
         return bool(self.where["gradient_steps_total"])
 
     def to_text(self) -> str:
-        """The comparison with the untrained model, the cost, and advice if little was learned."""
+        """Return the comparison with the untrained model, the cost, and advice if little was learned."""
         spent = self.where
         lines = [
             self.gain.to_text(),
@@ -68,7 +68,8 @@ class Trained:
             lines.append(f"answers that could not be parsed: {shares}")
         if not self.learned:
             lines.append(
-                "the policy was not trained: no gradient step was taken; trained and base are the same model"
+                "the policy was not trained: no gradient step was taken; the 'trained' result is that of the "
+                "base model"
             )
         if not self.learned or max(bad.values(), default=0.0) > MUCH_UNPARSEABLE:
             lines.append(
@@ -78,7 +79,7 @@ class Trained:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
-        """Base, gain and cost; part of the object that ``--json`` prints."""
+        """Return the base, gain and cost; part of the object that ``--json`` prints."""
         base, interval = self.gain.b, self.gain.interval
         return {
             "base_success": base.mean,
@@ -151,7 +152,7 @@ async def train_and_test(
 
 
 def trained(folder: Path) -> Trained | None:
-    """The result of the training run in ``folder``; None if it is unfinished or not a training run."""
+    """Return the result of the training run in ``folder``; None if it is unfinished or not a training run."""
     if not (folder / BASE / "manifest.json").exists():
         return None
     run = RunFolder.open(folder)
@@ -164,7 +165,7 @@ def trained(folder: Path) -> Trained | None:
 
 
 def _unparseable(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Means by role of the metrics named ``unparseable_ROLE``."""
+    """Return the means by role of the metrics named ``unparseable_ROLE``."""
     found: dict[str, list[float]] = {}
     for row in rows:
         for name, share in row.items():
@@ -186,7 +187,7 @@ def _base_writer(prepared: Prepared, folder: Path) -> RunWriter:
 
 @contextlib.contextmanager
 def _interruptible(training: Training) -> Iterator[None]:
-    """On SIGINT or SIGTERM, finish and save the running iteration; on a second signal, stop at once."""
+    """Finish and save the running iteration on SIGINT or SIGTERM; stop at once on a second signal."""
     task = asyncio.current_task()
 
     def on_signal() -> None:

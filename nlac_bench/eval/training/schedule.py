@@ -30,7 +30,7 @@ class Schedule:
         """The episodes of a validation: one of each validation task."""
 
     def iteration(self, number: int) -> list[EpisodeSpec]:
-        """The training episodes of iteration ``number`` (from 0).
+        """Return the training episodes of iteration ``number`` (from 0).
 
         Each epoch visits every task once, in an order that the seed determines.
         """
@@ -47,5 +47,5 @@ class Schedule:
         return specs
 
     def epochs(self, iterations: int) -> float:
-        """The number of passes over the training tasks in ``iterations`` iterations."""
+        """Return the number of passes over the training tasks in ``iterations`` iterations."""
         return iterations * self._tasks_per_iteration / max(1, len(self.task_ids))

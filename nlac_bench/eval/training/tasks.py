@@ -8,7 +8,7 @@ from nlac_bench.rollout.engines.engine import derive_seed
 
 
 def split_tasks(ids: Sequence[str], val_tasks: int, seed: int) -> tuple[list[str], list[str]]:
-    """``ids`` as (validation tasks, training tasks), drawn by ``seed``.
+    """Return ``ids`` as (validation tasks, training tasks), drawn by ``seed``.
 
     At most half of the tasks are used for validation. A single task is used for both.
     """

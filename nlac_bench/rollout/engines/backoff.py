@@ -62,7 +62,7 @@ class Retries:
         """Return the seconds to wait after ``failures`` failed attempts."""
         planned = min(self.longest, self.first * 2.0 ** min(failures - 1, 60))
         jittered = planned * random.uniform(0.5, 1.0)
-        if retry_after is None or not retry_after > 0:  # NaN is not
+        if retry_after is None or not retry_after > 0:  # also rejects NaN
             return jittered
         return jittered + min(retry_after, self.longest_asked)
 

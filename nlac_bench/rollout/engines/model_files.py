@@ -40,7 +40,7 @@ def check_model(name: str | Path) -> None:
         _check_regular(folder)
     if _json(folder, "adapter_config.json") is not None:
         raise ModelFilesError(
-            f"{name} holds an adapter (adapter_config.json), which would load the model that its "
+            f"{name} contains an adapter (adapter_config.json), which would load the model that its "
             "configuration names; merge the adapter into its model with peft's merge_and_unload, and pass "
             "the merged folder"
         )
@@ -76,17 +76,18 @@ def _check_regular(folder: Path) -> None:
         if file.is_dir():
             continue
         if not file.is_file():
-            raise ModelFilesError(f"{file} is not a regular file; replace it by one, or remove it")
+            raise ModelFilesError(f"{file} is not a regular file; replace it with one, or remove it")
         if file.is_symlink() and file.suffix != ".safetensors" and not _stays(folder, file):
             raise ModelFilesError(
-                f"{file} is a link to {file.resolve()}, outside of the model's folder; replace it by a copy"
+                f"{file} is a link to {file.resolve()}, outside the model's folder; replace it with a copy"
             )
         if file.suffix == ".json" and file.stat().st_size > MAX_JSON_BYTES:
             raise ModelFilesError(f"{file} has more than {MAX_JSON_BYTES:,} bytes")
 
 
 def _stays(folder: Path, link: Path) -> bool:
-    """Whether ``link`` leads to a file of ``folder``, or of the Hugging Face cache that holds ``folder``."""
+    """Return whether ``link`` leads to a file of ``folder``, or of the Hugging Face cache that holds
+    ``folder``."""
     target, home = link.resolve(), folder.resolve()
     cache = home.parent.parent / "blobs"  # models--X/snapshots/REVISION/file → models--X/blobs/HASH
     return target.is_relative_to(home) or (home.parent.name == "snapshots" and target.parent == cache)
@@ -101,9 +102,9 @@ def _check_weights(folder: Path) -> None:
     pickled = sorted({file.suffix for file in folder.iterdir()} & _PICKLED)
     if not shapes and pickled:
         raise ModelFilesError(
-            f"{folder} holds weights only as *{pickled[0]}, which are pickled; unpickling can execute code, "
-            "so they are never loaded: convert them to model.safetensors where you trust them (transformers' "
-            "save_pretrained writes it), and pass the converted folder"
+            f"{folder} contains only pickled weights (*{pickled[0]}), which are never loaded, because "
+            "unpickling can execute code; if you trust them, convert them to model.safetensors "
+            "(transformers' save_pretrained writes it), and pass the converted folder"
         )
     if not shapes:
         return
@@ -120,7 +121,7 @@ def _check_weights(folder: Path) -> None:
 
 
 def tensor_shapes(folder: Path) -> Iterator[tuple[int, ...]]:
-    """The shapes of all tensors in the ``*.safetensors`` of ``folder``, read from the files' headers.
+    """Yield the shapes of all tensors in the ``*.safetensors`` of ``folder``, read from the files' headers.
 
     Raises:
         ModelFilesError: a file is truncated or not a safetensors file.
@@ -162,7 +163,7 @@ def _check_tokenizer_class(name: str | Path, declared: Any) -> None:
 
 @functools.cache
 def _downloaded(name: str) -> Path:
-    """The folder in the Hugging Face cache with the JSON files of the model ``name``."""
+    """Return the folder in the Hugging Face cache with the JSON files of the model ``name``."""
     from huggingface_hub import snapshot_download
 
     try:
@@ -176,7 +177,7 @@ def _downloaded(name: str) -> Path:
 
 
 def _json(folder: Path, file: str) -> dict[str, Any] | None:
-    """The content of a JSON file of the model; None if it does not have the file."""
+    """Return the content of a JSON file of the model; None if it does not have the file."""
     try:
         content = json.loads((folder / file).read_bytes())
         if not isinstance(content, dict):
@@ -189,7 +190,7 @@ def _json(folder: Path, file: str) -> dict[str, Any] | None:
 
 
 def _values(content: Any, key: str) -> Iterator[Any]:
-    """All values of ``key`` in a JSON object and in the objects within it."""
+    """Yield all values of ``key`` in a JSON object and in the objects within it."""
     waiting = [content]
     while waiting:
         each = waiting.pop()

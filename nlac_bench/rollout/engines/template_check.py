@@ -10,7 +10,7 @@ from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines import template_trial as trial
 
 WALL_SECONDS = 300.0
-"""The trial is limited by its CPU time; this limit only ends one that makes no progress at all."""
+"""The trial is limited by its CPU time; this limit only ends a trial that makes no progress."""
 
 
 def check_template(tokenizer: Any) -> None:
@@ -44,7 +44,7 @@ def _problem(template: str) -> str | None:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"it did not end in {WALL_SECONDS:g} seconds"
+        return f"it did not finish within {WALL_SECONDS:g} seconds"
     if done.returncode == trial.ESCAPES:
         return f"it tries to leave Jinja's sandbox ({done.stdout.decode(errors='replace').strip()})"
     if done.returncode == trial.TOO_LARGE:

@@ -1,4 +1,4 @@
-"""Renders a chat template on a few conversations with little time and memory, in a process of its own.
+"""Renders a chat template on a few conversations with limits on time and memory, in a separate process.
 
 The process reads the template from standard input and ends with one of the codes below. It imports Jinja and
 the standard library only, and limits itself before it reads the template. The environment is that of

@@ -46,7 +46,7 @@ class Traveller:
         return row
 
     def trips(self) -> list[Mapping[str, Any]]:
-        """The user's unused reservations."""
+        """Return the user's unused reservations."""
         rows = [self.made.tables["reservations"][code] for code in self.user["reservations"]]
         return [row for row in rows if row["reservation_id"] not in self.used]
 

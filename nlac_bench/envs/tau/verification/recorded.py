@@ -114,13 +114,13 @@ def _records(path: Path) -> Iterator[tuple[int, Any]]:
                     record = json.loads(line)
                 except (ValueError, RecursionError) as error:
                     raise DataError(
-                        f"{path}, line {number} is not JSON ({error}); is it truncated?"
+                        f"{path}, line {number} is not JSON ({error}); the file may be truncated"
                     ) from None
                 if not isinstance(record, dict):
                     raise DataError(f"{path}, line {number} is not a record of calls: {line[:80]!r}")
                 yield number, record
     except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path} cannot be read ({error}); is it truncated?") from error
+        raise DataError(f"{path} cannot be read ({error}); the file may be truncated") from error
 
 
 def _replay(report: Report, grader: Grader, task: Task, record: dict[str, Any]) -> None:

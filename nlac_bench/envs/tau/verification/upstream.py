@@ -66,7 +66,7 @@ def convert_upstream(source_dir: Path, target_dir: Path) -> None:
     wrong = [name for name, raw in files.items() if _sha256(raw) != TAU[name]]
     if wrong:
         raise DataError(
-            f"{envs}: {', '.join(wrong)} do not have the expected content; were its tools/ altered?"
+            f"{envs}: {', '.join(wrong)} do not have the expected content; its tools/ may have been altered"
         )
     licence = next(
         (p for p in (envs.parent.parent / "LICENSE", envs.parent / "LICENSE") if p.is_file()), None
@@ -91,7 +91,7 @@ def _find_envs(source_dir: Path) -> Path:
     if found:
         return found.parent.parent
     raise DataError(
-        f"{source_dir} contains no {PACKAGE}/envs/{marker}; is it a checkout of sierra-research/tau-bench?"
+        f"{source_dir} contains no {PACKAGE}/envs/{marker}; pass a checkout of sierra-research/tau-bench"
     )
 
 

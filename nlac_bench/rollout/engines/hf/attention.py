@@ -32,7 +32,9 @@ def _rows_sdpa(
     lengths: Sequence[int] | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """Scaled dot-product attention with transformers' interface: ``[B, H, T, D]`` in, ``[B, T, H, D]`` out.
+    """Compute scaled dot-product attention with transformers' interface.
+
+    Inputs are ``[B, H, T, D]``, the output is ``[B, T, H, D]``.
 
     It computes in the dtype of the keys, which the cache keeps in float32 on CPUs, where the bf16 kernel is
     three times slower.

@@ -292,7 +292,7 @@ class HFEngine:
     def _step(self, decoder: Decoder) -> None:
         """Sample one token for every row and deliver the samples that ended."""
         for row in [row for row in decoder.active if row.owner.future.done()]:
-            decoder.release(row)  # nobody waits for it any more
+            decoder.release(row)  # its request was cancelled
         if not decoder.active:
             return
         decoder.step()
@@ -323,7 +323,7 @@ class HFEngine:
             if number == 0:
                 usage = usage + Usage(1, len(job.prompt), 0, 0.0, seconds)
             samples.append(self._sample(row, job, usage))
-        with contextlib.suppress(InvalidStateError):  # cancelled in this very moment
+        with contextlib.suppress(InvalidStateError):  # the request may be cancelled concurrently
             job.future.set_result(samples)
 
     def _sample(self, row: Row, job: _Job, usage: Usage) -> Sample:

@@ -77,7 +77,8 @@ def _errors_of(name: Any) -> Iterator[None]:
     except Exception as error:
         if "trust_remote_code" in str(error):
             reason = (
-                "it needs Python code of its own, which is never executed; run it on a server (--base-url)"
+                "it needs its own Python code, which is never executed; run the model on a server "
+                "(--base-url)"
             )
         else:
             reason = " ".join(str(error).split())[:1000] or type(error).__name__

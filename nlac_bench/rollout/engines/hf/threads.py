@@ -37,7 +37,7 @@ class Threads:
 
     Whether several threads pay for the small passes of decoding depends on what else the machine does: on
     two idle cores two threads take 0.7 of the time of one, on a busy machine several times as long. So both
-    are timed now and then, on decoding steps, which follow each other with almost equal work.
+    are timed periodically, on decoding steps, which follow each other with almost equal work.
 
     Args:
         most: largest number of threads.

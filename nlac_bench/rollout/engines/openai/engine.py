@@ -125,7 +125,7 @@ class OpenAIEngine:
         if not (self._key.isascii() and self._key.isprintable() and self._key == self._key.strip()):
             raise EngineSetupError(
                 f"the API key ({'api_key' if api_key else variable}) begins or ends with white space, or "
-                "contains a line break or a character outside ASCII, which no HTTP header can hold"
+                "contains a line break or a character outside ASCII, which an HTTP header cannot contain"
             )
         address = base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
         self._host = urlsplit(address).hostname or ""
@@ -240,8 +240,8 @@ class OpenAIEngine:
                 data = json.loads(self._redactor.json(read.decode("utf-8-sig")))  # a reply may quote the key
             except TimeoutError:
                 raise TransientFault(
-                    f"no reply within {self.timeout:g} s; allow more time with --request-timeout S, or "
-                    "fewer attempts with --retries N",
+                    f"no reply within {self.timeout:g} s; increase --request-timeout, or reduce --retries to "
+                    "fail earlier",
                     "timeout",
                 ) from None
             except openai.APITimeoutError:

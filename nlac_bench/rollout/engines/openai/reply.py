@@ -144,7 +144,8 @@ def parse_reply(
         few = 0 < usage.completion_tokens < request.sampling.max_tokens
         if finish == "length" and sample.text and counted and few:
             # The sample has fewer tokens than requested: some servers shorten answers to fit the context.
-            # (Not so for thoughts alone, which some servers leave out of their count.)
+            # This does not apply to replies that contain only thoughts, because some servers do not count
+            # thoughts.
             finish = "context_overflow"
         finished.append(replace(sample, finish=finish, usage=usage))
     return finished
@@ -171,7 +172,7 @@ def _parse_choice(choice: Any, data: Mapping[str, Any], request: SampleRequest) 
         text = _text(choice.get("text"))
         if request.tools:
             text, calls = parse_tool_calls(text)
-    if finish != "content_filter":  # what a filter has left over is a fragment
+    if finish != "content_filter":  # a filtered reply is incomplete
         if calls:
             finish = "tool_calls"
         elif finish == "tool_calls":
@@ -210,7 +211,7 @@ def _without_answer(finish: Finish, thoughts: bool, request: SampleRequest) -> s
     Raises:
         TransientFault: the sample did not reach a limit, so it should have an answer.
     """
-    # Before a stop string there may be nothing.
+    # The text before a stop string can be empty.
     if finish != "stop" or (request.sampling.stop and not thoughts):
         return ""
     what = "has thoughts but no answer" if thoughts else "is empty: it has no text and no tool call"

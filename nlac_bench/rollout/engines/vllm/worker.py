@@ -16,7 +16,7 @@ class WeightLoader:
         """Load every tensor of the safetensors file ``path`` into the running model.
 
         On a CPU, vLLM packs the weights of linear layers after loading and deletes the originals. There,
-        ``load_weights`` and ``reload_weights`` alone report success, but vLLM goes on to use the old, packed
+        ``load_weights`` and ``reload_weights`` alone report success, but vLLM still uses the old, packed
         weights. Linear layers therefore get new parameters first and are packed again afterwards.
         """
         model = self.model_runner.get_model()
