@@ -314,7 +314,7 @@ def _side_cells(label: str, side: Side) -> list[str]:
 
 
 def missing_notes(runs: Sequence[Measured]) -> list[str]:
-    """Return a note for each of ``runs`` with an oracle that did not know answers or with unscored episodes."""
+    """Return a note for each of ``runs`` with unscored episodes or an oracle that did not know answers."""
     notes = [
         f"{run.name}: unknown rate {number(run.outcomes.unknown_rate)}, the oracle did not know"
         for run in runs
