@@ -205,4 +205,4 @@ def _data(name: str) -> dict[str, Any]:
     try:
         return _row(name, True, str(official_folder(name)))
     except DataError:
-        return _row(name, False, DATASETS[name].note, f"nlac-bench data fetch {name}")
+        return _row(name, False, DATASETS[name].note, DATASETS[name].fetch)
