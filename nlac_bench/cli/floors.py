@@ -26,7 +26,7 @@ def floors(
         typer.Option(help="Agent; can be repeated; default: the oracle and all floor agents."),
     ] = None,
     episodes: Annotated[
-        int, typer.Option(help="Number of tasks of each environment, evenly chosen; 0: all tasks.")
+        int, typer.Option(help="Number of tasks of each environment, evenly chosen; 0: all tasks.", min=0)
     ] = 100,
     seed: Annotated[int, typer.Option(help="Base seed of the episodes.")] = 0,
     as_json: JsonFlag = False,

@@ -119,7 +119,12 @@ def run(
 
 
 def resume(
-    folder: Annotated[Path, typer.Argument(help="Folder of the run.")], as_json: JsonFlag = False
+    folder: Annotated[Path, typer.Argument(help="Folder of the run.")],
+    request_timeout: Annotated[
+        float | None, typer.Option(help="Replaces that of the run; see run --help.")
+    ] = None,
+    retries: Annotated[int | None, typer.Option(help="Replaces that of the run; see run --help.")] = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """Continue a run: play the episodes that were interrupted, failed or never started, and train further.
 
@@ -136,7 +141,9 @@ def resume(
             print_json(summarise(folder).to_json())
 
     with resumable(_resume_command(folder), print_summary, errors_too=False):
-        prepared = prepare(RunConfig.from_mapping(started.config, str(folder / "config.json")))
+        told = {"request_timeout": request_timeout, "retries": retries}
+        settings = started.config | {name: value for name, value in told.items() if value is not None}
+        prepared = prepare(RunConfig.from_mapping(settings, str(folder / "config.json")))
         if prepared.config.train is not None:
             from nlac_bench.eval.training import checkpoints  # torch takes seconds to import
 
@@ -230,6 +237,8 @@ def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
     curve = draw(folder)
     summary = summarise(folder)
     if as_json:
+        for advice in result.advice():
+            errors.print(advice, soft_wrap=True)
         print_json(summary.to_json() | result.to_json() | {"curve": str(curve)})
     else:
         show(summary, as_json)

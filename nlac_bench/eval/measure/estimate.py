@@ -24,7 +24,7 @@ from nlac_bench.eval.measure.sampled_episodes import (
 from nlac_bench.eval.measure.speed import MOST_PARAMETERS, measure, operations_per_second
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.training import estimate as estimate_training
-from nlac_bench.eval.training.estimate import TrainingEstimate, parameters_of
+from nlac_bench.eval.training.estimate import TrainingEstimate, duration, parameters_of
 from nlac_bench.types import ChatReply, Messages, Role
 
 SECONDS_PER_CALL = 5.0
@@ -94,9 +94,8 @@ class Estimate:
                 else f"cost: about US$ {self.cost:.2f}"
             )
         if self.seconds is not None and self.training is None:  # a served model cannot be trained
-            lines.append(
-                f"time with a server: about {self.seconds / 60:.0f} min at {SECONDS_PER_CALL:g} s per reply"
-            )
+            at = f"at {SECONDS_PER_CALL:g} s per reply"
+            lines.append(f"time with a server: about {duration(self.seconds)} {at}")
         if self.training is not None:
             lines.append(self.training.to_text())
         if self.tokens:
@@ -104,7 +103,7 @@ class Estimate:
         if self.memory_bytes:
             lines.append(f"memory here: about {self.memory_bytes / 1e9:.2g} GB")
         if self.seconds_here is not None:
-            lines.append(f"time here: about {_duration(self.seconds_here)} (wall time{self.time_from})")
+            lines.append(f"time here: about {duration(self.seconds_here)} (wall time{self.time_from})")
         elif self.tokens:
             lines.append("time here: unknown, because neither the model's name nor a folder gives its size")
         return "\n".join(lines)
@@ -251,12 +250,6 @@ def _has_data(official: OfficialTasks) -> bool:
     except MissingDataError:
         return False
     return True
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 async def _no_model(messages: Messages, role: Role) -> ChatReply:

@@ -82,7 +82,11 @@ class RunConfig(Settings):
         EXECUTION, 300.0, "Seconds that a server may take for one complete reply, including queueing.", gt=0
     )
     retries: int = _option(
-        EXECUTION, 5, "Number of retries of a failed request to a server; after a time-out, one.", ge=0
+        EXECUTION,
+        5,
+        "Number of retries of a failed request to a server; after a time-out, at most one. Failed episodes "
+        "are played a second time, with as many requests, unless all timed out and none ended.",
+        ge=0,
     )
     record: str | None = _option(SIMULATOR, None, "Store the replies of --user-model in this file.")
     replay: str | None = _option(SIMULATOR, None, "Replay the replies stored in this file; needs no API key.")
