@@ -20,7 +20,7 @@ from nlac_bench.eval.measure.missing import refuse_missing
 from nlac_bench.eval.measure.play import play
 from nlac_bench.eval.measure.prepare import Prepared, prepare
 from nlac_bench.eval.measure.tiny_defaults import is_tiny, with_defaults
-from nlac_bench.eval.runs.configuration import EXECUTION, TRAINING, RunConfig, read_config
+from nlac_bench.eval.runs.configuration import COMMAND_LINE, EXECUTION, TRAINING, RunConfig, read_config
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.writer import RunWriter
 from nlac_bench.eval.statistics.outcomes import commonest
@@ -37,12 +37,17 @@ Train = Annotated[
 Budget = Annotated[
     str | None,
     typer.Option(
-        help="How much training may cost: steps=N (gradient), env_steps=N or tokens=N.",
+        help="How much training may cost: steps=N (gradient), env_steps=N or tokens=N; the same as "
+        "--train budget=….",
         rich_help_panel=TRAINING,
     ),
 ]
 ReplayRatio = Annotated[
-    float | None, typer.Option(help="Transitions to learn from for each new one.", rich_help_panel=TRAINING)
+    float | None,
+    typer.Option(
+        help="Transitions to learn from for each new one; the same as --train replay_ratio=….",
+        rich_help_panel=TRAINING,
+    ),
 ]
 Config = Annotated[
     Path | None,
@@ -100,7 +105,7 @@ def run(
     assigned = _assignments(train or []) | {name: value for name, value in told.items() if value is not None}
     if assigned:
         settings["train"] = {**(settings.get("train") or {}), **assigned}
-    resolved = _completed(settings, context.info_name == "eval", str(config or "command line"))
+    resolved = completed(settings, context.info_name == "eval", str(config or COMMAND_LINE))
     if dry_run:
         show(estimate.of(resolved), as_json)
         return
@@ -164,7 +169,7 @@ def _assignments(texts: list[str]) -> dict[str, str]:
     return found
 
 
-def _completed(settings: dict[str, Any], measure_only: bool, source: str) -> RunConfig:
+def completed(settings: dict[str, Any], measure_only: bool, source: str) -> RunConfig:
     """Return ``settings`` with the defaults that depend on other settings."""
     if settings.get("agent") in methods.names():
         settings.setdefault("model", "tiny")

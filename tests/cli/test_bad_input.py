@@ -118,6 +118,49 @@ def test_other_options_that_are_too_large_or_too_deep(
     assert not (folder / "run").exists()
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--request-timeout", "-1", "--request-timeout must be above 0, got -1.0"),
+        ("--request-timeout", "nan", "--request-timeout must be a finite number, got nan"),
+        ("--request-timeout", "soon", "--request-timeout must be a finite number, got 'soon'"),
+        ("--limit", "0", "--limit must be at least 1, got 0"),
+        ("--limit", "two", "--limit must be a whole number, got 'two'"),
+        ("--trials", "1.5", "--trials must be a whole number, got '1.5'"),
+        ("--engine", "tensor", "--engine must be one of auto, openai, hf, vllm, got 'tensor'"),
+        ("--price", "1", "--price must be two numbers such as '0.25,2', got '1'"),
+    ],
+)
+def test_an_option_with_a_wrong_value_is_named_as_it_was_typed(
+    option: str, value: str, said: str, folder: Path
+) -> None:
+    done = call(
+        "run", "--env", "math500_hard", "--agent", "silent", option, value, "--out", str(folder / "run")
+    )
+    refused(done, f"error: {said}")
+
+
+def test_large_seeds_are_read_exactly(folder: Path) -> None:
+    seed = "12345678901234567891"
+    run = (
+        "run",
+        "--env",
+        "twenty_questions",
+        "--agent",
+        "silent",
+        "--limit",
+        "1",
+        "--out",
+        str(folder / "run"),
+    )
+    assert call(*run, "--seed", seed).returncode == 0
+    assert json.loads((folder / "run" / "config.json").read_text())["seed"] == int(seed)
+
+
+def test_floors_refuses_a_negative_number_of_episodes() -> None:
+    refused(call("floors", "--episodes", "-3"), "error: --episodes must be at least 0, got -3")
+
+
 def test_a_sweep_that_is_nested_too_deep(folder: Path) -> None:
     Path("deep.toml").write_text(f"methods = {'[' * DEEP}")
     refused(call("sweep", "deep.toml", "--out", str(folder / "sweep")), "cannot be read as TOML")

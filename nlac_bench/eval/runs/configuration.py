@@ -22,6 +22,9 @@ SIMULATOR = "The environment's user, oracle or judge"
 TRAINING = "Training"
 EXECUTION = "Execution"
 
+COMMAND_LINE = "command line"
+"""The source of settings that are options; error messages then name the option."""
+
 _MOST_DOLLARS = 1_000_000
 """The largest price of a million tokens; larger ones, infinity and NaN are mistakes."""
 
@@ -149,7 +152,15 @@ class RunConfig(Settings):
         for name in ("env", "agent"):
             if not values.get(name):
                 raise ConfigError(f"{source}: {name} is not set; pass --{name}, or set it in --config")
-        return super().from_mapping(values, f"{source}: ")
+        if source != COMMAND_LINE:
+            return super().from_mapping(values, f"{source}: ")
+        try:
+            return super().from_mapping(values)
+        except ConfigError as error:
+            name, _, fault = str(error).partition(" ")
+            if name not in cls.model_fields:
+                raise
+            raise ConfigError(f"--{name.replace('_', '-')} {fault}") from None
 
 
 def read_config(path: Path) -> dict[str, Any]:
