@@ -24,6 +24,18 @@ class DataError(NlacBenchError):
     """A data folder or file is missing, truncated, altered or of the wrong kind."""
 
 
+class MissingError(NlacBenchError):
+    """Something that a run needs is missing: ``what``, and ``fix``, how to get it."""
+
+    def __init__(self, what: str, fix: str) -> None:
+        super().__init__(f"{what}: {fix}")
+        self.what, self.fix = what, fix
+
+
+class MissingDataError(MissingError, DataError):
+    """An official data set is not on this machine."""
+
+
 class CheckpointError(DataError):
     """A training run cannot be resumed, because its checkpoint is missing, damaged or of another format."""
 

@@ -11,7 +11,9 @@ from pydantic.fields import FieldInfo
 from nlac_bench.errors import ConfigError
 
 _BOUNDS = (("ge", "at least"), ("gt", "above"), ("le", "at most"), ("lt", "below"))
-_NAMES: Mapping[Any, str] = {str: "text", dict: "a table"}
+_NAMES: Mapping[Any, str] = {
+    str: "text", dict: "a table", int: "a whole number", float: "a finite number", bool: "true or false",
+}  # fmt: skip
 
 
 class Settings(BaseModel):

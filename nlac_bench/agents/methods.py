@@ -182,13 +182,15 @@ class Listed:
     Args:
         origin: ``built-in``, or the package that installed it and the entry point's value.
         method: its registration; None if it cannot be used.
-        error: why it cannot be used and how to fix it.
+        error: why it cannot be used.
+        fix: what to do about it.
     """
 
     name: str
     origin: str
     method: Method | None
-    error: str | None = None
+    error: str = ""
+    fix: str = ""
 
 
 def all_methods() -> Iterator[Listed]:
@@ -214,7 +216,7 @@ def find(name: str) -> Method:
     plugins = [_listed(point) for point in _points() if point.name == name]
     if name in BUILT_IN:
         for plugin in plugins:
-            warnings.warn(f"{plugin.error}; the built-in algorithm is used", stacklevel=2)
+            warnings.warn(f"{plugin.error}; {plugin.fix}; the built-in algorithm is used", stacklevel=2)
         return BUILT_IN[name]
     if not plugins:
         raise UnknownIdError(
@@ -224,7 +226,7 @@ def find(name: str) -> Method:
         origins = " and ".join(plugin.origin for plugin in plugins)
         raise UnknownIdError(f"training algorithm {name!r} is registered by {origins}; uninstall one of them")
     if plugins[0].method is None:
-        raise UnknownIdError(str(plugins[0].error))
+        raise UnknownIdError(f"{plugins[0].error}; {plugins[0].fix}")
     return plugins[0].method
 
 
@@ -238,19 +240,17 @@ def _listed(point: importlib.metadata.EntryPoint) -> Listed:
     origin = f"{package} ({point.value})"
     where = f"training algorithm {point.name!r} of {origin}"
     if point.name in (*BUILT_IN, *FLOORS, *PROMPTED):
-        error = (
-            f"{where} cannot be used: {point.name!r} is the name of a built-in agent; rename the entry point"
-        )
-        return Listed(point.name, origin, None, error)
+        error = f"{where} cannot be used: {point.name!r} is the name of a built-in agent"
+        return Listed(point.name, origin, None, error, "rename the entry point")
     try:
         found: Any = load(point)
     except ForeignCodeError as raised:
-        message = f"{where} cannot be loaded: {raised}; fix or uninstall the package"
-        return Listed(point.name, origin, None, message)
+        error = f"{where} cannot be loaded: {raised}"
+        return Listed(point.name, origin, None, error, "fix or uninstall the package")
     if not isinstance(found, Method) or found.name != point.name:
         what = f"the Method of {found.name!r}" if isinstance(found, Method) else f"a {type(found).__name__}"
         error = f"{where} cannot be used: its entry point's value must be a Method of that name, not {what}"
-        return Listed(point.name, origin, None, error)
+        return Listed(point.name, origin, None, error, "correct the entry point")
     return Listed(point.name, origin, found)
 
 

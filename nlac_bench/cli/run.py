@@ -20,7 +20,7 @@ from nlac_bench.eval.measure.missing import refuse_missing
 from nlac_bench.eval.measure.play import play
 from nlac_bench.eval.measure.prepare import Prepared, prepare
 from nlac_bench.eval.measure.tiny_defaults import is_tiny, with_defaults
-from nlac_bench.eval.runs.configuration import EXECUTION, TRAINING, RunConfig, read_config
+from nlac_bench.eval.runs.configuration import COMMAND_LINE, EXECUTION, TRAINING, RunConfig, read_config
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.writer import RunWriter
 from nlac_bench.eval.statistics.outcomes import commonest
@@ -37,14 +37,16 @@ Train = Annotated[
 Budget = Annotated[
     str | None,
     typer.Option(
-        help="Training budget: steps=N (gradient steps), env_steps=N or tokens=N.",
+        help="Training budget: steps=N (gradient steps), env_steps=N or tokens=N; the same as "
+        "--train budget=….",
         rich_help_panel=TRAINING,
     ),
 ]
 ReplayRatio = Annotated[
     float | None,
     typer.Option(
-        help="Number of transitions to learn from for each new transition.", rich_help_panel=TRAINING
+        help="Number of transitions to learn from for each new one; the same as --train replay_ratio=….",
+        rich_help_panel=TRAINING,
     ),
 ]
 Config = Annotated[
@@ -103,7 +105,7 @@ def run(
     assigned = _assignments(train or []) | {name: value for name, value in told.items() if value is not None}
     if assigned:
         settings["train"] = {**(settings.get("train") or {}), **assigned}
-    resolved = _completed(settings, context.info_name == "eval", str(config or "command line"))
+    resolved = completed(settings, context.info_name == "eval", str(config or COMMAND_LINE))
     if dry_run:
         show(estimate.of(resolved), as_json)
         return
@@ -122,7 +124,12 @@ def run(
 
 
 def resume(
-    folder: Annotated[Path, typer.Argument(help="Folder of the run.")], as_json: JsonFlag = False
+    folder: Annotated[Path, typer.Argument(help="Folder of the run.")],
+    request_timeout: Annotated[
+        float | None, typer.Option(help="Replaces that of the run; see run --help.")
+    ] = None,
+    retries: Annotated[int | None, typer.Option(help="Replaces that of the run; see run --help.")] = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """Continue a run: play the episodes that were interrupted, failed or never started, and train further.
 
@@ -139,7 +146,9 @@ def resume(
             print_json(summarise(folder).to_json())
 
     with resumable(_resume_command(folder), print_summary, errors_too=False):
-        prepared = prepare(RunConfig.from_mapping(started.config, str(folder / "config.json")))
+        told = {"request_timeout": request_timeout, "retries": retries}
+        settings = started.config | {name: value for name, value in told.items() if value is not None}
+        prepared = prepare(RunConfig.from_mapping(settings, str(folder / "config.json")))
         if prepared.config.train is not None:
             from nlac_bench.eval.training import checkpoints  # torch takes seconds to import
 
@@ -160,7 +169,7 @@ def _assignments(texts: list[str]) -> dict[str, str]:
     return found
 
 
-def _completed(settings: dict[str, Any], measure_only: bool, source: str) -> RunConfig:
+def completed(settings: dict[str, Any], measure_only: bool, source: str) -> RunConfig:
     """Return ``settings`` with the defaults that depend on other settings."""
     if settings.get("agent") in methods.names():
         settings.setdefault("model", "tiny")
@@ -233,6 +242,8 @@ def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
     curve = draw(folder)
     summary = summarise(folder)
     if as_json:
+        for advice in result.advice():
+            errors.print(advice, soft_wrap=True)
         print_json(summary.to_json() | result.to_json() | {"curve": str(curve)})
     else:
         show(summary, as_json)

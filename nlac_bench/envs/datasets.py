@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from nlac_bench.envs import pinned
-from nlac_bench.errors import DataError, UnknownIdError
+from nlac_bench.errors import DataError, MissingDataError, UnknownIdError
 
 MAX_FILE_BYTES = 256 * 2**20
 """Larger files are rejected without being read; the suite's data sets are much smaller."""
@@ -46,6 +46,13 @@ class DatasetSpec:
     licence: str
     source: str
     note: str = ""
+    bring: bool = False
+    """Whether this project cannot download the files, so that ``nlac-bench data fetch`` needs ``--from``."""
+
+    @property
+    def fetch(self) -> str:
+        """The command that gets the files."""
+        return f"nlac-bench data fetch {self.name}" + (" --from FOLDER" if self.bring else "")
 
 
 DATASETS: Mapping[str, DatasetSpec] = {
@@ -59,6 +66,7 @@ DATASETS: Mapping[str, DatasetSpec] = {
             licence="MIT as published (Hendrycks et al. 2021, OpenAI 2023); contested, see docs/data.md",
             source="openai/prm800k and hendrycks/math",
             note="not redistributed by this project; pass a folder with the files as --from",
+            bring=True,
         ),
         DatasetSpec(
             name="tau",
@@ -76,7 +84,8 @@ DATASETS: Mapping[str, DatasetSpec] = {
             title="1,854 THINGS concepts and their Open English WordNet entries",
             licence="CC0 (THINGS), CC BY 4.0 and WordNet licence (Open English WordNet)",
             source="OpenNeuro ds003825 and ds004212; globalwordnet/english-wordnet",
-            note="bring the files with --from",
+            note="pass a folder with the files as --from",
+            bring=True,
         ),
     )
 }
@@ -108,7 +117,7 @@ def official_folder(name: str) -> Path:
     """Return the folder of the official data set ``name``: under ``$NLAC_BENCH_DATA``, else in the cache.
 
     Raises:
-        DataError: neither has it.
+        MissingDataError: neither has it.
     """
     spec = dataset_spec(name)
     roots = [cache_root()]
@@ -118,9 +127,9 @@ def official_folder(name: str) -> Path:
         if (root / spec.folder).is_dir():
             return root / spec.folder
     looked = ", ".join(str(root / spec.folder) for root in roots)
-    raise DataError(
-        f"the official data set {name!r} was not found (looked for {looked}); download it with "
-        f"`nlac-bench data fetch {name}`, or set NLAC_BENCH_DATA to the folder that contains {spec.folder}/"
+    raise MissingDataError(
+        f"the official data set {name!r} was not found (looked for {looked})",
+        f"run `{spec.fetch}`, or set NLAC_BENCH_DATA to the folder that contains {spec.folder}/",
     )
 
 

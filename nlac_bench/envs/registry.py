@@ -3,9 +3,12 @@
 import importlib
 import importlib.metadata
 import json
+import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -238,10 +241,13 @@ def find(name: str) -> EnvEntry:
     except Terminated:
         raise
     except (Exception, SystemExit) as error:  # the module may raise anything on import
+        if module not in sys.modules and (where := _failed_in(module, error)):
+            what = f"module {module!r} of {name!r} cannot be imported"
+            raise UnknownIdError(f"{what}: {described(error)} ({where})") from None
         plugged = (point.name for point in importlib.metadata.entry_points(group=PLUGIN_GROUP))
         known = ", ".join(sorted({*BUILTIN, *plugged}))
         raise UnknownIdError(
-            f"no environment is named {name!r} ({_why(error)}). Available: {known}, "
+            f"no environment is named {name!r} ({_why(module, error)}). Available: {known}, "
             "any Gymnasium id with text observations and actions ('my_pkg:MyEnv-v0'), each also with "
             "'@{json arguments}'"
         ) from None
@@ -267,8 +273,28 @@ def _plugin(point: importlib.metadata.EntryPoint) -> EnvEntry:
     return EnvEntry(point.name, None, f"plug-in {point.value}", factory)
 
 
-def _why(error: BaseException) -> str:
-    return str(error) if isinstance(error, GymnasiumError | ImportError) else described(error)
+def _failed_in(module: str, error: BaseException) -> str:
+    """Return the line of ``module`` that raised ``error``, as ``myenv.py, line 7``; empty if none did."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{Path(error.filename).name}, line {error.lineno}"
+    parts = module.split(".")
+    folders = ["/".join(parts[: i + 1]) for i in range(len(parts))][:50]
+    own = tuple(f"/{folder}{end}" for folder in folders for end in (".py", "/__init__.py"))
+    lines = [
+        each
+        for each in traceback.extract_tb(error.__traceback__)
+        if Path(each.filename).as_posix().endswith(own)
+    ]
+    return f"{Path(lines[-1].filename).name}, line {lines[-1].lineno}" if lines else ""
+
+
+def _why(module: str, error: BaseException) -> str:
+    reason = str(error) if isinstance(error, GymnasiumError | ImportError) else described(error)
+    if module and module in sys.modules:
+        return f"module {module!r} registers no such id: {reason}"
+    if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
+        return f"there is no module {error.name!r} in this folder or among the installed packages"
+    return reason
 
 
 def _gymnasium_maker(env_id: str) -> Callable[..., gymnasium.Env[str, str]]:

@@ -14,7 +14,7 @@ import gymnasium
 from nlac_bench.errors import EnvInfraError, NlacBenchError
 from nlac_bench.redaction import redact_message
 from nlac_bench.rollout.agent import Agent
-from nlac_bench.rollout.interrupts import on_interrupt
+from nlac_bench.rollout.interrupts import on_interrupt, tell
 from nlac_bench.rollout.limits import Limits, Spent
 from nlac_bench.rollout.recorded_calls import episode_scope
 from nlac_bench.rollout.stepping import Stepper, stepper
@@ -54,6 +54,8 @@ class Failure:
     usage: dict[str, Usage] = field(default_factory=dict)
     seconds: float = 0.0
     traceback: str = ""
+    timed_out: bool = False
+    """Whether no reply arrived in time."""
 
 
 class Driver:
@@ -110,6 +112,11 @@ class Driver:
         self._make_env = make_env
         self._free: list[Stepper] = []
         self._playing: set[asyncio.Task[None]] = set()
+
+    @property
+    def running(self) -> int:
+        """The number of episodes that are being played."""
+        return len(self._playing)
 
     def stop(self, reason: str = "interrupted") -> None:
         """Start no further episodes; the running ones are played to their end."""
@@ -225,6 +232,8 @@ class Driver:
         return Failure(
             spec, kind, type(fault).__name__, message, len(episode.turns), episode.usage,
             time.perf_counter() - began, trace,
+            timed_out=(kind == "infra" and isinstance(fault, TimeoutError))
+            or getattr(fault, "kind", None) == "timeout",
         )  # fmt: skip
 
     async def _play_turns(self, spec: EpisodeSpec, player: Stepper, episode: Episode) -> None:
@@ -316,15 +325,20 @@ def _timed(episode: Episode, began: float) -> Episode:
 def graceful_interrupt(driver: Driver, grace: float = 30.0) -> Iterator[None]:
     """Within the block, stop ``driver`` on SIGINT and SIGTERM without losing results.
 
-    After the first signal no further episode starts, and the running ones have ``grace`` seconds to end. The
-    second signal, or the end of that time, drops them. Episodes that were dropped or never started are in
-    ``driver.owed``. Must be entered in the main thread, inside a running event loop.
+    After the first signal no further episode starts, and the running ones have ``grace`` seconds to end; a
+    line on standard error says so. The second signal, or the end of that time, drops them. Episodes that were
+    dropped or never started are in ``driver.owed``. Must be entered in the main thread, inside a running
+    event loop.
     """
     loop = asyncio.get_running_loop()
 
     def on_signal() -> None:
         if driver.stopped is None:
             driver.stop()
+            running = (
+                "1 running episode has" if driver.running == 1 else f"{driver.running} running episodes have"
+            )
+            tell(f"interrupted: {running} {grace:g} s to end; press Ctrl-C again to stop now")
             loop.call_later(grace, driver.abort)
         else:
             driver.abort()

@@ -3,9 +3,16 @@
 import asyncio
 import contextlib
 import signal
+import sys
 from collections.abc import Callable, Iterator
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def tell(text: str) -> None:
+    """Print ``text`` on standard error, which may be closed."""
+    with contextlib.suppress(OSError, ValueError):
+        print(text, file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager

@@ -118,6 +118,49 @@ def test_other_options_that_are_too_large_or_too_deep(
     assert not (folder / "run").exists()
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--request-timeout", "-1", "--request-timeout must be above 0, got -1.0"),
+        ("--request-timeout", "nan", "--request-timeout must be a finite number, got nan"),
+        ("--request-timeout", "soon", "--request-timeout must be a finite number, got 'soon'"),
+        ("--limit", "0", "--limit must be at least 1, got 0"),
+        ("--limit", "two", "--limit must be a whole number, got 'two'"),
+        ("--trials", "1.5", "--trials must be a whole number, got '1.5'"),
+        ("--engine", "tensor", "--engine must be one of auto, openai, hf, vllm, got 'tensor'"),
+        ("--price", "1", "--price must be two numbers such as '0.25,2', got '1'"),
+    ],
+)
+def test_an_option_with_a_wrong_value_is_named_as_it_was_typed(
+    option: str, value: str, said: str, folder: Path
+) -> None:
+    done = call(
+        "run", "--env", "math500_hard", "--agent", "silent", option, value, "--out", str(folder / "run")
+    )
+    refused(done, f"error: {said}")
+
+
+def test_large_seeds_are_read_exactly(folder: Path) -> None:
+    seed = "12345678901234567891"
+    run = (
+        "run",
+        "--env",
+        "twenty_questions",
+        "--agent",
+        "silent",
+        "--limit",
+        "1",
+        "--out",
+        str(folder / "run"),
+    )
+    assert call(*run, "--seed", seed).returncode == 0
+    assert json.loads((folder / "run" / "config.json").read_text())["seed"] == int(seed)
+
+
+def test_floors_refuses_a_negative_number_of_episodes() -> None:
+    refused(call("floors", "--episodes", "-3"), "error: --episodes must be at least 0, got -3")
+
+
 def test_a_sweep_that_is_nested_too_deep(folder: Path) -> None:
     Path("deep.toml").write_text(f"methods = {'[' * DEEP}")
     refused(call("sweep", "deep.toml", "--out", str(folder / "sweep")), "is not valid TOML")
@@ -150,12 +193,12 @@ def plug_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr(foreign, "LOAD_S", 0.5)
     monkeypatch.setattr(foreign, "_unfinished", {})
 
-    def install(group: str, source: str) -> None:
+    def install(group: str, source: str, name: str = "foreign_plugin") -> None:
         module = f"foreign_{os.getpid()}_{next(numbers)}"
         info = folder / f"{module}-1.dist-info"
         info.mkdir()
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1\n")
-        (info / "entry_points.txt").write_text(f"[{group}]\nforeign_plugin = {module}:thing\n")
+        (info / "entry_points.txt").write_text(f"[{group}]\n{name} = {module}:thing\n")
         (folder / f"{module}.py").write_text(source)
         monkeypatch.syspath_prepend(folder)
 
@@ -187,9 +230,50 @@ def test_doctor_lists_broken_plug_ins_with_the_reason(plug_in: Any, kind: str) -
         plug_in(group, source)
     done = call("doctor", "--json")
     report = json.loads(done.stdout)
-    for section in ("agents", "algorithms"):
+    for section in ("agents", "algorithms", "environments"):
         (row,) = [row for row in report[section] if row["name"] == "foreign_plugin"]
-        assert done.returncode == 0 and row["ok"] is False and said in row["detail"] and row["fix"]
+        assert done.returncode == 0 and row["ok"] is False and said in row["detail"]
+        assert row["fix"] and row["fix"] not in row["detail"]
+    shown = call("doctor").stdout
+    assert (
+        shown.count("broken") >= 3
+        and "missing" not in shown.partition("environments\n")[2].partition("\ndata")[0]
+    )
+
+
+ENVIRONMENTS = {
+    "works": (
+        "from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv as thing",
+        True,
+        "tasks in split 'test'",
+    ),
+    "plain": ("from tests.envs.plain_env import Echo as thing", True, "a plain Gymnasium environment"),
+    "raises": ("def thing(**_): raise RuntimeError('no device')", False, "RuntimeError: no device"),
+    "sleeps": ("def thing(**_):\n import time\n time.sleep(3600)", False, "did not end within 0.5 s"),
+    "is no environment": ("def thing(**_): return 7", False, "AttributeError"),
+}
+
+
+@pytest.mark.parametrize("kind", ENVIRONMENTS)
+def test_doctor_makes_and_resets_the_environments_of_plug_ins(plug_in: Any, kind: str) -> None:
+    source, ok, said = ENVIRONMENTS[kind]
+    plug_in("nlac_bench.envs", source)
+    rows = json.loads(call("doctor", "--json").stdout)["environments"]
+    (row,) = [row for row in rows if row["name"] == "foreign_plugin"]
+    assert row.keys() == {"name", "ok", "detail", "fix"} and row["ok"] is ok and said in row["detail"]
+    assert row["fix"] == ("" if ok else "nlac-bench envs check foreign_plugin")
+
+
+def test_doctor_advises_to_rename_a_plug_in_with_a_built_in_name(plug_in: Any) -> None:
+    names = {
+        "nlac_bench.envs": "tau_retail", "nlac_bench.agents": "oracle", "nlac_bench.algorithms": "nlac"
+    }  # fmt: skip
+    for group, name in names.items():
+        plug_in(group, "thing = dict", name)
+    report = json.loads(call("doctor", "--json").stdout)
+    for section, name in zip(("environments", "agents", "algorithms"), names.values(), strict=True):
+        built_in, plugged = [row for row in report[section] if row["name"] == name]
+        assert built_in["ok"] and not plugged["ok"] and plugged["fix"] == "rename the entry point"
 
 
 @pytest.mark.parametrize("thing", ["SystemExit", "exit", "missing"])

@@ -118,5 +118,5 @@ def test_a_training_says_what_it_does_and_what_could_not_be_read(capsys: pytest.
         })  # fmt: skip
         progress.metrics({"kind": "validation", "success": 0.5, "ci": [0.1, 0.9], "best": True})
     said = capsys.readouterr().err
-    assert "50 of 100 env_steps, no gradient step yet, policy unreadable 100%, 30 s left" in said
+    assert "50 of 100 env_steps, no gradient step yet, policy 100% unparseable, 30 s left" in said
     assert "validation: success 0.500" in said

@@ -57,6 +57,44 @@ def resume(folder: Path, answer: Callable[[dict[str, Any]], Reply], monkeypatch:
         return call("resume", str(folder), "--json")
 
 
+@pytest.mark.parametrize(("retries", "requests"), [("0", 3), ("1", 6), ("5", 6)])
+def test_a_server_that_hangs_is_not_asked_a_second_time_for_each_episode(
+    tmp_path: Path, retries: str, requests: int
+) -> None:
+    with FaultServer(lambda *_: completion("x"), ["timeout"], rate=1.0).in_thread() as server:
+        done = call(
+            "run", "--env", "twenty_questions", "--agent", "act", "--model", "m", "--base-url", server.url,
+            "--limit", "3", "--request-timeout", "0.3", "--retries", retries, "--json",
+            "--out", str(tmp_path / "run"),
+        )  # fmt: skip
+        assert done.returncode == 3 and "--request-timeout" in done.stderr
+        assert len(server.requests) == requests and one_json(done)["infra_errors"] == 3
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    with FaultServer(lambda *_: completion(QUESTION)).in_thread() as server:
+        (tmp_path / "run" / "config.json").write_text(json.dumps({**config, "base_url": server.url}))
+        refused = call("resume", str(tmp_path / "run"), "--request-timeout", "-1")
+        assert refused.returncode == 2 and "must be above 0" in refused.stderr
+        done = call("resume", str(tmp_path / "run"), "--request-timeout", "60", "--retries", "2", "--json")
+    assert done.returncode == 0 and one_json(done)["scored"] == 3
+
+
+def test_an_episode_whose_request_failed_is_played_again(tmp_path: Path) -> None:
+    """The server closes the connection of the first request, and answers all others."""
+    waits = itertools.chain([True], itertools.repeat(False))
+
+    def answer(_path: str, _body: dict[str, Any]) -> Reply:
+        if next(waits):
+            raise ConnectionError
+        return completion(QUESTION)
+
+    with FaultServer(answer).in_thread() as server:
+        done = call(
+            "run", "--env", "twenty_questions", "--agent", "act", "--model", "m", "--base-url", server.url,
+            "--limit", "3", "--retries", "0", "--out", str(tmp_path / "run"), "--json",
+        )  # fmt: skip
+    assert done.returncode == 0 and one_json(done)["recovered_errors"] == 1
+
+
 def says(text: str) -> Callable[[dict[str, Any]], Reply]:
     return lambda body: completion(text)
 

@@ -15,7 +15,9 @@ A rule that matches no command any more fails the test, so that the lists stay s
 EXCEPTIONS = {
     r"^pre-commit install": "it changes the git hooks of the checkout",
     r"example_echo|reward_weighted|\./examples/plugin": (
-        "they need the example package installed; tests/plugins installs it and runs these commands"
+        "they need the example package installed; tests/plugins/test_example.py runs them with these "
+        "substitutions: pip also gets --no-deps --no-build-isolation --no-index --target FOLDER, training "
+        "also --limit 3 and small --train settings, the estimate also --budget steps=7"
     ),
     r"--agent echo": "no test installs docs/plugins.md's package; test_python_examples_run runs its code",
     r"^nlac-bench tiny build": "it trains for 45 minutes; tests/tiny/test_build.py builds with a few steps",

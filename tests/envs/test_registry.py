@@ -1,6 +1,7 @@
 """Environments by name: built in, registered, plugged in, and as a string with arguments."""
 
 import importlib.metadata
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from nlac_bench.errors import UnknownIdError
 from tests.envs.count_down import CountDown
 
 ROOT = Path(__file__).parents[2]
+_numbers = itertools.count()
 
 
 @pytest.mark.parametrize("name", ["tau_retail", "nlac_bench/TauRetail-v0", "TauRetail"])
@@ -93,3 +95,29 @@ def test_an_installed_plug_in_is_found_by_the_command_line(tmp_path: Path) -> No
     )
     assert '"count_down"' in done.stdout and '"tau_retail"' in done.stdout
     assert "broken" in done.stderr and "broken" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("import json\n\njson.dumps(set())\n", "cannot be imported: TypeError: .* \\({module}.py, line 3\\)"),
+        (
+            "import no_such_thing",
+            "cannot be imported: ModuleNotFoundError: .*'no_such_thing' \\({module}.py, line 1",
+        ),
+        ("raise SystemExit(2)", "cannot be imported: SystemExit: 2 \\({module}.py, line 1\\)"),
+        ("x = (\n", "cannot be imported: SyntaxError: .*{module}.py, line 1"),
+        ("x = 1", "'{module}:Plain-v0' \\(module '{module}' registers no such id: .*Plain"),
+        (None, "'{module}:Plain-v0' \\(there is no module '{module}'"),
+    ],
+)
+def test_a_users_module_that_fails_is_told_from_one_that_does_not_exist(
+    source: str | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = f"users_module_{next(_numbers)}"
+    monkeypatch.syspath_prepend(tmp_path)
+    if source is not None:
+        (tmp_path / f"{module}.py").write_text(source)
+    with pytest.raises(UnknownIdError, match=said.replace("{module}", module)) as caught:
+        registry.find(f"{module}:Plain-v0")
+    assert ("no environment is named" in str(caught.value)) == ("cannot be imported" not in said)

@@ -110,7 +110,10 @@ def test_every_method_is_tuned_alike_and_takes_the_best_validation(
         ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nlr = 1e-4", "tuning.lr must be a list"),
         ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nlr = ['abc']", "tuning.lr must be a list"),
         ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nlr = [1e-4, 1.0000001e-4]", "same in six digits"),
-        ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nseed = 'x'", "tuning.seed must be int, got 'x'"),
+        (
+            "methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nseed = 'x'",
+            "tuning.seed must be a whole number, got 'x'",
+        ),
         ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nbudget = 3", "tuning.budget must be text"),
     ],
 )

@@ -153,14 +153,40 @@ def test_a_new_best_is_known_to_the_checkpoint_that_a_resume_goes_back_to(
 
 
 @pytest.mark.parametrize("budget", ["steps=4", "env_steps=200", "tokens=200"])
-def test_only_a_budget_of_steps_cannot_be_spent_without_learning(budget: str) -> None:
-    progress, limit = Progress(), Budget.parse(budget)
+@pytest.mark.parametrize("learned", [False, True])
+def test_a_training_that_takes_no_gradient_step_is_stopped(budget: str, learned: bool) -> None:
+    progress, limit = Progress(gradient_steps=int(learned)), Budget.parse(budget)
     for number in range(MAX_IDLE):
         progress.check_idle(limit)
         progress.count([], {"gradient_steps": 0.0}, number, 0.1)
-    assert progress.idle == MAX_IDLE
-    if limit.unit == "steps":
-        with pytest.raises(NlacBenchError, match="50 successive iterations took no gradient step"):
-            progress.check_idle(limit)
-    else:
+    if learned and limit.unit != "steps":
+        progress.check_idle(limit)  # the rest of the budget may be spent without learning
+        return
+    with pytest.raises(NlacBenchError, match="50 successive iterations took no gradient step"):
         progress.check_idle(limit)
+
+
+@pytest.mark.parametrize("budget", ["steps=400", "env_steps=400", "tokens=400"])
+def test_no_budget_is_spent_without_a_gradient_step(
+    budget: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = bare_training(tmp_path, budget=budget)
+
+    async def nothing(*_: Any) -> Any:
+        return []
+
+    async def measured(*_: Any) -> Any:
+        return {}
+
+    async def update(*_: Any) -> Any:
+        return {"gradient_steps": 0.0, "extra_env_steps": 2.0}
+
+    algorithm: Any = SimpleNamespace(sync=lambda: None, update=update)
+    loop.algorithm = algorithm
+    monkeypatch.setattr(Player, "train", nothing)
+    monkeypatch.setattr(loop, "validate", measured)
+    monkeypatch.setattr(loop, "measured", measured)
+    monkeypatch.setattr(loop, "save", lambda: None)
+    with pytest.raises(NlacBenchError, match="took no gradient step"):
+        asyncio.run(loop.run())
+    assert loop.progress.iteration == MAX_IDLE

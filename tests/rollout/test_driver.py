@@ -286,7 +286,7 @@ def test_ctrl_c_loses_nothing(presses: int) -> None:
     assert not {key(r) for r in results} & {(s.task_id, s.trial) for s in driver.owed}
 
 
-def test_the_grace_of_an_interrupt_ends() -> None:
+def test_the_grace_of_an_interrupt_ends(capsys: pytest.CaptureFixture[str]) -> None:
     async def scenario() -> tuple[Driver, list[Episode | Failure]]:
         driver = Driver(CallAgent(lambda _n, _e, _o: never()), Guess, concurrency=3)
         asyncio.get_running_loop().call_later(0.1, os.kill, os.getpid(), signal.SIGTERM)
@@ -295,6 +295,8 @@ def test_the_grace_of_an_interrupt_ends() -> None:
 
     driver, results = asyncio.run(scenario())
     assert results == [] and len(driver.owed) == 5
+    said = "interrupted: 3 running episodes have 0.2 s to end; press Ctrl-C again to stop now\n"
+    assert capsys.readouterr().err == said
 
 
 class Plain(gymnasium.Env[str, str]):

@@ -49,10 +49,7 @@ def make_engine(
         ConfigError: ``base_url`` is set for an engine that runs the model in this process.
         NlacBenchError: the engine cannot be made.
     """
-    model = local_model(model)
-    if kind == "auto":
-        local = "/" in model or Path(model).is_dir()
-        kind = "openai" if base_url or not local else "hf"
+    kind, model = engine_kind(model, base_url, kind), local_model(model)
     if kind == "openai":
         from nlac_bench.rollout.engines.backoff import Retries
         from nlac_bench.rollout.engines.openai.engine import OpenAIEngine
@@ -79,6 +76,14 @@ def make_engine(
     from nlac_bench.rollout.engines.vllm.engine import VLLMEngine
 
     return VLLMEngine(model)
+
+
+def engine_kind(model: str, base_url: str | None, kind: EngineKind) -> EngineKind:
+    """``kind``, or the engine that ``auto`` chooses; ``openai`` is for models on a server."""
+    if kind != "auto":
+        return kind
+    local = model == "tiny" or "/" in model or Path(model).is_dir()
+    return "openai" if base_url or not local else "hf"
 
 
 def local_model(name: str) -> str:

@@ -1,21 +1,30 @@
 """Estimates the episodes, tokens, cost, time and memory of a run before it starts (``run --dry-run``)."""
 
+import importlib.util
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from nlac_bench.envs import registry as envs
-from nlac_bench.errors import DataError, EnvInfraError
-from nlac_bench.eval.measure.engines import local_model
+from nlac_bench.envs.adapter import PlainEnv
+from nlac_bench.envs.datasets import official_folder
+from nlac_bench.errors import ConfigError, EnvInfraError, MissingDataError
+from nlac_bench.eval.measure.engines import engine_kind, local_model
 from nlac_bench.eval.measure.missing import Missing, missing
-from nlac_bench.eval.measure.official_tasks import OFFICIAL_TASKS
-from nlac_bench.eval.measure.prepare import FLOORS, NeedsUserError, Outline, outline
-from nlac_bench.eval.measure.sampled_episodes import CHARS_PER_TOKEN, TOKENS_PER_USER_REPLY, sample_episodes
-from nlac_bench.eval.measure.speed import MOST_PARAMETERS, measure
+from nlac_bench.eval.measure.official_tasks import OfficialTasks, Sampled, needs_user, official_tasks
+from nlac_bench.eval.measure.prepare import FLOORS, NeedsUserError, outline
+from nlac_bench.eval.measure.sampled_episodes import (
+    CHARS_PER_TOKEN,
+    TOKENS_PER_USER_REPLY,
+    mean_episode,
+    sample_episodes,
+)
+from nlac_bench.eval.measure.speed import MOST_PARAMETERS, measure, operations_per_second
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.training import estimate as estimate_training
-from nlac_bench.eval.training.estimate import TrainingEstimate, parameters_of
+from nlac_bench.eval.training.estimate import TrainingEstimate, duration, parameters_of
 from nlac_bench.types import ChatReply, Messages, Role
 
 SECONDS_PER_CALL = 5.0
@@ -40,16 +49,22 @@ class Estimate:
     user_tokens: int | None
     cost: float | None
     seconds: float | None
+    """Wall time of the test episodes if a server answered each call in ``SECONDS_PER_CALL``."""
     training: TrainingEstimate | None = None
     episodes: Mapping[str, int] = field(default_factory=dict)
     """Numbers of ``base``, ``validation``, ``training`` and ``test`` episodes."""
     tokens: int | None = None
     """Tokens that all models read and generate, in all of these episodes and in training."""
     seconds_here: float | None = None
-    """Wall time on this machine; None for a local model that is too large to be measured in a dry run."""
+    """Wall time on this machine: measured with a small local model, extrapolated from a matrix multiplication
+    for a large one, ``seconds`` with a server. None if the model's size is unknown."""
     memory_bytes: int | None = None
     """Memory of weights, optimizer and activations in this process."""
     missing: tuple[Missing, ...] = ()
+    time_from: str = ""
+    """How ``seconds_here`` was estimated, if neither the model nor a server's assumed speed gives it."""
+    played_with: str = ""
+    """How the turns were estimated."""
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain dict, marked as a dry run."""
@@ -63,7 +78,9 @@ class Estimate:
             counts = ", ".join(f"{count:,} {name}" for name, count in self.episodes.items())
             lines.append(f"episodes: {counts} (validation and training are estimates)")
         if self.turns_per_episode is not None:
-            lines.append(f"turns: about {self.turns_per_episode:.1f} per episode (estimated with the oracle)")
+            lines.append(
+                f"turns: about {self.turns_per_episode:.1f} per episode (estimated {self.played_with})"
+            )
         if self.prompt_tokens is not None and self.completion_tokens is not None:
             lines.append(
                 f"policy tokens: about {self.prompt_tokens:,} in and {self.completion_tokens:,} out "
@@ -77,9 +94,8 @@ class Estimate:
                 else f"cost: about US$ {self.cost:.2f}"
             )
         if self.seconds is not None and self.training is None:  # a served model cannot be trained
-            lines.append(
-                f"time with a server: about {self.seconds / 60:.0f} min at {SECONDS_PER_CALL:g} s per reply"
-            )
+            at = f"at {SECONDS_PER_CALL:g} s per reply"
+            lines.append(f"time with a server: about {duration(self.seconds)} {at}")
         if self.training is not None:
             lines.append(self.training.to_text())
         if self.tokens:
@@ -87,18 +103,17 @@ class Estimate:
         if self.memory_bytes:
             lines.append(f"memory here: about {self.memory_bytes / 1e9:.2g} GB")
         if self.seconds_here is not None:
-            lines.append(f"time here: about {_duration(self.seconds_here)} (wall time)")
+            lines.append(f"time here: about {duration(self.seconds_here)} (wall time{self.time_from})")
         elif self.tokens:
-            lines.append("time here: unknown; the model is too large to be measured in a dry run")
+            lines.append("time here: unknown, because neither the model's name nor a folder gives its size")
         return "\n".join(lines)
 
 
 def of(config: RunConfig) -> Estimate:
     """Return the estimate for ``config``.
 
-    The oracle plays a few tasks; no request is sent to a model server. A small local model is loaded and
-    measured for about a second. Where official data are missing, their known task counts are used and
-    embedded tasks are played instead.
+    A small local model is loaded and measured for about a second. Where official data are missing, their
+    stored figures are used (see ``official_tasks``).
 
     Raises:
         NlacBenchError: for everything that the run itself would refuse, except for what
@@ -107,12 +122,13 @@ def of(config: RunConfig) -> Estimate:
     lacking = missing(config)
     plan = _plan(config, lacking)
     count = plan.episodes
-    episode = sample_episodes(config, plan.outline, plan.tasks)
+    simulated = config.user_model is not None or config.replay is not None or plan.needs_user
+    episode = mean_episode(config, plan.sampled, simulated)
     if config.agent in FLOORS:
         return Estimate(
             count, plan.task_count, episode.turns, 0, 0, 0, 0.0, None,
-            episodes={**_NO_EPISODES, "test": count}, tokens=0, seconds_here=count * episode.seconds,
-            memory_bytes=0, missing=tuple(lacking),
+            episodes={**_NO_EPISODES, "test": count}, tokens=0, memory_bytes=0, missing=tuple(lacking),
+            seconds_here=None if plan.seconds is None else count * plan.seconds, played_with=plan.played_with,
         )  # fmt: skip
 
     # The test episodes: tokens, cost, and time where a server answers.
@@ -143,16 +159,22 @@ def of(config: RunConfig) -> Estimate:
     read = measured * episode.prompt + (training.read_tokens if training else 0)
 
     # Time and memory in this process.
-    served, model = _served(config), local_model(str(config.model))
+    served = engine_kind(str(config.model), config.base_url, config.engine) == "openai"
+    model = local_model(str(config.model))
     size = None if served else parameters_of(model)
     here: float | None = seconds if served else None
+    time_from = ""
+    # Conversations stay in the engine's cache, so each token of an episode is read once.
+    once = measured * episode.context + (training.read_tokens if training else 0)
+    learned = (training.trained_tokens or 0) if training else 0
     if size is not None and size <= MOST_PARAMETERS and Path(model).is_dir():
         speed = measure(model, training is not None)
-        # Conversations stay in the engine's cache, so each token of an episode is read once.
-        once = measured * episode.context + (training.read_tokens if training else 0)
         here = sampled / speed.sampled + once / speed.read
-        if training is not None and speed.learned is not None:
-            here += (training.trained_tokens or 0) / speed.learned
+        if speed.learned is not None:
+            here += learned / speed.learned
+    elif size is not None and importlib.util.find_spec("torch") is not None:
+        here = size * (2 * (sampled + once) + 6 * learned) / operations_per_second()
+        time_from = ", extrapolated by FLOPs from a second of matrix multiplication; sampling is slower"
     memory = training.memory_bytes if training is not None else None if size is None else int(size * 4)
     return Estimate(
         planned=count,
@@ -169,63 +191,65 @@ def of(config: RunConfig) -> Estimate:
         seconds_here=here,
         memory_bytes=0 if served else memory,
         missing=tuple(lacking),
+        time_from=time_from,
+        played_with=plan.played_with,
     )
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """Numbers of test episodes, test tasks and training tasks, and the tasks that can be played here."""
+    """Numbers of test episodes, test tasks and training tasks; episodes of a few of them, and the mean wall
+    time of those (None if they were not played here)."""
 
-    outline: Outline
-    tasks: Sequence[str]
     episodes: int
     task_count: int
     training_tasks: int
+    needs_user: bool
+    sampled: Sequence[Sampled]
+    seconds: float | None
+    played_with: str
 
 
 def _plan(config: RunConfig, lacking: list[Missing]) -> _Plan:
-    """Return the run's plan; add missing requirements of the run itself to ``lacking``."""
-    chat = None if config.user_model is None and config.replay is None else _no_model
-    try:
-        try:
-            planned = outline(config, chat)
-        except NeedsUserError as error:
-            lacking.append(
-                Missing(str(error), "add --user-model NAME, and --user-base-url URL of its server")
-            )
-            planned = outline(config, _no_model)
-        training = len(planned.make_training_env().task_ids) if config.train is not None else 0
-    except DataError as error:
-        name, arguments = envs.parse(config.env)
-        if name not in OFFICIAL_TASKS:
-            raise
-        official = OFFICIAL_TASKS[name]
-        lacking.append(Missing(str(error), f"nlac-bench data fetch {official.data}"))
+    """Return the run's plan. A model of the user that a plug-in's tasks lack is added to ``lacking``."""
+    official = official_tasks(config)
+    absent = official is not None and not _has_data(official)
+    served_user = config.user_model is not None or config.replay is not None
+    needed = needs_user(config)
+    chat = _no_model if served_user or (needed and not absent) else None
+    name, arguments = envs.parse(config.env)
+    if absent:  # the checks of settings that do not depend on the data are made with the embedded ones
         kept = {key: value for key, value in arguments.items() if key not in ("data", "split")}
-        embedded = config.changed(env=envs.join(name, kept), data="embedded", tasks=None, limit=None)
-        planned = outline(embedded, chat)
-        tasks = official.planned(config)
-        return _Plan(planned, _tasks(planned), tasks * config.trials, tasks, official.training)
-    return _Plan(planned, _tasks(planned), len(planned.plan), len(_tasks(planned)), training)
+        stand_in = {"env": envs.join(name, kept), "data": "embedded", "split": None, "tasks": None}
+        config, selected = config.changed(**stand_in, limit=None), config
+    try:
+        planned = outline(config, chat)
+    except NeedsUserError as error:
+        lacking.append(Missing(error.what, error.fix))
+        needed, planned = True, outline(config, _no_model)
+    training = len(planned.make_training_env().task_ids) if config.train is not None else 0
+    if absent and official is not None:
+        count = official.planned(selected)
+        if count is None:
+            raise ConfigError(f"the official data of {name} have no such split; there are {official.counts}")
+        training = official.counts.get("train", training)
+        said = "without the official data, from stored lengths of oracle episodes"
+        return _Plan(count * config.trials, count, training, needed, official.sampled, None, said)
+    tasks = list(dict.fromkeys(item.task_id for item in planned.plan))
+    began = time.perf_counter()
+    sampled = sample_episodes(planned, tasks)
+    seconds = (time.perf_counter() - began) / len(sampled)
+    plain = isinstance(planned.make_env().unwrapped, PlainEnv)
+    said = "with random actions" if plain else "with the oracle"
+    return _Plan(len(planned.plan), len(tasks), training, needed, sampled, seconds, said)
 
 
-def _tasks(planned: Outline) -> list[str]:
-    return list(dict.fromkeys(item.task_id for item in planned.plan))
-
-
-def _served(config: RunConfig) -> bool:
-    """Return whether a server runs the policy's model."""
-    model = str(config.model)
-    local = model == "tiny" or "/" in model or Path(model).is_dir()
-    return config.engine == "openai" or (
-        config.engine == "auto" and (config.base_url is not None or not local)
-    )
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+def _has_data(official: OfficialTasks) -> bool:
+    try:
+        official_folder(official.data)
+    except MissingDataError:
+        return False
+    return True
 
 
 async def _no_model(messages: Messages, role: Role) -> ChatReply:

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nlac_bench.agents.registry import FLOORS
-from nlac_bench.errors import NlacBenchError
-from nlac_bench.eval.runs.configuration import RunConfig
+from nlac_bench.envs.datasets import official_folder
+from nlac_bench.errors import MissingDataError, NlacBenchError
+from nlac_bench.eval.measure.engines import engine_kind
+from nlac_bench.eval.measure.official_tasks import NEEDS_USER, USER_FIX, needs_user, official_tasks
+from nlac_bench.eval.runs.configuration import EngineKind, RunConfig
 
 _HUB_TIMEOUT_S = 5.0
 
@@ -21,11 +24,15 @@ class Missing:
 
 
 def missing(config: RunConfig) -> list[Missing]:
-    """Return the missing requirements of ``config``.
-
-    No model is loaded; data are checked when they are read.
-    """
+    """Return the missing requirements of ``config``. No model or data is loaded."""
     found = []
+    if (official := official_tasks(config)) is not None:
+        try:
+            official_folder(official.data)
+        except MissingDataError as error:
+            found.append(Missing(error.what, error.fix))
+    if needs_user(config):
+        found.append(Missing(NEEDS_USER.format(env=config.env), USER_FIX))
     if config.agent not in FLOORS and config.model is not None:
         found += _model(config.model, config.base_url, config.engine, "--base-url")
     if config.user_model is not None and config.replay is None:
@@ -43,9 +50,8 @@ def refuse_missing(config: RunConfig) -> None:
         raise NlacBenchError("; ".join(f"{each.what}: {each.fix}" for each in found))
 
 
-def _model(name: str, base_url: str | None, engine: str, flag: str) -> list[Missing]:
-    local = name == "tiny" or "/" in name or Path(name).is_dir()
-    if engine == "openai" or (engine == "auto" and (base_url or not local)):
+def _model(name: str, base_url: str | None, engine: EngineKind, flag: str) -> list[Missing]:
+    if engine_kind(name, base_url, engine) == "openai":
         if base_url is None and not os.environ.get("OPENAI_API_KEY"):
             return [
                 Missing(

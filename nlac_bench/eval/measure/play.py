@@ -16,8 +16,9 @@ async def play(
 ) -> Driver:
     """Play and record the planned episodes that ``writer`` lacks; call ``on_result`` with each result.
 
-    Episodes that fail because of the infrastructure are played once more at the end; those that fail again
-    remain missing, and a resumed run plays them. After Ctrl-C, running episodes finish and no others start.
+    Episodes that fail because of the infrastructure are played once more at the end, except those that timed
+    out where no episode ended: their server hangs. Those that fail again remain missing, and a resumed run
+    plays them. After Ctrl-C, running episodes finish and no others start.
     """
     config = prepared.config
     driver = Driver(
@@ -30,17 +31,22 @@ async def play(
     planned: dict[tuple[str | None, int, int], Planned] = {
         (item.task_id, item.trial, item.seed): item for item in writer.folder.plan
     }
+    ended, timed_out = 0, set()
     with graceful_interrupt(driver):
         for _ in range(2):
-            specs = [EpisodeSpec(config.env, item.task_id, item.trial, item.seed) for item in writer.owed()]
+            owed = [item for item in writer.owed() if ended or item.key not in timed_out]
+            specs = [EpisodeSpec(config.env, item.task_id, item.trial, item.seed) for item in owed]
             if not specs or driver.stopped:
                 break
             async with aclosing(driver.run(specs)) as results:
                 async for result in results:
                     if isinstance(result, Failure):
                         spec = result.spec
+                        if result.timed_out:
+                            timed_out.add((spec.task_id, spec.trial))
                         writer.record_failure(planned[spec.task_id, spec.trial, spec.seed], result)
                     else:
                         writer.append(result)
+                        ended += 1
                     on_result(result)
     return driver

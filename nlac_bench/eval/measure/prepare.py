@@ -12,9 +12,10 @@ from nlac_bench.agents.prompts import prompt_files
 from nlac_bench.agents.registry import AgentContext
 from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.envs.text_env import TextEnv
-from nlac_bench.errors import ConfigError
+from nlac_bench.errors import ConfigError, MissingError
 from nlac_bench.eval.measure.engines import policy_engine
 from nlac_bench.eval.measure.environment import chosen_tasks, conditions, environment_factories
+from nlac_bench.eval.measure.official_tasks import NEEDS_USER, USER_FIX
 from nlac_bench.eval.measure.simulator import simulator
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.runs.seeds import Planned, plan_episodes
@@ -26,7 +27,7 @@ from nlac_bench.types import ChatFn
 FLOORS = frozenset({*agents.FLOORS})
 
 
-class NeedsUserError(ConfigError):
+class NeedsUserError(MissingError, ConfigError):
     """The tasks need a model that plays the user, and the configuration names no such model."""
 
 
@@ -63,11 +64,7 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
     )
     env: Any = make_env().unwrapped  # a TextEnv
     if getattr(env, "floors_only", False) and config.agent not in FLOORS:
-        raise NeedsUserError(
-            f"{config.env} with these tasks needs a model that plays the user: pass --user-model (and "
-            "--user-base-url), or --replay FILE; without a user model, only the floor agents and the oracle "
-            "can play"
-        )
+        raise NeedsUserError(NEEDS_USER.format(env=config.env), USER_FIX)
     if isinstance(env, PlainEnv) and config.agent in ("oracle", "constant"):
         raise ConfigError(
             f"agent {config.agent!r} needs a TextEnv, which defines an oracle and constant actions; "

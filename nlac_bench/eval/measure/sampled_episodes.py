@@ -1,6 +1,5 @@
 """Plays a few episodes without a model, to estimate how many turns and tokens an episode takes."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.eval.measure.official_tasks import Sampled
 from nlac_bench.eval.measure.prepare import Outline, outline
 from nlac_bench.eval.measure.tiny_defaults import is_tiny
 from nlac_bench.eval.runs.configuration import RunConfig
@@ -35,7 +35,7 @@ class MeanEpisode:
 
     ``turns`` includes ``talk``, the assumed messages to the user. ``prompt`` counts the tokens of all of the
     policy's prompts, ``context`` those of the last one, ``user`` those of the prompts of the simulated user,
-    ``said`` those of one answer of the policy. ``seconds`` is the environment's wall time.
+    ``said`` those of one answer of the policy.
     """
 
     turns: float
@@ -44,47 +44,57 @@ class MeanEpisode:
     user: float
     talk: int
     said: int
-    seconds: float
 
 
-def sample_episodes(config: RunConfig, planned: Outline, tasks: Sequence[str]) -> MeanEpisode:
+def sample_episodes(planned: Outline, tasks: Sequence[str]) -> list[Sampled]:
     """Play the oracle on up to ``SAMPLED_TASKS`` of ``tasks``, evenly spaced.
 
     Plain Gymnasium environments have no oracle; random actions are played in them instead.
     """
     env: Any = planned.make_env().unwrapped
-    simulated, talk = False, 0
     if isinstance(env, TextEnv) and env.remote:
         env = _without_simulator(planned)
-        simulated = config.user_model is not None or config.replay is not None
-    tiny = is_tiny(config.model)
+    found = []
+    for task in tasks[:: max(1, len(tasks) // SAMPLED_TASKS)][:SAMPLED_TASKS]:
+        observation, info = env.reset(seed=0, options={"task_id": task})
+        rules = len(info["policy"]) + sum(len(str(tool)) for tool in info["tools"])
+        lengths, ended, rng = [len(observation)], False, np.random.default_rng(0)
+        while not ended and len(lengths) <= MAX_STEPS:
+            action = env.random_action(rng) if isinstance(env, PlainEnv) else env.oracle_action()
+            observation, _, terminated, truncated, _ = env.step(action)
+            ended = terminated or truncated
+            lengths.append(len(observation))
+        found.append(Sampled(rules, bool(info["tools"]), tuple(lengths)))
+    return found
+
+
+def mean_episode(config: RunConfig, sampled: Sequence[Sampled], simulated: bool) -> MeanEpisode:
+    """Estimate the tokens of an episode of the agent of ``config``.
+
+    Args:
+        simulated: whether a model plays the environment's user, oracle or judge.
+    """
+    tiny, talk = is_tiny(config.model), 0
     said = TINY_TOKENS_PER_TURN if tiny else TOKENS_PER_TURN.get(config.agent, 150)
     turns = tokens_in = user_tokens = last = 0.0
-    sampled = tasks[:: max(1, len(tasks) // SAMPLED_TASKS)][:SAMPLED_TASKS]
-    began = time.perf_counter()
-    for task in sampled:
-        observation, info = env.reset(seed=0, options={"task_id": task})
+    for episode in sampled:
         # The embedded model's prompts contain neither rules nor tools: they were part of its training.
-        fixed = 0 if tiny else len(info["policy"]) + sum(len(str(tool)) for tool in info["tools"])
-        context = (fixed + len(observation)) / CHARS_PER_TOKEN
-        talk = TALK_TURNS if simulated and info["tools"] else 0  # without tools, every step asks the oracle
+        fixed = 0.0 if tiny else episode.rules / CHARS_PER_TOKEN
+        first, *later = (length / CHARS_PER_TOKEN for length in episode.observations)
+        context = fixed + first
+        talk = TALK_TURNS if simulated and episode.talks else 0  # else every step asks the oracle or judge
         for _ in range(talk):
             tokens_in += context
-            user_tokens += context - fixed / CHARS_PER_TOKEN + USER_PROMPT_TOKENS
+            user_tokens += context - fixed + USER_PROMPT_TOKENS
             context += said + TOKENS_PER_USER_REPLY
-        ended, steps, rng = False, 0, np.random.default_rng(0)
-        while not ended and steps < MAX_STEPS:
-            action = env.random_action(rng) if isinstance(env, PlainEnv) else env.oracle_action()
-            steps += 1
+        for observed in later:
             tokens_in += context
             turns += 1
             user_tokens += USER_PROMPT_TOKENS if simulated and not talk else 0
-            observation, _, terminated, truncated, _ = env.step(action)
-            ended = terminated or truncated
-            context += said + len(observation) / CHARS_PER_TOKEN
+            context += said + observed
         last += context
-    n, seconds = len(sampled), time.perf_counter() - began
-    return MeanEpisode(turns / n + talk, tokens_in / n, last / n, user_tokens / n, talk, said, seconds / n)
+    n = len(sampled)
+    return MeanEpisode(turns / n + talk, tokens_in / n, last / n, user_tokens / n, talk, said)
 
 
 def _without_simulator(planned: Outline) -> Any:

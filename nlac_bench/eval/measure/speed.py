@@ -20,6 +20,27 @@ class Speed:
     learned: float | None
 
 
+def operations_per_second() -> float:
+    """Measure matrix multiplication on the GPU in bfloat16, or on the CPU in float32; takes about a second.
+
+    Returns:
+        Floating-point operations per second.
+    """
+    import torch
+
+    gpu = torch.cuda.is_available()
+    size = 4096 if gpu else 512
+    a_NN = torch.ones(
+        size, size, dtype=torch.bfloat16 if gpu else torch.float32, device="cuda" if gpu else "cpu"
+    )
+    float((a_NN @ a_NN)[0, 0])  # starts threads and libraries
+    began, count = time.perf_counter(), 0
+    while time.perf_counter() - began < 2 * _SECONDS:
+        float((a_NN @ a_NN)[0, 0])  # reading a value waits for the GPU
+        count += 1
+    return count * 2 * size**3 / (time.perf_counter() - began)
+
+
 def measure(folder: str, learns: bool) -> Speed:
     """Measure the model in ``folder`` on random tokens; takes about a second after loading it.
 

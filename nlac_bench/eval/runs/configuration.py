@@ -22,6 +22,9 @@ SIMULATOR = "The environment's user, oracle or judge"
 TRAINING = "Training"
 EXECUTION = "Execution"
 
+COMMAND_LINE = "command line"
+"""The source of settings that are options; error messages then name the option."""
+
 _MOST_DOLLARS = 1_000_000
 """The largest price of a million tokens; larger ones, infinity and NaN are mistakes."""
 
@@ -84,7 +87,11 @@ class RunConfig(Settings):
         EXECUTION, 300.0, "Time limit in seconds for one reply of a server, including queueing.", gt=0
     )
     retries: int = _option(
-        EXECUTION, 5, "Maximum number of retries of a failed request (at most one after a time-out).", ge=0
+        EXECUTION,
+        5,
+        "Number of retries of a failed request to a server; after a time-out, at most one. Failed episodes "
+        "are played a second time, with as many requests, unless all timed out and none ended.",
+        ge=0,
     )
     record: str | None = _option(SIMULATOR, None, "Store the replies of --user-model in this file.")
     replay: str | None = _option(SIMULATOR, None, "Replay the replies stored in this file; needs no API key.")
@@ -147,7 +154,15 @@ class RunConfig(Settings):
         for name in ("env", "agent"):
             if not values.get(name):
                 raise ConfigError(f"{source}: {name} is not set; pass --{name}, or set it in --config")
-        return super().from_mapping(values, f"{source}: ")
+        if source != COMMAND_LINE:
+            return super().from_mapping(values, f"{source}: ")
+        try:
+            return super().from_mapping(values)
+        except ConfigError as error:
+            name, _, fault = str(error).partition(" ")
+            if name not in cls.model_fields:
+                raise
+            raise ConfigError(f"--{name.replace('_', '-')} {fault}") from None
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -76,9 +76,10 @@ class Outcomes:
     ``success`` (0 or 1) and ``reward`` (undiscounted return) are ``[tasks, trials]``. ``success`` is NaN if
     an episode has no success value, ``reward`` if no episode is recorded or a content filter stopped it; a
     missing result is never 0.
-    ``usage`` is by role and includes failed attempts. ``seconds`` is the sum over episodes. ``unknown_rate``
-    is the mean over episodes of the share of questions to which the environment's oracle did not know the
-    answer; None if no oracle answers.
+    ``usage`` is by role and includes failed attempts. ``seconds`` is the sum of the episodes' wall times,
+    more than that of the run, which plays many at the same time. ``unknown_rate`` is the mean over episodes
+    of the share of questions to which the environment's oracle did not know the answer; None if no oracle
+    answers.
     """
 
     tasks: tuple[str, ...]

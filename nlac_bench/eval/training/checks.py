@@ -7,6 +7,7 @@ from pathlib import Path
 from nlac_bench.agents import methods
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError, NlacBenchError
+from nlac_bench.eval.measure.engines import engine_kind
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.runs.seeds import Planned
 from nlac_bench.eval.training.offline import offline_episodes
@@ -68,10 +69,9 @@ def _check_engine(config: RunConfig) -> None:
         )
     if config.engine == "openai":
         raise ConfigError(f"--engine openai cannot train a model; use --engine hf, and {advice}")
-    model = str(config.model)
-    if config.engine == "auto" and model != "tiny" and "/" not in model and not Path(model).is_dir():
+    if engine_kind(str(config.model), None, config.engine) == "openai":
         raise ConfigError(
-            f"--model {model!r} is neither a folder nor a Hugging Face id (owner/name), so it is "
+            f"--model {config.model!r} is neither a folder nor a Hugging Face id (owner/name), so it is "
             f"treated as the name of a model on a server; such a model cannot be trained; {advice}"
         )
 

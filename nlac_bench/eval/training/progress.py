@@ -58,12 +58,15 @@ class Progress:
         self.seconds += seconds
 
     def check_idle(self, budget: Budget) -> None:
-        """Raise an error if a budget of gradient steps would never be spent.
+        """Raise an error if the budget would be spent without learning, or never be spent.
+
+        A budget of environment steps or tokens may end with iterations without a gradient step, as where all
+        episodes succeed, but not consist of them.
 
         Raises:
             NlacBenchError: the last ``MAX_IDLE`` iterations took no gradient step.
         """
-        if self.idle >= MAX_IDLE and budget.unit == "steps":
+        if self.idle >= MAX_IDLE and (budget.unit == "steps" or not self.gradient_steps):
             raise NlacBenchError(
                 f"{MAX_IDLE} successive iterations took no gradient step: no episode succeeded, or all "
                 "episodes of each task had the same result; use easier tasks or a stronger model"

@@ -28,7 +28,7 @@ from nlac_bench.eval.training.prepare import make_training, trainable_engine
 from nlac_bench.eval.training.untrained import BASE, take_base
 from nlac_bench.rollout.driver import Failure
 from nlac_bench.rollout.engines.weights import ModelSource
-from nlac_bench.rollout.interrupts import on_interrupt
+from nlac_bench.rollout.interrupts import on_interrupt, tell
 from nlac_bench.train.model import load_causal_lm
 from nlac_bench.types import Episode
 
@@ -37,7 +37,7 @@ OnResult = Callable[[Episode | Failure], None]
 
 
 MUCH_UNPARSEABLE = 0.2
-"""Share of a role's answers that cannot be parsed above which ``Trained.to_text`` gives advice."""
+"""Share of a role's answers that cannot be parsed above which ``Trained.advice`` is given."""
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,16 @@ class Trained:
                 "the policy was not trained: no gradient step was taken; the 'trained' result is that of the "
                 "base model"
             )
-        if not self.learned or max(bad.values(), default=0.0) > MUCH_UNPARSEABLE:
-            lines.append(
-                "advice: use a model that follows instructions better, easier tasks, or, if answers were "
-                "truncated, longer ones (--train max_response_length=N); rollouts.jsonl contains the answers"
-            )
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.advice()])
+
+    def advice(self) -> list[str]:
+        """What to try where little was learned; empty elsewhere."""
+        if self.learned and max(self.unparseable.values(), default=0.0) <= MUCH_UNPARSEABLE:
+            return []
+        return [
+            "advice: use a model that follows instructions better, easier tasks, or, if answers were "
+            "truncated, longer ones (--train max_response_length=N); rollouts.jsonl contains the answers"
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """Return the base, gain and cost; part of the object that ``--json`` prints."""
@@ -193,6 +197,8 @@ def _interruptible(training: Training) -> Iterator[None]:
     def on_signal() -> None:
         if training.stopped and task is not None:
             task.cancel()
+        elif not training.stopped:
+            tell("interrupted: the running iteration ends and is saved; press Ctrl-C again to stop now")
         training.stopped = True
 
     with on_interrupt(on_signal):
