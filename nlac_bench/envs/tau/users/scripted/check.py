@@ -483,7 +483,11 @@ def _wrong_passengers(units: Sequence[Unit], goal: Goal) -> bool:
         and not (goal.kind == "change_passengers" and _SWAPS.search(text))
     ):
         return True
-    return bool(births) and not named
+    return (
+        bool(births)
+        and not named
+        and not re.search(rf"\b(?:you|{goal.passengers[0].first_name.lower()})\b", text)
+    )
 
 
 _SWAPS = re.compile(r"\b(?:replac|swap|instead of|in place of|substitut|switch|chang\w* \w+ \w+ (?:to|for))")

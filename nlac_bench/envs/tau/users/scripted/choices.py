@@ -49,7 +49,7 @@ def subject(heard: Reading, goal: Goal) -> frozenset[str]:
 _FOCUS = {
     "return": "items", "exchange": "options", "modify_items": "options", "order_address": "address",
     "user_address": "address", "order_payment": "payment", "change_flights": "flights", "change_cabin": "cabin",
-    "add_bags": "bags", "change_passengers": "passengers", "book": "flights", "cancel": "record",
+    "add_bags": "bags", "compensation": "reason", "change_passengers": "passengers", "book": "flights", "cancel": "record",
 }  # fmt: skip
 
 
@@ -65,10 +65,13 @@ def _options(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answ
         if asked:
             break
     parts: list[str] = []
+    same: list[str] = []
     for (product, key), values in asked.items():
-        things = [thing for thing in goal.items if thing.product == product]
-        if len(things) == 1 and (len(values) > 1 or heard.choice or key in _text(heard) or len(asked) == 1):
-            parts.append(_value(things[0], key))
+        thing = next(thing for thing in goal.items if thing.product == product)
+        alone = sum(other.product == product for other in goal.items) == 1
+        if alone and (len(values) > 1 or heard.choice or key in _text(heard) or len(asked) == 1):
+            (parts if _changes(thing, key) else same).append(_value(thing, key))
+    parts += [f"{value}, the same as now" for value in same]
     if not parts or ("payment" in heard.asks and len(parts) < 2 and not heard.choice):
         return None
     text = say.join(parts)
@@ -79,12 +82,9 @@ def _text(heard: Reading) -> str:
     return "\n".join(unit.full for unit in heard.questions)
 
 
+def _changes(thing: Item, key: str) -> bool:
+    return wanted(thing).get(key, thing.options.get(key)) != thing.options.get(key)
+
+
 def _value(thing: Item, key: str) -> str:
-    new = wanted(thing).get(key)
-    if new is None or new == thing.options.get(key):
-        return (
-            f"{say.options({key: thing.options[key]})}, the same as now"
-            if key in thing.options
-            else "the same as now"
-        )
-    return say.options({key: new})
+    return say.options({key: wanted(thing).get(key, thing.options.get(key, ""))})

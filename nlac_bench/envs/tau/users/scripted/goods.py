@@ -176,13 +176,16 @@ def _named(text: str, goal: Goal, script: Script, offset: int = 0) -> list[tuple
     """Return where ``text`` names products: the goal's also by their head words, others in full."""
     own = tuple(dict.fromkeys(thing.product for thing in goal.items))
     by_name = {name.lower(): name for name in (*script.vocabulary, *own)}
-    values = {v.lower() for thing in goal.items for v in (*thing.options.values(), *wanted(thing).values())}
     text = _ORDER_WITH.sub(lambda found: " " * len(found[0]), text)
     spans = []
     for found in _any_name(tuple(by_name)).finditer(text):
         product = by_name[found[1]]
         # "laptop compartment" of a backpack does not name a laptop
-        if found[1] in values and found.start() > offset and not _ARTICLE.search(text, 0, found.start()):
+        if (
+            _is_value(found[1], script)
+            and found.start() > offset
+            and not _ARTICLE.search(text[max(0, found.start() - 14) : found.start()])
+        ):
             continue
         spans.append((found.start(), found.end(), product))
     taken = list(spans)
@@ -196,6 +199,16 @@ def _named(text: str, goal: Goal, script: Script, offset: int = 0) -> list[tuple
             if all(found.end() <= start or found.start() >= end for start, end, _ in taken):
                 spans.append((found.start(), found.end(), product))
     return sorted(spans)
+
+
+def _is_value(name: str, script: Script) -> bool:
+    """Return whether a product's name is also the value of an option."""
+    return any(
+        name == value.lower()
+        for known in script.vocabulary.values()
+        for values in known.values()
+        for value in values
+    )
 
 
 def wanted(thing: Item) -> Mapping[str, str]:

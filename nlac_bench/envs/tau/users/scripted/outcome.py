@@ -29,7 +29,7 @@ _DONE: Mapping[str, re.Pattern[str]] = {
         ("order_payment", _either("(?:payment|paypal|card|paid)", rf"(?:{_CHANGED}|charged)") + r"|\bis now paid\b"),
         ("book", rf"\bbooked\b|{_either('(?:booking|reservation)', '(?:confirmed|complete[d]?|made|created|successful)')}"),
         ("change_flights", _either("(?:flights?|itinerary|reservation|booking|trip)", rf"(?:{_CHANGED}|rebooked|booked)") + r"|\brebooked\b"),
-        ("change_cabin", rf"\b(?:upgraded|downgraded)\b|{_either('(?:cabin|class|economy|business)', f'(?:{_CHANGED}|are now|is now)')}"),
+        ("change_cabin", rf"\b(?:upgraded|downgraded)\b|\bnow in (?:basic|economy|business)\b|{_either('(?:cabin|class|economy|business)', f'(?:{_CHANGED}|are now|is now)')}"),
         ("add_bags", _either("(?:bags?|baggage|luggage)", rf"(?:{_CHANGED}|added|now has|now have)")),
         ("change_passengers", _either("(?:passengers?|travell?ers?|name)", _CHANGED)),
         ("compensation", _either("(?:certificate|compensation|voucher)", "(?:sent|issued|added|credited|processed)")),
@@ -38,7 +38,7 @@ _DONE: Mapping[str, re.Pattern[str]] = {
 """The goal's own verb, or its noun with a verb of completion."""
 _GENERAL = re.compile(
     r"\b(done|completed?|success\w*|all (?:set|sorted)|(?:went|gone) through|processed|finished|submitted|sorted|requested|"
-    r"confirmed|taken care of|in place|updated|changed|replaced|saved|booked|will now|is now|are now)\b"
+    r"confirmed|taken care of|in place|updated|changed|replaced|saved|booked|will now|is now|are now|is in|on its way|you've been|you're|upgraded|rebooked)\b"
 )
 _ELSEWHERE = re.compile(
     r"\b(?:verif\w+|verification|identity|authenticat\w+|account|profile) \b|\bwindow\b|\bpolicy\b|\bloaded\b|\blocated\b"

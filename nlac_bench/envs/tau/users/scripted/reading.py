@@ -190,6 +190,8 @@ def _topics(sentence: str) -> set[str]:
     found = topics(sentence)
     if "passengers" in found and not found & {"email", "zip", "user_id"}:
         found -= {"name", "identity"}
+    if "address" in found and not found & {"email", "name", "user_id"}:
+        found.discard("zip")  # a part of the address, not of the identity
     if found & IDENTITY and not _wants_identity(sentence):
         found -= {"email"} if "receive" in sentence or "sent" in sentence else set()
     return found or {"unclear"}
@@ -291,7 +293,7 @@ CONFIRM = any_of(
     r"\bif you('re| are) (happy|okay|ok|fine|good|satisfied|ready|comfortable)\b",
     r"\b(i('ll| will)|before i) (wait|await|proceed|go ahead)\b.*\b(confirm|approval|go-ahead|yes|ok)",
     r"\bunless you object", r"\bsay the word\b", r"\bawait\w*\b.*\b(confirm|approv|go-ahead|repl)", r"\bwith your (ok|okay|approval|permission|go-ahead|consent)\b",
-    r"\byour (approval|permission|consent|go-ahead|explicit confirmation|ok|okay|confirmation|authori[sz]ation|green light)\b",
+    r"\byour (approval|permission|consent|go-ahead|explicit confirmation|ok|okay|confirmation(?! (code|number|id|e-?mail|is|will))|authori[sz]ation|green light)\b",
     r"\b(do|would|if) you (agree|approve|authori[sz]e|consent|accept)",
     r"\bplease (approve|authori[sz]e|agree|review and|verify (that|these|the (above|details)))\b",
     r"\b(just )?(let me know|tell me) (if|whether|when|once|to) (you('d| would| want| wish| agree)|i should|i may|i can|go|proceed|that|this|it|everything|these|all)\b",
@@ -432,6 +434,8 @@ REPORT = any_of(
     r"^(ok(ay)?,? |great,? |perfect,? |alright,? |thank(s| you),? |and |consider )?(it's |that's |it is |"
     r"that is |all |it )?(done|completed?|finished|sorted|cancell?ed|booked|updated|changed|"
     r"returned|exchanged)\b",
+    r"\b(you've|you have|you're|you are) (now )?(been )?(all )?(upgraded|downgraded|booked|rebooked|moved|switched|set|refunded|good to go|now in)\b",
+    r"\b(request|return|exchange|cancellation|order|booking|change) is (now )?(in|on its way|live|through|underway)\b",
     r"\bwill now (be|go|ship|have|show|use)\b", r"\bhas gone through\b", r"\bwill now be (shipped|sent|delivered) to\b",
 )  # fmt: skip
 """States that something has been done."""

@@ -50,7 +50,8 @@ def opening(script: Script, pick: say.Pick) -> str:
     goal, person = script.goals[0], script.person
     hello = pick(("Hi,", "Hello,", "Good day,", "Hi there,"))
     if script.opening == "bare":
-        return f"{hello} {bare(goal, pick)}"
+        text = bare(goal, pick)
+        return f"{hello} {text if text.startswith('I ') else text[0].lower() + text[1:]}"
     if script.opening == "request":
         return f"{hello} {want(goal, SHORT, pick)}"
     return f"{hello} {say.identity(person)}. {want(goal, ALL, pick)}"

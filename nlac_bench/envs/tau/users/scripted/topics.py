@@ -13,7 +13,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\be-?mails?\b", r"\bmail address",
     )),
     ("zip", any_of(
-        r"(?<!left )(?<!right )\bzip\b(?!-)", r"\bpost(al)? ?code",
+        r"\bzip ?codes?\b", r"(?<!left )(?<!right )\bzip\b(?= *(?:$|[?,.!)/:;&]|and\b|or\b|please|plus|works|is\b|on\b))", r"\bpost(al)? ?code",
     )),
     ("name", any_of(
         r"\b(full|first|last|your|sur|family) ?names?\b", r"\bname (and|on|\+|&)",
@@ -30,7 +30,8 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("record", any_of(
         r"\border ?(id|number|no\b|nr|#)", r"\b(which|what) orders?\b", r"\bid of (the|your) order",
         r"\b(reservation|booking|confirmation) ?(id|number|code|reference|ref|#)",
-        r"\b(which|what) (reservation|booking|trip)", r"\border do you mean", r"\bw-?number", r"\border\?",
+        r"\b(which|what) (reservation|booking|trip)", r"\border do you mean", r"\b(orders?|reservations?|bookings?|trips?) (you|that you|in question)\b",
+        r"\bwhat (exactly )?(would|do) you (like|want|wish|need) to cancel", r"\bw-?number", r"\border\?",
         r"\b(items?|products?) and orders?\b", r"\bwhich (one )?of (them|these|those|your)\b",
     )),
     ("items", any_of(
@@ -45,7 +46,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"that) for|changed? (it|them) to|swap(ped)? (it|them)? ?for)\b",
     )),
     ("reason", any_of(
-        r"\breasons?\b", r"\bwhy\b", r"\bmistake\b", r"\bno longer need",
+        r"\breasons?\b", r"\bwhy\b", r"\bwhat (exactly )?(happened|went wrong)\b", r"\bmistake\b", r"\bno longer need",
     )),
     ("payment", any_of(
         r"\bpay(ing|ment|ments)?\b", r"\brefund(ed)?\b", r"\bmethods?\b", r"\bpaypal\b", r"\bgift card",
