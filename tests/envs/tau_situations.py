@@ -58,10 +58,10 @@ def situations(name: str, data: str = "embedded", stride: int = 1) -> Iterator[S
         for goal in script.goals:
             if goal.kind != "other" and not goal.forbidden:
                 plain = dataclasses.replace(goal, change=None, fallback=None)
-                yield Situation(domain, task, script, plain, _record(domain, task, plain))
+                yield Situation(domain, task, script, plain, record_of(domain, task, plain))
 
 
-def _record(domain: Domain, task: Task, goal: Goal) -> str | None:
+def record_of(domain: Domain, task: Task, goal: Goal) -> str | None:
     if goal.record or not goal.hint:
         return goal.record
     tables, user = domain.tables, domain.tables["users"][task.user_id]
