@@ -224,6 +224,8 @@ def _wrong_kind(units: Sequence[Unit], goal: Goal) -> bool:
     named = {action for action in _STRONG if ACTIONS[action].search(acting)}
     if goal.kind in ("change_flights", "change_cabin", "add_bags", "change_passengers"):
         named -= {"book", "exchange"}
+    if goal.kind in ("order_address", "user_address", "order_payment") and "replac" in acting:
+        named.discard("exchange")
     if named and not named & set(FITTING[goal.kind]):
         return True
     return not fits(text, goal) and names_other(text, goal)
@@ -490,7 +492,9 @@ def _wrong_passengers(units: Sequence[Unit], goal: Goal) -> bool:
     )
 
 
-_SWAPS = re.compile(r"\b(?:replac|swap|instead of|in place of|substitut|switch|chang\w* \w+ \w+ (?:to|for))")
+_SWAPS = re.compile(
+    r"\b(?:replac|swap|instead of|in place of|substitut|switch|remov|add\b|chang\w* \w+ \w+ (?:to|for))"
+)
 
 
 def _wrong_insurance(text: str, goal: Goal) -> bool:

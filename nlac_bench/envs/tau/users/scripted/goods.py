@@ -16,7 +16,6 @@ _GOODS = re.compile(
     r"(?!items?\b|products?\b|order|following|address|payment|shipping|refund|request|is\b|has\b|it\b)[a-z]"
 )
 _ORDER_WITH = re.compile(r"\border with the ([a-z-]+ ?){1,3}")
-_ARTICLE = re.compile(r"\b(?:the|your|an?|my|one|that|this|items?:?|->|and|new|current) $")
 
 
 def hides_items(units: Sequence[Unit], goal: Goal) -> bool:
@@ -103,7 +102,7 @@ def option_mentions(
     current = products[0] if len(products) == 1 else ""
     for unit in units:
         text, offset = unit.full, len(unit.full) - len(unit.text)
-        spans = _named(text, goal, script, offset)
+        spans = _named(text, goal, script)
         if offset:
             before = [product for start, _, product in spans if start < offset]
             current = before[-1] if before else current
@@ -167,12 +166,12 @@ def _others(thing: Item, key: str) -> set[str]:
 def _mentions(unit: Unit, goal: Goal, script: Script) -> list[tuple[str, Role]]:
     """Return the products that a unit names after its heading, with their roles."""
     text, offset = unit.full, len(unit.full) - len(unit.text)
-    spans = [span for span in _named(text, goal, script, offset) if span[0] >= offset]
+    spans = [span for span in _named(text, goal, script) if span[0] >= offset]
     roles = item_roles(text, [(start, end) for start, end, _ in spans])
     return [(product, role) for (_, _, product), role in zip(spans, roles, strict=True)]
 
 
-def _named(text: str, goal: Goal, script: Script, offset: int = 0) -> list[tuple[int, int, str]]:
+def _named(text: str, goal: Goal, script: Script) -> list[tuple[int, int, str]]:
     """Return where ``text`` names products: the goal's also by their head words, others in full."""
     own = tuple(dict.fromkeys(thing.product for thing in goal.items))
     by_name = {name.lower(): name for name in (*script.vocabulary, *own)}
@@ -181,11 +180,7 @@ def _named(text: str, goal: Goal, script: Script, offset: int = 0) -> list[tuple
     for found in _any_name(tuple(by_name)).finditer(text):
         product = by_name[found[1]]
         # "laptop compartment" of a backpack does not name a laptop
-        if (
-            _is_value(found[1], script)
-            and found.start() > offset
-            and not _ARTICLE.search(text[max(0, found.start() - 14) : found.start()])
-        ):
+        if _is_value(text, found, script):
             continue
         spans.append((found.start(), found.end(), product))
     taken = list(spans)
@@ -201,13 +196,18 @@ def _named(text: str, goal: Goal, script: Script, offset: int = 0) -> list[tuple
     return sorted(spans)
 
 
-def _is_value(name: str, script: Script) -> bool:
-    """Return whether a product's name is also the value of an option."""
-    return any(
-        name == value.lower()
-        for known in script.vocabulary.values()
-        for values in known.values()
-        for value in values
+def _is_value(text: str, name: re.Match[str], script: Script) -> bool:
+    """Return whether a product's name is used as the value of an option: in brackets or beside its key."""
+    keys = [key for known in script.vocabulary.values() for key, values in known.items()
+            if any(name[1] == value.lower() for value in values)]  # fmt: skip
+    if not keys:
+        return False
+    before = text[max(0, name.start() - 200) : name.start()]
+    if before.rfind("(") > before.rfind(")"):
+        return True
+    key = "|".join(re.escape(key.lower()) for key in keys)
+    return bool(
+        re.search(rf"\b(?:{key})[: =]+$", before) or re.match(rf"[ -](?:{key})\b", text[name.end() :])
     )
 
 

@@ -136,8 +136,14 @@ def joined(parts: Sequence[Unit]) -> str:
 
 def asks_for_value(sentence: str) -> bool:
     """Return whether a sentence asks for a value: an open question, or a request to tell something."""
-    if _YES_ONLY.search(sentence):
+    if _YES_ONLY.search(sentence) or _SOUNDS.search(sentence):
         return False
+    if (
+        topics(sentence) & IDENTITY
+        and _PLEASE.search(sentence)
+        and not (_MAILED.search(sentence) or _IF_AGREED.search(sentence) or VALUE.search(sentence))
+    ):
+        return True
     slot = CONFIRM_SLOT.search(sentence)
     if slot and not VALUE.search(sentence):
         return True
@@ -156,7 +162,7 @@ def asks_for_value(sentence: str) -> bool:
 
 def asks_for_yes(sentence: str) -> bool:
     """Return whether a sentence asks for a yes or no, and not for a value or a choice."""
-    if _YES_ONLY.search(sentence):
+    if _YES_ONLY.search(sentence) or _SOUNDS.search(sentence):
         return True
     if CONFIRM_SLOT.search(sentence) and not VALUE.search(sentence):
         return False
@@ -232,6 +238,14 @@ _NEEDS = re.compile(
 )
 _PLEASE_NOUN = re.compile(
     r"^[^.?!]{0,160}\b(?:please|pls|plz)[.!]?$|^(?:your |and your )?(?:email|e-mail|name|full name|first name|zip|user id)\b[^.]{0,60}:?$"
+)
+_PLEASE = re.compile(r"\b(?:please|kindly|pls|plz|let's|just|first)\b")
+_MAILED = re.compile(
+    r"\b(?:receive|sent|send you|get an|check|e-?mailed|(?:by|via|an|the|confirmation) e-?mail|inbox|e-?mail (?:with|will|shortly|once|from))\b|"
+    r"\bconfirm\b(?! your| who| the)|\bthank"
+)
+_SOUNDS = re.compile(
+    r"\bhow (?:does|do|would) (?:that|this|it|these|they|everything)(?: all)? (?:sound|look|work|seem)|\bwhat do you (?:say|think)\b"
 )
 _VERIFY = re.compile(r"\b(?:verif|authenticat|identif)\w*|\blook you up\b|\bfind you\b|\bpull up your\b")
 _KNOWS = re.compile(
@@ -322,7 +336,7 @@ VALUE = any_of(
 
 CHOICE = any_of(
     r"\bor\b(?! (not|no\b|any|if|more|would|do|should|is|are|else|shall|can|need|want|have|there|something|make|to (change|"
-    r"make|cancel)|let me|adjust|just|wait|changes?|abort|stop|so\b|later|other|\d{5}))",
+    r"make|cancel)|let me|adjust|just|wait|changes|change (any|some)|abort|stop|so\b|later|other|\d{5}))",
 )  # fmt: skip
 """A choice between two options."""
 
@@ -417,7 +431,7 @@ REPORT = any_of(
     r"already )*)?(cancell?|return|exchang|modif|updat|chang|switch|swap|set\b|book|upgrad|"
     r"downgrad|add|sen[dt]|issu|process|submit|complet|initiat|request|moved|replac|refund|done|"
     r"made|credit|appl|schedul|arrang|correct|received|saved|gone through|accepted)",
-    r"\b(i've|i have|we've|we have|i) (now |just |also |successfully |already )*(cancell?ed|"
+    r"\b(i've|i have|we've|we have|i) (now |just |also |successfully |already |gone ahead and |went ahead and )*(cancell?ed|"
     r"returned|exchanged|modified|updated|changed|switched|swapped|set|booked|upgraded|saved|"
     r"downgraded|added|sent|issued|processed|submitted|completed|initiated|requested|placed|"
     r"made|moved|replaced|done|refunded|filed|put|corrected)\b",

@@ -43,7 +43,7 @@ _LISTING = (
 _ADVERB = r"\b(?:currently|presently|at present|right now|at the moment|so far|as of now|for now)\b"
 _PRESENT = (
     rf"{_ADVERB}|\b(?:current|present|existing|old|previous(?:ly)?|originally|formerly|former|today|already|was|were|"
-    r"had|instead of|rather than|in place of|replac(?:es?|ing)|in lieu of|no longer|"
+    r"had|instead of|rather than|in place of|replac(?:es?|ing)|in lieu of|no longer|remov(?:e|es|ed|ing)|"
     r"(?<!would )(?<!will )(?<!'ll )(?<!'d )(?<!so )(?<!to )(?:you|it|reservation|they) (?:have|has))\b"
 )
 _NEW = (
@@ -111,13 +111,20 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
             seen, last_end = True, end
             continue
         if kind == "end":
-            if text[start] == "," and (
-                end - since < 4 or (state == "present" and seen) or state == "context"
-            ):
-                continue
+            listing = seen and state in ("present", "context")  # "A, B and C are available"
+            if text[start] == "," and (listing or (state == "present" and end - since < 4)):
+                continue  # "currently, it goes to A"
             state, strong, opened = "none", False, False
         elif kind == "weak":
-            if not (state == "none" or seen or (opened and text[start:end] in ("to", "into"))):
+            word = text[start:end]
+            if not (
+                state == "none"
+                or seen
+                or opened
+                and word in _TARGETS
+                or state == "context"
+                and word in _MEANS
+            ):
                 continue
             state, strong, opened = "new", False, False
         elif kind == "arrow":
@@ -143,6 +150,8 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
     return roles
 
 
+_TARGETS = frozenset({"to", "into"})
+_MEANS = frozenset({"to", "with", "via", "using", "charge", "charged", "paid", "pay"})
 _STATES: Mapping[str, Role] = {"kept": "kept", "context": "context"}
 _TO = re.compile(r"\bto\b|->|\binto\b")
 _ADVERBS = re.compile(_ADVERB)
