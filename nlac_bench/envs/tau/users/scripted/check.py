@@ -31,7 +31,7 @@ ACTIONS: Mapping[str, re.Pattern[str]] = {
         ("cancel", r"\bcancel|\bcall(ed|ing)? off|\bvoid"),
         ("return", r"\breturn(?! (flight|trip|leg|date))|\bsen[dt](ing)? (it |them )?back|\bgive back"),
         ("exchange", r"\bexchang|\bswap|\breplac|\btrade"),
-        ("modify", r"\bmodif|\bchang|\bupdat|\bswitch|\bedit|\badjust|\bamend|\bmov(e|ed|ing)\b|\bset\b"),
+        ("modify", r"\bmodif|\bchang|\bupdat|\bswitch|\bedit|\badjust|\bamend|\bmov(e|ed|ing)\b|\bset (?:it|the|your|up|to)\b"),
         ("address", r"\baddress|\b(ship|deliver|sent|send)\w* to\b"),
         (
             "payment",
@@ -96,7 +96,8 @@ _TOTAL = re.compile(
     rf"(?: is| are| will be| would be| becomes| to|:| =| of)* ?{_NUMBER}\b(?![.:]\d)|"
     rf"\b{_NUMBER}(?: checked)?(?: bags?| pieces?| suitcases?)? (?:in total|in all|altogether|total)\b|"
     rf"\b(?:bags?|baggages?|luggage)(?: allowance)?(?: in all| in total)?: ?{_NUMBER}\b|"
-    rf"\b(?:have|bring\w*|making|makes|be|to) (?:it |you |that |the total )?(?:to )?{_NUMBER}(?: checked)? (?:bags?|pieces)\b"
+    rf"\b(?:bring\w*|making|makes) (?:it |you |that |the total )?(?:to )?{_NUMBER}\b|"
+    rf"(?:\bwill|\bwould|'ll|'d) (?:then |now )?(?:be|have|become) {_NUMBER}\b(?! (?:of|free|paid|more|additional|extra|passenger|flight|item))"
 )
 _BAGS = re.compile(rf"\b{_NUMBER} ((?:[a-z-]+ ){{0,2}}?)(?:bag|luggage|suitcase|piece)")
 _MORE = re.compile(
@@ -327,7 +328,9 @@ def _wrong_address(units: Sequence[Unit], goal: Goal) -> bool:
         for pattern in (own, _ADDRESS):
             for match in pattern.finditer(text):
                 if all(match.end() <= start or match.start() >= end for start, end in taken):
-                    rest = re.compile(r"[^.;\n]{0,60}?(?<![\d_#w$-])\d{5}\b").match(text, match.end())
+                    rest = re.compile(r"[^.;\n]{0,60}?(?<![\d_#w$-])\d{5}\b(?: usa)?").match(
+                        text, match.end()
+                    )
                     end = rest.end() if rest and not _ADDRESS.search(rest[0]) else match.end()
                     taken.append((match.start(), end))
                     yield match.start(), end, text[match.start() : end]
@@ -493,7 +496,7 @@ def _wrong_passengers(units: Sequence[Unit], goal: Goal) -> bool:
 
 
 _SWAPS = re.compile(
-    r"\b(?:replac|swap|instead of|in place of|substitut|switch|remov|add\b|chang\w* \w+ \w+ (?:to|for))"
+    r"\b(?:replac|swap|instead of|in place of|substitut|switch|take\w*\b.*\b(?:seat|place)\b|remov|add\b|chang\w* \w+ \w+ (?:to|for))"
 )
 
 

@@ -68,6 +68,8 @@ def read(message: str) -> Reading:
         if asking and part.heading == asking:
             asks |= _topics(said) - {"request", "unclear"}
             questions.append(part)
+            if not asking.endswith("?"):
+                claims.append(part)  # what looks like a question may be a label: what it lists is compared
         elif OTHERS.search(said) and said.endswith("?"):
             asks |= {"complete"}
             questions.append(part)
@@ -136,7 +138,7 @@ def joined(parts: Sequence[Unit]) -> str:
 
 def asks_for_value(sentence: str) -> bool:
     """Return whether a sentence asks for a value: an open question, or a request to tell something."""
-    if _YES_ONLY.search(sentence) or _SOUNDS.search(sentence):
+    if _YES_ONLY.search(sentence) or _SOUNDS.search(sentence) or _PERMISSION.search(sentence):
         return False
     if (
         topics(sentence) & IDENTITY
@@ -156,7 +158,7 @@ def asks_for_value(sentence: str) -> bool:
     if sentence.endswith("?"):
         return bool(_WH_START.match(sentence)) or (bool(_WH.search(sentence)) and not _TAG.search(sentence))
     if _WH_START.match(sentence) and not sentence.endswith((":", ".", "!")):
-        return True
+        return len(sentence.split()) <= 3 or bool(_INVERTED.search(sentence))
     return bool(_NEEDS.search(sentence)) or bool(_PLEASE_NOUN.search(sentence) and topics(sentence))
 
 
@@ -247,6 +249,10 @@ _MAILED = re.compile(
 _SOUNDS = re.compile(
     r"\bhow (?:does|do|would) (?:that|this|it|these|they|everything)(?: all)? (?:sound|look|work|seem)|\bwhat do you (?:say|think)\b"
 )
+_INVERTED = re.compile(r"\b(?:do|does|did|would|should|can|could|is|are|was|will|may|shall)\b")
+_PERMISSION = re.compile(
+    r"\byour (?:explicit |final |clear )*(?:approval|permission|consent|go-ahead|ok|okay|confirmation|green light|yes)\b(?! (?:number|code|id))"
+)
 _VERIFY = re.compile(r"\b(?:verif|authenticat|identif)\w*|\blook you up\b|\bfind you\b|\bpull up your\b")
 _KNOWS = re.compile(
     r"\b(?:do|would|did) you (?:happen to )?(?:have|know|remember|recall)\b(?! any (?:other|further|more))(?!\w* (?:want|like))"
@@ -254,7 +260,7 @@ _KNOWS = re.compile(
 _WH_START = re.compile(
     r"(?:(?:and|so|then|now|also|ok|okay|great|sure|thanks?|thank you|finally|but|first|next|to|for|from|on|in|with|by|"
     r"at|perfect|alright|got it|of course|certainly|absolutely|\w+ you),? |\(?\d[.)] )*"
-    r"(?:which|what|what's|who|who's|whom|whose|when|where|why|how)\b(?! (?:i\b|i'|we\b|you (?:confirm|say)|ready))"
+    r"(?:which|what|what's|who|who's|whom|whose|when|where|why|how)\b(?! (?:i\b|i'|we\b|we'|you're\b|you'll\b|you (?:confirm|say)|ready|happens))"
 )
 _WH = re.compile(
     rf"^{_WH_START.pattern}|(?:[,:;(-] ?|\b(?:and|so|then|but|also|or|know|hear|ask|see|tell me|first) )(?:which|what|what's|who|whom|whose|where|why|how|when do|when would|when is)\b(?! (?:is|are) (?:\w+ ){{0,3}}(?:delivered|listed|shown))"
@@ -432,7 +438,7 @@ REPORT = any_of(
     r"downgrad|add|sen[dt]|issu|process|submit|complet|initiat|request|moved|replac|refund|done|"
     r"made|credit|appl|schedul|arrang|correct|received|saved|gone through|accepted)",
     r"\b(i've|i have|we've|we have|i) (now |just |also |successfully |already |gone ahead and |went ahead and )*(cancell?ed|"
-    r"returned|exchanged|modified|updated|changed|switched|swapped|set|booked|upgraded|saved|"
+    r"returned|exchanged|modified|updated|changed|switched|swapped|set|booked|rebooked|upgraded|saved|started|opened|created|registered|arranged|scheduled|"
     r"downgraded|added|sent|issued|processed|submitted|completed|initiated|requested|placed|"
     r"made|moved|replaced|done|refunded|filed|put|corrected)\b",
     r"\bi went ahead and\b",

@@ -48,7 +48,7 @@ _PRESENT = (
 )
 _NEW = (
     r"\b(?:new|will|would|become|becomes|updated? to|changed? to|switch(?:ed)? to|mov(?:e|ed) to|instead|total of|"
-    r"in total|upgrad\w*|downgrad\w*)\b|'ll\b|'d\b"
+    r"in total|gives?|giving|makes?|making|brings?|bringing|upgrad\w*|downgrad\w*)\b|'ll\b|'d\b"
 )
 _WEAK = r"\b(?:to|into|onto|with|via|by|on|using|use|charged?|paid|pay|for|as|is|are|be|in)\b"
 _END = r";|,? (?:but|while|whereas)\b|, (?:and |so )?(?:i|we|you|they|it|the refund)\b|, so\b|\. "
@@ -64,6 +64,10 @@ _FILL = re.compile(
     r"(?:[\s,:()\"'-]|\$[\d.]+|\([^()]*\)|\b(?:and|or|the|your|an?|both|which|that|also|other|items?|just|simply|is|are|"
     r"will|would|they|it|this|order|in|one|be|can|to|all|of)\b)*"
 )
+_BEFORE = re.compile(
+    r"(?:without|except|exclud|apart|aside|other than|besides|but not|not (?:the|your|a|an|for)\b|no changes?|nothing)"
+)
+"""Words that govern what follows them, never what precedes."""
 _PASSIVE = re.compile(r"\b(?:be|is|are|get|gets|being|been)\b[ \w]{0,12}$")
 
 
@@ -81,7 +85,12 @@ def item_roles(text: str, spans: Sequence[Span]) -> list[Role]:
         elif kind == "end":
             state = "context" if state == "context" and text[start] == ";" else "none"
             group = []
-        elif kind in ("kept", "back") and group and _FILL.fullmatch(text, last_end, start):
+        elif (
+            kind in ("kept", "back")
+            and group
+            and not _BEFORE.match(text, start)
+            and _FILL.fullmatch(text, last_end, start)
+        ):
             for place in group[-1:] if state == "new" else group:
                 roles[place] = "kept" if kind == "kept" else "new"
             state, group = "none", []
@@ -141,7 +150,7 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
                 roles[-1] = "present"
                 continue
             state, opened = "present", False
-        elif kind == "kept" and near:
+        elif kind == "kept" and near and not _BEFORE.match(text, start):
             roles[-1] = "kept"
             continue
         else:

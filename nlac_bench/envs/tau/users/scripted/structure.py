@@ -59,8 +59,12 @@ def units(message: str) -> list[Unit]:
         text = line[bullet.end() :].strip() if bullet else line
         following = next((other.strip() for other in lines[number + 1 :] if other.strip()), "")
         if bullet:
-            if text.endswith(":"):
-                heading = text
+            inner = line[0].isdigit() and following[:1] in ("-", "+") and not _ENDS.search(text)
+            if text.endswith(":") or inner:
+                heading = ""
+                found.append(Unit(text))
+                heading, listed = text, False
+                continue
             listed = True
             open_line = False
         elif (
