@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
-from nlac_bench.envs.tau.users.scripted import check
+from nlac_bench.envs.tau.users.scripted import actions, slots
 from nlac_bench.envs.tau.users.scripted import phrases as say
 from nlac_bench.envs.tau.users.scripted.goods import option_mentions, wanted
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Script
 from nlac_bench.envs.tau.users.scripted.reading import Reading
+from nlac_bench.envs.tau.users.scripted.structure import joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ def answer(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answer
         return _options(heard, goal, script, pick)
     if goal.kind == "cancel" and goal.reason:
         text = "\n".join(unit.full for unit in heard.questions)
-        if any(pattern.search(text) for pattern in check.REASONS.values()):
+        if any(pattern.search(text) for pattern in actions.REASONS.values()):
             reason = say.reason(goal)
             return Answer(f"{reason[0].upper()}{reason[1:]}.", frozenset({"reason"}))
     return None
@@ -38,7 +39,7 @@ def subject(heard: Reading, goal: Goal) -> frozenset[str]:
     few words tells nothing.
     """
     text = heard.text
-    named = {found[2] for found in check.methods(text)} | ({"original"} if "original" in text else set())
+    named = {found[2] for found in slots.methods(text)} | ({"original"} if "original" in text else set())
     if goal.payment and len(named) > (goal.kind != "order_payment"):
         return frozenset({"payment"})
     if len(text.split()) < 5 or not heard.questions:
@@ -69,7 +70,7 @@ def _options(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answ
     for (product, key), values in asked.items():
         thing = next(thing for thing in goal.items if thing.product == product)
         alone = sum(other.product == product for other in goal.items) == 1
-        if alone and (len(values) > 1 or heard.choice or key in _text(heard) or len(asked) == 1):
+        if alone and (len(values) > 1 or heard.choice or key in joined(heard.questions) or len(asked) == 1):
             (parts if _changes(thing, key) else same).append(_value(thing, key))
     parts += [f"{value}, the same as now" for value in same]
     if not parts or ("payment" in heard.asks and len(parts) < 2 and not heard.choice):
@@ -78,7 +79,7 @@ def _options(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answ
     return Answer(f"{text[0].upper()}{text[1:]}, please.", frozenset({"options"}))
 
 
-def _text(heard: Reading) -> str:
+def text(heard: Reading) -> str:
     return "\n".join(unit.full for unit in heard.questions)
 
 

@@ -190,9 +190,11 @@ def _named(text: str, goal: Goal, script: Script) -> list[tuple[int, int, str]]:
         twins = [other for other in own if other != product and other.lower().split()[-1] == head]
         if " " not in product or twins or head in words:
             continue
-        for found in _head(product).finditer(text):
-            if all(found.end() <= start or found.start() >= end for start, end, _ in taken):
-                spans.append((found.start(), found.end(), product))
+        spans += [
+            (*found.span(), product)
+            for found in _head(product).finditer(text)
+            if all(found.end() <= start or found.start() >= end for start, end, _ in taken)
+        ]
     return sorted(spans)
 
 
@@ -228,7 +230,7 @@ def _name(name: str) -> re.Pattern[str]:
 
 
 def _head(product: str) -> re.Pattern[str]:
-    return _name(product.split()[-1])
+    return _name(product.rsplit(maxsplit=1)[-1])
 
 
 _SIZES = {"S": "(?:s|small)", "M": "(?:m|medium)", "L": "(?:l|large)", "XL": "(?:xl|x-large|extra[- ]large)"}

@@ -59,7 +59,7 @@ _AMOUNT = re.compile(r"\$ ?[\d,]+(?:\.\d\d)?|\b\d+\.\d\d\b")
 def reports_goal(units: Sequence[Unit], goal: Goal) -> bool:
     """Return whether ``units``, which say that something was done, name the goal's own action."""
     if goal.kind == "other":
-        words = {word for word in re.findall(r"[a-z]{5,}", goal.question.lower())} - {"about", "report"}
+        words = set(re.findall(r"[a-z]{5,}", goal.question.lower())) - {"about", "report"}
         return any(word in unit.full for unit in units for word in words)
     return any(_reports(unit.full, goal) for unit in units)
 

@@ -129,10 +129,8 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
             if not (
                 state == "none"
                 or seen
-                or opened
-                and word in _TARGETS
-                or state == "context"
-                and word in _MEANS
+                or (opened and word in _TARGETS)
+                or (state == "context" and word in _MEANS)
             ):
                 continue
             state, strong, opened = "new", False, False

@@ -4,7 +4,7 @@ from collections.abc import Sequence, Set
 
 from nlac_bench.envs.tau.users.scripted import phrases as say
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Person, Script
-from nlac_bench.envs.tau.users.scripted.reading import IDENTITY
+from nlac_bench.envs.tau.users.scripted.requests import IDENTITY
 
 YES = (
     "Yes, please go ahead.", "Yes, please.", "Yes, that's right. Please do it.", "Yes, go ahead.",

@@ -6,6 +6,7 @@ becomes ``label: from OLD -> NEW``. Long messages are truncated, so that reading
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 MAX_READ_CHARS = 6_000
@@ -67,12 +68,8 @@ def units(message: str) -> list[Unit]:
                 continue
             listed = True
             open_line = False
-        elif (
-            open_line
-            and not text.endswith("?")
-            and not blank
-            or open_line
-            and _DANGLES.search(found[-1].text)
+        elif (open_line and not text.endswith("?") and not blank) or (
+            open_line and _DANGLES.search(found[-1].text)
         ):
             found[-1] = Unit(f"{found[-1].text}, {text}", found[-1].heading)
             open_line = not _ENDS.search(text)
@@ -103,6 +100,11 @@ def units(message: str) -> list[Unit]:
     if len(found) > MAX_UNITS:
         found = found[: MAX_UNITS // 2] + found[-MAX_UNITS // 2 :]
     return found
+
+
+def joined(parts: Sequence[Unit]) -> str:
+    """Return units as text, one a line, each after its heading."""
+    return "\n".join(part.full for part in parts)
 
 
 def normalise(text: str) -> str:

@@ -9,11 +9,13 @@ import numpy as np
 
 from nlac_bench.envs.tau.domain import Domain, Task
 from nlac_bench.envs.tau.users.base import STOP, UserKind
-from nlac_bench.envs.tau.users.scripted import check, choices, goods, outcome, speech
+from nlac_bench.envs.tau.users.scripted import actions, check, choices, goods, outcome, speech
 from nlac_bench.envs.tau.users.scripted import phrases as say
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Script
 from nlac_bench.envs.tau.users.scripted.official_train import script_of, vocabulary_of
-from nlac_bench.envs.tau.users.scripted.reading import IDENTITY, Reading, joined, read
+from nlac_bench.envs.tau.users.scripted.reading import Reading, read
+from nlac_bench.envs.tau.users.scripted.requests import IDENTITY
+from nlac_bench.envs.tau.users.scripted.structure import joined
 from nlac_bench.errors import DataError
 from nlac_bench.types import Usage
 
@@ -173,7 +175,7 @@ class ScriptedUser:
 
     def _names_goal(self, heard: Reading, goal: Goal) -> bool:
         text = joined(heard.claims)
-        return check.fits(text, goal) or check.names_action(text)
+        return actions.fits(text, goal) or actions.names_action(text)
 
     def _reported(self, heard: Reading, goal: Goal) -> bool:
         """Return whether the agent says that the goal has been fulfilled.
@@ -189,7 +191,7 @@ class ScriptedUser:
         text = joined(heard.reports)
         return (
             self._now.agreed
-            and not check.names_other(text, goal)
+            and not actions.names_other(text, goal)
             and outcome.reports_something(heard.reports)
         )
 
@@ -213,10 +215,10 @@ class ScriptedUser:
                 return self._object(["kind"])
             return self._say_again(self._pick(speech.GO_ON))
         proposed = joined(heard.proposed)
-        offered = check.names_action(proposed) and not check.fits(proposed, goal)
-        if heard.refused and (offered or not check.fits(claims, goal)):
+        offered = actions.names_action(proposed) and not actions.fits(proposed, goal)
+        if heard.refused and (offered or not actions.fits(claims, goal)):
             return self._refused(heard, goal)  # "I cannot cancel it. Would you like to return it instead?"
-        if goal.change and (check.fits(claims, goal) or not check.names_action(claims)):
+        if goal.change and (actions.fits(claims, goal) or not actions.names_action(claims)):
             return self._replace(goal.change, speech.MIND)
         wrong = check.objections(heard.claims, goal, self._script, self._now.goal)
         if wrong:
@@ -225,7 +227,7 @@ class ScriptedUser:
             return self._which_goods(goal)
         told = speech.details(heard.asks - {"unclear", "request"} - IDENTITY, goal, self._pick)
         yes = f"{self._pick(speech.YES)} {told}".strip()
-        if not check.names_action(claims) and not check.known_slots(claims, goal):
+        if not actions.names_action(claims) and not check.known_slots(claims, goal):
             if self._now.agreed or (self._now.objected == 0 and self._now.puzzled):
                 return self._say_again(yes)
             # the proposal named nothing, so the user's reply states what is confirmed, as far as it was told
