@@ -80,6 +80,7 @@ _GIVES = (
 )
 _GIVE = re.compile(rf"\b{_GIVES}\b")
 _INFORM = re.compile(
+    r"\b(?:tell|give|send) (?:me|us) (?:your|which|what|who|how|where)\b|"
     rf"\b(?:could|can|would|will|may|might) (?:you|i|we) {_POLITE}{_GIVES}\b|"
     rf"\b(?:please|pls|plz|kindly) (?:also |first |just |either )*{_GIVES}\b|"
     rf"^(?:and |then |so |first,? |ok(?:ay)?,? |next,? |just )*(?:tell|give|send) (?:me|us)\b|^(?:kindly )?(?:provide|share|enter|spell|state|specify)\b|"
@@ -174,7 +175,7 @@ VALUE = any_of(
 )  # fmt: skip
 """A concrete value, so that "confirm the order #W1234567" is not read as a question for one."""
 CHOICE = any_of(
-    r"\bor\b(?! (not|no\b|any|if|more|would|do|should|is|are|else|shall|can|need|want|have|there|something|make|to (change|"
+    r"\bor\b(?! (not|no\b|any|if|more|would (you|that|this|it)|do|should|is|are|else|shall|can|need|want|have|there|something|make|to (change|"
     r"make|cancel)|let me|adjust|just|wait|changes|change (any|some)|abort|stop|so\b|later|other|\d{5}))",
 )  # fmt: skip
 """A choice between two options."""

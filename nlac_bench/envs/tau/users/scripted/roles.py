@@ -43,7 +43,7 @@ _LISTING = (
 _ADVERB = r"\b(?:currently|presently|at present|right now|at the moment|so far|as of now|for now)\b"
 _PRESENT = (
     rf"{_ADVERB}|\b(?:current|present|existing|old|previous(?:ly)?|originally|formerly|former|today|already|was|were|"
-    r"had|instead of|rather than|in place of|replac(?:es?|ing)|in lieu of|no longer|remov(?:e|es|ed|ing)|"
+    r"had|instead of|rather than|in place of|replac(?:es?|ing)|in lieu of|no longer|remov(?:e|es|ed|ing)|out of|(?:now|before|today)(?=:)|"
     r"(?<!would )(?<!will )(?<!'ll )(?<!'d )(?<!so )(?<!to )(?:you|it|reservation|they) (?:have|has))\b"
 )
 _NEW = (
@@ -62,8 +62,9 @@ _VALUE_MARKS = re.compile(
 )
 _FILL = re.compile(
     r"(?:[\s,:()\"'-]|\$[\d.]+|\([^()]*\)|\b(?:and|or|the|your|an?|both|which|that|also|other|items?|just|simply|is|are|"
-    r"will|would|they|it|this|order|in|one|be|can|to|all|of)\b)*"
+    r"will|would|could|may|might|they|it|this|order|in|one|be|can|to|all|of)\b)*"
 )
+_COULD = re.compile(r"\b(?:could|can|may|might|eligible to) (?:also )?(?:still )?be\b")
 _BEFORE = re.compile(
     r"(?:without|except|exclud|apart|aside|other than|besides|but not|not (?:the|your|a|an|for)\b|no changes?|nothing)"
 )
@@ -98,8 +99,8 @@ def item_roles(text: str, spans: Sequence[Span]) -> list[Role]:
             state, group = "kept", []
         elif kind in ("act", "back"):
             if group and _FILL.fullmatch(text, last_end, start) and _PASSIVE.search(text, last_end, start):
-                for place in group:
-                    roles[place] = "new"
+                for place in group:  # "the lamp could be returned as well" proposes nothing
+                    roles[place] = "context" if _COULD.search(text, last_end, start) else "new"
             state, group = "new", []
         else:
             state, group = "context", []

@@ -16,7 +16,7 @@ OTHERS = re.compile(
 """Asks whether the request has further parts."""
 PROCEED = re.compile(r"\b(?:proceed|go ahead|confirm)\b")
 ASSENT = any_of(
-    r"\b(if|once|when|as soon as|after) you (confirm|agree|approve|say (yes|so)|give|ok\b|okay)",
+    r"\b(if|once|when|as soon as|after|until) you('ve| have)? (confirm|agree|approve|sa(y|id) (yes|so)|give|ok\b|okay)",
     r"\b(if|once|when|after|upon) (your )?(confirmed|confirmation|approval)\b",
 )  # fmt: skip
 """States that the agent acts only after confirmation."""
@@ -100,7 +100,8 @@ REPORT = any_of(
     r"\b(has|have) (now |just |already |both |all |also )*(been (now |just |successfully |fully |"
     r"already )*)?(cancell?|return|exchang|modif|updat|chang|switch|swap|set\b|book|upgrad|"
     r"downgrad|add|sen[dt]|issu|process|submit|complet|initiat|request|moved|replac|refund|done|"
-    r"made|credit|appl|schedul|arrang|correct|received|saved|gone through|accepted)",
+    r"made|credit|appl|schedul|arrang|correct|received|saved|gone through|accepted|filed|placed|registered|opened|"
+    r"started|logged|lodged|rebooked|finali[sz]ed)",
     r"\b(i've|i have|we've|we have|i) (now |just |also |successfully |already |gone ahead and |went ahead and )*(cancell?ed|"
     r"returned|exchanged|modified|updated|changed|switched|swapped|set|booked|rebooked|upgraded|saved|started|opened|created|registered|arranged|scheduled|"
     r"downgraded|added|sent|issued|processed|submitted|completed|initiated|requested|placed|"

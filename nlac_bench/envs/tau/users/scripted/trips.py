@@ -18,7 +18,7 @@ _TOTAL = re.compile(
     rf"\b(?:total|altogether|in all)(?: number)?(?: of)?(?: checked)?(?: bags?| baggages?| luggage)?(?: count)?"
     rf"(?: is| are| will be| would be| becomes| to|:| =| of)* ?{_NUMBER}\b(?![.:]\d)|"
     rf"\b{_NUMBER}(?: checked)?(?: bags?| pieces?| suitcases?)? (?:in total|in all|altogether|total)\b|"
-    rf"\b(?:bags?|baggages?|luggage)(?: allowance)?(?: in all| in total)?: ?{_NUMBER}\b|"
+    rf"\b(?:bags?|baggages?|luggage)\b[^.:;,\d]{{0,25}}: ?{_NUMBER}\b|"
     rf"\b(?:bring\w*|making|makes) (?:it |you |that |the total )?(?:to )?{_NUMBER}\b|"
     rf"(?:\bwill|\bwould|'ll|'d) (?:then |now )?(?:be|have|become) {_NUMBER}\b(?! (?:of|free|paid|more|additional|extra|passenger|flight|item))"
 )
@@ -31,7 +31,7 @@ _ADDED = re.compile(
 )
 _MOVES = re.compile(rf"\bfrom (?:\d{{1,2}}|[a-z]+)(?: checked)?(?: bags?)? (?:to|->) {_NUMBER}\b")
 _SWAPS = re.compile(
-    r"\b(?:replac|swap|instead of|in place of|substitut|switch|take\w*\b.*\b(?:seat|place)\b|remov|add\b|chang\w* \w+ \w+ (?:to|for))"
+    r"(?<=[a-z)]) -> |\b(?:replac|swap|instead of|in place of|substitut|switch|take\w*\b.*\b(?:seat|place)\b|remov|add\b|chang\w* \w+ \w+ (?:to|for))"
 )
 
 
@@ -78,7 +78,10 @@ def wrong_bags(units: Sequence[Unit], goal: Goal) -> bool:
         text = unit.full
         if _MOVES.search(text) and "bag" in joined(units):
             totals += [_count(match[1]) for match in _MOVES.finditer(text)]
-        spans = [(*match.span(), next(filter(None, match.groups()))) for match in _TOTAL.finditer(text)]
+        spans = [
+            (*match.span(match.lastindex or 0), match[match.lastindex or 0])
+            for match in _TOTAL.finditer(text)
+        ]
         for match in _BAGS.finditer(text):
             if not _MORE.search(match[2]) and all(
                 match.end() <= a or match.start() >= b for a, b, _ in spans
@@ -95,7 +98,8 @@ def wrong_bags(units: Sequence[Unit], goal: Goal) -> bool:
             if role in ("present", "context", "kept"):
                 present.append(_count(number))
             elif not re.search(
-                r"\b(?:free|paid|limit|allow\w*|included)\b[: ]*$", text[max(0, start - 12) : start]
+                r"\b(?:free|paid|limit|allow\w*|included|extra|additional|to add)\b(?: checked)?(?: bags?)?[: ]*$",
+                text[max(0, start - 24) : start],
             ):
                 totals.append(_count(number))
     if totals:
