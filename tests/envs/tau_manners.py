@@ -94,8 +94,10 @@ class MannerAgent:
             else "1. Your **email address**, or\n2. Your **first and last name** and **zip code**"
         )
         return (
-            "Thank you for reaching out! I'd be happy to help you with that today. To protect your account, could "
-            f"you please share the following first?\n\n{what}\n\nOnce I have found your profile, we can go on."
+            "Thank you for reaching out! I'd be happy to help you with that today. To protect your "
+            "account, could "
+            f"you please share the following first?\n\n{what}\n\nOnce I have found your profile, we "
+            "can go on."
         )
 
     def _refusal(self) -> str:
@@ -103,21 +105,26 @@ class MannerAgent:
             return "Sorry, I can't do that."
         return (
             "Thank you for your patience. I have looked into this carefully, and I completely understand how "
-            "frustrating it is. Unfortunately, our policy does not allow this, so I'm not able to do it for you."
+            "frustrating it is. Unfortunately, our policy does not allow this, so I'm not able to do "
+            "it for you."
         )
 
     def _answer(self, output: str) -> str:
         if self.manner == "terse":
             return f"{output if len(output) > 8 or '.' not in output else '$' + output}."
         amount = f"${output}" if "." in output else output
-        return f"Thank you for waiting! I've checked this for you: the answer is **{amount}** in total. Is there anything else?"
+        return (
+            f"Thank you for waiting! I've checked this for you: the answer is **{amount}** in total. "
+            "Is there anything else?"
+        )
 
     def _report(self, goal: Goal, known: Mapping[str, str]) -> str:
         if self.manner == "terse":
             return "Done."
         what = known.get("order") or known.get("reservation") or "your request"
         return (
-            f"Great news! I've successfully processed everything for {what}, and you will receive an email with "
+            f"Great news! I've successfully processed everything for {what}, and you will receive an "
+            "email with "
             "all the details shortly. Is there anything else I can help you with today?"
         )
 
@@ -131,10 +138,14 @@ def propose(manner: Manner, at: Situation, goal: Goal) -> str:
         )
     before = ""
     if "contents_numbers" in known:
-        before = f"Here is what's in your order {known['order']} ({known['status']}):\n{known['contents_numbers']}\n\n"
+        before = (
+            f"Here is what's in your order {known['order']} "
+            f"({known['status']}):\n{known['contents_numbers']}\n\n"
+        )
     elif "reservation" in known:
         before = (
-            f"I've pulled up your reservation {known['reservation']}: {known['route']}, {known['old_flights']}, "
+            f"I've pulled up your reservation {known['reservation']}: {known['route']}, "
+            f"{known['old_flights']}, "
             f"currently in {known['old_cabin']}.\n\n"
         )
     if "kept" in known:
@@ -143,7 +154,8 @@ def propose(manner: Manner, at: Situation, goal: Goal) -> str:
         **known
     )
     return (
-        f"Thank you, {known['first']}! {before}This is what I would do for you:\n\n{text}\n\nYou'll get an email with "
+        f"Thank you, {known['first']}! {before}This is what I would do for you:\n\n{text}\n\nYou'll "
+        "get an email with "
         "the details, and any refund takes 5 to 7 business days. Would you like me to proceed? (yes/no)"
     )
 
@@ -157,7 +169,10 @@ _TERSE = {
     "order_address": "Ship {order} to {new_address}, ok?",
     "user_address": "New default address {new_address}, ok?",
     "order_payment": "Pay {order} with {payment}, ok?",
-    "book": "Book {new_flights}, {route}, {cabin}, {passengers}, {total_bags} bags in total, {insurance_words}, {payment}, ok?",
+    "book": (
+        "Book {new_flights}, {route}, {cabin}, {passengers}, {total_bags} bags in total, "
+        "{insurance_words}, {payment}, ok?"
+    ),
     "change_flights": "Change {reservation} to {new_flights}, {payment}, ok?",
     "change_cabin": "Change {reservation} to {cabin}, {payment}, ok?",
     "add_bags": "{total_bags} bags in total on {reservation}, {payment}, ok?",
@@ -165,18 +180,54 @@ _TERSE = {
     "compensation": "Certificate of {amount} as compensation, ok?",
 }
 _THOROUGH = {
-    "cancel": "1. **Action:** cancel the whole order {order}\n2. **Reason:** {reason}\n3. **Refund:** {total}, to the original payment method",
-    "trip": "1. **Action:** cancel reservation {reservation}\n2. **Refund:** {total}, to the original payment method",
+    "cancel": (
+        "1. **Action:** cancel the whole order {order}\n2. **Reason:** {reason}\n3. **Refund:** "
+        "{total}, to the original payment method"
+    ),
+    "trip": (
+        "1. **Action:** cancel reservation {reservation}\n2. **Refund:** {total}, to the original "
+        "payment method"
+    ),
     "return": "1. **Items to return:** {items}\n2. **Order:** {order}\n3. **Refund to:** {payment}",
-    "exchange": "1. **Exchange:** {swaps}\n2. **Order:** {order}\n3. **Price difference:** {difference}, with {payment}",
-    "modify_items": "1. **Change:** {swaps}\n2. **Order:** {order}\n3. **Price difference:** {difference}, with {payment}",
-    "order_address": "1. **Order:** {order}\n2. **Current address:** {old_address}\n3. **New address:** {new_address}\n4. The items and the payment stay the same",
-    "user_address": "1. **Current default address:** {old_address}\n2. **New default address:** {new_address}\n3. Your existing orders are not affected",
-    "order_payment": "1. **Order:** {order}\n2. **Present payment method:** {old_payment}\n3. **New payment method:** {payment}",
-    "book": "1. **Flight:** {new_flights}\n2. **Route:** {route}\n3. **Cabin:** {cabin}\n4. **Passengers:** {passengers}\n5. **Checked bags:** {total_bags}\n6. **Travel insurance:** {insurance}\n7. **Payment:** {payment}",
-    "change_flights": "1. **Current flights:** {old_flights}\n2. **New flights:** {new_flights}\n3. **Price difference:** with {payment}\n4. The cabin and the passengers stay the same",
-    "change_cabin": "1. **Current cabin:** {old_cabin}\n2. **New cabin:** {cabin}\n3. **Price difference:** with {payment}\n4. The flights stay the same",
-    "add_bags": "1. **New total:** {total_bags} checked bags, of which {free_bags} are free and {paid_bags} are paid\n2. **Payment:** {payment}",
-    "change_passengers": "1. **Current passengers:** {old_passengers}\n2. **New passengers:** {passengers}\n3. The flights and the cabin stay the same",
+    "exchange": (
+        "1. **Exchange:** {swaps}\n2. **Order:** {order}\n3. **Price difference:** {difference}, "
+        "with {payment}"
+    ),
+    "modify_items": (
+        "1. **Change:** {swaps}\n2. **Order:** {order}\n3. **Price difference:** {difference}, with {payment}"
+    ),
+    "order_address": (
+        "1. **Order:** {order}\n2. **Current address:** {old_address}\n3. **New address:** "
+        "{new_address}\n4. The items and the payment stay the same"
+    ),
+    "user_address": (
+        "1. **Current default address:** {old_address}\n2. **New default address:** "
+        "{new_address}\n3. Your existing orders are not affected"
+    ),
+    "order_payment": (
+        "1. **Order:** {order}\n2. **Present payment method:** {old_payment}\n3. **New payment "
+        "method:** {payment}"
+    ),
+    "book": (
+        "1. **Flight:** {new_flights}\n2. **Route:** {route}\n3. **Cabin:** {cabin}\n4. "
+        "**Passengers:** {passengers}\n5. **Checked bags:** {total_bags}\n6. **Travel insurance:** "
+        "{insurance}\n7. **Payment:** {payment}"
+    ),
+    "change_flights": (
+        "1. **Current flights:** {old_flights}\n2. **New flights:** {new_flights}\n3. **Price "
+        "difference:** with {payment}\n4. The cabin and the passengers stay the same"
+    ),
+    "change_cabin": (
+        "1. **Current cabin:** {old_cabin}\n2. **New cabin:** {cabin}\n3. **Price difference:** with "
+        "{payment}\n4. The flights stay the same"
+    ),
+    "add_bags": (
+        "1. **New total:** {total_bags} checked bags, of which {free_bags} are free and {paid_bags} "
+        "are paid\n2. **Payment:** {payment}"
+    ),
+    "change_passengers": (
+        "1. **Current passengers:** {old_passengers}\n2. **New passengers:** {passengers}\n3. The "
+        "flights and the cabin stay the same"
+    ),
     "compensation": "1. **Travel certificate:** {amount}, as compensation for the cancelled flight",
 }

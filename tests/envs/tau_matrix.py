@@ -5,7 +5,6 @@
 """
 
 import argparse
-import dataclasses
 import json
 import os
 import random
@@ -23,7 +22,7 @@ from nlac_bench.envs.tau.users.base import STOP
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Script
 from nlac_bench.envs.tau.users.scripted.user import ScriptedUser
 from tests.envs.tau_proposals import proposal, wrong_goals
-from tests.envs.tau_situations import NEXT, Situation, facts, situations
+from tests.envs.tau_situations import Situation, facts, situations
 
 T = TypeVar("T")
 PHRASES = Path(__file__).with_name("tau_phrases.jsonl")

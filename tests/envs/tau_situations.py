@@ -206,7 +206,9 @@ def _order(at: Situation, goal: Goal, user: Mapping[str, Any]) -> dict[str, str]
     found |= {
         "items": _join([f"the {text}" for text in full]), "item_names": _join(names), "item_list": _lines(full),
         "item_numbers": _numbers(full), "price": _money(mine[0]["price"]), "old_items": _join(full),
-        "item_rows": "\n".join(f"| {r['name']} | {_listed(r['options'])} | {_money(r['price'])} |" for r in mine),
+        "item_rows": "\n".join((
+            f"| {r['name']} | {_listed(r['options'])} | {_money(r['price'])} |"
+        ) for r in mine),
     }  # fmt: skip
     kept = [row for row in left if row["name"] not in {thing.product for thing in at.goal.items}]
     if kept:

@@ -5,7 +5,7 @@ import pytest
 
 from nlac_bench.envs.tau.env import TauAirlineEnv, TauEnv, TauRetailEnv
 from nlac_bench.eval.statistics.intervals import paired_interval
-from tests.envs.tau_manners import MannerAgent, Manner
+from tests.envs.tau_manners import Manner, MannerAgent
 
 MARGIN = 0.03
 

@@ -24,7 +24,10 @@ ACTIONS: Mapping[str, re.Pattern[str]] = {
         ("cancel", r"\bcancel|\bcall(ed|ing)? off|\bvoid"),
         ("return", r"\breturn(?! (flight|trip|leg|date))|\bsen[dt](ing)? (it |them )?back|\bgive back"),
         ("exchange", r"\bexchang|\bswap|\breplac|\btrade"),
-        ("modify", r"\bmodif|\bchang|\bupdat|\bswitch|\bedit|\badjust|\bamend|\bmov(e|ed|ing)\b|\bset (?:it|the|your|up|to)\b"),
+        ("modify", (
+            r"\bmodif|\bchang|\bupdat|\bswitch|\bedit|\badjust|\bamend|\bmov(e|ed|ing)\b|\bset (?:it|"
+            r"the|your|up|to)\b"
+        )),
         ("address", r"\baddress|\b(ship|deliver|sent|send)\w* to\b"),
         (
             "payment",
@@ -111,10 +114,13 @@ def wrong_kind(units: Sequence[Unit], goal: Goal) -> bool:
 
 
 _KEEPING = re.compile(
-    r"\b(?:should|shall|may|can) i (?:just )?(?:keep|leave)\b|\b(?:like|want|prefer) (?:me )?to keep (?:it|the|your|this|that)\b"
+    r"\b(?:should|shall|may|can) i (?:just )?(?:keep|leave)\b|\b(?:like|want|prefer) (?:me )?to keep "
+    r"(?:it|the|your|this|that)\b"
 )
 _ACTING = re.compile(
-    r"\b(?:i'll|i will|i'd|i would|i can|i could|i am going to|i'm going to|shall i|should i|may i|can i|could i|want me to|like me to|"
-    r"do you want to|would you like to|let me)\b (?:also |now |just |then |still |instead |please |go ahead and |proceed to |proceed with |be )*(?!not\b|need\b|keep\b)"
+    r"\b(?:i'll|i will|i'd|i would|i can|i could|i am going to|i'm going to|shall i|should i|may i|"
+    r"can i|could i|want me to|like me to|"
+    r"do you want to|would you like to|let me)\b (?:also |now |just |then |still |instead |please |"
+    r"go ahead and |proceed to |proceed with |be )*(?!not\b|need\b|keep\b)"
     r"(\w+(?: (?:it|this|that|them|your|the|a|an|certificate|you|travel|of|order))*)"
 )

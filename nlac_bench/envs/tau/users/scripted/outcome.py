@@ -7,10 +7,14 @@ from nlac_bench.envs.tau.users.scripted.intent import Goal
 from nlac_bench.envs.tau.users.scripted.structure import Unit
 
 _MADE = (
-    r"(?:submitted|initiated|requested|processed|complete[d]?|accepted|went through|gone through|set up|registered|done|filed|"
+    r"(?:submitted|initiated|requested|processed|complete[d]?|accepted|went through|gone through|set "
+    r"up|registered|done|filed|"
     r"placed|confirmed|received|created|started|successful\w*|finali[sz]ed|scheduled|arranged|in place)"
 )
-_CHANGED = r"(?:(?:update|change) (?:is|was|has been) (?:now )?(?:complete|completed|done|made|successful)|changed|updated|modified|switched|set|saved|replaced|swapped|moved|corrected|edited|adjusted)"
+_CHANGED = (
+    r"(?:(?:update|change) (?:is|was|has been) (?:now )?(?:complete|completed|done|made|successful)|"
+    r"changed|updated|modified|switched|set|saved|replaced|swapped|moved|corrected|edited|adjusted)"
+)
 
 
 def _either(noun: str, verb: str) -> str:
@@ -22,14 +26,24 @@ _DONE: Mapping[str, re.Pattern[str]] = {
     for kind, pattern in (
         ("cancel", rf"\bcancell?ed\b|{_either('cancell?ation', _MADE)}"),
         ("return", rf"{_either('return(?: request)?(?! (?:window|policy|label|period|instructions))', _MADE)}|\breturned\b(?! to\b)"),
-        ("exchange", rf"{_either('(?:exchange|swap)', _MADE)}|{_either('items?', _CHANGED)}|\b(?:exchanged|swapped|replaced)\b"),
-        ("modify_items", rf"{_either('(?:items?|order|modification|change)', _CHANGED)}|\b(?:exchanged|swapped)\b"),
+        ("exchange", (
+            rf"{_either('(?:exchange|swap)', _MADE)}|{_either('items?', _CHANGED)}|\b(?:exchanged|"
+            r"swapped|replaced)\b"
+        )),
+        ("modify_items", (
+            rf"{_either('(?:items?|order|modification|change)', _CHANGED)}|\b(?:exchanged|swapped)\b"
+        )),
         ("order_address", _either("address", _CHANGED) + r"|\bwill now be (?:shipped|sent|delivered) to\b"),
         ("user_address", _either("address", _CHANGED)),
         ("order_payment", _either("(?:payment|paypal|card|paid)", rf"(?:{_CHANGED}|charged)") + r"|\bis now paid\b"),
         ("book", rf"\bbooked\b|{_either('(?:booking|reservation)', '(?:confirmed|complete[d]?|made|created|successful)')}"),
-        ("change_flights", _either("(?:flights?|itinerary|reservation|booking|trip)", rf"(?:{_CHANGED}|rebooked|booked)") + r"|\brebooked\b"),
-        ("change_cabin", rf"\b(?:upgraded|downgraded)\b|\bnow in (?:basic|economy|business)\b|{_either('(?:cabin|class|economy|business)', f'(?:{_CHANGED}|are now|is now)')}"),
+        ("change_flights", _either((
+            "(?:flights?|itinerary|reservation|booking|trip)"
+        ), rf"(?:{_CHANGED}|rebooked|booked)") + r"|\brebooked\b"),
+        ("change_cabin", (
+            r"\b(?:upgraded|downgraded)\b|\bnow in (?:basic|economy|business)\b|"
+            rf"{_either('(?:cabin|class|economy|business)', f'(?:{_CHANGED}|are now|is now)')}"
+        )),
         ("add_bags", _either("(?:bags?|baggage|luggage)", rf"(?:{_CHANGED}|added|now has|now have)")),
         ("change_passengers", _either("(?:passengers?|travell?ers?|name)", _CHANGED)),
         ("compensation", _either("(?:certificate|compensation|voucher)", "(?:sent|issued|added|credited|processed)")),
@@ -37,21 +51,28 @@ _DONE: Mapping[str, re.Pattern[str]] = {
 }  # fmt: skip
 """The goal's own verb, or its noun with a verb of completion."""
 _GENERAL = re.compile(
-    r"\b(done|completed?|success\w*|all (?:set|sorted)|(?:went|gone) through|processed|finished|submitted|sorted|requested|"
-    r"confirmed|taken care of|in place|updated|changed|replaced|saved|booked|will now|is now|are now|is in|on its way|you've been|you're|upgraded|rebooked)\b"
+    r"\b(done|completed?|success\w*|all (?:set|sorted)|(?:went|gone) through|processed|finished|"
+    r"submitted|sorted|requested|"
+    r"confirmed|taken care of|in place|updated|changed|replaced|saved|booked|will now|is now|are now|"
+    r"is in|on its way|you've been|you're|upgraded|rebooked)\b"
 )
 _ELSEWHERE = re.compile(
-    r"\b(?:verif\w+|verification|identity|authenticat\w+|account|profile) \b|\bwindow\b|\bpolicy\b|\bloaded\b|\blocated\b"
+    r"\b(?:verif\w+|verification|identity|authenticat\w+|account|profile) \b|\bwindow\b|\bpolicy\b|"
+    r"\bloaded\b|\blocated\b"
 )
 _FLIGHT_CANCELLED = re.compile(r"\bflights?\b(?! reservation)|\bby the airline\b|\bairline (?:has )?cancel")
 _TRIP = re.compile(r"\b(?:reservation|booking|trip|itinerary)\b")
 _IDS = re.compile(
-    r"#? ?w ?\d{5,}|\b(?:credit_card|gift_card|paypal|certificate)_\d+|\b\d{4}-\d\d-\d\d\b|\b[a-z]{2,3}\d{3}\b|"
-    r"\b(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{6}\b(?! dollars)|\S+@\S+|\b[a-z]+_[a-z]+_\d{4}\b|\b\d{1,2}:\d\d\b|\bending (?:in|with) \d{4}|"
-    r"\b\d+ (?:business |working )?(?:days?|hours?|minutes?|bags?|checked|passengers?|items?|orders?|years?|flights?)\b"
+    r"#? ?w ?\d{5,}|\b(?:credit_card|gift_card|paypal|certificate)_\d+|\b\d{4}-\d\d-\d\d\b|"
+    r"\b[a-z]{2,3}\d{3}\b|"
+    r"\b(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{6}\b(?! dollars)|\S+@\S+|\b[a-z]+_[a-z]+_\d{4}\b|"
+    r"\b\d{1,2}:\d\d\b|\bending (?:in|with) \d{4}|"
+    r"\b\d+ (?:business |working )?(?:days?|hours?|minutes?|bags?|checked|passengers?|items?|orders?|"
+    r"years?|flights?)\b"
 )
 _SUM = re.compile(
-    r"\b(?:total|paid|altogether|sum|comes? to|came to|in all|cost|costs|spent|overall|together|charged|amount\w*)\b"
+    r"\b(?:total|paid|altogether|sum|comes? to|came to|in all|cost|costs|spent|overall|together|"
+    r"charged|amount\w*)\b"
 )
 _AMOUNT = re.compile(r"\$ ?[\d,]+(?:\.\d\d)?|\b\d+\.\d\d\b")
 

@@ -9,7 +9,8 @@ from nlac_bench.envs.tau.users.scripted.structure import Unit
 
 _ZIP = re.compile(r"(?<![\d_#w.$-])\d{5}\b(?!-)")
 _ADDRESS = re.compile(
-    r"(?<![\w$#-])(?<!unit )(?<!apt )(?<!suite )\d{1,5} (?:[a-z]+ ){1,3}?(?:st|rd|ln|ave|dr|ct|pl|sq|blvd|way|view|terrace|hill|parkway|highway|circle|trail|"
+    r"(?<![\w$#-])(?<!unit )(?<!apt )(?<!suite )\d{1,5} (?:[a-z]+ ){1,3}?(?:st|rd|ln|ave|dr|ct|pl|sq|"
+    r"blvd|way|view|terrace|hill|parkway|highway|circle|trail|"
     r"walk|row|close|side|bend|ridge|point|heights|broadway|path|crescent|loop|alley|park|gate|grove)\b"
 )
 

@@ -13,60 +13,77 @@ Span: TypeAlias = tuple[int, int]
 
 ACTION = (
     r"cancel\w*|call(?:ed|ing)? off|return(?:s|ed|ing)?\b(?! (?:window|policy|flight|trip|label|period|leg))|"
-    r"sen[dt](?:ing)? (?:\w+ ){0,2}back|exchang\w*|swap\w*|replac(?:e|es|ed|ing|ement)\b|trad(?:e|ing)\b|modif\w*|"
+    r"sen[dt](?:ing)? (?:\w+ ){0,2}back|exchang\w*|swap\w*|replac(?:e|es|ed|ing|ement)\b|trad(?:e|"
+    r"ing)\b|modif\w*|"
     r"chang(?:e|es|ed|ing)\b|updat\w*|switch\w*|process\w*|refund\w*"
 )
 _GOES = r"(?:goes|go|going|come|comes|coming) back"
 _NEGATED = (
     r"(?:\bnot|n't|\bnever)(?: \w+){0,2}? (?:be |being |get )?"
-    r"(?:touch|affect|chang|includ|return|exchang|modif|cancel|part|involv|mov|swap|go|alter|replac|impact|remov)\w*"
+    r"(?:touch|affect|chang|includ|return|exchang|modif|cancel|part|involv|mov|swap|go|alter|replac|"
+    r"impact|remov)\w*"
 )
 _KEPT = (
-    rf"{_NEGATED}|\b(?:keep|keeps|keeping|kept|leav(?:e|es|ing)|left (?:alone|as|out|un)\w*|except(?:ing)?(?: for)?|"
+    rf"{_NEGATED}|\b(?:keep|keeps|keeping|kept|leav(?:e|es|ing)|left (?:alone|as|out|un)\w*|"
+    r"except(?:ing)?(?: for)?|"
     r"excluding|excluded|without|apart from|aside from|other than|besides|but not|not (?:the|your|a|an|for)|"
     r"no changes?|nothing (?:changes|else)|unchanged|unaffected|untouched|unmodified|remain(?:s|ing)?|"
-    r"stay(?:s|ing)?|rest of|(?:(?:fine|okay|ok|good|alright|correct) )?as (?:it|they) (?:is|are)|is fine|are fine|isn't|aren't|is not|are not|not)\b"
+    r"stay(?:s|ing)?|rest of|(?:(?:fine|okay|ok|good|alright|correct) )?as (?:it|they) (?:is|are)|is "
+    r"fine|are fine|isn't|aren't|is not|are not|not)\b"
 )
 _CONTEXT = (
     r"\b(?:contain(?:s|ed|ing)?|consist(?:s|ing)? of|compris(?:es|ing|ed)|"
     r"(?<!return )(?<!exchange )(?<!request )(?<!change )(?<!refund )(?:includes?|holds?)|"
-    r"i (?:can |do |could |now )?(?:also |only )?(?:see|notice|found)|i(?:'m| am) (?:also )?(?:showing|seeing)|"
+    r"i (?:can |do |could |now )?(?:also |only )?(?:see|notice|found)|i(?:'m| am) (?:also "
+    r")?(?:showing|seeing)|"
     r"i(?:'ve| have) (?:found|located|got|pulled up)|"
-    r"(?:order|reservation|it|which|that|trip|account)(?: #?\w*\d+\w*)?(?: \([^()]*\))? (?:currently |also |only )?(?:has|had|have)|"
-    r"there(?:'s| is| are| was| were)(?: also)?|(?:you )?also (?:have|has)|you(?: have|'ve)? (?:originally )?(?:ordered|bought|purchased)|"
-    r"(?:what's|what is|what was|items?|everything|products?) (?:\w+ ){0,2}(?:in|on) (?:the|your|this|that|it)\b(?: order)?)"
+    r"(?:order|reservation|it|which|that|trip|account)(?: #?\w*\d+\w*)?(?: \([^()]*\))? (?:currently "
+    r"|also |only )?(?:has|had|have)|"
+    r"there(?:'s| is| are| was| were)(?: also)?|(?:you )?also (?:have|has)|you(?: have|'ve)? "
+    r"(?:originally )?(?:ordered|bought|purchased)|"
+    r"(?:what's|what is|what was|items?|everything|products?) (?:\w+ ){0,2}(?:in|on) (?:the|your|"
+    r"this|that|it)\b(?: order)?)"
 )
 _LISTING = (
-    r"\b(?:contain(?:s|ed|ing)?|there(?:'s| is| are)|we (?:also )?(?:have|offer)|(?:options|methods|choices|alternatives|flights|variants) "
-    r"(?:available|on (?:file|your)|in (?:the|your)|you have)|available|on (?:file|your (?:account|profile)))\b"
+    r"\b(?:contain(?:s|ed|ing)?|there(?:'s| is| are)|we (?:also )?(?:have|offer)|(?:options|methods|"
+    r"choices|alternatives|flights|variants) "
+    r"(?:available|on (?:file|your)|in (?:the|your)|you have)|available|on (?:file|your (?:account|"
+    r"profile)))\b"
 )
 _ADVERB = r"\b(?:currently|presently|at present|right now|at the moment|so far|as of now|for now)\b"
 _PRESENT = (
-    rf"{_ADVERB}|\b(?:current|present|existing|old|previous(?:ly)?|originally|formerly|former|today|already|was|were|"
-    r"had|instead of|rather than|in place of|replac(?:es?|ing)|in lieu of|no longer|remov(?:e|es|ed|ing)|out of|(?:now|before|today)(?=:)|"
+    rf"{_ADVERB}|\b(?:current|present|existing|old|previous(?:ly)?|originally|formerly|former|today|"
+    r"already|was|were|"
+    r"had|instead of|rather than|in place of|replac(?:es?|ing)|in lieu of|no longer|remov(?:e|es|ed|"
+    r"ing)|out of|(?:now|before|today)(?=:)|"
     r"(?<!would )(?<!will )(?<!'ll )(?<!'d )(?<!so )(?<!to )(?:you|it|reservation|they) (?:have|has))\b"
 )
 _NEW = (
-    r"\b(?:new|will|would|become|becomes|updated? to|changed? to|switch(?:ed)? to|mov(?:e|ed) to|instead|total of|"
+    r"\b(?:new|will|would|become|becomes|updated? to|changed? to|switch(?:ed)? to|mov(?:e|ed) to|"
+    r"instead|total of|"
     r"in total|gives?|giving|makes?|making|brings?|bringing|upgrad\w*|downgrad\w*)\b|'ll\b|'d\b"
 )
 _WEAK = r"\b(?:to|into|onto|with|via|by|on|using|use|charged?|paid|pay|for|as|is|are|be|in)\b"
 _END = r";|,? (?:but|while|whereas)\b|, (?:and |so )?(?:i|we|you|they|it|the refund)\b|, so\b|\. "
 
 _ITEM_MARKS = re.compile(
-    rf"(?P<kept>{_KEPT})|(?P<back>\b{_GOES}\b)|(?P<act>\b(?:{ACTION}))|(?P<context>{_CONTEXT})|(?P<end>{_END})"
+    rf"(?P<kept>{_KEPT})|(?P<back>\b{_GOES}\b)|(?P<act>\b(?:{ACTION}))|(?P<context>{_CONTEXT})|"
+    rf"(?P<end>{_END})"
 )
 _VALUE_MARKS = re.compile(
-    rf"(?P<arrow>->|\breplaced (?:with|by)\b)|(?P<kept>{_KEPT})|(?P<from>\bfrom\b)|(?P<context>{_LISTING})|(?P<present>{_PRESENT})|"
+    rf"(?P<arrow>->|\breplaced (?:with|by)\b)|(?P<kept>{_KEPT})|(?P<from>\bfrom\b)|"
+    rf"(?P<context>{_LISTING})|(?P<present>{_PRESENT})|"
     rf"(?P<new>{_NEW})|(?P<weak>{_WEAK})|(?P<end>{_END}|, )"
 )
 _FILL = re.compile(
-    r"(?:[\s,:()\"'-]|\$[\d.]+|\([^()]*\)|\b(?:and|or|the|your|an?|both|which|that|also|other|items?|just|simply|is|are|"
+    r"(?:[\s,:()\"'-]|\$[\d.]+|\([^()]*\)|\b(?:and|or|the|your|an?|both|which|that|also|other|items?|"
+    r"just|simply|is|are|"
     r"will|would|could|may|might|they|it|this|order|in|one|be|can|to|all|of)\b)*"
 )
 _COULD = re.compile(r"\b(?:could|can|may|might|eligible to) (?:also )?(?:still )?be\b")
 _BEFORE = re.compile(
-    r"(?:without|except|exclud|apart|aside|other than|besides|but not|not (?:the|your|a|an|for)\b|no changes?|nothing)"
+    r"(?:without|except|exclud|apart|aside|other than|besides|but not|not (?:the|your|a|an|for)\b|no "
+    r"changes?|nothing)"
 )
 """Words that govern what follows them, never what precedes."""
 _PASSIVE = re.compile(r"\b(?:be|is|are|get|gets|being|been)\b[ \w]{0,12}$")

@@ -5,18 +5,22 @@ import re
 from nlac_bench.envs.tau.users.scripted.topics import any_of
 
 ANNOUNCES = re.compile(
-    r"\b(?:i'll|i will|i'm going to|i am going to|let me|i'm about to|i am about to|i'll now|i shall)(?: now| just| then| go ahead and)* "
-    r"(?:cancel|return|exchange|modify|change|update|swap|switch|book|add|process|submit|issue|send|replace|move|set|upgrade)\b|"
+    r"\b(?:i'll|i will|i'm going to|i am going to|let me|i'm about to|i am about to|i'll now|i "
+    r"shall)(?: now| just| then| go ahead and)* "
+    r"(?:cancel|return|exchange|modify|change|update|swap|switch|book|add|process|submit|issue|send|"
+    r"replace|move|set|upgrade)\b|"
     r"\bcancell?ing (?:it|your|the|order|reservation)\b.*\bnow\b"
 )
 OTHERS = re.compile(
-    r"\b(?:any|some) (?:other|more|further|additional) (?:items?|products?|things?)\b|\b(?:any|some)thing else (?:to|in|from|about|you(?:'d| would) like to) "
+    r"\b(?:any|some) (?:other|more|further|additional) (?:items?|products?|things?)\b|\b(?:any|"
+    r"some)thing else (?:to|in|from|about|you(?:'d| would) like to) "
     r"(?:return|exchange|modify|change|this|that|the|cancel)"
 )
 """Asks whether the request has further parts."""
 PROCEED = re.compile(r"\b(?:proceed|go ahead|confirm)\b")
 ASSENT = any_of(
-    r"\b(if|once|when|as soon as|after|until) you('ve| have)? (confirm|agree|approve|sa(y|id) (yes|so)|give|ok\b|okay)",
+    r"\b(if|once|when|as soon as|after|until) you('ve| have)? (confirm|agree|approve|sa(y|id) (yes|"
+    r"so)|give|ok\b|okay)",
     r"\b(if|once|when|after|upon) (your )?(confirmed|confirmation|approval)\b",
 )  # fmt: skip
 """States that the agent acts only after confirmation."""
@@ -49,7 +53,8 @@ REFUSED = any_of(
     r"\bno longer (be|possible|available)\b",
     r"\bonly (pending|delivered) orders?\b",
     r"\bonly be (cancelled|canceled|returned|modified|changed|exchanged|refunded)\b(?! once)",
-    r"\b(can|could|may|must) only (go|be (?!(done|called|used|made|requested|changed|modified|exchanged|returned|performed|submitted) once)|use|pay|receive|accept)\b",
+    r"\b(can|could|may|must) only (go|be (?!(done|called|used|made|requested|changed|modified|"
+    r"exchanged|returned|performed|submitted) once)|use|pay|receive|accept)\b",
     r"\bnot (enough|sufficient)\b",
     r"\binsufficient\b", r"\bnot entitled\b", r"\bdeclined\b", r"\brefuse\b", r"\bneither\b",
     r"\bno can do\b", r"\bnot something i\b",
@@ -62,17 +67,26 @@ REGRET = any_of(
 CAVEAT = any_of(
     r"\b(without|until|unless) (your|you|an?|first|i|we|having|confirm\w*|verif\w*|know\w*)\b", r"\bundone\b",
     r"\breversed?\b", r"\birreversible\b",
-    r"\bonce (this|it|the|an?|that|your|submitted|completed|done|processed|i)\b(?! (has|have|is|was|been|already|\w+ (has|have|is) been)? ?"
+    r"\bonce (this|it|the|an?|that|your|submitted|completed|done|processed|i)\b(?! (has|have|is|was|"
+    r"been|already|\w+ (has|have|is) been)? ?"
     r"(been )?(delivered|shipped|processed|paid))", r"\bafter (this|that|the|it|you|an?|i)\b",
-    r"\bafterwards?\b", r"\b(be|only) (called |done |used |requested |made |performed |changed |modified |exchanged |returned |submitted )?(only )?once\b", r"\bonly once\b",
+    r"\bafterwards?\b", (
+        r"\b(be|only) (called |done |used |requested |made |performed |changed |modified |exchanged |"
+        r"returned |submitted )?(only )?once\b"
+    ), r"\bonly once\b",
     r"\bbefore (i|we) can\b", r"\b(5|five)( ?- ?| to )(7|seven)\b", r"\bagain later\b", r"\b(business|working) days\b",
-    r"\bno further changes\b", r"\bcannot be (changed|modified) (later|again)\b", r"\b(can't|cannot|won't be able to) (be )?(change|modif|cancel|return|exchange)\w*( \w+){0,4} (again|later|further|once|after)",
+    r"\bno further changes\b", r"\bcannot be (changed|modified) (later|again)\b", (
+        r"\b(can't|cannot|won't be able to) (be )?(change|modif|cancel|return|exchange)\w*( "
+        r"\w+){0,4} (again|later|further|once|after)"
+    ),
 )  # fmt: skip
 """Conditions and consequences, which are not refusals."""
 NOT_FOUND = any_of(
     r"\b(could ?n[o']t|can ?not|can't|unable to|did ?n[o']t|not able to) (find|locate|match|"
     r"identify|verify|see)\b",
-    r"\bnot found\b", r"\bno (account|user|order|match|record|profile|reservation|customer)s?\b(?! (change|is|has))",
+    r"\bnot found\b", (
+        r"\bno (account|user|order|match|record|profile|reservation|customer)s?\b(?! (change|is|has))"
+    ),
     r"\bdoes ?n[o']t (match|exist|seem to be)\b", r"\binvalid (order|e-?mail|id)",
 )  # fmt: skip
 """Somebody or something was not found."""
@@ -100,14 +114,18 @@ REPORT = any_of(
     r"\b(has|have) (now |just |already |both |all |also )*(been (now |just |successfully |fully |"
     r"already )*)?(cancell?|return|exchang|modif|updat|chang|switch|swap|set\b|book|upgrad|"
     r"downgrad|add|sen[dt]|issu|process|submit|complet|initiat|request|moved|replac|refund|done|"
-    r"made|credit|appl|schedul|arrang|correct|received|saved|gone through|accepted|filed|placed|registered|opened|"
+    r"made|credit|appl|schedul|arrang|correct|received|saved|gone through|accepted|filed|placed|"
+    r"registered|opened|"
     r"started|logged|lodged|rebooked|finali[sz]ed)",
-    r"\b(i've|i have|we've|we have|i) (now |just |also |successfully |already |gone ahead and |went ahead and )*(cancell?ed|"
-    r"returned|exchanged|modified|updated|changed|switched|swapped|set|booked|rebooked|upgraded|saved|started|opened|created|registered|arranged|scheduled|"
+    r"\b(i've|i have|we've|we have|i) (now |just |also |successfully |already |gone ahead and |went "
+    r"ahead and )*(cancell?ed|"
+    r"returned|exchanged|modified|updated|changed|switched|swapped|set|booked|rebooked|upgraded|"
+    r"saved|started|opened|created|registered|arranged|scheduled|"
     r"downgraded|added|sent|issued|processed|submitted|completed|initiated|requested|placed|"
     r"made|moved|replaced|done|refunded|filed|put|corrected)\b",
     r"\bi went ahead and\b",
-    r"\b(cancell?ation|return|exchange|change|update|booking|upgrade)s? (is |are |was |has been )?(now |all )?"
+    r"\b(cancell?ation|return|exchange|change|update|booking|upgrade)s? (is |are |was |has been "
+    r")?(now |all )?"
     r"(completed?|done|confirmed|successful|set|in place|live|active)\b",
     r"^\W*(\w+ ){1,3}(cancell?ed|updated|changed|exchanged|returned|booked|added|upgraded|saved)\W*$",
     r"^(\W*(your )?(order|reservation|booking) \S+ |\W*)(cancell?ed|updated|exchanged|returned)\b",
@@ -119,9 +137,13 @@ REPORT = any_of(
     r"^(ok(ay)?,? |great,? |perfect,? |alright,? |thank(s| you),? |and |consider )?(it's |that's |it is |"
     r"that is |all |it )?(done|completed?|finished|sorted|cancell?ed|booked|updated|changed|"
     r"returned|exchanged)\b",
-    r"\b(you've|you have|you're|you are) (now )?(been )?(all )?(upgraded|downgraded|booked|rebooked|moved|switched|set|refunded|good to go|now in)\b",
-    r"\b(request|return|exchange|cancellation|order|booking|change) is (now )?(in|on its way|live|through|underway)\b",
-    r"\bwill now (be|go|ship|have|show|use)\b", r"\bhas gone through\b", r"\bwill now be (shipped|sent|delivered) to\b",
+    r"\b(you've|you have|you're|you are) (now )?(been )?(all )?(upgraded|downgraded|booked|rebooked|"
+    r"moved|switched|set|refunded|good to go|now in)\b",
+    r"\b(request|return|exchange|cancellation|order|booking|change) is (now )?(in|on its way|live|"
+    r"through|underway)\b",
+    r"\bwill now (be|go|ship|have|show|use)\b", r"\bhas gone through\b", (
+        r"\bwill now be (shipped|sent|delivered) to\b"
+    ),
 )  # fmt: skip
 """States that something has been done."""
 FUTURE = any_of(

@@ -43,7 +43,8 @@ _LAST_FOUR = re.compile(
 )
 _SOURCES = re.compile(
     r"(?P<paypal>\bpay ?pal\b(?!_))|(?P<gift_card>\bgift ?cards?\b(?!_))|"
-    r"(?P<credit_card>\bcredit ?cards?\b(?!_)|\bvisa\b|\bmaster ?card\b|\bamex\b)|(?P<certificate>\b(?:travel )?certificates?\b(?!_))"
+    r"(?P<credit_card>\bcredit ?cards?\b(?!_)|\bvisa\b|\bmaster ?card\b|\bamex\b)|"
+    r"(?P<certificate>\b(?:travel )?certificates?\b(?!_))"
 )
 _REFUND = re.compile(r"\brefund")
 
@@ -89,7 +90,8 @@ def _elsewhere(text: str, paid: Payment, goal: Goal) -> bool:
 
 
 _CABIN = re.compile(
-    r"(?P<basic_economy>\bbasic[ _-]economy\b)|(?P<economy>\beconomy\b)|(?P<business>\bbusiness\b(?! days?\b))"
+    r"(?P<basic_economy>\bbasic[ _-]economy\b)|(?P<economy>\beconomy\b)|(?P<business>\bbusiness\b(?! "
+    r"days?\b))"
 )
 
 

@@ -21,7 +21,9 @@ THEN = (
     "Okay, understood. Then let's do this instead.",
 )  # fmt: skip
 MIND = (
-    "Sorry, I have changed my mind.", "Actually, no, I have thought better of it.", "Hold on, I want something else.",
+    "Sorry, I have changed my mind.", (
+        "Actually, no, I have thought better of it."
+    ), "Hold on, I want something else.",
 )  # fmt: skip
 ACCEPT = ("I see, that's a pity.", "All right, I understand.", "Okay, then leave it.")
 THANKS = ("Thank you!", "Great, thanks.", "Perfect, thank you.", "Thanks a lot.", "Wonderful, thanks.")
@@ -147,7 +149,10 @@ def _request(goal: Goal, topics: Set[str], lead: str, pick: say.Pick) -> str:
                 if paid
                 else ""
             )
-            return f"{lead} {pick(('return', 'send back'))} {say.items(goal.items)}{_source(goal, topics)}.{then}"
+            return (
+                f"{lead} {pick(('return', 'send back'))} "
+                f"{say.items(goal.items)}{_source(goal, topics)}.{then}"
+            )
         case "exchange" | "modify_items":
             verb = pick(("exchange", "swap") if goal.kind == "exchange" else ("change", "switch"))
             things = (

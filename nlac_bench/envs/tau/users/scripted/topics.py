@@ -13,7 +13,10 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\be-?mails?\b", r"\bmail address",
     )),
     ("zip", any_of(
-        r"\bzip ?codes?\b", r"(?<!left )(?<!right )\bzip\b(?= *(?:$|[?,.!)/:;&]|and\b|or\b|please|plus|works|is\b|on\b))", r"\bpost(al)? ?code",
+        r"\bzip ?codes?\b", (
+            r"(?<!left )(?<!right )\bzip\b(?= *(?:$|[?,.!)/:;&]|and\b|or\b|please|plus|works|is\b|"
+            r"on\b))"
+        ), r"\bpost(al)? ?code",
     )),
     ("name", any_of(
         r"\b(full|first|last|your|sur|family) ?names?\b", r"\bname (and|on|\+|&)",
@@ -25,12 +28,16 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("identity", any_of(
         r"\bidentity\b", r"\bauthenticat", r"\bverif(y|ication)\b.*\b(you|account)",
         r"\blocate your (account|profile)", r"\b(find|pull up|look up|access) your (account|profile)",
-        r"\bwho (are )?you\b", r"\bwho\b.{0,30}\b(speaking|talking|chatting|writing|helping|assisting)\b", r"\bidentify you",
+        r"\bwho (are )?you\b", (
+            r"\bwho\b.{0,30}\b(speaking|talking|chatting|writing|helping|assisting)\b"
+        ), r"\bidentify you",
     )),
     ("record", any_of(
         r"\border ?(id|number|no\b|nr|#)", r"\b(which|what) orders?\b", r"\bid of (the|your) order",
         r"\b(reservation|booking|confirmation) ?(id|number|code|reference|ref|#)",
-        r"\b(which|what) (reservation|booking|trip)", r"\border do you mean", r"\b(orders?|reservations?|bookings?|trips?) (you|that you|in question)\b",
+        r"\b(which|what) (reservation|booking|trip)", r"\border do you mean", (
+            r"\b(orders?|reservations?|bookings?|trips?) (you|that you|in question)\b"
+        ),
         r"\bwhat (exactly )?(would|do) you (like|want|wish|need) to cancel", r"\bw-?number", r"\border\?",
         r"\b(items?|products?) and orders?\b", r"\bwhich (one )?of (them|these|those|your)\b",
     )),
@@ -46,7 +53,9 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"that) for|changed? (it|them) to|swap(ped)? (it|them)? ?for)\b",
     )),
     ("reason", any_of(
-        r"\breasons?\b", r"\bwhy\b", r"\bwhat (exactly )?(happened|went wrong)\b", r"\bmistake\b", r"\bno longer need",
+        r"\breasons?\b", r"\bwhy\b", (
+            r"\bwhat (exactly )?(happened|went wrong)\b"
+        ), r"\bmistake\b", r"\bno longer need",
     )),
     ("payment", any_of(
         r"\bpay(ing|ment|ments)?\b", r"\brefund(ed)?\b", r"\bmethods?\b", r"\bpaypal\b", r"\bgift card",
@@ -90,7 +99,9 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\bwhat (is|was) your (request|issue|question)",
         r"\bwhat (would|do) you (like|want|need)( me)?( to do)?\??$", r"\bhow can i\b",
         r"\bmore (detail|information|info)", r"\bdetails (about|of|on) (your|the|what)", r"\bwhat brings",
-        r"\bwhat do you mean", r"\bwhat (exactly )?(would|can|do|may|should) .*\bdo\b", r"\bcan you (clarify|explain|elaborate)", r"\bclarif(y|ication)",
+        r"\bwhat do you mean", (
+            r"\bwhat (exactly )?(would|can|do|may|should) .*\bdo\b"
+        ), r"\bcan you (clarify|explain|elaborate)", r"\bclarif(y|ication)",
     )),
     ("complete", any_of(
         r"\ball (of )?(the )?items\b", r"\bevery(thing| item)", r"\bcomplete list",

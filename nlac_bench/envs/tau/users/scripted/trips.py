@@ -15,23 +15,27 @@ _FLIGHT = re.compile(
 _CARDINALS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBER = rf"(\d{{1,2}}|no|{'|'.join(_CARDINALS)})"
 _TOTAL = re.compile(
-    rf"\b(?:total|altogether|in all)(?: number)?(?: of)?(?: checked)?(?: bags?| baggages?| luggage)?(?: count)?"
+    r"\b(?:total|altogether|in all)(?: number)?(?: of)?(?: checked)?(?: bags?| baggages?| "
+    r"luggage)?(?: count)?"
     rf"(?: is| are| will be| would be| becomes| to|:| =| of)* ?{_NUMBER}\b(?![.:]\d)|"
     rf"\b{_NUMBER}(?: checked)?(?: bags?| pieces?| suitcases?)? (?:in total|in all|altogether|total)\b|"
     rf"\b(?:bags?|baggages?|luggage)\b[^.:;,\d]{{0,25}}: ?{_NUMBER}\b|"
     rf"\b(?:bring\w*|making|makes) (?:it |you |that |the total )?(?:to )?{_NUMBER}\b|"
-    rf"(?:\bwill|\bwould|'ll|'d) (?:then |now )?(?:be|have|become) {_NUMBER}\b(?! (?:of|free|paid|more|additional|extra|passenger|flight|item))"
+    rf"(?:\bwill|\bwould|'ll|'d) (?:then |now )?(?:be|have|become) {_NUMBER}\b(?! (?:of|free|paid|"
+    r"more|additional|extra|passenger|flight|item))"
 )
 _BAGS = re.compile(rf"\b{_NUMBER} ((?:[a-z-]+ ){{0,2}}?)(?:bag|luggage|suitcase|piece)")
 _MORE = re.compile(
     r"\b(?:more|additional|extra|further|other|free|paid|new|non-?free|complimentary|included|of)\b"
 )
 _ADDED = re.compile(
-    rf"\b(?:add|adding|plus|bags to add:?|additional:?|extra:?)(?: an?(?: extra| additional)?| another)? ?{_NUMBER}?\b"
+    r"\b(?:add|adding|plus|bags to add:?|additional:?|extra:?)(?: an?(?: extra| additional)?| "
+    rf"another)? ?{_NUMBER}?\b"
 )
 _MOVES = re.compile(rf"\bfrom (?:\d{{1,2}}|[a-z]+)(?: checked)?(?: bags?)? (?:to|->) {_NUMBER}\b")
 _SWAPS = re.compile(
-    r"(?<=[a-z)]) -> |\b(?:replac|swap|instead of|in place of|substitut|switch|take\w*\b.*\b(?:seat|place)\b|remov|add\b|chang\w* \w+ \w+ (?:to|for))"
+    r"(?<=[a-z)]) -> |\b(?:replac|swap|instead of|in place of|substitut|switch|take\w*\b.*\b(?:seat|"
+    r"place)\b|remov|add\b|chang\w* \w+ \w+ (?:to|for))"
 )
 
 
@@ -98,7 +102,8 @@ def wrong_bags(units: Sequence[Unit], goal: Goal) -> bool:
             if role in ("present", "context", "kept"):
                 present.append(_count(number))
             elif not re.search(
-                r"\b(?:free|paid|limit|allow\w*|included|extra|additional|to add)\b(?: checked)?(?: bags?)?[: ]*$",
+                r"\b(?:free|paid|limit|allow\w*|included|extra|additional|to add)\b(?: checked)?(?: "
+                r"bags?)?[: ]*$",
                 text[max(0, start - 24) : start],
             ):
                 totals.append(_count(number))

@@ -243,7 +243,8 @@ class ScriptedUser:
         if not self._now.puzzled:
             self._now.puzzled = True
             return self._say_again(
-                f"{self._pick(speech.WHICH_GOODS)} {speech.want(goal, self._now.told | speech.SHORT, self._pick)}"
+                f"{self._pick(speech.WHICH_GOODS)} "
+                f"{speech.want(goal, self._now.told | speech.SHORT, self._pick)}"
             )
         self._now.agreed = True
         return self._say_again(f"If that is {say.items(goal.items)}, then yes, please go ahead.")
