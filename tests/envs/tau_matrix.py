@@ -256,7 +256,6 @@ def main() -> None:
     for text, count in worst[: options.show]:
         if count["faults"]:
             print(f"\n{count['faults']} of {count['tried']}  {text}")
-            row, _, _ = text.partition(": '")
             for (r, phrase), shown in matrix.examples.items():
                 if f"{r}: {phrase[:90]!r}" == text:
                     print("      " + "\n      ".join(shown))

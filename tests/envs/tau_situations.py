@@ -194,7 +194,8 @@ def _order(at: Situation, goal: Goal, user: Mapping[str, Any]) -> dict[str, str]
     contents = [f"{_full(row['name'], row['options'])} - {_money(row['price'])}" for row in rows]
     old = order["payment_history"][0]["payment_method_id"]
     found = {
-        "contents": "; ".join(contents), "contents_list": _lines(contents), "contents_numbers": _numbers(contents),
+        "contents": "; ".join(contents), "contents_list": _lines(contents),
+        "contents_numbers": _numbers(contents),
         "total": _money(sum(row["price"] for row in rows)), "status": order["status"],
         "old_payment": _method(user, old)[1], "old_address": _line(order["address"]),
     }  # fmt: skip
@@ -204,7 +205,8 @@ def _order(at: Situation, goal: Goal, user: Mapping[str, Any]) -> dict[str, str]
     names = [row["name"] for row in mine]
     full = [_full(row["name"], row["options"]) for row in mine]
     found |= {
-        "items": _join([f"the {text}" for text in full]), "item_names": _join(names), "item_list": _lines(full),
+        "items": _join([f"the {text}" for text in full]), "item_names": _join(names),
+        "item_list": _lines(full),
         "item_numbers": _numbers(full), "price": _money(mine[0]["price"]), "old_items": _join(full),
         "item_rows": "\n".join((
             f"| {r['name']} | {_listed(r['options'])} | {_money(r['price'])} |"
@@ -247,8 +249,10 @@ def _reservation(at: Situation, goal: Goal) -> dict[str, str]:
     old = [f"{leg['flight_number']} on {leg['date']}" for leg in row["flights"]]
     people = [f"{p['first_name']} {p['last_name']} (born {p['dob']})" for p in row["passengers"]]
     found = {
-        "route": f"{row['origin']} to {row['destination']}", "origin": row["origin"], "destination": row["destination"],
-        "old_cabin": row["cabin"].replace("_", " "), "old_flights": _join(old), "old_flight_list": _lines(old),
+        "route": f"{row['origin']} to {row['destination']}", "origin": row["origin"],
+        "destination": row["destination"], "old_cabin": row["cabin"].replace("_", " "),
+        "old_flights": _join(old),
+        "old_flight_list": _lines(old),
         "old_passengers": _join(people), "total": f"${row['payment_history'][0]['amount']}",
     }  # fmt: skip
     if goal.legs:

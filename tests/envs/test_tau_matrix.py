@@ -1,4 +1,4 @@
-"""What scripted users understand, over phrases times situations: the bounds are those of the project's goals."""
+"""What scripted users understand, over phrases times situations, within bounds."""
 
 from pathlib import Path
 

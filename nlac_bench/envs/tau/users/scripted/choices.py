@@ -49,8 +49,9 @@ def subject(heard: Reading, goal: Goal) -> frozenset[str]:
 
 _FOCUS = {
     "return": "items", "exchange": "options", "modify_items": "options", "order_address": "address",
-    "user_address": "address", "order_payment": "payment", "change_flights": "flights", "change_cabin": "cabin",
-    "add_bags": "bags", "compensation": "reason", "change_passengers": "passengers", "book": "flights", "cancel": "record",
+    "user_address": "address", "order_payment": "payment", "change_flights": "flights",
+    "change_cabin": "cabin", "add_bags": "bags", "compensation": "reason", "change_passengers": "passengers",
+    "book": "flights", "cancel": "record",
 }  # fmt: skip
 
 

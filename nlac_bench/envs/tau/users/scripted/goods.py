@@ -116,8 +116,10 @@ def option_mentions(
         found: list[tuple[int, int, str, str, str]] = []
         for start, stop, product in stretches:
             if product in products:
-                found += [(start + a, start + b, product, key, value)
-                          for a, b, key, value in _values(text[start:stop], product, goal, script)]  # fmt: skip
+                found += [
+                    (start + a, start + b, product, key, value)
+                    for a, b, key, value in _values(text[start:stop], product, goal, script)
+                ]
         found.sort()
         roles = value_roles(text, [(start, end) for start, end, *_ in found])
         around = item_roles(text, [(start, end) for start, end, *_ in found])

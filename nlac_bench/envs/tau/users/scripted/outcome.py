@@ -17,6 +17,9 @@ _CHANGED = (
 )
 
 
+_RETURN = r"return(?: request)?(?! (?:window|policy|label|period|instructions))"
+
+
 def _either(noun: str, verb: str) -> str:
     return rf"\b{noun}\b[^.]{{0,120}}\b{verb}\b|\b{verb}\b[^.]{{0,80}}\b{noun}\b"
 
@@ -25,7 +28,7 @@ _DONE: Mapping[str, re.Pattern[str]] = {
     kind: re.compile(pattern)
     for kind, pattern in (
         ("cancel", rf"\bcancell?ed\b|{_either('cancell?ation', _MADE)}"),
-        ("return", rf"{_either('return(?: request)?(?! (?:window|policy|label|period|instructions))', _MADE)}|\breturned\b(?! to\b)"),
+        ("return", _either(_RETURN, _MADE) + r"|\breturned\b(?! to\b)"),
         ("exchange", (
             rf"{_either('(?:exchange|swap)', _MADE)}|{_either('items?', _CHANGED)}|\b(?:exchanged|"
             r"swapped|replaced)\b"
@@ -35,8 +38,11 @@ _DONE: Mapping[str, re.Pattern[str]] = {
         )),
         ("order_address", _either("address", _CHANGED) + r"|\bwill now be (?:shipped|sent|delivered) to\b"),
         ("user_address", _either("address", _CHANGED)),
-        ("order_payment", _either("(?:payment|paypal|card|paid)", rf"(?:{_CHANGED}|charged)") + r"|\bis now paid\b"),
-        ("book", rf"\bbooked\b|{_either('(?:booking|reservation)', '(?:confirmed|complete[d]?|made|created|successful)')}"),
+        (
+            "order_payment",
+            _either("(?:payment|paypal|card|paid)", rf"(?:{_CHANGED}|charged)") + r"|\bis now paid\b",
+        ),
+        ("book", r"\bbooked\b|" + _either("(?:booking|reservation)", _MADE)),
         ("change_flights", _either((
             "(?:flights?|itinerary|reservation|booking|trip)"
         ), rf"(?:{_CHANGED}|rebooked|booked)") + r"|\brebooked\b"),
@@ -46,7 +52,10 @@ _DONE: Mapping[str, re.Pattern[str]] = {
         )),
         ("add_bags", _either("(?:bags?|baggage|luggage)", rf"(?:{_CHANGED}|added|now has|now have)")),
         ("change_passengers", _either("(?:passengers?|travell?ers?|name)", _CHANGED)),
-        ("compensation", _either("(?:certificate|compensation|voucher)", "(?:sent|issued|added|credited|processed)")),
+        (
+            "compensation",
+            _either("(?:certificate|compensation|voucher)", "(?:sent|issued|added|credited|processed)"),
+        ),
     )
 }  # fmt: skip
 """The goal's own verb, or its noun with a verb of completion."""

@@ -176,7 +176,8 @@ _YES_ONLY = re.compile(
 )
 CONFIRM_WORD = re.compile(r"\bconfirm\b|\bproceed\b|\bgo ahead\b")
 CONFIRM = any_of(
-    r"(?<!for )(?<!for your )(?<!to )\bconfirm(?!ed|ation|ing)", r"\bto confirm[:,]", r"\bconfrim", r"\bcomfirm", r"\bcnofirm",
+    r"(?<!for )(?<!for your )(?<!to )\bconfirm(?!ed|ation|ing)", r"\bto confirm[:,]",
+    r"\bconfrim", r"\bcomfirm", r"\bcnofirm",
     r"\b(like|want|wish|happy|ready|okay|ok|me|yes\"?) to (proceed|continue|go ahead)\b",
     r"\bif (i|we) (should|may|can) (go|proceed|continue|make|submit|process|do|take)",
     r"\b(want|like|wish|okay for|ok for|happy for|fine if|okay if|ok if|alright if|when you want) "

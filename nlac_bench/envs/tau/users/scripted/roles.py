@@ -1,7 +1,8 @@
 """Decides which part a named value plays in its sentence: proposed, present, kept, or mentioned only.
 
 "I'll change the address from A to B; the lamp stays with you" proposes B, names A as present, keeps the lamp.
-A value takes its role from the nearest governing word before it, or from a predicate that follows it directly.
+A value takes its role from the nearest governing word before it, or from a predicate that follows it
+directly.
 """
 
 import re

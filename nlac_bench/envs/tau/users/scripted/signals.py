@@ -33,7 +33,8 @@ MORE = any_of(
     r"modify|change|this order|that order|the order))",
     r"\bany (other|further|more) (questions?|requests?|issues?|concerns?|help|assistance|thing|matters?)\b",
     r"\b(can|may|could) i (help|assist|be of)( \w+){0,3} (else|further|more|other)\b",
-    r"\bfurther (help|assistance)\b", r"\bis that all\b(?! (?:right|ok))", r"\bwill that be all\b", r"\bthat be everything\b",
+    r"\bfurther (help|assistance)\b", r"\bis that all\b(?! (?:right|ok))", r"\bwill that be all\b",
+    r"\bthat be everything\b",
     r"\ball set\?", r"\bmore i can\b", r"\banythng else\b", r"\bother way i can\b", r"\bwhat's next\b",
 )  # fmt: skip
 """Asks whether there is anything else."""
@@ -74,7 +75,8 @@ CAVEAT = any_of(
         r"\b(be|only) (called |done |used |requested |made |performed |changed |modified |exchanged |"
         r"returned |submitted )?(only )?once\b"
     ), r"\bonly once\b",
-    r"\bbefore (i|we) can\b", r"\b(5|five)( ?- ?| to )(7|seven)\b", r"\bagain later\b", r"\b(business|working) days\b",
+    r"\bbefore (i|we) can\b", r"\b(5|five)( ?- ?| to )(7|seven)\b", r"\bagain later\b",
+    r"\b(business|working) days\b",
     r"\bno further changes\b", r"\bcannot be (changed|modified) (later|again)\b", (
         r"\b(can't|cannot|won't be able to) (be )?(change|modif|cancel|return|exchange)\w*( "
         r"\w+){0,4} (again|later|further|once|after)"

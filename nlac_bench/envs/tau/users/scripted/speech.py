@@ -205,11 +205,13 @@ def _airline_request(goal: Goal, topics: Set[str], lead: str, what: str, pick: s
             return f"{lead} {pick((f'change the flights of {what}', f'rebook {what}'))}{new}.{settle}"
         case "change_cabin":
             new = f" to {say.CABINS[goal.cabin or 'economy']}" if "cabin" in topics else ""
-            return f"{lead} {pick((f'change the cabin of {what}', f'switch the cabin class of {what}'))}{new}.{settle}"
+            verb = pick((f"change the cabin of {what}", f"switch the cabin class of {what}"))
+            return f"{lead} {verb}{new}.{settle}"
         case "add_bags":
             count = f", so that I have {say.bags(goal)} in all" if "bags" in topics else ""
             use = f" Please use {paid} for it." if paid else ""
-            return f"{lead} {pick((f'add checked bags to {what}', f'bring more checked bags on {what}'))}{count}.{use}"
+            verb = pick((f"add checked bags to {what}", f"bring more checked bags on {what}"))
+            return f"{lead} {verb}{count}.{use}"
         case "change_passengers":
             new = f" to {say.passengers(goal.passengers)}" if "passengers" in topics else ""
             return f"{lead} change the passengers of {what}{new}."
@@ -229,7 +231,7 @@ def _airline_request(goal: Goal, topics: Set[str], lead: str, what: str, pick: s
 
 
 def _source(goal: Goal, topics: Set[str], word: str = "from") -> str:
-    """Return where the goods are from; nothing if they themselves are all that the user knows of the order."""
+    """Return where the goods are from; nothing if the user knows no more of the order than them."""
     if "record" not in topics or (goal.record is None and any(t.product in goal.hint for t in goal.items)):
         return ""
     return f" {word} {say.record(goal)}"

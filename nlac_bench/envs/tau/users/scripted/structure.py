@@ -17,7 +17,7 @@ MAX_UNITS = 200
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One sentence, list entry or table row in lower case; ``heading`` is the line that introduces its list."""
+    """One sentence, list entry or table row in lower case; ``heading`` introduces its list."""
 
     text: str
     heading: str = ""
@@ -146,7 +146,8 @@ def _sentences(text: str) -> list[str]:
 
 _PLAIN = str.maketrans({
     "‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "‑": "-", "−": "-", "*": None, "`": None,
-    "\u00a0": " ", "\r": "\n", "\u2028": "\n", "\u2029": "\n", "•": "-", "●": "-", "▪": "-", "◦": "-", "…": "...",
+    "\u00a0": " ", "\r": "\n", "\u2028": "\n", "\u2029": "\n",
+    "•": "-", "●": "-", "▪": "-", "◦": "-", "…": "...",
 })  # fmt: skip
 _ARROW = re.compile(r" ?(?:→|⇒|➜|➔|➡\ufe0f?|-+>|=+>) ?")
 _TITLE = re.compile(r"^ *(?:#{1,6} |> ?|[*_=-]{3,} *$)", re.MULTILINE)

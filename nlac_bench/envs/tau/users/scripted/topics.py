@@ -59,7 +59,8 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     )),
     ("payment", any_of(
         r"\bpay(ing|ment|ments)?\b", r"\brefund(ed)?\b", r"\bmethods?\b", r"\bpaypal\b", r"\bgift card",
-        r"\bcredit card", r"\bcards?\b", r"\bcertificate", r"\bcharg(e|ed|es|ing)\b", r"\bsettle\b", r"\bprice difference",
+        r"\bcredit card", r"\bcards?\b", r"\bcertificate", r"\bcharg(e|ed|es|ing)\b", r"\bsettle\b",
+        r"\bprice difference",
     )),
     ("address", any_of(
         r"\baddress", r"\bstreet", r"\bcity\b", r"\bship(ped|ping)?\b.*\b(to|where)",
@@ -83,7 +84,8 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\bone[- ]?way", r"\bround[- ]?trip", r"\btrip type", r"\btype of trip",
     )),
     ("passengers", any_of(
-        r"\bpassengers?", r"\btravell?ers?", r"\bpeople\b", r"\bwho (is|will|are|is going)\b", r"\btravell?ing\b",
+        r"\bpassengers?", r"\btravell?ers?", r"\bpeople\b", r"\bwho (is|will|are|is going)\b",
+        r"\btravell?ing\b",
     )),
     ("passengers", any_of(
         r"\bbirth", r"\bdob\b", r"\bd\.o\.b",

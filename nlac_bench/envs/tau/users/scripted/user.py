@@ -168,7 +168,7 @@ class ScriptedUser:
         return topics, told
 
     def _known_identity(self, heard: Reading) -> bool:
-        """Return whether the message shows the user's identity and asks for a yes: "your email is …, right?"."""
+        """Return whether the message shows the identity and asks for a yes: "your email is …, right?"."""
         person = self._script.person
         known = [value.lower() for value in (person.email, person.user_id) if value]
         return heard.confirm and any(value in heard.text for value in known)
