@@ -147,7 +147,7 @@ def resume(
 
     with resumable(_resume_command(folder), print_summary, errors_too=False):
         told = {"request_timeout": request_timeout, "retries": retries}
-        settings = started.config | {name: value for name, value in told.items() if value is not None}
+        settings = dict(started.config) | {name: value for name, value in told.items() if value is not None}
         prepared = prepare(RunConfig.from_mapping(settings, str(folder / "config.json")))
         if prepared.config.train is not None:
             from nlac_bench.eval.training import checkpoints  # torch takes seconds to import

@@ -130,7 +130,7 @@ class RetailAgent(TalkingAgent):
         if order["status"] != "pending":
             return self.refuse(f"this order is {order['status']}, so it cannot be cancelled.")
         for _ in range(2):
-            if re.search(r"need|mistake", text.replace("Please help me, I need", "")):
+            if re.search(r"no longer need|mistake", text):
                 break
             text = self.tell(
                 "What is the reason for the cancellation: no longer needed, or ordered by mistake?"
@@ -153,7 +153,7 @@ class RetailAgent(TalkingAgent):
             return self.refuse("I cannot help with an order that is not yours.")
         if order["status"] != "delivered":
             return self.refuse(f"this order is {order['status']}, so it cannot be returned.")
-        named = re.search(r"(?:return|send back) (.*?) from (?:order|my)", text)
+        named = re.search(r"(?:return|send back) (the .*?)(?: from (?:order|my)|\.(?:\s|$))", text)
         rows = self._rows(order, ITEM.findall(named[1]) if named else [])
         method = self._method(
             text[named.end() :] if named else text, "Which payment method should get the refund?"

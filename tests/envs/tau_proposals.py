@@ -16,8 +16,8 @@ ASKS = (
 )
 
 
-def proposal(goal: Goal, rng: random.Random) -> str:
-    """What an agent would write to have ``goal`` confirmed, in one of three layouts."""
+def proposal(goal: Goal, rng: random.Random, ask: str = "") -> str:
+    """What an agent would write to have ``goal`` confirmed, in one of three layouts; it ends with ``ask``."""
     head, slots = _head(goal), _slots(goal)
     layout = rng.randrange(3)
     if layout == 0:
@@ -32,7 +32,7 @@ def proposal(goal: Goal, rng: random.Random) -> str:
         body = f"Thank you! Here is what I am going to do: {head}. " + " ".join(
             f"{name.capitalize()}: {value}." for name, value in slots
         )
-    return f"{body} {rng.choice(ASKS)}"
+    return f"{body} {ask.strip() or rng.choice(ASKS)}"
 
 
 def wrong_goals(goal: Goal, script: Script, rng: random.Random) -> Iterator[tuple[str, Goal]]:

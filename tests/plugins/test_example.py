@@ -110,6 +110,6 @@ def test_the_algorithm_learns_the_bandit(
 def test_the_algorithm_is_listed_and_short(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(installed))
     (listed,) = [found for found in methods.all_methods() if found.name == "reward_weighted"]
-    assert listed.error is None and listed.origin.startswith("nlac-bench-example")
+    assert not listed.error and listed.origin.startswith("nlac-bench-example")
     source = installed / "nlac_bench_example" / "reward_weighted.py"
     assert len(source.read_text().splitlines()) <= 40

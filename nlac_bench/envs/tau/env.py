@@ -105,10 +105,13 @@ class TauEnv(TextEnv):
         EnvInfraError: on reset or step, the user's model or record does not answer.
 
     ## Version History
-    * v0: first release.
+    * v0: first release. Its ``env_version`` is "1" since the scripted users read messages by their structure,
+      compare the proposed state only and do not tell what they were not asked: figures of version 0 rest on
+      users that misunderstood thorough agents.
     """
 
     prompts = DIALOGUE_PROMPTS
+    env_version: ClassVar[str] = "1"
     max_steps = 30
     domain_name: ClassVar[DomainName]
     floors_only: bool

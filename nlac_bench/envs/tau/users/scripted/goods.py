@@ -1,156 +1,238 @@
-"""Finds the products and variants that an agent's message names."""
+"""Compares the products and variants that an agent proposes with those that the user wants."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Script
+from nlac_bench.envs.tau.users.scripted.roles import Role, item_roles, value_roles
+from nlac_bench.envs.tau.users.scripted.structure import Unit
 
 _ITEM_ID = re.compile(r"\b\d{10}\b")
 _PLURAL = re.compile(r"\b(both|two|2 ?x|2|three|3|each|all|every)\b")
+_ALL = re.compile(r"\b(all|both|everything|every|them|these items|those items|entire|whole)\b")
 _GOODS = re.compile(
     r"\b(?:return|exchang|swap|replac|chang|modif)\w*(?: of)? (?:the|your|a|an|one) "
-    r"(?!items?\b|products?\b|order|following)[a-z]"
+    r"(?!items?\b|products?\b|order|following|address|payment|shipping|refund|request|is\b|has\b|it\b)[a-z]"
 )
-_TO = re.compile(r"(?:\b(?:to|for|into|with|become|new(?: item| variant| one)?|instead)\b:?|->|=>|>)")
+_ORDER_WITH = re.compile(r"\border with the ([a-z-]+ ?){1,3}")
 
 
-def mentions(text: str, product: str) -> bool:
-    """Return whether ``text`` names ``product``, also by its head word alone."""
-    name = product.lower()
-    return bool(_name(name).search(text) or _name(name.split()[-1]).search(text))
-
-
-def _names(text: str, product: str, things: Sequence[Item]) -> bool:
-    """Return ``mentions``, but accept the head word only if it names no other of ``things``."""
-    head = product.lower().split()[-1]
-    other = [thing.product.lower().split()[-1] for thing in things if thing.product != product]
-    words = [
-        word for thing in things for key, value in thing.options.items() for word in f"{key} {value}".split()
-    ]
-    if head in other or head in (word.lower() for word in words):
-        return bool(_name(product.lower()).search(text))
-    return mentions(text, product)
-
-
-def hides_items(text: str, goal: Goal) -> bool:
-    """Return whether ``text`` is about particular goods without naming any of the goal's."""
-    if not goal.items or any(mentions(text, thing.product) for thing in goal.items):
+def hides_items(units: Sequence[Unit], goal: Goal) -> bool:
+    """Return whether ``units`` are about particular goods without naming any of the goal's."""
+    text = "\n".join(unit.full for unit in units)
+    if not goal.items or any(
+        _name(thing.product).search(text) or _head(thing.product).search(text) for thing in goal.items
+    ):
         return False
     return bool(_ITEM_ID.search(text) or _GOODS.search(text))
 
 
-def wrong_items(text: str, goal: Goal, script: Script, others: Sequence[Goal]) -> bool:
-    """Return whether ``text`` names goods that are not in the goal, or omits some that are."""
+def names_items(units: Sequence[Unit], goal: Goal) -> bool:
+    """Return whether ``units`` name one of the goal's products."""
+    text = "\n".join(unit.full for unit in units)
+    return any(_name(thing.product).search(text) or _head(thing.product).search(text) for thing in goal.items)
+
+
+def wrong_items(units: Sequence[Unit], goal: Goal, script: Script, others: Sequence[Goal]) -> bool:
+    """Return whether ``units`` propose goods that are not in the goal, or omit some that are.
+
+    A foreign product counts if the goal's action governs it; listing an order's contents and naming what the
+    user keeps are no proposals.
+    """
     if not goal.items:
         return False
-    text = text.replace(goal.hint.lower(), " ") if goal.hint else text
     own = [thing.product for thing in goal.items]
-    named = [product for product in own if _names(text, product, goal.items)]
-    values = {
-        value.lower() for thing in goal.items for value in (*thing.options.values(), *_wanted(thing).values())
-    }
-    foreign = {
-        product
-        for product in script.vocabulary
-        if product not in own
-        and product.lower() in text
-        # "laptop compartment" of a backpack does not name a laptop
-        and (_thing if product.lower() in values else _name)(product.lower()).search(text)
-    }
-    if foreign - {thing.product for other in others for thing in other.items}:
+    elsewhere = {thing.product for other in others for thing in other.items}
+    named: dict[Role, list[str]] = {}
+    for unit in units:
+        for product, role in _mentions(unit, goal, script):
+            named.setdefault(role, []).append(product)
+    acted, plain = named.get("new", []), named.get("none", [])
+    if set(acted) - set(own) - elsewhere:
         return True
-    if (named or foreign) and len(set(named)) < len(set(own)):
+    complete = set(own) <= set(acted)
+    if not complete and set(plain) - set(own) - elsewhere:
         return True
-    for product in set(named):
-        times = len(_name(product.split()[-1].lower()).findall(text))
-        if times < own.count(product) and not _PLURAL.search(text):
+    said = acted if complete or (goal.kind == "return" and set(acted) & set(own)) else [*acted, *plain]
+    said = [product for product in said if product in own]
+    text = "\n".join(unit.full for unit in units)
+    if said:
+        if set(said) < set(own):
             return True
-    return goal.kind == "return" and len(set(_ITEM_ID.findall(text))) > len(own)
+        if any(said.count(product) < own.count(product) for product in said) and not _PLURAL.search(text):
+            return True
+    else:
+        listed = named.get("context", [])
+        if set(listed) - set(own) - elsewhere and _ALL.search(text):
+            return True
+        if set(named.get("kept", [])) & set(own):
+            return True
+    return goal.kind == "return" and len(set(_ITEM_ID.findall(text))) > len(own) and not complete
 
 
-def wrong_options(text: str, goal: Goal, script: Script) -> bool:
-    """Return whether ``text`` states a value of an option that differs from the one the user wants."""
-    for things, stretch in _segments(text, goal.items):
+def wrong_options(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
+    """Return whether ``units`` propose a value of an option that differs from the one the user wants."""
+    said: dict[tuple[str, str], dict[Role, set[str]]] = {}
+    for product, key, value, role in option_mentions(units, goal, script):
+        said.setdefault((product, key), {}).setdefault(role, set()).add(value)
+    for (product, key), by_role in said.items():
+        things = [thing for thing in goal.items if thing.product == product]
         if any(thing.wanted is None for thing in things):
             continue
-        product, segment = things[0].product, stretch
-        for name in (product, *(key for key in things[0].options if "/" in key)):
-            segment = segment.replace(name.lower(), " ")  # "bath towel", "bagged/bagless" contain values
-        target = _target(segment)
-        known = script.vocabulary.get(product, {})
-        for key in {key for thing in things for key in (*thing.options, *_wanted(thing))}:
-            old = {thing.options[key] for thing in things if key in thing.options}
-            new = {_wanted(thing).get(key, thing.options.get(key, "")) for thing in things}
-            values = {*known.get(key, ()), *old, *new} - {""}
-            # "a silver frame and blue lenses": a value of another option does not contradict this one
-            values -= {v for thing in things for v in _others(thing, key)} - old - new
-            said, aimed = _said(segment, key, values), _said(target, key, values)
-            if (
-                said - old - new
-                or (aimed and len(things) == 1 and not new <= aimed)
-                or (said and not new <= said)
-            ):
-                return True
+        old = {thing.options[key] for thing in things if key in thing.options}
+        new = {wanted(thing).get(key, thing.options.get(key, "")) for thing in things}
+        aimed, plain = by_role.get("new", set()), by_role.get("none", set())
+        if (aimed | plain) - old - new:
+            return True
+        if (aimed | plain) and not new <= (aimed | plain):
+            return True
+        if len(things) == 1 and aimed and not new <= aimed:
+            return True
+        if not aimed | plain and by_role.get("kept", set()) - new:
+            return True  # "Do you want to keep size M?"
     return False
 
 
-def _said(text: str, key: str, values: Iterable[str]) -> set[str]:
-    """Return which of an option's values ``text`` names; "Wi-Fi + Cellular" does not name "Wi-Fi"."""
-    said: set[str] = set()
+def option_mentions(
+    units: Sequence[Unit], goal: Goal, script: Script
+) -> Iterator[tuple[str, str, str, Role]]:
+    """Yield (product, option, value, role) for each value of the goal's products that ``units`` name."""
+    products = list(dict.fromkeys(thing.product for thing in goal.items))
+    current = products[0] if len(products) == 1 else ""
+    for unit in units:
+        text, offset = unit.full, len(unit.full) - len(unit.text)
+        spans = _named(text, goal, script)
+        if offset:
+            before = [product for start, _, product in spans if start < offset]
+            current = before[-1] if before else current
+        places = [(start, end, product) for start, end, product in spans if start >= offset]
+        # the text before the first name describes it, or goes on about the product of the unit before
+        first = places[0][2] if places and (not current or len(products) == 1) else current
+        stretches = [(offset, places[0][0] if places else len(text), first)]
+        for number, (_, end, product) in enumerate(places):
+            stop = places[number + 1][0] if number + 1 < len(places) else len(text)
+            stretches.append((end, stop, product))
+        found: list[tuple[int, int, str, str, str]] = []
+        for start, stop, product in stretches:
+            if product in products:
+                found += [
+                    (start + a, start + b, product, key, value)
+                    for a, b, key, value in _values(text[start:stop], product, goal, script)
+                ]
+        found.sort()
+        roles = value_roles(text, [(start, end) for start, end, *_ in found])
+        around = item_roles(text, [(start, end) for start, end, *_ in found])
+        for (_, _, product, key, value), role, near in zip(found, roles, around, strict=True):
+            yield product, key, value, "context" if near == "context" and role != "new" else role
+        if places:
+            current = places[-1][2]
+        if len(products) == 1:
+            current = products[0]
+
+
+def _values(text: str, product: str, goal: Goal, script: Script) -> Iterable[tuple[int, int, str, str]]:
+    things = [thing for thing in goal.items if thing.product == product]
+    known = script.vocabulary.get(product, {})
+    for name in (product, *(key for key in things[0].options if "/" in key)):
+        text = text.replace(name.lower(), " " * len(name))  # "bath towel", "bagged/bagless" contain values
+    for key in {key for thing in things for key in (*thing.options, *wanted(thing))}:
+        mine = {thing.options[key] for thing in things if key in thing.options}
+        mine |= {wanted(thing)[key] for thing in things if key in wanted(thing)}
+        values = {*known.get(key, ()), *mine}
+        # "a silver frame and blue lenses": a value of another option does not contradict this one
+        values -= {v for thing in things for v in _others(thing, key)} - mine
+        yield from ((start, end, key, value) for start, end, value in _said(text, key, values))
+
+
+def _said(text: str, key: str, values: Iterable[str]) -> list[tuple[int, int, str]]:
+    """Return where ``text`` names an option's values; "Wi-Fi + Cellular" does not name "Wi-Fi"."""
+    found: list[tuple[int, int, str]] = []
     for named in (True, False):  # first next to the option's name, if that is written out
         for value in sorted(values, key=len, reverse=True):
             pattern = _value(value, key, named)
-            if pattern.search(text):
-                said.add(value)
-                text = pattern.sub(" ", text)
-        if said:
+            spots = [match.span() for match in pattern.finditer(text)]
+            for start, end in spots:
+                found.append((start, end, value))
+                text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+        if found:
             break
-    return said
+    return found
 
 
 def _others(thing: Item, key: str) -> set[str]:
     """Return the values of the thing's other options, before and after the exchange."""
-    return {v for options in (thing.options, _wanted(thing)) for k, v in options.items() if k != key}
+    return {v for options in (thing.options, wanted(thing)) for k, v in options.items() if k != key}
 
 
-def _segments(text: str, things: Sequence[Item]) -> Iterable[tuple[list[Item], str]]:
-    """Yield each product's things, and the part of ``text`` from its name to the next product's name."""
-    spots: list[tuple[int, list[Item]]] = []
-    for product in dict.fromkeys(thing.product for thing in things):
-        name = product.lower()
-        found = _thing(name).search(text) or _name(name).search(text) or _name(name.split()[-1]).search(text)
-        if found:
-            spots.append((found.start(), [thing for thing in things if thing.product == product]))
-    spots.sort(key=lambda spot: spot[0])
-    for place, (start, same) in enumerate(spots):
-        # the text before the only name may describe it: "the red, 2-slot toaster"
-        begin = 0 if len(spots) == 1 else start
-        end = spots[place + 1][0] if place + 1 < len(spots) else len(text)
-        yield same, text[begin:end]
+def _mentions(unit: Unit, goal: Goal, script: Script) -> list[tuple[str, Role]]:
+    """Return the products that a unit names after its heading, with their roles."""
+    text, offset = unit.full, len(unit.full) - len(unit.text)
+    spans = [span for span in _named(text, goal, script) if span[0] >= offset]
+    roles = item_roles(text, [(start, end) for start, end, _ in spans])
+    return [(product, role) for (_, _, product), role in zip(spans, roles, strict=True)]
 
 
-def _target(segment: str) -> str:
-    """Return the text after the first word that separates the old from the new variant."""
-    found = _TO.search(segment)
-    return segment[found.end() :] if found else segment
+def _named(text: str, goal: Goal, script: Script) -> list[tuple[int, int, str]]:
+    """Return where ``text`` names products: the goal's also by their head words, others in full."""
+    own = tuple(dict.fromkeys(thing.product for thing in goal.items))
+    by_name = {name.lower(): name for name in (*script.vocabulary, *own)}
+    text = _ORDER_WITH.sub(lambda found: " " * len(found[0]), text)
+    spans = []
+    for found in _any_name(tuple(by_name)).finditer(text):
+        product = by_name[found[1]]
+        # "laptop compartment" of a backpack does not name a laptop
+        if _is_value(text, found, script):
+            continue
+        spans.append((found.start(), found.end(), product))
+    taken = list(spans)
+    words = {w for thing in goal.items for k, v in thing.options.items() for w in f"{k} {v}".lower().split()}
+    for product in own:
+        head = product.lower().split()[-1]
+        twins = [other for other in own if other != product and other.lower().split()[-1] == head]
+        if " " not in product or twins or head in words:
+            continue
+        spans += [
+            (*found.span(), product)
+            for found in _head(product).finditer(text)
+            if all(found.end() <= start or found.start() >= end for start, end, _ in taken)
+        ]
+    return sorted(spans)
+
+
+def _is_value(text: str, name: re.Match[str], script: Script) -> bool:
+    """Return whether a product's name is used as the value of an option: in brackets or beside its key."""
+    keys = [key for known in script.vocabulary.values() for key, values in known.items()
+            if any(name[1] == value.lower() for value in values)]  # fmt: skip
+    if not keys:
+        return False
+    before = text[max(0, name.start() - 200) : name.start()]
+    if before.rfind("(") > before.rfind(")"):
+        return True
+    key = "|".join(re.escape(key.lower()) for key in keys)
+    return bool(
+        re.search(rf"\b(?:{key})[: =]+$", before) or re.match(rf"[ -](?:{key})\b", text[name.end() :])
+    )
+
+
+def wanted(thing: Item) -> Mapping[str, str]:
+    """Return the options that the user wants instead; empty for the same variant or a return."""
+    return thing.wanted or {}
+
+
+@lru_cache(maxsize=256)
+def _any_name(names: tuple[str, ...]) -> re.Pattern[str]:
+    longest = sorted(names, key=len, reverse=True)
+    return re.compile(rf"\b({'|'.join(map(re.escape, longest))})(?:e?s)?\b" if names else r"(?!)")
 
 
 @lru_cache(maxsize=4096)
 def _name(name: str) -> re.Pattern[str]:
-    return re.compile(rf"\b{re.escape(name)}(?:e?s)?\b")
+    return re.compile(rf"\b{re.escape(name.lower())}(?:e?s)?\b")
 
 
-def _wanted(thing: Item) -> Mapping[str, str]:
-    return thing.wanted or {}
-
-
-@lru_cache(maxsize=4096)
-def _thing(name: str) -> re.Pattern[str]:
-    """Return a pattern of the name after an article or at the start of a list, not within another name."""
-    return re.compile(
-        rf"(?:\b(?:the|your|an?|my|one|that|this|item:?) |^[-+ \d.)]*){re.escape(name)}\b", re.MULTILINE
-    )
+def _head(product: str) -> re.Pattern[str]:
+    return _name(product.rsplit(maxsplit=1)[-1])
 
 
 _SIZES = {"S": "(?:s|small)", "M": "(?:m|medium)", "L": "(?:l|large)", "XL": "(?:xl|x-large|extra[- ]large)"}
@@ -160,13 +242,13 @@ _SIZES = {"S": "(?:s|small)", "M": "(?:m|medium)", "L": "(?:l|large)", "XL": "(?
 def _value(value: str, key: str, named: bool) -> re.Pattern[str]:
     """Return a pattern of an option value as a whole word: by the option's name if ``named``, else anywhere.
 
-    Words such as yes and no match only next to the option's name.
+    Words such as yes and no match only next to the option's name; a price is no value.
     """
     plain = _SIZES.get(value) or re.escape(value.lower()).replace(r"\-", "[- ]?").replace(r"\ ", "[- ]?")
     word = re.escape(key.lower())
     if named:
-        return re.compile(rf"\b{word}(?: is| to| of| =|:)*:? ?[\"(]?{plain}(?![\w-])")
+        return re.compile(rf"\b{word}(?: is| to| of| from| =|:)*:? ?[\"(]?(?:{plain})(?![\w-]|\.\d)")
     if value in ("yes", "no", "none"):
         last = re.escape(key.lower().split()[-1])
         return re.compile(rf"\b{last}(?: is| to|:)*:? ?\"?{plain}\b")
-    return re.compile(rf"(?<![\w.'-]){plain}(?![\w'-])")
+    return re.compile(rf"(?<![\w.$'-]){plain}(?![\w'-]|\.\d)")

@@ -1,35 +1,45 @@
-"""Parses an agent's message for a scripted user: which acts it performs and what it asks for.
+"""Reads an agent's message for a scripted user: a list of acts, found by sentence and list structure.
 
-Messages are parsed by sentence and keyword, so that free wording is understood: questions, lists, summaries,
-typing errors. The database is not used. Long messages are truncated, so that parsing takes bounded time.
+Each unit of a message (``structure``) performs one or more acts: it states, proposes, asks, offers a choice,
+reports, refuses, transfers. The database is not used, and nothing here depends on the user's goals.
 """
 
-import re
-import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nlac_bench.envs.tau.users.scripted import patterns as pattern
-
-MAX_READ_CHARS = 6_000
-"""Of a longer message only the beginning and the end are read."""
+from nlac_bench.envs.tau.users.scripted import signals
+from nlac_bench.envs.tau.users.scripted.requests import (
+    IDENTITY,
+    WH,
+    WH_START,
+    asks_for_value,
+    asks_for_yes,
+    is_choice,
+    wants_identity,
+)
+from nlac_bench.envs.tau.users.scripted.structure import Unit, units
+from nlac_bench.envs.tau.users.scripted.topics import topics
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """A parsed message of an agent.
 
-    ``text`` is normalised, ``claims`` are the sentences that state or propose something (without open
-    questions, caveats and statements about what remains unchanged), ``proposed`` the claims that ask for
-    confirmation, ``reports`` those that say that something has been done, and ``asks`` the topics of open
-    questions.
+    ``claims`` are the units that state or propose something (without open questions, conditions and
+    consequences), ``questions`` those that ask for a value or offer a choice, ``reports`` those that say that
+    something has been done, ``asks`` the topics of the questions. ``confirm``: the message asks for a yes;
+    ``announced``: it says that the agent is about to act, without asking.
     """
 
     text: str
-    claims: str
-    proposed: str
-    reports: str
+    claims: tuple[Unit, ...]
+    proposed: tuple[Unit, ...]
+    questions: tuple[Unit, ...]
+    reports: tuple[Unit, ...]
     asks: frozenset[str]
     confirm: bool
+    announced: bool
+    choice: bool
     refused: bool
     not_found: bool
     transfer: bool
@@ -38,129 +48,112 @@ class Reading:
     wait: bool
 
 
-def normalise(text: str) -> str:
-    """Convert to lower case, plain quotes and dashes, and remove emphasis marks; line breaks are kept."""
-    if len(text) > MAX_READ_CHARS:
-        text = text[: MAX_READ_CHARS // 2] + "\n" + text[-MAX_READ_CHARS // 2 :]
-    text = unicodedata.normalize("NFKC", text).lower().translate(_PLAIN)
-    text = _MONTH_FIRST.sub(lambda found: _iso(found[2], found[1], found[3]), text)
-    text = _DAY_FIRST.sub(lambda found: _iso(found[1], found[2], found[3]), text)
-    return re.sub(r"[ \t]+", " ", text)
-
-
-def _iso(day: str, month: str, year: str | None) -> str:
-    """Return a date in the databases' format; without a year, it is in the year of the flights."""
-    return f"{year or 2024}-{_MONTHS.index(month[:3]) + 1:02d}-{int(day):02d}"
-
-
 def read(message: str) -> Reading:
     """Parse ``message``."""
-    text = normalise(message)
+    parts = units(message)
+    text = "\n".join(part.full for part in parts)
+    claims: list[Unit] = []
+    proposed: list[Unit] = []
+    questions: list[Unit] = []
+    reports: list[Unit] = []
     asks: set[str] = set()
-    claims: list[str] = []
-    proposed: list[str] = []
-    reports: list[str] = []
-    confirm = refused = not_found = more = False
-    listing = False  # the lines of a list belong to the question or claim before it
-    for sentence in _sentences(text):
-        if pattern.MORE.search(sentence):
+    confirm = announced = choice = refused = not_found = more = wait = False
+    asking = ""  # the heading of a list whose entries are asked for
+    for place, part in enumerate(parts):
+        said = part.text
+        if signals.MORE.search(said):
             more = True
-            asks |= {"complete"} if pattern.COMPLETE.search(sentence) else set()
-            if not pattern.YES_NO.search(sentence):
+            asks |= {"complete"} if signals.COMPLETE.search(said) else set()
+            if not (signals.YES_NO.search(said) or signals.PROCEED.search(said)):
+                if signals.OTHERS.search(said):
+                    questions.append(part)
                 continue
-        bullet = bool(_BULLET.match(sentence))
-        if pattern.NOT_FOUND.search(sentence):
+        if signals.NOT_FOUND.search(said):
             not_found = True
-        elif pattern.CAVEAT.search(sentence):
+        elif signals.CAVEAT.search(said):
             pass
-        elif pattern.REFUSED.search(sentence) or (
-            pattern.REGRET.search(sentence) and not pattern.ASK.search(sentence)
-        ):
+        elif signals.REFUSED.search(said) or (signals.REGRET.search(said) and not asks_for_value(said)):
             refused = True
-        if (pattern.CONFIRM.search(sentence) or _nudge(sentence)) and not _open(sentence):
+        if asking and part.heading == asking:
+            asks |= _topics(said) - {"request", "unclear"}
+            questions.append(part)
+            if not asking.endswith("?"):
+                claims.append(part)  # what looks like a question may be a label: what it lists is compared
+        elif signals.OTHERS.search(said) and said.endswith("?"):
+            asks |= {"complete"}
+            questions.append(part)
+        elif asks_for_value(said):
+            asks |= _topics(said)
+            questions.append(part)
+            asking = said if _opens_list(parts, place) else ""
+            if said.endswith("?") and not WH_START.match(said):
+                claims.append(part)
+        elif asks_for_yes(said):
             confirm = True
-            claims.append(sentence)
-            proposed.append(sentence)
-            listing = False
-        elif pattern.WAIT.search(sentence) and not sentence.endswith("?"):
-            listing = False
-        elif listing and bullet:
-            asks |= _topics(sentence)
-        elif _asking(sentence):
-            listing = sentence.rstrip().endswith(":")
-            asks |= _topics(sentence) or {"unclear"}
-            if sentence.endswith("?") and not _open(sentence):
-                claims.append(sentence)  # "Shall it be the red one? Then please confirm."
+            choice = choice or is_choice(said)
+            claims.append(part)
+            proposed.append(part)
+            asking = said if _opens_list(parts, place) and said.endswith("?") else ""
+        elif said.endswith("?"):
+            asks |= _topics(said)
+            questions.append(part)
+            choice = choice or is_choice(said)
+            asking = said if _opens_list(parts, place) else ""
+            if not WH.search(said):
+                claims.append(part)
+        elif signals.WAIT.search(said):
+            wait = True
+            announced = announced or bool(signals.ANNOUNCES.search(said))
+            if signals.ANNOUNCES.search(said):
+                claims.append(part)
         else:
-            listing = False
-            if pattern.UNAFFECTED.search(sentence) or pattern.CAVEAT.search(sentence):
+            asking = ""
+            if said.endswith(":") and wants_identity(said):
+                asks |= topics(said) & IDENTITY or {"identity"}
+                asking = said
+                questions.append(part)
                 continue
-            claims.append(sentence)
+            if not signals.REFUSED.search(said) or signals.CAVEAT.search(said):
+                claims.append(part)
+            announced = announced or bool(signals.ANNOUNCES.search(said))
             if (
-                pattern.REPORT.search(sentence)
-                and not pattern.REFUSED.search(sentence)
-                and not pattern.FUTURE.search(sentence)
+                signals.REPORT.search(said)
+                and not signals.REFUSED.search(said)
+                and not signals.FUTURE.search(said)
             ):
-                reports.append(sentence)
-    if pattern.ASSENT.search(text):
-        confirm = True
+                reports.append(part)
+            if signals.ASSENT.search(said):
+                confirm = True
+                proposed.append(part)
     return Reading(
         text=text,
-        claims="\n".join(claims),
-        proposed="\n".join(proposed),
-        reports="\n".join(reports),
+        claims=tuple(claims),
+        proposed=tuple(proposed),
+        questions=tuple(questions),
+        reports=tuple(reports),
         asks=frozenset(asks),
         confirm=confirm,
+        announced=announced,
+        choice=choice,
         refused=refused,
         not_found=not_found,
-        transfer=bool(pattern.TRANSFER.search(text)) and not pattern.TRANSFER_OFFER.search(text),
-        transfer_offer=bool(pattern.TRANSFER.search(text) and pattern.TRANSFER_OFFER.search(text)),
+        transfer=bool(signals.TRANSFER.search(text)) and not signals.TRANSFER_OFFER.search(text),
+        transfer_offer=bool(signals.TRANSFER.search(text) and signals.TRANSFER_OFFER.search(text)),
         more=more,
-        wait=bool(pattern.WAIT.search(text)),
+        wait=wait,
     )
 
 
-def _sentences(text: str) -> list[str]:
-    return [part.strip() for part in _SPLIT.split(text) if part.strip()]
-
-
-def _open(sentence: str) -> bool:
-    """Return whether an apparent request for confirmation is an open question."""
-    if pattern.WH.match(sentence):
-        return True
-    if pattern.CONFIRM_SLOT.search(sentence) and not pattern.VALUE.search(sentence):
-        return True
-    return bool(pattern.CHOICE.search(sentence)) and not pattern.YES_NO.search(sentence)
-
-
-def _nudge(sentence: str) -> bool:
-    """Return whether a sentence is a question of one or two words about nothing: "Proceed?", "Shall I?"."""
-    if not sentence.endswith("?") or len(sentence.split()) > 3 or _NO_NUDGE.search(sentence):
-        return False
-    return not _topics(sentence)
-
-
-def _asking(sentence: str) -> bool:
-    if sentence.rstrip().endswith("?"):
-        return True
-    return bool(pattern.ASK.search(sentence)) and not pattern.WAIT.search(sentence)
-
-
 def _topics(sentence: str) -> set[str]:
-    return {topic for topic, asked in pattern.TOPICS if asked.search(sentence)}
+    found = topics(sentence)
+    if "passengers" in found and not found & {"email", "zip", "user_id"}:
+        found -= {"name", "identity"}
+    if "address" in found and not found & {"email", "name", "user_id"}:
+        found.discard("zip")  # a part of the address, not of the identity
+    if found & IDENTITY and not wants_identity(sentence):
+        found -= {"email"} if "receive" in sentence or "sent" in sentence else set()
+    return found or {"unclear"}
 
 
-_PLAIN = str.maketrans({
-    "‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "‑": "-", "−": "-", "*": None, "`": None,
-    "\u00a0": " ", "\r": "\n", "•": "-", "→": ">",
-})  # fmt: skip
-_NO_NUDGE = re.compile(r"^(could|can|would|will) you|choice|preference|pick|thoughts|option")
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = (
-    r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
-    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
-)
-_MONTH_FIRST = re.compile(rf"\b{_MONTH} (\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (\d{{4}})\b)?")
-_DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)? (?:of )?{_MONTH}(?:,? (\d{{4}})\b)?")
-_SPLIT = re.compile(r"(?<=[.!?]) +|\n+|(?<=[?])(?=[a-z])")
-_BULLET = re.compile(r"(?:[-+] ?|\(?\d{1,2}[.)] ?|[a-z][.)] )")
+def _opens_list(parts: Sequence[Unit], place: int) -> bool:
+    return place + 1 < len(parts) and parts[place + 1].heading == parts[place].text

@@ -9,18 +9,22 @@ import numpy as np
 
 from nlac_bench.envs.tau.domain import Domain, Task
 from nlac_bench.envs.tau.users.base import STOP, UserKind
-from nlac_bench.envs.tau.users.scripted import check, goods, lines
+from nlac_bench.envs.tau.users.scripted import actions, check, choices, goods, outcome, speech
 from nlac_bench.envs.tau.users.scripted import phrases as say
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Script
 from nlac_bench.envs.tau.users.scripted.official_train import script_of, vocabulary_of
 from nlac_bench.envs.tau.users.scripted.reading import Reading, read
+from nlac_bench.envs.tau.users.scripted.requests import IDENTITY
+from nlac_bench.envs.tau.users.scripted.structure import joined
 from nlac_bench.errors import DataError
 from nlac_bench.types import Usage
 
 MAX_REPLIES = 40
 """Number of replies after which the user always ends the conversation; an episode has 30 steps."""
 PATIENCE = 4
-"""Number of repetitions or objections in a row after which the user gives up a request."""
+"""Number of wrong proposals for one request after which the user gives up."""
+UNREAD = 8
+"""Number of turns in a row without progress after which the user gives up."""
 
 
 @dataclass(slots=True)
@@ -29,18 +33,21 @@ class _Talk:
 
     script: Script
     seed: int
+    told: frozenset[str]
+    """Topics of the current goal that the user has told, in its request or in an answer."""
     goal: int = 0
     replies: int = 0
     agreed: bool = False
     """Whether the user has said yes to the current goal."""
-    unclear: int = 0
+    unread: int = 0
     """Number of turns in a row without progress: nothing understood, repeated, or waited."""
     objected: int = 0
     refusals: int = 0
-    told: frozenset[str] = frozenset()
-    """Topics of the current goal that the user has already answered."""
+    answered: frozenset[str] = frozenset()
+    """Topics of questions that the user has already answered; to answer them again is no progress."""
     puzzled: bool = False
     """Whether the user has asked which goods a proposal refers to."""
+    asked_back: bool = False
     over: bool = False
 
 
@@ -49,9 +56,11 @@ class ScriptedUser:
 
     It opens with a request, identifies itself and gives details when asked, answers choices, confirms a
     proposal only if nothing in it contradicts its goal, corrects wrong values, changes its mind if its script
-    says so, accepts refusals of forbidden requests, and ends with the stop token. It parses messages by
-    keywords and slots (``reading``, ``check``), sees only the conversation, and gives up after several turns
-    without progress.
+    says so, accepts refusals of forbidden requests, and ends with the stop token. What it was not asked for
+    and has not said, it does not tell; after a message that it cannot read it asks what was meant or repeats
+    what it has said. Reading a message (``reading``: its acts; ``check``, ``outcome``, ``choices``: what they
+    say about the goal) is separate from deciding what to answer, which is done here. The user sees only the
+    conversation, and gives up after repeated wrong proposals or many turns without progress.
 
     It plays tasks of the embedded domains and of the official retail ``train`` split. ``domain`` is the
     domain of the tasks; for official data it provides the names of goods in the instructions.
@@ -78,8 +87,8 @@ class ScriptedUser:
                 f"task {task.task_id!r} has no scripted user; there is one for embedded tasks and for the "
                 "official retail split 'train'. Use user='llm', 'replay' or 'human' for the others"
             )
-        self._talk = _Talk(script, seed)
-        return lines.opening(script, self._pick)
+        self._talk = _Talk(script, seed, speech.told_at_first(script))
+        return speech.opening(script, self._pick)
 
     async def reply(self, message: str) -> str:
         """Return the reply to the agent's ``message``; it contains ``STOP`` when the conversation is over."""
@@ -88,7 +97,7 @@ class ScriptedUser:
             return STOP
         talk.replies += 1
         if talk.replies >= MAX_REPLIES:
-            return self._leave(lines.HOPELESS)
+            return self._leave(speech.HOPELESS)
         return self._answer(read(message))
 
     def copy(self) -> Self:
@@ -103,95 +112,153 @@ class ScriptedUser:
 
     def _answer(self, heard: Reading) -> str:
         goal = self._goal
-        identity = heard.asks & lines.IDENTITY
+        identity = heard.asks & IDENTITY
         if heard.transfer:
-            return self._leave(lines.TRANSFERRED)
+            return self._leave(speech.TRANSFERRED)
         if heard.transfer_offer:
             if goal.kind == "other":
-                return self._say_again(self._pick(lines.GO_ON))
+                return self._say_again(self._pick(speech.GO_ON))
             return self._refused(heard, goal) if goal.forbidden else self._object(["kind"])
         if self._reported(heard, goal):
             wrong = check.objections(heard.reports, goal, self._script, self._now.goal)
-            if wrong:
-                return self._object(wrong)
-            return self._next(lines.THANKS)
+            return self._object(wrong) if wrong else self._next(speech.THANKS)
         if heard.not_found and (
             identity or not _about(heard.text, ("order", "reservation", "item", "product"))
         ):
-            return self._say_again(lines.identity_again(self._script.person, self._pick))
-        if identity:
-            rest = lines.details(heard.asks - lines.IDENTITY, goal, self._pick)
-            told = lines.identity(heard.asks, self._script.person, self._pick)
+            return self._say_again(speech.identity_again(self._script.person, self._pick))
+        if identity and not self._known_identity(heard):
+            rest = speech.details(heard.asks - IDENTITY - {"request"}, goal, self._pick)
+            told = speech.identity(heard.asks, self._script.person, self._pick)
             return self._tell(heard.asks, f"{told} {rest}".strip())
-        if self._answered(heard, goal):
-            return self._next(lines.THANKS)
+        if goal.kind == "ask" and outcome.answers(heard.claims, goal):
+            return self._next(speech.THANKS)
         if heard.refused and not heard.confirm:
             return self._refused(heard, goal)
-        if heard.confirm:
+        if heard.confirm or (heard.announced and not heard.asks and self._names_goal(heard, goal)):
             return self._proposed(heard, goal)
-        if heard.asks - {"unclear"}:
-            told = lines.details(heard.asks, goal, self._pick)
-            if told:
-                return self._tell(heard.asks, told)
+        return self._asked(heard, goal)
+
+    def _asked(self, heard: Reading, goal: Goal) -> str:
+        """Answer a message that proposes nothing: questions, choices, notes, or nothing readable."""
+        topics, told = self._told(heard, goal)
+        if told:
+            return self._tell(topics, told)
         if heard.more:
-            return (
-                self._next(lines.THANKS) if self._now.agreed and goal.kind != "ask" else self._restate(goal)
-            )
+            if self._now.agreed and goal.kind != "ask":
+                return self._next(speech.THANKS)
+            return self._restate(goal, speech.HEARD)
         if heard.wait or (self._now.agreed and not heard.asks):
-            return self._say_again(self._pick(lines.WAIT))
-        return self._restate(goal)
+            return self._say_again(self._pick(speech.WAIT))
+        read_it = bool(heard.claims) and "unclear" not in heard.asks and len(heard.text.split()) > 3
+        return self._restate(goal, speech.HEARD if read_it else speech.UNCLEAR)
+
+    def _told(self, heard: Reading, goal: Goal) -> tuple[frozenset[str], str]:
+        """Return the topics of the questions that the user can answer, and the answer."""
+        topics = heard.asks - {"unclear"} - IDENTITY
+        chosen = choices.answer(heard, goal, self._script, self._pick)
+        if chosen:
+            rest = speech.details(topics - chosen.topics - {"request", "items"}, goal, self._pick)
+            return topics | chosen.topics, f"{chosen.text} {rest}".strip()
+        told = speech.details(topics - {"request"}, goal, self._pick) or speech.details(
+            topics, goal, self._pick
+        )
+        if not told and heard.questions:
+            topics = choices.subject(heard, goal)
+            told = speech.details(topics, goal, self._pick)
+        return topics, told
+
+    def _known_identity(self, heard: Reading) -> bool:
+        """Return whether the message shows the identity and asks for a yes: "your email is …, right?"."""
+        person = self._script.person
+        known = [value.lower() for value in (person.email, person.user_id) if value]
+        return heard.confirm and any(value in heard.text for value in known)
+
+    def _names_goal(self, heard: Reading, goal: Goal) -> bool:
+        text = joined(heard.claims)
+        return actions.fits(text, goal) or actions.names_action(text)
 
     def _reported(self, heard: Reading, goal: Goal) -> bool:
-        """Return whether the agent says that the goal has been fulfilled."""
+        """Return whether the agent says that the goal has been fulfilled.
+
+        What was not agreed is done only if its own action is reported, and nothing about it is asked.
+        """
         if not heard.reports or goal.kind == "ask":
             return False
-        if goal.kind == "other" or check.fits(heard.reports, goal):
-            return not heard.confirm or heard.more or self._now.agreed
-        return self._now.agreed and not check.names_action(heard.reports) and lines.says_done(heard.reports)
-
-    def _answered(self, heard: Reading, goal: Goal) -> bool:
-        """Return whether the message has the form of an answer to the user's question."""
-        return goal.kind == "ask" and lines.looks_like(goal.answer, heard.claims)
+        if heard.confirm and not heard.more and not self._now.agreed:
+            return False
+        if outcome.reports_goal(heard.reports, goal):
+            return self._now.agreed or not heard.asks - {"complete", "request", "unclear"}
+        text = joined(heard.reports)
+        return (
+            self._now.agreed
+            and not actions.names_other(text, goal)
+            and outcome.reports_something(heard.reports)
+        )
 
     def _refused(self, heard: Reading, goal: Goal) -> str:
         if goal.fallback:
-            return self._replace(goal.fallback, lines.THEN)
+            return self._replace(goal.fallback, speech.THEN)
         if goal.forbidden:
-            return self._next(lines.ACCEPT)
+            return self._next(speech.ACCEPT)
         self._now.refusals += 1
         if self._now.refusals > 1:
-            return self._next(lines.ACCEPT)
-        told = lines.details(heard.asks - {"unclear"}, goal, self._pick)
-        return told or f"{self._pick(lines.SURE)} {lines.want(goal, self._pick)}"
+            return self._next(speech.ACCEPT)
+        _, told = self._told(heard, goal)
+        return (
+            told or f"{self._pick(speech.SURE)} {speech.want(goal, self._now.told | speech.CORE, self._pick)}"
+        )
 
     def _proposed(self, heard: Reading, goal: Goal) -> str:
+        claims = joined(heard.claims)
         if goal.kind in ("ask", "other"):
             if check.objections(heard.claims, goal, self._script, self._now.goal):
                 return self._object(["kind"])
-            return self._say_again(self._pick(lines.GO_ON))
-        offered = check.names_action(heard.proposed) and not check.fits(heard.proposed, goal)
-        if heard.refused and (offered or not check.fits(heard.claims, goal)):
+            return self._say_again(self._pick(speech.GO_ON))
+        proposed = joined(heard.proposed)
+        offered = actions.names_action(proposed) and not actions.fits(proposed, goal)
+        if heard.refused and (offered or not actions.fits(claims, goal)):
             return self._refused(heard, goal)  # "I cannot cancel it. Would you like to return it instead?"
-        if goal.change and (check.fits(heard.claims, goal) or not check.names_action(heard.claims)):
-            return self._replace(goal.change, lines.MIND)
+        if goal.change and (actions.fits(claims, goal) or not actions.names_action(claims)):
+            return self._replace(goal.change, speech.MIND)
         wrong = check.objections(heard.claims, goal, self._script, self._now.goal)
         if wrong:
             return self._object(wrong)
         if goods.hides_items(heard.claims, goal):
-            if not self._now.puzzled:
-                self._now.puzzled = True
-                return self._say_again(f"{self._pick(lines.WHICH_GOODS)} {lines.want(goal, self._pick)}")
-            self._now.agreed = True
-            return self._say_again(f"If that is {say.items(goal.items)}, then yes, please go ahead.")
-        told = lines.details(heard.asks - {"unclear", "request"}, goal, self._pick)
-        if not check.names_action(heard.claims) and not check.known_slots(heard.claims, goal):
+            return self._which_goods(goal)
+        told = speech.details(heard.asks - {"unclear", "request"} - IDENTITY, goal, self._pick)
+        yes = f"{self._pick(speech.YES)} {told}".strip()
+        if not actions.names_action(claims) and not check.known_slots(claims, goal):
             if self._now.agreed or (self._now.objected == 0 and self._now.puzzled):
-                return self._say_again(self._pick(lines.YES))
-            # the proposal named nothing, so the user's reply states what is confirmed
-            self._now.agreed = lines.is_write(heard.text)
-            return self._say_again(f"{self._pick(lines.YES)} {lines.want(goal, self._pick)}")
+                return self._say_again(yes)
+            # the proposal named nothing, so the user's reply states what is confirmed, as far as it was told
+            self._now.agreed = _changes(heard.text)
+            return self._say_again(f"{yes} {speech.want(goal, self._now.told, self._pick)}")
         self._now.agreed = True
-        return self._say_again(f"{self._pick(lines.YES)} {told}".strip())
+        if goal.items and not goods.names_items(heard.claims, goal) and "items" not in self._now.told:
+            yes = f"{yes} {speech.details({'items'}, goal, self._pick)}"
+        return self._say_again(self._ask_back(yes, goal))
+
+    def _which_goods(self, goal: Goal) -> str:
+        """Ask which goods a proposal means, and then agree on condition that it means the right ones."""
+        if not self._now.puzzled:
+            self._now.puzzled = True
+            return self._say_again(
+                f"{self._pick(speech.WHICH_GOODS)} "
+                f"{speech.want(goal, self._now.told | speech.SHORT, self._pick)}"
+            )
+        self._now.agreed = True
+        return self._say_again(f"If that is {say.items(goal.items)}, then yes, please go ahead.")
+
+    def _ask_back(self, yes: str, goal: Goal) -> str:
+        """Return a yes that now and then ends with a question of the user's own."""
+        if (
+            goal.kind not in ("cancel", "return")
+            or self._now.asked_back
+            or self._pick(("", "", "", "", "", "?")) == ""
+        ):
+            return yes
+        self._now.asked_back = True
+        return f"{yes} {self._pick(speech.BACK)}"
 
     # --- moves ----------------------------------------------------------------------------------
 
@@ -199,41 +266,54 @@ class ScriptedUser:
         self._now.objected += 1
         self._now.agreed = False
         if self._now.objected > PATIENCE:
-            return self._leave(lines.HOPELESS)
-        return f"{self._pick(lines.NO)} {lines.correction(wrong, self._goal, self._pick)}"
+            return self._leave(speech.HOPELESS)
+        self._now.unread = 0
+        self._now.told |= set(wrong)
+        right = speech.correction(wrong, self._goal, self._now.told, self._pick)
+        return (
+            right
+            if wrong == ["insurance"] and self._goal.insurance == "no"
+            else f"{self._pick(speech.NO)} {right}"
+        )
 
     def _next(self, thanks: Sequence[str]) -> str:
         self._now.goal += 1
         self._reset()
         if self._now.goal >= len(self._script.goals):
             return self._leave(thanks)
-        return f"{self._pick(thanks)} {lines.following(self._goal, self._script, self._pick)}"
+        return f"{self._pick(thanks)} {speech.following(self._goal, self._now.told, self._pick)}"
 
     def _replace(self, goal: Goal, lead: Sequence[str]) -> str:
         goals = list(self._script.goals)
         goals[self._now.goal] = goal
         self._now.script = replace(self._script, goals=tuple(goals))
         self._reset()
-        return f"{self._pick(lead)} {lines.want(goal, self._pick)}"
+        self._now.told = speech.ALL
+        return f"{self._pick(lead)} {speech.want(goal, speech.ALL, self._pick)}"
 
     def _reset(self) -> None:
-        self._now.agreed = self._now.puzzled = False
-        self._now.told = frozenset()
-        self._now.unclear = self._now.objected = self._now.refusals = 0
+        """Begin the next request, which the user states as fully as its first one, by subject at least."""
+        talk = self._now
+        talk.agreed = talk.puzzled = False
+        talk.answered = frozenset()
+        talk.told = speech.told_at_first(self._script) | speech.SHORT
+        talk.unread = talk.objected = talk.refusals = 0
 
-    def _restate(self, goal: Goal) -> str:
-        return self._say_again(lines.want(goal, self._pick))
+    def _restate(self, goal: Goal, lead: Sequence[str]) -> str:
+        return self._say_again(f"{self._pick(lead)} {speech.want(goal, self._now.told, self._pick)}")
 
     def _say_again(self, text: str) -> str:
         """Return ``text``, or give up after too many turns in a row without progress."""
-        self._now.unclear += 1
-        return self._leave(lines.HOPELESS) if self._now.unclear > 2 * PATIENCE else text
+        self._now.unread += 1
+        return self._leave(speech.HOPELESS) if self._now.unread > UNREAD else text
 
     def _tell(self, topics: frozenset[str], text: str) -> str:
         """Answer questions; an answer that was not given before counts as progress."""
-        if topics <= self._now.told:
+        if topics <= self._now.answered:
             return self._say_again(text)
-        self._now.told |= topics
+        self._now.answered |= topics
+        self._now.told |= topics | (speech.CORE if "request" in topics else frozenset())
+        self._now.unread = 0
         return text
 
     def _leave(self, words: Sequence[str]) -> str:
@@ -261,3 +341,10 @@ class ScriptedUser:
 
 def _about(text: str, words: Sequence[str]) -> bool:
     return any(word in text for word in words)
+
+
+def _changes(text: str) -> bool:
+    """Return whether a proposal without names is one to change something, not one to look something up."""
+    return not _about(
+        text, ("look", "check", "search", "find", "see", "pull up", "verify", "access", "review")
+    )

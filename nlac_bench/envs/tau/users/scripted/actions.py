@@ -1,0 +1,126 @@
+"""Names the actions of goals, and finds proposals of another action."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from nlac_bench.envs.tau.users.scripted.intent import Goal
+from nlac_bench.envs.tau.users.scripted.places import short
+from nlac_bench.envs.tau.users.scripted.structure import Unit, joined
+
+REASONS: Mapping[str, re.Pattern[str]] = {
+    name: re.compile(pattern)
+    for name, pattern in (
+        ("ordered by mistake", r"\bmistake|\baccident|\berror\b|\bunintention"),
+        ("no longer needed", r"\bno longer (need|want|requir)|\b(not|n't) (need|want)|\bunneeded"),
+        ("health", r"\bhealth|\bsick|\bill(ness)?\b|\bmedical"),
+        ("weather", r"\bweather|\bstorm|\bsnow"),
+        ("change of plans", r"\bchange of plan|\bplans? (have |has )?changed|\bchanged? (my|your|the) plan"),
+        ("airline", r"\bairline (has )?cancel|\bcancel\w* by the airline|\bflight was cancel"),
+    )
+}  # fmt: skip
+ACTIONS: Mapping[str, re.Pattern[str]] = {
+    name: re.compile(pattern)
+    for name, pattern in (
+        ("cancel", r"\bcancel|\bcall(ed|ing)? off|\bvoid"),
+        ("return", r"\breturn(?! (flight|trip|leg|date))|\bsen[dt](ing)? (it |them )?back|\bgive back"),
+        ("exchange", r"\bexchang|\bswap|\breplac|\btrade"),
+        ("modify", (
+            r"\bmodif|\bchang|\bupdat|\bswitch|\bedit|\badjust|\bamend|\bmov(e|ed|ing)\b|\bset (?:it|"
+            r"the|your|up|to)\b"
+        )),
+        ("address", r"\baddress|\b(ship|deliver|sent|send)\w* to\b"),
+        (
+            "payment",
+            r"\bpa(y|id|yment|ying)\b|\bcharg|"
+            r"\b(to|with|on|use|using) (the |your |my )?(visa|mastercard|paypal|gift|credit)",
+        ),
+        ("book", r"\bbook(ed|ing)?\b(?! (id|number|code|ref))|\breserve\b|\bpurchas"),
+        ("flights", r"\bflights?\b|\bitinerary|\brebook"),
+        ("cabin", r"\bcabin|\bclass\b|\bupgrad|\bdowngrad|\beconomy|\bbusiness"),
+        ("bags", r"\bbags?\b|\bbaggages?\b|\bluggage|\bsuitcase"),
+        ("passengers", r"\bpassenger|\btravell?er|\bname\b"),
+        ("compensation", r"\bcertificate|\bcompensat|\bvoucher"),
+    )
+}  # fmt: skip
+FITTING: Mapping[str, tuple[str, ...]] = {
+    "cancel": ("cancel",),
+    "return": ("return",),
+    "exchange": ("exchange", "modify"),
+    "modify_items": ("modify", "exchange"),
+    "order_address": ("address",),
+    "user_address": ("address",),
+    "order_payment": ("payment",),
+    "book": ("book",),
+    "change_flights": ("flights", "modify"),
+    "change_cabin": ("cabin",),
+    "add_bags": ("bags",),
+    "change_passengers": ("passengers",),
+    "compensation": ("compensation",),
+    "other": (),
+    "ask": (),
+}
+"""Words that can name the action of a goal of that kind."""
+RETAIL_ID = re.compile(r"#? ?w ?(\d{5,})\b")
+_DECISIVE = ("cancel", "return", "exchange", "modify", "book", "compensation")
+_STRONG = ("cancel", "return", "exchange", "book", "compensation")
+"""Actions of which a proposal names the right one if it names any."""
+
+
+def fits(text: str, goal: Goal) -> bool:
+    """Return whether ``text`` names the goal's kind of action."""
+    if goal.address and short(goal.address["address1"].lower()) in short(text):
+        return True
+    if goal.kind == "order_payment" and goal.payment and goal.payment.id in text:
+        return True
+    if goal.kind == "change_passengers" and goal.passengers[-1].last_name.lower() in text:
+        return True
+    return any(ACTIONS[action].search(text) for action in FITTING[goal.kind])
+
+
+def names_action(text: str) -> bool:
+    """Return whether ``text`` names an action that changes the database."""
+    return any(ACTIONS[action].search(text) for action in (*_DECISIVE, "address", "cabin", "bags"))
+
+
+def names_other(text: str, goal: Goal) -> bool:
+    """Return whether ``text`` names another action than the goal's; "update" fits every kind of change."""
+    named = {action for action in _DECISIVE if ACTIONS[action].search(text)} - set(FITTING[goal.kind])
+    if goal.kind not in ("cancel", "return", "book", "compensation", "ask"):
+        named.discard("modify")
+    return bool(named)
+
+
+def wrong_kind(units: Sequence[Unit], goal: Goal) -> bool:
+    text = joined(units)
+    if goal.kind == "other":
+        return False
+    if goal.kind == "ask":
+        return any(ACTIONS[action].search(text) for action in ("cancel", "return", "exchange", "modify"))
+    if goal.kind == "order_address" and re.search(r"\b(default|profile|account) address", text):
+        return "order" not in text
+    if goal.kind == "user_address" and RETAIL_ID.search(text):
+        return not re.search(r"\b(default|profile|account|your address|user)\b", text)
+    if goal.kind == "cancel" and _KEEPING.search(text):
+        return True
+    acting = "\n".join(clause for unit in units for clause in _ACTING.findall(unit.text))
+    named = {action for action in _STRONG if ACTIONS[action].search(acting)}
+    if goal.kind in ("change_flights", "change_cabin", "add_bags", "change_passengers"):
+        named -= {"book", "exchange"}
+    if goal.kind in ("order_address", "user_address", "order_payment") and "replac" in acting:
+        named.discard("exchange")
+    if named and not named & set(FITTING[goal.kind]):
+        return True
+    return not fits(text, goal) and names_other(text, goal)
+
+
+_KEEPING = re.compile(
+    r"\b(?:should|shall|may|can) i (?:just )?(?:keep|leave)\b|\b(?:like|want|prefer) (?:me )?to keep "
+    r"(?:it|the|your|this|that)\b"
+)
+_ACTING = re.compile(
+    r"\b(?:i'll|i will|i'd|i would|i can|i could|i am going to|i'm going to|shall i|should i|may i|"
+    r"can i|could i|want me to|like me to|"
+    r"do you want to|would you like to|let me)\b (?:also |now |just |then |still |instead |please |"
+    r"go ahead and |proceed to |proceed with |be )*(?!not\b|need\b|keep\b)"
+    r"(\w+(?: (?:it|this|that|them|your|the|a|an|certificate|you|travel|of|order))*)"
+)

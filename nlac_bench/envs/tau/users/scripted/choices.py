@@ -1,0 +1,92 @@
+"""Answers choices and questions about one detail: which of the values offered does the user want?"""
+
+from dataclasses import dataclass
+
+from nlac_bench.envs.tau.users.scripted import actions, slots
+from nlac_bench.envs.tau.users.scripted import phrases as say
+from nlac_bench.envs.tau.users.scripted.goods import option_mentions, wanted
+from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Script
+from nlac_bench.envs.tau.users.scripted.reading import Reading
+from nlac_bench.envs.tau.users.scripted.structure import joined
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The user's words, and the topics that they tell."""
+
+    text: str
+    topics: frozenset[str]
+
+
+def answer(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answer | None:
+    """Return the user's choice among values that ``heard`` names in a question; None if it offers none."""
+    if not heard.questions:
+        return None
+    if goal.kind in ("exchange", "modify_items"):
+        return _options(heard, goal, script, pick)
+    if goal.kind == "cancel" and goal.reason:
+        text = "\n".join(unit.full for unit in heard.questions)
+        if any(pattern.search(text) for pattern in actions.REASONS.values()):
+            reason = say.reason(goal)
+            return Answer(f"{reason[0].upper()}{reason[1:]}.", frozenset({"reason"}))
+    return None
+
+
+def subject(heard: Reading, goal: Goal) -> frozenset[str]:
+    """Return what an open question without a noun ("Which one?", "Changed to what?") is about.
+
+    Values that the message names tell the subject; without any it is what the goal changes. A question of a
+    few words tells nothing.
+    """
+    text = heard.text
+    named = {found[2] for found in slots.methods(text)} | ({"original"} if "original" in text else set())
+    if goal.payment and len(named) > (goal.kind != "order_payment"):
+        return frozenset({"payment"})
+    if len(text.split()) < 5 or not heard.questions:
+        return frozenset()
+    return frozenset({_FOCUS.get(goal.kind, "record")})
+
+
+_FOCUS = {
+    "return": "items", "exchange": "options", "modify_items": "options", "order_address": "address",
+    "user_address": "address", "order_payment": "payment", "change_flights": "flights",
+    "change_cabin": "cabin", "add_bags": "bags", "compensation": "reason", "change_passengers": "passengers",
+    "book": "flights", "cancel": "record",
+}  # fmt: skip
+
+
+def _options(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answer | None:
+    """Return the wanted value of each option of which the question, or the list before it, names a value."""
+    asked: dict[tuple[str, str], set[str]] = {}
+    for source in (
+        heard.questions,
+        heard.claims if heard.asks & {"options", "unclear", "items", "flights", "record"} else (),
+    ):
+        for product, key, value, _ in option_mentions(source, goal, script):
+            asked.setdefault((product, key), set()).add(value)
+        if asked:
+            break
+    parts: list[str] = []
+    same: list[str] = []
+    for (product, key), values in asked.items():
+        thing = next(thing for thing in goal.items if thing.product == product)
+        alone = sum(other.product == product for other in goal.items) == 1
+        if alone and (len(values) > 1 or heard.choice or key in joined(heard.questions) or len(asked) == 1):
+            (parts if _changes(thing, key) else same).append(_value(thing, key))
+    parts += [f"{value}, the same as now" for value in same]
+    if not parts or ("payment" in heard.asks and len(parts) < 2 and not heard.choice):
+        return None
+    text = say.join(parts)
+    return Answer(f"{text[0].upper()}{text[1:]}, please.", frozenset({"options"}))
+
+
+def text(heard: Reading) -> str:
+    return "\n".join(unit.full for unit in heard.questions)
+
+
+def _changes(thing: Item, key: str) -> bool:
+    return wanted(thing).get(key, thing.options.get(key)) != thing.options.get(key)
+
+
+def _value(thing: Item, key: str) -> str:
+    return say.options({key: wanted(thing).get(key, thing.options.get(key, ""))})

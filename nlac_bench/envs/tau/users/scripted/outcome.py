@@ -1,0 +1,117 @@
+"""Decides whether a message reports that the user's goal is done, or answers the user's question."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from nlac_bench.envs.tau.users.scripted.intent import Goal
+from nlac_bench.envs.tau.users.scripted.structure import Unit
+
+_MADE = (
+    r"(?:submitted|initiated|requested|processed|complete[d]?|accepted|went through|gone through|set "
+    r"up|registered|done|filed|"
+    r"placed|confirmed|received|created|started|successful\w*|finali[sz]ed|scheduled|arranged|in place)"
+)
+_CHANGED = (
+    r"(?:(?:update|change) (?:is|was|has been) (?:now )?(?:complete|completed|done|made|successful)|"
+    r"changed|updated|modified|switched|set|saved|replaced|swapped|moved|corrected|edited|adjusted)"
+)
+
+
+_RETURN = r"return(?: request)?(?! (?:window|policy|label|period|instructions))"
+
+
+def _either(noun: str, verb: str) -> str:
+    return rf"\b{noun}\b[^.]{{0,120}}\b{verb}\b|\b{verb}\b[^.]{{0,80}}\b{noun}\b"
+
+
+_DONE: Mapping[str, re.Pattern[str]] = {
+    kind: re.compile(pattern)
+    for kind, pattern in (
+        ("cancel", rf"\bcancell?ed\b|{_either('cancell?ation', _MADE)}"),
+        ("return", _either(_RETURN, _MADE) + r"|\breturned\b(?! to\b)"),
+        ("exchange", (
+            rf"{_either('(?:exchange|swap)', _MADE)}|{_either('items?', _CHANGED)}|\b(?:exchanged|"
+            r"swapped|replaced)\b"
+        )),
+        ("modify_items", (
+            rf"{_either('(?:items?|order|modification|change)', _CHANGED)}|\b(?:exchanged|swapped)\b"
+        )),
+        ("order_address", _either("address", _CHANGED) + r"|\bwill now be (?:shipped|sent|delivered) to\b"),
+        ("user_address", _either("address", _CHANGED)),
+        (
+            "order_payment",
+            _either("(?:payment|paypal|card|paid)", rf"(?:{_CHANGED}|charged)") + r"|\bis now paid\b",
+        ),
+        ("book", r"\bbooked\b|" + _either("(?:booking|reservation)", _MADE)),
+        ("change_flights", _either((
+            "(?:flights?|itinerary|reservation|booking|trip)"
+        ), rf"(?:{_CHANGED}|rebooked|booked)") + r"|\brebooked\b"),
+        ("change_cabin", (
+            r"\b(?:upgraded|downgraded)\b|\bnow in (?:basic|economy|business)\b|"
+            rf"{_either('(?:cabin|class|economy|business)', f'(?:{_CHANGED}|are now|is now)')}"
+        )),
+        ("add_bags", _either("(?:bags?|baggage|luggage)", rf"(?:{_CHANGED}|added|now has|now have)")),
+        ("change_passengers", _either("(?:passengers?|travell?ers?|name)", _CHANGED)),
+        (
+            "compensation",
+            _either("(?:certificate|compensation|voucher)", "(?:sent|issued|added|credited|processed)"),
+        ),
+    )
+}  # fmt: skip
+"""The goal's own verb, or its noun with a verb of completion."""
+_GENERAL = re.compile(
+    r"\b(done|completed?|success\w*|all (?:set|sorted)|(?:went|gone) through|processed|finished|"
+    r"submitted|sorted|requested|"
+    r"confirmed|taken care of|in place|updated|changed|replaced|saved|booked|will now|is now|are now|"
+    r"is in|on its way|you've been|you're|upgraded|rebooked)\b"
+)
+_ELSEWHERE = re.compile(
+    r"\b(?:verif\w+|verification|identity|authenticat\w+|account|profile) \b|\bwindow\b|\bpolicy\b|"
+    r"\bloaded\b|\blocated\b"
+)
+_FLIGHT_CANCELLED = re.compile(r"\bflights?\b(?! reservation)|\bby the airline\b|\bairline (?:has )?cancel")
+_TRIP = re.compile(r"\b(?:reservation|booking|trip|itinerary)\b")
+_IDS = re.compile(
+    r"#? ?w ?\d{5,}|\b(?:credit_card|gift_card|paypal|certificate)_\d+|\b\d{4}-\d\d-\d\d\b|"
+    r"\b[a-z]{2,3}\d{3}\b|"
+    r"\b(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{6}\b(?! dollars)|\S+@\S+|\b[a-z]+_[a-z]+_\d{4}\b|"
+    r"\b\d{1,2}:\d\d\b|\bending (?:in|with) \d{4}|"
+    r"\b\d+ (?:business |working )?(?:days?|hours?|minutes?|bags?|checked|passengers?|items?|orders?|"
+    r"years?|flights?)\b"
+)
+_SUM = re.compile(
+    r"\b(?:total|paid|altogether|sum|comes? to|came to|in all|cost|costs|spent|overall|together|"
+    r"charged|amount\w*)\b"
+)
+_AMOUNT = re.compile(r"\$ ?[\d,]+(?:\.\d\d)?|\b\d+\.\d\d\b")
+
+
+def reports_goal(units: Sequence[Unit], goal: Goal) -> bool:
+    """Return whether ``units``, which say that something was done, name the goal's own action."""
+    if goal.kind == "other":
+        words = set(re.findall(r"[a-z]{5,}", goal.question.lower())) - {"about", "report"}
+        return any(word in unit.full for unit in units for word in words)
+    return any(_reports(unit.full, goal) for unit in units)
+
+
+def reports_something(units: Sequence[Unit]) -> bool:
+    """Return whether ``units`` state in general words that what was agreed is done."""
+    return any(_GENERAL.search(unit.full) and not _ELSEWHERE.search(unit.full) for unit in units)
+
+
+def _reports(text: str, goal: Goal) -> bool:
+    if goal.kind == "cancel" and _FLIGHT_CANCELLED.search(text) and not _TRIP.search(text):
+        return False
+    return bool(_DONE[goal.kind].search(text)) if goal.kind in _DONE else False
+
+
+def answers(units: Sequence[Unit], goal: Goal) -> bool:
+    """Return whether ``units`` have the form of an answer to the goal's question.
+
+    A list of several amounts does not answer a question about one, unless one of them is said to be the sum.
+    """
+    text = _IDS.sub(" ", "\n".join(unit.text for unit in units))
+    if not re.search(goal.answer, text):
+        return False
+    amounts = set(_AMOUNT.findall(text))
+    return len(amounts) < 2 or any(_AMOUNT.search(unit.text) and _SUM.search(unit.text) for unit in units)

@@ -1,0 +1,81 @@
+"""Compares the address that an agent proposes with the one that the user wants."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from nlac_bench.envs.tau.users.scripted.intent import Goal
+from nlac_bench.envs.tau.users.scripted.slots import spoken
+from nlac_bench.envs.tau.users.scripted.structure import Unit
+
+_ZIP = re.compile(r"(?<![\d_#w.$-])\d{5}\b(?!-)")
+_ADDRESS = re.compile(
+    r"(?<![\w$#-])(?<!unit )(?<!apt )(?<!suite )\d{1,5} (?:[a-z]+ ){1,3}?(?:st|rd|ln|ave|dr|ct|pl|sq|"
+    r"blvd|way|view|terrace|hill|parkway|highway|circle|trail|"
+    r"walk|row|close|side|bend|ridge|point|heights|broadway|path|crescent|loop|alley|park|gate|grove)\b"
+)
+
+
+def wrong_address(units: Sequence[Unit], goal: Goal) -> bool:
+    if not goal.address:
+        return False
+    place = {key: short(value.lower()) for key, value in goal.address.items()}
+    own = re.compile(rf"(?<![\w-]){re.escape(place['address1'])}\b")
+
+    def find(text: str) -> Iterable[tuple[int, int, str]]:
+        taken: list[tuple[int, int]] = []
+        for pattern in (own, _ADDRESS):
+            for match in pattern.finditer(text):
+                if all(match.end() <= start or match.start() >= end for start, end in taken):
+                    rest = re.compile(r"[^.;\n]{0,60}?(?<![\d_#w$-])\d{5}\b(?: usa)?").match(
+                        text, match.end()
+                    )
+                    end = rest.end() if rest and not _ADDRESS.search(rest[0]) else match.end()
+                    taken.append((match.start(), end))
+                    yield match.start(), end, text[match.start() : end]
+        for match in _ZIP.finditer(text):
+            if all(match.end() <= start or match.start() >= end for start, end in taken):
+                yield match.start(), match.end(), match[0]
+
+    plain = [Unit(short(unit.text), short(unit.heading)) for unit in units]
+    said = [(value, role) for value, role, _ in spoken(plain, find) if role not in ("present", "context")]
+    if any(role == "new" for _, role in said):
+        said = [(value, role) for value, role in said if role == "new"]
+    if not said:
+        return False
+    blocks = [value for value, _ in said if not _ZIP.fullmatch(value)]
+    if blocks and not own.match(blocks[-1]):
+        return True
+    zips = {code for value, _ in said for code in _ZIP.findall(value)}
+    flat = " ".join(unit.full for unit in plain)
+    if not blocks:
+        return bool(zips - {place["zip"]}) or not own.search(flat)
+    unit = re.search(r"\b(?:apt|unit|suite) (\d+)\b", _after(flat, blocks[-1]))
+    if unit and unit[1] not in place["address2"].split():
+        return True
+    if not zips:
+        return False
+    state = re.search(rf"\b([a-z]{{2}}) {place['zip']}", flat)
+    return (
+        place["zip"] not in zips
+        or place["city"] not in flat
+        or place["address2"] not in flat
+        or (state is not None and state[1] != place["state"])
+    )
+
+
+def _after(text: str, block: str) -> str:
+    """Return the last occurrence of ``block`` in ``text`` with the few words after it."""
+    at = text.rfind(block)
+    return text[at : at + len(block) + 30]
+
+
+def short(text: str) -> str:
+    """Return an address without punctuation and with postal abbreviations; the length may change."""
+    return _STREETS.sub(lambda found: _ABBREVIATED[found[0]], re.sub(r"[,.\n#]+ ?| +", " ", text))
+
+
+_ABBREVIATED = {
+    "street": "st", "road": "rd", "lane": "ln", "avenue": "ave", "drive": "dr", "court": "ct", "place": "pl",
+    "square": "sq", "apartment": "apt", "boulevard": "blvd",
+}  # fmt: skip
+_STREETS = re.compile(rf"\b({'|'.join(_ABBREVIATED)})\b")

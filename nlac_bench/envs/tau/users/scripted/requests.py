@@ -1,0 +1,218 @@
+"""Decides whether a sentence asks for a value, or for a yes or no."""
+
+import re
+
+from nlac_bench.envs.tau.users.scripted.signals import YES_NO
+from nlac_bench.envs.tau.users.scripted.topics import any_of, topics
+
+IDENTITY = frozenset({"email", "zip", "name", "user_id", "identity"})
+"""Topics of questions about the user's identity."""
+
+
+def asks_for_value(sentence: str) -> bool:
+    """Return whether a sentence asks for a value: an open question, or a request to tell something."""
+    if _YES_ONLY.search(sentence) or _SOUNDS.search(sentence) or _PERMISSION.search(sentence):
+        return False
+    if (
+        topics(sentence) & IDENTITY
+        and _PLEASE.search(sentence)
+        and not (_MAILED.search(sentence) or _IF_AGREED.search(sentence) or VALUE.search(sentence))
+    ):
+        return True
+    slot = CONFIRM_SLOT.search(sentence)
+    if slot and not VALUE.search(sentence):
+        return True
+    if _INFORM.search(sentence) and not _IF_AGREED.search(sentence):
+        return not (
+            CONFIRM.search(sentence)
+            and (VALUE.search(sentence) or slot is None)
+            and not _GIVE.search(sentence)
+        )
+    if sentence.endswith("?"):
+        return bool(WH_START.match(sentence)) or (bool(WH.search(sentence)) and not _TAG.search(sentence))
+    if WH_START.match(sentence) and not sentence.endswith((":", ".", "!")):
+        return len(sentence.split()) <= 3 or bool(_INVERTED.search(sentence))
+    return bool(_NEEDS.search(sentence)) or bool(_PLEASE_NOUN.search(sentence) and topics(sentence))
+
+
+def asks_for_yes(sentence: str) -> bool:
+    """Return whether a sentence asks for a yes or no, and not for a value or a choice."""
+    if _YES_ONLY.search(sentence) or _SOUNDS.search(sentence):
+        return True
+    if CONFIRM_SLOT.search(sentence) and not VALUE.search(sentence):
+        return False
+    if is_choice(sentence) and not CONFIRM_WORD.search(sentence):
+        return False
+    if sentence.endswith("?"):
+        if WH_START.match(sentence) or (WH.search(sentence) and not _TAG.search(sentence)):
+            return False
+        if _KNOWS.search(sentence):
+            return False
+        terse = len(sentence.split()) <= 4 and bool(topics(sentence)) and not _ACTS.match(sentence)
+        plain = (
+            not topics(sentence) & IDENTITY
+            and bool(_ACTS.search(sentence) or VALUE.search(sentence))
+            and not terse
+        )
+        return bool(_AUXILIARY.search(sentence) or _TAG.search(sentence) or _nudge(sentence) or plain)
+    return bool(CONFIRM.search(sentence)) and not WH_START.match(sentence)
+
+
+def _nudge(sentence: str) -> bool:
+    """Return whether a sentence is a question of a few words about nothing: "Proceed?", "Shall I?"."""
+    return len(sentence.split()) <= 4 and not topics(sentence) and not _NO_NUDGE.search(sentence)
+
+
+def is_choice(sentence: str) -> bool:
+    return bool(CHOICE.search(sentence)) and not YES_NO.search(sentence)
+
+
+def wants_identity(sentence: str) -> bool:
+    return bool(topics(sentence) & IDENTITY) or bool(_VERIFY.search(sentence))
+
+
+_POLITE = r"(?:please |kindly |also |first |just |briefly |quickly |maybe |perhaps |possibly |now |you |me )*"
+_GIVES = (
+    r"(?:provide|share|tell|give|let me know|let us know|specify|clarify|send me|supply|state|have "
+    r"(?:your|the|a|an|some|both|one)|"
+    r"get (?:your|the|a|an|some|both|one)|ask (?:for|you for|who|what|which|your|how)|ask\b|know|"
+    r"spell|enter|type in|remind me|"
+    r"describe|explain|elaborate|rephrase|repeat|indicate|list|advise|start with|begin with|verify "
+    r"(?:your|who|the)|"
+    r"point me|choose|select|pick|help me (?:with|locate|find|verify)|double-check|check the|look up|"
+    r"identify)"
+)
+_GIVE = re.compile(rf"\b{_GIVES}\b")
+_INFORM = re.compile(
+    r"\b(?:tell|give|send) (?:me|us) (?:your|which|what|who|how|where)\b|"
+    rf"\b(?:could|can|would|will|may|might) (?:you|i|we) {_POLITE}{_GIVES}\b|"
+    rf"\b(?:please|pls|plz|kindly) (?:also |first |just |either )*{_GIVES}\b|"
+    r"^(?:and |then |so |first,? |ok(?:ay)?,? |next,? |just )*(?:tell|give|send) (?:me|us)\b|"
+    r"^(?:kindly )?(?:provide|share|enter|spell|state|specify)\b|"
+    r"\blet (?:me|us) know (?:your|the|which|what|who|when|where|how|whether it)\b|\b(?:mind|you "
+    r"mind) (?:sharing|telling|giving|providing|confirming your)\b|"
+    r"\bif you (?:could|can|would) (?:please )?(?:provide|share|tell|give|send|let)\b|"
+    r"\bwondering (?:which|what|who|when|where|how|whether)\b|\b(?:would|'d) like to know\b"
+)
+_NEEDS = re.compile(
+    r"\b(?:i|we)(?:'ll|'d| will| would| do)? (?:just |also |first |still )?(?:need|require)(?: to "
+    r"(?:know|verify|confirm|authenticate|identify|locate|have|get|ask|see)\b"
+    r"(?! that)| your| the| a (?:bit|few|little|couple)| some| one of| either| you to (?:provide|"
+    r"verify|confirm your|share|tell)|: )|"
+    r"\b(?:i|we) (?:must|have to|need to|'ll need to|should)(?: first| also)? (?:verify|authenticate|"
+    r"identify|confirm (?:who|your identity))|"
+    r"\b(?:email|e-mail|zip|user id|name|identity)\b.*\b(?:is|are) (?:required|needed)\b|\bgoing to "
+    r"need\b|\bneed (?:your|a bit)\b|\blet me know your\b"
+)
+_PLEASE_NOUN = re.compile(
+    r"^[^.?!]{0,160}\b(?:please|pls|plz)[.!]?$|^(?:your |and your )?(?:email|e-mail|name|full name|"
+    r"first name|zip|user id)\b[^.]{0,60}:?$"
+)
+_PLEASE = re.compile(r"\b(?:please|kindly|pls|plz|let's|just|first)\b")
+_MAILED = re.compile(
+    r"\b(?:receive|sent|send you|get an|check|e-?mailed|(?:by|via|an|the|confirmation) e-?mail|inbox|"
+    r"e-?mail (?:with|will|shortly|once|from))\b|"
+    r"\bconfirm\b(?! your| who| the)|\bthank"
+)
+_SOUNDS = re.compile(
+    r"\bhow (?:does|do|would) (?:that|this|it|these|they|everything)(?: all)? (?:sound|look|work|"
+    r"seem)|\bwhat do you (?:say|think)\b"
+)
+_INVERTED = re.compile(r"\b(?:do|does|did|would|should|can|could|is|are|was|will|may|shall)\b")
+_PERMISSION = re.compile(
+    r"\byour (?:explicit |final |clear )*(?:approval|permission|consent|go-ahead|ok|okay|"
+    r"confirmation|green light|yes)\b(?! (?:number|code|id))"
+)
+_VERIFY = re.compile(r"\b(?:verif|authenticat|identif)\w*|\blook you up\b|\bfind you\b|\bpull up your\b")
+_KNOWS = re.compile(
+    r"\b(?:do|would|did) you (?:happen to )?(?:have|know|remember|recall)\b(?! any (?:other|further|"
+    r"more))(?!\w* (?:want|like))"
+)
+WH_START = re.compile(
+    r"(?:(?:and|so|then|now|also|ok|okay|great|sure|thanks?|thank you|finally|but|first|next|to|for|"
+    r"from|on|in|with|by|"
+    r"at|perfect|alright|got it|of course|certainly|absolutely|\w+ you),? |\(?\d[.)] )*"
+    r"(?:which|what|what's|who|who's|whom|whose|when|where|why|how)\b(?! (?:i\b|i'|we\b|we'|you're\b|"
+    r"you'll\b|you (?:confirm|say)|ready|happens))"
+)
+WH = re.compile(
+    rf"^{WH_START.pattern}|(?:[,:;(-] ?|\b(?:and|so|then|but|also|or|know|hear|ask|see|tell me|"
+    r"first) )(?:which|what|what's|who|whom|whose|where|why|how|when do|when would|when is)\b(?! "
+    rf"(?:is|are) (?:\w+ ){{0,3}}(?:delivered|listed|shown))"
+)
+_TAG = re.compile(
+    r"(?:\b(?:correct|right|ok|okay|k|agreed|alright|all right|good|fine|yes|y/n|yes/no|sound good|"
+    r"deal|cool|confirm|"
+    r"go|proceed|yeah))\W*\?$|, (?:is|isn't) (?:that|it|this)(?: (?:right|correct|so|ok|okay))?\?$"
+)
+_AUXILIARY = re.compile(
+    r"(?:^|[,:;.!-] ?|\b(?:and|so|then|but|now|if so|also|before i \w+|please) )(?:shall|should|may|"
+    r"might|can|could|would|will|do|does|did|is|are|am|"
+    r"was|were|have|has|isn't|aren't|don't|wouldn't|ready|happy|okay|ok|good|fine|all (?:good|set|"
+    r"right|correct|clear)|"
+    r"sounds?|looks?|want|wanna|any objections?|anything|everything|proceed|go ahead|continue|mind|"
+    r"care|does|am)\b"
+)
+_ACTS = re.compile(
+    r"\b(?:cancel|return|exchang|modif|chang|updat|swap|switch|book|add|refund|replac|upgrad|"
+    r"downgrad|mov|ship|send|pay|"
+    r"issu|want|lik)(?:e|y|s|es|ed|ing|ling|led)?\b|\b(?:will|using|to)\b"
+)
+_NO_NUDGE = re.compile(
+    r"^(?:could|can|would|will) you|choice|preference|pick|thoughts|option|prefer|^(?:hello|hi|hey)\b|else"
+)
+_IF_AGREED = re.compile(
+    r"\blet (?:me|us) know (?:if|whether|when|that|once) (?:you(?:'d| would|'re| are| want| agree| "
+    r"approve| wish| confirm)|i (?:should|may|can)|it's ok|"
+    r"it is|that|this|these|everything|all|to)\b|\b(?:give|share|have|get|provide|send) (?:me |us "
+    r")?(?:your|the|a|an) (?:explicit |final |clear )*"
+    r"(?:approval|permission|consent|go-ahead|ok|okay|confirmation|authori[sz]ation|green light|"
+    r"thumbs)|\btell me to (?:go|proceed)|\blet me know to proceed"
+)
+_YES_ONLY = re.compile(
+    r"\byes ?/ ?no\b|\byes or no\b|\(y(?:es)?\b|\by/n\b|\"yes\"|'yes'|\b(?:reply|say|type|answer|"
+    r"respond|write|send)(?: back)?(?: to me)?(?: with)?(?: an?)?(?: simple| clear)? \W?yes\b|"
+    r"\byes to (?:continue|proceed|confirm|accept|go)"
+)
+CONFIRM_WORD = re.compile(r"\bconfirm\b|\bproceed\b|\bgo ahead\b")
+CONFIRM = any_of(
+    r"(?<!for )(?<!for your )(?<!to )\bconfirm(?!ed|ation|ing)", r"\bto confirm[:,]",
+    r"\bconfrim", r"\bcomfirm", r"\bcnofirm",
+    r"\b(like|want|wish|happy|ready|okay|ok|me|yes\"?) to (proceed|continue|go ahead)\b",
+    r"\bif (i|we) (should|may|can) (go|proceed|continue|make|submit|process|do|take)",
+    r"\b(want|like|wish|okay for|ok for|happy for|fine if|okay if|ok if|alright if|when you want) "
+    r"(me|us|we)\b",
+    r"\bif (this|that|it|everything|all)( of this)?( above)? (looks?|sounds?|is|seems|works?|reads?)\b",
+    r"\bif you('re| are) (happy|okay|ok|fine|good|satisfied|ready|comfortable)\b",
+    r"\b(i('ll| will)|before i) (wait|await|proceed|go ahead)\b.*\b(confirm|approval|go-ahead|yes|ok)",
+    r"\bunless you object", r"\bsay the word\b", r"\bawait\w*\b.*\b(confirm|approv|go-ahead|repl)", (
+        r"\bwith your (ok|okay|approval|permission|go-ahead|consent)\b"
+    ),
+    r"\byour (approval|permission|consent|go-ahead|explicit confirmation|ok|okay|confirmation(?! "
+    r"(code|number|id|e-?mail|is|will))|authori[sz]ation|green light)\b",
+    r"\b(do|would|if) you (agree|approve|authori[sz]e|consent|accept)",
+    r"\bplease (approve|authori[sz]e|agree|review and|verify (that|these|the (above|details)))\b",
+    r"\b(just )?(let me know|tell me) (if|whether|when|once|to) (you('d| would| want| wish| agree)|i "
+    r"should|i may|i can|go|proceed|that|this|it|everything|these|all)\b",
+)  # fmt: skip
+"""Asks for confirmation without a question mark."""
+CONFIRM_SLOT = any_of(
+    r"\b(confirm|verify) (for me |with me )?(me )?(your|the|which|what|why|whose|how|when|where|"
+    r"who)\b( [a-z'/-]+){0,4} ?(reason|e-?mail|name|zip|identity|number|id|items?|method|"
+    r"address|dates?|cabin|account|order|reservation|refund|option|options|variant|passengers?)\b",
+)  # fmt: skip
+""""Please confirm your order number": asks for a value."""
+VALUE = any_of(
+    r"#?w\d{5,}", r"_\d{4,}", r"\b\d{9,}\b", r"\b\d{5}\b", r"\bno longer needed", r"\bmistake",
+    r"\b[a-z]{2,3}\d{3}\b", r"\d{4}-\d\d-\d\d", r"\$ ?\d", r"\b(?=[a-z]*\d)[a-z0-9]{6}\b",
+    r"\b(paypal|gift card|visa|mastercard)\b", r"@", (
+        r"\bdetails (above|below|are|as)|\b(above|these) details"
+    ),
+)  # fmt: skip
+"""A concrete value, so that "confirm the order #W1234567" is not read as a question for one."""
+CHOICE = any_of(
+    r"\bor\b(?! (not|no\b|any|if|more|would (you|that|this|it)|do|should|is|are|else|shall|can|need|"
+    r"want|have|there|something|make|to (change|"
+    r"make|cancel)|let me|adjust|just|wait|changes|change (any|some)|abort|stop|so\b|later|other|\d{5}))",
+)  # fmt: skip
+"""A choice between two options."""

@@ -1,0 +1,197 @@
+"""Decides which part a named value plays in its sentence: proposed, present, kept, or mentioned only.
+
+"I'll change the address from A to B; the lamp stays with you" proposes B, names A as present, keeps the lamp.
+A value takes its role from the nearest governing word before it, or from a predicate that follows it
+directly.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
+
+Role: TypeAlias = Literal["none", "new", "present", "kept", "context"]
+Span: TypeAlias = tuple[int, int]
+
+ACTION = (
+    r"cancel\w*|call(?:ed|ing)? off|return(?:s|ed|ing)?\b(?! (?:window|policy|flight|trip|label|period|leg))|"
+    r"sen[dt](?:ing)? (?:\w+ ){0,2}back|exchang\w*|swap\w*|replac(?:e|es|ed|ing|ement)\b|trad(?:e|"
+    r"ing)\b|modif\w*|"
+    r"chang(?:e|es|ed|ing)\b|updat\w*|switch\w*|process\w*|refund\w*"
+)
+_GOES = r"(?:goes|go|going|come|comes|coming) back"
+_NEGATED = (
+    r"(?:\bnot|n't|\bnever)(?: \w+){0,2}? (?:be |being |get )?"
+    r"(?:touch|affect|chang|includ|return|exchang|modif|cancel|part|involv|mov|swap|go|alter|replac|"
+    r"impact|remov)\w*"
+)
+_KEPT = (
+    rf"{_NEGATED}|\b(?:keep|keeps|keeping|kept|leav(?:e|es|ing)|left (?:alone|as|out|un)\w*|"
+    r"except(?:ing)?(?: for)?|"
+    r"excluding|excluded|without|apart from|aside from|other than|besides|but not|not (?:the|your|a|an|for)|"
+    r"no changes?|nothing (?:changes|else)|unchanged|unaffected|untouched|unmodified|remain(?:s|ing)?|"
+    r"stay(?:s|ing)?|rest of|(?:(?:fine|okay|ok|good|alright|correct) )?as (?:it|they) (?:is|are)|is "
+    r"fine|are fine|isn't|aren't|is not|are not|not)\b"
+)
+_CONTEXT = (
+    r"\b(?:contain(?:s|ed|ing)?|consist(?:s|ing)? of|compris(?:es|ing|ed)|"
+    r"(?<!return )(?<!exchange )(?<!request )(?<!change )(?<!refund )(?:includes?|holds?)|"
+    r"i (?:can |do |could |now )?(?:also |only )?(?:see|notice|found)|i(?:'m| am) (?:also "
+    r")?(?:showing|seeing)|"
+    r"i(?:'ve| have) (?:found|located|got|pulled up)|"
+    r"(?:order|reservation|it|which|that|trip|account)(?: #?\w*\d+\w*)?(?: \([^()]*\))? (?:currently "
+    r"|also |only )?(?:has|had|have)|"
+    r"there(?:'s| is| are| was| were)(?: also)?|(?:you )?also (?:have|has)|you(?: have|'ve)? "
+    r"(?:originally )?(?:ordered|bought|purchased)|"
+    r"(?:what's|what is|what was|items?|everything|products?) (?:\w+ ){0,2}(?:in|on) (?:the|your|"
+    r"this|that|it)\b(?: order)?)"
+)
+_LISTING = (
+    r"\b(?:contain(?:s|ed|ing)?|there(?:'s| is| are)|we (?:also )?(?:have|offer)|(?:options|methods|"
+    r"choices|alternatives|flights|variants) "
+    r"(?:available|on (?:file|your)|in (?:the|your)|you have)|available|on (?:file|your (?:account|"
+    r"profile)))\b"
+)
+_ADVERB = r"\b(?:currently|presently|at present|right now|at the moment|so far|as of now|for now)\b"
+_PRESENT = (
+    rf"{_ADVERB}|\b(?:current|present|existing|old|previous(?:ly)?|originally|formerly|former|today|"
+    r"already|was|were|"
+    r"had|instead of|rather than|in place of|replac(?:es?|ing)|in lieu of|no longer|remov(?:e|es|ed|"
+    r"ing)|out of|(?:now|before|today)(?=:)|"
+    r"(?<!would )(?<!will )(?<!'ll )(?<!'d )(?<!so )(?<!to )(?:you|it|reservation|they) (?:have|has))\b"
+)
+_NEW = (
+    r"\b(?:new|will|would|become|becomes|updated? to|changed? to|switch(?:ed)? to|mov(?:e|ed) to|"
+    r"instead|total of|"
+    r"in total|gives?|giving|makes?|making|brings?|bringing|upgrad\w*|downgrad\w*)\b|'ll\b|'d\b"
+)
+_WEAK = r"\b(?:to|into|onto|with|via|by|on|using|use|charged?|paid|pay|for|as|is|are|be|in)\b"
+_END = r";|,? (?:but|while|whereas)\b|, (?:and |so )?(?:i|we|you|they|it|the refund)\b|, so\b|\. "
+
+_ITEM_MARKS = re.compile(
+    rf"(?P<kept>{_KEPT})|(?P<back>\b{_GOES}\b)|(?P<act>\b(?:{ACTION}))|(?P<context>{_CONTEXT})|"
+    rf"(?P<end>{_END})"
+)
+_VALUE_MARKS = re.compile(
+    rf"(?P<arrow>->|\breplaced (?:with|by)\b)|(?P<kept>{_KEPT})|(?P<from>\bfrom\b)|"
+    rf"(?P<context>{_LISTING})|(?P<present>{_PRESENT})|"
+    rf"(?P<new>{_NEW})|(?P<weak>{_WEAK})|(?P<end>{_END}|, )"
+)
+_FILL = re.compile(
+    r"(?:[\s,:()\"'-]|\$[\d.]+|\([^()]*\)|\b(?:and|or|the|your|an?|both|which|that|also|other|items?|"
+    r"just|simply|is|are|"
+    r"will|would|could|may|might|they|it|this|order|in|one|be|can|to|all|of)\b)*"
+)
+_COULD = re.compile(r"\b(?:could|can|may|might|eligible to) (?:also )?(?:still )?be\b")
+_BEFORE = re.compile(
+    r"(?:without|except|exclud|apart|aside|other than|besides|but not|not (?:the|your|a|an|for)\b|no "
+    r"changes?|nothing)"
+)
+"""Words that govern what follows them, never what precedes."""
+_PASSIVE = re.compile(r"\b(?:be|is|are|get|gets|being|been)\b[ \w]{0,12}$")
+
+
+def item_roles(text: str, spans: Sequence[Span]) -> list[Role]:
+    """Return the roles of goods or records named at ``spans``, in order of their position."""
+    roles: list[Role] = []
+    state: Role = "none"
+    group: list[int] = []  # the mentions since the last governing word
+    last_end = 0
+    for start, end, kind in _events(text, spans, _ITEM_MARKS):
+        if kind == "mention":
+            roles.append(state)
+            group.append(len(roles) - 1)
+            last_end = end
+        elif kind == "end":
+            state = "context" if state == "context" and text[start] == ";" else "none"
+            group = []
+        elif (
+            kind in ("kept", "back")
+            and group
+            and not _BEFORE.match(text, start)
+            and _FILL.fullmatch(text, last_end, start)
+        ):
+            for place in group[-1:] if state == "new" else group:
+                roles[place] = "kept" if kind == "kept" else "new"
+            state, group = "none", []
+        elif kind == "kept":
+            state, group = "kept", []
+        elif kind in ("act", "back"):
+            if group and _FILL.fullmatch(text, last_end, start) and _PASSIVE.search(text, last_end, start):
+                for place in group:  # "the lamp could be returned as well" proposes nothing
+                    roles[place] = "context" if _COULD.search(text, last_end, start) else "new"
+            state, group = "new", []
+        else:
+            state, group = "context", []
+    return roles
+
+
+def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
+    """Return the roles of slot values (addresses, payments, cabins, dates …) named at ``spans``."""
+    roles: list[Role] = []
+    state: Role = "none"
+    strong = False  # whether the state comes from a word that only a proposal has
+    seen = opened = False  # whether a value was named since, and whether "from" awaits its "to"
+    last_end = since = 0
+    for start, end, kind in _events(text, spans, _VALUE_MARKS):
+        near = bool(roles) and bool(_FILL.fullmatch(text, last_end, start))
+        if kind == "mention":
+            roles.append(state)
+            seen, last_end = True, end
+            continue
+        if kind == "end":
+            listing = seen and state in ("present", "context")  # "A, B and C are available"
+            if text[start] == "," and (listing or (state == "present" and end - since < 4)):
+                continue  # "currently, it goes to A"
+            state, strong, opened = "none", False, False
+        elif kind == "weak":
+            word = text[start:end]
+            if not (
+                state == "none"
+                or seen
+                or (opened and word in _TARGETS)
+                or (state == "context" and word in _MEANS)
+            ):
+                continue
+            state, strong, opened = "new", False, False
+        elif kind == "arrow":
+            if near:
+                roles[-1] = "present"
+            state, strong = "new", True
+        elif kind == "from":
+            if not _TO.search(text, end):
+                continue
+            state, opened = "present", True
+        elif kind == "present":
+            closes = end >= len(text) or text[end] in ".,;)?!" or text.startswith((" and", " -"), end)
+            if seen and closes and (near or (_ADVERBS.fullmatch(text, start, end) and not strong)):
+                roles[-1] = "present"
+                continue
+            state, opened = "present", False
+        elif kind == "kept" and near and not _BEFORE.match(text, start):
+            roles[-1] = "kept"
+            continue
+        else:
+            state, strong = ("new", True) if kind == "new" else (_STATES[kind], False)
+        seen, since = False, end
+    return roles
+
+
+_TARGETS = frozenset({"to", "into"})
+_MEANS = frozenset({"to", "with", "via", "using", "charge", "charged", "paid", "pay"})
+_STATES: Mapping[str, Role] = {"kept": "kept", "context": "context"}
+_TO = re.compile(r"\bto\b|->|\binto\b")
+_ADVERBS = re.compile(_ADVERB)
+
+
+def _events(text: str, spans: Sequence[Span], marks: re.Pattern[str]) -> list[tuple[int, int, str]]:
+    """Return mentions and marks by position; a mark within a mention is part of the name."""
+    events = [(start, end, "mention") for start, end in spans]
+    covered = sorted(spans)
+    place = 0
+    for found in marks.finditer(text):
+        while place < len(covered) and covered[place][1] <= found.start():
+            place += 1
+        if place < len(covered) and covered[place][0] < found.end():
+            continue
+        events.append((found.start(), found.end(), found.lastgroup or ""))
+    return sorted(events)

@@ -1,0 +1,157 @@
+"""Defines the patterns by which a unit of a message reports, refuses, transfers or asks for more."""
+
+import re
+
+from nlac_bench.envs.tau.users.scripted.topics import any_of
+
+ANNOUNCES = re.compile(
+    r"\b(?:i'll|i will|i'm going to|i am going to|let me|i'm about to|i am about to|i'll now|i "
+    r"shall)(?: now| just| then| go ahead and)* "
+    r"(?:cancel|return|exchange|modify|change|update|swap|switch|book|add|process|submit|issue|send|"
+    r"replace|move|set|upgrade)\b|"
+    r"\bcancell?ing (?:it|your|the|order|reservation)\b.*\bnow\b"
+)
+OTHERS = re.compile(
+    r"\b(?:any|some) (?:other|more|further|additional) (?:items?|products?|things?)\b|\b(?:any|"
+    r"some)thing else (?:to|in|from|about|you(?:'d| would) like to) "
+    r"(?:return|exchange|modify|change|this|that|the|cancel)"
+)
+"""Asks whether the request has further parts."""
+PROCEED = re.compile(r"\b(?:proceed|go ahead|confirm)\b")
+ASSENT = any_of(
+    r"\b(if|once|when|as soon as|after|until) you('ve| have)? (confirm|agree|approve|sa(y|id) (yes|"
+    r"so)|give|ok\b|okay)",
+    r"\b(if|once|when|after|upon) (your )?(confirmed|confirmation|approval)\b",
+)  # fmt: skip
+"""States that the agent acts only after confirmation."""
+YES_NO = any_of(
+    r"yes ?/ ?no", r"yes or no", r"\(y(es)?\b", r"\bconfirm\b", r'\"yes\"', r"'yes'", r"\by/n\b",
+)  # fmt: skip
+"""A yes-no question, whatever else it contains."""
+MORE = any_of(
+    r"\b(anything|something|what|any(thing)?) else\b(?! (to|in|from|about) (return|exchange|"
+    r"modify|change|this order|that order|the order))",
+    r"\bany (other|further|more) (questions?|requests?|issues?|concerns?|help|assistance|thing|matters?)\b",
+    r"\b(can|may|could) i (help|assist|be of)( \w+){0,3} (else|further|more|other)\b",
+    r"\bfurther (help|assistance)\b", r"\bis that all\b(?! (?:right|ok))", r"\bwill that be all\b",
+    r"\bthat be everything\b",
+    r"\ball set\?", r"\bmore i can\b", r"\banythng else\b", r"\bother way i can\b", r"\bwhat's next\b",
+)  # fmt: skip
+"""Asks whether there is anything else."""
+COMPLETE = any_of(
+    r"\b(item|return|exchange|modify|change)\w*\b",
+)  # fmt: skip
+"""Text with which "anything else" refers to items of the same request."""
+REFUSED = any_of(
+    r"\bcan ?not\b", r"\bcan't\b", r"\bcant\b", r"\bcannt\b", r"\bcould ?n[o']t\b", r"\bunable\b",
+    r"\bnot able\b", r"\bnot possible\b", r"\bisn't possible\b", r"\bimpossible\b",
+    r"\bnot (allowed|permitted|eligible|available|supported)\b", r"\bineligible\b",
+    r"\bisn't (allowed|permitted|eligible)\b", r"\bwon't be able\b", r"\bwill not be able\b",
+    r"\bagainst (our|the|my|company) ?(\w+ )?(policy|policies|rules)",
+    r"\bpolicy (does not|doesn't|forbids|prohibits)",
+    r"\b(does not|doesn't|do not|don't) (allow|permit|qualify|meet|offer|cover)",
+    r"\bmust (decline|refuse|deny)", r"\bhave to (decline|refuse|deny)",
+    r"\bno longer (be|possible|available)\b",
+    r"\bonly (pending|delivered) orders?\b",
+    r"\bonly be (cancelled|canceled|returned|modified|changed|exchanged|refunded)\b(?! once)",
+    r"\b(can|could|may|must) only (go|be (?!(done|called|used|made|requested|changed|modified|"
+    r"exchanged|returned|performed|submitted) once)|use|pay|receive|accept)\b",
+    r"\bnot (enough|sufficient)\b",
+    r"\binsufficient\b", r"\bnot entitled\b", r"\bdeclined\b", r"\brefuse\b", r"\bneither\b",
+    r"\bno can do\b", r"\bnot something i\b",
+)  # fmt: skip
+"""A refusal."""
+REGRET = any_of(
+    r"\bi'm afraid\b", r"\bi am afraid\b", r"\bunfortunately\b", r"\bregret\b",
+)  # fmt: skip
+"""A refusal, unless a question follows."""
+CAVEAT = any_of(
+    r"\b(without|until|unless) (your|you|an?|first|i|we|having|confirm\w*|verif\w*|know\w*)\b", r"\bundone\b",
+    r"\breversed?\b", r"\birreversible\b",
+    r"\bonce (this|it|the|an?|that|your|submitted|completed|done|processed|i)\b(?! (has|have|is|was|"
+    r"been|already|\w+ (has|have|is) been)? ?"
+    r"(been )?(delivered|shipped|processed|paid))", r"\bafter (this|that|the|it|you|an?|i)\b",
+    r"\bafterwards?\b", (
+        r"\b(be|only) (called |done |used |requested |made |performed |changed |modified |exchanged |"
+        r"returned |submitted )?(only )?once\b"
+    ), r"\bonly once\b",
+    r"\bbefore (i|we) can\b", r"\b(5|five)( ?- ?| to )(7|seven)\b", r"\bagain later\b",
+    r"\b(business|working) days\b",
+    r"\bno further changes\b", r"\bcannot be (changed|modified) (later|again)\b", (
+        r"\b(can't|cannot|won't be able to) (be )?(change|modif|cancel|return|exchange)\w*( "
+        r"\w+){0,4} (again|later|further|once|after)"
+    ),
+)  # fmt: skip
+"""Conditions and consequences, which are not refusals."""
+NOT_FOUND = any_of(
+    r"\b(could ?n[o']t|can ?not|can't|unable to|did ?n[o']t|not able to) (find|locate|match|"
+    r"identify|verify|see)\b",
+    r"\bnot found\b", (
+        r"\bno (account|user|order|match|record|profile|reservation|customer)s?\b(?! (change|is|has))"
+    ),
+    r"\bdoes ?n[o']t (match|exist|seem to be)\b", r"\binvalid (order|e-?mail|id)",
+)  # fmt: skip
+"""Somebody or something was not found."""
+TRANSFER = any_of(
+    r"\b(transfer(r?ed|r?ing)?|hand(ed|ing)?|connect(ed|ing)?|escalat(e|ed|ing)|pass(ed|ing)?|"
+    r"forward(ed|ing)?)\b[^.?!\n]{0,60}\b(human|agent|specialist|representative|colleague|"
+    r"supervisor|person|team)\b",
+)  # fmt: skip
+"""Transfers the user to a person."""
+TRANSFER_OFFER = any_of(
+    r"\b(would|do|shall|should|can|could|may|want|like|if)\b[^.!\n]{0,80}\b(transfer|connect|"
+    r"escalate|hand|pass|forward)\b[^.!\n]{0,80}\?",
+)  # fmt: skip
+"""Asks whether to transfer the user."""
+WAIT = any_of(
+    r"\b(one|a|just a|give me a) (moment|second|minute|sec|min)\b", r"\bhold on\b",
+    r"\bplease (wait|hold|stand by|bear with)", r"\bbear with me",
+    r"\blet me (just |quickly |first |now )?(check|look|see|pull|find|get|search|retrieve|"
+    r"review|do|process|take)\b",
+    r"\bi('ll| will) (now |just )?(check|look|pull|search|retrieve|get back)\b", r"\bchecking\b",
+    r"\blooking (it|that|this|into)\b",
+)  # fmt: skip
+"""Asks the user to wait."""
+REPORT = any_of(
+    r"\b(has|have) (now |just |already |both |all |also )*(been (now |just |successfully |fully |"
+    r"already )*)?(cancell?|return|exchang|modif|updat|chang|switch|swap|set\b|book|upgrad|"
+    r"downgrad|add|sen[dt]|issu|process|submit|complet|initiat|request|moved|replac|refund|done|"
+    r"made|credit|appl|schedul|arrang|correct|received|saved|gone through|accepted|filed|placed|"
+    r"registered|opened|"
+    r"started|logged|lodged|rebooked|finali[sz]ed)",
+    r"\b(i've|i have|we've|we have|i) (now |just |also |successfully |already |gone ahead and |went "
+    r"ahead and )*(cancell?ed|"
+    r"returned|exchanged|modified|updated|changed|switched|swapped|set|booked|rebooked|upgraded|"
+    r"saved|started|opened|created|registered|arranged|scheduled|"
+    r"downgraded|added|sent|issued|processed|submitted|completed|initiated|requested|placed|"
+    r"made|moved|replaced|done|refunded|filed|put|corrected)\b",
+    r"\bi went ahead and\b",
+    r"\b(cancell?ation|return|exchange|change|update|booking|upgrade)s? (is |are |was |has been "
+    r")?(now |all )?"
+    r"(completed?|done|confirmed|successful|set|in place|live|active)\b",
+    r"^\W*(\w+ ){1,3}(cancell?ed|updated|changed|exchanged|returned|booked|added|upgraded|saved)\W*$",
+    r"^(\W*(your )?(order|reservation|booking) \S+ |\W*)(cancell?ed|updated|exchanged|returned)\b",
+    r"\bsuccess(ful(ly)?)?\b", r"\btaken care of\b",
+    r"\b(is|are|was|were|got) (now |all |already )?(cancell?ed|returned|exchanged|modified|updated|changed|"
+    r"switched|swapped|booked|upgraded|downgraded|added|sent|issued|processed|submitted|saved|"
+    r"completed?|requested|set|confirmed|moved|done|sorted|finali[sz]ed|in place)\b",
+    r"\b(is|are) now\b", r"\b(went|gone) through\b", r"\ball (set|done|sorted)\b", r"^you're (all )?set\b",
+    r"^(ok(ay)?,? |great,? |perfect,? |alright,? |thank(s| you),? |and |consider )?(it's |that's |it is |"
+    r"that is |all |it )?(done|completed?|finished|sorted|cancell?ed|booked|updated|changed|"
+    r"returned|exchanged)\b",
+    r"\b(you've|you have|you're|you are) (now )?(been )?(all )?(upgraded|downgraded|booked|rebooked|"
+    r"moved|switched|set|refunded|good to go|now in)\b",
+    r"\b(request|return|exchange|cancellation|order|booking|change) is (now )?(in|on its way|live|"
+    r"through|underway)\b",
+    r"\bwill now (be|go|ship|have|show|use)\b", r"\bhas gone through\b", (
+        r"\bwill now be (shipped|sent|delivered) to\b"
+    ),
+)  # fmt: skip
+"""States that something has been done."""
+FUTURE = any_of(
+    r"\b(currently|right now|at the moment|at present|so far)\b",
+    r"\b(will be|would be|to be|can be|could be|going to|not yet|if you|once you|about to|"
+    r"haven't|has not|hasn't|have not)\b(?! (e-?mail|refund|credit|sent|notif|process|receiv|"
+    r"ship))",
+)  # fmt: skip
+"""States what is currently so, or has not been done yet."""

@@ -1,0 +1,170 @@
+"""Splits an agent's message into units: sentences, list entries and table rows, each with its heading.
+
+Emphasis marks are removed, dates are written as in the databases, a table row with an old and a new column
+becomes ``label: from OLD -> NEW``. Long messages are truncated, so that reading takes bounded time.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MAX_READ_CHARS = 6_000
+"""Of a longer message only the beginning and the end are read."""
+MAX_UNITS = 200
+"""Of more units only the first and the last are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One sentence, list entry or table row in lower case; ``heading`` introduces its list."""
+
+    text: str
+    heading: str = ""
+
+    @property
+    def full(self) -> str:
+        """The text after its heading."""
+        return f"{self.heading} {self.text}" if self.heading else self.text
+
+
+def units(message: str) -> list[Unit]:
+    """Return the units of ``message``."""
+    found: list[Unit] = []
+    heading, listed, blank = "", False, False
+    open_line = False  # the last unit is a line that the next line may continue, as in an address
+    columns: list[str] | None = None
+    lines = normalise(message).split("\n")
+    for number, raw in enumerate(lines):
+        line = raw.strip()
+        if not line:
+            blank, open_line = True, open_line and _DANGLES.search(found[-1].text) is not None
+            if listed:
+                heading = ""
+            listed = False
+            continue
+        if line.count("|") >= 2:
+            cells = [cell.strip() for cell in line.strip("| ").split("|")]
+            if _RULE.fullmatch(line):
+                columns = (
+                    [cell.strip() for cell in lines[number - 1].strip("| ").split("|")] if number else None
+                )
+                if found and columns is not None:
+                    found.pop()
+            else:
+                found.append(Unit(_row(cells, columns), heading))
+            listed, open_line, blank = True, False, False
+            continue
+        columns = None
+        bullet = _BULLET.match(line)
+        text = line[bullet.end() :].strip() if bullet else line
+        following = next((other.strip() for other in lines[number + 1 :] if other.strip()), "")
+        if bullet:
+            inner = line[0].isdigit() and following[:1] in ("-", "+") and not _ENDS.search(text)
+            if text.endswith(":") or inner:
+                heading = ""
+                found.append(Unit(text))
+                heading, listed = text, False
+                continue
+            listed = True
+            open_line = False
+        elif (open_line and not text.endswith("?") and not blank) or (
+            open_line and _DANGLES.search(found[-1].text)
+        ):
+            found[-1] = Unit(f"{found[-1].text}, {text}", found[-1].heading)
+            open_line = not _ENDS.search(text)
+            blank = False
+            continue
+        else:
+            head = text.endswith(":") or bool(
+                (_BULLET.match(following) or following.count("|") >= 2)
+                and (not _ENDS.search(text) or _DETAILS.search(text) or text.endswith("?"))
+            )
+            if listed or head:
+                heading = ""
+            if head:
+                sentences = _sentences(text)
+                found += [Unit(sentence) for sentence in sentences]
+                heading = sentences[-1]
+                listed, open_line, blank = False, False, False
+                continue
+            if blank and not listed and heading and not heading.endswith(":"):
+                heading = ""
+        sentences = _sentences(text)
+        found += [Unit(sentence, heading) for sentence in sentences]
+        if not bullet:
+            open_line = not _ENDS.search(text)
+            if not open_line:
+                heading = ""
+        blank = False
+    if len(found) > MAX_UNITS:
+        found = found[: MAX_UNITS // 2] + found[-MAX_UNITS // 2 :]
+    return found
+
+
+def joined(parts: Sequence[Unit]) -> str:
+    """Return units as text, one a line, each after its heading."""
+    return "\n".join(part.full for part in parts)
+
+
+def normalise(text: str) -> str:
+    """Convert to lower case, plain quotes and dashes, and remove emphasis marks; line breaks are kept."""
+    if len(text) > MAX_READ_CHARS:
+        text = text[: MAX_READ_CHARS // 2] + "\n" + text[-MAX_READ_CHARS // 2 :]
+    text = unicodedata.normalize("NFKC", text).lower().translate(_PLAIN)
+    text = _ARROW.sub(" -> ", _TITLE.sub("", text.replace("<br>", ", ").replace("__", "")))
+    text = _MONTH_FIRST.sub(lambda found: _iso(found[2], found[1], found[3]), text)
+    text = _DAY_FIRST.sub(lambda found: _iso(found[1], found[2], found[3]), text)
+    text = _SLASHED.sub(lambda found: f"{found[3]}-{int(found[1]):02d}-{int(found[2]):02d}", text)
+    return re.sub(r"[ \t]+", " ", text)
+
+
+def _iso(day: str, month: str, year: str | None) -> str:
+    """Return a date in the databases' format; without a year, it is in the year of the flights."""
+    return f"{year or 2024}-{_MONTHS.index(month[:3]) + 1:02d}-{int(day):02d}"
+
+
+def _row(cells: list[str], columns: list[str] | None) -> str:
+    """Return a table row as text; of an old and a new column, the old one is marked as such."""
+    if columns and len(columns) == len(cells):
+        old = [
+            c for c, name in zip(cells, columns, strict=True) if _OLD.search(name) and not _NEW.search(name)
+        ]
+        new = [c for c, name in zip(cells, columns, strict=True) if _NEW.search(name)]
+        rest = [c for c in cells if c not in old and c not in new]
+        if old and new:
+            return f"{', '.join(rest)}: from {', '.join(old)} -> {', '.join(new)}"
+        if old:
+            return f"{', '.join(rest)}: current {', '.join(old)}"
+    return f"{cells[0]}: {cells[1]}" if len(cells) == 2 else ", ".join(cells)
+
+
+def _sentences(text: str) -> list[str]:
+    text = _SHORT.sub(lambda found: found[0].replace(".", "\0"), text)
+    return [part.replace("\0", ".").strip() for part in _SPLIT.split(text) if part.strip()] or [text]
+
+
+_PLAIN = str.maketrans({
+    "‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "‑": "-", "−": "-", "*": None, "`": None,
+    "\u00a0": " ", "\r": "\n", "\u2028": "\n", "\u2029": "\n",
+    "•": "-", "●": "-", "▪": "-", "◦": "-", "…": "...",
+})  # fmt: skip
+_ARROW = re.compile(r" ?(?:→|⇒|➜|➔|➡\ufe0f?|-+>|=+>) ?")
+_TITLE = re.compile(r"^ *(?:#{1,6} |> ?|[*_=-]{3,} *$)", re.MULTILINE)
+_RULE = re.compile(r"[|:\- ]+")
+_BULLET = re.compile(r"(?:[-+] ?(?=\S)|\(?\d{1,2}[.)] ?(?=\D)|\(?[a-z][.)] |[✅✔☑🔹👉➤▶] ?)")
+_ENDS = re.compile(r"[.!?:][\"')]*$")
+_DANGLES = re.compile(r"\b(?:to|is|be|as|with|for|at|address|following)$")
+_DETAILS = re.compile(r"\b(?:following|below|these|here)\b")
+_OLD = re.compile(r"\b(?:current(?:ly)?|old|present|existing|now|today|before|from|original|previous)\b")
+_NEW = re.compile(r"\b(?:new|after|to|proposed|updated?|requested|replacement|change)\b")
+_SHORT = re.compile(r"\b(?:e\.g|i\.e|no|nr|st|apt|ave|rd|dr|mr|mrs|ms|approx|incl|vs|etc)\.(?= )")
+_SPLIT = re.compile(r"(?<=[.!?])[\"')]* +(?=\S)|(?<=[?])(?=[a-z])")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = (
+    r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
+    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_MONTH_FIRST = re.compile(rf"\b{_MONTH} (\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (\d{{4}})\b)?")
+_DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)? (?:of )?{_MONTH}(?:,? (\d{{4}})\b)?")
+_SLASHED = re.compile(r"\b(\d{1,2})/(\d{1,2})/((?:19|20)\d\d)\b")

@@ -1,0 +1,119 @@
+"""Lists what agents ask about: the topics of questions, by the nouns and phrases that name them."""
+
+import re
+
+
+def any_of(*alternatives: str) -> re.Pattern[str]:
+    """Return a pattern that matches any of ``alternatives``."""
+    return re.compile("|".join(alternatives))
+
+
+TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("email", any_of(
+        r"\be-?mails?\b", r"\bmail address",
+    )),
+    ("zip", any_of(
+        r"\bzip ?codes?\b", (
+            r"(?<!left )(?<!right )\bzip\b(?= *(?:$|[?,.!)/:;&]|and\b|or\b|please|plus|works|is\b|"
+            r"on\b))"
+        ), r"\bpost(al)? ?code",
+    )),
+    ("name", any_of(
+        r"\b(full|first|last|your|sur|family) ?names?\b", r"\bname (and|on|\+|&)",
+        r"\bwho am i (speaking|talking)",
+    )),
+    ("user_id", any_of(
+        r"\b(user|customer|account|profile|member|loyalty) ?-?(id|number|name)\b",
+    )),
+    ("identity", any_of(
+        r"\bidentity\b", r"\bauthenticat", r"\bverif(y|ication)\b.*\b(you|account)",
+        r"\blocate your (account|profile)", r"\b(find|pull up|look up|access) your (account|profile)",
+        r"\bwho (are )?you\b", (
+            r"\bwho\b.{0,30}\b(speaking|talking|chatting|writing|helping|assisting)\b"
+        ), r"\bidentify you",
+    )),
+    ("record", any_of(
+        r"\border ?(id|number|no\b|nr|#)", r"\b(which|what) orders?\b", r"\bid of (the|your) order",
+        r"\b(reservation|booking|confirmation) ?(id|number|code|reference|ref|#)",
+        r"\b(which|what) (reservation|booking|trip)", r"\border do you mean", (
+            r"\b(orders?|reservations?|bookings?|trips?) (you|that you|in question)\b"
+        ),
+        r"\bwhat (exactly )?(would|do) you (like|want|wish|need) to cancel", r"\bw-?number", r"\border\?",
+        r"\b(items?|products?) and orders?\b", r"\bwhich (one )?of (them|these|those|your)\b",
+    )),
+    ("items", any_of(
+        r"\b(which|what|name the|list the|list all|specific) (\w+ ){0,2}(item|product|article|thing)s?\b",
+        r"\bwhich (of (these|those|them)|ones)\b", r"\bitems? (id|you|to|do|would|should|need)",
+        r"\bwhat (exactly )?(would|do) you (like|want|wish) to (return|exchange|swap|send|change|modify)",
+        r"\bproducts? (you|to|do)", r"^\W*(\d\W+)?(the )?(items?|products?)\?",
+    )),
+    ("options", any_of(
+        r"\b(options?|variants?|specification|specs?|configuration|replacement|new items?|"
+        r"versions?|colou?rs?|sizes?|models?|styles?|features?|instead|exchange (it|them|this|"
+        r"that) for|changed? (it|them) to|swap(ped)? (it|them)? ?for)\b",
+    )),
+    ("reason", any_of(
+        r"\breasons?\b", r"\bwhy\b", (
+            r"\bwhat (exactly )?(happened|went wrong)\b"
+        ), r"\bmistake\b", r"\bno longer need",
+    )),
+    ("payment", any_of(
+        r"\bpay(ing|ment|ments)?\b", r"\brefund(ed)?\b", r"\bmethods?\b", r"\bpaypal\b", r"\bgift card",
+        r"\bcredit card", r"\bcards?\b", r"\bcertificate", r"\bcharg(e|ed|es|ing)\b", r"\bsettle\b",
+        r"\bprice difference",
+    )),
+    ("address", any_of(
+        r"\baddress", r"\bstreet", r"\bcity\b", r"\bship(ped|ping)?\b.*\b(to|where)",
+        r"\bwhere (should|to|do you want)",
+    )),
+    ("cabin", any_of(
+        r"\bcabin", r"\bclass\b", r"\beconomy", r"\bbusiness",
+    )),
+    ("flights", any_of(
+        r"\b(which|what|preferred|choose|prefer|flight) (\w+ ){0,2}(flights?|number|option|itinerary)",
+        r"\bflight numbers?", r"\bwhich (one|of)", r"\bflights? (would|do|should)", r"\bnew flights?",
+    )),
+    ("date", any_of(
+        r"\bdates?\b(?! of birth)", r"\bwhen\b", r"\bwhat day", r"\btravel day", r"\bwhich day",
+    )),
+    ("route", any_of(
+        r"\borigin", r"\bdestination", r"\bdepart(ing|ure)?\b", r"\bairports?\b",
+        r"\bwhere (are|do|would|to|from)", r"\bfrom where", r"\barriv",
+    )),
+    ("trip", any_of(
+        r"\bone[- ]?way", r"\bround[- ]?trip", r"\btrip type", r"\btype of trip",
+    )),
+    ("passengers", any_of(
+        r"\bpassengers?", r"\btravell?ers?", r"\bpeople\b", r"\bwho (is|will|are|is going)\b",
+        r"\btravell?ing\b",
+    )),
+    ("passengers", any_of(
+        r"\bbirth", r"\bdob\b", r"\bd\.o\.b",
+    )),
+    ("bags", any_of(
+        r"\bbags?\b", r"\bbaggages?\b", r"\bluggage", r"\bsuitcases?",
+    )),
+    ("insurance", any_of(
+        r"\binsur",
+    )),
+    ("request", any_of(
+        r"\b(how|what|anything).*\b(can|may|could) (i|we) (help|assist|do)",
+        r"\bwhat (is|was) your (request|issue|question)",
+        r"\bwhat (would|do) you (like|want|need)( me)?( to do)?\??$", r"\bhow can i\b",
+        r"\bmore (detail|information|info)", r"\bdetails (about|of|on) (your|the|what)", r"\bwhat brings",
+        r"\bwhat do you mean", (
+            r"\bwhat (exactly )?(would|can|do|may|should) .*\bdo\b"
+        ), r"\bcan you (clarify|explain|elaborate)", r"\bclarif(y|ication)",
+    )),
+    ("complete", any_of(
+        r"\ball (of )?(the )?items\b", r"\bevery(thing| item)", r"\bcomplete list",
+        r"\bany (other|more) items", r"\b(anything|something) else (to|in|from|you)",
+        r"\bis that (all|everything)", r"\bthat's (all|everything)",
+    )),
+)  # fmt: skip
+"""Topics of questions."""
+
+
+def topics(text: str) -> set[str]:
+    """Return the topics that ``text`` names."""
+    return {topic for topic, asked in TOPICS if asked.search(text)}
