@@ -12,15 +12,16 @@ from nlac_bench.envs.math500_hard.grading.normalize import words
 NEGATIONS = names(
     "not no never nor neither none nothing without except excluding but besides cannot cant dont doesnt "
     "didnt isnt arent wasnt werent wont wouldnt couldnt shouldnt false wrong incorrect impossible fails "
-    "excluded nicht kein keine pas ne nunca 不 不是 非 не нет"
+    "excluded extraneous invalid rejected discarded non nicht kein keine pas ne nunca 不 不是 非 не нет"
 )
 _ALTERNATIVES = names("or either maybe perhaps possibly otherwise unless if when whenever else")
 _COMPARISONS = names(
     "more less fewer greater larger smaller bigger higher lower least most than over under above below "
-    "beyond between within before after until up down exceeds exceeding"
+    "beyond between within before after until up down exceeds exceeding almost nearly barely short off"
 )
 _OPERATIONS = names(
-    "plus minus times divided multiplied squared cubed half twice double triple mod base and negative"
+    "plus minus times divided multiplied squared cubed half twice double triple mod base and negative "
+    "factorial reciprocal halves thirds fourths fifths sixths eighths tenths hundredths thousandths"
 )
 _VALUES = names("undefined infinite infinitely")
 MEANINGFUL = NEGATIONS | _ALTERNATIVES | _COMPARISONS | _OPERATIONS | _VALUES
@@ -30,7 +31,7 @@ UNCERTAIN = NEGATIONS | _ALTERNATIVES
 LINKS = names("is are was were be equals equal gives yields becomes has have")
 _FILLERS = LINKS | names(
     "a about all altogether an answer answers approximately are around at both correct each equals exactly "
-    "final find get got hence it just nearly obtain of only our overall precisely "
+    "final find get got hence it just obtain of only our overall precisely "
     "roughly simply simplified so that the then there therefore this thus to total unit "
     "units we which yes you"
 )
@@ -51,6 +52,7 @@ def connective(word: str | None) -> str:
 
 
 _PREPOSITIONS = names("at by from in of on to with")
+_ARTICLES = names("a an the")
 _FIRST_GROUP = re.compile(r"\\(?:text|mbox|mathrm)\s*\{([^{}]*)\}[\s,]*(\S.*)", re.DOTALL)
 _IN_TOTAL = re.compile(r"\bin (?=total|all)")
 _QUALIFIED = re.compile(r"\b(?:at least|at most|\w+er than|more than|less than|up to|or)\b", re.IGNORECASE)
@@ -96,13 +98,15 @@ def is_noun(text: str) -> bool:
 
 
 def after_link(text: str) -> str:
-    """Return the words after the last `is` or `are`, `even` for `it is even`; "" with a negation."""
+    """Return the words after the last `is` or `are`, `Monday` for `it is on a Monday`; "" with a negation."""
     said = words(text).split()
     if NEGATIONS.intersection(said):
         return ""
     last = max((index for index, word in enumerate(said) if word in LINKS), default=-1)
     said = said[last + 1 :]
-    return " ".join(said[1:] if said[:1] and said[0] in _PREPOSITIONS else said)
+    for leading in (_PREPOSITIONS, _ARTICLES):
+        said = said[1:] if said[:1] and said[0] in leading else said
+    return " ".join(said)
 
 
 def states_otherwise(text: str) -> bool:

@@ -1,0 +1,146 @@
+"""Removes the conditions that follow an answer: `c = 36 \\text{ (since } c \\neq 0)` states 36.
+
+A condition is removed only if it does not contradict the answer: `x = 5 \\ (x < 0)` states nothing.
+"""
+
+import re
+
+from nlac_bench.envs.math500_hard.grading.consistency import contradict, excludes, letters
+from nlac_bench.envs.math500_hard.grading.intervals import ORDER
+from nlac_bench.envs.math500_hard.grading.labels import is_constant
+from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, Unreadable, names, symbols, walk
+from nlac_bench.envs.math500_hard.grading.normalize import words
+from nlac_bench.envs.math500_hard.grading.reading import read
+from nlac_bench.envs.math500_hard.grading.wording import MEANINGFUL
+
+_CLAUSE = re.compile(
+    r"(?<![\\a-z])(?:(?P<reason>since|because|where|as|given(?: that)?|provided(?: that)?|assuming(?: that)?)"
+    r"|(?P<rejected>(?:we )?(?:reject|discard|exclud|ignor)(?:s|e|es|ed|ing)?)"
+    r"|(?:attained |achieved )?(?P<place>for|with|at|when))(?![a-z])",
+    re.IGNORECASE,
+)
+_EXTRANEOUS = re.compile(
+    r"\\text\s*\{\s*(?:is|are)?\s*(?:extraneous|rejected|discarded|invalid|not valid|impossible)\s*\}\Z"
+)
+_BEFORE_CLAUSE = re.compile(r"(?:\\text\s*\{)?[\s(,;]*\Z")
+_ALTERNATIVES = names("or otherwise unless else if either but")
+_MAX_LENGTH = 1_000
+
+
+def without_conditions(text: str) -> Node | None:
+    """Return the answer in a normalised text without the conditions after it; None if it has none.
+
+    Raises:
+        Unreadable: the answer without its conditions is no mathematics.
+        TooComplex: the answer exceeds the parser's limits.
+    """
+    if len(text) > _MAX_LENGTH:
+        return None
+    clause = _last_bracket(text)
+    if match := _CLAUSE.search(text):
+        kind = match.lastgroup or ""
+        if clause is None or match.start() < clause[1] or not match[0]:
+            clause = kind, match.start(), match.end()
+        elif _CLAUSE.match(text[clause[2] :].lstrip(" }")):
+            clause = kind, clause[1], match.end()
+    if clause is None:
+        return _without_listed(read(text))
+    kind, start, stop = clause
+    head, body = _split(text, start, stop)
+    if not head:
+        return None
+    answer = read(head)
+    if kind == "place" and _EXTRANEOUS.search(body):
+        kind, body = "rejected", _EXTRANEOUS.sub("", body)
+    conditions = _relations(body)
+    said = set(words(body).split())
+    if conditions is None:
+        only_words = not any(character in body for character in "0123456789=<>")
+        if kind == "reason":
+            return None if said & _ALTERNATIVES else answer
+        return (
+            answer if kind == "place" and only_words and not said & MEANINGFUL and "\\text" in body else None
+        )
+    if kind == "rejected":
+        return answer if excludes(answer, conditions) else None
+    if said & _ALTERNATIVES or not all(one.op == "rel" for one in conditions):
+        return None
+    if kind == "place" and not all(_concerns(one, answer) or one.value == ("=",) for one in conditions):
+        return None
+    return None if contradict(answer, conditions) else answer
+
+
+def _last_bracket(text: str) -> tuple[str, int, int] | None:
+    """Return where the round bracket that ends a text starts: `x = 5 (x > 0)`."""
+    bare = text.rstrip(" }.")
+    if not bare.endswith(")"):
+        return None
+    depth = 0
+    for index in range(len(bare) - 1, 0, -1):
+        depth += (bare[index] == ")") - (bare[index] == "(")
+        if not depth:
+            return "place", index, index + 1
+    return None
+
+
+def _split(text: str, start: int, stop: int) -> tuple[str, str]:
+    """Return the answer and the condition without the brackets and the `\\text{` around the condition."""
+    head, body = text[:start], text[stop:]
+    inside = head.count("{") - head.count("}")
+    head = _BEFORE_CLAUSE.sub("", head)
+    if inside == 1:  # the clause starts in a \text{…}
+        said, _, rest = body.partition("}")
+        if said.strip(" ()") and not re.search(r"[=<>\\]", said):
+            said = f"\\text{{{said}}}"
+        body = f"{said} {rest}"
+        head += "}" * (head.count("{") - head.count("}"))
+    depth = 0
+    kept = []
+    for character in body:
+        depth += (character in "({") - (character in ")}")
+        if depth < 0:
+            depth = 0
+        else:
+            kept.append(character)
+    body = "".join(kept).strip(" ,.")
+    return head.strip(), body
+
+
+def _relations(body: str) -> list[Node] | None:
+    """Return the relations of a condition, and its values; None if it has words or is no mathematics."""
+    try:
+        tree = read(body)
+    except (Unreadable, TooComplex):
+        return None
+    if any(one.op == "text" for one in walk(tree)):
+        return None
+    return list(tree.args) if tree.op == "list" and tree.value != "or" else [tree]
+
+
+def _without_listed(tree: Node) -> Node | None:
+    """Return `c = 36` for the list `c = 36, c \\neq 0`."""
+    if tree.op != "list" or tree.value == "or":
+        return None
+    conditions = [one for one in tree.args if _is_condition(one)]
+    answers = [one for one in tree.args if not _is_condition(one)]
+    if not conditions or not answers:
+        return None
+    first = next(index for index, one in enumerate(tree.args) if _is_condition(one))
+    for answer in answers:
+        stated = answer.op == "rel" and set(answer.value) == {"="}
+        # `x \\ne 3, 5` excludes two values.
+        if not stated and (answer.op in ("rel", "tuple", "set", "union") or answer not in tree.args[:first]):
+            return None
+        if not all(_concerns(one, answer) for one in conditions) or contradict(answer, conditions):
+            return None
+    return answers[0] if len(answers) == 1 else Node("list", tuple(answers), tree.value)
+
+
+def _is_condition(node: Node) -> bool:
+    return node.op == "rel" and set(node.value) <= ORDER | {"!=", "in", "equiv"}
+
+
+def _concerns(condition: Node, answer: Node) -> bool:
+    """Return whether a condition is on the answer's letters; a value alone has the condition's letter."""
+    named = letters(condition)
+    return named <= symbols(answer) or (is_constant(answer) and len(named) == 1)
