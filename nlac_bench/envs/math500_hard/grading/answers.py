@@ -23,7 +23,7 @@ from nlac_bench.envs.math500_hard.grading.matrices import as_matrix, has_matrix
 from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, key, literal
 from nlac_bench.envs.math500_hard.grading.normalize import words
 from nlac_bench.envs.math500_hard.grading.units import factor, says_what
-from nlac_bench.envs.math500_hard.grading.wording import after_link
+from nlac_bench.envs.math500_hard.grading.wording import after_link, without_class
 
 MAX_UNMATCHED = 60
 """Maximal number of elements of two lists that are compared pairwise, after elements with equal keys have
@@ -264,7 +264,8 @@ def _same_texts(gold: Node, pred: Node) -> bool:
             return False
     if not said[0] or (gold.op == "sym" and pred.op == "sym"):
         return False
-    return said[0] in (said[1], after_link(said[1]))
+    stated = after_link(said[1])
+    return said[0] in (said[1], stated, without_class(stated))
 
 
 def _same_values(gold: Node, pred: Node) -> bool:

@@ -11,7 +11,7 @@ from nlac_bench.envs.math500_hard.grading.labels import is_constant
 from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, Unreadable, names, symbols, walk
 from nlac_bench.envs.math500_hard.grading.normalize import words
 from nlac_bench.envs.math500_hard.grading.reading import read
-from nlac_bench.envs.math500_hard.grading.wording import MEANINGFUL
+from nlac_bench.envs.math500_hard.grading.wording import is_aside
 
 _CLAUSE = re.compile(
     r"(?<![\\a-z])(?:(?P<reason>since|because|where|as|given(?: that)?|provided(?: that)?|assuming(?: that)?)"
@@ -22,7 +22,9 @@ _CLAUSE = re.compile(
 _EXTRANEOUS = re.compile(
     r"\\text\s*\{\s*(?:is|are)?\s*(?:extraneous|rejected|discarded|invalid|not valid|impossible)\s*\}\Z"
 )
-_BEFORE_CLAUSE = re.compile(r"(?:\\text\s*\{)?[\s(,;]*\Z")
+_BEFORE_CLAUSE = re.compile(r"[\s(,;]*(?:\\text\s*\{)?[\s(,;]*\Z")
+_TEXT_START = re.compile(r"[\s}]*(?:\\text\s*\{)?\s*")
+_WORDS_ONLY = re.compile(r"\\text\s*\{[^{}\\\d=<>]*\}")
 _ALTERNATIVES = names("or otherwise unless else if either but")
 _MAX_LENGTH = 1_000
 
@@ -41,7 +43,7 @@ def without_conditions(text: str) -> Node | None:
         kind = match.lastgroup or ""
         if clause is None or match.start() < clause[1] or not match[0]:
             clause = kind, match.start(), match.end()
-        elif _CLAUSE.match(text[clause[2] :].lstrip(" }")):
+        elif _CLAUSE.match(text, _TEXT_START.match(text, clause[2]).end()):  # type: ignore[union-attr]
             clause = kind, clause[1], match.end()
     if clause is None:
         return _without_listed(read(text))
@@ -55,12 +57,9 @@ def without_conditions(text: str) -> Node | None:
     conditions = _relations(body)
     said = set(words(body).split())
     if conditions is None:
-        only_words = not any(character in body for character in "0123456789=<>")
         if kind == "reason":
             return None if said & _ALTERNATIVES else answer
-        return (
-            answer if kind == "place" and only_words and not said & MEANINGFUL and "\\text" in body else None
-        )
+        return answer if kind == "place" and _WORDS_ONLY.fullmatch(body) and is_aside(words(body)) else None
     if kind == "rejected":
         return answer if excludes(answer, conditions) else None
     if said & _ALTERNATIVES or not all(one.op == "rel" for one in conditions):
@@ -94,16 +93,21 @@ def _split(text: str, start: int, stop: int) -> tuple[str, str]:
             said = f"\\text{{{said}}}"
         body = f"{said} {rest}"
         head += "}" * (head.count("{") - head.count("}"))
-    depth = 0
-    kept = []
-    for character in body:
-        depth += (character in "({") - (character in ")}")
-        if depth < 0:
-            depth = 0
-        else:
-            kept.append(character)
-    body = "".join(kept).strip(" ,.")
-    return head.strip(), body
+    return head.strip(), _balanced(body).strip(" ,.")
+
+
+def _balanced(text: str) -> str:
+    """Return the text without the brackets that close nothing."""
+    kept, opened = list[str](), list[str]()
+    for character in text:
+        if character in "({":
+            opened.append(character)
+        elif character in ")}":
+            if opened[-1:] != ["(" if character == ")" else "{"]:
+                continue
+            opened.pop()
+        kept.append(character)
+    return "".join(kept)
 
 
 def _relations(body: str) -> list[Node] | None:
@@ -121,6 +125,9 @@ def _without_listed(tree: Node) -> Node | None:
     """Return `c = 36` for the list `c = 36, c \\neq 0`."""
     if tree.op != "list" or tree.value == "or":
         return None
+    steps = [one.op == "rel" and "=>" in one.value for one in tree.args]
+    if steps[-1] and steps.count(True) == 1 and all(one.op == "rel" for one in tree.args):
+        return tree.args[-1]  # m = 10, b = -4 \implies y = 10x - 4
     conditions = [one for one in tree.args if _is_condition(one)]
     answers = [one for one in tree.args if not _is_condition(one)]
     if not conditions or not answers:

@@ -39,7 +39,7 @@ def excludes(answer: Node, rejected: Sequence[Node]) -> bool:
 
 
 def _known(answer: Node, equations: Sequence[Node], conditions: Sequence[Node]) -> Evaluator:
-    """Return an evaluator that knows the equations' letters; a value alone is the letter of the conditions."""
+    """Return an evaluator that knows the equations' letters; a bare value is the other letter's."""
     evaluate = Evaluator(128, 0)
     for one in (answer, *equations):
         if one.op == "rel" and one.value[-1] == "=" and one.args[0].op == "sym":

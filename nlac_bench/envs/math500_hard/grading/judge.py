@@ -27,7 +27,7 @@ _CLOCK = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)(?::([0-5]\d))?")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,(?!\d{3}$)\d+", re.ASCII)
 _SPACED_GROUPS = re.compile(r"[-+]?\d{1,3}(?:,~\d{3})+", re.ASCII)
 _WORDY = re.compile(r"[^\W\d_]{3,}")
-_CHOICE = re.compile(r"\(?([A-H])\)?[).:] \S.*|\(([A-H])\)(?: -?)?[A-Za-z0-9\\$].*")
+_CHOICE = re.compile(r"\(?([A-H])\)?[).:] \S.*|\(([A-H])\)(?: +-?)?[A-Za-z0-9\\$].*")
 _ANOTHER_CHOICE = re.compile(
     r"\([A-H]\)|\b[A-H][).:]|\b(?:and|or|not) [A-H]\b|\A[A-H]\Z|\A(?:[=<>,;]|or\b|and\b)"
 )

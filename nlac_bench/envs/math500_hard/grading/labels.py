@@ -202,6 +202,8 @@ def is_name(node: Node) -> bool:
         return node.value.startswith(("call ", "angle ", "triangle ")) or (
             bool(node.args) and all(is_name(arg) for arg in node.args)
         )
+    if node.op in ("add", "neg"):  # \text{mean} - \text{median}
+        return all(arg.op in ("text", "neg") and is_name(arg) for arg in node.args)
     if node.op == "pow":  # the inverse f^{-1}(x)
         return node.args[0].op == "sym" and node.args[0].value in ("f", "g", "h")
     if node.op == "mul":

@@ -63,6 +63,7 @@ _PERCENT = re.compile(
     r"\\?\s*\\(?:text|mbox|mathrm|textrm)\s*\{\s*(?:per\s?cent|percentage|pct|\\?%)(?:\s+points?)?[.\s]*\}"
     r"|\\%|(?<![A-Za-z])(?:per\s?cent|percentage|pct)(?:\s+points?)?(?![A-Za-z])"
 )
+_PERCENT_OF = re.compile(r"\\text\s*\{\s*(?:per\s?cent|\\?%)\s+(?=[a-z])")  # \text{ percent of the pupils}
 _DEGREES = re.compile(
     r"\\(?:text|mbox|mathrm|textrm|operatorname)\s*\{\s*deg(?:ree)?s?[.\s]*\}|(?<![A-Za-z\\])deg(?:ree)?s?(?![A-Za-z])"
     r"|\\degree(?![A-Za-z])|\^\s*\{?\s*\\text(?:normal|rm)?\s*\{\s*o\s*\}\s*\}?"
@@ -150,7 +151,7 @@ def normalize(text: str) -> str:
     text = _CURRENCY.sub(lambda m: f"\\text{{{m[1] or 'pound'}}}", text)
     if text.count("$") == 1 and text.lstrip(" -").startswith("$"):
         text = _LONE_DOLLAR.sub(r"\\$", text)
-    text = _PERCENT.sub("%", text)
+    text = _PERCENT.sub("%", _PERCENT_OF.sub(r"%\\text{", text))
     text = _DEGREES.sub(r"^\\circ ", text)
     text = _NOISE.sub(" ", _ROW_SPACE.sub(r"\\\\", text))
     text = _FRACTIONS.sub(r"\\frac", text)

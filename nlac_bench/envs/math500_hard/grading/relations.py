@@ -7,7 +7,7 @@ from nlac_bench.envs.math500_hard.grading.exact import Undefined, rational
 from nlac_bench.envs.math500_hard.grading.intervals import FLIPPED, ORDER, interval, pieces
 from nlac_bench.envs.math500_hard.grading.labels import is_constant, is_name
 from nlac_bench.envs.math500_hard.grading.nodes import Node, key, literal, symbols, walk
-from nlac_bench.envs.math500_hard.grading.quantities import is_quantity, one_value
+from nlac_bench.envs.math500_hard.grading.quantities import is_quantity, is_substitution, one_value
 from nlac_bench.envs.math500_hard.grading.units import factor
 from nlac_bench.envs.math500_hard.grading.values import Evaluator
 
@@ -99,6 +99,8 @@ def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: 
     stated = [(sides[0], one) for one in constants] if sides else []
     if not constants:
         stated = [(sides[0], sides[-1]), (sides[-1], sides[0])]
+    if stated and constants and is_substitution(sides[0], constants[0]) and agrees(constants[-1]):
+        return True
     return any(agrees(one) and (is_quantity(side, one) or agrees(side)) for side, one in stated)
 
 

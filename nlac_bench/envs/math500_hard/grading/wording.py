@@ -21,7 +21,7 @@ _COMPARISONS = names(
 )
 _OPERATIONS = names(
     "plus minus times divided multiplied squared cubed half twice double triple mod base and negative "
-    "factorial reciprocal halves thirds fourths fifths sixths eighths tenths hundredths thousandths"
+    "outside complement opposite factorial reciprocal halves thirds fourths fifths sixths eighths tenths hundredths thousandths"
 )
 _VALUES = names("undefined infinite infinitely")
 MEANINGFUL = NEGATIONS | _ALTERNATIVES | _COMPARISONS | _OPERATIONS | _VALUES
@@ -52,8 +52,14 @@ def connective(word: str | None) -> str:
 
 
 _PREPOSITIONS = names("at by from in of on to with")
+_CLASSES = names("day month year season function number integer curve graph conic of")
+_AMOUNTS = names("total increase decrease gain loss profit rise fall drop discount change distance length")
+_ROOTS = names("root roots zero zeros solution solutions")
 _ARTICLES = names("a an the")
 _FIRST_GROUP = re.compile(r"\\(?:text|mbox|mathrm)\s*\{([^{}]*)\}[\s,]*(\S.*)", re.DOTALL)
+_IDENTITY = re.compile(
+    r"^\s*is the (?=(?:only|smallest|largest|greatest|minimum|maximum|least|number)\b)(?:least\b)?"
+)
 _IN_TOTAL = re.compile(r"\bin (?=total|all)")
 _QUALIFIED = re.compile(r"\b(?:at least|at most|\w+er than|more than|less than|up to|or)\b", re.IGNORECASE)
 
@@ -94,7 +100,15 @@ def without_introduction(text: str) -> str:
 def is_noun(text: str) -> bool:
     """Return whether a text before a value can be its name: `minimum value`, but not `half of` or `not`."""
     said = words(text).split()
-    return len("".join(said)) > 1 and said[-1] not in _PREPOSITIONS and not states_otherwise(text)
+    is_amount = said[-1:] == ["of"] and bool(_AMOUNTS.intersection(said[-2:]))
+    open_end = said[-1:] and said[-1] in _PREPOSITIONS and not is_amount
+    return len("".join(said)) > 1 and not open_end and not states_otherwise(text)
+
+
+def is_aside(text: str) -> bool:
+    """Return whether words in brackets after a value only comment on it: `double root`, `nearest tenth`."""
+    said = text.split()
+    return not UNCERTAIN.intersection(said) and (said[-1] in _ROOTS or not MEANINGFUL.intersection(said))
 
 
 def after_link(text: str) -> str:
@@ -109,7 +123,12 @@ def after_link(text: str) -> str:
     return " ".join(said)
 
 
+def without_class(text: str) -> str:
+    """Return the words without a noun for their class: `May` for `month of May`."""
+    return " ".join(word for word in text.split() if word not in _CLASSES)
+
+
 def states_otherwise(text: str) -> bool:
     """Return whether a text has a word that changes the meaning of a value beside it, or is a predicate."""
-    said = set(words(text).split())
+    said = set(words(_IDENTITY.sub("", text)).split())
     return bool(said & MEANINGFUL) or bool(said & LINKS and not said <= _FILLERS)
