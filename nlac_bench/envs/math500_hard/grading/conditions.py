@@ -7,7 +7,6 @@ import re
 
 from nlac_bench.envs.math500_hard.grading.consistency import contradict, excludes, letters
 from nlac_bench.envs.math500_hard.grading.intervals import ORDER
-from nlac_bench.envs.math500_hard.grading.labels import is_constant
 from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, Unreadable, names, symbols, walk
 from nlac_bench.envs.math500_hard.grading.normalize import words
 from nlac_bench.envs.math500_hard.grading.reading import read
@@ -23,6 +22,8 @@ _EXTRANEOUS = re.compile(
     r"\\text\s*\{\s*(?:is|are)?\s*(?:extraneous|rejected|discarded|invalid|not valid|impossible)\s*\}\Z"
 )
 _BEFORE_CLAUSE = re.compile(r"[\s(,;]*(?:\\text\s*\{)?[\s(,;]*\Z")
+_DOMAIN = re.compile(r"(?:\\text\s*\{)?\s*(?:(?:all|any|every|real|complex)\s*)+\}?\s*(?P<letter>[a-z])")
+_LISTED = re.compile(r"[<>]|\\(?:n|l|g|in|equiv|not|implies|Rightarrow|iff|to)")  # a relation other than =
 _TEXT_START = re.compile(r"[\s}]*(?:\\text\s*\{)?\s*")
 _WORDS_ONLY = re.compile(r"\\text\s*\{[^{}\\\d=<>]*\}")
 _ALTERNATIVES = names("or otherwise unless else if either but")
@@ -38,35 +39,48 @@ def without_conditions(text: str) -> Node | None:
     """
     if len(text) > _MAX_LENGTH:
         return None
-    clause = _last_bracket(text)
-    if match := _CLAUSE.search(text):
-        kind = match.lastgroup or ""
-        if clause is None or match.start() < clause[1] or not match[0]:
-            clause = kind, match.start(), match.end()
-        elif _CLAUSE.match(text, _TEXT_START.match(text, clause[2]).end()):  # type: ignore[union-attr]
-            clause = kind, clause[1], match.end()
+    clause = _clause(text)
     if clause is None:
-        return _without_listed(read(text))
+        return _without_listed(read(text)) if _LISTED.search(text) else None
     kind, start, stop = clause
     head, body = _split(text, start, stop)
     if not head:
         return None
     answer = read(head)
-    if kind == "place" and _EXTRANEOUS.search(body):
+    return answer if _is_met(kind, body, answer) else None
+
+
+def _clause(text: str) -> tuple[str, int, int] | None:
+    """Return the kind of the condition that ends a text, where it starts, and where its content starts."""
+    clause = _last_bracket(text)
+    match = _CLAUSE.search(text)
+    if match is None:
+        return clause
+    kind = str(match.lastgroup)
+    if clause is None or match.start() < clause[1]:
+        return kind, match.start(), match.end()
+    inner = _TEXT_START.match(text, clause[2])
+    return (kind, clause[1], match.end()) if inner and _CLAUSE.match(text, inner.end()) else clause
+
+
+def _is_met(kind: str, body: str, answer: Node) -> bool:
+    """Return whether a condition leaves the answer as it is; one with unknown words does only as a reason."""
+    if kind == "bracket" and _EXTRANEOUS.search(body):
         kind, body = "rejected", _EXTRANEOUS.sub("", body)
+    if kind == "place" and (domain := _DOMAIN.fullmatch(body)):
+        return domain["letter"] in symbols(answer)
     conditions = _relations(body)
-    said = set(words(body).split())
-    if conditions is None:
-        if kind == "reason":
-            return None if said & _ALTERNATIVES else answer
-        return answer if kind == "place" and _WORDS_ONLY.fullmatch(body) and is_aside(words(body)) else None
     if kind == "rejected":
-        return answer if excludes(answer, conditions) else None
-    if said & _ALTERNATIVES or not all(one.op == "rel" for one in conditions):
-        return None
-    if kind == "place" and not all(_concerns(one, answer) or one.value == ("=",) for one in conditions):
-        return None
-    return None if contradict(answer, conditions) else answer
+        return conditions is not None and excludes(answer, conditions)
+    said = words(body)
+    if conditions is None:
+        aside = kind == "bracket" and bool(_WORDS_ONLY.fullmatch(body)) and is_aside(said)
+        return aside or (kind == "reason" and not _ALTERNATIVES.intersection(said.split()))
+    if _ALTERNATIVES.intersection(said.split()) or any(one.op != "rel" for one in conditions):
+        return False
+    if kind == "place" and not all(_concerns(one, answer) or set(one.value) == {"="} for one in conditions):
+        return False
+    return not contradict(answer, conditions)
 
 
 def _last_bracket(text: str) -> tuple[str, int, int] | None:
@@ -78,7 +92,7 @@ def _last_bracket(text: str) -> tuple[str, int, int] | None:
     for index in range(len(bare) - 1, 0, -1):
         depth += (bare[index] == ")") - (bare[index] == "(")
         if not depth:
-            return "place", index, index + 1
+            return "bracket", index, index + 1
     return None
 
 
@@ -148,6 +162,4 @@ def _is_condition(node: Node) -> bool:
 
 
 def _concerns(condition: Node, answer: Node) -> bool:
-    """Return whether a condition is on the answer's letters; a value alone has the condition's letter."""
-    named = letters(condition)
-    return named <= symbols(answer) or (is_constant(answer) and len(named) == 1)
+    return letters(condition) <= symbols(answer)

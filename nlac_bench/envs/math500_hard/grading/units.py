@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from nlac_bench.envs.math500_hard.grading.nodes import names
 from nlac_bench.envs.math500_hard.grading.normalize import join_prefixes
-from nlac_bench.envs.math500_hard.grading.wording import is_filler
+from nlac_bench.envs.math500_hard.grading.wording import is_filler, without_complement
 
 # Dimension → unit → its size in the dimension's base unit; only conversions that are exact by definition.
 _MEASURES: dict[str, dict[str, str]] = {
@@ -49,7 +49,6 @@ _LABELS = names(
 )
 _QUALIFIERS = names("real distinct different possible separate individual unique whole valid such")
 _DENIAL = re.compile(r"(?:non|anti|un(?!i))\w{3,}|missing|lost|absent|lacking|false|fake")
-_COMPLEMENT = re.compile(r"(?<=\w) (?:of|in|from|on|for|at) (?:the|an?|this|that|each|every|all)\b")
 _IRREGULAR = {
     "people": "person", "children": "child", "men": "man", "women": "woman", "gbp": "pound",
     "sterling": "pound",
@@ -148,12 +147,10 @@ def factor(gold: str, pred: str) -> Fraction | None:
     if not gold.strip() or not pred.strip():
         return Fraction(1)
     left, right = _read(gold), _read(pred)
-    if (
-        left.things
-        and right.things
-        and not _same_things(left.things, _read(_without_complement(pred)).things)
-    ):
-        return None
+    if left.things and right.things and not _same_things(left.things, right.things):
+        shorter = _read(without_complement(pred)).things  # 12 edges of the cube
+        if without_complement(gold) != gold or not shorter or not _same_things(left.things, shorter):
+            return None
     if not left.dimensions or not right.dimensions:
         if left.power != right.power and (
             min(left.power, right.power) > 1 or left.dimensions or right.dimensions
@@ -175,11 +172,6 @@ def _same_things(gold: frozenset[str], pred: frozenset[str]) -> bool:
     if pred <= gold:
         return not any(_DENIAL.fullmatch(word) for word in gold - pred)
     return gold <= pred and pred - gold <= _QUALIFIERS
-
-
-def _without_complement(unit: str) -> str:
-    """Return `edges` for `edges of the cube`."""
-    return _COMPLEMENT.split(unit, maxsplit=1)[0]
 
 
 def _price(unit: _Unit, text: str) -> _Unit:

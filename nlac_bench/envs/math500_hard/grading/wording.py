@@ -21,7 +21,8 @@ _COMPARISONS = names(
 )
 _OPERATIONS = names(
     "plus minus times divided multiplied squared cubed half twice double triple mod base and negative "
-    "outside complement opposite factorial reciprocal halves thirds fourths fifths sixths eighths tenths hundredths thousandths"
+    "outside complement opposite factorial reciprocal halves thirds fourths fifths sixths eighths tenths "
+    "hundredths thousandths"
 )
 _VALUES = names("undefined infinite infinitely")
 MEANINGFUL = NEGATIONS | _ALTERNATIVES | _COMPARISONS | _OPERATIONS | _VALUES
@@ -54,9 +55,13 @@ def connective(word: str | None) -> str:
 _PREPOSITIONS = names("at by from in of on to with")
 _CLASSES = names("day month year season function number integer curve graph conic of")
 _AMOUNTS = names("total increase decrease gain loss profit rise fall drop discount change distance length")
+_OTHERS = names("other others rest remaining")
 _ROOTS = names("root roots zero zeros solution solutions")
 _ARTICLES = names("a an the")
 _FIRST_GROUP = re.compile(r"\\(?:text|mbox|mathrm)\s*\{([^{}]*)\}[\s,]*(\S.*)", re.DOTALL)
+_COMPLEMENT = re.compile(
+    r"\b(?:of|in|from|on|for|at) (?:the|an?|this|that|each|every|all)\b(?! (?:most|least|negative))"
+)
 _IDENTITY = re.compile(
     r"^\s*is the (?=(?:only|smallest|largest|greatest|minimum|maximum|least|number)\b)(?:least\b)?"
 )
@@ -105,9 +110,16 @@ def is_noun(text: str) -> bool:
     return len("".join(said)) > 1 and not open_end and not states_otherwise(text)
 
 
+def without_complement(text: str) -> str:
+    """Return the words before the first complement: `edges` for `edges of the larger cube`."""
+    return _COMPLEMENT.split(text, maxsplit=1)[0]
+
+
 def is_aside(text: str) -> bool:
     """Return whether words in brackets after a value only comment on it: `double root`, `nearest tenth`."""
     said = text.split()
+    if said[0] in _OTHERS:  # the other roots are not real
+        return True
     return not UNCERTAIN.intersection(said) and (said[-1] in _ROOTS or not MEANINGFUL.intersection(said))
 
 
@@ -130,5 +142,7 @@ def without_class(text: str) -> str:
 
 def states_otherwise(text: str) -> bool:
     """Return whether a text has a word that changes the meaning of a value beside it, or is a predicate."""
-    said = set(words(_IDENTITY.sub("", text)).split())
+    if UNCERTAIN.intersection(words(text).split()):
+        return True
+    said = set(words(without_complement(_IDENTITY.sub("", text))).split())
     return bool(said & MEANINGFUL) or bool(said & LINKS and not said <= _FILLERS)
