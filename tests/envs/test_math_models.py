@@ -2,7 +2,7 @@
 
 All files were written for this project, from problems of MATH-500 and of MATH's training set: right answers
 in several forms for each problem, and wrong ones that look alike. The first and the second are by people who
-had not seen the grader, `attack` is by a reviewer who searched for its faults, and the third and the fourth
+had not seen the grader, `attack` is by a reviewer who searched for its faults, and the others
 were written before their first measurement. docs/grading.md has the figures of these measurements.
 """
 
@@ -19,6 +19,7 @@ LEAST = {
     "second": (300, 200),
     "third": (150, 100),
     "fourth": (150, 100),
+    "fifth": (60, 40),
     "attack": (200, 200),
 }
 """The least number of right and of wrong answers in each file."""
@@ -31,6 +32,11 @@ MISSES = {
     ("4", r"\boxed{4 \text{: } (\pm 24, \pm 23)}"),
     ("98752", r"\boxed{98{,}752 \text{ (digits } 9, 8, 7, 5, 2)}"),
     ("7", r"\boxed{b = 7 \text{ (base } 7)}"),
+    ("13", r"\boxed{x = 13 \text{ or } x = -2, \text{ and since } x > 0, x = 13}"),
+    (
+        r"\begin{pmatrix} 1 & 0 \\ 0 & -1 \end{pmatrix}",
+        r"\boxed{\begin{pmatrix} 1 & 0 \\ 0 & -1 \end{pmatrix} \text{ (reflection over the } x\text{-axis)}}",
+    ),
 }
 
 

@@ -1,4 +1,5 @@
-"""Removes the conditions that follow an answer: `c = 36 \\text{ (since } c \\neq 0)` states 36.
+"""Removes what stands around an answer: conditions behind it, `c = 36 \\text{ (since } c \\neq 0)`, and steps
+that lead to it, `n = 13, \\text{ so } 2n = 26`.
 
 A condition is removed only if it does not contradict the answer: `x = 5 \\ (x < 0)` states nothing.
 """
@@ -16,6 +17,10 @@ _CLAUSE = re.compile(
     r"(?<![\\a-z])(?:(?P<reason>since|because|where|as|given(?: that)?|provided(?: that)?|assuming(?: that)?)"
     r"|(?P<rejected>(?:we )?(?:reject|discard|exclud|ignor)(?:s|e|es|ed|ing)?)"
     r"|(?:attained |achieved )?(?P<place>for|with|at|when))(?![a-z])",
+    re.IGNORECASE,
+)
+_CONCLUSION = re.compile(  # n = 13, \text{ so the answer is } 13
+    r"[,;.\s]\s*\\text\s*\{\s*(?:and )?(?:so|thus|hence|therefore)(?: the (?:final )?answer is)?[\s,:]*\}",
     re.IGNORECASE,
 )
 _EXTRANEOUS = re.compile(
@@ -39,6 +44,9 @@ def without_conditions(text: str) -> Node | None:
     """
     if len(text) > _MAX_LENGTH:
         return None
+    *_, conclusion = _CONCLUSION.split(text)
+    if conclusion != text and conclusion.strip():
+        return read(conclusion)
     clause = _clause(text)
     if clause is None:
         return _without_listed(read(text)) if _LISTED.search(text) else None
