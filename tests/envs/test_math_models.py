@@ -1,8 +1,9 @@
 """Answers as language models write them, and answers of another meaning, in `math_models_*.jsonl`.
 
-Both files were written for this project, from problems of MATH-500 and of MATH's training set, by people
-who had not seen the grader: right answers in several forms for each problem, and wrong ones that look alike.
-docs/grading.md has the figures of their first measurement.
+All files were written for this project, from problems of MATH-500 and of MATH's training set: right answers
+in several forms for each problem, and wrong ones that look alike. The first and the second are by people who
+had not seen the grader, `attack` is by a reviewer who searched for its faults, and the others
+were written before their first measurement. docs/grading.md has the figures of these measurements.
 """
 
 import json
@@ -13,19 +14,41 @@ import pytest
 from nlac_bench.envs.math500_hard.grading.judge import check
 
 FOLDER = Path(__file__).parent
-FILES = ("math_models_first.jsonl", "math_models_second.jsonl")
+LEAST = {
+    "first": (300, 200),
+    "second": (300, 200),
+    "third": (150, 100),
+    "fourth": (150, 100),
+    "fifth": (60, 40),
+    "attack": (200, 200),
+}
+"""The least number of right and of wrong answers in each file."""
 # An answer before a wrong approximation counts; docs/grading.md lists it among the policies.
 POLICY = {(r"\sqrt{2}", r"So $\boxed{|x| + |y| = \sqrt{2} \approx 1.73}$.")}
+# Right answers that are refused; docs/grading.md lists their kinds among the limits.
+MISSES = {
+    (r"12\text{ and }13", r"\boxed{\text{between } 12 \text{ and } 13}"),
+    (r"118 \text{ dollars}", r"\boxed{118 \text{ dollars more}}"),
+    ("4", r"\boxed{4 \text{: } (\pm 24, \pm 23)}"),
+    ("98752", r"\boxed{98{,}752 \text{ (digits } 9, 8, 7, 5, 2)}"),
+    ("7", r"\boxed{b = 7 \text{ (base } 7)}"),
+    ("13", r"\boxed{x = 13 \text{ or } x = -2, \text{ and since } x > 0, x = 13}"),
+    (
+        r"\begin{pmatrix} 1 & 0 \\ 0 & -1 \end{pmatrix}",
+        r"\boxed{\begin{pmatrix} 1 & 0 \\ 0 & -1 \end{pmatrix} \text{ (reflection over the } x\text{-axis)}}",
+    ),
+}
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", LEAST)
 def test_answers_of_models(name: str) -> None:
-    cases = [json.loads(line) for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()]
+    text = (FOLDER / f"math_models_{name}.jsonl").read_text(encoding="utf-8")
+    cases = [json.loads(line) for line in text.splitlines()]
     right = sum(case["expected"] for case in cases)
-    assert right >= 300 and len(cases) - right >= 200
+    assert right >= LEAST[name][0] and len(cases) - right >= LEAST[name][1]
     wrong = {
         (case["gold"], case["pred"])
         for case in cases
         if (check(case["gold"], case["pred"])[0] is True) is not case["expected"]
     }
-    assert wrong == POLICY & {(case["gold"], case["pred"]) for case in cases}
+    assert wrong == (POLICY | MISSES) & {(case["gold"], case["pred"]) for case in cases}

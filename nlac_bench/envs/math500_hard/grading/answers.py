@@ -20,15 +20,16 @@ from nlac_bench.envs.math500_hard.grading.labels import (
     without_degrees,
 )
 from nlac_bench.envs.math500_hard.grading.matrices import as_matrix, has_matrix
-from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, key, literal
+from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, key, literal, walk
 from nlac_bench.envs.math500_hard.grading.normalize import words
 from nlac_bench.envs.math500_hard.grading.units import factor, says_what
-from nlac_bench.envs.math500_hard.grading.wording import after_link
+from nlac_bench.envs.math500_hard.grading.wording import after_link, without_class
 
 MAX_UNMATCHED = 60
 """Maximal number of elements of two lists that are compared pairwise, after elements with equal keys have
 been matched."""
 
+_PI = Node("const", value="pi")
 _UNORDERED = ("list", "set", "cases")
 
 
@@ -203,6 +204,8 @@ def _same_unions(gold: Node, pred: Node) -> bool:
 
 
 def _same_matrices(gold: Node, pred: Node) -> bool:
+    if gold.op == "matrix" and pred.op == "fn" and pred.value == "binom":  # a column vector
+        pred = Node("matrix", pred.args, (2, 1))
     if gold.op == "matrix" and pred.op == "matrix":
         return gold.value == pred.value and _same_in_order(gold.args, pred.args)
     matrix, other = (gold, pred) if gold.op == "matrix" else (pred, gold)
@@ -262,7 +265,8 @@ def _same_texts(gold: Node, pred: Node) -> bool:
             return False
     if not said[0] or (gold.op == "sym" and pred.op == "sym"):
         return False
-    return said[0] in (said[1], after_link(said[1]))
+    stated = after_link(said[1])
+    return said[0] in (said[1], stated, without_class(stated))
 
 
 def _same_values(gold: Node, pred: Node) -> bool:
@@ -287,6 +291,8 @@ def _same_values(gold: Node, pred: Node) -> bool:
         return True
     for mark in ("deg", "pct"):
         if has(gold, mark) != has(pred, mark):
+            if mark == "deg" and any(one == _PI for one in walk(gold)):  # a gold answer in radians
+                continue
             bare_gold, bare_pred = without(gold, mark), without(pred, mark)
             # 45 is accepted for 45 %, as the question may ask for a percentage; 0.5 for 0.5 % is not.
             if mark == "pct" and not _at_least_one(bare_gold):

@@ -138,7 +138,7 @@ class Arithmetic(Atoms):
             return True
         if kind == "group":
             text = self.tokens[self.position].text
-            return not (SEPARATOR_TEXT.fullmatch(text) or words(text) in EQUALS)
+            return not (SEPARATOR_TEXT.fullmatch(text) or words(text) in (*EQUALS, "to"))
         return False
 
     def factor(self) -> Node:

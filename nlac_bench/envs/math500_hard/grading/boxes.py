@@ -10,6 +10,11 @@ _MAX_BOXES = 20
 
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)(?![a-zA-Z])\s*")
 _BARE_BOX = re.compile(r"[-+]?[\d.,]+|\\?[A-Za-z]+")
+_NEGATED = re.compile(
+    r"(?:\b(?:not|never|cannot)(?: (?:be|equal(?: to)?))?|n't(?: be| equal)?|\\neq?(?![a-z])|≠)"
+    r"[\s$*({\[\\]*\Z",
+    re.IGNORECASE,
+)
 _GLUE = re.compile(r"\\(?:text|textbf|mbox|mathrm|quad|qquad)(?![a-zA-Z])|\\[()\[\],;:! ]|[${}*~]")
 
 
@@ -17,17 +22,21 @@ def boxed(text: str) -> str | None:
     """Return the content of the last box that is not empty, or None without a box.
 
     Boxes that are joined only by commas, semicolons, "and" or "or" are one list: `\\boxed{1}, \\boxed{2}`.
+    A box behind a negation, `not $\\boxed{7}$`, is passed over; if there is no other, the negation is kept.
     """
     if "boxed" not in text and "fbox" not in text and "framebox" not in text:
         return None
     text = text.replace("\x08oxed", "\\boxed").replace("\x0cbox", "\\fbox")
     boxes = list(_BOX.finditer(text))[-_MAX_BOXES:]
-    answer, start = "", 0
+    answer, denied, start = "", "", 0
     for box in reversed(boxes):
         found = _content(text, box.end())
         if found is None or not found[0].strip():
             continue
         content, end = found
+        if _NEGATED.search(text[max(0, box.start() - 40) : box.start()]):
+            denied = denied or content.strip()
+            continue
         if answer:
             join = _join(text[end:start]) if end <= start else None
             if join is None:
@@ -36,8 +45,8 @@ def boxed(text: str) -> str | None:
         else:
             answer = content.strip()
         start = box.start()
-    if answer:
-        return answer
+    if answer or denied:
+        return answer or f"\\text{{not }} {denied}"
     if boxes and text[boxes[-1].end() :].startswith("{") and _content(text, boxes[-1].end()) is None:
         # truncated, or a missing brace
         return text[boxes[-1].end() + 1 :].split("\n")[0].strip().rstrip("$ .") or None

@@ -7,7 +7,7 @@ from nlac_bench.envs.math500_hard.grading.compare import expand_signs
 from nlac_bench.envs.math500_hard.grading.exact import Undefined
 from nlac_bench.envs.math500_hard.grading.forms import REALS
 from nlac_bench.envs.math500_hard.grading.labels import is_constant, is_name
-from nlac_bench.envs.math500_hard.grading.nodes import Node
+from nlac_bench.envs.math500_hard.grading.nodes import Node, symbols
 from nlac_bench.envs.math500_hard.grading.values import Evaluator
 
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -48,11 +48,16 @@ def interval(node: Node) -> Node | None:
     if (
         middle.op not in ("sym", "opaque", "mul")
         or not is_name(middle)
-        or not (is_constant(low) and is_constant(high))
+        or not all(is_constant(end) or (len(args) == 3 and _is_apart(end, middle)) for end in (low, high))
     ):
         return None
     brackets = ("[" if operators[0] == "<=" else "(") + ("]" if operators[1] == "<=" else ")")
     return Node("tuple", (low, high), brackets)
+
+
+def _is_apart(end: Node, middle: Node) -> bool:
+    """Return whether an end of a function's range, `a \\le f(x) \\le b`, has letters of its own."""
+    return middle.op == "opaque" and not symbols(end) & symbols(middle)
 
 
 def is_positive(node: Node) -> bool:

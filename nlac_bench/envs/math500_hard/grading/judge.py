@@ -4,7 +4,7 @@ import re
 
 from nlac_bench.envs.math500_hard.grading.answers import same
 from nlac_bench.envs.math500_hard.grading.boxes import boxed
-from nlac_bench.envs.math500_hard.grading.exact import numeral
+from nlac_bench.envs.math500_hard.grading.conditions import without_conditions
 from nlac_bench.envs.math500_hard.grading.extract import MAX_TAIL, extract, is_bare
 from nlac_bench.envs.math500_hard.grading.nodes import (
     Node,
@@ -12,27 +12,22 @@ from nlac_bench.envs.math500_hard.grading.nodes import (
     UnknownCommand,
     Unreadable,
     names,
-    num,
     walk,
 )
-from nlac_bench.envs.math500_hard.grading.normalize import MAX_ANSWER, NUMBER_WORDS, WRAPPER, normalize, words
+from nlac_bench.envs.math500_hard.grading.normalize import MAX_ANSWER, WRAPPER, normalize, words
 from nlac_bench.envs.math500_hard.grading.parser import parse
+from nlac_bench.envs.math500_hard.grading.reading import read
 from nlac_bench.envs.math500_hard.grading.wording import without_introduction
 
 Verdict = tuple[bool | None, str]
 
 _DECIMAL = re.compile(r"([-+]?)(\d{1,3}(?:,\d{3})+|\d+|)(?:\.(\d+))?", re.ASCII)
-_TIME = re.compile(r"(\d{1,2})(?::(\d{2}))?(?::(\d{2}))?([ap])m")
 _CLOCK = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)(?::([0-5]\d))?")
-_NUMERAL = re.compile(
-    r"(-?(?:[0-9A-Za-z.]*[0-9][0-9A-Za-z]*|[A-Fa-f]{2,}(?=_\{?16)))_\{?(\d{1,2}|[a-z]{3,7})\}?"
-)
 # A decimal comma is not followed by three digits, before which it would group, nor by a space.
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,(?!\d{3}$)\d+", re.ASCII)
 _SPACED_GROUPS = re.compile(r"[-+]?\d{1,3}(?:,~\d{3})+", re.ASCII)
-_TEXT_OR_SPACE = re.compile(r"\\(?:text|mbox|mathrm)\s*\{([^{}]*)\}|\s")
 _WORDY = re.compile(r"[^\W\d_]{3,}")
-_CHOICE = re.compile(r"\(?([A-H])\)?[).:] \S.*|\(([A-H])\)(?: -?)?[A-Za-z0-9\\$].*")
+_CHOICE = re.compile(r"\(?([A-H])\)?[).:] \S.*|\(([A-H])\)(?: +-?)?[A-Za-z0-9\\$].*")
 _ANOTHER_CHOICE = re.compile(
     r"\([A-H]\)|\b[A-H][).:]|\b(?:and|or|not) [A-H]\b|\A[A-H]\Z|\A(?:[=<>,;]|or\b|and\b)"
 )
@@ -137,6 +132,17 @@ def _is_words(text: str) -> bool:
 
 
 def _compare(gold: str, pred: str) -> Verdict:
+    verdict = _verdict(gold, pred)
+    if verdict[0] is not False:
+        return verdict
+    try:
+        answer = without_conditions(pred)
+        return (True, _PROVEN) if answer is not None and same(read(gold), answer) else verdict
+    except (Unreadable, TooComplex, RecursionError):
+        return verdict
+
+
+def _verdict(gold: str, pred: str) -> Verdict:
     pred = without_introduction(pred)
     gold_choice, pred_choice = _chosen(gold), _chosen(pred)
     if gold_choice and gold_choice[0] in (pred_choice[0] if pred_choice else "", pred.strip("()")):
@@ -182,25 +188,6 @@ def _compare(gold: str, pred: str) -> Verdict:
     except symbolic.Unsettled as error:
         return None, f"ungraded: {error}{unread}"
     return False, f"not shown to be equal by math-verify{unread}"
-
-
-def read(text: str) -> Node:
-    """Parse a normalised answer; clock times and numerals with letters take precedence over arithmetic."""
-    if words(text) in NUMBER_WORDS:
-        return num(NUMBER_WORDS[words(text)])
-    squeezed = re.sub(r"\\(?:text|mbox|mathrm)|[\s{}.]|\\(?![a-zA-Z])", "", text).lower()
-    if match := _TIME.fullmatch(squeezed):
-        hours, minutes, seconds = (int(part or 0) for part in match.groups()[:3])
-        if hours <= 24:
-            hours = hours % 12 + (12 if match.group(4) == "p" else 0) if hours <= 12 else hours
-            return Node("time", value=(hours * 3600 + minutes * 60 + seconds, match.group(4)))
-    if "_" in text and len(text) < 200:
-        match = _NUMERAL.fullmatch(_TEXT_OR_SPACE.sub(r"\1", text))
-        if match:
-            base = int(match[2]) if match[2].isdecimal() else NUMBER_WORDS.get(match[2].lower(), 0)
-            if numeral(match[1], base) is not None:
-                return Node("numeral", value=(match[1], base))
-    return parse(text)
 
 
 def _other_reading(gold: str, gold_tree: Node, pred: str, pred_tree: Node) -> bool:

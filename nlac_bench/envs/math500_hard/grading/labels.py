@@ -50,6 +50,10 @@ def plain(node: Node) -> Node:
             return Node("sym", value="mathbb sym:R()")
     if node.op == "rel" and node.value == ("equiv",) and is_name(node.args[0]):  # x \equiv 3 \pmod 7
         return node.args[1]
+    if node.op == "list" and node.args[0].op == "rel" and node.args[0].value == ("!=",):  # x \ne -4, 6
+        name, others = node.args[0].args[0], node.args[1:]
+        if all(one.op != "rel" and is_constant(one) for one in others):
+            return Node("list", (node.args[0], *(Node("rel", (name, one), ("!=",)) for one in others)), "and")
     if node.op == "mul" and [arg.op for arg in node.args] == ["sym", "tuple"]:  # the point M(-2, 1)
         return node.args[1]
     return node
@@ -202,6 +206,8 @@ def is_name(node: Node) -> bool:
         return node.value.startswith(("call ", "angle ", "triangle ")) or (
             bool(node.args) and all(is_name(arg) for arg in node.args)
         )
+    if node.op in ("add", "neg"):  # \text{mean} - \text{median}
+        return all(arg.op in ("text", "neg") and is_name(arg) for arg in node.args)
     if node.op == "pow":  # the inverse f^{-1}(x)
         return node.args[0].op == "sym" and node.args[0].value in ("f", "g", "h")
     if node.op == "mul":

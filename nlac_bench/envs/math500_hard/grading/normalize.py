@@ -25,6 +25,7 @@ _SYMBOLS = {
     "、": ",", "。": ".", "€": r"\text{euro}", "£": r"\text{pound}",
     "¥": r"\text{yen}", "₹": r"\text{rupee}", "¢": r"\text{ cents}", "∣": "|", "∶": ":",
     "ø": r"\emptyset ", "Ø": r"\emptyset ", "ϕ": r"\phi ", "ϵ": r"\epsilon ", "ı": r"\imath ", "∼": r"\sim ",
+    "✓": " ", "✔": " ", "✅": " ", "∎": " ",
 }  # fmt: skip
 _GREEK = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho varsigma sigma"
@@ -49,7 +50,7 @@ _DOUBLED_BACKSLASH = re.compile(r"\\\\(?=[a-zA-Z])")
 _NOISE = re.compile(
     r"\\(?:left|right|middle|bigl|bigr|Bigl|Bigr|biggl|biggr|Biggl|Biggr|big|Big|bigg|Bigg|m?left|m?right)"
     r"(?![a-zA-Z])\s*\.?"
-    r"|\\(?:displaystyle|textstyle|scriptstyle|limits|nolimits|hfill|noindent|hline|allowbreak|nonumber)(?![a-zA-Z])"
+    r"|\\(?:displaystyle|textstyle|scriptstyle|limits|nolimits|hfill|noindent|hline|allowbreak|nonumber|checkmark|blacksquare|qed)(?![a-zA-Z])"
     r"|\\(?:hspace|vspace|hskip|label|tag|color|textcolor)\*?\s*\{[^{}]*\}"
     r"|\\(?:boxed|fbox)\s*\{\s*\}"
     r"|\\phantom\s*(?:\{[^{}]*\}|[^\\{}\s])"
@@ -62,6 +63,7 @@ _PERCENT = re.compile(
     r"\\?\s*\\(?:text|mbox|mathrm|textrm)\s*\{\s*(?:per\s?cent|percentage|pct|\\?%)(?:\s+points?)?[.\s]*\}"
     r"|\\%|(?<![A-Za-z])(?:per\s?cent|percentage|pct)(?:\s+points?)?(?![A-Za-z])"
 )
+_PERCENT_OF = re.compile(r"\\text\s*\{\s*(?:per\s?cent|\\?%)\s+(?=[a-z])")  # \text{ percent of the pupils}
 _DEGREES = re.compile(
     r"\\(?:text|mbox|mathrm|textrm|operatorname)\s*\{\s*deg(?:ree)?s?[.\s]*\}|(?<![A-Za-z\\])deg(?:ree)?s?(?![A-Za-z])"
     r"|\\degree(?![A-Za-z])|\^\s*\{?\s*\\text(?:normal|rm)?\s*\{\s*o\s*\}\s*\}?"
@@ -149,7 +151,7 @@ def normalize(text: str) -> str:
     text = _CURRENCY.sub(lambda m: f"\\text{{{m[1] or 'pound'}}}", text)
     if text.count("$") == 1 and text.lstrip(" -").startswith("$"):
         text = _LONE_DOLLAR.sub(r"\\$", text)
-    text = _PERCENT.sub("%", text)
+    text = _PERCENT.sub("%", _PERCENT_OF.sub(r"%\\text{", text))
     text = _DEGREES.sub(r"^\\circ ", text)
     text = _NOISE.sub(" ", _ROW_SPACE.sub(r"\\\\", text))
     text = _FRACTIONS.sub(r"\\frac", text)
@@ -181,8 +183,16 @@ _COUNTING = (
 NUMBER_WORDS = {word: value for value, word in enumerate(_COUNTING.split())}
 
 
+_PREFIX = re.compile(r"\b(non|anti|un)(?:-|(?<=non) )(?=[a-z]{3})", re.IGNORECASE)
+
+
+def join_prefixes(text: str) -> str:
+    """Return `nonreal roots` for `non-real roots`, so that `real` is not one of the words."""
+    return _PREFIX.sub(r"\1", text)
+
+
 def words(text: str) -> str:
     """Return a text answer in lower case, without wrappers, punctuation and articles, for comparison."""
-    plain = _WORD_NOISE.sub("", WRAPPER.sub(" ", text)).replace("-", " ").replace("~", " ")
+    plain = join_prefixes(_WORD_NOISE.sub("", WRAPPER.sub(" ", text))).replace("-", " ").replace("~", " ")
     plain = _ORDINAL.sub("", _SPACES.sub(" ", plain)).strip(" ,;:").casefold()
     return _ARTICLE.sub("", plain)

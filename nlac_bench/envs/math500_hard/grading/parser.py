@@ -180,9 +180,14 @@ class Parser(Arithmetic):
                 parts[-1] = Node("opaque", (parts[-1], right), "cap" if operator == "cap" else "setminus")
         return Node("union", tuple(parts)) if len(parts) > 1 else parts[0]
 
+    def at_to(self, before: Node) -> bool:
+        """Return whether the ratio `1 \\text{ to } 4` goes on."""
+        is_text = self.kind() in ("group", "word") and before.op == "num"
+        return is_text and words(self.tokens[self.position].text) == "to" and self.kind(1) == "number"
+
     def ratio(self) -> Node:
         parts = [self.sum()]
-        while self.kind() in (":", "colon") and self.kind(1) != "=":
+        while (self.kind() in (":", "colon") and self.kind(1) != "=") or self.at_to(parts[-1]):
             self.position += 1
             parts.append(self.sum())
         return Node("ratio", tuple(parts)) if len(parts) > 1 else parts[0]

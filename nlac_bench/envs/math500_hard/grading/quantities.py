@@ -33,9 +33,26 @@ def is_quantity(side: Node, value: Node) -> bool:
         return False
     if unknown & _NOT_TO_SOLVE:
         return True
-    if unknown & symbols(value):
-        return False
+    if unknown & symbols(value):  # |a-b| + a + b = 2b for a < b is a value, x + y = 6x an equation
+        return bool(unknown - symbols(value)) and any(one.op == "fn" for one in walk(side))
     return not (len(unknown) == 1 and unknown == symbols(side) and _is_linear(side, *unknown))
+
+
+def is_substitution(side: Node, value: Node) -> bool:
+    """Return whether a value is a side with numbers for its letters, `\\frac{20}{10}` for `\\frac{N}{10}`."""
+    numbers: dict[str, str] = {}
+
+    def fits(one: Node, other: Node) -> bool:
+        if one.op == "sym":
+            return not symbols(other) and numbers.setdefault(str(one.value), key(other)) == key(other)
+        if not one.args:
+            return key(one) == key(other)
+        return (
+            (one.op, one.value, len(one.args)) == (other.op, other.value, len(other.args))
+            and all(map(fits, one.args, other.args))
+        )  # fmt: skip
+
+    return side.op != "sym" and fits(side, value)
 
 
 def _unknowns(node: Node) -> set[str]:
@@ -67,7 +84,7 @@ def _is_linear(side: Node, letter: str) -> bool:
         (values[index + 1] - values[index]) / (_POINTS[index + 1] - _POINTS[index])
         for index in range(len(_POINTS) - 1)
     ]
-    return all(abs(slope - slopes[0]) <= abs(slopes[0]) * 2.0**-40 for slope in slopes)
+    return bool(slopes[0]) and all(abs(slope - slopes[0]) <= abs(slopes[0]) * 2.0**-40 for slope in slopes)
 
 
 def one_value(sides: Sequence[Node], same_answer: Callable[[Node, Node], bool]) -> bool:

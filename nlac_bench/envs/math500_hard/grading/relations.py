@@ -6,8 +6,8 @@ from nlac_bench.envs.math500_hard.grading.compare import difference, proportiona
 from nlac_bench.envs.math500_hard.grading.exact import Undefined, rational
 from nlac_bench.envs.math500_hard.grading.intervals import FLIPPED, ORDER, interval, pieces
 from nlac_bench.envs.math500_hard.grading.labels import is_constant, is_name
-from nlac_bench.envs.math500_hard.grading.nodes import Node, key, symbols, walk
-from nlac_bench.envs.math500_hard.grading.quantities import is_quantity, one_value
+from nlac_bench.envs.math500_hard.grading.nodes import Node, key, literal, symbols, walk
+from nlac_bench.envs.math500_hard.grading.quantities import is_quantity, is_substitution, one_value
 from nlac_bench.envs.math500_hard.grading.units import factor
 from nlac_bench.envs.math500_hard.grading.values import Evaluator
 
@@ -81,7 +81,8 @@ def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: 
             return False
         return _same_pieces(relation, value, same_answer) if span is None else agrees(span)
     if "equiv" in relation.value or (relation.args[-1].op == "opaque" and relation.args[-1].value == "mod"):
-        return gold_is_value and agrees(relation.args[-1]) and _is_congruence(relation)
+        number = relation.args[0] if literal(relation.args[0]) is not None else relation.args[-1]
+        return gold_is_value and (agrees(relation.args[-1]) or agrees(number)) and _is_congruence(relation)
     if set(relation.value) != {"="}:
         return False
     constants = _constants(relation)
@@ -98,6 +99,8 @@ def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: 
     stated = [(sides[0], one) for one in constants] if sides else []
     if not constants:
         stated = [(sides[0], sides[-1]), (sides[-1], sides[0])]
+    if stated and constants and is_substitution(sides[0], constants[0]) and agrees(constants[-1]):
+        return True
     return any(agrees(one) and (is_quantity(side, one) or agrees(side)) for side, one in stated)
 
 

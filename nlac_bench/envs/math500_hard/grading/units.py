@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from nlac_bench.envs.math500_hard.grading.nodes import names
-from nlac_bench.envs.math500_hard.grading.wording import is_filler
+from nlac_bench.envs.math500_hard.grading.normalize import join_prefixes
+from nlac_bench.envs.math500_hard.grading.wording import is_filler, without_complement
 
 # Dimension → unit → its size in the dimension's base unit; only conversions that are exact by definition.
 _MEASURES: dict[str, dict[str, str]] = {
@@ -46,6 +47,8 @@ _LABELS = names(
     "book child children men women man woman boy girl car box meal edge pencil marble coin card "
     "game team player item"
 )
+_QUALIFIERS = names("real distinct different possible separate individual unique whole valid such")
+_DENIAL = re.compile(r"(?:non|anti|un(?!i))\w{3,}|missing|lost|absent|lacking|false|fake")
 _IRREGULAR = {
     "people": "person", "children": "child", "men": "man", "women": "woman", "gbp": "pound",
     "sterling": "pound",
@@ -105,6 +108,7 @@ def says_what(unit: str) -> bool:
 def _read(unit: str) -> _Unit:
     for word, rate in _RATES.items():
         unit = re.sub(rf"\b{word}\b", rate, unit, flags=re.IGNORECASE)
+    unit = join_prefixes(unit)
     measures: list[tuple[str, int]] = []  # names and exponents
     things = set()
     sign, power, largest = 1, 1, 1
@@ -138,14 +142,15 @@ def factor(gold: str, pred: str) -> Fraction | None:
     """Return the factor that converts a number from `pred`'s unit to `gold`'s: 1/100 for cm to m.
 
     It is 1 if either has no unit, since MATH's answers have or lack them at random. It is None if one is a
-    measure and the other a different measure or a counted thing, or if both name things and neither only says
-    more of the same thing (`tickets`, `children tickets`).
+    measure and the other a different measure or a counted thing, or if both name different things.
     """
     if not gold.strip() or not pred.strip():
         return Fraction(1)
     left, right = _read(gold), _read(pred)
-    if left.things and right.things and not (left.things <= right.things or right.things <= left.things):
-        return None
+    if left.things and right.things and not _same_things(left.things, right.things):
+        shorter = _read(without_complement(pred)).things  # 12 edges of the cube
+        if without_complement(gold) != gold or not shorter or not _same_things(left.things, shorter):
+            return None
     if not left.dimensions or not right.dimensions:
         if left.power != right.power and (
             min(left.power, right.power) > 1 or left.dimensions or right.dimensions
@@ -156,6 +161,17 @@ def factor(gold: str, pred: str) -> Fraction | None:
     if left.dimensions != right.dimensions:
         left, right = _price(left, gold), _price(right, pred)
     return right.size / left.size if left.dimensions == right.dimensions else None
+
+
+def _same_things(gold: frozenset[str], pred: frozenset[str]) -> bool:
+    """Return whether the words beside two numbers name the same things.
+
+    An answer may leave out words of the gold answer (`tickets` for `children tickets`) unless they deny, and
+    may add words that every count can have (`real roots` for `roots`); any other word names other things.
+    """
+    if pred <= gold:
+        return not any(_DENIAL.fullmatch(word) for word in gold - pred)
+    return gold <= pred and pred - gold <= _QUALIFIERS
 
 
 def _price(unit: _Unit, text: str) -> _Unit:

@@ -12,15 +12,17 @@ from nlac_bench.envs.math500_hard.grading.normalize import words
 NEGATIONS = names(
     "not no never nor neither none nothing without except excluding but besides cannot cant dont doesnt "
     "didnt isnt arent wasnt werent wont wouldnt couldnt shouldnt false wrong incorrect impossible fails "
-    "excluded nicht kein keine pas ne nunca 不 不是 非 не нет"
+    "excluded extraneous invalid rejected discarded non nicht kein keine pas ne nunca 不 不是 非 не нет"
 )
 _ALTERNATIVES = names("or either maybe perhaps possibly otherwise unless if when whenever else")
 _COMPARISONS = names(
     "more less fewer greater larger smaller bigger higher lower least most than over under above below "
-    "beyond between within before after until up down exceeds exceeding"
+    "beyond between within before after until up down exceeds exceeding almost nearly barely short off"
 )
 _OPERATIONS = names(
-    "plus minus times divided multiplied squared cubed half twice double triple mod base and negative"
+    "plus minus times divided multiplied squared cubed half twice double triple mod base and negative "
+    "outside complement opposite factorial reciprocal halves thirds fourths fifths sixths eighths tenths "
+    "hundredths thousandths"
 )
 _VALUES = names("undefined infinite infinitely")
 MEANINGFUL = NEGATIONS | _ALTERNATIVES | _COMPARISONS | _OPERATIONS | _VALUES
@@ -30,7 +32,7 @@ UNCERTAIN = NEGATIONS | _ALTERNATIVES
 LINKS = names("is are was were be equals equal gives yields becomes has have")
 _FILLERS = LINKS | names(
     "a about all altogether an answer answers approximately are around at both correct each equals exactly "
-    "final find get got hence it just nearly obtain of only our overall precisely "
+    "final find get got hence it just obtain of only our overall precisely "
     "roughly simply simplified so that the then there therefore this thus to total unit "
     "units we which yes you"
 )
@@ -51,7 +53,18 @@ def connective(word: str | None) -> str:
 
 
 _PREPOSITIONS = names("at by from in of on to with")
+_CLASSES = names("day month year season function number integer curve graph conic of")
+_AMOUNTS = names("total increase decrease gain loss profit rise fall drop discount change distance length")
+_OTHERS = names("other others rest remaining")
+_ROOTS = names("root roots zero zeros solution solutions")
+_ARTICLES = names("a an the")
 _FIRST_GROUP = re.compile(r"\\(?:text|mbox|mathrm)\s*\{([^{}]*)\}[\s,]*(\S.*)", re.DOTALL)
+_COMPLEMENT = re.compile(
+    r"\b(?:of|in|from|on|for|at) (?:the|an?|this|that|each|every|all)\b(?! (?:most|least|negative))"
+)
+_IDENTITY = re.compile(
+    r"^\s*is the (?=(?:only|smallest|largest|greatest|minimum|maximum|least|number)\b)(?:least\b)?"
+)
 _IN_TOTAL = re.compile(r"\bin (?=total|all)")
 _QUALIFIED = re.compile(r"\b(?:at least|at most|\w+er than|more than|less than|up to|or)\b", re.IGNORECASE)
 
@@ -92,20 +105,44 @@ def without_introduction(text: str) -> str:
 def is_noun(text: str) -> bool:
     """Return whether a text before a value can be its name: `minimum value`, but not `half of` or `not`."""
     said = words(text).split()
-    return len("".join(said)) > 1 and said[-1] not in _PREPOSITIONS and not states_otherwise(text)
+    is_amount = said[-1:] == ["of"] and bool(_AMOUNTS.intersection(said[-2:]))
+    open_end = said[-1:] and said[-1] in _PREPOSITIONS and not is_amount
+    return len("".join(said)) > 1 and not open_end and not states_otherwise(text)
+
+
+def without_complement(text: str) -> str:
+    """Return the words before the first complement: `edges` for `edges of the larger cube`."""
+    return _COMPLEMENT.split(text, maxsplit=1)[0]
+
+
+def is_aside(text: str) -> bool:
+    """Return whether words in brackets after a value only comment on it: `double root`, `nearest tenth`."""
+    said = text.split()
+    if said[0] in _OTHERS:  # the other roots are not real
+        return True
+    return not UNCERTAIN.intersection(said) and (said[-1] in _ROOTS or not MEANINGFUL.intersection(said))
 
 
 def after_link(text: str) -> str:
-    """Return the words after the last `is` or `are`, `even` for `it is even`; "" with a negation."""
+    """Return the words after the last `is` or `are`, `Monday` for `it is on a Monday`; "" with a negation."""
     said = words(text).split()
     if NEGATIONS.intersection(said):
         return ""
     last = max((index for index, word in enumerate(said) if word in LINKS), default=-1)
     said = said[last + 1 :]
-    return " ".join(said[1:] if said[:1] and said[0] in _PREPOSITIONS else said)
+    for leading in (_PREPOSITIONS, _ARTICLES):
+        said = said[1:] if said[:1] and said[0] in leading else said
+    return " ".join(said)
+
+
+def without_class(text: str) -> str:
+    """Return the words without a noun for their class: `May` for `month of May`."""
+    return " ".join(word for word in text.split() if word not in _CLASSES)
 
 
 def states_otherwise(text: str) -> bool:
     """Return whether a text has a word that changes the meaning of a value beside it, or is a predicate."""
-    said = set(words(text).split())
+    if UNCERTAIN.intersection(words(text).split()):
+        return True
+    said = set(words(without_complement(_IDENTITY.sub("", text))).split())
     return bool(said & MEANINGFUL) or bool(said & LINKS and not said <= _FILLERS)
