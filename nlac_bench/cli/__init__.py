@@ -2,7 +2,6 @@
 
 import os
 import sys
-from pathlib import Path
 from typing import Annotated, TextIO, cast
 
 import typer
@@ -110,7 +109,5 @@ def _set_up_threads() -> None:
 def main() -> None:
     """Run the command ``nlac-bench``. Raises ``SystemExit`` with one of ``exit_codes``."""
     _set_up_threads()
-    # `my_env:MyEnv-v0` is found in the current folder, which is searched last and so hides no other module.
-    sys.path.append(str(Path.cwd()))
     sys.stderr = cast(TextIO, RedactedStream(sys.stderr))
     app()

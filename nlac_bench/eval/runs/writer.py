@@ -135,17 +135,11 @@ class RunWriter:
             lock = FolderLock(folder)
             undo.callback(lock.release)
             run = RunFolder.open(folder)
-            now = json.loads(redactor().json(dump_line({"conditions": conditions, "subject": subject})))
+            now = as_stored({"conditions": conditions, "subject": subject})
             changed = manifests.differences({"conditions": run.conditions, "subject": run.subject}, now)
             if plan is not None and tuple(plan) != run.plan:
                 changed.append(_plan_difference(run.plan, plan))
-            if changed:
-                raise RunFolderError(
-                    f"{folder} was started under other conditions; its episodes must not be mixed with new "
-                    "ones: "
-                    + "; ".join(changed)
-                    + ". Restore what differs, or start a new run with another --out"
-                )
+            refuse_changed(folder, changed)
             writer = cls(run, lock)  # reads all files, so a damaged folder is refused before it is written to
             for appender in writer._files.values():
                 undo.callback(appender.close)
@@ -222,6 +216,26 @@ class RunWriter:
 
     def _write(self, name: str, line: str) -> None:
         self._files[name].append(self._redactor.json(line))
+
+
+def as_stored(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``content`` as it is read again from a file of the run: plain JSON without secrets."""
+    stored: dict[str, Any] = json.loads(redactor().json(dump_line(content)))
+    return stored
+
+
+def refuse_changed(folder: Path, changed: Sequence[str]) -> None:
+    """Raise an error if there are differences to what the run in ``folder`` was started with.
+
+    Raises:
+        RunFolderError: lists ``changed``, which is not empty.
+    """
+    if changed:
+        raise RunFolderError(
+            f"{folder} was started under other conditions; its episodes must not be mixed with new ones: "
+            + "; ".join(changed)
+            + ". Restore what differs, or start a new run with another --out"
+        )
 
 
 def _is_scaffold(name: str) -> bool:
