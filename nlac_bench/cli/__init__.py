@@ -9,7 +9,7 @@ import typer
 from nlac_bench.cli import compare, critiques, data, doctor, envs, floors, grade, run, sweep, theory, tiny
 from nlac_bench.cli.exit_codes import ExitCodes
 from nlac_bench.cli.options import RunCommand
-from nlac_bench.cli.output import RedactedStream
+from nlac_bench.cli.output import RedactedStream, reserve_stdout
 
 app = typer.Typer(
     name="nlac-bench",
@@ -110,4 +110,6 @@ def main() -> None:
     """Run the command ``nlac-bench``. Raises ``SystemExit`` with one of ``exit_codes``."""
     _set_up_threads()
     sys.stderr = cast(TextIO, RedactedStream(sys.stderr))
+    if "--json" in sys.argv:
+        reserve_stdout()
     app()

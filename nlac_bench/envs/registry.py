@@ -181,7 +181,8 @@ def parse(text: str) -> tuple[str, dict[str, Any]]:
     """Split an environment string ``Name@{json}`` into name and constructor arguments.
 
     Raises:
-        ValueError: what follows ``@`` is not a JSON object, is too long or is nested too deep.
+        ValueError: what follows ``@`` is not a JSON object, has a name twice, is too long or is nested too
+            deep.
     """
     name, at, config = text.partition("@")
     if not at:
@@ -190,7 +191,7 @@ def parse(text: str) -> tuple[str, dict[str, Any]]:
     if len(config) > MAX_ARGUMENTS_CHARS:
         raise ValueError(f"{what} has {len(config):,} characters; at most {MAX_ARGUMENTS_CHARS:,} are read")
     try:
-        kwargs = json.loads(config, parse_constant=_no_constant)
+        kwargs = json.loads(config, parse_constant=_no_constant, object_pairs_hook=_each_once)
     except RecursionError:
         raise ValueError(f"{what} is nested more than {MAX_ARGUMENTS_DEPTH} deep") from None
     except ValueError as error:
@@ -211,6 +212,14 @@ def _parts(value: Any) -> Iterable[Any]:
 
 def _no_constant(text: str) -> float:
     raise ValueError(f"{text} is not a JSON number")
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{max(names, key=names.count)!r:.80} occurs twice")
+    return found
 
 
 def join(name: str, arguments: Mapping[str, Any]) -> str:

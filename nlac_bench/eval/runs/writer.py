@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from nlac_bench.eval.runs import manifest as manifests
-from nlac_bench.eval.runs.episode_json import dump_line, episode_to_row, usage_to_row
+from nlac_bench.eval.runs.episode_json import dump_line, episode_line, usage_to_row
 from nlac_bench.eval.runs.folder import FORMAT, RunFolder, row_key
 from nlac_bench.eval.runs.lines import Appender, FolderLock, RunFolderError, read_lines, write_atomically
 from nlac_bench.eval.runs.links import refuse_links
@@ -165,7 +165,7 @@ class RunWriter:
             EpisodeFormatError: its ``info`` contains a value that JSON cannot store, or it is too long.
         """
         key = (episode.task_id, episode.trial)
-        line = dump_line(episode_to_row(episode))
+        line = episode_line(episode, self._redactor)
         with self._guard:
             planned = self._planned.get(key)
             if planned is None or planned.seed != episode.seed:
@@ -174,7 +174,7 @@ class RunWriter:
                 )
             if key in self._done:
                 raise RunFolderError(f"episode {key} is already recorded in {self.folder.path}")
-            self._write("episodes.jsonl", line)
+            self._files["episodes.jsonl"].append(line)
             self._done.add(key)
 
     def record_failure(self, item: Planned, failure: Failure) -> None:
