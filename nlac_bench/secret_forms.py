@@ -161,12 +161,12 @@ def _assigned(text: str) -> Iterator[re.Match[str]]:
 def _parameters(text: str, start: int, end: int) -> Iterator[Span]:
     for match in _PARAMETER.finditer(text, start, end):
         name = unquote(match["name"])
-        ordinary = _ORDINARY.fullmatch(f"{name}={match['secret']}".lower())
+        ordinary = bool(_ORDINARY.fullmatch(f"{name}={match['secret']}".lower()))
         if is_secret_name(name) or (_URL_NAME.match(name.lower()) and not ordinary):
             yield (*match.span("secret"), _IN_URL)
     for match in _SEGMENT.finditer(text, start, end):
         name, secret = unquote(match["name"]), unquote(match["secret"])
-        ordinary = is_placeholder(secret) or _WORDS.fullmatch(secret)
+        ordinary = is_placeholder(secret) or bool(_WORDS.fullmatch(secret))
         if (is_secret_name(name) or _PATH_NAME.match(name)) and not ordinary:
             yield (*match.span("secret"), _IN_URL)
     for match in _BARE.finditer(text, start, end):
