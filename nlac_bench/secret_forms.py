@@ -1,7 +1,8 @@
 """Recognises secrets by the name of what holds them, or by their own form.
 
-A secret is an API key, a token, a password or the like. Names are compared without separators, case and
-numbers, so that ``api_key``, ``api-key``, ``apiKey`` and ``API_KEY_2`` are the same name.
+A secret is an API key, a token, a password or the like. Names are compared without separators, case, numbers
+and qualifiers, so that ``api_key``, ``api-key``, ``apiKey``, ``API_KEY_2`` and ``api_key_prod`` are the same
+name. ``texts`` says how names that are ordinary words (``key``, ``auth``) are treated.
 """
 
 import json
@@ -18,15 +19,30 @@ _LONGEST_WORDS = 16
 _NAME = re.compile(
     r"(apikeys?|(secret|access|private|signing|encryption|subscription|account|master|auth|session|client|service"
     r"|admin|license|ssh|hmac|openai|anthropic|azure)keys?|^x\w*key|^(db|user|admin)?(pass|pwd)|bearer"
-    r"|token|secrets?|passw(or)?d|passphrase|authorization|credentials?|(set|session|auth)cookie|jwt)$"
+    r"|token|secrets?|passw(or)?d|passphrase|passcode|authorization|credentials?|(set|session|auth)cookie|jwt)$"
 )
 _NOT_SECRET = re.compile(
     r"(eos|bos|pad|unk|sep|cls|mask|stop|image|audio|special|first|last|next|start|end)token$"
 )
 """Tokens of a tokenizer, such as ``eos_token``."""
-_URL_NAME = re.compile(r"(k|.*key|auth|pass|pw|pwd|sig|signature|sid|session)$")
+_QUALIFIER = re.compile(
+    r"(?<=[A-Za-z0-9])(?:[\W_]+(?i:v?\d+|value|val|prod|production|dev|staging|live|test)"
+    r"|(?<=[a-z])(?:V\d+|Value|Val|Prod|Production|Dev|Staging|Live|Test)|(?<=[Kk]ey)[\W_]*(?i:id))$"
+)
+"""What may follow the name of a secret: ``api_secret_v2``, ``tokenValue``, ``access_key_id``."""
+_WEAK_NAME = re.compile(
+    r"(?:.*[\W_]|.*[a-z](?=[A-Z]))?(?i:key|api|auth|pat|cookies?|sig|signature)$", re.DOTALL
+)
+"""Names that are ordinary words as well: they hold a secret if the value looks random."""
+_URL_NAME = re.compile(
+    r"(k|.*key|auth|pass|pw|pwd|(.*[\W_])?(sig|signature|ticket|code)|authcode|sid|session)$"
+)
 """Further names of secrets in the query or fragment of a URL; elsewhere they are ordinary words."""
-_ORDINARY = re.compile(r"\w+=\d{1,4}|(sort|group|primary|partition|order)\w*key=[a-z_.,-]+")
+_ORDINARY = re.compile(
+    r"\w+=\d{1,4}|(sort|group|primary|partition|order)\w*key=[a-z_.,-]+"
+    r"|(country|lang|language|locale|zip|postal|region|area|currency|error|status)[\W_]?code=[\w-]+"
+)
+_PATH_NAME = re.compile(r"(keys?|auth|sig|signature|ticket|code|tokens)$", re.IGNORECASE)
 
 _TOKEN = re.compile(
     r"(?<![A-Za-z0-9_-])(?:"
@@ -44,6 +60,11 @@ _USER = re.compile(r"//(?P<secret>[^\s/?#<>]+)@")
 _USER_WITHOUT_SCHEME = re.compile(r"(?P<secret>[^\s/?#<>@:]+:[^\s/?#<>]+)@[A-Za-z0-9]")
 _URL = re.compile(r"://[^\s\"'<>]+")
 _PARAMETER = re.compile(r"[?&;#/](?P<name>[^\s=&;#/?\"'<>]{1,64})=(?P<secret>[^\s&;#\"'<>]+)")
+_SEGMENT = re.compile(r"/(?P<name>[^\s=&;#/?\"'<>]{1,64})(?=/(?P<secret>[^\s=&;#/?\"'<>]+))")
+_BARE = re.compile(r"[?&](?P<secret>[^\s=&;#/?\"'<>]{8,})(?=[&;#\s\"'<>]|$)")
+"""A parameter of a URL that has no value."""
+_ALPHANUMERIC = re.compile(r"[A-Za-z0-9]{16,}")
+_LETTERS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _ASSIGNED = re.compile(
     r"(?<![\w.-])-{0,2}(?P<name>[A-Za-z][\w.-]{0,63})[\\\"'\s]{0,16}[:=][\\\"'\s]{0,16}"
 )  # without the value, which may begin another assignment
@@ -52,6 +73,8 @@ _VALUE = re.compile(r"[^\s\"'\\,;&<>{}()\[\]]{1,4096}")
 _ONE_ASSIGNMENT = re.compile(r"\s*-{0,2}(?P<name>[A-Za-z][\w.-]{0,63})\s*[:=]\s*(?P<secret>\S+)\s*")
 _ENV_ARGUMENTS = re.compile(r"[^@{\[\"]*@(?=\s*[{\[])")
 _WORDS = re.compile(r"(?:[a-z]+|[A-Z]+|[A-Z][a-z]+)(?:[-_. ](?:[a-z]+|[A-Z]+|[A-Z][a-z]+))*|[\d\W_]+")
+
+_IN_URL = "is a URL with a secret in its path, query or fragment"
 
 Span = tuple[int, int, str]
 """Start and end of a secret in a text, and what the text is, as the predicate of a sentence."""
@@ -68,6 +91,8 @@ class Found:
 
 def is_secret_name(name: str) -> bool:
     """Return whether a field, an option or a header called ``name`` holds a secret."""
+    for _ in range(3):
+        name = _QUALIFIER.sub("", name)
     plain = re.sub(r"[\W_]+", "", name).lower().rstrip("0123456789")
     return bool(_NAME.search(plain)) and not _NOT_SECRET.search(plain)
 
@@ -86,6 +111,22 @@ def is_placeholder(value: str) -> bool:
     if len(value) < _SHORTEST or (len(value) < _LONGEST_WORDS and _WORDS.fullmatch(value)):
         return True
     return value.startswith("/") and "\0" not in value and os.path.lexists(value)
+
+
+def looks_random(value: str) -> bool:
+    """Return whether ``value`` mixes letters and digits as keys do, and words and versions do not."""
+    if len(value) < _SHORTEST or re.search(r"\s", value):
+        return False
+    if re.search(r"[A-Za-z]\d+[A-Za-z]+\d|\d[A-Za-z]+\d+[A-Za-z]", value):
+        return True
+    return any(re.search(r"[A-Za-z]", run) and re.search(r"\d", run) for run in _ALPHANUMERIC.findall(value))
+
+
+def _mixed(run: str) -> bool:
+    """Return whether ``run`` has digits and letters of both cases, and no words but short runs."""
+    words = _LETTERS.findall(run)
+    cases = all(re.search(kind, run) for kind in (r"[a-z]", r"[A-Z]", r"\d"))
+    return cases and sum(map(len, words)) < 3 * len(words)
 
 
 def spans(text: str) -> Iterator[Span]:
@@ -120,9 +161,20 @@ def _assigned(text: str) -> Iterator[re.Match[str]]:
 def _parameters(text: str, start: int, end: int) -> Iterator[Span]:
     for match in _PARAMETER.finditer(text, start, end):
         name = unquote(match["name"])
-        ordinary = _ORDINARY.fullmatch(f"{name}={match['secret']}".lower())
+        ordinary = bool(_ORDINARY.fullmatch(f"{name}={match['secret']}".lower()))
         if is_secret_name(name) or (_URL_NAME.match(name.lower()) and not ordinary):
-            yield (*match.span("secret"), "is a URL with a secret in its path, query or fragment")
+            yield (*match.span("secret"), _IN_URL)
+    for match in _SEGMENT.finditer(text, start, end):
+        name, secret = unquote(match["name"]), unquote(match["secret"])
+        ordinary = is_placeholder(secret) or bool(_WORDS.fullmatch(secret))
+        if (is_secret_name(name) or _PATH_NAME.match(name)) and not ordinary:
+            yield (*match.span("secret"), _IN_URL)
+    for match in _BARE.finditer(text, start, end):
+        if is_secret_name(re.split(r"[\W_]", match["secret"])[0]) or looks_random(match["secret"]):
+            yield (*match.span("secret"), _IN_URL)
+    for match in _ALPHANUMERIC.finditer(text, start, end):
+        if _mixed(match[0]):
+            yield (*match.span(), _IN_URL)
 
 
 def find_secrets(value: Any, where: str = "") -> Iterator[Found]:
@@ -158,26 +210,31 @@ def _given(text: str, place: str) -> Iterator[Span]:
 def texts(value: Any, where: str = "") -> Iterator[tuple[str, str, bool]]:
     """Yield every text in ``value``: its place, the text, and whether a secret's name leads to it.
 
+    A name that is an ordinary word (``key``, ``auth``) is a secret's name only for a text that looks random.
+
     A text that is JSON is searched instead of being yielded. A place is ``where``, followed by the names and
     indices that lead to the text; ``where`` may be a name, or end with a space. There is no recursion,
     because environment strings may be nested to any depth.
     """
-    todo: list[tuple[str, Any, bool]] = [(where, value, False)]
+    todo: list[tuple[str, Any, bool, bool]] = [(where, value, False, False)]
     while todo:
-        place, item, named = todo.pop()
+        place, item, named, weakly = todo.pop()
         if isinstance(item, Mapping):
             for name, inner in item.items():
                 yield from ((f"{place} (a name in it)".lstrip(), text, False) for text in _names(str(name)))
                 dot = "." if place[-1:].strip() else ""
-                todo.append((f"{place}{dot}{name}", inner, named or is_secret_name(str(name))))
+                secret, weak = is_secret_name(str(name)), bool(_WEAK_NAME.match(str(name)))
+                todo.append((f"{place}{dot}{name}", inner, named or secret, weakly or weak))
         elif isinstance(item, (list, tuple)):
-            todo += [(f"{place}[{i}]", inner, named or _named_by(item, i)) for i, inner in enumerate(item)]
+            todo += [
+                (f"{place}[{i}]", each, named or _named_by(item, i), weakly) for i, each in enumerate(item)
+            ]
         elif isinstance(item, str):
             inner = _json_in(item)
             if inner is not None:
-                todo.append((place, inner, named))
+                todo.append((place, inner, named, weakly))
             elif item.strip():
-                yield place, item, named
+                yield place, item, named or (weakly and looks_random(item))
         elif type(item) is int and named and abs(item) >= 10 ** (_SHORTEST - 1):
             yield place, str(item), named
 
@@ -206,9 +263,17 @@ def _json_in(text: str) -> Any:
     if text[start:].lstrip()[:1] not in ("{", "[", '"'):
         return None
     try:
-        return json.loads(text[start:])
+        return json.loads(text[start:], object_pairs_hook=_all_values)
     except (ValueError, RecursionError):
         return None
+
+
+def _all_values(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object in which a name that occurs several times has the list of its values."""
+    found: dict[str, list[Any]] = {}
+    for name, value in pairs:
+        found.setdefault(name, []).append(value)
+    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
 
 
 def _unquoted(text: str) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from pathlib import Path
 from typing import Annotated, TextIO, cast
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from nlac_bench.cli import compare, critiques, data, doctor, envs, floors, grade, run, sweep, theory, tiny
 from nlac_bench.cli.exit_codes import ExitCodes
 from nlac_bench.cli.options import RunCommand
-from nlac_bench.cli.output import RedactedStream
+from nlac_bench.cli.output import RedactedStream, reserve_stdout
 
 app = typer.Typer(
     name="nlac-bench",
@@ -110,7 +109,7 @@ def _set_up_threads() -> None:
 def main() -> None:
     """Run the command ``nlac-bench``. Raises ``SystemExit`` with one of ``exit_codes``."""
     _set_up_threads()
-    # `my_env:MyEnv-v0` is found in the current folder, which is searched last and so hides no other module.
-    sys.path.append(str(Path.cwd()))
     sys.stderr = cast(TextIO, RedactedStream(sys.stderr))
+    if "--json" in sys.argv:
+        reserve_stdout()
     app()

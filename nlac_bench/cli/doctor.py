@@ -111,7 +111,8 @@ def _vllm() -> dict[str, Any]:
     if importlib.util.find_spec("vllm") is None:
         return _row("vllm", False, "", _VLLM_FIX)
     # Importing takes many seconds and may abort the process, so it is done in another process.
-    done = subprocess.run([sys.executable, "-c", "import vllm"], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-P", "-c", "import vllm"]  # -P: not from the current folder
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     last = (done.stderr.strip().splitlines() or [""])[-1]
     works = done.returncode == 0
     fix = "uninstall torchvision, torchaudio and torchcodec if they are builds for another torch"

@@ -25,7 +25,7 @@ import typer
 from gymnasium.error import Error as GymnasiumError
 from typer.core import TyperGroup
 
-from nlac_bench.cli.output import errors, escape, fail
+from nlac_bench.cli.output import errors, escape, fail, result_stream
 from nlac_bench.errors import CheckpointError, NlacBenchError
 from nlac_bench.eval.runs.secrets import refuse_secret_arguments
 from nlac_bench.shutdown import ignore_signals, silence_finalizers
@@ -52,11 +52,11 @@ class ExitCodes(TyperGroup):
         """Run the command."""
         try:
             result = super().invoke(ctx)
-            sys.stdout.flush()
+            result_stream().flush()
         except BrokenPipeError:
             # The interpreter flushes the buffers at exit, which would raise the error again.
             nowhere = os.open(os.devnull, os.O_WRONLY)
-            for stream in (sys.stdout, sys.stderr):
+            for stream in (result_stream(), sys.stderr):
                 with contextlib.suppress(OSError, ValueError):  # in tests the streams have no file descriptor
                     os.dup2(nowhere, stream.fileno())
             raise typer.Exit(CLOSED_PIPE) from None

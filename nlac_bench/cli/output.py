@@ -1,11 +1,13 @@
 """Printing: formatted text for a terminal (rich), or one JSON object for programs (``--json``)."""
 
+import contextlib
 import json
 import math
+import os
 import re
 import sys
 from collections.abc import Iterable
-from typing import Annotated, Any, Protocol, TextIO
+from typing import Annotated, Any, Protocol, TextIO, cast
 
 import typer
 from rich.console import Console
@@ -42,10 +44,12 @@ def print_json(value: dict[str, Any]) -> None:
         value = _finite(value)
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     try:
-        text.encode(sys.stdout.encoding or "utf-8")
+        text.encode(result_stream().encoding or "utf-8")
     except UnicodeEncodeError:
         text = json.dumps(value, allow_nan=False)
-    sys.stdout.write(f"{redactor().json(text)}\n")
+    out = result_stream()
+    out.write(f"{redactor().json(text)}\n")
+    out.flush()
 
 
 def _finite(value: Any) -> Any:
@@ -96,6 +100,37 @@ class RedactedStream:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+class ReservedStdout(RedactedStream):
+    """Takes the place of standard output under ``--json``: what is written to it goes to standard error.
+
+    Environments and plug-ins may print. Only ``print_json`` writes to ``result``, the standard output itself.
+    """
+
+    def __init__(self, stream: TextIO, result: TextIO) -> None:
+        super().__init__(stream)
+        self.result = result
+
+
+def result_stream() -> TextIO:
+    """Return the standard output, also while it is reserved."""
+    return sys.stdout.result if isinstance(sys.stdout, ReservedStdout) else sys.stdout
+
+
+def reserve_stdout() -> None:
+    """Reserve standard output for ``print_json``, until the process ends.
+
+    In a process of its own, the file descriptor becomes that of standard error too: native code and child
+    processes write to it directly.
+    """
+    result = sys.stdout
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or not a file, as in tests
+        if result.fileno() == 1:
+            result.flush()
+            result = os.fdopen(os.dup(1), "w", encoding=result.encoding, errors=result.errors)
+            os.dup2(2, 1)
+    sys.stdout = cast(TextIO, ReservedStdout(sys.stderr, result))
 
 
 def table(title: str, columns: list[str], rows: list[list[Any]]) -> Table:

@@ -19,9 +19,11 @@ from nlac_bench.eval.measure import estimate
 from nlac_bench.eval.measure.missing import refuse_missing
 from nlac_bench.eval.measure.play import play
 from nlac_bench.eval.measure.prepare import Prepared, prepare
+from nlac_bench.eval.measure.stored import stored_config
 from nlac_bench.eval.measure.tiny_defaults import is_tiny, with_defaults
 from nlac_bench.eval.runs.configuration import COMMAND_LINE, EXECUTION, TRAINING, RunConfig, read_config
 from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.eval.runs.trust import as_options, refuse_unrepeated, to_repeat
 from nlac_bench.eval.runs.writer import RunWriter
 from nlac_bench.eval.statistics.outcomes import commonest
 from nlac_bench.eval.statistics.summary import Summary, summarise
@@ -69,6 +71,8 @@ DryRun = Annotated[
     ),
 ]
 
+Repeated = Annotated[str | None, typer.Option(help="Repeats this setting of the run.")]
+
 
 @with_options(RunConfig)
 def run(
@@ -100,6 +104,8 @@ def run(
       nlac-bench run --config runs/earlier/config.json --seed 1
     """
     settings: dict[str, Any] = read_config(config) if config else {}
+    if config and config.suffix == ".json":  # of a run, whose folder may come from somebody else
+        refuse_unrepeated(settings, options, config, "add to the command:")
     settings |= {name: value for name, value in options.items() if value is not None}
     told = {"budget": budget, "replay_ratio": replay_ratio}
     assigned = _assignments(train or []) | {name: value for name, value in told.items() if value is not None}
@@ -125,6 +131,10 @@ def run(
 
 def resume(
     folder: Annotated[Path, typer.Argument(help="Folder of the run.")],
+    env: Repeated = None,
+    base_url: Repeated = None,
+    user_base_url: Repeated = None,
+    record: Repeated = None,
     request_timeout: Annotated[
         float | None, typer.Option(help="Replaces that of the run; see run --help.")
     ] = None,
@@ -136,19 +146,26 @@ def resume(
     A run is not continued if its environment, data, model, prompts or plan differ
     from those that it was started with; the message names what differs.
 
-    Example:
+    A run's folder may come from somebody else. If its environment is a module or
+    writes to a file, if it names a server that would get your API key, or a file
+    to record to, the command must repeat that setting. The command that an
+    interrupted run prints does so.
+
+    Examples:
       nlac-bench resume runs/tau_retail-react-20260101-120000
+      nlac-bench resume runs/my_run --env my_pkg:MyEnv-v0
     """
     started = RunFolder.open(folder)
+    repeated = {"env": env, "base_url": base_url, "user_base_url": user_base_url, "record": record}
 
     def print_summary() -> None:
         if as_json:
             print_json(summarise(folder).to_json())
 
-    with resumable(_resume_command(folder), print_summary, errors_too=False):
+    with resumable(_resume_command(started), print_summary, errors_too=False):
         told = {"request_timeout": request_timeout, "retries": retries}
-        settings = dict(started.config) | {name: value for name, value in told.items() if value is not None}
-        prepared = prepare(RunConfig.from_mapping(settings, str(folder / "config.json")))
+        changes = {name: value for name, value in told.items() if value is not None}
+        prepared = prepare(stored_config(started, repeated).changed(**changes))
         if prepared.config.train is not None:
             from nlac_bench.eval.training import checkpoints  # torch takes seconds to import
 
@@ -197,7 +214,7 @@ def _play(prepared: Prepared, writer: RunWriter, as_json: bool) -> NoReturn:
             found = summarise(folder).to_json()
             print_json(found | {"commonest_error": found["commonest_error"] or commonest(fatal)})
 
-    with resumable(_resume_command(folder), print_summary):
+    with resumable(_resume_command(writer.folder), print_summary):
         try:
             if prepared.config.train is not None:
                 _train(prepared, writer, as_json)
@@ -218,7 +235,7 @@ def _measure(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
     summary = summarise(folder)
     show(summary, as_json)
     if not summary.outcomes.counts.complete:
-        raise incomplete(_why_incomplete(summary, driver.stopped), _resume_command(folder))
+        raise incomplete(_why_incomplete(summary, driver.stopped), _resume_command(writer.folder))
 
 
 def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
@@ -238,7 +255,7 @@ def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
             failed = summarise(folder / BASE)  # no test episode is played before these are complete
         if as_json:
             print_json(summary.to_json() | {"commonest_error": failed.outcomes.commonest_error})
-        raise incomplete(_why_incomplete(failed, None), _resume_command(folder))
+        raise incomplete(_why_incomplete(failed, None), _resume_command(writer.folder))
     curve = draw(folder)
     summary = summarise(folder)
     if as_json:
@@ -266,8 +283,8 @@ def _why_incomplete(summary: Summary, stopped: str | None) -> str:
     return "; ".join(parts)
 
 
-def _resume_command(folder: Path) -> str:
-    return f"nlac-bench resume {shlex.quote(str(folder))}"
+def _resume_command(run: RunFolder) -> str:
+    return shlex.join(["nlac-bench", "resume", str(run.path), *as_options(to_repeat(run.config))])
 
 
 def _default_folder(config: RunConfig) -> Path:

@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.metadata
+import importlib.util
 import json
 import sys
 import traceback
@@ -181,7 +182,8 @@ def parse(text: str) -> tuple[str, dict[str, Any]]:
     """Split an environment string ``Name@{json}`` into name and constructor arguments.
 
     Raises:
-        ValueError: what follows ``@`` is not a JSON object, is too long or is nested too deep.
+        ValueError: what follows ``@`` is not a JSON object, has a name twice, is too long or is nested too
+            deep.
     """
     name, at, config = text.partition("@")
     if not at:
@@ -190,7 +192,7 @@ def parse(text: str) -> tuple[str, dict[str, Any]]:
     if len(config) > MAX_ARGUMENTS_CHARS:
         raise ValueError(f"{what} has {len(config):,} characters; at most {MAX_ARGUMENTS_CHARS:,} are read")
     try:
-        kwargs = json.loads(config, parse_constant=_no_constant)
+        kwargs = json.loads(config, parse_constant=_no_constant, object_pairs_hook=_each_once)
     except RecursionError:
         raise ValueError(f"{what} is nested more than {MAX_ARGUMENTS_DEPTH} deep") from None
     except ValueError as error:
@@ -213,6 +215,14 @@ def _no_constant(text: str) -> float:
     raise ValueError(f"{text} is not a JSON number")
 
 
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{max(names, key=names.count)!r:.80} occurs twice")
+    return found
+
+
 def join(name: str, arguments: Mapping[str, Any]) -> str:
     """Return the environment string of ``name`` with ``arguments``; the inverse of ``parse``."""
     return f"{name}@{json.dumps(dict(arguments))}" if arguments else name
@@ -227,16 +237,16 @@ def find(name: str) -> EnvEntry:
     """
     if len(name) > MAX_NAME_CHARS:
         raise UnknownIdError(f"no environment is named {name!r:.80}…, which has {len(name):,} characters")
-    for cli_name, (env_id, _) in BUILTIN.items():
-        if name in (cli_name, env_id, env_id.split("/")[1].rsplit("-v", 1)[0]):
-            return EnvEntry(cli_name, env_id, "built-in", _gymnasium_maker(env_id))
+    if (cli_name := _builtin(name)) is not None:
+        env_id = BUILTIN[cli_name][0]
+        return EnvEntry(cli_name, env_id, "built-in", _gymnasium_maker(env_id))
     for point in importlib.metadata.entry_points(group=PLUGIN_GROUP):
         if point.name == name:
             return _plugin(point)
     module, _, env_id = name.rpartition(":")
     try:
         if module:
-            importlib.import_module(module)  # the import registers its ids, as in "my_pkg:MyEnv-v0"
+            _import(module)  # the import registers its ids, as in "my_pkg:MyEnv-v0"
         spec = gymnasium.spec(env_id)
     except Terminated:
         raise
@@ -252,6 +262,48 @@ def find(name: str) -> EnvEntry:
             "'@{json arguments}'"
         ) from None
     return EnvEntry(spec.id, spec.id, "gymnasium", _gymnasium_maker(spec.id))
+
+
+def _builtin(name: str) -> str | None:
+    """Return the CLI name of the built-in environment ``name``; None for other environments."""
+    for cli_name, (env_id, _) in BUILTIN.items():
+        if name in (cli_name, env_id, env_id.split("/")[1].rsplit("-v", 1)[0]):
+            return cli_name
+    return None
+
+
+def is_known(name: str) -> bool:
+    """Return whether ``name`` is a built-in environment, or one that an installed package registers as such.
+
+    Other names are those of Gymnasium ids and of modules. Nothing is imported to find out.
+    """
+    points = importlib.metadata.entry_points(group=PLUGIN_GROUP)
+    return _builtin(name) is not None or any(point.name == name for point in points)
+
+
+def canonical_name(name: str) -> str:
+    """Return ``find(name).name`` without importing anything; the environment may not exist."""
+    return _builtin(name) or (name if is_known(name) else name.rpartition(":")[2])
+
+
+def module_of(text: str) -> str:
+    """Return the module that making the environment ``text`` imports by name; empty if there is none."""
+    name = text.partition("@")[0]
+    return "" if is_known(name) else name.rpartition(":")[0]
+
+
+def _import(module: str) -> None:
+    """Import ``module``, which is also searched in the current folder, after all other places.
+
+    The current folder is added to ``sys.path`` only here. It may be one that somebody else sent, and any
+    import of a package that is not installed would find files in it.
+    """
+    top = module.partition(".")[0]
+    if top not in sys.modules:
+        spec = importlib.util.find_spec(top)
+        if spec is None or spec.origin is None:  # not found, or a folder without __init__.py
+            sys.path.append(str(Path.cwd()))
+    importlib.import_module(module)
 
 
 def iter_plugins() -> Iterator[EnvEntry]:

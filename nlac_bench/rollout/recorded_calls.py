@@ -18,12 +18,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nlac_bench.envs.foreign import described
 from nlac_bench.errors import DataError, NlacBenchError
 from nlac_bench.redaction import redactor
 from nlac_bench.rollout.usage import bounded
 from nlac_bench.types import ChatFn, ChatReply, ContentFilterError, Messages, Role, Usage
 
 _FORMAT = 1
+_BEGIN = b'{"format": '
+"""How every line begins; an incomplete last line that begins otherwise is not one of a recording."""
 
 
 class ReplayError(NlacBenchError):
@@ -64,8 +67,8 @@ def recording(chat: ChatFn, path: str | Path, sampling: Mapping[str, Any]) -> Ch
     """
     path = Path(path)
     if path.exists():
+        _read(path)  # before anything is cut off: the file may be something else
         _cut_torn_line(path)
-        _read(path)
     lock = threading.Lock()
 
     async def record(messages: Messages, role: Role) -> ChatReply:
@@ -137,6 +140,8 @@ def _read(path: Path) -> dict[tuple[str, str, int], ChatReply | Usage]:
     A call that a content filter stopped has a usage and no reply.
     """
     try:
+        if path.exists() and not path.is_file():
+            raise DataError(f"cannot read the recording {path}: it is not a regular file")
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
         raise DataError(f"cannot read the recording {path}: {error.strerror}") from None
@@ -153,9 +158,10 @@ def _read(path: Path) -> dict[tuple[str, str, int], ChatReply | Usage]:
                 usage if row.get("content_filter") else ChatReply(str(row["text"]), usage)
             )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            if number == len(lines):  # incomplete because the recording was interrupted
+            torn = line.strip(b"\0")  # zeros, after a crash of the machine
+            if number == len(lines) and torn.startswith(_BEGIN[: len(torn)]):  # the recording was interrupted
                 break
-            raise DataError(f"{path}, line {number} is not a recorded call ({error!r})") from None
+            raise DataError(f"{path}, line {number} is not a recorded call ({described(error)})") from None
     return calls
 
 

@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from nlac_bench.errors import CheckpointError
+from nlac_bench.redaction import redactor
 
 NAME = "loop_state.json"
 FORMAT = 2
@@ -44,7 +45,8 @@ def write(path: Path, *, step: int, world_size: int, optimizer: dict[str, Any], 
     names = (file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file())
     files = {name: _fingerprint(path / name) for name in sorted(names)}
     content = {"format": FORMAT, **asdict(Index(step, world_size, optimizer, loop, files))}
-    (path / NAME).write_text(json.dumps(content, allow_nan=False), encoding="utf-8")
+    text = redactor().json(json.dumps(content, allow_nan=False))
+    (path / NAME).write_text(text, encoding="utf-8")
 
 
 def read(path: Path) -> Index:

@@ -63,6 +63,8 @@ BAD_STRINGS = {
     "id": ('math500_hard@{"id": 1}', "cannot be made with the arguments id"),
     "an empty name": ('math500_hard@{"": 1}', "cannot be made"),
     "episode steps": ('math500_hard@{"max_episode_steps": "x"}', "cannot be made"),
+    "a name twice": ('math500_hard@{"level": 1, "level": 2}', "'level' occurs twice"),
+    "a name twice within": ('tau_retail@{"tasks": [{"a": 1, "a": 1}]}', "'a' occurs twice"),
     "NaN": ('math500_hard@{"level": NaN}', "NaN is not a JSON number"),
     "render_mode": ('math500_hard@{"render_mode": "human"}', "render_mode must be"),
     "deep lists": ("math500_hard@" + "[" * DEEP, "characters"),

@@ -4,16 +4,19 @@ import contextlib
 import io
 import json
 import math
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nlac_bench.cli.output import print_json
+from nlac_bench.cli.output import ReservedStdout, print_json
 from nlac_bench.eval.runs.seeds import plan_episodes
 from nlac_bench.eval.runs.writer import RunWriter
 from nlac_bench.types import Episode, Turn
-from tests.cli.command import call, nlac_bench
+from tests.cli.command import call, nlac_bench, one_json
 
 
 def printed(value: dict[str, Any], encoding: str = "utf-8") -> bytes:
@@ -65,3 +68,90 @@ def test_prices_are_finite(price: str, tmp_path: Path) -> None:
         run = ("run", "--env", "twenty_questions", "--agent", "act", *where, flag)
         assert "from 0 to 1,000,000" in nlac_bench(*run, status=2).stderr
     assert not (tmp_path / "run").exists()
+
+
+_LOUD = """
+import atexit, ctypes, os, subprocess, sys
+import gymnasium
+from gymnasium.spaces import Text
+from nlac_bench import envs
+
+def say(where):
+    print(where, "print")
+    print(where, "original", file=sys.__stdout__)
+    os.write(1, f"{where} write\\n".encode())
+    subprocess.run(["echo", where, "child"])
+    ctypes.CDLL(None).puts(f"{where} native".encode())
+
+say("import")
+atexit.register(say, "exit")
+
+class Loud(gymnasium.Env):
+    observation_space = action_space = Text(9)
+    def __init__(self):
+        say("make")
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        say("reset")
+        return "go", {}
+    def step(self, action):
+        say("step")
+        return "done", 1.0, True, False, {"success": True}
+    def close(self):
+        say("close")
+
+gymnasium.register("Loud-v0", Loud, disable_env_checker=True)
+"""
+
+LOUD = "loud:Loud-v0"
+RUN = ("run", "--env", LOUD, "--agent", "random", "--limit", "2")
+COMMANDS = (
+    (*RUN, "--dry-run"),
+    (*RUN, "--out", "run"),
+    ("resume", "run", "--env", LOUD),
+    ("floors", "--env", LOUD, "--agent", "random", "--episodes", "1"),
+    ("envs", "show", LOUD),
+    ("envs", "check", LOUD),
+)
+
+
+def test_standard_output_has_the_object_alone_whatever_an_environment_prints(tmp_path: Path) -> None:
+    (tmp_path / "loud.py").write_text(_LOUD)
+    for command in COMMANDS:
+        done = subprocess.run(
+            [sys.executable, "-m", "nlac_bench", *command, "--json"],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        )  # fmt: skip
+        assert done.returncode in (0, 1 if "check" in command else 0), done.stderr
+        assert done.stdout.count("\n") == 1 and isinstance(json.loads(done.stdout), dict), command
+        for where in ("import", "make", "exit"):
+            for how in ("print", "original", "write", "child", "native"):
+                assert f"{where} {how}" in done.stderr, (command, where, how)
+
+
+def test_standard_output_is_reserved_in_this_process_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "loud.py").write_text(
+        _LOUD.partition("def say")[0]
+        + "say = print\n"
+        + _LOUD.partition("class")[1]
+        + _LOUD.partition("class")[2]
+    )
+    monkeypatch.chdir(tmp_path)
+    done = call(*RUN, "--json", "--out", "run")
+    assert one_json(done)["scored"] == 2 and "step" in done.stderr
+    assert not isinstance(sys.stdout, ReservedStdout)
+    assert "step" in call(*RUN, "--out", "again").stdout, "without --json nothing is reserved"
+
+
+def test_a_reader_that_has_left_gives_exit_code_141(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "nlac_bench", "envs", "show", "twenty_questions", "--json"],
+        stdout=write, stderr=subprocess.PIPE, text=True, check=False,
+    )  # fmt: skip
+    os.close(write)
+    assert done.returncode == 141 and not done.stderr

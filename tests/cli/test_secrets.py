@@ -230,6 +230,10 @@ def test_the_replay_buffer_has_no_secret(tmp_path: Path, monkeypatch: pytest.Mon
     loaded = Replay()
     loaded.load(tmp_path / "replay.jsonl.gz")
     assert len(loaded) == len(replay)
+    replay.add([transition("nothing", action_ids=[1]), transition(key, action_ids=[1])])
+    replay.save(tmp_path / "replay.jsonl.gz")
+    loaded.load(tmp_path / "replay.jsonl.gz")
+    assert [item.action_ids for item in loaded.items[-2:]] == [[1], None]
 
 
 def test_a_key_that_no_header_can_hold_is_refused() -> None:

@@ -186,3 +186,19 @@ def test_a_signal_inside_code_of_another_package_is_not_taken_for_its_exit(
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     assert done.returncode == code and not done.stdout and "Traceback" not in done.stderr, done
+
+
+def test_ctrl_c_while_the_package_is_imported(tmp_path: Path) -> None:
+    """The command exits with 130 and prints nothing; other programs get the exception."""
+    (tmp_path / "gymnasium.py").write_text("raise KeyboardInterrupt")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])]),
+    }
+    for command, quiet in ((("-m", "nlac_bench"), True), (("-c", "import nlac_bench"), False)):
+        done = subprocess.run(
+            [sys.executable, *command], capture_output=True, text=True, check=False, env=environment,
+            cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == (130 if quiet else -signal.SIGINT)
+        assert ("KeyboardInterrupt" in done.stderr) != quiet and not done.stdout

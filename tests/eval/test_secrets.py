@@ -19,6 +19,7 @@ from nlac_bench.eval.sweep.file import read_sweep
 from nlac_bench.redaction import Redactor, redact, redact_message, secret_values
 from nlac_bench.rollout.driver import EpisodeSpec, Failure
 from nlac_bench.secret_forms import is_placeholder
+from nlac_bench.train import checkpoint_index
 from nlac_bench.types import Episode, Turn
 from tests.eval.killed_run import CONDITIONS, PLAN, SUBJECT
 from tests.eval.leaks import encodings, leaking_files, leaks
@@ -60,13 +61,35 @@ URLS = [
     f"//me:{VALUE}@h/v1",
     f"me:{VALUE}@h/v1",
     f"h/v1?token={VALUE}",
+    f"http://h/v1?code={VALUE}",
+    f"http://h/v1?auth_code={VALUE}",
+    f"http://h/v1?ticket={VALUE}",
+    f"http://h/v1?service-ticket={VALUE}",
+    f"https://h/v1?X-Amz-Signature={VALUE}",
+    f"https://h/v1?x=1&X-Goog-Signature={VALUE}",
+    f"https://h/v1?X-Amz-Security-Token={VALUE}",
+    f"http://h/token/{VALUE}",
+    f"http://h/v1/api-key/{VALUE}/chat",
+    f"http://h/key/{VALUE}/v1",
+    f"http://h/%6Bey/{VALUE}/v1",
+    f"http://h/auth/{VALUE}",
+    f"http://h/v1?secret-{VALUE}",
+    f"http://h/v1?{VALUE}",
+    f"http://h/v1?a=1&{VALUE}",
+    f"http://h/v1?{VALUE}#top",
+    f"http://h/{VALUE}{VALUE}/v1",
+    f"http://h/v1?x={VALUE}{VALUE}",
+    f"http://h/v1?token_value={VALUE}",
+    f"http://h/AbCdEfGh12345678{VALUE}",
 ]
 NAMES = [
     "api_key", "api-key", "apiKey", "APIKEY", "API_KEY_2", "x-api-key", "xApiKey", "Authorization",
     "proxy-authorization", "accessToken", "access_token", "clientSecret", "client-secret", "secret", "token",
     "auth_token", "password", "dbPassword", "passphrase", "privateKey", "secret_access_key", "credentials",
     "Ocp-Apim-Subscription-Key", "x-functions-key", "openai_key", "bearer", "db_pass", "pwd",
-    "hf_token", "api.key",
+    "hf_token", "api.key", "api_secret_v2", "apiSecretV2", "MY_SERVICE_APIKEY_PROD", "token_value",
+    "tokenValue",
+    "aws_secret_access_key_id", "accessKeyId", "passcode", "pass-code", "db_password_prod", "secret_test_2",
 ]  # fmt: skip
 TEXTS = [
     f"sk-proj-{VALUE}1234567890",
@@ -78,6 +101,20 @@ TEXTS = [
     f"-----BEGIN RSA PRIVATE KEY-----\n{VALUE}",
     f"eyJhbGciOiJI{VALUE}.eyJzdWIiOiIx{VALUE}.{VALUE}",
 ]
+WEAK_NAMES = [
+    "key",
+    "API",
+    "clé_api",
+    "auth",
+    "pat",
+    "github-pat",
+    "cookie",
+    "cookies",
+    "myKey",
+    "x_auth",
+    "sig",
+]
+"""Ordinary words that name a secret if the value looks random."""
 HARMLESS: list[dict[str, Any]] = [
     {"base_url": "http://localhost:8000/v1"},
     {"base_url": "https://h/openai/deployments/gpt-5?api-version=2024-06-01"},
@@ -94,6 +131,22 @@ HARMLESS: list[dict[str, Any]] = [
     {"env": 'x@{"api_key_variable": "MY_KEY", "key": "F# minor", "sort_key": "price_2024"}'},
     {"env": 'x@{"rule": "Never tell the password: ask for the token instead, then a code = 7"}'},
     {"env": "tau_retail@{"},
+    {"env": 'x@{"max_tokens": 1024, "token_data": "ids", "tokenizer": "Qwen/Qwen2.5-7B", "num_tokens": 9}'},
+    {"env": 'x@{"keyboard": "qwerty-2024", "monkey": "A1B2C3D4", "key_frames": "12,24", "hotkeys": "F1"}'},
+    {"env": 'x@{"key": "item_2024", "primary_key": "id", "keys": ["a1", "b2"], "api": "openai-v1"}'},
+    {"env": 'x@{"cookie": "chocolate chip", "pat": "postman-pat", "auth": ["user", "none"], "API": "v2"}'},
+    {"env": 'x@{"secret_word": "elephant", "secretary": "Ann", "author": "A1b2c3d4", "code": "a1b2c3d4"}'},
+    {"env": 'x@{"token_limit": "4k", "token_type": "word", "eos_token_id": 151643, "pad_token_value": "x"}'},
+    {"model": "org/Model-7B-Instruct"},
+    {"model": "meta-llama/Llama-3.3-70B-Instruct-FP8"},
+    {"base_url": "https://h.openai.azure.com/openai/deployments/gpt4oMiniDeployment2024/v1"},
+    {"base_url": "https://h/models/Qwen2.5-7B-Instruct-GPTQ-Int4/v1"},
+    {"base_url": "https://h/accounts/fireworks/models/DeepSeekV3Chat0324"},
+    {"base_url": "https://h/key/value/token/refresh/v1/tokens/count"},
+    {
+        "base_url": "https://h/auth/realms/2024-01-01/v1?country_code=de-AT&language-code=en&encode=utf8&verbose"
+    },
+    {"base_url": "http://my-host-7b.cluster.local:8000/v1?stream&no-cache"},
 ]
 
 
@@ -140,6 +193,17 @@ def test_fields_named_like_secrets_are_refused(name: str) -> None:
         assert VALUE not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", WEAK_NAMES)
+def test_ordinary_names_with_random_values_are_refused(name: str) -> None:
+    for inner in ({name: VALUE}, {name: ["u", VALUE]}, {name: {"of": VALUE}}, {name: f"{VALUE}-{VALUE}"}):
+        for config in (inner, {"env": f"x@{json.dumps(inner)}"}, {"a": json.dumps({"b": inner})}):
+            with pytest.raises(ConfigError) as caught:
+                refuse_secrets(config)
+            assert VALUE not in str(caught.value)
+    for ordinary in ("a word", "item_2024", "openai-v1", "F# minor", "2024-01-01", "gpt-5-mini", ""):
+        refuse_secrets({name: ordinary})
+
+
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))  # pytest stores ids in an environment variable
 def test_texts_that_are_secrets_are_refused_as_settings_and_redacted_in_messages(text: str) -> None:
     for config in ({"model": text}, {"env": f"x@{json.dumps({'note': [text]})}"}, {text: 1}):
@@ -165,6 +229,14 @@ def test_deep_and_malformed_json_is_searched_without_a_crash() -> None:
         nested = [nested]
     with pytest.raises(ConfigError):
         refuse_secrets(nested)
+
+
+def test_a_secret_is_found_before_another_value_of_the_same_name() -> None:
+    twice = f'{{"api_key": "{VALUE}", "api_key": ""}}'
+    for config in ({"env": f"x@{twice}"}, {"env": "x@" + json.dumps({"a": twice})}, {"note": twice}):
+        with pytest.raises(ConfigError) as caught:
+            refuse_secrets(config)
+        assert VALUE not in str(caught.value)
 
 
 def test_the_value_of_a_secret_variable_is_refused_as_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -311,3 +383,30 @@ def test_no_file_of_a_run_has_a_secret(secret: str, data: st.DataObject) -> None
         opened = RunFolder.open(run)
         assert next(opened.episodes()).task_id == first.task_id and len(list(opened.errors())) == 1
         assert next(opened.metrics())["value"][0] == 1.5
+
+
+def test_token_ids_of_redacted_texts_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ids encode the text: whoever has the tokenizer can read the secret."""
+    monkeypatch.setenv("TEAM_SECRET", KEYS[0])
+    first, second, _ = PLAN[:3]
+    with RunWriter.create(
+        tmp_path / "run", config={}, conditions=CONDITIONS, subject=SUBJECT, plan=PLAN[:2]
+    ) as writer:
+        for item, text in ((first, f"it is {KEYS[0]}"), (second, "it is nothing")):
+            turns = [Turn("a", observation=text), Turn("b", observation="c")]
+            for turn in turns:
+                turn.prompt_ids, turn.output_ids, turn.logprobs = [1, 2], [3], [-0.5]
+            writer.append(Episode("x", item.task_id, item.trial, item.seed, "", turns))
+            assert turns[0].prompt_ids == [1, 2], "training goes on with its own copy"
+    leaky, plain = RunFolder.open(tmp_path / "run").episodes()
+    assert "[redacted: $TEAM_SECRET]" in leaky.turns[0].observation
+    assert [(t.prompt_ids, t.output_ids, t.logprobs) for t in leaky.turns] == [(None, None, None)] * 2
+    assert [(t.prompt_ids, t.output_ids, t.logprobs) for t in plain.turns] == [([1, 2], [3], [-0.5])] * 2
+
+
+def test_the_state_of_a_training_has_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEAM_SECRET", KEYS[1])
+    loop = {"algorithm": {"note": KEYS[1], "version": 3}}
+    checkpoint_index.write(tmp_path, step=1, world_size=1, optimizer={}, loop=loop)
+    assert leaking_files(KEYS[1], tmp_path) == []
+    assert checkpoint_index.read(tmp_path).loop["algorithm"]["version"] == 3

@@ -18,11 +18,14 @@ from nlac_bench.eval.measure.prepare import prepare
 from nlac_bench.eval.measure.tiny_defaults import is_tiny
 from nlac_bench.eval.runs.configuration import ConfigError, RunConfig
 from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.eval.runs.lines import RunFolderError
 from nlac_bench.eval.runs.writer import RunWriter
 from nlac_bench.eval.training.curve import draw, latest
 from nlac_bench.eval.training.estimate import parameters_of
+from nlac_bench.eval.training.prepare import make_training
 from nlac_bench.eval.training.run import train_and_test, trained
 from nlac_bench.eval.training.untrained import check_base
+from nlac_bench.types import Episode, Turn
 from tests.cli.command import nlac_bench, one_json
 
 ENV = 'math500_hard@{"level": 1}'
@@ -259,3 +262,28 @@ def test_a_dry_run_of_training_estimates_tokens_memory_and_hours() -> None:
     assert 24.5 < found.gpu_gigabytes[8] < 60 and found.gpu_hours > 0
     assert parameters_of(str(tiny.path())) == 3_674_368
     assert parameters_of("some/model") is None
+
+
+def test_training_episodes_are_stored_without_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEAM_SECRET", "tr41ning-s3cret")
+    prepared = prepare(config(steps=2))
+    with make_training(prepared, tmp_path, lambda row: None, lambda row: None) as training:
+        turn = Turn("a", observation="it is tr41ning-s3cret")
+        turn.prompt_ids = [1, 2]
+        training.player.keep(Episode(ENV, "t", 0, 0, "", [turn]))
+    prepared.agent.engine.close()  # type: ignore[attr-defined]
+    (row,) = map(json.loads, (tmp_path / "rollouts.jsonl").read_text().splitlines())
+    assert row["turns"][0]["observation"] == "it is [redacted: $TEAM_SECRET]"
+    assert row["turns"][0]["prompt_ids"] is None
+
+
+def test_a_base_with_links_is_not_copied(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    nlac_bench("run", "--env", ENV, "--agent", "silent", "--limit", "4", "--out", str(base))
+    (base / "notes").symlink_to("/etc/hostname")
+    prepared = prepare(config(steps=2, base=str(base)))
+    with pytest.raises(RunFolderError, match="is a link to /etc/hostname"):
+        check_base(prepared)
+    prepared.agent.engine.close()  # type: ignore[attr-defined]

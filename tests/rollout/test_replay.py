@@ -4,6 +4,7 @@ import asyncio
 import functools
 import itertools
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -134,3 +135,34 @@ def test_a_recording_that_cannot_be_written_stops_the_run(tmp_path: Path) -> Non
     chat = recording(numbered_user(), tmp_path / "absent" / "calls.jsonl", SAMPLING)
     with pytest.raises(DataError, match="cannot write"):
         play(chat, concurrency=1)
+
+
+@pytest.mark.parametrize(
+    "content", [b"ssh-ed25519 AAAA me@h", b"no recording", b'{"forma', b"\xff\xfe", b"{}"]
+)
+@pytest.mark.parametrize("before", [b"", b"line\n"])
+def test_a_file_that_is_no_recording_is_left_as_it_is(tmp_path: Path, before: bytes, content: bytes) -> None:
+    """An incomplete last line is cut off, but only that of a recording."""
+    path = tmp_path / "calls.jsonl"
+    path.write_bytes(before + content)
+    if before or content != b'{"forma':  # which is the beginning of a recording
+        with pytest.raises(DataError, match="line 1 is not a recorded call"):
+            recording(numbered_user(), path, SAMPLING)
+        assert path.read_bytes() == before + content
+
+
+def test_a_program_a_folder_and_a_device_are_refused_in_one_short_line(tmp_path: Path) -> None:
+    for path in (Path(sys.executable), tmp_path, Path("/dev/zero")):
+        for read in (replaying, functools.partial(recording, numbered_user())):
+            with pytest.raises(DataError, match=r"not a recorded call|cannot read the recording") as caught:
+                read(path, SAMPLING)
+            assert len(str(caught.value)) < 700 and str(caught.value).isprintable()
+
+
+def test_zeros_after_a_crash_of_the_machine_are_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    play(recording(numbered_user(), path, SAMPLING), concurrency=1, trials=1)
+    whole = path.read_bytes()
+    path.write_bytes(whole + bytes(100))
+    recording(numbered_user(), path, SAMPLING)
+    assert path.read_bytes() == whole

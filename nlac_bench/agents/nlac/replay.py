@@ -109,10 +109,12 @@ class Replay:
         }
         rows = [_as_row(item, worlds) for item in self.items]
         partial = path.with_name(path.name + ".partial")
-        clean = redactor()
+        first = json.dumps(header)
+        clean = redactor().json(first)
         with gzip.open(partial, "wt", encoding="utf-8", compresslevel=1) as stream:
-            for row in (header, *rows):
-                stream.write(clean.json(json.dumps(row)) + "\n")
+            stream.write(clean + "\n")
+            for row in rows:
+                stream.write(_line(row, secret=clean != first) + "\n")
         replace_file(partial, path)
 
     def load(self, path: Path) -> None:
@@ -161,6 +163,18 @@ def _as_row(transition: Transition, worlds: list[tuple[str, str, str]]) -> dict[
         # The next state has two messages more.
         "next_state": None if following is None else [following.messages[-2:], following.prompt_ids],
     }
+
+
+def _line(row: dict[str, Any], secret: bool) -> str:
+    """Return ``row`` as JSON without secrets; without token ids if it had one, or if ``secret``."""
+    line = json.dumps(row)
+    clean = redactor().json(line)
+    if clean == line and not secret:
+        return line
+    following = row["next_state"]
+    without = {"state": [*row["state"][:2], None], "action_ids": None}
+    without |= {"next_state": None if following is None else [following[0], None]}
+    return redactor().json(json.dumps({**row, **without}))
 
 
 def _from_row(row: dict[str, Any], worlds: Sequence[tuple[str, str, Any]]) -> Transition:

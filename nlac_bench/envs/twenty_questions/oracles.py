@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from nlac_bench.envs.datasets import read_bytes
+from nlac_bench.envs.foreign import described
 from nlac_bench.envs.twenty_questions.formula import Formula
 from nlac_bench.envs.twenty_questions.knowledge import embedded
 from nlac_bench.envs.twenty_questions.world import World
@@ -156,12 +157,16 @@ class ReplayOracle:
                 key, yes = (row["object"], row["question"]), yes_or_no(row["answer"])
                 known = bool(row.get("known", True))
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-                raise DataError(f"{self.path}, line {number}: not a recorded answer ({error!r})") from error
+                raise DataError(
+                    f"{self.path}, line {number}: not a recorded answer ({described(error)})"
+                ) from error
             if yes is None:
-                raise DataError(f"{self.path}, line {number}: answer {row['answer']!r} is neither yes nor no")
+                raise DataError(
+                    f"{self.path}, line {number}: answer {row['answer']!r:.80} is neither yes nor no"
+                )
             if self._answers.setdefault(key, (yes, known))[0] != yes:
                 raise DataError(
-                    f"{self.path}, line {number}: an earlier line has another answer to {key[1]!r}"
+                    f"{self.path}, line {number}: an earlier line has another answer to {key[1]!r:.200}"
                 )
 
     def conditions(self) -> dict[str, str]:

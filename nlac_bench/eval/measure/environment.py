@@ -71,15 +71,20 @@ def chosen_tasks(config: RunConfig, env: TextEnv) -> list[str]:
     return ids[: config.limit]
 
 
-def conditions(config: RunConfig, env: Any) -> dict[str, Any]:
-    """Return the conditions of the run. Two runs can be compared only if their conditions are equal."""
+def stated_conditions(config: RunConfig) -> dict[str, Any]:
+    """Return the conditions that the configuration alone determines; nothing is imported or made for them."""
     name, arguments = envs.parse(config.env)
-    found: dict[str, Any] = {
-        "env": envs.find(name).name,
+    return {
+        "env": envs.canonical_name(name),
         "env_args": arguments,
         "max_turns": config.max_turns,
         "max_seconds": config.max_seconds,
     }
+
+
+def conditions(config: RunConfig, env: Any) -> dict[str, Any]:
+    """The conditions of the run. Two runs can be compared only if their conditions are equal."""
+    found = stated_conditions(config)
     if not isinstance(env, PlainEnv):  # a plain environment has no version, split or data
         found |= {
             "env_version": env.env_version,

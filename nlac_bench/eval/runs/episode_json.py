@@ -7,6 +7,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from nlac_bench.errors import NlacBenchError
+from nlac_bench.redaction import Redactor
 from nlac_bench.rollout.usage import amount
 from nlac_bench.types import Episode, Turn, Usage
 
@@ -68,6 +69,26 @@ def episode_to_row(episode: Episode) -> dict[str, Any]:
     row["turns"] = [_turn_to_row(turn) for turn in episode.turns]
     row["usage"] = usage_to_row(episode.usage)
     return row
+
+
+def episode_line(episode: Episode, redactor: Redactor) -> str:
+    """``episode`` as one line of JSON without secrets.
+
+    If a secret was in any of its texts, no token ids and log-probabilities are kept: the ids of a prompt
+    encode all earlier turns.
+
+    Raises:
+        EpisodeFormatError: as ``dump_line``.
+    """
+    row = episode_to_row(episode)
+    line = dump_line(row)
+    clean = redactor.json(line)
+    if clean == line:
+        return line
+    row["turns"] = [
+        {**turn, "prompt_ids": None, "output_ids": None, "logprobs": None} for turn in row["turns"]
+    ]
+    return redactor.json(dump_line(row))
 
 
 def usage_to_row(usage: Mapping[str, Usage]) -> dict[str, Any]:

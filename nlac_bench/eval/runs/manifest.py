@@ -34,12 +34,22 @@ def environment() -> dict[str, Any]:
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:
-    """Return the commit and whether tracked files differ from it; None without git or a repository."""
+    """Return the commit and whether tracked files differ from it; None without git or a repository.
+
+    Also None within a run folder, which somebody else may have sent: git executes programs that the
+    repository in the current folder names.
+    """
+    if any(_holds_run(each) for each in (folder.resolve(), *folder.resolve().parents)):
+        return None
     commit = _run("git", "-C", str(folder), "rev-parse", "HEAD")
     if commit is None:
         return None
     changes = _run("git", "-C", str(folder), "status", "--porcelain", "--untracked-files=no")
     return {"commit": commit, "dirty": None if changes is None else bool(changes)}
+
+
+def _holds_run(folder: Path) -> bool:
+    return (folder / "manifest.json").exists() and (folder / "config.json").exists()
 
 
 @functools.cache  # a process that makes many runs reads a hundred metadata files once

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from nlac_bench.eval.runs import manifest as manifests
-from nlac_bench.eval.runs.episode_json import dump_line, episode_to_row, usage_to_row
+from nlac_bench.eval.runs.episode_json import dump_line, episode_line, usage_to_row
 from nlac_bench.eval.runs.folder import FORMAT, RunFolder, row_key
 from nlac_bench.eval.runs.lines import Appender, FolderLock, RunFolderError, read_lines, write_atomically
 from nlac_bench.eval.runs.links import refuse_links
@@ -135,17 +135,11 @@ class RunWriter:
             lock = FolderLock(folder)
             undo.callback(lock.release)
             run = RunFolder.open(folder)
-            now = json.loads(redactor().json(dump_line({"conditions": conditions, "subject": subject})))
+            now = as_stored({"conditions": conditions, "subject": subject})
             changed = manifests.differences({"conditions": run.conditions, "subject": run.subject}, now)
             if plan is not None and tuple(plan) != run.plan:
                 changed.append(_plan_difference(run.plan, plan))
-            if changed:
-                raise RunFolderError(
-                    f"{folder} was started with other conditions; its episodes cannot be combined with new "
-                    "ones: "
-                    + "; ".join(changed)
-                    + ". Restore what differs, or start a new run with another --out"
-                )
+            refuse_changed(folder, changed)
             writer = cls(run, lock)  # reads all files, so a damaged folder is refused before it is written to
             for appender in writer._files.values():
                 undo.callback(appender.close)
@@ -171,7 +165,7 @@ class RunWriter:
             EpisodeFormatError: its ``info`` contains a value that JSON cannot store, or it is too long.
         """
         key = (episode.task_id, episode.trial)
-        line = dump_line(episode_to_row(episode))
+        line = episode_line(episode, self._redactor)
         with self._guard:
             planned = self._planned.get(key)
             if planned is None or planned.seed != episode.seed:
@@ -180,7 +174,7 @@ class RunWriter:
                 )
             if key in self._done:
                 raise RunFolderError(f"episode {key} is already recorded in {self.folder.path}")
-            self._write("episodes.jsonl", line)
+            self._files["episodes.jsonl"].append(line)
             self._done.add(key)
 
     def record_failure(self, item: Planned, failure: Failure) -> None:
@@ -222,6 +216,26 @@ class RunWriter:
 
     def _write(self, name: str, line: str) -> None:
         self._files[name].append(self._redactor.json(line))
+
+
+def as_stored(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``content`` as it is read again from a file of the run: plain JSON without secrets."""
+    stored: dict[str, Any] = json.loads(redactor().json(dump_line(content)))
+    return stored
+
+
+def refuse_changed(folder: Path, changed: Sequence[str]) -> None:
+    """Raise an error if there are differences to what the run in ``folder`` was started with.
+
+    Raises:
+        RunFolderError: lists ``changed``, which is not empty.
+    """
+    if changed:
+        raise RunFolderError(
+            f"{folder} was started with other conditions; its episodes cannot be combined with new ones: "
+            + "; ".join(changed)
+            + ". Restore what differs, or start a new run with another --out"
+        )
 
 
 def _is_scaffold(name: str) -> bool:

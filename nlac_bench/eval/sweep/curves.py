@@ -19,6 +19,7 @@ def draw(sweep: Sweep, results: Results, path: Path) -> None:
     """
     import matplotlib
 
+    matplotlib.rcdefaults()  # a matplotlibrc in the current folder could have LaTeX executed
     matplotlib.use("svg")
     from matplotlib import pyplot
 

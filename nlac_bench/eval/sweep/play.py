@@ -19,6 +19,7 @@ from typing import Any, Literal
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.eval.measure.prepare import outline
 from nlac_bench.eval.runs.configuration import ConfigError, RunConfig
+from nlac_bench.eval.runs.trust import as_options, to_repeat
 from nlac_bench.eval.sweep.file import check_sweep
 from nlac_bench.eval.sweep.plan import FLOORS, Cell, Sweep, base_folder, chosen_rates, done, floor_folder
 from nlac_bench.eval.sweep.status import failure_path, record_failure
@@ -65,12 +66,13 @@ class Job:
 
     def command(self) -> list[str]:
         """Return the command that starts or resumes the run; writes the configuration file of a new run."""
+        repeated = as_options(to_repeat(self.settings))
         if (self.folder / "manifest.json").exists():
-            return ["resume", str(self.folder)]
+            return ["resume", str(self.folder), *repeated]
         config = self.written
         config.parent.mkdir(parents=True, exist_ok=True)
         config.write_text(json.dumps({**self.settings, **self.inputs}, indent=1))
-        return [self.verb, "--config", str(config), "--out", str(self.folder)]
+        return [self.verb, "--config", str(config), "--out", str(self.folder), *repeated]
 
 
 def play(sweep: Sweep, out: Path, jobs: int, say: Say) -> None:

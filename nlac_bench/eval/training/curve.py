@@ -27,6 +27,7 @@ def draw(folder: Path) -> Path:
     """
     import matplotlib
 
+    matplotlib.rcdefaults()  # a matplotlibrc in the current folder could have LaTeX executed
     matplotlib.use("svg")
     from matplotlib import pyplot
 

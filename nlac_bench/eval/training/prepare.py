@@ -11,13 +11,14 @@ from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.eval.measure.engines import local_model
 from nlac_bench.eval.measure.prepare import Prepared
-from nlac_bench.eval.runs.episode_json import dump_line, episode_to_row
+from nlac_bench.eval.runs.episode_json import episode_line
 from nlac_bench.eval.runs.lines import Appender, read_lines
 from nlac_bench.eval.training.checkpoints import Checkpoints
 from nlac_bench.eval.training.loop import Training
 from nlac_bench.eval.training.offline import ROLLOUTS, offline_episodes
 from nlac_bench.eval.training.player import Player
 from nlac_bench.eval.training.schedule import Schedule
+from nlac_bench.redaction import redactor
 from nlac_bench.rollout.engines.engine import Sampling, TrainableEngine
 from nlac_bench.rollout.limits import Limits
 from nlac_bench.rollout.meter import MeteredEngine
@@ -67,7 +68,7 @@ def make_training(
     checkpoints = Checkpoints(folder / "checkpoints", learner, algorithm, engine.tokenizer)
 
     def keep(episode: Episode) -> None:
-        rollouts.append(dump_line(episode_to_row(episode)))
+        rollouts.append(episode_line(episode, redactor()))
 
     def log_and_show(row: dict[str, Any]) -> None:
         log(row)

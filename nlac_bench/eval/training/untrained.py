@@ -9,6 +9,7 @@ from nlac_bench.eval.measure.prepare import Prepared
 from nlac_bench.eval.runs import manifest as manifests
 from nlac_bench.eval.runs.configuration import ConfigError
 from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.eval.runs.links import refuse_links
 from nlac_bench.eval.runs.secrets import refuse_known_secrets
 from nlac_bench.files import replace_folder
 
@@ -24,11 +25,13 @@ def check_base(prepared: Prepared) -> None:
     Raises:
         ConfigError: it is unfinished, its configuration contains a secret, or its tasks, seeds, conditions or
             model differ; the message lists each difference.
+        RunFolderError: its folder contains a link.
     """
     path = prepared.config.base
     if path is None:
         return
     base = RunFolder.open(path)
+    refuse_links(base.path)  # copying it would copy the files that they point to
     refuse_known_secrets(base.config, f"--base: {path}/config.json: ")  # its files are copied
     if owed := len(base.owed()):
         raise ConfigError(f"--base: {path} lacks {owed} episodes; finish it with `nlac-bench resume {path}`")
