@@ -165,7 +165,8 @@ def resume(
     with resumable(_resume_command(started), print_summary, errors_too=False):
         told = {"request_timeout": request_timeout, "retries": retries}
         changes = {name: value for name, value in told.items() if value is not None}
-        prepared = prepare(stored_config(started, repeated).changed(**changes))
+        stored = stored_config(started, repeated).as_dict()
+        prepared = prepare(RunConfig.from_mapping(stored | changes, COMMAND_LINE))
         if prepared.config.train is not None:
             from nlac_bench.eval.training import checkpoints  # torch takes seconds to import
 

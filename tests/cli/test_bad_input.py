@@ -251,7 +251,7 @@ ENVIRONMENTS = {
     ),
     "plain": ("from tests.envs.plain_env import Echo as thing", True, "a plain Gymnasium environment"),
     "raises": ("def thing(**_): raise RuntimeError('no device')", False, "RuntimeError: no device"),
-    "sleeps": ("def thing(**_):\n import time\n time.sleep(3600)", False, "did not end within 0.5 s"),
+    "sleeps": ("def thing(**_):\n import time\n time.sleep(3600)", False, "did not finish within 0.5 s"),
     "is no environment": ("def thing(**_): return 7", False, "AttributeError"),
 }
 

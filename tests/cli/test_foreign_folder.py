@@ -146,7 +146,7 @@ def test_a_configuration_that_contradicts_the_manifest_is_refused_before_anythin
     folder = foreign("twenty_questions")
     edit(folder / "config.json", **config)
     monkeypatch.setattr(registry, "find", lambda name: pytest.fail(f"{name} is made"))
-    refused(call("resume", str(folder)), said, "was started under other conditions")
+    refused(call("resume", str(folder)), said, "was started with other conditions")
 
 
 def test_no_command_searches_the_current_folder_for_what_it_was_not_told(here: Path) -> None:

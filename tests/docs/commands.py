@@ -53,6 +53,7 @@ ADDITIONS = {
     r"^nlac-bench floors": "--env tau_retail --episodes 3",
     r"^nlac-bench tiny report": "--env twenty_questions --tasks 2 --role-episodes 1",
     r"^python -m benchmarks\.simulations": "--only power --draws 20",
+    r"^python -m tests\.envs\.tau_matrix": "--stride 1000",
 }
 
 SLOW = {

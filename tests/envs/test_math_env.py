@@ -261,7 +261,7 @@ def test_a_folder_in_the_same_format_is_played(tmp_path: Path) -> None:
     assert env.step(r"\boxed{2}")[1] == 1.0
     with pytest.raises(DataError, match="no test problem of level 1"):
         Math500HardEnv(data=folder, level=1)
-    with pytest.raises(ValueError, match="need data='embedded'"):
+    with pytest.raises(ValueError, match="use data='embedded'"):
         Math500HardEnv(data=folder, num_tasks=3)
     with pytest.raises(DataError, match=r"lacks math_train\.jsonl\.gz"):
         Math500HardEnv(data=folder, split="train")
