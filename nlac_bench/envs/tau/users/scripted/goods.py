@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from nlac_bench.envs.tau.users.scripted.actions import RETAIL_ID, names_action
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Script
 from nlac_bench.envs.tau.users.scripted.roles import Role, item_roles, value_roles
+from nlac_bench.envs.tau.users.scripted.slots import PAYMENT_ID
 from nlac_bench.envs.tau.users.scripted.structure import Unit
 
 _ITEM_ID = re.compile(r"\b\d{10}\b")
@@ -58,8 +60,8 @@ def wrong_items(units: Sequence[Unit], goal: Goal, script: Script, others: Seque
     said = [product for product in said if product in own]
     text = "\n".join(unit.full for unit in units)
     if said:
-        if set(said) < set(own):
-            return True
+        if set(said) < set(own):  # "The colour goes from navy to red, is that so?" is about one of them
+            return names_action(text) or bool(RETAIL_ID.search(text) or PAYMENT_ID.search(text))
         if any(said.count(product) < own.count(product) for product in said) and not _PLURAL.search(text):
             return True
     else:

@@ -140,8 +140,9 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
             continue
         if kind == "end":
             listing = seen and state in ("present", "context")  # "A, B and C are available"
-            aside = state == "present" and not seen and (end - since < 4 or _ASIDE.match(text, start))
-            if text[start] == "," and (listing or aside):
+            aside = _ASIDE.match(text, start) if state == "present" and not seen else None
+            since = aside.end() if aside else since
+            if text[start] == "," and (listing or (state == "present" and end - since < 4)):
                 continue  # "currently, it goes to A", "currently booked, under SF4PKV, on B"
             state, strong, opened = "none", False, False
         elif kind == "weak":

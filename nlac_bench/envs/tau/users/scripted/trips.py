@@ -20,6 +20,7 @@ _TOTAL = re.compile(
     rf"(?: is| are| will be| would be| becomes| to|:| =| of)* ?{_NUMBER}\b(?![.:]\d)|"
     rf"\b{_NUMBER}(?: checked)?(?: bags?| pieces?| suitcases?)? (?:in total|in all|altogether|total)\b|"
     rf"\b(?:bags?|baggages?|luggage)\b[^.:;,\d]{{0,25}}: ?{_NUMBER}\b|"
+    rf"\b(?:bags?|baggages?|luggage)(?: count| number)? (?:= ?)?{_NUMBER}(?=[,.;?!\n]|$)|"
     rf"\b(?:bring\w*|making|makes) (?:it |you |that |the total )?(?:to )?{_NUMBER}\b|"
     rf"(?:\bwill|\bwould|'ll|'d) (?:then |now )?(?:be|have|become|include|contain|show|list|come with|carry|stand at|"
     rf"come to|rise to|go up to) {_NUMBER}\b(?! (?:of|free|paid|"
