@@ -49,8 +49,8 @@ def units(message: str) -> list[Unit]:
                 columns = (
                     [cell.strip() for cell in lines[number - 1].strip("| ").split("|")] if number else None
                 )
-                if found and columns is not None:
-                    found.pop()
+                if found and columns is not None and not _FILLED.search(found[-1].text):
+                    found.pop()  # names of columns; a first row with values belongs to the table's contents
             else:
                 found.append(Unit(_row(cells, columns), heading))
             listed, open_line, blank = True, False, False
@@ -167,7 +167,7 @@ _PICTURE = re.compile(
 )
 """A picture that separates two sentences in place of a full stop."""
 _UNMARKED = re.compile(
-    r"(?:(?:^|(?<=[,;.!?-] ))(?:(?:and|so|then|ok|okay|now|also) )*(?:(?:shall|should|may|can|could|would|will|do|"
+    r"(?:(?:^ ?|(?<=[,;.!?-] ))(?:(?:and|so|then|ok|okay|now|also) )*(?:(?:shall|should|may|can|could|would|will|do|"
     r"does|did|is|are) (?:i|we|you|that|this|it|these|they|everything|all|the)\b[^.?!:,;|\n]*|which(?: one| of \w+)?|what's "
     r"your [^.?!:,;|\n]*)|(?<=\w)(?<!looks)(?<!sounds)(?<!all)(?<!is)(?<!'s)(?<!are)(?<!be),? (?:ok|okay|right|correct|yes|y|"
     r"yes or no))(?<=[\w)\"'])(?=\s*(?:\n\s*\n|\Z))",
@@ -176,6 +176,7 @@ _UNMARKED = re.compile(
 """The end of a question without its mark: "… can I do it now", "… okay"."""
 _ARROW = re.compile(r" ?(?:→|⇒|➜|➔|➡\ufe0f?|-+>|=+>) ?")
 _TITLE = re.compile(r"^ *(?:#{1,6} |> ?|[*_=-]{3,} *$)", re.MULTILINE)
+_FILLED = re.compile(r"\d|: .*\b(?:paypal|gift card|visa|mastercard|economy|business|yes|no|none)\b")
 _RULE = re.compile(r"[|:\- ]+")
 _BULLET = re.compile(r"(?:[-+] ?(?=\S)|\(?\d{1,2}[.)] ?(?=\D)|\(?[a-z][.)] |[✅✔☑🔹👉➤▶] ?)")
 _ENDS = re.compile(r"[.!?:][\"')]*$")
