@@ -88,6 +88,7 @@ _GIVE = re.compile(rf"\b{_GIVES}\b")
 _INFORM = re.compile(
     r"\b(?:tell|give|send) (?:me|us) (?:your|which|what|who|how|where)\b|"
     rf"\b(?:could|can|would|will|may|might) (?:you|i|we) {_POLITE}{_GIVES}\b|"
+    rf"\bkind (?:enough |as )to {_POLITE}{_GIVES}\b|"
     rf"\b(?:please|pls|plz|kindly) (?:also |first |just |either )*{_GIVES}\b|"
     r"^(?:and |then |so |first,? |ok(?:ay)?,? |next,? |just )*(?:tell|give|send) (?:me|us)\b|"
     r"^(?:kindly )?(?:provide|share|enter|spell|state|specify)\b|"
@@ -132,7 +133,7 @@ _SOUNDS = re.compile(
 )
 _INVERTED = re.compile(r"'s\b|\b(?:do|does|did|would|should|can|could|is|are|was|will|may|shall)\b")
 _PERMISSION = re.compile(
-    r"\b(?:your|(?:give|have|get|need|want|await\w*|wait\w* for|hear)(?: me| us)? (?:a|an|the)) (?:explicit |final |clear |"
+    r"\b(?:your|(?:give|have|get|need|want|await\w*|wait\w* for|hear)(?: me| us| is)? (?:a|an|the)) (?:explicit |final |clear |"
     r"simple |short |quick )*(?:approval|permission|consent|go-ahead|ok|okay|confirmation|green light|yes|thumbs[- ]up|nod|"
     r"authori[sz]ation|blessing|say-so|all-clear)\b(?! (?:number|code|id))"
 )
@@ -199,7 +200,7 @@ CONFIRM = any_of(
     r"\bif (i|we) (should|may|can) (go|proceed|continue|make|submit|process|do|take|have your)",
     r"\b(hear|know|read|have it)( back)?( from you)? (that|if|whether) (this|that|it|you|i|everything|all|these|the)\b",
     r"\b(sure|certain|positive) (that |if |whether )?(this|that|it|everything|all of (this|it)) (is|are|looks?|matches|suits)\b",
-    r"\b(give|have|get|need|want|await\w*|wait\w* for|hear)( me| us)? (a|an|the) (\w+ ){0,2}(approval|permission|consent|"
+    r"\b(give|have|get|need|want|await\w*|wait\w* for|hear)( me| us| is)? (a|an|the) (\w+ ){0,2}(approval|permission|consent|"
     r"go-ahead|ok|okay|green light|yes|thumbs[- ]up|nod|authori[sz]ation|blessing|say-so|all-clear)\b",
     r"\b(want|like|wish|okay for|ok for|happy for|fine if|okay if|ok if|alright if|when you want) "
     r"(me|us|we)\b",

@@ -178,7 +178,7 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
     return roles
 
 
-_ASIDE = re.compile(r", (?:under|in|for|on|with|as) [^,.;]{1,40}, (?:on|in|at|with|for|to)\b")
+_ASIDE = re.compile(r", (?:under|in|for|on|with|as) [^,.;:]{1,40}(?:, (?:on|in|at|with|for|to)\b|:)")
 _TARGETS = frozenset({"to", "into"})
 _MEANS = frozenset({"to", "with", "via", "using", "charge", "charged", "paid", "pay"})
 _STATES: Mapping[str, Role] = {"kept": "kept", "context": "context"}

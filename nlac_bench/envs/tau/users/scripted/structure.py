@@ -113,6 +113,7 @@ def normalise(text: str) -> str:
         text = text[: MAX_READ_CHARS // 2] + "\n" + text[-MAX_READ_CHARS // 2 :]
     text = unicodedata.normalize("NFKC", text).lower().translate(_PLAIN)
     text = _COLLOQUIAL.sub(lambda found: _WRITTEN_OUT[found[1]], _PICTURE.sub(". ", text))
+    text = _PLURAL.sub("s", text)
     text = _UNMARKED.sub(r"\g<0>?", text)
     text = _ARROW.sub(" -> ", _TITLE.sub("", text.replace("<br>", ", ").replace("__", "")))
     text = _MONTH_FIRST.sub(lambda found: _iso(found[2], found[1], found[3]), text)
@@ -168,8 +169,9 @@ _PICTURE = re.compile(
 """A picture that separates two sentences in place of a full stop."""
 _UNMARKED = re.compile(
     r"(?:(?:^ ?|(?<=[,;.!?-] ))(?:(?:and|so|then|ok|okay|now|also) )*(?:(?:shall|should|may|can|could|would|will|do|"
-    r"does|did|is|are) (?:i|we|you|that|this|it|these|they|everything|all|the)\b[^.?!:,;|\n]*|which(?: one| of \w+)?|what's "
-    r"your [^.?!:,;|\n]*)|(?<=\w)(?<!looks)(?<!sounds)(?<!all)(?<!is)(?<!'s)(?<!are)(?<!be),? (?:ok|okay|right|correct|yes|y|"
+    r"does|did|is|are|was|were|have) (?:i|we|you|that|this|it|these|they|everything|all|the)\b(?:[^.?!:,;|\n]|\.(?=\d))*|"
+    r"you (?:ok|okay|fine|good|happy|ready|sure)\b[^.?!:,;|\n]*|which(?: one| of \w+)?|what's your [^.?!:,;|\n]*|(?:which|"
+    r"what|who|where|how) (?:is it|do you|would you|should i|shall i)\b[^.?!:,;|\n]*)|(?<=[\w)])(?<!looks)(?<!sounds)(?<!all)(?<!is)(?<!'s)(?<!are)(?<!be),? (?:ok|okay|right|correct|yes|y|"
     r"yes or no))(?<=[\w)\"'])(?=\s*(?:\n\s*\n|\Z))",
     re.MULTILINE,
 )
@@ -177,6 +179,7 @@ _UNMARKED = re.compile(
 _ARROW = re.compile(r" ?(?:→|⇒|➜|➔|➡\ufe0f?|-+>|=+>) ?")
 _TITLE = re.compile(r"^ *(?:#{1,6} |> ?|[*_=-]{3,} *$)", re.MULTILINE)
 _FILLED = re.compile(r"\d|: .*\b(?:paypal|gift card|visa|mastercard|economy|business|yes|no|none)\b")
+_PLURAL = re.compile(r"(?<=[a-z])\(e?s\)")
 _RULE = re.compile(r"[|:\- ]+")
 _BULLET = re.compile(r"(?:[-+] ?(?=\S)|\(?\d{1,2}[.)] ?(?=\D)|\(?[a-z][.)] |[✅✔☑🔹👉➤▶] ?)")
 _ENDS = re.compile(r"[.!?:][\"')]*$")

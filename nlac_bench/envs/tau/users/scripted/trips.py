@@ -32,14 +32,15 @@ _MORE = re.compile(
 )
 _ADDED = re.compile(
     r"\b(?:add|adding|plus|bags to add:?|additional:?|extra:?)(?: an?(?: extra| additional)?| "
-    rf"another)? ?{_NUMBER}?\b"
+    rf"another)? ?{_NUMBER}?\b|\b{_NUMBER} (?:more|additional|extra|further)\b"
 )
 _NOW = re.compile(
     rf"\b(?:now|currently|at present|at the moment|right now|so far|today|already|on file|before):? {_NUMBER}\b(?! (?:free|paid))|"
     rf"\b{_NUMBER}(?: checked)?(?: bags?| pieces?)?(?:\(s\))? (?:now|currently|at present|at the moment|right now|so far|today|as of|"
     r"already|on file)\b"
 )
-_MOVES = re.compile(rf"\bfrom (?:\d{{1,2}}|[a-z]+)(?: checked)?(?: bags?)? (?:to|->) {_NUMBER}\b")
+_AIMED = re.compile(r"\b(?:will|would|makes?|making|add|to)\b|'d\b|'ll\b")
+_MOVES = re.compile(rf"\bfrom (?:\d{{1,2}}|[a-z]+)(?: checked)?(?: bags?)? (?:up )?(?:to|->) {_NUMBER}\b")
 _SWAPS = re.compile(
     r"(?<=[a-z)]) -> |\bout\b.{0,80}\bin\b|\b(?:everyone else|(?:all )?the others|other (?:passengers?|travell?ers?)|the rest)\b|"
     r"\b(?:replac|swap|rather than|in for\b|(?:put|on) .{0,80}\b(?:ticket|seat|place|spot|slot) of|takes? over|gives? up|"
@@ -97,16 +98,26 @@ def wrong_bags(units: Sequence[Unit], goal: Goal) -> bool:
             (*match.span(match.lastindex or 0), match[match.lastindex or 0])
             for match in _TOTAL.finditer(text)
         ]
-        present += [_count(match[1] or match[2]) for match in _NOW.finditer(text)]
+        now = [
+            match
+            for match in _NOW.finditer(text)
+            if not _AIMED.search(text, max(0, match.start() - 30), match.start())
+        ]
+        present += [_count(match[1] or match[2]) for match in now]
         for match in _BAGS.finditer(text):
             if not _MORE.search(match[2]) and all(
                 match.end() <= a or match.start() >= b for a, b, _ in spans
             ):
                 spans.append((*match.span(), match[1]))
-        deltas = [(match.start(), match.end(), match[1]) for match in _ADDED.finditer(text) if match[1]]
+        deltas = [
+            (match.start(), match.end(), match[match.lastindex])
+            for match in _ADDED.finditer(text)
+            if match.lastindex
+        ]
         added += [_count(number) for _, _, number in deltas]
         added += [_count(m[1]) for m in _BAGS.finditer(text) if re.search(r"more|additional|extra", m[2])]
         spans = [s for s in sorted(spans) if all(s[0] >= end or s[1] <= start for start, end, _ in deltas)]
+        spans = [s for s in spans if all(s[0] >= match.end() or s[1] <= match.start() for match in now)]
         roles = value_roles(text, [(start, end) for start, end, _ in spans])
         for (start, _, number), role in zip(spans, roles, strict=True):
             if start < len(text) - len(unit.text):
