@@ -72,7 +72,8 @@ _ITEM_MARKS = re.compile(
     rf"(?P<end>{_END})"
 )
 _VALUE_MARKS = re.compile(
-    rf"(?P<arrow>->|\breplac(?:e|ed|ing) (?:(?:it|that|this|them|those|these|the (?:above|old|present) \w+) )?(?:with|by)\b)|(?P<kept>{_KEPT})|(?P<from>\bfrom\b)|"
+    rf"(?P<arrow>->|\breplac(?:e|ed|ing) (?:(?:it|that|this|them|those|these|the (?:above|old|"
+    rf"present) \w+) )?(?:with|by)\b)|(?P<kept>{_KEPT})|(?P<from>\bfrom\b)|"
     rf"(?P<context>{_LISTING})|(?P<present>{_PRESENT})|"
     rf"(?P<new>{_NEW})|(?P<weak>{_WEAK})|(?P<end>{_END}|, )"
 )

@@ -153,25 +153,33 @@ _PLAIN = str.maketrans({
     "•": "-", "●": "-", "▪": "-", "◦": "-", "…": "...",
 })  # fmt: skip
 _WRITTEN_OUT = {
-    "u": "you", "ur": "your", "urs": "yours", "pls": "please", "plz": "please", "whats": "what's", "thats": "that's",
-    "whos": "who's", "bc": "because", "cuz": "because", "acct": "account", "addr": "address", "w/": "with", "w": "with",
-    "w/o": "without", "diff": "difference", "dont": "don't", "wont": "won't", "isnt": "isn't", "doesnt": "doesn't",
-    "im": "i'm", "ive": "i've", "lmk": "let me know", "wanna": "want to", "gonna": "going to", "gimme": "give me",
+    "u": "you", "ur": "your", "urs": "yours", "pls": "please", "plz": "please", "whats": "what's",
+    "thats": "that's",
+    "whos": "who's", "bc": "because", "cuz": "because", "acct": "account", "addr": "address", "w/": "with",
+    "w": "with",
+    "w/o": "without", "diff": "difference", "dont": "don't", "wont": "won't", "isnt": "isn't",
+    "doesnt": "doesn't",
+    "im": "i'm", "ive": "i've", "lmk": "let me know", "wanna": "want to", "gonna": "going to",
+    "gimme": "give me",
     "lemme": "let me", "res": "reservation", "thx": "thanks", "pmt": "payment",
 }  # fmt: skip
-_COLLOQUIAL = re.compile(
-    rf"(?<![\w'/-])(?<!\d )({'|'.join(sorted(map(re.escape, _WRITTEN_OUT), key=len, reverse=True))})(?=[ ,?!.\n]|$)"
-)
+_LONGEST_FIRST = "|".join(sorted(map(re.escape, _WRITTEN_OUT), key=len, reverse=True))
+_COLLOQUIAL = re.compile(rf"(?<![\w'/-])(?<!\d )({_LONGEST_FIRST})(?=[ ,?!.\n]|$)")
 _PICTURE = re.compile(
-    r"(?<=[\w)]) ?[\U0001f300-\U0001faff\u2600-\u27bf]\ufe0f? +(?=(?:which|what|how|where|who|shall|should|do|does|would|"
+    r"(?<=[\w)]) ?[\U0001f300-\U0001faff\u2600-\u27bf]\ufe0f? +(?=(?:which|what|how|where|who|shall|"
+    r"should|do|does|would|"
     r"can|could|may|is|are|i|we|let|please|just|if)\b)"
 )
 """A picture that separates two sentences in place of a full stop."""
 _UNMARKED = re.compile(
-    r"(?:(?:^ ?|(?<=[,;.!?-] ))(?:(?:and|so|then|ok|okay|now|also) )*(?:(?:shall|should|may|can|could|would|will|do|"
-    r"does|did|is|are|was|were|have) (?:i|we|you|that|this|it|these|they|everything|all|the)\b(?:[^.?!:,;|\n]|\.(?=\d))*|"
-    r"you (?:ok|okay|fine|good|happy|ready|sure)\b[^.?!:,;|\n]*|which(?: one| of \w+)?|what's your [^.?!:,;|\n]*|(?:which|"
-    r"what|who|where|how) (?:is it|do you|would you|should i|shall i)\b[^.?!:,;|\n]*)|(?<=[\w)])(?<!looks)(?<!sounds)(?<!all)(?<!is)(?<!'s)(?<!are)(?<!be),? (?:ok|okay|right|correct|yes|y|"
+    r"(?:(?:^ ?|(?<=[,;.!?-] ))(?:(?:and|so|then|ok|okay|now|also) )*(?:(?:shall|should|may|can|could|"
+    r"would|will|do|"
+    r"does|did|is|are|was|were|have) (?:i|we|you|that|this|it|these|they|everything|all|the)\b(?:[^.?!:,;|"
+    r"\n]|\.(?=\d))*|"
+    r"you (?:ok|okay|fine|good|happy|ready|sure)\b[^.?!:,;|\n]*|which(?: one| of \w+)?|"
+    r"what's your [^.?!:,;|\n]*|(?:which|"
+    r"what|who|where|how) (?:is it|do you|would you|should i|shall i)\b[^.?!:,;|\n]*)|"
+    r"(?<=[\w)])(?<!looks)(?<!sounds)(?<!all)(?<!is)(?<!'s)(?<!are)(?<!be),? (?:ok|okay|right|correct|yes|y|"
     r"yes or no))(?<=[\w)\"'])(?=\s*(?:\n\s*\n|\Z))",
     re.MULTILINE,
 )

@@ -21,8 +21,9 @@ _TOTAL = re.compile(
     rf"\b{_NUMBER}(?: checked)?(?: bags?| pieces?| suitcases?)? (?:in total|in all|altogether|total)\b|"
     rf"\b(?:bags?|baggages?|luggage)\b[^.:;,\d]{{0,25}}: ?{_NUMBER}\b|"
     rf"\b(?:bags?|baggages?|luggage)(?: count| number)? (?:= ?)?{_NUMBER}(?=[,.;?!\n]|$)|"
-    rf"\b(?:bring\w*|making|makes) (?:it |you |that |the total )?(?:to )?{_NUMBER}\b|"
-    rf"(?:\bwill|\bwould|'ll|'d) (?:then |now )?(?:be|have|become|include|contain|show|list|come with|carry|stand at|"
+    rf"\b(?:bring\w*|making|makes?) (?:it |you |that |the total )?(?:to )?{_NUMBER}\b|"
+    rf"(?:\bwill|\bwould|'ll|'d) (?:then |now )?(?:be|have|become|include|contain|show|list|come with|"
+    rf"carry|stand at|"
     rf"come to|rise to|go up to) {_NUMBER}\b(?! (?:of|free|paid|"
     r"more|additional|extra|passenger|flight|item))"
 )
@@ -35,16 +36,21 @@ _ADDED = re.compile(
     rf"another)? ?{_NUMBER}?\b|\b{_NUMBER} (?:more|additional|extra|further)\b"
 )
 _NOW = re.compile(
-    rf"\b(?:now|currently|at present|at the moment|right now|so far|today|already|on file|before):? {_NUMBER}\b(?! (?:free|paid))|"
-    rf"\b{_NUMBER}(?: checked)?(?: bags?| pieces?)?(?:\(s\))? (?:now|currently|at present|at the moment|right now|so far|today|as of|"
+    rf"\b(?:now|currently|at present|at the moment|right now|so far|today|already|on file|"
+    rf"before):? {_NUMBER}\b(?! (?:free|paid))|"
+    rf"\b{_NUMBER}(?: checked)?(?: bags?| pieces?)?(?:\(s\))? (?:now|currently|at present|at the moment|"
+    rf"right now|so far|today|as of|"
     r"already|on file)\b"
 )
 _AIMED = re.compile(r"\b(?:will|would|makes?|making|add|to)\b|'d\b|'ll\b")
 _MOVES = re.compile(rf"\bfrom (?:\d{{1,2}}|[a-z]+)(?: checked)?(?: bags?)? (?:up )?(?:to|->) {_NUMBER}\b")
 _SWAPS = re.compile(
-    r"(?<=[a-z)]) -> |\bout\b.{0,80}\bin\b|\b(?:everyone else|(?:all )?the others|other (?:passengers?|travell?ers?)|the rest)\b|"
-    r"\b(?:replac|swap|rather than|in for\b|(?:put|on) .{0,80}\b(?:ticket|seat|place|spot|slot) of|takes? over|gives? up|"
-    r"drops? out|becomes?\b|no longer|not (?:be )?(?:travel|fly)|instead of|in place of|substitut|switch|take\w*\b.*\b(?:seat|"
+    r"(?<=[a-z)]) -> |\bout\b.{0,80}\bin\b|\b(?:everyone else|(?:all )?the others|other (?:passengers?|"
+    r"travell?ers?)|the rest)\b|"
+    r"\b(?:replac|swap|rather than|in for\b|(?:put|on) .{0,80}\b(?:ticket|seat|place|spot|slot) of|"
+    r"takes? over|gives? up|"
+    r"drops? out|becomes?\b|no longer|not (?:be )?(?:travel|fly)|instead of|in place of|substitut|switch|"
+    r"take\w*\b.*\b(?:seat|"
     r"place)\b|remov|add\b|chang\w* \w+ \w+ (?:to|for))"
 )
 
@@ -125,7 +131,8 @@ def wrong_bags(units: Sequence[Unit], goal: Goal) -> bool:
             if role in ("present", "context", "kept"):
                 present.append(_count(number))
             elif not re.search(
-                r"\b(?:free|paid|limit|allow\w*|included|extra|additional|to add|charged?|chargeable|pay(?:ing)? for)\b(?: (?:of "
+                r"\b(?:free|paid|limit|allow\w*|included|extra|additional|to add|charged?|chargeable|"
+                r"pay(?:ing)? for)\b(?: (?:of "
                 r"charge|checked|bags?))*[: ]*$",
                 text[max(0, start - 32) : start],
             ):
