@@ -72,6 +72,8 @@ def fits(text: str, goal: Goal) -> bool:
         return True
     if goal.kind == "order_payment" and goal.payment and goal.payment.id in text:
         return True
+    if goal.kind == "change_flights" and any(leg.number.lower() in text for leg in goal.legs):
+        return True
     if goal.kind == "change_passengers" and goal.passengers[-1].last_name.lower() in text:
         return True
     return any(ACTIONS[action].search(text) for action in FITTING[goal.kind])

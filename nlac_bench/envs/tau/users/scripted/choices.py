@@ -25,7 +25,8 @@ def answer(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answer
     if goal.kind in ("exchange", "modify_items"):
         return _options(heard, goal, script, pick)
     if goal.kind == "cancel" and goal.reason:
-        text = "\n".join(unit.full for unit in heard.questions)
+        # "Which one applies?" refers to the values that were listed before it
+        text = heard.text if "reason" not in heard.asks else joined(heard.questions)
         if any(pattern.search(text) for pattern in actions.REASONS.values()):
             reason = say.reason(goal)
             return Answer(f"{reason[0].upper()}{reason[1:]}.", frozenset({"reason"}))

@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from nlac_bench.envs.tau.users.scripted.actions import RETAIL_ID, names_action
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Script
 from nlac_bench.envs.tau.users.scripted.roles import Role, item_roles, value_roles
+from nlac_bench.envs.tau.users.scripted.slots import PAYMENT_ID
 from nlac_bench.envs.tau.users.scripted.structure import Unit
 
 _ITEM_ID = re.compile(r"\b\d{10}\b")
@@ -58,8 +60,8 @@ def wrong_items(units: Sequence[Unit], goal: Goal, script: Script, others: Seque
     said = [product for product in said if product in own]
     text = "\n".join(unit.full for unit in units)
     if said:
-        if set(said) < set(own):
-            return True
+        if set(said) < set(own):  # "The colour goes from navy to red, is that so?" is about one of them
+            return names_action(text) or bool(RETAIL_ID.search(text) or PAYMENT_ID.search(text))
         if any(said.count(product) < own.count(product) for product in said) and not _PLURAL.search(text):
             return True
     else:
@@ -100,6 +102,7 @@ def option_mentions(
     """Yield (product, option, value, role) for each value of the goal's products that ``units`` name."""
     products = list(dict.fromkeys(thing.product for thing in goal.items))
     current = products[0] if len(products) == 1 else ""
+    unnamed = not current and not names_items(units, goal)
     for unit in units:
         text, offset = unit.full, len(unit.full) - len(unit.text)
         spans = _named(text, goal, script)
@@ -120,6 +123,8 @@ def option_mentions(
                     (start + a, start + b, product, key, value)
                     for a, b, key, value in _values(text[start:stop], product, goal, script)
                 ]
+            elif unnamed:  # "Should the colour be navy?" of two products
+                found += _somewhere(text, start, products, goal, script)
         found.sort()
         roles = value_roles(text, [(start, end) for start, end, *_ in found])
         around = item_roles(text, [(start, end) for start, end, *_ in found])
@@ -129,6 +134,20 @@ def option_mentions(
             current = places[-1][2]
         if len(products) == 1:
             current = products[0]
+
+
+def _somewhere(
+    text: str, start: int, products: Sequence[str], goal: Goal, script: Script
+) -> list[tuple[int, int, str, str, str]]:
+    """Return the options that ``text`` names without a product, each of the product that it fits best."""
+    found: dict[tuple[int, int], tuple[bool, str, str, str]] = {}
+    for product in products:
+        new = [wanted(thing) for thing in goal.items if thing.product == product]
+        for a, b, key, value in _values(text[start:], product, goal, script):
+            if re.search(rf"\b{re.escape(key.lower())}\b", text[start:]):
+                fits = any(options.get(key) == value for options in new)
+                found[a, b] = max(found.get((a, b), (False, "", "", "")), (fits, product, key, value))
+    return [(start + a, start + b, product, key, value) for (a, b), (_, product, key, value) in found.items()]
 
 
 def _values(text: str, product: str, goal: Goal, script: Script) -> Iterable[tuple[int, int, str, str]]:

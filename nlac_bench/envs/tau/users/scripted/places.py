@@ -71,11 +71,12 @@ def _after(text: str, block: str) -> str:
 
 def short(text: str) -> str:
     """Return an address without punctuation and with postal abbreviations; the length may change."""
-    return _STREETS.sub(lambda found: _ABBREVIATED[found[0]], re.sub(r"[,.\n#]+ ?| +", " ", text))
+    return _STREETS.sub(lambda found: _ABBREVIATED[found[0]], _PUNCTUATION.sub(" ", text))
 
 
 _ABBREVIATED = {
     "street": "st", "road": "rd", "lane": "ln", "avenue": "ave", "drive": "dr", "court": "ct", "place": "pl",
     "square": "sq", "apartment": "apt", "boulevard": "blvd",
 }  # fmt: skip
-_STREETS = re.compile(rf"\b({'|'.join(_ABBREVIATED)})\b")
+_PUNCTUATION = re.compile(r"[,.\n#]+ ?| +")
+_STREETS = re.compile(rf"\b({'|'.join(_ABBREVIATED)})\b(?! of\b)")

@@ -15,7 +15,7 @@ def asks_for_value(sentence: str) -> bool:
         return False
     if (
         topics(sentence) & IDENTITY
-        and _PLEASE.search(sentence)
+        and (_PLEASE.search(sentence) or _WISHES.search(sentence))
         and not (_MAILED.search(sentence) or _IF_AGREED.search(sentence) or VALUE.search(sentence))
     ):
         return True
@@ -32,7 +32,9 @@ def asks_for_value(sentence: str) -> bool:
         return bool(WH_START.match(sentence)) or (bool(WH.search(sentence)) and not _TAG.search(sentence))
     if WH_START.match(sentence) and not sentence.endswith((":", ".", "!")):
         return len(sentence.split()) <= 3 or bool(_INVERTED.search(sentence))
-    return bool(_NEEDS.search(sentence)) or bool(_PLEASE_NOUN.search(sentence) and topics(sentence))
+    return bool(_NEEDS.search(sentence)) or bool(
+        _PLEASE_NOUN.search(sentence) and topics(sentence) and not _IF_AGREED.search(sentence)
+    )
 
 
 def asks_for_yes(sentence: str) -> bool:
@@ -73,7 +75,8 @@ def wants_identity(sentence: str) -> bool:
 
 _POLITE = r"(?:please |kindly |also |first |just |briefly |quickly |maybe |perhaps |possibly |now |you |me )*"
 _GIVES = (
-    r"(?:provide|share|tell|give|let me know|let us know|specify|clarify|send me|supply|state|have "
+    r"(?:provide|share|type|paste|quote|fill in|drop|write down|reply with|respond with|tell|give|"
+    r"let me know|let us know|specify|clarify|send me|supply|state|have "
     r"(?:your|the|a|an|some|both|one)|"
     r"get (?:your|the|a|an|some|both|one)|ask (?:for|you for|who|what|which|your|how)|ask\b|know|"
     r"spell|enter|type in|remind me|"
@@ -86,6 +89,7 @@ _GIVE = re.compile(rf"\b{_GIVES}\b")
 _INFORM = re.compile(
     r"\b(?:tell|give|send) (?:me|us) (?:your|which|what|who|how|where)\b|"
     rf"\b(?:could|can|would|will|may|might) (?:you|i|we) {_POLITE}{_GIVES}\b|"
+    rf"\bkind (?:enough |as )to {_POLITE}{_GIVES}\b|"
     rf"\b(?:please|pls|plz|kindly) (?:also |first |just |either )*{_GIVES}\b|"
     r"^(?:and |then |so |first,? |ok(?:ay)?,? |next,? |just )*(?:tell|give|send) (?:me|us)\b|"
     r"^(?:kindly )?(?:provide|share|enter|spell|state|specify)\b|"
@@ -109,8 +113,24 @@ _PLEASE_NOUN = re.compile(
     r"first name|zip|user id)\b[^.]{0,60}:?$"
 )
 _PLEASE = re.compile(r"\b(?:please|kindly|pls|plz|let's|just|first)\b")
+_WISHES = re.compile(
+    r"\b(?:appreciate|grateful|thankful|(?:happy|glad|like|love|great|good|nice|helpful|best|easiest|"
+    r"enough) (?:if you|to "
+    r"(?:have|know|get|see|ask|be given)|for (?:me|us))|(?:would|'d|will|'ll) (?:also )?(?:help|do|"
+    r"suffice|be (?:enough|"
+    r"great|perfect|helpful|needed|ideal))|(?:is|are) (?:all|what) (?:i|we) (?:need|require|ask)|(?:all|"
+    r"what) (?:i|we) (?:need|"
+    r"require)|(?:i|we)(?:'m| am|'re| are) (?:still )?(?:missing|lacking)|(?:i|we) (?:still )?(?:lack|miss)|"
+    r"(?:need|ask|want|wait\w*|have to have|looking) (?:you )?(?:for|from you)|feel free to|"
+    r"don't hesitate to|"
+    r"(?:is|are|still) missing|mandatory|necessary|works? (?:by|with|through|via)|if you (?:gave|sent|"
+    r"told|shared|"
+    r"provided))\b"
+)
+"""Wishes for a value, which ask for it indirectly."""
 _MAILED = re.compile(
-    r"\b(?:receive|sent|send you|get an|check|e-?mailed|(?:by|via|an|the|confirmation) e-?mail|inbox|"
+    r"\b(?:receive|sent|send you|get an|check (?:your|the) (?:e-?mail|mail|inbox)|e-?mailed|(?:by|via|an|"
+    r"the|confirmation) e-?mail|inbox|"
     r"e-?mail (?:with|will|shortly|once|from))\b|"
     r"\bconfirm\b(?! your| who| the)|\bthank"
 )
@@ -118,10 +138,13 @@ _SOUNDS = re.compile(
     r"\bhow (?:does|do|would) (?:that|this|it|these|they|everything)(?: all)? (?:sound|look|work|"
     r"seem)|\bwhat do you (?:say|think)\b"
 )
-_INVERTED = re.compile(r"\b(?:do|does|did|would|should|can|could|is|are|was|will|may|shall)\b")
+_INVERTED = re.compile(r"'s\b|\b(?:do|does|did|would|should|can|could|is|are|was|will|may|shall)\b")
 _PERMISSION = re.compile(
-    r"\byour (?:explicit |final |clear )*(?:approval|permission|consent|go-ahead|ok|okay|"
-    r"confirmation|green light|yes)\b(?! (?:number|code|id))"
+    r"\b(?:your|(?:give|have|get|need|want|await\w*|wait\w* for|hear)(?: me| us| is)? (?:a|an|"
+    r"the)) (?:explicit |final |clear |"
+    r"simple |short |quick )*(?:approval|permission|consent|go-ahead|ok|okay|confirmation|green light|yes|"
+    r"thumbs[- ]up|nod|"
+    r"authori[sz]ation|blessing|say-so|all-clear)\b(?! (?:number|code|id))"
 )
 _VERIFY = re.compile(r"\b(?:verif|authenticat|identif)\w*|\blook you up\b|\bfind you\b|\bpull up your\b")
 _KNOWS = re.compile(
@@ -138,12 +161,16 @@ WH_START = re.compile(
 WH = re.compile(
     rf"^{WH_START.pattern}|(?:[,:;(-] ?|\b(?:and|so|then|but|also|or|know|hear|ask|see|tell me|"
     r"first) )(?:which|what|what's|who|whom|whose|where|why|how|when do|when would|when is)\b(?! "
+    rf"(?:is (?:why|how|what|where|when|something)|means|gives|makes|brings|leaves|comes|includes)\b)(?! "
     rf"(?:is|are) (?:\w+ ){{0,3}}(?:delivered|listed|shown))"
 )
 _TAG = re.compile(
     r"(?:\b(?:correct|right|ok|okay|k|agreed|alright|all right|good|fine|yes|y/n|yes/no|sound good|"
     r"deal|cool|confirm|"
-    r"go|proceed|yeah))\W*\?$|, (?:is|isn't) (?:that|it|this)(?: (?:right|correct|so|ok|okay))?\?$"
+    r"go|proceed|yeah|y))\W*\?$|"
+    r"[,;-] ?(?:is|are|was|were|do|does|did|will|would|can|could|should|shall|have|has|am)(?:n't|"
+    r" not)? (?:that|it|this|"
+    r"they|these|you|we|i)(?: not)?(?: (?:right|correct|so|ok|okay|true|fine))?\?$"
 )
 _AUXILIARY = re.compile(
     r"(?:^|[,:;.!-] ?|\b(?:and|so|then|but|now|if so|also|before i \w+|please) )(?:shall|should|may|"
@@ -171,7 +198,9 @@ _IF_AGREED = re.compile(
 )
 _YES_ONLY = re.compile(
     r"\byes ?/ ?no\b|\byes or no\b|\(y(?:es)?\b|\by/n\b|\"yes\"|'yes'|\b(?:reply|say|type|answer|"
-    r"respond|write|send)(?: back)?(?: to me)?(?: with)?(?: an?)?(?: simple| clear)? \W?yes\b|"
+    r"respond|write|send)(?: back)?(?: to me)?(?: with)?(?: an?)?(?: simple| clear)? \W?(?:yes|ok|okay|"
+    r"confirm|"
+    r"confirmed|i agree|agreed|approve|approved|go ahead|proceed)\b|"
     r"\byes to (?:continue|proceed|confirm|accept|go)"
 )
 CONFIRM_WORD = re.compile(r"\bconfirm\b|\bproceed\b|\bgo ahead\b")
@@ -179,7 +208,14 @@ CONFIRM = any_of(
     r"(?<!for )(?<!for your )(?<!to )\bconfirm(?!ed|ation|ing)", r"\bto confirm[:,]",
     r"\bconfrim", r"\bcomfirm", r"\bcnofirm",
     r"\b(like|want|wish|happy|ready|okay|ok|me|yes\"?) to (proceed|continue|go ahead)\b",
-    r"\bif (i|we) (should|may|can) (go|proceed|continue|make|submit|process|do|take)",
+    r"\bif (i|we) (should|may|can) (go|proceed|continue|make|submit|process|do|take|have your)",
+    r"\b(hear|know|read|have it)( back)?( from you)? (that|if|whether) (this|that|it|you|i|everything|all|"
+    r"these|the)\b",
+    r"\b(sure|certain|positive) (that |if |whether )?(this|that|it|everything|all of (this|it)) (is|are|"
+    r"looks?|matches|suits)\b",
+    r"\b(give|have|get|need|want|await\w*|wait\w* for|hear)( me| us| is)? (a|an|the) (\w+ ){0,2}(approval|"
+    r"permission|consent|"
+    r"go-ahead|ok|okay|green light|yes|thumbs[- ]up|nod|authori[sz]ation|blessing|say-so|all-clear)\b",
     r"\b(want|like|wish|okay for|ok for|happy for|fine if|okay if|ok if|alright if|when you want) "
     r"(me|us|we)\b",
     r"\bif (this|that|it|everything|all)( of this)?( above)? (looks?|sounds?|is|seems|works?|reads?)\b",

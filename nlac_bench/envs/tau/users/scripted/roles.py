@@ -22,7 +22,7 @@ _GOES = r"(?:goes|go|going|come|comes|coming) back"
 _NEGATED = (
     r"(?:\bnot|n't|\bnever)(?: \w+){0,2}? (?:be |being |get )?"
     r"(?:touch|affect|chang|includ|return|exchang|modif|cancel|part|involv|mov|swap|go|alter|replac|"
-    r"impact|remov)\w*"
+    r"impact|remov|travel|fly|join)\w*"
 )
 _KEPT = (
     rf"{_NEGATED}|\b(?:keep|keeps|keeping|kept|leav(?:e|es|ing)|left (?:alone|as|out|un)\w*|"
@@ -54,7 +54,7 @@ _LISTING = (
 _ADVERB = r"\b(?:currently|presently|at present|right now|at the moment|so far|as of now|for now)\b"
 _PRESENT = (
     rf"{_ADVERB}|\b(?:current|present|existing|old|previous(?:ly)?|originally|formerly|former|today|"
-    r"already|was|were|"
+    r"already|was|were|taking|in exchange for|taken off|drops? out|gives? up|"
     r"had|instead of|rather than|in place of|replac(?:es?|ing)|in lieu of|no longer|remov(?:e|es|ed|"
     r"ing)|out of|(?:now|before|today)(?=:)|"
     r"(?<!would )(?<!will )(?<!'ll )(?<!'d )(?<!so )(?<!to )(?:you|it|reservation|they) (?:have|has))\b"
@@ -65,14 +65,15 @@ _NEW = (
     r"in total|gives?|giving|makes?|making|brings?|bringing|upgrad\w*|downgrad\w*)\b|'ll\b|'d\b"
 )
 _WEAK = r"\b(?:to|into|onto|with|via|by|on|using|use|charged?|paid|pay|for|as|is|are|be|in)\b"
-_END = r";|,? (?:but|while|whereas)\b|, (?:and |so )?(?:i|we|you|they|it|the refund)\b|, so\b|\. "
+_END = r";|,? (?:but|while|whereas)\b|, (?:and |so )?(?:i|we|you|they|it|the refund)\b|, so\b|\. | - (?!\$)"
 
 _ITEM_MARKS = re.compile(
     rf"(?P<kept>{_KEPT})|(?P<back>\b{_GOES}\b)|(?P<act>\b(?:{ACTION}))|(?P<context>{_CONTEXT})|"
     rf"(?P<end>{_END})"
 )
 _VALUE_MARKS = re.compile(
-    rf"(?P<arrow>->|\breplaced (?:with|by)\b)|(?P<kept>{_KEPT})|(?P<from>\bfrom\b)|"
+    rf"(?P<arrow>->|\breplac(?:e|ed|ing) (?:(?:it|that|this|them|those|these|the (?:above|old|"
+    rf"present) \w+) )?(?:with|by)\b)|(?P<kept>{_KEPT})|(?P<from>\bfrom\b)|"
     rf"(?P<context>{_LISTING})|(?P<present>{_PRESENT})|"
     rf"(?P<new>{_NEW})|(?P<weak>{_WEAK})|(?P<end>{_END}|, )"
 )
@@ -140,8 +141,10 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
             continue
         if kind == "end":
             listing = seen and state in ("present", "context")  # "A, B and C are available"
+            aside = _ASIDE.match(text, start) if state == "present" and not seen else None
+            since = aside.end() if aside else since
             if text[start] == "," and (listing or (state == "present" and end - since < 4)):
-                continue  # "currently, it goes to A"
+                continue  # "currently, it goes to A", "currently booked, under SF4PKV, on B"
             state, strong, opened = "none", False, False
         elif kind == "weak":
             word = text[start:end]
@@ -176,6 +179,7 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
     return roles
 
 
+_ASIDE = re.compile(r", (?:under|in|for|on|with|as) [^,.;:]{1,40}(?:, (?:on|in|at|with|for|to)\b|:)")
 _TARGETS = frozenset({"to", "into"})
 _MEANS = frozenset({"to", "with", "via", "using", "charge", "charged", "paid", "pay"})
 _STATES: Mapping[str, Role] = {"kept": "kept", "context": "context"}

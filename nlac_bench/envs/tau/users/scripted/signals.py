@@ -131,6 +131,13 @@ REPORT = any_of(
     r"(completed?|done|confirmed|successful|set|in place|live|active)\b",
     r"^\W*(\w+ ){1,3}(cancell?ed|updated|changed|exchanged|returned|booked|added|upgraded|saved)\W*$",
     r"^(\W*(your )?(order|reservation|booking) \S+ |\W*)(cancell?ed|updated|exchanged|returned)\b",
+    r"^\W*(your |the )?((new|shipping|delivery|default|payment|checked) )?(flights?|cabin|address|method|"
+    r"bags?|baggage|luggage|items?|"
+    r"passengers?|names?|trip|seats?|order|reservation|booking|certificate|return|exchange|"
+    r"cancell?ation) (now )?(cancell?ed|updated|"
+    r"changed|exchanged|returned|booked|added|upgraded|downgraded|saved|issued|switched|modified|"
+    r"submitted|requested|rebooked|"
+    r"done)\b",
     r"\bsuccess(ful(ly)?)?\b", r"\btaken care of\b",
     r"\b(is|are|was|were|got) (now |all |already )?(cancell?ed|returned|exchanged|modified|updated|changed|"
     r"switched|swapped|booked|upgraded|downgraded|added|sent|issued|processed|submitted|saved|"

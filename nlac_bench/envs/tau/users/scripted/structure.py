@@ -49,8 +49,8 @@ def units(message: str) -> list[Unit]:
                 columns = (
                     [cell.strip() for cell in lines[number - 1].strip("| ").split("|")] if number else None
                 )
-                if found and columns is not None:
-                    found.pop()
+                if found and columns is not None and not _FILLED.search(found[-1].text):
+                    found.pop()  # names of columns; a first row with values belongs to the table's contents
             else:
                 found.append(Unit(_row(cells, columns), heading))
             listed, open_line, blank = True, False, False
@@ -112,6 +112,9 @@ def normalise(text: str) -> str:
     if len(text) > MAX_READ_CHARS:
         text = text[: MAX_READ_CHARS // 2] + "\n" + text[-MAX_READ_CHARS // 2 :]
     text = unicodedata.normalize("NFKC", text).lower().translate(_PLAIN)
+    text = _COLLOQUIAL.sub(lambda found: _WRITTEN_OUT[found[1]], _PICTURE.sub(". ", text))
+    text = _PLURAL.sub("s", text)
+    text = _UNMARKED.sub(r"\g<0>?", text)
     text = _ARROW.sub(" -> ", _TITLE.sub("", text.replace("<br>", ", ").replace("__", "")))
     text = _MONTH_FIRST.sub(lambda found: _iso(found[2], found[1], found[3]), text)
     text = _DAY_FIRST.sub(lambda found: _iso(found[1], found[2], found[3]), text)
@@ -149,8 +152,42 @@ _PLAIN = str.maketrans({
     "\u00a0": " ", "\r": "\n", "\u2028": "\n", "\u2029": "\n",
     "•": "-", "●": "-", "▪": "-", "◦": "-", "…": "...",
 })  # fmt: skip
+_WRITTEN_OUT = {
+    "u": "you", "ur": "your", "urs": "yours", "pls": "please", "plz": "please", "whats": "what's",
+    "thats": "that's",
+    "whos": "who's", "bc": "because", "cuz": "because", "acct": "account", "addr": "address", "w/": "with",
+    "w": "with",
+    "w/o": "without", "diff": "difference", "dont": "don't", "wont": "won't", "isnt": "isn't",
+    "doesnt": "doesn't",
+    "im": "i'm", "ive": "i've", "lmk": "let me know", "wanna": "want to", "gonna": "going to",
+    "gimme": "give me",
+    "lemme": "let me", "res": "reservation", "thx": "thanks", "pmt": "payment",
+}  # fmt: skip
+_LONGEST_FIRST = "|".join(sorted(map(re.escape, _WRITTEN_OUT), key=len, reverse=True))
+_COLLOQUIAL = re.compile(rf"(?<![\w'/-])(?<!\d )({_LONGEST_FIRST})(?=[ ,?!.\n]|$)")
+_PICTURE = re.compile(
+    r"(?<=[\w)]) ?[\U0001f300-\U0001faff\u2600-\u27bf]\ufe0f? +(?=(?:which|what|how|where|who|shall|"
+    r"should|do|does|would|"
+    r"can|could|may|is|are|i|we|let|please|just|if)\b)"
+)
+"""A picture that separates two sentences in place of a full stop."""
+_UNMARKED = re.compile(
+    r"(?:(?:^ ?|(?<=[,;.!?-] ))(?:(?:and|so|then|ok|okay|now|also) )*(?:(?:shall|should|may|can|could|"
+    r"would|will|do|"
+    r"does|did|is|are|was|were|have) (?:i|we|you|that|this|it|these|they|everything|all|the)\b(?:[^.?!:,;|"
+    r"\n]|\.(?=\d))*|"
+    r"you (?:ok|okay|fine|good|happy|ready|sure)\b[^.?!:,;|\n]*|which(?: one| of \w+)?|"
+    r"what's your [^.?!:,;|\n]*|(?:which|"
+    r"what|who|where|how) (?:is it|do you|would you|should i|shall i)\b[^.?!:,;|\n]*)|"
+    r"(?<=[\w)])(?<!looks)(?<!sounds)(?<!all)(?<!is)(?<!'s)(?<!are)(?<!be),? (?:ok|okay|right|correct|yes|y|"
+    r"yes or no))(?<=[\w)\"'])(?=\s*(?:\n\s*\n|\Z))",
+    re.MULTILINE,
+)
+"""The end of a question without its mark: "… can I do it now", "… okay"."""
 _ARROW = re.compile(r" ?(?:→|⇒|➜|➔|➡\ufe0f?|-+>|=+>) ?")
 _TITLE = re.compile(r"^ *(?:#{1,6} |> ?|[*_=-]{3,} *$)", re.MULTILINE)
+_FILLED = re.compile(r"\d|: .*\b(?:paypal|gift card|visa|mastercard|economy|business|yes|no|none)\b")
+_PLURAL = re.compile(r"(?<=[a-z])\(e?s\)")
 _RULE = re.compile(r"[|:\- ]+")
 _BULLET = re.compile(r"(?:[-+] ?(?=\S)|\(?\d{1,2}[.)] ?(?=\D)|\(?[a-z][.)] |[✅✔☑🔹👉➤▶] ?)")
 _ENDS = re.compile(r"[.!?:][\"')]*$")

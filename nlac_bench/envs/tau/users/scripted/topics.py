@@ -23,7 +23,12 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\bwho am i (speaking|talking)",
     )),
     ("user_id", any_of(
-        r"\b(user|customer|account|profile|member|loyalty) ?-?(id|number|name)\b",
+        r"\b(user|customer|client|account|profile|member|membership|loyalty|login|log-in|"
+        r"frequent flyer) ?-?(id|number|no\b|name|"
+        r"identifier)\b", r"\busername\b",
+        r"\b(id|identifier|number) (of|for|on|to|from|under) (your|the|my) (\w+ ){0,2}(account|profile|"
+        r"membership)\b",
+        r"\byour id\b(?! (card|document))",
     )),
     ("identity", any_of(
         r"\bidentity\b", r"\bauthenticat", r"\bverif(y|ication)\b.*\b(you|account)",

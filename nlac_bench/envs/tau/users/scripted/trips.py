@@ -20,8 +20,11 @@ _TOTAL = re.compile(
     rf"(?: is| are| will be| would be| becomes| to|:| =| of)* ?{_NUMBER}\b(?![.:]\d)|"
     rf"\b{_NUMBER}(?: checked)?(?: bags?| pieces?| suitcases?)? (?:in total|in all|altogether|total)\b|"
     rf"\b(?:bags?|baggages?|luggage)\b[^.:;,\d]{{0,25}}: ?{_NUMBER}\b|"
-    rf"\b(?:bring\w*|making|makes) (?:it |you |that |the total )?(?:to )?{_NUMBER}\b|"
-    rf"(?:\bwill|\bwould|'ll|'d) (?:then |now )?(?:be|have|become) {_NUMBER}\b(?! (?:of|free|paid|"
+    rf"\b(?:bags?|baggages?|luggage)(?: count| number)? (?:= ?)?{_NUMBER}(?=[,.;?!\n]|$)|"
+    rf"\b(?:bring\w*|making|makes?) (?:it |you |that |the total )?(?:to )?{_NUMBER}\b|"
+    rf"(?:\bwill|\bwould|'ll|'d) (?:then |now )?(?:be|have|become|include|contain|show|list|come with|"
+    rf"carry|stand at|"
+    rf"come to|rise to|go up to) {_NUMBER}\b(?! (?:of|free|paid|"
     r"more|additional|extra|passenger|flight|item))"
 )
 _BAGS = re.compile(rf"\b{_NUMBER} ((?:[a-z-]+ ){{0,2}}?)(?:bag|luggage|suitcase|piece)")
@@ -30,11 +33,24 @@ _MORE = re.compile(
 )
 _ADDED = re.compile(
     r"\b(?:add|adding|plus|bags to add:?|additional:?|extra:?)(?: an?(?: extra| additional)?| "
-    rf"another)? ?{_NUMBER}?\b"
+    rf"another)? ?{_NUMBER}?\b|\b{_NUMBER} (?:more|additional|extra|further)\b"
 )
-_MOVES = re.compile(rf"\bfrom (?:\d{{1,2}}|[a-z]+)(?: checked)?(?: bags?)? (?:to|->) {_NUMBER}\b")
+_NOW = re.compile(
+    rf"\b(?:now|currently|at present|at the moment|right now|so far|today|already|on file|"
+    rf"before):? {_NUMBER}\b(?! (?:free|paid))|"
+    rf"\b{_NUMBER}(?: checked)?(?: bags?| pieces?)?(?:\(s\))? (?:now|currently|at present|at the moment|"
+    rf"right now|so far|today|as of|"
+    r"already|on file)\b"
+)
+_AIMED = re.compile(r"\b(?:will|would|makes?|making|add|to)\b|'d\b|'ll\b")
+_MOVES = re.compile(rf"\bfrom (?:\d{{1,2}}|[a-z]+)(?: checked)?(?: bags?)? (?:up )?(?:to|->) {_NUMBER}\b")
 _SWAPS = re.compile(
-    r"(?<=[a-z)]) -> |\b(?:replac|swap|instead of|in place of|substitut|switch|take\w*\b.*\b(?:seat|"
+    r"(?<=[a-z)]) -> |\bout\b.{0,80}\bin\b|\b(?:everyone else|(?:all )?the others|other (?:passengers?|"
+    r"travell?ers?)|the rest)\b|"
+    r"\b(?:replac|swap|rather than|in for\b|(?:put|on) .{0,80}\b(?:ticket|seat|place|spot|slot) of|"
+    r"takes? over|gives? up|"
+    r"drops? out|becomes?\b|no longer|not (?:be )?(?:travel|fly)|instead of|in place of|substitut|switch|"
+    r"take\w*\b.*\b(?:seat|"
     r"place)\b|remov|add\b|chang\w* \w+ \w+ (?:to|for))"
 )
 
@@ -54,6 +70,8 @@ def wrong_flights(units: Sequence[Unit], goal: Goal) -> bool:
     ]
     wanted = {leg.number.lower(): leg.date for leg in goal.legs}
     numbers = {number for number, _, _ in said}
+    if numbers and all(role == "kept" for _, _, role in said):
+        return bool(numbers - wanted.keys())  # "Do you wish to keep NB101?" is about a part of the trip
     if numbers:
         if not wanted.keys() <= numbers:
             return True
@@ -86,15 +104,26 @@ def wrong_bags(units: Sequence[Unit], goal: Goal) -> bool:
             (*match.span(match.lastindex or 0), match[match.lastindex or 0])
             for match in _TOTAL.finditer(text)
         ]
+        now = [
+            match
+            for match in _NOW.finditer(text)
+            if not _AIMED.search(text, max(0, match.start() - 30), match.start())
+        ]
+        present += [_count(match[1] or match[2]) for match in now]
         for match in _BAGS.finditer(text):
             if not _MORE.search(match[2]) and all(
                 match.end() <= a or match.start() >= b for a, b, _ in spans
             ):
                 spans.append((*match.span(), match[1]))
-        deltas = [(match.start(), match.end(), match[1]) for match in _ADDED.finditer(text) if match[1]]
+        deltas = [
+            (match.start(), match.end(), match[match.lastindex])
+            for match in _ADDED.finditer(text)
+            if match.lastindex
+        ]
         added += [_count(number) for _, _, number in deltas]
         added += [_count(m[1]) for m in _BAGS.finditer(text) if re.search(r"more|additional|extra", m[2])]
         spans = [s for s in sorted(spans) if all(s[0] >= end or s[1] <= start for start, end, _ in deltas)]
+        spans = [s for s in spans if all(s[0] >= match.end() or s[1] <= match.start() for match in now)]
         roles = value_roles(text, [(start, end) for start, end, _ in spans])
         for (start, _, number), role in zip(spans, roles, strict=True):
             if start < len(text) - len(unit.text):
@@ -102,9 +131,10 @@ def wrong_bags(units: Sequence[Unit], goal: Goal) -> bool:
             if role in ("present", "context", "kept"):
                 present.append(_count(number))
             elif not re.search(
-                r"\b(?:free|paid|limit|allow\w*|included|extra|additional|to add)\b(?: checked)?(?: "
-                r"bags?)?[: ]*$",
-                text[max(0, start - 24) : start],
+                r"\b(?:free|paid|limit|allow\w*|included|extra|additional|to add|charged?|chargeable|"
+                r"pay(?:ing)? for)\b(?: (?:of "
+                r"charge|checked|bags?))*[: ]*$",
+                text[max(0, start - 32) : start],
             ):
                 totals.append(_count(number))
     if totals:
@@ -125,7 +155,7 @@ def wrong_passengers(units: Sequence[Unit], goal: Goal) -> bool:
     def find(line: str) -> Iterable[tuple[int, int, str]]:
         return ((*m.span(), m[0]) for m in _DATE.finditer(line) if m[0] < "2020")
 
-    births = {date for date, role, _ in spoken(units, find) if role not in ("present", "context")}
+    births = {date for date, role, _ in spoken(units, find) if role not in ("present", "context", "kept")}
     named = [p for p in goal.passengers if p.last_name.lower() in text and p.first_name.lower() in text]
     if births - own:
         return True
