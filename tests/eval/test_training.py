@@ -243,7 +243,7 @@ def test_critiques_are_shown_with_what_came_of_them(whole: Path) -> None:
     said = CliRunner().invoke(app, ["critiques", str(whole), "--all"])
     assert said.exit_code == 0 and "critique: optimal" in said.stdout
     refused = CliRunner().invoke(app, ["critiques", str(whole / "base")])
-    assert refused.exit_code == 2 and "is not a training run" in refused.stderr and not refused.stdout
+    assert refused.exit_code == 2 and "no critiques in" in refused.stderr and not refused.stdout
 
 
 @needs_a_run
