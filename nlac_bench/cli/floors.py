@@ -11,6 +11,7 @@ from nlac_bench.agents.floors import floor_agent
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
 from nlac_bench.envs import registry
 from nlac_bench.errors import ConfigError
+from nlac_bench.eval.statistics.outcomes import unknown_rate_of
 from nlac_bench.eval.statistics.tables import number, render_table
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.engines.engine import derive_seed
@@ -90,9 +91,7 @@ def _play(name: str, agent_name: str, episodes: int, seed: int) -> dict[str, Any
     results = asyncio.run(play_all())
     seconds = time.perf_counter() - began
     scored = [result for result in results if not isinstance(result, Failure)]
-    unknown = [
-        e.turns[-1].info["unknown_rate"] for e in scored if e.turns and "unknown_rate" in e.turns[-1].info
-    ]
+    unknown = [rate for e in scored if (rate := unknown_rate_of(e)) is not None]
     return {
         "env": name,
         "agent": agent_name,

@@ -9,11 +9,10 @@ from typing import Any
 
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.adapter import PlainEnv
-from nlac_bench.envs.datasets import official_folder
-from nlac_bench.errors import ConfigError, EnvInfraError, MissingDataError
+from nlac_bench.errors import ConfigError, EnvInfraError
 from nlac_bench.eval.measure.engines import engine_kind, local_model
-from nlac_bench.eval.measure.missing import Missing, missing
-from nlac_bench.eval.measure.official_tasks import OfficialTasks, Sampled, needs_user, official_tasks
+from nlac_bench.eval.measure.missing import Missing, missing, missing_data
+from nlac_bench.eval.measure.official_tasks import Sampled, needs_user, official_tasks
 from nlac_bench.eval.measure.prepare import FLOORS, NeedsUserError, outline
 from nlac_bench.eval.measure.sampled_episodes import (
     CHARS_PER_TOKEN,
@@ -213,7 +212,7 @@ class _Plan:
 def _plan(config: RunConfig, lacking: list[Missing]) -> _Plan:
     """Return the run's plan. A model of the user that a plug-in's tasks lack is added to ``lacking``."""
     official = official_tasks(config)
-    absent = official is not None and not _has_data(official)
+    absent = missing_data(official) is not None
     served_user = config.user_model is not None or config.replay is not None
     needed = needs_user(config)
     chat = _no_model if served_user or (needed and not absent) else None
@@ -242,14 +241,6 @@ def _plan(config: RunConfig, lacking: list[Missing]) -> _Plan:
     plain = isinstance(planned.make_env().unwrapped, PlainEnv)
     said = "with random actions" if plain else "with the oracle"
     return _Plan(len(planned.plan), len(tasks), training, needed, sampled, seconds, said)
-
-
-def _has_data(official: OfficialTasks) -> bool:
-    try:
-        official_folder(official.data)
-    except MissingDataError:
-        return False
-    return True
 
 
 async def _no_model(messages: Messages, role: Role) -> ChatReply:

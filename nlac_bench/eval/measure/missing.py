@@ -9,7 +9,13 @@ from nlac_bench.agents.registry import FLOORS
 from nlac_bench.envs.datasets import official_folder
 from nlac_bench.errors import MissingDataError, NlacBenchError
 from nlac_bench.eval.measure.engines import engine_kind
-from nlac_bench.eval.measure.official_tasks import NEEDS_USER, USER_FIX, needs_user, official_tasks
+from nlac_bench.eval.measure.official_tasks import (
+    NEEDS_USER,
+    USER_FIX,
+    OfficialTasks,
+    needs_user,
+    official_tasks,
+)
 from nlac_bench.eval.runs.configuration import EngineKind, RunConfig
 
 _HUB_TIMEOUT_S = 5.0
@@ -26,11 +32,8 @@ class Missing:
 def missing(config: RunConfig) -> list[Missing]:
     """Return the missing requirements of ``config``. No model or data is loaded."""
     found = []
-    if (official := official_tasks(config)) is not None:
-        try:
-            official_folder(official.data)
-        except MissingDataError as error:
-            found.append(Missing(error.what, error.fix))
+    if (data := missing_data(official_tasks(config))) is not None:
+        found.append(data)
     if needs_user(config):
         found.append(Missing(NEEDS_USER.format(env=config.env), USER_FIX))
     if config.agent not in FLOORS and config.model is not None:
@@ -38,6 +41,16 @@ def missing(config: RunConfig) -> list[Missing]:
     if config.user_model is not None and config.replay is None:
         found += _model(config.user_model, config.user_base_url, "auto", "--user-base-url")
     return list(dict.fromkeys(found))
+
+
+def missing_data(official: OfficialTasks | None) -> Missing | None:
+    """Return the official data set that ``official`` needs, if this machine lacks it."""
+    if official is not None:
+        try:
+            official_folder(official.data)
+        except MissingDataError as error:
+            return Missing(error.what, error.fix)
+    return None
 
 
 def refuse_missing(config: RunConfig) -> None:

@@ -157,8 +157,7 @@ def outcomes_of(run: RunFolder) -> Outcomes:
             continue
         cell = row_of[episode.task_id], column_of[episode.trial]
         reward[cell] = finite_return(episode)
-        rate = episode.turns[-1].info.get("unknown_rate") if episode.turns else None
-        if isinstance(rate, float) and 0 <= rate <= 1:
+        if (rate := unknown_rate_of(episode)) is not None:
             unknown_rates.append(rate)
         if episode.success is not None:
             success[cell] = episode.success
@@ -187,6 +186,12 @@ def outcomes_of(run: RunFolder) -> Outcomes:
     return Outcomes(
         tasks, success, reward, counts, usage, seconds, end_reasons, commonest(reasons), unknown_rate
     )
+
+
+def unknown_rate_of(episode: Episode) -> float | None:
+    """Return the share of an episode's answers that the oracle did not know; None if it is not reported."""
+    rate = episode.turns[-1].info.get("unknown_rate") if episode.turns else None
+    return rate if isinstance(rate, float) and 0 <= rate <= 1 else None
 
 
 def commonest(reasons: Sequence[str]) -> str | None:

@@ -39,9 +39,12 @@ def check_training(
             f"--agent {config.agent} needs the packages {', '.join(missing)}: pip install 'nlac-bench[train]'"
         )
     settings.learner(config.seed, **method.learner)
-    validation, training = split_tasks(
-        _training_tasks(config, make_training_env), settings.val_tasks, config.seed
-    )
+    try:
+        env = make_training_env()
+        tasks = env.task_ids
+    except (NlacBenchError, TypeError, ValueError) as error:
+        raise ConfigError(f"{config.env} cannot be trained on: {error}") from error
+    validation, training = split_tasks(tasks, settings.val_tasks, config.seed)
     if not training:
         raise ConfigError(f"the training split of {config.env} has no tasks to train on")
     if config.offline is None:
@@ -56,7 +59,7 @@ def check_training(
             f"--offline plays no episodes, so --budget {settings.budget} is never spent; use "
             "--budget steps=N or tokens=N"
         )
-    offline_episodes(Path(config.offline), make_training_env(), config.env, plan, validation)
+    offline_episodes(Path(config.offline), env, config.env, plan, validation)
 
 
 def _check_engine(config: RunConfig) -> None:
@@ -74,10 +77,3 @@ def _check_engine(config: RunConfig) -> None:
             f"--model {config.model!r} is neither a folder nor a Hugging Face id (owner/name), so it is "
             f"treated as the name of a model on a server; such a model cannot be trained; {advice}"
         )
-
-
-def _training_tasks(config: RunConfig, make_training_env: Callable[[], TextEnv]) -> Sequence[str]:
-    try:
-        return make_training_env().task_ids
-    except (NlacBenchError, TypeError, ValueError) as error:
-        raise ConfigError(f"{config.env} cannot be trained on: {error}") from error

@@ -41,7 +41,8 @@ def offline_episodes(
     if not found:
         raise ConfigError(f"--offline: {folder} contains no episodes; name the folder of a run that has some")
     written = parse(env_text)[0]
-    names = {written, find(written).name, find(written).env_id, env.name}
+    entry = find(written)
+    names = {written, entry.name, entry.env_id, env.name}
     others = sorted({e.env for e in found if e.env.partition("@")[0] not in names})
     if others:
         raise ConfigError(
