@@ -119,7 +119,7 @@ def long_run_action(name: str, env: Any, step: int, rng: np.random.Generator) ->
 
 @pytest.mark.slow  # 25,000 steps of each environment, 100,000 of the four built-in ones
 @pytest.mark.parametrize("name", [*registry.BUILTIN, PLAIN])
-def test_a_hundred_thousand_steps_without_growth_of_memory(name: str) -> None:
+def test_memory_does_not_grow_over_many_steps(name: str) -> None:
     """Memory in use after 25,000 steps of each environment is that after 5,000: caches are full by then, and
     bounded."""
     text = 'math500_hard@{"num_tasks": 50}' if name == "math500_hard" else name
