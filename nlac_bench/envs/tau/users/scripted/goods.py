@@ -11,7 +11,11 @@ from nlac_bench.envs.tau.users.scripted.slots import PAYMENT_ID
 from nlac_bench.envs.tau.users.scripted.structure import Unit
 
 _ITEM_ID = re.compile(r"\b\d{10}\b")
-_PLURAL = re.compile(r"\b(both|two|2 ?x|2|three|3|each|all|every)\b")
+_SEVERAL = re.compile(
+    r"\b(?:both|two|2 ?x?|three|3 ?x?|each|all|every)(?: of)?(?: (?:the|your|these|those))?"
+    r"(?: [a-z-]+){0,2} $"
+)
+"""A number of pieces before a product's name: "both helmets", "2 x Cycling Helmet"."""
 _ALL = re.compile(r"\b(all|both|everything|every|them|these items|those items|entire|whole)\b")
 _GOODS = re.compile(
     r"\b(?:return|exchang|swap|replac|chang|modif)\w*(?: of)? (?:the|your|a|an|one) "
@@ -62,7 +66,7 @@ def wrong_items(units: Sequence[Unit], goal: Goal, script: Script, others: Seque
     if said:
         if set(said) < set(own):  # "The colour goes from navy to red, is that so?" is about one of them
             return names_action(text) or bool(RETAIL_ID.search(text) or PAYMENT_ID.search(text))
-        if any(said.count(product) < own.count(product) for product in said) and not _PLURAL.search(text):
+        if any(said.count(name) < own.count(name) and not _several(text, name) for name in set(said)):
             return True
     else:
         listed = named.get("context", [])
@@ -71,6 +75,15 @@ def wrong_items(units: Sequence[Unit], goal: Goal, script: Script, others: Seque
         if set(named.get("kept", [])) & set(own):
             return True
     return goal.kind == "return" and len(set(_ITEM_ID.findall(text))) > len(own) and not complete
+
+
+def _several(text: str, product: str) -> bool:
+    """Return whether ``text`` names several pieces of ``product`` at once: in the plural or with a number."""
+    return any(
+        found[0] != name.lower() or _SEVERAL.search(text, max(0, found.start() - 40), found.start())
+        for name in (product, product.rsplit(maxsplit=1)[-1])
+        for found in _name(name).finditer(text)
+    )
 
 
 def wrong_options(units: Sequence[Unit], goal: Goal, script: Script) -> bool:

@@ -201,8 +201,11 @@ _YES_ONLY = re.compile(
     r"respond|write|send)(?: back)?(?: to me)?(?: with)?(?: an?)?(?: simple| clear)? \W?(?:yes|ok|okay|"
     r"confirm|"
     r"confirmed|i agree|agreed|approve|approved|go ahead|proceed)\b|"
-    r"\byes to (?:continue|proceed|confirm|accept|go)"
+    r"\byes to (?:continue|proceed|confirm|accept|go)|"
+    r"(?<=[\w:,\"(] )(?<!said )(?<!replied )(?<!answered )(?<!confirmed )(?<!oh )(?<!ah )(?<!if )"
+    r"\"?yes\b(?!,? (?:i|we|that|it)\b)"
 )
+"""Asks for the word "yes": "a simple yes is enough", "tell me yes if it's right"."""
 CONFIRM_WORD = re.compile(r"\bconfirm\b|\bproceed\b|\bgo ahead\b")
 CONFIRM = any_of(
     r"(?<!for )(?<!for your )(?<!to )\bconfirm(?!ed|ation|ing)", r"\bto confirm[:,]",
