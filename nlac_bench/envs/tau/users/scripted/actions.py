@@ -77,6 +77,12 @@ def fits(text: str, goal: Goal) -> bool:
     """Return whether ``text`` names the goal's kind of action."""
     if goal.address and short(goal.address["address1"].lower()) in short(text):
         return True
+    if goal.kind in ("exchange", "modify_items") and any(
+        text.count(thing.product.lower()) > 1 for thing in goal.items
+    ):
+        return True  # the old variant and the new one
+    if goal.kind == "book" and "booking" in text:
+        return True
     if goal.kind == "order_payment" and goal.payment and goal.payment.id in text:
         return True
     if goal.kind == "change_flights" and any(leg.number.lower() in text for leg in goal.legs):

@@ -10,7 +10,7 @@ def any_of(*alternatives: str) -> re.Pattern[str]:
 
 TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("email", any_of(
-        r"\be-?mails?\b", r"\bmail address",
+        r"\be-?mails?\b", r"\bmail address", r"\b(which|what) (inbox|mailbox)",
     )),
     ("zip", any_of(
         r"\bzip ?codes?\b", (
