@@ -1,6 +1,7 @@
 """Decides whether a sentence asks for a value, or for a yes or no."""
 
 import re
+from functools import lru_cache
 
 from nlac_bench.envs.tau.users.scripted.signals import YES_NO
 from nlac_bench.envs.tau.users.scripted.topics import any_of, topics
@@ -9,6 +10,7 @@ IDENTITY = frozenset({"email", "zip", "name", "user_id", "identity"})
 """Topics of questions about the user's identity."""
 
 
+@lru_cache(maxsize=1024)
 def asks_for_value(sentence: str) -> bool:
     """Return whether a sentence asks for a value: an open question, or a request to tell something."""
     if _YES_ONLY.search(sentence) or _SOUNDS.search(sentence) or _PERMISSION.search(sentence):
@@ -41,6 +43,7 @@ def asks_for_value(sentence: str) -> bool:
     )
 
 
+@lru_cache(maxsize=1024)
 def asks_for_yes(sentence: str) -> bool:
     """Return whether a sentence asks for a yes or no, and not for a value or a choice."""
     if _YES_ONLY.search(sentence) or _SOUNDS.search(sentence):

@@ -109,11 +109,13 @@ _PASSIVE = re.compile(r"\b(?:be|is|are|get|gets|being|been)\b[ \w]{0,12}$")
 
 def item_roles(text: str, spans: Sequence[Span]) -> list[Role]:
     """Return the roles of goods or records named at ``spans``, in order of their position."""
+    if not spans:
+        return []
     roles: list[Role] = []
     state: Role = "none"
     group: list[tuple[int, int]] = []  # the mentions since the last governing word, and where they begin
     last_end = 0
-    contents = _contents(text) if spans else []
+    contents = _contents(text)
     for start, end, kind in _events(text, spans, _ITEM_MARKS):
         if kind == "mention":
             if state != "new" and any(a < start < b for a, b in contents):
@@ -178,6 +180,8 @@ def _subject(text: str, group: Sequence[tuple[int, int]], state: Role) -> list[i
 
 def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
     """Return the roles of slot values (addresses, payments, cabins, dates …) named at ``spans``."""
+    if not spans:
+        return []
     roles: list[Role] = []
     state: Role = "none"
     strong = False  # whether the state comes from a word that only a proposal has
