@@ -100,7 +100,7 @@ def _same_collections(gold: Node, pred: Node) -> bool:
     if contradict(gold, pred):
         return False
     for one, other in ((gold, pred), (pred, gold)):
-        if other.op == "tuple" and one.op == "list":
+        if other.op == "tuple" and one.op in ("list", "cases"):
             if intervals.is_condition(one):  # x > 1 and x < 2 for (1, 2)
                 return _same_unions(gold, pred)
             if any(

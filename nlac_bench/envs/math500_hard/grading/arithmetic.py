@@ -64,7 +64,7 @@ class Arithmetic(Atoms):
                 factors.append(self.signed(self.implicit))
             elif kind in ("/", "div"):
                 self.position += 1
-                factors = [Node("div", (_mul(factors), self.signed(self.factor)))]
+                factors = [_quotient(_mul(factors), self.signed(self.factor))]
                 if self.starts_factor():
                     factors.append(self.implicit())
             elif kind in ("bmod", "pmod", "mod"):
@@ -219,6 +219,13 @@ def binomial(lower: Node, upper: Node) -> Node:
     if lower.op == upper.op == "num" and upper.value > lower.value:
         lower, upper = upper, lower
     return Node("fn", (lower, upper), "binom")
+
+
+def _quotient(top: Node, bottom: Node) -> Node:
+    """Return a quotient; the sign behind `270/7^\\circ` or `1/2\\%` is that of the quotient."""
+    if bottom.op in ("deg", "pct") and top.op not in ("deg", "pct"):
+        return Node(bottom.op, (Node("div", (top, bottom.args[0])),))
+    return Node("div", (top, bottom))
 
 
 def _signed(sign: str, node: Node) -> Node:

@@ -43,6 +43,7 @@ CONSTRUCTS = names(
 )
 _OPEN = {"(": (")", "]"), "[": ("]", ")"), "{": ("}",), "\\{": ("\\}",), "langle": ("rangle",),
          "lbrace": ("rbrace",), "lbrack": ("rbrack",)}  # fmt: skip
+_INFIX = names("bmod pmod mod times cdot div ast choose cup cap setminus le leq ge geq ne neq in notin lt gt")
 _OF_SEVERAL = names("max min gcd lcm")
 _AFTER_NAME = ("", "}", ")", "=", "<", ">", ",")
 _SET = ("{", "\\{", "lbrace")
@@ -50,6 +51,9 @@ _MATRICES = frozenset(["matrix", "pmatrix", "bmatrix", "Bmatrix", "smallmatrix",
 _SINGLE_LETTER = re.compile(r"\(?\s*([A-Za-z])\s*\)?\s*\.?")
 _MATH_TEXT = re.compile(r"[-+]?[\d.,/\s]*\d\s*%?|[-+]?\d[\d\s+*/^().,-]*")
 _COUNT = re.compile(r"(\D*?)([-+]?\d[\d,]*(?:\.\d+)?)\s((?!and\b|or\b)[^\W\d_][^\d,;]*)")  # 5 red apples
+_FORMULA = re.compile(  # p - q, (3, 4], without words
+    r"(?=.*[-+^_<>(\[])(?:(?<![A-Za-z])[A-Za-z](?![A-Za-z])|[\d\s.,:;+*/^_<>|()\[\]{}-])+", re.DOTALL
+)
 _TEXT_WORD = re.compile(r"[^\W\d_]+")
 _TEXT_LIST = re.compile(r"\s*(?:,\s*(?:and|or)\b|,|;|\band\b|\bor\b)\s*")
 
@@ -166,10 +170,11 @@ class Atoms(ABC):
 
     def text(self, content: str) -> Node:
         """Parse `\\text{…}`: the letter of an option, a number, a list of words, a function, or words."""
-        content = content.strip(" .~\\")
+        is_apart = content.startswith((" ", "~")) and self.follows_value()
+        content = content.lstrip(" ~").rstrip(" .~\\")
         if match := _SINGLE_LETTER.fullmatch(content):
             letter = match.group(1)
-            if content == letter and is_unit(letter) and self.follows_value():
+            if content == letter and (is_apart or (is_unit(letter) and self.follows_value())):  # 80 \text{ N}
                 return Node("text", value=letter)
             return (
                 Node("const", value=letter)
@@ -179,7 +184,8 @@ class Atoms(ABC):
         bare = names("letter number frac pi") if content not in _OF_SEVERAL else frozenset()
         if content in FUNCTIONS and self.kind() in bare | {"(", "{", "[", "_", "^"}:
             return self.function(content)
-        if content and (_MATH_TEXT.fullmatch(content) or "\\" in content or "=" in content):
+        is_formula = bool(_FORMULA.fullmatch(content)) and not self.follows_value()  # not the unit m^2
+        if is_formula or _MATH_TEXT.fullmatch(content) or "\\" in content or "=" in content:
             try:
                 return self.nested(content)
             except Unreadable:
@@ -287,6 +293,8 @@ class Atoms(ABC):
             return self.environment()
         if name in TEXT_COMMANDS:  # {\bf 3}, \mathbf 3
             return self.factor()
+        if name in _INFIX:
+            raise Unreadable(f"\\{name} without a value before it")
         raise UnknownCommand(f"the command \\{name}")
 
     def figure(self, name: str) -> Node | None:
@@ -365,7 +373,9 @@ class Atoms(ABC):
                 self.position += 1
                 if name in _MATRICES:
                     continue
-            items, _ = self.items("&", "\\\\", "end")
+            items, joined = self.items("&", "\\\\", "end")
+            if len(items) > 1 and name not in _MATRICES:
+                items = [Node("list", tuple(items), joined)]
             rows[-1].extend(items)
         self.position += 1
         self.environment_name()
@@ -375,6 +385,8 @@ class Atoms(ABC):
         if name in _MATRICES:
             if len({len(row) for row in rows}) > 1:
                 raise Unreadable("a matrix with rows of different lengths")
+            if name in ("array", "matrix") and len(rows) == len(rows[0]) == 1:
+                return rows[0][0]
             return Node("matrix", tuple(cell for row in rows for cell in row), (len(rows), len(rows[0])))
         if name in ("vmatrix", "Vmatrix"):
             return Node("opaque", tuple(cell for row in rows for cell in row), f"determinant {len(rows)}")

@@ -23,7 +23,7 @@ _SCALES = {
     "trillion": 10**12,
     "dozen": 12,
 }
-_OF = re.compile(r"\w\W+(?:of|for|in|with)\W*\Z")
+_OF = re.compile(r"\w\W+(?:of|for|in|with|on|over|from)\W*\Z")
 _SCALED_NUMBER = re.compile(rf"(\d{{1,9}}) ({'|'.join(_SCALES)})", re.ASCII)
 _POWER_OF_UNIT = re.compile(r"(?<=[a-z]) (?:squared|cubed)\b")  # \text{ meters squared}
 _NOTHING = frozenset(
@@ -155,8 +155,8 @@ def _split(node: Node) -> _Parts | None:
         if part.value is None and not values:
             result.before += part.after
             continue
-        if node.op == "mul" and arg.op == "sym" and result.after and _OF.search(result.after[-1]):
-            result.after.append(str(arg.value))  # 11 \text{ values of } x
+        if node.op == "mul" and result.after and _is_complement(result.after[-1], arg):
+            result.after.append(str(arg.value))
             continue
         if part.value is not None:
             if result.after or (values and part.before and node.op != "div"):
@@ -170,6 +170,13 @@ def _split(node: Node) -> _Parts | None:
         return _Parts(None, after=result.before)
     result.value = values[0] if len(values) == 1 else Node(node.op, tuple(values))
     return result
+
+
+def _is_complement(text: str, node: Node) -> bool:
+    """Return whether a node completes a text: 11 \\text{ values of } x, 4 \\text{ pairs } (a, b)."""
+    if node.op == "tuple" and all(arg.op == "sym" for arg in node.args):
+        return True
+    return node.op in ("sym", "const", "tuple") and bool(_OF.search(text))
 
 
 def without(node: Node, mark: str) -> Node:

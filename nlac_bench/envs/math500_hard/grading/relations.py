@@ -99,7 +99,7 @@ def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: 
     stated = [(sides[0], one) for one in constants] if sides else []
     if not constants:
         stated = [(sides[0], sides[-1]), (sides[-1], sides[0])]
-    if stated and constants and is_substitution(sides[0], constants[0]) and agrees(constants[-1]):
+    if stated and len(constants) > 1 and is_substitution(sides[0], constants[0]) and agrees(constants[-1]):
         return True
     return any(agrees(one) and (is_quantity(side, one) or agrees(side)) for side, one in stated)
 

@@ -14,7 +14,7 @@ NEGATIONS = names(
     "didnt isnt arent wasnt werent wont wouldnt couldnt shouldnt false wrong incorrect impossible fails "
     "excluded extraneous invalid rejected discarded non nicht kein keine pas ne nunca 不 不是 非 не нет"
 )
-_ALTERNATIVES = names("or either maybe perhaps possibly otherwise unless if when whenever else")
+_ALTERNATIVES = names("or etc either maybe perhaps possibly otherwise unless if when whenever else")
 _COMPARISONS = names(
     "more less fewer greater larger smaller bigger higher lower least most than over under above below "
     "beyond between within before after until up down exceeds exceeding almost nearly barely short off"
@@ -31,10 +31,10 @@ UNCERTAIN = NEGATIONS | _ALTERNATIVES
 """Words with which even a named value (`\\text{not } x = 5`) is not stated."""
 LINKS = names("is are was were be equals equal gives yields becomes has have")
 _FILLERS = LINKS | names(
-    "a about all altogether an answer answers approximately are around at both correct each equals exactly "
-    "final find get got hence it just obtain of only our overall precisely "
-    "roughly simply simplified so that the then there therefore this thus to total unit "
-    "units we which yes you"
+    "a about ans all altogether an answer answers approximately are around at both correct each equals exactly "
+    "final find get giving got hence it its just obtain of only our overall precisely "
+    "result roughly simply simplified so that thats the then there therefore this thus to total unit "
+    "units we which yes yielding you"
 )
 
 AND = names("and & und et и 和 及 以及 と")
@@ -58,12 +58,16 @@ _AMOUNTS = names("total increase decrease gain loss profit rise fall drop discou
 _OTHERS = names("other others rest remaining")
 _ROOTS = names("root roots zero zeros solution solutions")
 _ARTICLES = names("a an the")
-_FIRST_GROUP = re.compile(r"\\(?:text|mbox|mathrm)\s*\{([^{}]*)\}[\s,]*(\S.*)", re.DOTALL)
+_FIRST_GROUP = re.compile(r"\\(?:text|mbox|mathrm)\s*\{([^{}]*)\}[\s,:]*(\S.*)", re.DOTALL)
 _COMPLEMENT = re.compile(
     r"\b(?:of|in|from|on|for|at) (?:the|an?|this|that|each|every|all)\b(?! (?:most|least|negative))"
 )
 _IDENTITY = re.compile(
-    r"^\s*is the (?=(?:only|smallest|largest|greatest|minimum|maximum|least|number)\b)(?:least\b)?"
+    r"^\s*is (?:the|our|your)\b(?: (?:least|most)\b)?"
+)
+_LINK_END = re.compile(  # the sum is equal to exactly
+    rf"\b(?:{'|'.join(sorted(LINKS))}|equal to|(?:simplif|evaluat|reduc|amount|com|add|sum)\w* (?:out |up )?to|given by)"
+    r"(?: (?:about|approximately|roughly|exactly|just|only|simply|then|thus|therefore))*\Z"
 )
 _IN_TOTAL = re.compile(r"\bin (?=total|all)")
 _QUALIFIED = re.compile(r"\b(?:at least|at most|\w+er than|more than|less than|up to|or)\b", re.IGNORECASE)
@@ -91,8 +95,8 @@ def is_introduction(text: str) -> bool:
         return False
     if is_filler(text):
         return True
-    return not NEGATIONS.intersection(said) and (
-        said[-1] in LINKS or text.rstrip(" ~\\").endswith((":", "="))
+    return not is_qualified(text) and bool(
+        _LINK_END.search(words(text)) or text.rstrip(" ~\\").endswith((":", "="))
     )
 
 
