@@ -11,6 +11,7 @@ from nlac_bench.envs.math500_hard.grading.compare import equal_ratios, equal_val
 from nlac_bench.envs.math500_hard.grading.connectives import contradict
 from nlac_bench.envs.math500_hard.grading.exact import Undefined, rational
 from nlac_bench.envs.math500_hard.grading.labels import (
+    compound_readings,
     has,
     plain,
     scaled,
@@ -272,6 +273,8 @@ def _same_texts(gold: Node, pred: Node) -> bool:
 def _same_values(gold: Node, pred: Node) -> bool:
     """Compare two values; the words beside them must be the same, units, or words that say nothing."""
     left, right = split_unit(gold), split_unit(pred)
+    if left is not None and not left.unit and (compounds := compound_readings(pred)):
+        return any(same(left.value, one.value) for one in compounds)  # 1 hour 30 minutes for 1.5
     if left is None or right is None:
         return False
     if left.before != right.before or left.strict != right.strict:

@@ -74,9 +74,9 @@ class Labelled:
 
 def split_unit(node: Node) -> Labelled | None:
     """Return a value and its words, such as `40` and `feet`; None if words stand between two values."""
-    compound = _compound(node)
-    if compound is not None:
-        return compound
+    compounds = compound_readings(node)
+    if compounds:
+        return compounds[-1]
     parts = _split(node)
     if parts is None or parts.value is None:
         return None
@@ -101,19 +101,21 @@ def unnamed(node: Node) -> Node:
     return rest[0] if len(rest) == 1 else Node("mul", tuple(rest))
 
 
-def _compound(node: Node) -> Labelled | None:
-    """Return `2 \\text{ hours } 30 \\text{ minutes}` in the last of its units; None for anything else."""
+def compound_readings(node: Node) -> list[Labelled]:
+    """Return `2 \\text{ hours } 30 \\text{ minutes}` in each of its units; nothing for anything else."""
     numbers, units = node.args[::2], node.args[1::2]
     if node.op != "mul" or len(units) < 2 or len(numbers) != len(units):
-        return None
+        return []
     if any(n.op != "num" for n in numbers) or any(u.op != "text" or not is_measure(u.value) for u in units):
-        return None
-    last = units[-1].value
-    sizes = [factor(last, unit.value) for unit in units]
-    if None in sizes:
-        return None
-    terms = [Node("mul", (n, num(size))) for n, size in zip(numbers, sizes, strict=True) if size is not None]
-    return Labelled(Node("add", tuple(terms)), last)
+        return []
+    readings = []
+    for unit in units:
+        sizes = [factor(unit.value, other.value) for other in units]
+        terms = [Node("mul", (n, num(size))) for n, size in zip(numbers, sizes, strict=True) if size]
+        if len(terms) < len(units):
+            return []
+        readings.append(Labelled(Node("add", tuple(terms)), unit.value))
+    return readings
 
 
 @dataclass(slots=True)

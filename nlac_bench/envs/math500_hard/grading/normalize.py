@@ -6,6 +6,7 @@ and two answers with the same result are the same answer.
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from nlac_bench.envs.math500_hard.grading.presentation import undressed
 
@@ -85,6 +86,8 @@ _UNIT_FRACTION = re.compile(
     r"\\[dt]?frac\s*\{\s*\\(?:text|mathrm)\s*\{\s*([a-z]+)\s*\}\s*\}\s*"
     r"\{\s*\\(?:text|mathrm)\s*\{\s*([a-z]+)\s*\}\s*(\^\s*\{?\d\}?)?\s*\}"
 )
+_INCHES = re.compile(r"(?<=[\d}]) ?(?:\"|''|”)")
+_FEET = re.compile(r"(?<=\d) ?'(?!')")
 _QUOTES = re.compile(r"[`\"“”]")
 _SPACES = re.compile(r"\s+")
 _FRACTIONS = re.compile(r"\\(?:d|t|c|s|x|nice)frac(?![a-z])|\\sfrac(?![a-z])")
@@ -138,6 +141,7 @@ def _repeating_decimal(match: re.Match[str]) -> str:
     return f"(({numerator})/({denominator}))"
 
 
+@lru_cache(maxsize=32)  # a case normalises its answers once for the spelling and once for the meaning
 def normalize(text: str) -> str:
     """Normalise an answer: `\\dfrac12\\,` → `\\frac12`, `1,\\!234` → `1234`, `½` → `\\frac{1}{2}`."""
     text = to_ascii(repair_escapes(text))
@@ -145,6 +149,8 @@ def normalize(text: str) -> str:
         text = text.replace("\\\\", "\\")
     elif "\\begin" not in text:
         text = _DOUBLED_BACKSLASH.sub(r"\\", text)
+    if "circ" not in text:
+        text = _FEET.sub(r"\\text{ ft}", _INCHES.sub(r"\\text{ in}", text))
     text = _QUOTES.sub("", text)
     text = _CURRENCY.sub(lambda m: f"\\text{{{m[1] or 'pound'}}}", text)
     if text.count("$") == 1 and text.lstrip(" -").startswith("$"):
@@ -189,6 +195,7 @@ def join_prefixes(text: str) -> str:
     return _PREFIX.sub(r"\1", text)
 
 
+@lru_cache(maxsize=64)
 def words(text: str) -> str:
     """Return a text answer in lower case, without wrappers, punctuation and articles, for comparison."""
     plain = join_prefixes(_WORD_NOISE.sub("", WRAPPER.sub(" ", text))).replace("-", " ").replace("~", " ")

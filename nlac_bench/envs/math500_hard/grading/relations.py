@@ -77,6 +77,8 @@ def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: 
         return agrees(relation.args[1])
     if set(relation.value) <= ORDER | {"!="}:
         span = interval(relation)
+        if span is None and gold_is_value:
+            span = interval(_of_a_range(relation))
         if value.op not in ("tuple", "union"):
             return False
         return _same_pieces(relation, value, same_answer) if span is None else agrees(span)
@@ -102,6 +104,14 @@ def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: 
     if stated and len(constants) > 1 and is_substitution(sides[0], constants[0]) and agrees(constants[-1]):
         return True
     return any(agrees(one) and (is_quantity(side, one) or agrees(side)) for side, one in stated)
+
+
+def _of_a_range(relation: Node) -> Node:
+    """Return `1 < x + y \\le 3` with one letter for the expression in several letters, whose range was asked for."""
+    args = [
+        Node("sym", value="range") if len(symbols(arg)) > 1 else arg for arg in relation.args
+    ]
+    return Node("rel", tuple(args), relation.value)
 
 
 def _is_congruence(relation: Node) -> bool:

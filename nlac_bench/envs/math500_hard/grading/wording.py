@@ -66,7 +66,9 @@ _IDENTITY = re.compile(
     r"^\s*is (?:the|our|your)\b(?: (?:least|most)\b)?"
 )
 _LINK_END = re.compile(  # the sum is equal to exactly
-    rf"\b(?:{'|'.join(sorted(LINKS))}|equal to|(?:simplif|evaluat|reduc|amount|com|add|sum)\w* (?:out |up )?to|given by)"
+    rf"\b(?:{'|'.join(sorted(LINKS))}|equal to|(?:simplif|evaluat|reduc|amount|com|add|sum)\w* (?:out |up )?to|given by"
+    r"|(?:increas|decreas|ris|grow|fall|drop|chang)\w* by"
+    r"|costs?|takes?|measures?|weighs?|contains?|requires?|needs?|totals?|worth|lasts?)"
     r"(?: (?:about|approximately|roughly|exactly|just|only|simply|then|thus|therefore))*\Z"
 )
 _IN_TOTAL = re.compile(r"\bin (?=total|all)")
