@@ -171,6 +171,8 @@ class Atoms(ABC):
     def text(self, content: str) -> Node:
         """Parse `\\text{…}`: the letter of an option, a number, a list of words, a function, or words."""
         is_apart = content.startswith((" ", "~")) and self.follows_value()
+        if content.strip(" ~") in ("a", "A") and content[-1] == " " and self.kind() in ("number", "dollar", "frac"):
+            return Node("text", value="a")  # \text{a } 25\% \text{ increase}
         content = content.lstrip(" ~").rstrip(" .~\\")
         if match := _SINGLE_LETTER.fullmatch(content):
             letter = match.group(1)

@@ -97,7 +97,11 @@ def _is_met(kind: str, body: str, answer: Node) -> bool:
     if conditions is None:
         aside = kind == "bracket" and bool(_WORDS_ONLY.fullmatch(body)) and is_aside(said)
         return aside or (kind == "reason" and not _ALTERNATIVES.intersection(said.split()))
-    if _ALTERNATIVES.intersection(said.split()) or any(one.op != "rel" for one in conditions):
+    if _ALTERNATIVES.intersection(said.split()):
+        return False
+    if kind == "place" and [one.op for one in conditions] == ["tuple"]:  # the maximum 10 at (2, 4)
+        return not any(one.op == "tuple" for one in walk(answer)) and not symbols(conditions[0])
+    if any(one.op != "rel" for one in conditions):
         return False
     if kind == "place" and not all(_concerns(one, answer) or set(one.value) == {"="} for one in conditions):
         return False

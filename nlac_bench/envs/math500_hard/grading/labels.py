@@ -80,7 +80,7 @@ def split_unit(node: Node) -> Labelled | None:
     parts = _split(node)
     if parts is None or parts.value is None:
         return None
-    value, before = parts.value, " ".join(parts.before)
+    value, before = parts.value, " ".join(text for text in parts.before if not is_filler(text))
     unit = " ".join(text for text in parts.after if not is_filler(text))
     if is_currency(before):
         unit, before = f"{before} {unit}", ""

@@ -169,13 +169,22 @@ def _same_equations(gold: Node, pred: Node, same_answer: Same) -> bool:
             return same_answer(gold_right, pred_right)
         if gold_left.op == pred_left.op == "text" and factor(gold_left.value, pred_left.value) is None:
             return False
-        if "text" in (gold_left.op, pred_left.op):
+        names_value = {gold_left.op, pred_left.op}
+        if "text" in names_value or (names_value == {"sym", "opaque"} and _are_of_one_letter(gold, pred)):
             return same_answer(gold_right, pred_right)
     if same_answer(gold_left, pred_left) and same_answer(gold_right, pred_right):
         return True
     if any(side.op in ("tuple", "set", "matrix", "union") for side in (gold_right, pred_right)):
         return False
     return proportional(difference(gold_left, gold_right), difference(pred_left, pred_right), positive=False)
+
+
+def _are_of_one_letter(gold: Node, pred: Node) -> bool:
+    """Return whether one equation names a function's value, `f(x) = 2x`, and the other its graph, `y = 2x`."""
+    call, other = (gold, pred) if gold.args[0].op == "opaque" else (pred, gold)
+    letters = [symbols(arg) for arg in call.args[0].args]
+    named = other.args[0].value
+    return letters == [symbols(other.args[1])] and len(letters[0]) == 1 and named not in letters[0]
 
 
 def one_name(gold: Node, pred: Node) -> bool:

@@ -63,7 +63,7 @@ _COMPLEMENT = re.compile(
     r"\b(?:of|in|from|on|for|at) (?:the|an?|this|that|each|every|all)\b(?! (?:most|least|negative))"
 )
 _IDENTITY = re.compile(
-    r"^\s*is (?:the|our|your)\b(?: (?:least|most)\b)?"
+    r"^\s*is (?:the|our|your)\b(?! (?:second|third|fourth|fifth|next|last|other)\b)(?: (?:least|most)\b)?"
 )
 _LINK_END = re.compile(  # the sum is equal to exactly
     rf"\b(?:{'|'.join(sorted(LINKS))}|equal to|(?:simplif|evaluat|reduc|amount|com|add|sum)\w* (?:out |up )?to|given by"
@@ -71,6 +71,7 @@ _LINK_END = re.compile(  # the sum is equal to exactly
     r"|costs?|takes?|measures?|weighs?|contains?|requires?|needs?|totals?|worth|lasts?)"
     r"(?: (?:about|approximately|roughly|exactly|just|only|simply|then|thus|therefore))*\Z"
 )
+_POSSIBLE = re.compile(r"\b(?:is|are|can be) (?:possible|needed|required|left|available|formed|made|chosen)\s*\Z")
 _IN_TOTAL = re.compile(r"\bin (?=total|all)")
 _QUALIFIED = re.compile(r"\b(?:at least|at most|\w+er than|more than|less than|up to|or)\b", re.IGNORECASE)
 
@@ -150,5 +151,5 @@ def states_otherwise(text: str) -> bool:
     """Return whether a text has a word that changes the meaning of a value beside it, or is a predicate."""
     if UNCERTAIN.intersection(words(text).split()):
         return True
-    said = set(words(without_complement(_IDENTITY.sub("", text))).split())
+    said = set(words(without_complement(_POSSIBLE.sub("", _IDENTITY.sub("", text)))).split())
     return bool(said & MEANINGFUL) or bool(said & LINKS and not said <= _FILLERS)
