@@ -23,6 +23,7 @@ LEAST = {
     "sixth": (100, 70),
     "seventh": (100, 70),
     "eighth": (80, 70),
+    "ninth": (50, 30),
     "attack": (200, 200),
 }
 """The least number of right and of wrong answers in each file."""

@@ -2,15 +2,9 @@
 
 from collections.abc import Callable
 
-from nlac_bench.envs.math500_hard.grading.atoms import (
-    BIG,
-    CONSTRUCTS,
-    FENCES,
-    MARKS,
-    SYMBOLS,
-    Atoms,
-    number,
-)  # fmt: skip
+from nlac_bench.envs.math500_hard.grading.atoms import FENCES, Atoms
+from nlac_bench.envs.math500_hard.grading.commands import BIG, CONSTRUCTS, MARKS, SYMBOLS
+from nlac_bench.envs.math500_hard.grading.cursor import number
 from nlac_bench.envs.math500_hard.grading.forms import mixed_number
 from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, Unreadable, key, names
 from nlac_bench.envs.math500_hard.grading.normalize import words

@@ -16,12 +16,14 @@ from nlac_bench.envs.math500_hard.grading.wording import is_aside
 _CLAUSE = re.compile(
     r"(?<![\\a-z])(?:(?P<reason>since|because|where|as|given(?: that)?|provided(?: that)?|assuming(?: that)?)"
     r"|(?P<rejected>(?:we )?(?:reject|discard|exclud|ignor)(?:s|e|es|ed|ing)?)"
-    r"|(?P<form>(?:when|after|upon) (?:fully |completely )?(?:simplif|round|express|reduc|factor|expand|writ)\w+)"
+    r"|(?P<form>(?:when|after|upon) (?:fully |completely )?"
+    r"(?:simplif|round|express|reduc|factor|expand|writ)\w+)"
     r"|(?:attained |achieved )?(?P<place>for|with|at|when))(?![a-z])",
     re.IGNORECASE,
 )
 _CONCLUSION = re.compile(  # n = 13, \text{ so the answer is } 13
-    r"[,;.\s]\s*\\text\s*\{\s*(?:and )?(?:so|thus|hence|therefore)(?: the (?:final )?answer is)?[\s,:]*\}",
+    r"[,;.\s]\s*\\text\s*\{\s*(?:and )?(?:so|thus|hence|therefore)"
+    r"(?: (?!(?:[^{}]* )?(?:not|no|never|or|than) )[^{}]* (?:is|are|equals|be))?[\s,:]*\}",
     re.IGNORECASE,
 )
 _REASON_FIRST = re.compile(  # \text{Since } x > 0, x = 5

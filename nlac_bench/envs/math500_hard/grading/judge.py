@@ -31,7 +31,9 @@ _CHOICE = re.compile(r"\(?([A-H])\)?[).:] \S.*|\(([A-H])\)(?: +-?)?[A-Za-z0-9\\$
 _ANOTHER_CHOICE = re.compile(
     r"\([A-H]\)|\b[A-H][).:]|\b(?:and|or|not) [A-H]\b|\A[A-H]\Z|\A(?:[+=<>,;]|\\to\b|or\b|and\b)"
 )
-_DENIED_CHOICE = re.compile(r"(?:is|are|was|does|do|can|could|fails|cannot|must|should|will|would)\b", re.IGNORECASE)
+_DENIED_CHOICE = re.compile(
+    r"(?:is|are|was|does|do|can|could|fails|cannot|must|should|will|would)\b", re.IGNORECASE
+)
 _LETTER = re.compile(r"\W*(?:\\?(?:text|textbf|mathrm)\W*)?[A-H]\W*")
 _OPTION = re.compile(r"\A(?:\\text\s*\{)?\s*(?:option|choice)\s+\(?([A-H])\)?\s*\}?\Z", re.IGNORECASE)
 _WORDS = re.compile(r"(?:[^\W_]|[\s,.;:!?'{}()~]|(?<=[^\W\d_])-(?=[^\W\d_]))+")

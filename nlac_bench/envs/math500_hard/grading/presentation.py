@@ -1,4 +1,4 @@
-"""Removes LaTeX that only changes how an answer looks: sizes, colours, boxes, invisible rules, `$` in a text."""
+"""Removes LaTeX that only changes how an answer looks: sizes, colours, invisible rules, `$` in a text."""
 
 import re
 

@@ -23,7 +23,8 @@ _IN_BASE = re.compile(  # 2516 \text{ (in base } 8), 2516_8 \text{ (base eight)}
 
 
 _ALL_EXCEPT = re.compile(
-    r"(?:\\text\s*\{\s*(?:all|any|every) (?:real ?)?(?:numbers?|values?|reals)?(?: of)?|\\mathbb\s*\{?R\}?\s*\\text\s*\{)"
+    r"(?:\\text\s*\{\s*(?:all|any|every) (?:real ?)?(?:numbers?|values?|reals)?(?: of)?"
+    r"|\\mathbb\s*\{?R\}?\s*\\text\s*\{)"
     r"\s*(?:\}\s*[a-z]\s*\\text\s*\{\s*)?(?:except|but|other than|excluding|besides)(?: for)?\s*\}"
 )
 

@@ -107,10 +107,8 @@ def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: 
 
 
 def _of_a_range(relation: Node) -> Node:
-    """Return `1 < x + y \\le 3` with one letter for the expression in several letters, whose range was asked for."""
-    args = [
-        Node("sym", value="range") if len(symbols(arg)) > 1 else arg for arg in relation.args
-    ]
+    """Return `1 < x + y \\le 3` with one letter for an expression in several, whose range was asked for."""
+    args = [Node("sym", value="range") if len(symbols(arg)) > 1 else arg for arg in relation.args]
     return Node("rel", tuple(args), relation.value)
 
 
@@ -180,7 +178,7 @@ def _same_equations(gold: Node, pred: Node, same_answer: Same) -> bool:
 
 
 def _are_of_one_letter(gold: Node, pred: Node) -> bool:
-    """Return whether one equation names a function's value, `f(x) = 2x`, and the other its graph, `y = 2x`."""
+    """Return whether one equation names a function's value, `f(x) = 2x`, the other its graph, `y = 2x`."""
     call, other = (gold, pred) if gold.args[0].op == "opaque" else (pred, gold)
     letters = [symbols(arg) for arg in call.args[0].args]
     named = other.args[0].value

@@ -31,7 +31,7 @@ UNCERTAIN = NEGATIONS | _ALTERNATIVES
 """Words with which even a named value (`\\text{not } x = 5`) is not stated."""
 LINKS = names("is are was were be equals equal gives yields becomes has have")
 _FILLERS = LINKS | names(
-    "a about ans all altogether an answer answers approximately are around at both correct each equals exactly "
+    "a about all altogether an ans answer answers approximately are around at both correct each exactly "
     "final find get giving got hence it its just obtain of only our overall precisely "
     "result roughly simply simplified so that thats the then there therefore this thus to total unit "
     "units we which yes yielding you"
@@ -66,12 +66,15 @@ _IDENTITY = re.compile(
     r"^\s*is (?:the|our|your)\b(?! (?:second|third|fourth|fifth|next|last|other)\b)(?: (?:least|most)\b)?"
 )
 _LINK_END = re.compile(  # the sum is equal to exactly
-    rf"\b(?:{'|'.join(sorted(LINKS))}|equal to|(?:simplif|evaluat|reduc|amount|com|add|sum)\w* (?:out |up )?to|given by"
+    rf"\b(?:{'|'.join(sorted(LINKS))}|equal to|given by"
+    r"|(?:simplif|evaluat|reduc|amount|com|add|sum)\w* (?:out |up )?to"
     r"|(?:increas|decreas|ris|grow|fall|drop|chang)\w* by"
     r"|costs?|takes?|measures?|weighs?|contains?|requires?|needs?|totals?|worth|lasts?)"
     r"(?: (?:about|approximately|roughly|exactly|just|only|simply|then|thus|therefore))*\Z"
 )
-_POSSIBLE = re.compile(r"\b(?:is|are|can be) (?:possible|needed|required|left|available|formed|made|chosen)\s*\Z")
+_POSSIBLE = re.compile(
+    r"\b(?:is|are|can be) (?:possible|needed|required|left|available|formed|made|chosen)\s*\Z"
+)
 _IN_TOTAL = re.compile(r"\bin (?=total|all)")
 _QUALIFIED = re.compile(r"\b(?:at least|at most|\w+er than|more than|less than|up to|or)\b", re.IGNORECASE)
 
@@ -93,7 +96,6 @@ def is_filler(text: str) -> bool:
 
 def is_introduction(text: str) -> bool:
     """Return whether a text before a value only introduces it: `Thus`, `The area is`, `Total:`."""
-    said = words(text).split()
     if len(words(text)) < 2:  # a letter
         return False
     if is_filler(text):
