@@ -1,9 +1,10 @@
 """Looks up what people say about an object in lists of features, for questions that no attribute answers.
 
-A feature list is the analogue of semantic feature norms (McRae et al. 2005): for each object short phrases such as
-"comes back, throw, Australia, curved". The lists are in ``kb/features/``.
+The lists, in ``kb/features/``, are like semantic feature norms (McRae et al. 2005, doi:10.3758/BF03192726): for
+each object short phrases such as "comes back, throw, Australia, curved".
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -15,23 +16,27 @@ from nlac_bench.errors import DataError
 
 _TURNS = word_set(
     """not n't non no never nor neither without than but except rather instead only fake less least fewer if
-    unless"""
+    unless too hardly rarely seldom best worst better worse favorite before"""
 )
 """Words that turn or restrict the meaning of a phrase so that its other words do not answer it."""
+_REQUIRES = re.compile(r"\bit (?:need|require)s?\b")
+"""What something needs is not what it is associated with: a cactus hardly needs water."""
 _EMPTY = frozenset(
     verb_key(word)
     for word in word_set(
-        """it its you a is are was were be been being am do does did can could would will may might must should
-        shall have has had having i me my they them this that these those there one ones thing something anything
-        someone and or , ( ) % & of in on at to for from with by as into onto over under up down out off about around
-        near through during along within while when after before which who whose what where how so then also too very
-        really even ever still yet just both either each every all any some many most more much several few lot
-        lots other another same such kind type sort form part piece example use used using user useful find found
-        see seen know known need needed want get got come comes go goes put make made contain containing associated
-        association related connected considered called like likely typical typically usual often common commonly
-        usually normally generally sometimes mostly mainly primarily primary main popular average person people human
-        able possible way purpose activity object item product tool device involve involved involving feature take
-        give given help helps let owner own place famous well good own include including"""
+        """it its you a is are was were be been being am do does did can could would will may might
+        must should shall have has had having i me my they them this that these those there one ones
+        thing something anything someone and or , ( ) % & of in on at to for from with by as into
+        onto over under up down out off about around near through during along within while when
+        after before which who whose what where how so then also too very really even ever still yet
+        just both either each every all any some many most more much several few lot lots other
+        another same such kind type sort form part piece example use used using user useful find
+        found see seen know known need needed want get got come comes go goes put make made contain
+        containing associated association related connected considered called like likely typical
+        typically usual often common commonly usually normally generally sometimes mostly mainly
+        primarily primary main popular average person people human able possible way purpose
+        activity object item product tool device involve involved involving feature take give given
+        help helps let owner own place famous well good include including"""
     )
 )
 """Stems without a meaning of their own in a question."""
@@ -59,12 +64,12 @@ def feature_lists() -> dict[str, frozenset[str]]:
             for name in (n.strip().replace("_", " ") for n in names.split(",")):
                 if not colon or name in found:
                     raise DataError(f"{path.name}: {line[:60]!r} has no ':' or repeats an object")
-                found[name] = content(features) | content(name)
+                found[name] = content(features)
     return found
 
 
 def said_about(names: Iterable[Sequence[str]]) -> list[frozenset[str]]:
-    """Return the stems of the features of each object, given by its names; the first name in the lists counts."""
+    """Return the stems of the features of each object, given by its names; the first listed name counts."""
     lists = feature_lists()
     return [next((lists[n] for n in own if n in lists), frozenset()) for own in names]
 
@@ -74,8 +79,8 @@ class Features:
 
     Args:
         said: the stems of what is said about each object.
-        implied: the stems of the attributes and the names of its kinds; a phrase may contain them, but at least one of
-            its stems must be said of the object.
+        implied: the stems of its attributes and of the names of its kinds; a phrase may contain them, but at
+            least one of its stems must be said of the object.
     """
 
     def __init__(self, said: Sequence[frozenset[str]], implied: Sequence[frozenset[str]]) -> None:
@@ -87,7 +92,7 @@ class Features:
         value = np.zeros(len(self.said), dtype=np.int8)
         words = text.split()
         stems = content(words)
-        if not stems or _TURNS & set(words):
+        if not stems or _TURNS & set(words) or _REQUIRES.search(text):
             return value
         for i, said in enumerate(self.said):
             value[i] = stems <= self.all[i] and not stems.isdisjoint(said)

@@ -164,7 +164,7 @@ def _build(things: list[dict[str, str]], senses: dict[str, Any], data: str, sha2
     lexicon = Lexicon(base.attributes, nouns, {phrase_key(p): f"part:{p}" for p in own_parts})
     said = said_about((row["unique_id"].replace("_", " "), row["word"], *names)
                       for row, names in zip(things, aliases, strict=True))  # fmt: skip
-    said = [own | content(senses.get(row["unique_id"], {}).get("definition", "")) | content(row["word"])
+    said = [own | content(senses.get(row["unique_id"], {}).get("definition", ""))
             for own, row in zip(said, things, strict=True)]  # fmt: skip
     return World(kb, lexicon, data, _reopen, more_nouns, said)
 

@@ -16,8 +16,8 @@ from nlac_bench.envs.twenty_questions.formula import (
     Formula,
     Noun,
     Or,
+    Question,
     Truth,
-    Unknown,
     claimed,
     evaluate,
     nouns,
@@ -26,7 +26,7 @@ from nlac_bench.envs.twenty_questions.formula import (
 from nlac_bench.envs.twenty_questions.grammar.parser import Parser
 from nlac_bench.envs.twenty_questions.knowledge import KnowledgeBase, embedded
 from nlac_bench.envs.twenty_questions.lexicon import Lexicon, embedded_lexicon, name_key
-from nlac_bench.envs.twenty_questions.words import noun_key, word_set
+from nlac_bench.envs.twenty_questions.words import noun_key, tokens, word_set
 
 MEASURE_MARGIN = 1.15
 """If a measure is within this ratio of the number in the question, the answer is not known."""
@@ -129,7 +129,7 @@ class World:
         if formula is None:
             if len(self._parsed) >= 4096:
                 self._parsed.clear()
-            formula = self._parsed[words] = self.parser.read(words)
+            formula = self._parsed[words] = Question(self.parser.read(words), " ".join(words))
         return formula
 
     def truth_of(self, formula: Formula) -> Truth:
@@ -199,15 +199,37 @@ class World:
             return self._bulk(atom)
         if isinstance(atom, Const):
             return np.full(n, 1 if atom.value else -1, dtype=np.int8)
-        return self._unlisted(atom)
+        if isinstance(atom, Question):
+            return self._answer(atom)
+        return self._unlisted(atom.text)
 
-    def _unlisted(self, atom: Unknown) -> Truth:
+    def _answer(self, question: Question) -> Truth:
+        """Answer a whole question by its formula, and where that is not known by what is said of the objects.
+
+        A no that is contradicted by what is said is not known, unless the question is that of an attribute,
+        names a thing ("a car key" is no car) or has an "or".
+        """
+        value, said = evaluate(question.formula, self), self._unlisted(question.text)
+        value = np.where(value == 0, said, value).astype(np.int8)
+        if (
+            " or " in question.text
+            or question.text in self._asks
+            or any(noun.key in self._named or noun.key in self.kb.foreign for noun in nouns(question.formula))
+        ):
+            return value
+        return np.where((value < 0) & (said > 0), 0, value).astype(np.int8)
+
+    @cached_property
+    def _asks(self) -> frozenset[str]:
+        return frozenset(" ".join(tokens(attribute.ask)) for attribute in self.kb.attributes)
+
+    def _unlisted(self, text: str) -> Truth:
         """Answer by what is said about the objects what no attribute answers."""
-        value = self._answered.get(atom.text)
+        value = self._answered.get(text)
         if value is None:
             if len(self._answered) >= 4096:
                 self._answered.clear()
-            value = self._answered[atom.text] = self._features.truth(atom.text)
+            value = self._answered[text] = self._features.truth(text)
         return value
 
     def _noun(self, key: tuple[str, ...]) -> Truth:
@@ -273,6 +295,8 @@ class World:
 
 
 def _is_choice_of_names(formula: Formula) -> bool:
+    if isinstance(formula, Question):
+        return _is_choice_of_names(formula.formula)
     return isinstance(formula, Or) and all(isinstance(part, Noun) for part in formula.parts)
 
 
