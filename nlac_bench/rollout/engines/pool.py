@@ -14,6 +14,7 @@ from nlac_bench.rollout.engines.engine import (
     SyncError,
     TrainableEngine,
     WeightSource,
+    engine_name,
 )
 from nlac_bench.rollout.engines.routing import Router
 from nlac_bench.rollout.engines.weight_file import WeightFile
@@ -147,12 +148,7 @@ class EnginePool:
         if self._closed:
             return EngineError(f"{self!r} is closed", "closed")
         return EngineError(
-            f"all {len(self.replicas)} replicas were lost, see the messages above; resume the run, with fewer "
-            "--replicas if the memory was full",
+            f"all {len(self.replicas)} replicas were lost, the messages above say why; resume the run, with "
+            "fewer --replicas if the memory was full",
             "connection",
         )
-
-
-def engine_name(engine: object) -> str:
-    """Return the name of ``engine`` in the records of runs: that of its class, or of what it stands for."""
-    return str(getattr(engine, "name", type(engine).__name__))

@@ -98,7 +98,7 @@ def check_digests(found: Mapping[str, tuple[str, str]], source: Iterable[tuple[s
 
 
 def _shared_folder(size: int) -> Path | None:
-    """Return shared memory if it has room for ``size`` bytes; None stands for the folder of temporary files."""
+    """Return shared memory if it has room for ``size`` bytes, else None (the folder of temporary files)."""
     if not SHARED_MEMORY.is_dir() or shutil.disk_usage(SHARED_MEMORY).free < 1.1 * size:
         return None
     return SHARED_MEMORY

@@ -189,7 +189,7 @@ class HFEngine:
         return self._versions[slot]
 
     def weight_digests(self, slot: Slot) -> dict[str, tuple[str, str]]:
-        """Return the dtype and the ``weight_file.digest`` of each parameter in ``slot``, by all of its names."""
+        """Return dtype and ``weight_file.digest`` of each parameter in ``slot``, by all of its names."""
 
         def compute() -> dict[str, tuple[str, str]]:
             named = self._of(slot).model.named_parameters(remove_duplicate=False)

@@ -6,10 +6,14 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Slot, SyncError, WeightSource
 from nlac_bench.rollout.engines.hf.child import ChildProcess
 from nlac_bench.rollout.engines.hf.loading import load_tokenizer
 from nlac_bench.rollout.engines.hf.wire import sample_of
+from nlac_bench.rollout.engines.model_files import check_model
+from nlac_bench.rollout.engines.pool import EnginePool
 from nlac_bench.rollout.engines.weight_file import WeightFile, check_digests
 from nlac_bench.rollout.engines.weights import probe_ids
 
@@ -107,3 +111,30 @@ class ProcessEngine:
         if found["version"] != version:
             raise SyncError(f"the engine has version {found['version']} after the sync to version {version}")
         check_digests(found["digests"], source.named_tensors())
+
+
+def start_pool(model: str, replicas: int, *, max_rows: int, deterministic: bool = False) -> EnginePool:
+    """Start ``replicas`` engine processes and return them as one engine when all have loaded the model.
+
+    Args:
+        model: name or folder of a Hugging Face model with a chat template.
+        max_rows: as of ``HFEngine``, for all processes together.
+        deterministic: as of ``HFEngine``. Each process then uses as many threads as an engine in this process
+            would, because sums may depend on their number.
+
+    Raises:
+        NlacBenchError: the model cannot be loaded, or a process ended while it was loading it.
+    """
+    check_model(model)
+    threads = torch.get_num_threads() if deterministic else 1
+    options: dict[str, Any] = {"max_rows": -(-max_rows // replicas), "deterministic": deterministic}
+    pool = EnginePool([ProcessEngine(model, threads=threads, **options) for _ in range(replicas)])
+    try:
+        _ = pool.tokenizer  # loaded meanwhile
+        for replica in pool.replicas:
+            assert isinstance(replica, ProcessEngine)
+            replica.wait_until_loaded()
+    except BaseException:
+        pool.close()
+        raise
+    return pool
