@@ -19,11 +19,21 @@ def policy_engine(config: RunConfig) -> Engine | None:
     if config.model is None:
         raise ConfigError("--base-url needs --model NAME, the name of a model on that server")
     deterministic = config.train is not None and config.train.deterministic
-    kind = engine_kind(config.model, config.base_url, config.engine)
-    replicas = replica_count(config, kind, local_model(config.model))
     return make_engine(
-        config, config.model, config.base_url, kind, config.prices("price"), deterministic, replicas
-    )
+        config, config.model, config.base_url, config.engine, config.prices("price"), deterministic,
+        policy_replicas(config),
+    )  # fmt: skip
+
+
+def policy_replicas(config: RunConfig) -> int:
+    """Return the number of processes that run the policy's model; 1 is this process.
+
+    Raises:
+        ConfigError: as ``replica_count``.
+    """
+    model = str(config.model)
+    kind = engine_kind(model, config.base_url, config.engine)
+    return min(config.concurrency, replica_count(config.replicas, kind, local_model(model)))
 
 
 def simulator_engine(config: RunConfig) -> Engine:

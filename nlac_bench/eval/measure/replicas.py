@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 from nlac_bench.errors import ConfigError, NlacBenchError
-from nlac_bench.eval.runs.configuration import EngineKind, RunConfig
+from nlac_bench.eval.runs.configuration import EngineKind, Replicas
 from nlac_bench.rollout.engines.model_files import tensor_shapes
 
 MOST = 4
@@ -14,30 +14,29 @@ SMALL = 50e6
 for which one process can use all cores."""
 
 
-def replica_count(config: RunConfig, kind: EngineKind, model: str) -> int:
-    """Return the number of processes for the engine ``kind``; 1 is the process of the run itself.
+def replica_count(wanted: Replicas, kind: EngineKind, model: str) -> int:
+    """Return the number of processes that run ``model``; 1 is the process of the run itself.
 
     Args:
-        kind: not ``auto``.
-        model: the value of ``--model``, or the folder that it stands for.
+        wanted: the value of ``--replicas``.
+        kind: the engine, not ``auto``.
+        model: a folder or a name; ``auto`` chooses more than one process for folders only.
 
     Raises:
-        ConfigError: a number above 1 is set for an engine that is not in these processes.
+        ConfigError: a number above 1 is set for an engine that does not run in such processes.
     """
-    if config.replicas != "auto":
-        if config.replicas > 1 and kind != "hf":
+    if wanted != "auto":
+        if wanted > 1 and kind != "hf":
             raise ConfigError(
-                f"--replicas {config.replicas} needs --engine hf, which runs the model in processes of this "
-                f"machine; leave out --replicas for --engine {kind}"
+                f"--replicas {wanted} needs --engine hf, which runs the model in processes of this machine; "
+                f"leave out --replicas for --engine {kind}"
             )
-        return config.replicas
-    if kind != "hf" or config.concurrency == 1 or not _is_small(model):
+        return wanted
+    if kind != "hf" or not _is_small(model):
         return 1
     import torch  # takes seconds
 
-    if torch.cuda.is_available():
-        return 1
-    return min(torch.get_num_threads(), MOST, config.concurrency)
+    return 1 if torch.cuda.is_available() else min(torch.get_num_threads(), MOST)
 
 
 def _is_small(model: str) -> bool:

@@ -15,6 +15,7 @@ from nlac_bench.settings import Settings, explain_unknown
 from nlac_bench.train.config import TrainConfig
 
 EngineKind: TypeAlias = Literal["auto", "openai", "hf", "vllm"]
+Replicas: TypeAlias = Literal["auto"] | int
 MOST_REPLICAS = 64
 """Each replica is a process with some hundred megabytes: a larger number is a mistake."""
 
@@ -95,7 +96,7 @@ class RunConfig(Settings):
         "are played a second time, with as many requests, unless all timed out and none ended.",
         ge=0,
     )
-    replicas: Literal["auto"] | int = _option(
+    replicas: Replicas = _option(
         EXECUTION,
         "auto",
         "Number of processes that run the model (--engine hf), or auto: for a small model on a CPU one per "

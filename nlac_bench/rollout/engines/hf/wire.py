@@ -98,7 +98,7 @@ def error_row(error: Exception) -> list[str]:
     for kind in (EngineError, SyncError, NlacBenchError, ValueError):
         if isinstance(error, kind):
             return [kind.__name__, str(error), getattr(error, "kind", "")]
-    return [EngineError.__name__, f"{type(error).__name__}: {error}"[:1000], "server"]
+    return [RuntimeError.__name__, f"{type(error).__name__}: {error}"[:1000], ""]  # a bug, as in the parent
 
 
 def error_of(row: list[str]) -> Exception:
@@ -106,5 +106,5 @@ def error_of(row: list[str]) -> Exception:
     name, message, kind = row
     if name == EngineError.__name__:
         return EngineError(message, kind)
-    known: dict[str, type[Exception]] = {e.__name__: e for e in (SyncError, NlacBenchError, ValueError)}
-    return known[name](message)
+    known: tuple[type[Exception], ...] = (SyncError, NlacBenchError, ValueError, RuntimeError)
+    return {kind.__name__: kind for kind in known}[name](message)
