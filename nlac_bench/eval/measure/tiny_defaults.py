@@ -69,7 +69,7 @@ def with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _replicas(settings: Mapping[str, Any]) -> int:
-    """Return the number of processes that run the model; 1 if a setting is invalid, which is reported later."""
+    """Return the number of processes that run the model; 1 for an invalid setting (reported later)."""
     wanted = settings.get("replicas", "auto")
     if settings.get("agent") in FLOORS or not (wanted == "auto" or wanted in range(1, MOST_REPLICAS + 1)):
         return 1
