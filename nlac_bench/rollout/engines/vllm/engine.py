@@ -7,7 +7,6 @@ thread. Prompts and samples are token ids; log-probabilities are those of the sa
 
 import asyncio
 import itertools
-import tempfile
 import threading
 import time
 from collections.abc import Coroutine, Sequence
@@ -29,6 +28,7 @@ from nlac_bench.rollout.engines.engine import (
 )
 from nlac_bench.rollout.engines.model_files import check_model
 from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
+from nlac_bench.rollout.engines.weight_file import WeightFile
 from nlac_bench.rollout.engines.weights import check_arrived, probe_ids
 from nlac_bench.types import Usage
 
@@ -105,14 +105,8 @@ class VLLMEngine:
 
     def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
         """See ``TrainableEngine.sync``. It waits for running samples to end; later requests wait for it."""
-        from safetensors.torch import save_file
-
-        # A file passes the weights to worker processes without pickle; it is in shared memory if available.
-        shared = Path("/dev/shm")
-        with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
-            path = Path(folder) / "weights.safetensors"
-            save_file({name: t.detach().cpu().contiguous() for name, t in source.named_tensors()}, path)
-            self._call(self._take_over(path, source, version, slot))
+        with WeightFile(source) as file:
+            self._call(self._take_over(file.path, file, version, slot))
 
     def close(self) -> None:
         """Shut vLLM down."""
