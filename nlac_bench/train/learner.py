@@ -124,7 +124,7 @@ class Learner:
         sums: dict[str, Tensor] = {}
         micro_batches = self._micro_batches(batch)
         for i, micro in enumerate(micro_batches):
-            # FSDP reduces and scatters the gradients of each micro-batch: a rank keeps those of its shard only.
+            # FSDP reduces and scatters each micro-batch's gradients: a rank keeps only those of its shard.
             # A single process keeps its gathered weights to the end, since gathering them again is useless.
             last = i == len(micro_batches) - 1
             self.model.set_reshard_after_backward(last or self.mesh.size() > 1)  # type: ignore[operator]

@@ -13,10 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-CHUNK_LOGITS = {"cpu": 2**23, "cuda": 2**26}
-"""Number of logits of a chunk by device. A loss and its gradient need 10 bytes (log-probabilities) to 36 bytes
-(with the KL) of each, which is at most 0.3 GB on CPUs and 2.4 GB on GPUs. With chunks of fewer than about 300
-tokens, a GPU would wait for the head's weights."""
+from nlac_bench.train.memory import CHUNK_LOGITS
 
 
 class Logits:
