@@ -1,7 +1,7 @@
 """Looks up what people say about an object in lists of features, for questions that no attribute answers.
 
-The lists, in ``kb/features/``, are like semantic feature norms (McRae et al. 2005, doi:10.3758/BF03192726): for
-each object short phrases such as "comes back, throw, Australia, curved".
+The lists, in ``kb/features/``, are like semantic feature norms (McRae et al. 2005,
+doi:10.3758/BF03192726): for each object short phrases such as "comes back, throw, Australia, curved".
 """
 
 import re
