@@ -144,7 +144,7 @@ def _repeating_decimal(match: re.Match[str]) -> str:
 @lru_cache(maxsize=32)  # a case normalises its answers once for the spelling and once for the meaning
 def normalize(text: str) -> str:
     """Normalise an answer: `\\dfrac12\\,` → `\\frac12`, `1,\\!234` → `1234`, `½` → `\\frac{1}{2}`."""
-    text = to_ascii(repair_escapes(text))
+    text = _SPACES.sub(" ", to_ascii(repair_escapes(text)))
     if "\\\\begin" in text.replace("\\\\\\begin", ""):
         text = text.replace("\\\\", "\\")
     elif "\\begin" not in text:
