@@ -76,12 +76,12 @@ _IDS = re.compile(
     r"\b(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{6}\b(?! dollars)|\S+@\S+|\b[a-z]+_[a-z]+_\d{4}\b|"
     r"\b\d{1,2}:\d\d\b|\bending (?:in|with) \d{4}|"
     r"\b(?:\d+ ?(?:to|-) ?)?\d+ (?:business |working )?(?:days?|hours?|minutes?|bags?|checked|"
-    r"passengers?|items?|orders?|agents?|colleagues?|people|"
+    r"passengers?|items?|orders?|agents?|colleagues?|people|policies|rules|steps|[ap]m|"
     r"customers?|"
     r"years?|flights?)\b|"
     r"\bone (?:request|moment|thing|step|second|minute|at a time|by one|of|more|last|other|quick|"
     r"question|sec)\b|"
-    r"\b(?:this|that|the|which|no|every|each|any|another) one\b"
+    r"\b(?:this|that|the|which|no|every|each|any|another|number) one\b"
 )
 _SUM = re.compile(
     r"\b(?:total|paid|altogether|sum|comes? to|came to|in all|cost|costs|spent|overall|together|"
