@@ -117,7 +117,7 @@ def wrong_options(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
         old = {thing.options[key] for thing in things if key in thing.options}
         new = {wanted(thing).get(key, thing.options.get(key, "")) for thing in things}
         aimed, plain = by_role.get("new", set()), by_role.get("none", set())
-        named = set().union(*by_role.values())
+        named = {value for values in by_role.values() for value in values}
         if named - old - new and not new <= named:  # another value is named, in whatever role, but not this
             return True
         if (aimed | plain) - old - new:
