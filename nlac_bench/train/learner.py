@@ -124,7 +124,7 @@ class Learner:
         sums: dict[str, Tensor] = {}
         micro_batches = self._micro_batches(batch)
         for i, micro in enumerate(micro_batches):
-            # Gradients are reduced and scattered after each micro-batch: a rank keeps those of its shard only.
+            # Each micro-batch's gradients are reduced and scattered, so a rank keeps those of its shard only.
             # A single process, whose shard is everything, does so once, and gathers its weights once.
             now = self.mesh.size() > 1 or i == len(micro_batches) - 1
             self.model.set_requires_gradient_sync(now)  # type: ignore[operator]
