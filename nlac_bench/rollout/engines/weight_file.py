@@ -1,0 +1,104 @@
+"""Passes weights to engines in other processes: a safetensors file in shared memory, and its digests."""
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from nlac_bench.rollout.engines.engine import SyncError, WeightSource
+
+if TYPE_CHECKING:
+    import torch
+
+SHARED_MEMORY = Path("/dev/shm")
+
+
+class WeightFile:
+    """The weights of ``source`` in a file that is written once, for any number of engines; a context manager.
+
+    It is a ``WeightSource`` itself. Its ``logprobs`` are computed by ``source`` once for each text. Threads
+    of several engines may therefore use it while the learner behind ``source``, whose collectives must be
+    called in one thread, is not used. The file is in shared memory if that exists and has room, and is
+    removed at the end of the context.
+    """
+
+    def __init__(self, source: WeightSource) -> None:
+        self._source = source
+        self._known: dict[tuple[tuple[int, ...], int], Sequence[float]] = {}
+        self._folder = ExitStack()
+        self.path = Path()
+
+    def __enter__(self) -> Self:
+        from safetensors.torch import save_file
+
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self._source.named_tensors()}
+        size = sum(tensor.nbytes for tensor in tensors.values())
+        folder = self._folder.enter_context(tempfile.TemporaryDirectory(dir=_shared_folder(size)))
+        self.path = Path(folder) / "weights.safetensors"
+        save_file(tensors, self.path)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._folder.close()
+
+    def named_tensors(self) -> Iterator[tuple[str, "torch.Tensor"]]:
+        """Yield the tensors of the file."""
+        return read(self.path)
+
+    def logprobs(self, ids: Sequence[int], prompt_len: int) -> Sequence[float]:
+        """Return the log-probabilities of ``ids[prompt_len:]`` that the source computes."""
+        key = tuple(ids), prompt_len
+        if key not in self._known:
+            self._known[key] = self._source.logprobs(ids, prompt_len)
+        return self._known[key]
+
+
+def read(path: Path) -> Iterator[tuple[str, "torch.Tensor"]]:
+    """Yield the names and tensors of a safetensors file."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="pt") as tensors:
+        for name in tensors.keys():  # noqa: SIM118 - not a mapping
+            yield name, tensors.get_tensor(name)
+
+
+def digest(tensor: "torch.Tensor") -> str:
+    """Return the sha256 of the values of ``tensor``."""
+    import torch
+
+    values = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
+    return hashlib.sha256(values.numpy()).hexdigest()
+
+
+def check_digests(found: Mapping[str, tuple[str, str]], source: Iterable[tuple[str, "torch.Tensor"]]) -> None:
+    """Check that an engine's parameters are exactly the tensors of ``source``.
+
+    Args:
+        found: the dtype and the ``digest`` of each of the engine's parameters, by name.
+        source: names and tensors. They are converted to the engine's dtype before they are compared.
+
+    Raises:
+        SyncError: a parameter differs or is missing; the message names the first and counts all.
+    """
+    import torch
+
+    different = []
+    for name, tensor in source:
+        dtype, theirs = found.get(name, ("float32", ""))
+        if digest(tensor.to(getattr(torch, dtype))) != theirs:
+            different.append(name)
+    if different:
+        raise SyncError(
+            f"{len(different)} of the engine's weights are not those that were sent to it; the first is "
+            f"{different[0]!r}"
+        )
+
+
+def _shared_folder(size: int) -> Path | None:
+    """Return shared memory if it has room for ``size`` bytes, else None (the folder of temporary files)."""
+    if not SHARED_MEMORY.is_dir() or shutil.disk_usage(SHARED_MEMORY).free < 1.1 * size:
+        return None
+    return SHARED_MEMORY
