@@ -30,7 +30,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator["VLLMEngine"]:
     made.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def embedded() -> Iterator["VLLMEngine"]:
     """The embedded model; prompts of more than 512 tokens are computed in chunks."""
     from nlac_bench.rollout.engines.vllm.engine import VLLMEngine

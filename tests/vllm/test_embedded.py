@@ -11,6 +11,7 @@ from nlac_bench.agents.registry import AgentContext, make
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.envs import registry
+from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
 from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
@@ -99,6 +100,11 @@ def test_a_seeded_prompt_that_is_computed_in_chunks(embedded: VLLMEngine, transf
     assert len(alone.ids or ()) > 1 and together.ids == alone.ids
     expected = run(transformers.logprobs([*ids, *(alone.ids or ())], len(ids)))
     assert alone.logprobs == pytest.approx(expected, abs=2e-3)
+
+
+def test_a_slot_has_no_weights_before_its_first_sync(embedded: VLLMEngine) -> None:
+    with pytest.raises(NlacBenchError, match="'target' has no weights"):
+        run(embedded.sample(SampleRequest(prompt_ids=[5, 6], slot="target")))
 
 
 def test_seeded_episodes_do_not_depend_on_the_concurrency(embedded: VLLMEngine) -> None:

@@ -121,3 +121,17 @@ def test_half_a_push_is_caught_by_the_digests(engine: VLLMEngine, start: Any, si
 def test_a_push_without_a_fault_passes(engine: VLLMEngine, start: Any, size: float) -> None:
     for slot in engine.slots:
         engine.sync(ModelSource(perturbed(start, size)), next(VERSIONS), slot)
+
+
+def test_the_prefix_cache_is_read_until_the_next_push(engine: VLLMEngine, start: Any) -> None:
+    from vllm import SamplingParams
+
+    instance = engine._instances["policy"]
+    prompt = [5] * (instance.block_size + 50)
+
+    def cached_tokens() -> int:
+        return int(engine._call(instance.generate(prompt, SamplingParams(max_tokens=1))).num_cached_tokens)
+
+    assert [cached_tokens(), cached_tokens()] == [0, instance.block_size]
+    engine.sync(ModelSource(start), instance.version)  # also if the version is an old one
+    assert cached_tokens() == 0

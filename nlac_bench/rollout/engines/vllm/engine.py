@@ -8,10 +8,11 @@ thread. Prompts and samples are token ids; log-probabilities are those of the sa
 import asyncio
 import atexit
 import contextlib
+import gc
 import os
+import signal
 import threading
 import time
-import weakref
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
@@ -83,7 +84,7 @@ class VLLMEngine:
         """Number of tokens in all samples so far; read by progress displays."""
         self._options = {**options, "dtype": dtype}
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="nlac-bench-vllm", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name="nlac-bench-vllm", daemon=True)
         self._thread.start()
         self._instances: dict[Slot, Instance] = {}
         self._running = 0
@@ -97,7 +98,7 @@ class VLLMEngine:
             raise
         # Registered after those of vLLM and multiprocessing, and so called before them: they end vLLM's
         # processes, which would be reported as an error.
-        atexit.register(_close, weakref.ref(self))
+        atexit.register(self.close)
         self.context = first.context
         self.sync_tolerance = (
             sync_tolerance if sync_tolerance is not None else (1e-3 if first.exact else 0.05)
@@ -143,15 +144,17 @@ class VLLMEngine:
             self._call(self._resume())
 
     def close(self) -> None:
-        """Shut vLLM down. Called at exit at the latest."""
+        """Shut vLLM down. An engine that is not closed runs until the end of the process."""
         if not self._thread.is_alive():
             return
+        atexit.unregister(self.close)
         for instance in self._instances.values():
             instance.close()
         self._instances = {}
         self._call(_let_tasks_end())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
+        gc.collect()  # vLLM's finalizers would fail while the interpreter ends
 
     # --- on the caller's thread -----------------------------------------------------------------
 
@@ -165,6 +168,12 @@ class VLLMEngine:
         return self._submit(coroutine).result()
 
     # --- on vLLM's event loop -------------------------------------------------------------------
+
+    def _serve(self) -> None:
+        # vLLM's processes inherit the mask. Ctrl-C, which reaches all processes of a terminal, would end them
+        # while the run still plays the episodes that have begun.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        self._loop.run_forever()
 
     async def _start(self, slot: Slot) -> Instance:
         self._instances[slot] = Instance(slot, self.model, self._options)
@@ -259,11 +268,6 @@ class VLLMEngine:
 
     async def _resume(self) -> None:
         self._open.set()
-
-
-def _close(engine: "weakref.ref[VLLMEngine]") -> None:
-    if (alive := engine()) is not None:
-        alive.close()
 
 
 async def _let_tasks_end() -> None:

@@ -9,6 +9,9 @@ from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.engine import Slot, SyncError
 from nlac_bench.rollout.engines.vllm.plugin import BACKEND
 
+SHUTDOWN_S = 30.0
+"""Seconds for vLLM's processes to release their memory, on a busy machine too; vLLM's default is 5."""
+
 
 class Instance:
     """A running vLLM (``AsyncLLM``). All methods but ``close`` are called on vLLM's event loop.
@@ -139,8 +142,8 @@ class Instance:
             raise SyncError(f"versions: vLLM has the weights {found!r}, not {self._label(version)!r}")
 
     def close(self) -> None:
-        """End vLLM's processes."""
-        self._vllm.shutdown()
+        """End vLLM's processes. Those that have not ended after a while are killed."""
+        self._vllm.shutdown(timeout=SHUTDOWN_S)
 
     def _label(self, version: int) -> str:
         return f"{self.slot}:{version}"
