@@ -136,7 +136,8 @@ def bounds(field: FieldInfo) -> str:
 def _name(kind: Any) -> str:
     origin = typing.get_origin(kind)
     if origin is Literal:
-        return "one of " + ", ".join(map(str, typing.get_args(kind)))
+        words = ", ".join(map(str, typing.get_args(kind)))
+        return f"one of {words}" if "," in words else words
     if origin is list:
         return "a list of " + ("texts" if typing.get_args(kind)[0] is str else "numbers")
     return _NAMES.get(origin or kind, getattr(kind, "__name__", str(kind)))

@@ -139,6 +139,7 @@ def resume(
         float | None, typer.Option(help="Replaces that of the run; see run --help.")
     ] = None,
     retries: Annotated[int | None, typer.Option(help="Replaces that of the run; see run --help.")] = None,
+    replicas: Annotated[str | None, typer.Option(help="Replaces that of the run; see run --help.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Continue a run: play the episodes that were interrupted, failed or never started, and train further.
@@ -163,7 +164,7 @@ def resume(
             print_json(summarise(folder).to_json())
 
     with resumable(_resume_command(started), print_summary, errors_too=False):
-        told = {"request_timeout": request_timeout, "retries": retries}
+        told = {"request_timeout": request_timeout, "retries": retries, "replicas": _count(replicas)}
         changes = {name: value for name, value in told.items() if value is not None}
         stored = stored_config(started, repeated).as_dict()
         prepared = prepare(RunConfig.from_mapping(stored | changes, COMMAND_LINE))
@@ -175,6 +176,10 @@ def resume(
         folder, conditions=prepared.conditions, subject=prepared.subject, plan=prepared.plan
     ) as writer:
         _play(prepared, writer, as_json)
+
+
+def _count(text: str | None) -> int | str | None:
+    return int(text) if text is not None and text.isdecimal() else text
 
 
 def _assignments(texts: list[str]) -> dict[str, str]:

@@ -14,6 +14,7 @@ import gymnasium
 from nlac_bench.errors import EnvInfraError, NlacBenchError
 from nlac_bench.redaction import redact_message
 from nlac_bench.rollout.agent import Agent
+from nlac_bench.rollout.engines.routing import Conversation, within
 from nlac_bench.rollout.interrupts import on_interrupt, tell
 from nlac_bench.rollout.limits import Limits, Spent
 from nlac_bench.rollout.recorded_calls import episode_scope
@@ -197,7 +198,7 @@ class Driver:
         player = None
         try:
             async with asyncio.timeout(self.limits.seconds) as clock:
-                with episode_scope(f"{spec.task_id}#{spec.trial}"):
+                with episode_scope(f"{spec.task_id}#{spec.trial}"), within(Conversation()):
                     player = self._free.pop() if self._free else stepper(self._make_env())
                     await self._play_turns(spec, player, episode)
             self._free.append(player)

@@ -20,6 +20,10 @@ LEAST = {
     "third": (150, 100),
     "fourth": (150, 100),
     "fifth": (60, 40),
+    "sixth": (100, 70),
+    "seventh": (100, 70),
+    "eighth": (80, 70),
+    "ninth": (50, 30),
     "attack": (200, 200),
 }
 """The least number of right and of wrong answers in each file."""
@@ -32,6 +36,9 @@ MISSES = {
     ("4", r"\boxed{4 \text{: } (\pm 24, \pm 23)}"),
     ("98752", r"\boxed{98{,}752 \text{ (digits } 9, 8, 7, 5, 2)}"),
     ("7", r"\boxed{b = 7 \text{ (base } 7)}"),
+    (r"(-\sqrt{3}, \sqrt{3})", r"\boxed{x^2 < 3}"),
+    ("10", r"\boxed{10 \text{ (from } 2 \text{ to } 20)}"),
+    ("(2, -1)", r"\boxed{\text{The center is at } (2,-1) \text{ and the radius is } 3}"),
     ("13", r"\boxed{x = 13 \text{ or } x = -2, \text{ and since } x > 0, x = 13}"),
     (
         r"\begin{pmatrix} 1 & 0 \\ 0 & -1 \end{pmatrix}",

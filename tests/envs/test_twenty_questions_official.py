@@ -70,7 +70,8 @@ def test_official_games(official: TwentyQuestionsEnv) -> None:
         ("abacus", "Is it a calculator?", 1),
         ("abacus", "Is it a kind of machine?", 1),
         ("abacus", "Is it a reptile?", -1),
-        ("abacus", "Does it have beads?", 0),
+        ("abacus", "Does it have beads?", 1),
+        ("abacus", "Does it have a spring?", 0),
         ("abacus", "Is it popular in Japan?", 0),
         ("accordion", "Is it a musical instrument?", 1),
         ("accordion", "Is it a wind instrument?", 1),
@@ -251,7 +252,7 @@ def test_parts_that_are_not_listed_are_unknown_and_answered_no(official: TwentyQ
     hidden = official.world.names.index("abacus")
     official.reset(seed=0)
     official._state.hidden = hidden
-    observation, _, _, _, info = official.step("Does it have a frame?")
+    observation, _, _, _, info = official.step("Does it have a spring?")
     assert observation.startswith("No.")
     assert info["known"] is False
     assert info["unknown_rate"] == 1

@@ -2,7 +2,7 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +16,7 @@ from nlac_bench.agents.roles.role_prompts import RolePrompts
 from nlac_bench.agents.roles.speaker import Action, Speaker, samplings
 from nlac_bench.agents.roles.transition import Transition, transitions
 from nlac_bench.rollout.engines.engine import Engine, Sample, derive_seed
+from nlac_bench.rollout.engines.routing import Conversation, within
 from nlac_bench.train.outputs import Metrics
 from nlac_bench.types import Episode, Role
 
@@ -118,10 +119,12 @@ class LanguagePolicyIteration(ABC):
         """Sample the roles' answers for each lesson: the target of L1 and the action of L2."""
         steps = [self.back_up, self.propose]
         for _ in range(self.config.num_refinement_steps):
-            await self.each(lessons, *steps, self.criticise)
-            if self.config.shuffle_critiques:
+            steps.append(self.criticise)
+            if self.config.shuffle_critiques:  # needs the critiques of all lessons
+                await self.each(lessons, *steps)
                 self.shuffle(lessons)
-            steps = [self.refine]
+                steps = []
+            steps.append(self.refine)
         await self.each(lessons, *steps)
 
     # --- the language Bellman backup ------------------------------------------------------------
@@ -197,14 +200,17 @@ class LanguagePolicyIteration(ABC):
         """Run ``steps`` in turn on every lesson, ``concurrency`` lessons at a time.
 
         The prompts of a lesson have the same beginning, and so do those of neighbouring steps of an episode.
-        Lessons are sorted so that an engine with a key/value cache can reuse these beginnings.
+        Lessons are sorted, and those of an episode are one conversation, so that an engine with a key/value
+        cache can reuse these beginnings.
         """
         places = asyncio.Semaphore(self._concurrency)
+        episodes: defaultdict[tuple[str, int], Conversation] = defaultdict(Conversation)
 
         async def one(lesson: Lesson) -> None:
             async with places:
-                for step in steps:
-                    await step(lesson)
+                with within(episodes[lesson.transition.task_id, lesson.transition.seed]):
+                    for step in steps:
+                        await step(lesson)
 
         ordered = sorted(lessons, key=lambda x: (x.transition.task_id, x.transition.seed, x.transition.step))
         await asyncio.gather(*(one(lesson) for lesson in ordered))

@@ -9,8 +9,10 @@ import numpy as np
 
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
+from nlac_bench.agents.roles.speaker import Speaker
 from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.rollout.engines.engine import derive_seed
+from nlac_bench.rollout.engines.routing import Conversation, within
 from nlac_bench.train.outputs import Metrics
 
 
@@ -28,7 +30,10 @@ async def read_critic(nlac: LanguagePolicyIteration, transitions: Sequence[Trans
     """Sample the answers of successor, evaluator and refiner for the played actions of ``transitions``."""
 
     async def one(number: int, t: Transition) -> Probe:
-        speaker = nlac.speaker("probe", number)
+        with within(Conversation()):
+            return await read(nlac.speaker("probe", number), t)
+
+    async def read(speaker: Speaker, t: Transition) -> Probe:
         futures = await speaker.futures(t.state, t.action, nlac.config.num_nlq_samples)
         critique = await speaker.critique(t.state, t.action, futures) if futures else None
         refined = None
@@ -68,6 +73,10 @@ async def refinement_metrics(probes: Sequence[Probe], resources: Resources[Any])
     changed = [p for p in probes if p.refined is not None and p.refined != p.transition.action]
 
     async def both(probe: Probe) -> tuple[bool, bool] | None:
+        with within(Conversation()):
+            return await play_both(probe)
+
+    async def play_both(probe: Probe) -> tuple[bool, bool] | None:
         t = probe.transition
         env = await resources.reached(t)
         if env is None:

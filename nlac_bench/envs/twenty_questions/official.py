@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from nlac_bench.envs.datasets import Dataset, DataSource, open_dataset
+from nlac_bench.envs.twenty_questions.features import content, said_about
 from nlac_bench.envs.twenty_questions.formula import Attr
 from nlac_bench.envs.twenty_questions.grammar.function_words import GENERIC, THINGS
 from nlac_bench.envs.twenty_questions.implications import close
@@ -161,7 +162,11 @@ def _build(things: list[dict[str, str]], senses: dict[str, Any], data: str, sha2
     nouns = {name_key(x) for names in (words, *aliases) for x in names} | set(more_nouns) | base.foreign
     nouns |= {name_key(x) for names in (base.names, *base.aliases) for x in names}
     lexicon = Lexicon(base.attributes, nouns, {phrase_key(p): f"part:{p}" for p in own_parts})
-    return World(kb, lexicon, data, _reopen, more_nouns)
+    said = said_about((row["unique_id"].replace("_", " "), row["word"], *names)
+                      for row, names in zip(things, aliases, strict=True))  # fmt: skip
+    said = [own | content(senses.get(row["unique_id"], {}).get("definition", ""))
+            for own, row in zip(said, things, strict=True)]  # fmt: skip
+    return World(kb, lexicon, data, _reopen, more_nouns, said)
 
 
 LIKE_ENOUGH = 10

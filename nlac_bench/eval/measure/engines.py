@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from nlac_bench.errors import ConfigError
+from nlac_bench.eval.measure.replicas import replica_count
 from nlac_bench.eval.runs.configuration import VLLM_OPTIONS, EngineKind, RunConfig
 from nlac_bench.rollout.engines.engine import Engine
 
@@ -23,8 +24,20 @@ def policy_engine(config: RunConfig) -> Engine | None:
         raise ConfigError("--base-url needs --model NAME, the name of a model on that server")
     deterministic = config.train is not None and config.train.deterministic
     return make_engine(
-        config, config.model, config.base_url, config.engine, config.prices("price"), deterministic
-    )
+        config, config.model, config.base_url, config.engine, config.prices("price"), deterministic,
+        policy_replicas(config),
+    )  # fmt: skip
+
+
+def policy_replicas(config: RunConfig) -> int:
+    """Return the number of processes that run the policy's model; 1 is this process.
+
+    Raises:
+        ConfigError: as ``replica_count``.
+    """
+    model = str(config.model)
+    kind = engine_kind(model, config.base_url, config.engine)
+    return min(config.concurrency, replica_count(config.replicas, kind, local_model(model)))
 
 
 def simulator_engine(config: RunConfig) -> Engine:
@@ -40,6 +53,7 @@ def make_engine(
     kind: EngineKind,
     price: tuple[float, float] | None,
     deterministic: bool = False,
+    replicas: int = 1,
 ) -> Engine:
     """Make an engine of ``kind`` for ``model``.
 
@@ -48,6 +62,7 @@ def make_engine(
         kind: ``RunConfig.engine`` describes what ``auto`` chooses.
         price: US dollars per million tokens (in, out).
         deterministic: compute each sample in its own batch (transformers engine only).
+        replicas: number of processes that run the model (transformers engine only); 1 is this process.
 
     Raises:
         ConfigError: ``base_url`` is set for an engine that runs the model in this process.
@@ -76,6 +91,10 @@ def make_engine(
         from nlac_bench.rollout.engines.hf.engine import HFEngine
 
         rows = max(64, 2 * config.concurrency)
+        if replicas > 1:
+            from nlac_bench.rollout.engines.hf.process import start_pool
+
+            return start_pool(model, replicas, max_rows=rows, deterministic=deterministic)
         return HFEngine.from_pretrained(model, max_rows=rows, deterministic=deterministic)
     from nlac_bench.rollout.engines.vllm.engine import VLLMEngine
 

@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nlac_bench.agents import methods
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.errors import ConfigError, EnvInfraError
-from nlac_bench.eval.measure.engines import engine_kind, local_model
+from nlac_bench.eval.measure.engines import engine_kind, local_model, policy_replicas
 from nlac_bench.eval.measure.missing import Missing, missing, missing_data
 from nlac_bench.eval.measure.official_tasks import Sampled, needs_user, official_tasks
 from nlac_bench.eval.measure.prepare import FLOORS, NeedsUserError, outline
@@ -28,6 +29,8 @@ from nlac_bench.types import ChatReply, Messages, Role
 
 SECONDS_PER_CALL = 5.0
 """Assumed time of a served model's reply of about a hundred tokens."""
+PROCESS_BYTES = 400e6
+"""Memory of an engine process without weights: Python, PyTorch and transformers."""
 _NO_EPISODES = {"base": 0, "validation": 0, "training": 0, "test": 0}
 
 
@@ -58,7 +61,8 @@ class Estimate:
     """Wall time on this machine: measured with a small local model, extrapolated from a matrix multiplication
     for a large one, ``seconds`` with a server. None if the model's size is unknown."""
     memory_bytes: int | None = None
-    """Memory of weights, optimizer and activations in this process."""
+    """Memory of weights, optimizer and activations in this process, and of engine processes (``--replicas``)
+    with their weights; without the cache of conversations."""
     missing: tuple[Missing, ...] = ()
     time_from: str = ""
     """How ``seconds_here`` was estimated, if neither the model nor a server's assumed speed gives it."""
@@ -175,6 +179,11 @@ def of(config: RunConfig) -> Estimate:
         here = size * (2 * (sampled + once) + 6 * learned) / operations_per_second()
         time_from = ", extrapolated by FLOPs from a second of matrix multiplication; sampling is slower"
     memory = training.memory_bytes if training is not None else None if size is None else int(size * 4)
+    replicas = policy_replicas(config)
+    if memory is not None and size is not None and replicas > 1:  # the engine's weights are elsewhere
+        slots = 1 if training is None else 1 + bool(methods.find(config.agent).learner.get("ema"))
+        memory -= int(size * (4 if training is None else slots * estimate_training.ENGINE_BYTES))
+        memory += int(replicas * (PROCESS_BYTES + size * 4 * slots))
     return Estimate(
         planned=count,
         tasks=plan.task_count,

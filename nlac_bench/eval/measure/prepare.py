@@ -21,7 +21,7 @@ from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.runs.seeds import Planned, plan_episodes
 from nlac_bench.eval.training.checks import check_training
 from nlac_bench.rollout.agent import Agent
-from nlac_bench.rollout.engines.engine import Sampling
+from nlac_bench.rollout.engines.engine import Sampling, engine_name
 from nlac_bench.types import ChatFn
 
 FLOORS = frozenset({*agents.FLOORS})
@@ -109,7 +109,7 @@ def prepare(config: RunConfig) -> Prepared:
         subject={
             "agent": config.agent,
             "model": config.model,
-            "engine": type(engine).__name__ if engine else None,
+            "engine": engine_name(engine) if engine else None,
             "prompts": agents.prompt_hashes(agent),
             "temperature": config.temperature if engine else None,
             "max_tokens": config.max_tokens if engine else None,

@@ -5,7 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from nlac_bench.agents import methods
+from nlac_bench.agents.names import FLOORS
 from nlac_bench.envs import registry as envs
+from nlac_bench.eval.measure.engines import engine_kind, local_model
+from nlac_bench.eval.measure.replicas import replica_count
+from nlac_bench.eval.runs.configuration import MOST_REPLICAS
 
 EASY: Mapping[str, Mapping[str, Any]] = {
     "tau_retail": {"level": "easy"},
@@ -30,6 +34,10 @@ TRAINING: Mapping[str, Any] = {
     "improvement_temperature": 0.0,  # at temperature 1 a model this small often writes malformed critiques
 }
 
+CONCURRENCY = 64
+"""Number of concurrent episodes for each process that runs the model: a step of 64 rows takes hardly longer
+than one of 32, so processes that share 64 rows would not be much faster than one."""
+
 
 def is_tiny(model: Any) -> bool:
     """Return whether ``model`` is the embedded model or a checkpoint of it, which has the same tokenizer."""
@@ -47,7 +55,9 @@ def with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
     The embedded environments are played at the level that the model was trained on, unless the environment
     string has its own arguments or the data are not embedded.
     """
-    completed: dict[str, Any] = {"max_tokens": TRAINING["max_response_length"], "concurrency": 64, **settings}
+    completed: dict[str, Any] = {"max_tokens": TRAINING["max_response_length"], **settings}
+    if "concurrency" not in completed:
+        completed["concurrency"] = CONCURRENCY * _replicas(settings)
     name, arguments = envs.parse(str(settings.get("env", "")))
     if not arguments and name in EASY and settings.get("data") in (None, "embedded"):
         completed["env"] = envs.join(name, EASY[name])
@@ -56,3 +66,13 @@ def with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
         defaults = {name: value for name, value in TRAINING.items() if name in known}
         completed["train"] = {**defaults, **settings["train"]}
     return completed
+
+
+def _replicas(settings: Mapping[str, Any]) -> int:
+    """Return the number of processes that run the model; 1 for an invalid setting (reported later)."""
+    wanted = settings.get("replicas", "auto")
+    if settings.get("agent") in FLOORS or not (wanted == "auto" or wanted in range(1, MOST_REPLICAS + 1)):
+        return 1
+    model = str(settings.get("model"))
+    kind = engine_kind(model, settings.get("base_url"), settings.get("engine", "auto"))
+    return replica_count(wanted, kind, local_model(model))

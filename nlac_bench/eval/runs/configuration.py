@@ -17,6 +17,9 @@ from nlac_bench.train.config import TrainConfig
 EngineKind: TypeAlias = Literal["auto", "openai", "hf", "vllm"]
 VLLM_OPTIONS = ("gpu_memory_utilization", "tensor_parallel_size", "max_model_len")
 """The settings that are passed on to vLLM, with its names."""
+Replicas: TypeAlias = Literal["auto"] | int
+MOST_REPLICAS = 64
+"""Each replica is a process with some hundred megabytes: a larger number is a mistake."""
 
 MEASURE = "Environment and tasks"
 PLAYER = "Agent and model"
@@ -113,6 +116,12 @@ class RunConfig(Settings):
         "are played a second time, with as many requests, unless all timed out and none ended.",
         ge=0,
     )
+    replicas: Replicas = _option(
+        EXECUTION,
+        "auto",
+        "Number of processes that run the model (--engine hf), or auto: for a small model on a CPU one per "
+        "core, at most 4, otherwise 1, which is this process. It does not change results.",
+    )
     record: str | None = _option(SIMULATOR, None, "Store the replies of --user-model in this file.")
     replay: str | None = _option(SIMULATOR, None, "Replay the replies stored in this file; needs no API key.")
     train: SerializeAsAny[TrainConfig] | None = Field(
@@ -146,6 +155,8 @@ class RunConfig(Settings):
         prices = self.prices("price"), self.prices("user_price")
         if self.max_cost is not None and prices == (None, None):
             raise ConfigError("max_cost needs token prices: set price (and user_price) as '0.25,2'")
+        if self.replicas != "auto" and not 1 <= self.replicas <= MOST_REPLICAS:
+            raise ConfigError(f"replicas must be auto, or from 1 to {MOST_REPLICAS}, got {self.replicas!r}")
         return self
 
     def prices(self, name: Literal["price", "user_price"]) -> tuple[float, float] | None:

@@ -211,6 +211,11 @@ def missing_for_training(engine: object, slots: Iterable[Slot]) -> list[str]:
     return lacking or [f"slot {slot!r}" for slot in slots if slot not in offered]
 
 
+def engine_name(engine: object) -> str:
+    """Return the name of ``engine`` in the records of runs: that of its class, or of what it stands for."""
+    return str(getattr(engine, "name", type(engine).__name__))
+
+
 def derive_seed(*parts: object) -> int:
     """Derive a 63-bit seed from printable ``parts``; it is the same on every machine and in every run."""
     digest = hashlib.sha256(json.dumps([str(part) for part in parts]).encode("utf-8", "backslashreplace"))

@@ -11,6 +11,7 @@ from nlac_bench.envs.math500_hard.grading.compare import equal_ratios, equal_val
 from nlac_bench.envs.math500_hard.grading.connectives import contradict
 from nlac_bench.envs.math500_hard.grading.exact import Undefined, rational
 from nlac_bench.envs.math500_hard.grading.labels import (
+    compound_readings,
     has,
     plain,
     scaled,
@@ -100,7 +101,7 @@ def _same_collections(gold: Node, pred: Node) -> bool:
     if contradict(gold, pred):
         return False
     for one, other in ((gold, pred), (pred, gold)):
-        if other.op == "tuple" and one.op == "list":
+        if other.op == "tuple" and one.op in ("list", "cases"):
             if intervals.is_condition(one):  # x > 1 and x < 2 for (1, 2)
                 return _same_unions(gold, pred)
             if any(
@@ -272,6 +273,8 @@ def _same_texts(gold: Node, pred: Node) -> bool:
 def _same_values(gold: Node, pred: Node) -> bool:
     """Compare two values; the words beside them must be the same, units, or words that say nothing."""
     left, right = split_unit(gold), split_unit(pred)
+    if left is not None and not left.unit and (compounds := compound_readings(pred)):
+        return any(same(left.value, one.value) for one in compounds)  # 1 hour 30 minutes for 1.5
     if left is None or right is None:
         return False
     if left.before != right.before or left.strict != right.strict:

@@ -33,6 +33,7 @@ from nlac_bench.rollout.engines.hf.decoder import Decoder, Row
 from nlac_bench.rollout.engines.hf.loading import load_model, load_tokenizer
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
+from nlac_bench.rollout.engines.weight_file import digest
 from nlac_bench.rollout.engines.weights import check_arrived, forward_logprobs, load_weights, probe_ids
 from nlac_bench.types import Usage
 
@@ -182,6 +183,22 @@ class HFEngine:
         call = _Call(lambda: self._take_over(source, version, slot), Future(), alone=True)
         self._submit(call)
         call.future.result()
+
+    def version(self, slot: Slot) -> int:
+        """Return the version of the weights in ``slot``."""
+        return self._versions[slot]
+
+    def weight_digests(self, slot: Slot) -> dict[str, tuple[str, str]]:
+        """Return dtype and ``weight_file.digest`` of each parameter in ``slot``, by all of its names."""
+
+        def compute() -> dict[str, tuple[str, str]]:
+            named = self._of(slot).model.named_parameters(remove_duplicate=False)
+            return {name: (str(p.dtype).removeprefix("torch."), digest(p)) for name, p in named}
+
+        call = _Call(compute, Future(), alone=False)
+        self._submit(call)
+        found: dict[str, tuple[str, str]] = call.future.result()
+        return found
 
     def close(self) -> None:
         """Stop the worker thread; requests that have not ended fail with ``EngineError``."""

@@ -21,11 +21,15 @@ REASONS: Mapping[str, re.Pattern[str]] = {
 ACTIONS: Mapping[str, re.Pattern[str]] = {
     name: re.compile(pattern)
     for name, pattern in (
-        ("cancel", r"\bcancel|\bcall(ed|ing)? off|\bvoid"),
+        ("cancel", (
+            r"\bcancel|\bcall(ed|ing)? off|\bvoid|\b(annul|scrap|terminat|rescind|undo|nix)|"
+            r"\b(drop|withdraw|abort|kill)(p?ing)?(?= (the |your |this |that |whole |entire |complete )*"
+            r"(order|booking|reservation|trip|itinerary|# ?w|w?\d|[a-z0-9]*\d))"
+        )),
         ("return", r"\breturn(?! (flight|trip|leg|date))|\bsen[dt](ing)? (it |them )?back|\bgive back"),
         ("exchange", r"\bexchang|\bswap|\breplac|\btrade"),
         ("modify", (
-            r"\bmodif|\bchang|\bupdat|\bswitch|\bedit|\badjust|\bamend|\bmov(e|ed|ing)\b|\bset (?:it|"
+            r"\bmodif|\bchang|\bupdat|\bswitch|\bedit(?!ion)|\badjust|\bamend|\bmov(e|ed|ing)\b|\bset (?:it|"
             r"the|your|up|to)\b"
         )),
         ("address", r"\baddress|\b(ship|deliver|sent|send)\w* to\b"),
@@ -34,7 +38,10 @@ ACTIONS: Mapping[str, re.Pattern[str]] = {
             r"\bpa(y|id|yment|ying)\b|\bcharg|"
             r"\b(to|with|on|use|using) (the |your |my )?(visa|mastercard|paypal|gift|credit)",
         ),
-        ("book", r"\bbook(ed|ing)?\b(?! (id|number|code|ref))|\breserve\b|\bpurchas"),
+        ("book", (
+            r"(?<!your )(?<!this )(?<!that )\bbook(ed|ing)?\b"
+            r"(?! (id|number|code|ref|(?=[a-z]*\d)[a-z0-9]{6}\b))|\breserve\b|\bpurchas"
+        )),
         ("flights", r"\bflights?\b|\bitinerary|\brebook"),
         ("cabin", r"\bcabin|\bclass\b|\bupgrad|\bdowngrad|\beconomy|\bbusiness"),
         ("bags", r"\bbags?\b|\bbaggages?\b|\bluggage|\bsuitcase"),
@@ -69,6 +76,12 @@ _STRONG = ("cancel", "return", "exchange", "book", "compensation")
 def fits(text: str, goal: Goal) -> bool:
     """Return whether ``text`` names the goal's kind of action."""
     if goal.address and short(goal.address["address1"].lower()) in short(text):
+        return True
+    if goal.kind in ("exchange", "modify_items") and any(
+        text.count(thing.product.lower()) > 1 for thing in goal.items
+    ):
+        return True  # the old variant and the new one
+    if goal.kind == "book" and "booking" in text:
         return True
     if goal.kind == "order_payment" and goal.payment and goal.payment.id in text:
         return True

@@ -76,8 +76,12 @@ _IDS = re.compile(
     r"\b[a-z]{2,3}\d{3}\b|"
     r"\b(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{6}\b(?! dollars)|\S+@\S+|\b[a-z]+_[a-z]+_\d{4}\b|"
     r"\b\d{1,2}:\d\d\b|\bending (?:in|with) \d{4}|"
-    r"\b\d+ (?:business |working )?(?:days?|hours?|minutes?|bags?|checked|passengers?|items?|orders?|"
-    r"years?|flights?)\b"
+    r"\b(?:\d+ ?(?:to|-) ?)?\d+ (?:business |working )?(?:days?|hours?|minutes?|bags?|checked|"
+    r"passengers?|items?|orders?|"
+    r"years?|flights?)\b|"
+    r"\bone (?:request|moment|thing|step|second|minute|at a time|by one|of|more|last|other|quick|"
+    r"question|sec)\b|"
+    r"\b(?:this|that|the|which|no|every|each|any|another) one\b"
 )
 _SUM = re.compile(
     r"\b(?:total|paid|altogether|sum|comes? to|came to|in all|cost|costs|spent|overall|together|"

@@ -33,7 +33,8 @@ MORE = any_of(
     r"modify|change|this order|that order|the order))",
     r"\bany (other|further|more) (questions?|requests?|issues?|concerns?|help|assistance|thing|matters?)\b",
     r"\b(can|may|could) i (help|assist|be of)( \w+){0,3} (else|further|more|other)\b",
-    r"\bfurther (help|assistance)\b", r"\bis that all\b(?! (?:right|ok))", r"\bwill that be all\b",
+    r"\bfurther (help|assistance)\b", r"\bis that all\b(?=\W*$|,| (?:for|you|i|then|today|"
+    r"from)\b)", r"\bwill that be all\b",
     r"\bthat be everything\b",
     r"\ball set\?", r"\bmore i can\b", r"\banythng else\b", r"\bother way i can\b", r"\bwhat's next\b",
 )  # fmt: skip
@@ -66,7 +67,8 @@ REGRET = any_of(
 )  # fmt: skip
 """A refusal, unless a question follows."""
 CAVEAT = any_of(
-    r"\b(without|until|unless) (your|you|an?|first|i|we|having|confirm\w*|verif\w*|know\w*)\b", r"\bundone\b",
+    r"\b(without|until|unless) (your|you|an?|first|i|we|having|confirm\w*|verif\w*|"
+    r"know\w*)\b", r"\bundone\b",
     r"\breversed?\b", r"\birreversible\b",
     r"\bonce (this|it|the|an?|that|your|submitted|completed|done|processed|i)\b(?! (has|have|is|was|"
     r"been|already|\w+ (has|have|is) been)? ?"

@@ -1,0 +1,115 @@
+"""Measures playing and asking the roles with two engine processes against one engine with one thread.
+
+The model is the embedded one, the episodes are those of ``make run``: τ-retail on the easy level at
+temperature 1. After playing, NLAC's roles answer for the transitions of the episodes. Wall time is measured,
+since several processes save no CPU time; on a busy machine the ratio is lower.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from benchmarks.conftest import Row
+from nlac_bench import tiny
+from nlac_bench.agents.nlac.config import NlacConfig
+from nlac_bench.agents.nlac.lesson import Lesson
+from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
+from nlac_bench.agents.roles.policy_agent import PolicyAgent
+from nlac_bench.agents.roles.styles import prompts_for
+from nlac_bench.envs import registry
+from nlac_bench.eval.measure.tiny_defaults import EASY
+from nlac_bench.rollout.driver import Driver, EpisodeSpec
+from nlac_bench.rollout.engines.engine import Sampling
+from nlac_bench.rollout.engines.hf.engine import HFEngine
+from nlac_bench.rollout.engines.hf.process import start_pool
+from nlac_bench.rollout.engines.weights import ModelSource
+from nlac_bench.train.model import load_causal_lm
+from nlac_bench.train.outputs import Metrics
+from nlac_bench.types import Episode
+
+ROWS, CONCURRENCY = 128, 64
+ANSWER = 160
+CONFIG = NlacConfig(max_response_length=ANSWER, improvement_temperature=0.0)
+
+
+class Roles(LanguagePolicyIteration):
+    """NLAC without its gradient steps."""
+
+    def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> Metrics:
+        return {}
+
+    def sync(self) -> None:
+        pass
+
+
+def make_env() -> Any:
+    return registry.make("tau_retail", split="train", **EASY["tau_retail"])
+
+
+def play(engine: Any, count: int) -> list[Episode]:
+    sampling = Sampling(max_tokens=ANSWER)
+    agent = PolicyAgent(engine, prompts_for(engine.tokenizer), sampling)
+    ids = make_env().unwrapped.task_ids
+    specs = [EpisodeSpec("tau_retail", ids[i % len(ids)], i // len(ids), i) for i in range(count)]
+
+    async def run() -> list[Episode]:
+        driver = Driver(agent, make_env, concurrency=CONCURRENCY)
+        return [result async for result in driver.run(specs) if isinstance(result, Episode)]
+
+    episodes = asyncio.run(run())
+    assert len(episodes) == count
+    return sorted(episodes, key=lambda episode: episode.seed)
+
+
+def ask_roles(engine: Any, episodes: Sequence[Episode], count: int) -> Metrics:
+    env = make_env().unwrapped
+    _, info = env.reset(seed=0)
+    prompts = prompts_for(engine.tokenizer)
+    roles = Roles(CONFIG, engine, prompts, env=env.name, info=info, seed=0, concurrency=CONCURRENCY)
+    roles.remember(episodes)
+    lessons = [
+        Lesson(transition, 1.0, roles.speaker(n)) for n, transition in enumerate(roles.replay.items[:count])
+    ]
+    asyncio.run(roles.improve(lessons))
+    return roles.shares(lessons)
+
+
+def measured(engine: Any, source: ModelSource, episodes: int, lessons: int) -> tuple[float, float]:
+    """Return the wall seconds of playing ``episodes``, and of the roles' answers for ``lessons`` of them."""
+    engine.sync(source, 1, "target")
+    play(engine, 2)  # starts threads and allocates the cache
+    began = time.perf_counter()
+    played = play(engine, episodes)
+    between = time.perf_counter()
+    ask_roles(engine, played, lessons)
+    return between - began, time.perf_counter() - between
+
+
+def test_two_engine_processes(benchmark: Any, row: Row, short: bool) -> None:
+    sizes = (4, 4) if short else (64, 256)
+    folder = str(tiny.path())
+    source = ModelSource(load_causal_lm(tiny.path()))
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    one = HFEngine.from_pretrained(folder, max_rows=ROWS)
+    torch.set_num_threads(before)
+    two = start_pool(folder, 2, max_rows=ROWS)
+    try:
+        one_playing, one_asking = measured(one, source, *sizes)
+        two_playing, two_asking = benchmark.pedantic(measured, (two, source, *sizes))
+    finally:
+        one.close()
+        two.close()
+    playing, asking = one_playing / two_playing, one_asking / two_asking
+    both = (one_playing + one_asking) / (two_playing + two_asking)
+    benchmark.extra_info |= {
+        "one_playing_s": one_playing, "one_asking_s": one_asking, "two_playing_s": two_playing,
+        "two_asking_s": two_asking, "speedup": both,
+    }  # fmt: skip
+    row(
+        "two engine processes, playing and asking the roles", "one engine with one thread, wall time",
+        f"{both:.2f} × as fast ({playing:.2f} × and {asking:.2f} ×)", "≥ 1.6 ×",
+    )  # fmt: skip

@@ -1,0 +1,165 @@
+"""Starts an engine process, sends it requests, and finds out when it has died or no longer answers."""
+
+import contextlib
+import itertools
+import os
+import queue
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from concurrent.futures import Future, InvalidStateError
+from pathlib import Path
+from typing import Any
+
+import nlac_bench
+from nlac_bench.redaction import redact_message
+from nlac_bench.rollout.engines.engine import EngineError
+from nlac_bench.rollout.engines.hf.wire import ClosedError, encode, error_of, receive
+
+WAIT_S = 30.0
+"""Timeout of one wait on the socket. The process sends a message every second."""
+SILENT = 2
+"""Number of waits without any message after which the process is killed. One alone may be long because this
+process did not run."""
+END_S = 10.0
+"""Seconds in which a process must end after its socket was closed; then it is killed."""
+
+
+class ChildProcess:
+    """A process that runs ``worker`` and answers requests. Thread-safe.
+
+    It has its own session, so that only the parent gets Ctrl-C. Its output goes to a file, of which the last
+    line is shown if it dies.
+
+    Args:
+        name: for messages.
+        threads: number of CPU threads.
+
+    Raises:
+        EngineError: the operating system does not start another process.
+    """
+
+    def __init__(self, name: str, threads: int) -> None:
+        self.name = name
+        self.tokens = 0
+        """Number of tokens that it has generated."""
+        self._socket, theirs = socket.socketpair()
+        self._socket.settimeout(WAIT_S)
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        root = str(Path(nlac_bench.__file__).parents[1])
+        path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+        # A thread that waits must not compute: the learner uses all cores while this process is idle.
+        openmp = {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"}
+        environment = {k: v for k, v in os.environ.items() if k != "GOMP_SPINCOUNT"}
+        module = "nlac_bench.rollout.engines.hf.worker"
+        try:
+            with theirs:
+                self.process = subprocess.Popen(
+                    [sys.executable, "-P", "-m", module, str(theirs.fileno()), str(os.getpid())],
+                    stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
+                    env={**environment, "PYTHONPATH": path, **openmp},
+                    pass_fds=[theirs.fileno()], start_new_session=True,
+                )  # fmt: skip
+        except OSError as error:
+            raise EngineError(f"{name} cannot be started: {error}", "connection") from error
+        self._owner = os.getpid()
+        self._numbers = itertools.count()
+        self._lock = threading.RLock()  # the garbage collector may call ``close`` in any thread
+        self._pending: dict[int, Future[Any]] = {}
+        self._ended: EngineError | None = None
+        self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        for function in (self._read, self._write):
+            threading.Thread(target=function, name=f"nlac-bench-{function.__name__}", daemon=True).start()
+
+    def call(self, name: str, **arguments: Any) -> "Future[Any]":
+        """Send a request; return the future of its result, which always ends.
+
+        Cancelling the future cancels the request in the process.
+
+        Raises:
+            EngineError: the process has ended.
+        """
+        number = next(self._numbers)
+        frame = encode({"id": number, "call": name, **arguments})
+        future: Future[Any] = Future()
+        with self._lock:
+            if self._ended is not None:
+                raise EngineError(str(self._ended), self._ended.kind)
+            self._pending[number] = future
+        self._outbox.put(frame)
+        future.add_done_callback(lambda done: self._cancel(number) if done.cancelled() else None)
+        return future
+
+    def close(self) -> None:
+        """End the process; requests that have not ended fail with ``EngineError``."""
+        if os.getpid() == self._owner:  # a forked copy of this process must not end it
+            self._end(EngineError(f"{self.name} is closed", "closed"))
+
+    def _cancel(self, number: int) -> None:
+        with self._lock:
+            if self._pending.pop(number, None) is None:
+                return
+        self._outbox.put(encode({"id": number, "call": "cancel"}))
+
+    def _write(self) -> None:
+        while (frame := self._outbox.get()) is not None:
+            try:
+                self._socket.sendall(frame)
+            except TimeoutError:
+                return self._lost(f"read nothing for {WAIT_S:g} s")
+            except OSError:
+                return  # closed: the reading thread finds out why
+
+    def _read(self) -> None:
+        try:
+            while True:
+                self._take(receive(self._socket, SILENT))
+        except ClosedError:
+            self._lost("ended")
+        except TimeoutError:
+            self._lost(f"sent nothing for {SILENT * WAIT_S:g} s")
+
+    def _take(self, message: dict[str, Any]) -> None:
+        self.tokens = message["tokens"]
+        with self._lock:
+            future = self._pending.pop(message.get("id", -1), None)
+        if future is None:  # a sign of life, or the reply to a cancelled request
+            return
+        with contextlib.suppress(InvalidStateError):  # it may be cancelled at the same time
+            if "error" in message:
+                future.set_exception(error_of(message["error"]))
+            else:
+                future.set_result(message["result"])
+
+    def _lost(self, how: str) -> None:
+        self._end(EngineError(f"{self.name} {how}", "connection"))
+
+    def _end(self, error: EngineError) -> None:
+        """End the process, and all requests with ``error``."""
+        with self._lock:
+            if self._ended is not None:
+                return
+            self._ended = error
+            pending, self._pending = list(self._pending.values()), {}
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._outbox.put(None)
+        if error.kind == "closed":
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(END_S)
+        self.process.kill()
+        status = self.process.wait()
+        if error.kind != "closed":
+            error.args = (f"{error} (exit status {status}{self._last_words()})",)
+        self._log.close()
+        self._socket.close()
+        for future in pending:
+            with contextlib.suppress(InvalidStateError):
+                future.set_exception(error)
+
+    def _last_words(self) -> str:
+        self._log.seek(max(0, self._log.seek(0, os.SEEK_END) - 8192))
+        lines = self._log.read().decode(errors="replace").strip().splitlines()
+        return f": {redact_message(lines[-1])[:200]}" if lines else ""

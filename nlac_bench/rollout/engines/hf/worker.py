@@ -1,0 +1,123 @@
+"""An engine process: ``python -P -m nlac_bench.rollout.engines.hf.worker SOCKET PARENT``.
+
+It runs an ``HFEngine`` for ``ProcessEngine``, to which the file descriptor SOCKET is connected. The main
+thread reads requests, an event loop in another thread answers them. Once a second the process tells its
+parent that it lives, with the number of tokens that it has generated. It ends when the socket closes or its
+parent has ended, and ignores SIGINT and SIGTERM, which the parent handles.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nlac_bench.rollout.engines import weight_file
+from nlac_bench.rollout.engines.hf.wire import ClosedError, encode, error_row, receive, request_of
+
+ALIVE_EVERY_S = 1.0
+
+
+def main() -> None:
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    sys.setswitchinterval(0.0002)  # as the command does: the engine's thread shares the interpreter
+    connection = socket.socket(fileno=int(sys.argv[1]))
+    worker = _Worker(connection, parent=int(sys.argv[2]))
+    threading.Thread(target=asyncio.run, args=(worker.run(),), daemon=True).start()
+    worker.started.wait()
+    try:
+        while True:
+            worker.loop.call_soon_threadsafe(worker.accept, receive(connection))
+    except ClosedError:
+        os._exit(0)  # at once, also while the engine computes
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """The weights that the parent wrote to a file, and its log-probabilities of the probe text."""
+
+    path: Path
+    probe: list[float]
+
+    def named_tensors(self) -> Any:
+        return weight_file.read(self.path)
+
+    def logprobs(self, ids: Sequence[int], prompt_len: int) -> Sequence[float]:
+        return self.probe
+
+
+class _Worker:
+    """Answers the requests of the parent."""
+
+    def __init__(self, connection: socket.socket, parent: int) -> None:
+        self.started = threading.Event()
+        self._connection, self._parent = connection, parent
+        self._engine: Any = None
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+
+    async def run(self) -> None:
+        """Tell the parent that this process lives, until the parent has ended."""
+        self.loop = asyncio.get_running_loop()
+        self.started.set()
+        while os.getppid() == self._parent:
+            self._send({"tokens": 0 if self._engine is None else self._engine.generated_tokens})
+            await asyncio.sleep(ALIVE_EVERY_S)
+        os._exit(0)
+
+    def accept(self, message: dict[str, Any]) -> None:
+        """Begin to answer ``message``, or cancel the request that it names."""
+        number, name = message.pop("id"), message.pop("call")
+        if name == "cancel":
+            if number in self._tasks:
+                self._tasks[number].cancel()
+            return
+        task = self.loop.create_task(self._answer(number, getattr(self, f"_{name}"), message))
+        self._tasks[number] = task
+        task.add_done_callback(lambda done: self._tasks.pop(number))
+
+    async def _answer(self, number: int, function: Any, arguments: dict[str, Any]) -> None:
+        reply: dict[str, Any]
+        try:
+            reply = {"result": await function(**arguments)}
+        except Exception as error:
+            reply = {"error": error_row(error)}
+        tokens = 0 if self._engine is None else self._engine.generated_tokens
+        self._send({"id": number, "tokens": tokens, **reply})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        try:
+            self._connection.sendall(encode(message))
+        except OSError:
+            os._exit(0)
+
+    async def _load(self, model: str, options: dict[str, Any]) -> dict[str, Any]:
+        self._engine = await asyncio.to_thread(_loaded, model, options)
+        return {"context": self._engine.context}
+
+    async def _sample(self, request: dict[str, Any]) -> Any:
+        return await self._engine.sample(request_of(request))
+
+    async def _logprobs(self, ids: list[int], prompt_len: int, slot: Any) -> list[float]:
+        return await self._engine.logprobs(ids, prompt_len, slot)  # type: ignore[no-any-return]
+
+    async def _sync(self, path: str, probe: list[float], version: int, slot: Any) -> dict[str, Any]:
+        """Load the weights of a file, let the engine check them, and return what it has now."""
+        await asyncio.to_thread(self._engine.sync, _Sent(Path(path), probe), version, slot)
+        digests = await asyncio.to_thread(self._engine.weight_digests, slot)
+        return {"version": self._engine.version(slot), "digests": digests}
+
+
+def _loaded(model: str, options: dict[str, Any]) -> Any:
+    from nlac_bench.rollout.engines.hf.engine import HFEngine  # importing torch takes seconds
+
+    return HFEngine.from_pretrained(model, **options)
+
+
+if __name__ == "__main__":
+    main()

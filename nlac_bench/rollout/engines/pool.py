@@ -1,0 +1,154 @@
+"""EnginePool: several engines that run the same model, used as one engine."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol, TypeVar
+
+from nlac_bench.errors import NlacBenchError
+from nlac_bench.redaction import redact_message
+from nlac_bench.rollout.engines.engine import (
+    EngineError,
+    Sample,
+    SampleRequest,
+    Slot,
+    SyncError,
+    TrainableEngine,
+    WeightSource,
+    engine_name,
+)
+from nlac_bench.rollout.engines.routing import Router
+from nlac_bench.rollout.engines.weight_file import WeightFile
+from nlac_bench.rollout.engines.weights import probe_ids
+from nlac_bench.rollout.interrupts import tell
+
+T = TypeVar("T")
+
+LOST = ("connection", "closed")
+"""Kinds of an ``EngineError`` after which a replica gets no further requests."""
+
+
+class Replica(TrainableEngine, Protocol):
+    """An engine of a pool."""
+
+    def close(self) -> object:
+        """End the engine; requests that have not ended fail with ``EngineError``."""
+
+
+class EnginePool:
+    """A ``TrainableEngine`` that distributes requests over ``replicas``.
+
+    Requests of one conversation (see ``routing``) go to the same replica. If a replica is lost, a message is
+    printed, its requests are sent to another one with the same seeds, and it is not used any more.
+
+    Which replica answers does not change a sample, as far as a sample of a single replica does not depend on
+    the requests that are computed beside it.
+
+    Args:
+        replicas: engines with the same model, at least one.
+    """
+
+    def __init__(self, replicas: Sequence[Replica]) -> None:
+        self.replicas = tuple(replicas)
+        self._router = Router(len(self.replicas))
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"EnginePool({list(self.replicas)!r})"
+
+    @property
+    def name(self) -> str:
+        """The name of the replicas' engine in the records of runs."""
+        return engine_name(self.replicas[0])
+
+    @property
+    def tokenizer(self) -> Any:
+        """See ``TrainableEngine.tokenizer``."""
+        return self.replicas[0].tokenizer
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """See ``TrainableEngine.slots``."""
+        return self.replicas[0].slots
+
+    @property
+    def generated_tokens(self) -> int:
+        """Number of tokens that all replicas have sampled so far; read by progress displays."""
+        return sum(int(getattr(replica, "generated_tokens", 0)) for replica in self.replicas)
+
+    async def sample(self, request: SampleRequest) -> list[Sample]:
+        """See ``Engine.sample``.
+
+        Raises:
+            EngineError: the model failed, or no replica is left.
+        """
+        return await self._ask(lambda replica: replica.sample(request), request.n)
+
+    async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
+        """See ``Engine.logprobs``."""
+        return await self._ask(lambda replica: replica.logprobs(ids, prompt_len, slot), 1)
+
+    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
+        """See ``TrainableEngine.sync``. Each replica checks its own weights; lost replicas are left out.
+
+        ``source`` is read in the calling thread alone, once for all replicas.
+
+        Raises:
+            SyncError: a replica does not have the new weights; the message names it.
+            EngineError: no replica is left.
+        """
+        with WeightFile(source) as file:
+            file.logprobs(probe_ids(self.tokenizer), 1)
+            with ThreadPoolExecutor(len(self.replicas)) as threads:
+                numbers = self._router.replicas
+                failures = list(threads.map(lambda n: self._sync_one(n, file, version, slot), numbers))
+        for failure in failures:
+            if failure is not None:
+                raise failure
+        if not self._router.replicas:
+            raise self._none_left()
+
+    def close(self) -> None:
+        """End all replicas."""
+        self._closed = True
+        for replica in self.replicas:
+            replica.close()
+
+    async def _ask(self, ask: Callable[[Replica], Awaitable[T]], samples: int) -> T:
+        """Call ``ask`` with a replica; if that is lost, with another one."""
+        while (number := self._router.begin(samples)) is not None:
+            try:
+                return await ask(self.replicas[number])
+            except EngineError as error:
+                if error.kind not in LOST or self._closed:
+                    raise
+                self._leave_out(number, error)
+            finally:
+                self._router.end(number, samples)
+        raise self._none_left()
+
+    def _sync_one(self, number: int, file: WeightFile, version: int, slot: Slot) -> NlacBenchError | None:
+        replica = self.replicas[number]
+        try:
+            replica.sync(file, version, slot)
+        except SyncError as error:
+            return SyncError(f"replica {number + 1} of {len(self.replicas)}, {replica!r}: {error}")
+        except EngineError as error:
+            if error.kind not in LOST or self._closed:
+                return error
+            self._leave_out(number, error)
+        return None
+
+    def _leave_out(self, number: int, error: EngineError) -> None:
+        if self._router.leave_out(number):
+            left = len(self._router.replicas)
+            text = f"{error}; its requests go to the other replicas, of which {left} are left"
+            tell(redact_message(text if left else f"{error}; no replica is left"))
+
+    def _none_left(self) -> EngineError:
+        if self._closed:
+            return EngineError(f"{self!r} is closed", "closed")
+        return EngineError(
+            f"all {len(self.replicas)} replicas were lost, the messages above say why; resume the run, with "
+            "fewer --replicas if the memory was full",
+            "connection",
+        )
