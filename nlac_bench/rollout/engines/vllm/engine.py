@@ -8,13 +8,13 @@ thread. Prompts and samples are token ids; log-probabilities are those of the sa
 import asyncio
 import atexit
 import contextlib
-import gc
 import os
 import signal
 import threading
 import time
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from concurrent.futures import Future
+from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
 from nlac_bench.errors import NlacBenchError
@@ -154,7 +154,6 @@ class VLLMEngine:
         self._call(_let_tasks_end())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
-        gc.collect()  # vLLM's finalizers would fail while the interpreter ends
 
     # --- on the caller's thread -----------------------------------------------------------------
 
@@ -171,7 +170,9 @@ class VLLMEngine:
 
     def _serve(self) -> None:
         # vLLM's processes inherit the mask. Ctrl-C, which reaches all processes of a terminal, would end them
-        # while the run still plays the episodes that have begun.
+        # while the run still plays the episodes that have begun. Python's resource tracker, which starts with
+        # the first process, would remove the signal from the mask.
+        resource_tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         self._loop.run_forever()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.engine import Slot, SyncError
-from nlac_bench.rollout.engines.vllm.plugin import BACKEND
+from nlac_bench.rollout.engines.vllm.plugin import BACKEND, check_registered
 
 SHUTDOWN_S = 30.0
 """Seconds for vLLM's processes to release their memory, on a busy machine too; vLLM's default is 5."""
@@ -22,10 +22,11 @@ class Instance:
         options: further arguments of vLLM's ``AsyncEngineArgs``.
 
     Raises:
-        NlacBenchError: vLLM cannot run the model.
+        NlacBenchError: vLLM cannot run the model, or does not find this package's plug-in.
     """
 
     def __init__(self, slot: Slot, model: str, options: Mapping[str, Any]) -> None:
+        check_registered()
         from vllm import AsyncEngineArgs
         from vllm.platforms import current_platform
         from vllm.v1.engine.async_llm import AsyncLLM
@@ -144,6 +145,8 @@ class Instance:
     def close(self) -> None:
         """End vLLM's processes. Those that have not ended after a while are killed."""
         self._vllm.shutdown(timeout=SHUTDOWN_S)
+        # Its finalizer shuts it down again, which fails while the interpreter ends.
+        self._vllm.shutdown = lambda: None
 
     def _label(self, version: int) -> str:
         return f"{self.slot}:{version}"
