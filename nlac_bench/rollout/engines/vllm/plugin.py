@@ -27,8 +27,8 @@ def check_registered() -> None:
     """
     if not metadata.entry_points(group=GROUP, name=NAME):
         raise NlacBenchError(
-            f"vLLM does not find the plug-in {NAME!r}, by which it takes weights: nlac-bench is not installed "
-            "in this environment, or an older version is; run pip install again"
+            f"vLLM does not find the plug-in {NAME!r}, by which it takes weights: nlac-bench is not "
+            "installed in this environment, or an older version is; run pip install again"
         )
     allowed = os.environ.get("VLLM_PLUGINS")
     if allowed is not None and NAME not in allowed.split(","):

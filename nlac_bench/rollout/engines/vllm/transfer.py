@@ -120,7 +120,7 @@ class FileTransfer(WeightTransferEngine[FileInit, FileUpdate]):
             have = _part(self.model, parameters, name)
             if have is not None:
                 rows = have[: tensor.shape[0]]  # vLLM pads the vocabulary
-                if not torch.equal(rows.cpu(), tensor.to(rows.dtype)):
+                if not torch.equal(rows.cpu(), tensor.to(self.model_config.dtype).to(rows.dtype)):
                     different.append(name)
         if different:
             raise ValueError(
