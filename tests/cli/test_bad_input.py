@@ -130,6 +130,18 @@ def test_other_options_that_are_too_large_or_too_deep(
         ("--limit", "two", "--limit must be a whole number, got 'two'"),
         ("--trials", "1.5", "--trials must be a whole number, got '1.5'"),
         ("--engine", "tensor", "--engine must be one of auto, openai, hf, vllm, got 'tensor'"),
+        ("--max-model-len", "0", "--max-model-len must be at least 1, got 0"),
+        (
+            "--max-model-len",
+            "64",
+            "--max-model-len is an option of vLLM; set engine to vllm, or leave out max_",
+        ),
+        (
+            "--gpu-memory-utilization",
+            "1.5",
+            "--gpu-memory-utilization must be above 0 and at most 1, got 1.5",
+        ),
+        ("--tensor-parallel-size", "two", "--tensor-parallel-size must be a whole number, got 'two'"),
         ("--price", "1", "--price must be two numbers such as '0.25,2', got '1'"),
     ],
 )
