@@ -207,6 +207,18 @@ def test_the_third_list_about_official_objects(official: TwentyQuestionsEnv) -> 
 
 
 @pytest.mark.official
+def test_the_fourth_list_of_fresh_eyes_about_official_objects(official: TwentyQuestionsEnv) -> None:
+    """300 questions about 110 objects drawn at random, by people who had not seen the tables.
+
+    The list was not used to improve the tables.
+    """
+    rates = answered(LISTS / "fresh_official_4.jsonl", official.world)
+    assert rates["questions"] == 300
+    assert rates["right"] >= 0.85
+    assert rates["wrong"] <= 0.03
+
+
+@pytest.mark.official
 def test_further_names_of_official_objects_win(official: TwentyQuestionsEnv) -> None:
     for word, question in (
         ("bison", "Is it a buffalo?"),

@@ -105,6 +105,17 @@ def test_the_third_list() -> None:
     assert rates["wrong"] <= 0.02
 
 
+def test_the_fourth_list_of_fresh_eyes() -> None:
+    """230 questions about 78 objects drawn at random, by people who had not seen the tables.
+
+    The list was not used to improve the tables.
+    """
+    rates = answered(LISTS / "fresh_embedded_4.jsonl", WORLD)
+    assert rates["questions"] == 230
+    assert rates["right"] >= 0.9
+    assert rates["wrong"] <= 0.02
+
+
 @pytest.mark.parametrize(
     ("question", "text", "expected"),
     [
