@@ -25,6 +25,7 @@ LEAST = {
     "eighth": (80, 70),
     "ninth": (50, 30),
     "eleventh": (150, 75),
+    "twelfth": (160, 80),
     "tenth": (50, 30),
     "attack": (200, 200),
 }
@@ -37,6 +38,7 @@ POLICY = {
 }
 # Right answers that are refused; docs/grading.md lists their kinds among the limits.
 MISSES = {
+    ("22", r"She will have $\boxed{22 \text{ more euros than pounds}}$."),
     ("4", "### Answer\nThere are **4** possible values of $x$ (namely 2, 3, 6 and 9)."),
     ("11", "The expression is an integer for **11 values** of $x$."),
     (
