@@ -299,7 +299,12 @@ def test_threads_append_whole_lines(tmp_path: Path) -> None:
 def test_manifest_says_what_it_was_made_with(tmp_path: Path) -> None:
     with create(tmp_path / "run", config={"env": "toy", "trials": 4}) as writer:
         assert writer.folder.config == {"env": "toy", "trials": 4}
+    created = (tmp_path / "run" / "manifest.json").read_bytes()
     resume(tmp_path / "run").close()
+    assert (tmp_path / "run" / "manifest.json").read_bytes() == created  # nothing was written
+    with resume(tmp_path / "run") as writer:
+        writer.append(play(PLAN[0]))
+        writer.append(play(PLAN[1]))
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert [tuple(x) for x in manifest["plan"]] == [(p.task_id, p.trial, p.seed) for p in PLAN]
     first, second = manifest["sessions"]

@@ -42,6 +42,7 @@ class RunWriter:
             done.add(row_key(row))
         self._planned = {item.key: item for item in folder.plan}
         self._done = done
+        self._session: dict[str, Any] | None = None
         ends = {"episodes.jsonl": end}
         for name in ("errors.jsonl", "metrics.jsonl"):
             ends[name] = max((end for _, end in read_lines(folder.path / name)), default=0)
@@ -121,6 +122,8 @@ class RunWriter:
     ) -> "RunWriter":
         """Continue the run in ``path``; an incomplete last line is removed and its episode played again.
 
+        The manifest gets this session with the first line that is written.
+
         ``conditions``, ``subject`` and ``plan`` are those of the current process.
 
         Raises:
@@ -143,12 +146,7 @@ class RunWriter:
             writer = cls(run, lock)  # reads all files, so a damaged folder is refused before it is written to
             for appender in writer._files.values():
                 undo.callback(appender.close)
-            session = manifests.environment()
-            first = run.manifest["sessions"][0]
-            session["packages"] = manifests.differences(first["packages"], session["packages"])
-            manifest = {**run.manifest, "sessions": [*run.manifest["sessions"], session]}
-            _write_object(folder / "manifest.json", manifest)
-            writer.folder = RunFolder.open(folder)
+            writer._session = manifests.environment()
             undo.pop_all()
             return writer
 
@@ -174,6 +172,7 @@ class RunWriter:
                 )
             if key in self._done:
                 raise RunFolderError(f"episode {key} is already recorded in {self.folder.path}")
+            self._note_session()
             self._files["episodes.jsonl"].append(line)
             self._done.add(key)
 
@@ -215,7 +214,23 @@ class RunWriter:
         self.close()
 
     def _write(self, name: str, line: str) -> None:
+        self._note_session()
         self._files[name].append(self._redactor.json(line))
+
+    def _note_session(self) -> None:
+        """Add a resumed run's session to the manifest, before its first line.
+
+        A resumption that is refused later, for a damaged checkpoint for example, thus changes no file.
+        """
+        if self._session is None:
+            return
+        session, self._session = self._session, None
+        run = self.folder
+        first = run.manifest["sessions"][0]
+        session["packages"] = manifests.differences(first["packages"], session["packages"])
+        manifest = {**run.manifest, "sessions": [*run.manifest["sessions"], session]}
+        _write_object(run.path / "manifest.json", manifest)
+        self.folder = RunFolder.open(run.path)
 
 
 def as_stored(content: Mapping[str, Any]) -> dict[str, Any]:
