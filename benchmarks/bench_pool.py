@@ -1,8 +1,9 @@
 """Measures playing and asking the roles with two engine processes against one engine with one thread.
 
 The model is the embedded one, the episodes are those of ``make run``: τ-retail on the easy level at
-temperature 1. After playing, NLAC's roles answer for the transitions of the episodes. Wall time is measured,
-since several processes save no CPU time; on a busy machine the ratio is lower.
+temperature 1, and each process has as many at the same time as there. After playing, NLAC's roles answer for
+the transitions of the episodes. Wall time is measured, since several processes save no CPU time; on a busy
+machine the ratio is lower.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.styles import prompts_for
 from nlac_bench.envs import registry
-from nlac_bench.eval.measure.tiny_defaults import EASY
+from nlac_bench.eval.measure.tiny_defaults import CONCURRENCY, EASY
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
 from nlac_bench.rollout.engines.engine import Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
@@ -30,7 +31,6 @@ from nlac_bench.train.model import load_causal_lm
 from nlac_bench.train.outputs import Metrics
 from nlac_bench.types import Episode
 
-ROWS, CONCURRENCY = 128, 64
 ANSWER = 160
 CONFIG = NlacConfig(max_response_length=ANSWER, improvement_temperature=0.0)
 
@@ -49,14 +49,14 @@ def make_env() -> Any:
     return registry.make("tau_retail", split="train", **EASY["tau_retail"])
 
 
-def play(engine: Any, count: int) -> list[Episode]:
+def play(engine: Any, count: int, concurrency: int) -> list[Episode]:
     sampling = Sampling(max_tokens=ANSWER)
     agent = PolicyAgent(engine, prompts_for(engine.tokenizer), sampling)
     ids = make_env().unwrapped.task_ids
     specs = [EpisodeSpec("tau_retail", ids[i % len(ids)], i // len(ids), i) for i in range(count)]
 
     async def run() -> list[Episode]:
-        driver = Driver(agent, make_env, concurrency=CONCURRENCY)
+        driver = Driver(agent, make_env, concurrency=concurrency)
         return [result async for result in driver.run(specs) if isinstance(result, Episode)]
 
     episodes = asyncio.run(run())
@@ -64,11 +64,11 @@ def play(engine: Any, count: int) -> list[Episode]:
     return sorted(episodes, key=lambda episode: episode.seed)
 
 
-def ask_roles(engine: Any, episodes: Sequence[Episode], count: int) -> Metrics:
+def ask_roles(engine: Any, episodes: Sequence[Episode], count: int, concurrency: int) -> Metrics:
     env = make_env().unwrapped
     _, info = env.reset(seed=0)
     prompts = prompts_for(engine.tokenizer)
-    roles = Roles(CONFIG, engine, prompts, env=env.name, info=info, seed=0, concurrency=CONCURRENCY)
+    roles = Roles(CONFIG, engine, prompts, env=env.name, info=info, seed=0, concurrency=concurrency)
     roles.remember(episodes)
     lessons = [
         Lesson(transition, 1.0, roles.speaker(n)) for n, transition in enumerate(roles.replay.items[:count])
@@ -77,29 +77,32 @@ def ask_roles(engine: Any, episodes: Sequence[Episode], count: int) -> Metrics:
     return roles.shares(lessons)
 
 
-def measured(engine: Any, source: ModelSource, episodes: int, lessons: int) -> tuple[float, float]:
+def measured(
+    engine: Any, source: ModelSource, episodes: int, lessons: int, processes: int
+) -> tuple[float, float]:
     """Return the wall seconds of playing ``episodes``, and of the roles' answers for ``lessons`` of them."""
+    concurrency = processes * CONCURRENCY
     engine.sync(source, 1, "target")
-    play(engine, 2)  # starts threads and allocates the cache
+    play(engine, 2, concurrency)  # starts threads and allocates the cache
     began = time.perf_counter()
-    played = play(engine, episodes)
+    played = play(engine, episodes, concurrency)
     between = time.perf_counter()
-    ask_roles(engine, played, lessons)
+    ask_roles(engine, played, lessons, concurrency)
     return between - began, time.perf_counter() - between
 
 
 def test_two_engine_processes(benchmark: Any, row: Row, short: bool) -> None:
-    sizes = (4, 4) if short else (64, 256)
+    sizes = (4, 4) if short else (128, 512)
     folder = str(tiny.path())
     source = ModelSource(load_causal_lm(tiny.path()))
     before = torch.get_num_threads()
     torch.set_num_threads(1)
-    one = HFEngine.from_pretrained(folder, max_rows=ROWS)
+    one = HFEngine.from_pretrained(folder, max_rows=2 * CONCURRENCY)
     torch.set_num_threads(before)
-    two = start_pool(folder, 2, max_rows=ROWS)
+    two = start_pool(folder, 2, max_rows=4 * CONCURRENCY)
     try:
-        one_playing, one_asking = measured(one, source, *sizes)
-        two_playing, two_asking = benchmark.pedantic(measured, (two, source, *sizes))
+        one_playing, one_asking = measured(one, source, *sizes, 1)
+        two_playing, two_asking = benchmark.pedantic(measured, (two, source, *sizes, 2))
     finally:
         one.close()
         two.close()

@@ -124,10 +124,11 @@ class Learner:
         sums: dict[str, Tensor] = {}
         micro_batches = self._micro_batches(batch)
         for i, micro in enumerate(micro_batches):
-            # FSDP reduces and scatters each micro-batch's gradients: a rank keeps only those of its shard.
-            # A single process keeps its gathered weights to the end, since gathering them again is useless.
-            last = i == len(micro_batches) - 1
-            self.model.set_reshard_after_backward(last or self.mesh.size() > 1)  # type: ignore[operator]
+            # Each micro-batch's gradients are reduced and scattered, so a rank keeps those of its shard only.
+            # A single process, whose shard is everything, does so once, and gathers its weights once.
+            now = self.mesh.size() > 1 or i == len(micro_batches) - 1
+            self.model.set_requires_gradient_sync(now)  # type: ignore[operator]
+            self.model.set_reshard_after_backward(now)  # type: ignore[operator]
             outputs, on_device = self._forward(micro)
             part, metrics = loss(outputs, on_device)
             # FSDP averages gradients over ranks, but the parts must be summed.

@@ -10,16 +10,25 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
-
-from nlac_bench.train.config import TrainConfig
+from typing import Any, Protocol, Self
 
 CHUNK_LOGITS = {"cpu": 2**23, "cuda": 2**26}
 """Number of logits of a chunk by device (``logits.Logits``). A loss and its gradient need ``LOGIT_BYTES`` of
 each: at most 0.3 GB on CPUs and 2.4 GB on GPUs. With chunks of fewer than about 300 tokens, a GPU would wait
 for the head's weights."""
-LOGIT_BYTES = {False: 10, True: 36}
-"""Bytes of a logit at the peak of its loss and gradient: of log-probabilities, and with the KL besides."""
+LOGIT_BYTES = {"fp32": (8, 28), "bf16": (10, 36)}
+"""Bytes of a logit at the peak of its loss and gradient: of log-probabilities alone, and with the KL."""
+
+
+class MemorySettings(Protocol):
+    """The fields of ``TrainConfig`` that memory depends on."""
+
+    kl_coef: float
+    kl_probe: bool
+    lora_rank: int
+    row_tokens: int
+    micro_rows: int
+    activation_checkpointing: bool
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,7 @@ class Shape:
 
 
 def learner_bytes(
-    shape: Shape, settings: TrainConfig, learner: Mapping[str, Any], *, ranks: int, bf16: bool, device: str
+    shape: Shape, settings: MemorySettings, learner: Mapping[str, Any], *, ranks: int, bf16: bool, device: str
 ) -> dict[str, float]:
     """Return the bytes of a rank's tensors at the peak of training, by what they hold.
 
@@ -112,7 +121,8 @@ def learner_bytes(
     activations = shape.layers * block
     if settings.activation_checkpointing:
         activations = shape.layers * tokens * shape.hidden * narrow + block
-    logits = min(tokens * shape.vocabulary, CHUNK_LOGITS[device]) * LOGIT_BYTES[bool(settings.kl_coef)]
+    logits = min(tokens * shape.vocabulary, CHUNK_LOGITS[device])
+    logits *= LOGIT_BYTES["bf16" if bf16 else "fp32"][bool(settings.kl_coef)]
     head = narrow * shape.vocabulary * shape.hidden * (not settings.lora_rank)
     # At the end of the pass: the gradient of the embeddings, beside it in FSDP's buffer, and its shard.
     reduced = shape.embeddings * (narrow + 4 + 4 / ranks) * (not settings.lora_rank)

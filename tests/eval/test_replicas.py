@@ -13,6 +13,7 @@ from nlac_bench.errors import ConfigError
 from nlac_bench.eval.measure import estimate
 from nlac_bench.eval.measure.engines import policy_engine, policy_replicas
 from nlac_bench.eval.measure.replicas import MOST, replica_count
+from nlac_bench.eval.measure.speed import Speed
 from nlac_bench.eval.measure.tiny_defaults import with_defaults
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.runs.folder import RunFolder
@@ -87,7 +88,9 @@ def test_a_served_model_has_no_processes(dry: tuple[str, ...], tmp_path: Path) -
         policy_engine(one.changed(replicas=3))
 
 
-def test_an_estimate_counts_the_memory_of_the_processes() -> None:
+def test_an_estimate_counts_the_memory_of_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimate, "measure", lambda *_: Speed(1.0, 1.0, 1.0))  # takes seconds
+
     def memory(**changes: Any) -> int:
         found = estimate.of(config(steps=1, **changes)).memory_bytes
         assert found is not None

@@ -69,7 +69,7 @@ def here(folder: str) -> Iterator[HFEngine]:
 
 def ask(text: str, seed: int | None = 0, n: int = 1, **sampling: Any) -> SampleRequest:
     said = [{"role": "user", "content": text}]
-    return SampleRequest(messages=said, seed=seed, n=n, sampling=Sampling(**{"max_tokens": 12, **sampling}))
+    return SampleRequest(messages=said, seed=seed, n=n, sampling=Sampling(**{"max_tokens": 6, **sampling}))
 
 
 def requests() -> list[SampleRequest]:
@@ -77,8 +77,8 @@ def requests() -> list[SampleRequest]:
     ids = TOKENIZER("the number of it is 7").input_ids
     said = [{"role": "user", "content": "No. é 中\u2028"}]
     return [
-        *(ask("What is it? " * (i % 4), seed=i, n=1 + i % 3, temperature=0.7 * (i % 3)) for i in range(9)),
-        ask("Guess.", seed=3, max_tokens=40, top_p=0.8, stop=("e", "absent")),
+        *(ask("What is it? " * (i % 4), seed=i, n=1 + i % 3, temperature=0.7 * (i % 3)) for i in range(6)),
+        ask("Guess.", seed=3, max_tokens=20, top_p=0.8, stop=("e", "absent")),
         SampleRequest(messages=said, tools=[TOOL], seed=4, sampling=Sampling(max_tokens=5)),
         SampleRequest(prompt_ids=ids, seed=2**63 - 1, sampling=Sampling(max_tokens=5)),
         SampleRequest(messages=said, prefix_ids=ids, seed=6, sampling=Sampling(max_tokens=5)),
@@ -213,20 +213,23 @@ def test_an_idle_process_uses_no_cpu_time(pool: EnginePool) -> None:
 # --- weights ------------------------------------------------------------------------------------------------
 
 
-def test_a_sync_reaches_every_process_and_leaves_no_file(pool: EnginePool) -> None:
-    new, files = nudged(0.05), set(weight_file.SHARED_MEMORY.glob("*"))
+def test_a_sync_reaches_every_process_and_leaves_no_file(
+    pool: EnginePool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(weight_file, "SHARED_MEMORY", tmp_path)  # other programs use the real one
+    new = nudged(0.05)
     pool.sync(ModelSource(new), 7)
     pool.sync(ModelSource(tiny_model.model(2)), 8, "target")
     reference = HFEngine(new, TOKENIZER, deterministic=True)
     reference.sync(ModelSource(new), 7)
     reference.sync(ModelSource(tiny_model.model(2)), 8, "target")
-    asked = [*requests(), SampleRequest(messages=requests()[0].messages, slot="target", seed=1)]
+    asked = [*requests()[:6], SampleRequest(messages=requests()[0].messages, slot="target", seed=1)]
     expected = content(together(reference, asked))
     assert {each[0][5] for each in expected} >= {7, 8}
     for engine in (pool, *pool.replicas):
         assert content(together(engine, asked)) == expected
     reference.close()
-    assert set(weight_file.SHARED_MEMORY.glob("*")) <= files
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("size", [1e-2, 1e-4, 1e-6])
@@ -256,7 +259,7 @@ def test_a_process_that_keeps_old_weights_is_caught_and_named(
         pool.sync(ModelSource(nudged(size)), 1)
     if size < 1e-5:  # the probe alone would not have seen it
         assert f"{len(stale)} of the engine's weights are not those that were sent" in str(caught.value)
-        assert repr(stale[0]) in str(caught.value)
+        assert repr(min(stale)) in str(caught.value)
 
 
 def test_a_process_that_keeps_the_old_version_is_caught(
@@ -306,7 +309,7 @@ def test_a_source_is_read_in_the_thread_of_the_caller(pool: EnginePool) -> None:
 
 def test_samples_after_a_sync_have_its_version_and_running_ones_the_old_one(pool: EnginePool) -> None:
     async def scenario() -> tuple[list[list[Sample]], list[list[Sample]]]:
-        long = ask("Guess.", n=2, max_tokens=200, temperature=2.0)
+        long = ask("Guess.", n=2, max_tokens=100, temperature=2.0)
         running = [asyncio.create_task(pool.sample(long)) for _ in range(4)]
         await asyncio.sleep(0.3)
         await asyncio.to_thread(pool.sync, ModelSource(tiny_model.model(1)), 5)

@@ -8,11 +8,11 @@ from torch.profiler import ProfilerActivity, profile
 
 
 def peak_bytes(function: Callable[[], Any]) -> int:
-    """Return the largest number of bytes that tensors made in ``function`` had at the same time (CPU)."""
-    threads = torch._C._profiler._ExperimentalConfig(profile_all_threads=True)  # the engine has its own
-    with profile(
-        activities=[ProfilerActivity.CPU], profile_memory=True, acc_events=True, experimental_config=threads
-    ) as recorded:
+    """Return the largest number of bytes that tensors made in ``function`` had at the same time (CPU).
+
+    Tensors that it makes in other threads are not counted.
+    """
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True, acc_events=True) as recorded:
         function()
     held = peak = 0
     events = recorded.profiler.kineto_results.events()  # type: ignore[union-attr]

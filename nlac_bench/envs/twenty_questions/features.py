@@ -1,7 +1,7 @@
 """Looks up what people say about an object in lists of features, for questions that no attribute answers.
 
-The lists, in ``kb/features/``, are like semantic feature norms (McRae et al. 2005, doi:10.3758/BF03192726): for
-each object short phrases such as "comes back, throw, Australia, curved".
+The lists, in ``kb/features/``, are like semantic feature norms (McRae et al. 2005,
+doi:10.3758/BF03192726): for each object short phrases such as "comes back, throw, Australia, curved".
 """
 
 import re
@@ -32,7 +32,7 @@ _EMPTY = frozenset(
         just both either each every all any some many most more much several few lot lots other
         another same such kind type sort form part piece example use used using user useful find
         found see seen know known need needed want get got come comes go goes put make made contain
-        containing associated association related connected considered called like likely typical
+        containing say look associated association related connected considered called like likely typical
         typically usual often common commonly usually normally generally sometimes mostly mainly
         primarily primary main popular average person people human able possible way purpose
         activity object item product tool device involve involved involving feature take give given

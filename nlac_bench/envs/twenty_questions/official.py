@@ -30,6 +30,7 @@ from nlac_bench.envs.twenty_questions.official_cells import (
     official_cells,
     official_ranks,
     stand_ins,
+    synonyms,
 )
 from nlac_bench.envs.twenty_questions.world import World
 from nlac_bench.errors import DataError
@@ -245,11 +246,13 @@ def _same_objects(base: KnowledgeBase, things: list[dict[str, str]], cells: np.n
 def _aliases(
     base: KnowledgeBase, things: list[dict[str, str]], senses: dict[str, Any], same: dict[int, int]
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the synonyms of WordNet and of the same embedded object, except other objects' words."""
+    """Return the synonyms of WordNet, the tables and the same embedded object, not other objects' words."""
+    more = synonyms()
     words = {row["word"].lower() for row in things}
     found = []
     for i, row in enumerate(things):
         members = list(senses.get(row["unique_id"], {}).get("members", []))
+        members += more.get(row["unique_id"], [])
         if i in same:
             members += [base.names[same[i]], *base.aliases[same[i]]]
         found.append(tuple(m for m in members if m.lower() not in words and m.lower() != row["word"].lower()))

@@ -24,7 +24,7 @@ from nlac_bench.envs.math500_hard.grading.matrices import as_matrix, has_matrix
 from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, key, literal, walk
 from nlac_bench.envs.math500_hard.grading.normalize import words
 from nlac_bench.envs.math500_hard.grading.units import factor, says_what
-from nlac_bench.envs.math500_hard.grading.wording import after_link, without_class
+from nlac_bench.envs.math500_hard.grading.wording import after_link, before_link, without_class
 
 MAX_UNMATCHED = 60
 """Maximal number of elements of two lists that are compared pairwise, after elements with equal keys have
@@ -267,6 +267,8 @@ def _same_texts(gold: Node, pred: Node) -> bool:
     if not said[0] or (gold.op == "sym" and pred.op == "sym"):
         return False
     stated = after_link(said[1])
+    if str(gold.value)[:1].isupper() and said[0] == before_link(said[1]):  # Evelyn has the greatest speed
+        return True
     return said[0] in (said[1], stated, without_class(stated))
 
 

@@ -86,7 +86,7 @@ _UNIT_FRACTION = re.compile(
     r"\\[dt]?frac\s*\{\s*\\(?:text|mathrm)\s*\{\s*([a-z]+)\s*\}\s*\}\s*"
     r"\{\s*\\(?:text|mathrm)\s*\{\s*([a-z]+)\s*\}\s*(\^\s*\{?\d\}?)?\s*\}"
 )
-_INCHES = re.compile(r"(?<=[\d}]) ?(?:\"|''|”)")
+_INCHES = re.compile(r"(?<=[\d}]) ?(?:\"|'')")
 _FEET = re.compile(r"(?<=\d) ?'(?!')")
 _QUOTES = re.compile(r"[`\"“”]")
 _SPACES = re.compile(r"\s+")
@@ -144,12 +144,12 @@ def _repeating_decimal(match: re.Match[str]) -> str:
 @lru_cache(maxsize=32)  # a case normalises its answers once for the spelling and once for the meaning
 def normalize(text: str) -> str:
     """Normalise an answer: `\\dfrac12\\,` → `\\frac12`, `1,\\!234` → `1234`, `½` → `\\frac{1}{2}`."""
-    text = to_ascii(repair_escapes(text))
+    text = _SPACES.sub(" ", to_ascii(repair_escapes(text)))
     if "\\\\begin" in text.replace("\\\\\\begin", ""):
         text = text.replace("\\\\", "\\")
     elif "\\begin" not in text:
         text = _DOUBLED_BACKSLASH.sub(r"\\", text)
-    if "circ" not in text:
+    if ("'" in text or '"' in text) and "circ" not in text:
         text = _FEET.sub(r"\\text{ ft}", _INCHES.sub(r"\\text{ in}", text))
     text = _QUOTES.sub("", text)
     text = _CURRENCY.sub(lambda m: f"\\text{{{m[1] or 'pound'}}}", text)

@@ -122,6 +122,8 @@ class Parser(Arithmetic):
 
     def introduction(self) -> None:
         """Skip texts that only introduce a value: `\\text{The area is } 12`, `\\text{Area: } 12`."""
+        if self.kind() not in ("group", "word"):
+            return
         start = self.position
         while self.kind() in ("group", "word") and not self.at_separator():
             self.position += 1

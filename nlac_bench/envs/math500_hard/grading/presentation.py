@@ -40,9 +40,10 @@ def _math_outside_texts(text: str) -> str:
     """Return `\\text{so } x = 5` for `\\text{so $x = 5$}`."""
     if "$" not in text:
         return text
-    result, position = [], 0
+    closing = _closing_braces(text)
+    result, position = list[str](), 0
     for match in _TEXT.finditer(text):
-        end = _closing(text, match.end())
+        end = closing.get(match.end() - 1)
         if match.start() < position or end is None:
             continue
         parts = _DOLLARS.split(text[match.end() : end])
@@ -55,11 +56,12 @@ def _math_outside_texts(text: str) -> str:
     return "".join([*result, text[position:]])
 
 
-def _closing(text: str, start: int) -> int | None:
-    """Return the index of the brace that closes a group whose content starts at `start`."""
-    depth = 1
-    for index in range(start, len(text)):
-        depth += (text[index] == "{") - (text[index] == "}")
-        if not depth:
-            return index
-    return None
+def _closing_braces(text: str) -> dict[int, int]:
+    """Return for each opening brace the index of the one that closes it."""
+    closing, opened = dict[int, int](), list[int]()
+    for index, character in enumerate(text):
+        if character == "{":
+            opened.append(index)
+        elif character == "}" and opened:
+            closing[opened.pop()] = index
+    return closing

@@ -144,6 +144,13 @@ def after_link(text: str) -> str:
     return " ".join(said)
 
 
+def before_link(text: str) -> str:
+    """Return the words before the first `is` or `has`; "" with a word that changes the meaning."""
+    said = words(text).split()
+    first = next((index for index, word in enumerate(said) if word in LINKS), 0)
+    return "" if MEANINGFUL.intersection(said) else " ".join(said[:first])
+
+
 def without_class(text: str) -> str:
     """Return the words without a noun for their class: `May` for `month of May`."""
     return " ".join(word for word in text.split() if word not in _CLASSES)

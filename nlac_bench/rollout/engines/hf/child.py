@@ -51,7 +51,8 @@ class ChildProcess:
         root = str(Path(nlac_bench.__file__).parents[1])
         path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
         # A thread that waits must not compute: the learner uses all cores while this process is idle.
-        openmp = {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"}
+        count = str(threads)
+        openmp = {"OMP_NUM_THREADS": count, "MKL_NUM_THREADS": count, "OMP_WAIT_POLICY": "passive"}
         environment = {k: v for k, v in os.environ.items() if k != "GOMP_SPINCOUNT"}
         module = "nlac_bench.rollout.engines.hf.worker"
         try:

@@ -29,7 +29,7 @@ _UNITS = re.compile(
     r"[ -]?(?:passengers?|people|persons?|adults?|child\w*|travell?ers?|flights?|legs?|segments?|kg|kilos?|"
     r"lbs?|pounds?|dollars?|usd|bucks|days?|hours?|hrs?|minutes?|mins?|stops?|times?|business|"
     r"reservations?|"
-    r"bookings?|trips?|seats?|tickets?|st|nd|rd|th)\b"
+    r"bookings?|trips?|seats?|tickets?|st|nd|rd|th|for (?:yes|no))\b"
 )
 _AFTER = re.compile(
     rf"(?: ?[x×])?(?: of (?:them|those|these|which|the \w+|your \w+))?(?: (?:checked(?:-in)?|check-in|hold|"
@@ -57,7 +57,7 @@ _BEFORE = re.compile(
     r"giving|brings?|bringing|reach\w*|requested|proposed|updated|will|would|shall|then|to|into|requests?)|"
     r"(?P<free>free|complimentary|included|covers?|covering|waived?|no (?:charge|cost)|of charge)|"
     r"(?P<paid>non-?free|pay(?:ing|able)?|paid|charg(?:e|ed|ing|eable)|bill(?:ed|ing)?|fees?|costs?|owe)|"
-    r"(?P<limit>limit\w*|max\w*|allow\w*|up to|at most|entitle\w*|per)|"
+    r"(?P<limit>limit\w*|max\w*|allow\w*|(?:bring|free|check|carry) up to|at most|entitle\w*|per)|"
     r"(?P<added>add(?:s|ed|ing|ition|itional)?|plus|extra|another|further|more|increas\w* by|by|on top of|"
     r"buy(?:ing)?|purchas\w*)|"
     r"(?P<present>now|current(?:ly)?|present(?:ly)?|already|so far|today|right now|at the moment|"
@@ -71,7 +71,7 @@ _BEFORE = re.compile(
     r"(?P<modal>'ll|'d)\b"
 )
 """Words before a number."""
-_MODAL = re.compile(r"\b(?:will|would|shall|then|after|once)\b|'ll\b|'d\b")
+_MODAL = re.compile(r"\b(?:will|would|shall|then|after|once|to (?:have|be|get))\b|'ll\b|'d\b")
 _ADDS = re.compile(r"\b(?:add|adds|adding|plus)(?: (?:you|on|in|the|your|checked|extra|bags?))*:? *$")
 
 
@@ -96,7 +96,7 @@ def wrong_bags(units: Sequence[Unit], goal: Goal) -> bool:
         return counts["present"][-1] + added[-1] != goal.bags
     if len(parts) == 2 and not added:
         return sum(parts) != goal.bags
-    return any(number > goal.bags for number in (*parts, *added[-1:]))
+    return any(number > goal.bags for kind in counts for number in counts[kind])
 
 
 def _counts(unit: Unit, passengers: int) -> Iterator[tuple[str, int]]:

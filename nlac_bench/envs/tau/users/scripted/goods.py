@@ -22,7 +22,8 @@ _GOODS = re.compile(
     r"(?!items?\b|products?\b|order|following|address|payment|shipping|refund|request|is\b|has\b|it\b)[a-z]"
 )
 _IDIOM = re.compile(
-    r"\b(?:straight (?:away|after|to)|right (?:away|now|here|there)|double[ -]?check\w*|green light|"
+    r"\b(?:straight (?:away|after|to|from|on|through)|right (?:away|now|here|there)|"
+    r"double[ -]?check\w*|green light|"
     r"as long as|(?:so|how|too|"
     r"before|not) long|long (?:as|story|time|ago)|(?:at|on|in) (?:hand|the other hand)|hand(?:s|ed|"
     r"ing)? (?:it|this|that|"
@@ -116,6 +117,9 @@ def wrong_options(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
         old = {thing.options[key] for thing in things if key in thing.options}
         new = {wanted(thing).get(key, thing.options.get(key, "")) for thing in things}
         aimed, plain = by_role.get("new", set()), by_role.get("none", set())
+        named = {value for values in by_role.values() for value in values}
+        if named - old - new and not new <= named:  # another value is named, in whatever role, but not this
+            return True
         if (aimed | plain) - old - new:
             return True
         if (aimed | plain) and not new <= (aimed | plain):

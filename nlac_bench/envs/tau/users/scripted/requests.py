@@ -15,6 +15,8 @@ def asks_for_value(sentence: str) -> bool:
     """Return whether a sentence asks for a value: an open question, or a request to tell something."""
     if _YES_ONLY.search(sentence) or _SOUNDS.search(sentence) or _PERMISSION.search(sentence):
         return False
+    if _LABEL.match(sentence) and not sentence.endswith("?"):
+        return False  # "how: business" names a cabin
     if (
         topics(sentence) & IDENTITY
         and (
@@ -80,6 +82,7 @@ def wants_identity(sentence: str) -> bool:
     return bool(topics(sentence) & IDENTITY) or bool(_VERIFY.search(sentence))
 
 
+_LABEL = re.compile(r"(?:who(?:'s flying)?|what|how(?: you pay| many \w+)?|where(?: to)?|when|which \w+): \S")
 _POLITE = r"(?:please |kindly |also |first |just |briefly |quickly |maybe |perhaps |possibly |now |you |me )*"
 _GIVES = (
     r"(?:provide|share|type|paste|quote|fill in|drop|write down|reply with|respond with|tell|give|"
@@ -116,8 +119,9 @@ _NEEDS = re.compile(
     r"need\b|\bneed (?:your|a bit)\b|\blet me know your\b"
 )
 _PLEASE_NOUN = re.compile(
-    r"^[^.?!]{0,160}\b(?:please|pls|plz)[.!]?$|^(?:your |and your )?(?:email|e-mail|name|full name|"
-    r"first name|zip|user id)\b[^.]{0,60}:?$"
+    r"^[^.?!]{0,160}\b(?:please|pls|plz)[.!]?$|^(?:(?:and |just )?(?:your|the) )?(?:email|e-mail|name|"
+    r"full name|first name|zip|user id)(?:\b[^.]{0,60}:?$|,? (?:if|please|first|so|for|before|"
+    r"then)\b[^.]{0,50}[.!]$)"
 )
 _PLEASE = re.compile(r"\b(?:please|kindly|pls|plz|let's|just|first)\b")
 _REQUIRES = re.compile(
@@ -126,7 +130,7 @@ _REQUIRES = re.compile(
     r"have to|has to|should|without|until|before|once (?:i|we) (?:have|know|get)|missing|not yet|"
     r"begins?|starts?|"
     r"i mean|next (?:step|comes?|up)|first step|only thing|left is|comes? first|key to|unlocks?|"
-    r"goes here)\b"
+    r"goes here|need (?:that|it|this|them))\b|(?:\bnot|n't) (?:known|here|given|provided|shared|on file)\b"
 )
 """Words with which a statement about the user's identity asks for it: "the system needs your user id"."""
 _HAS_IT = re.compile(
@@ -150,8 +154,10 @@ _WISHES = re.compile(
 )
 """Wishes for a value, which ask for it indirectly."""
 _MAILED = re.compile(
-    r"\b(?:receive|sent|send you|get an|check (?:your|the) (?:e-?mail|mail|inbox)|e-?mailed|(?:by|via|"
-    r"confirmation) e-?mail|\b(?:an|the|another) e-?mail\b(?! address|,| (?:on|of|before|or|linked|"
+    r"\b(?:receive|sent|send you|get an|check (?:your|the) (?:e-?mail|mail|inbox)|e-?mailed|"
+    r"confirmation e-?mail|"
+    r"(?:sen[dt]|get|arriv\w*|contact|notif\w*|comes?|follows?|instructions?)\b.*\b(?:by|via) e-?mail|"
+    r"\b(?:an|the|another) e-?mail\b(?! address|,| (?:on|of|before|or|linked|"
     r"associated|registered|you used|"
     r"first|to (?:look|find|verify|identify|get|start|go))\b)(?!\W*$)|inbox|"
     r"e-?mail (?:with|will|shortly|once|from))\b|"
@@ -226,7 +232,7 @@ _YES_ONLY = re.compile(
     r"confirmed|i agree|agreed|approve|approved|go ahead|proceed)\b|"
     r"\byes to (?:continue|proceed|confirm|accept|go)|"
     r"\b(?:an?|the|your|simple|clear|quick|short|plain|explicit|one|with|me|us|just|by|only|either|"
-    r"word|like):? "
+    r"word|like|for):? "
     r"[\"(]?yes\b"
 )
 """Asks for the word "yes": "a simple yes is enough", "tell me yes if it's right"."""

@@ -59,7 +59,8 @@ _LISTING = (
 _ADVERB = r"\b(?:currently|presently|at present|right now|at the moment|so far|as of now|for now)\b"
 _PRESENT = (
     rf"{_ADVERB}|\b(?:current|present|existing|old|previous(?:ly)?|originally|formerly|former|today|"
-    r"already|was|were|taking|in exchange for|taken off|drops? out|gives? up|"
+    r"already|was|were|taking|as it stands|no more|until now|in exchange for|taken off|drops? out|"
+    r"gives? up|"
     r"had|instead of|rather than|in place of|replac(?:es?|ing)|in lieu of|no longer|remov(?:e|es|ed|"
     r"ing)|out of|(?:now|before|today)(?=:)|"
     r"(?<!would )(?<!will )(?<!'ll )(?<!'d )(?<!so )(?<!to )(?:you|it|reservation|they) (?:have|has))\b"
@@ -93,7 +94,9 @@ _FILL = re.compile(
 )
 _COULD = re.compile(r"\b(?:could|can|may|might|eligible to) (?:also )?(?:still )?be\b")
 _BEFORE = re.compile(
-    r"(?:without|except|exclud|apart|aside|other than|besides|but not|not (?:the|your|a|an|for)\b|no "
+    r"(?:without|except|exclud|apart|aside|other than|besides|but not|"
+    r"not (?:(?:the|your|a|an|for|with|to|on|by|via|in|from|economy|business|basic|paypal|gift|visa|"
+    r"mastercard|credit)\b|[\d#])|no "
     r"changes?|nothing)"
 )
 """Words that govern what follows them, never what precedes."""

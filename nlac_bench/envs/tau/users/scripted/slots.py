@@ -75,6 +75,10 @@ def wrong_payment(units: Sequence[Unit], goal: Goal) -> bool:
         for value, role, clause in spoken(units, _own_methods)
         if not (goal.kind == "order_payment" and _REFUND.search(clause))
     ]
+    if _absent({value for value, _ in heard}, paid) and not (
+        paid.original and _ORIGINAL.search(joined(units))
+    ):
+        return True
     said = [(value, role) for value, role in heard if role not in ("present", "context", "kept")]
     # "I'd bill what isn't free to your Visa" keeps nothing
     said = said or [(value, role) for value, role in heard if role == "kept"]
@@ -119,16 +123,25 @@ def methods(text: str) -> Iterable[tuple[int, int, str]]:
         yield *match.span(), match.lastgroup or ""
 
 
+def _absent(named: set[str], paid: Payment) -> bool:
+    """Return whether methods are ``named``, in whatever role, but ``paid`` is not one of them."""
+    ids = {value for value in named if PAYMENT_ID.fullmatch(value)}
+    if ids:
+        return paid.id not in ids
+    sources = named & _SOURCES.groupindex.keys()
+    return bool(sources) and paid.source not in sources
+
+
 def _elsewhere(text: str, paid: Payment, goal: Goal) -> bool:
     if paid.original or goal.kind not in ("return", "exchange", "modify_items"):
         return False
-    return bool(
-        re.search(
-            r"\b(?:original|same) (?:form of )?(?:payment|method|form|card|source|account)|"
-            r"\b(?:method|account|card) (?:that )?(?:you (?:originally )?(?:used|paid)|originally)",
-            text,
-        )
-    )
+    return bool(_ORIGINAL.search(text))
+
+
+_ORIGINAL = re.compile(
+    r"\b(?:original|same) (?:form of )?(?:payment|method|form|card|source|account)|"
+    r"\b(?:method|account|card) (?:that )?(?:you (?:originally )?(?:used|paid)|originally)"
+)
 
 
 _CABIN = re.compile(
@@ -142,4 +155,6 @@ def wrong_cabin(units: Sequence[Unit], goal: Goal) -> bool:
     if goal.cabin is None:
         return False
     said = spoken(units, lambda text: ((*m.span(), m.lastgroup or "") for m in _CABIN.finditer(text)))
+    if said and goal.cabin not in {value for value, _, _ in said}:
+        return True
     return _proposes([s for s in said if s[1] in ("new", "none")], goal.cabin) is False

@@ -1,12 +1,18 @@
 """Lists what agents ask about: the topics of questions, by the nouns and phrases that name them."""
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 
 def any_of(*alternatives: str) -> re.Pattern[str]:
     """Return a pattern that matches any of ``alternatives``."""
     return re.compile("|".join(alternatives))
+
+
+def compiled(patterns: Mapping[str, str]) -> Mapping[str, re.Pattern[str]]:
+    """Return ``patterns`` with each expression compiled."""
+    return {name: re.compile(pattern) for name, pattern in patterns.items()}
 
 
 TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (

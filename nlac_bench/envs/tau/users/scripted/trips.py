@@ -1,7 +1,7 @@
 """Compares flights, passengers and insurance that an agent proposes with those that the user wants."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Passenger
 from nlac_bench.envs.tau.users.scripted.slots import spoken
@@ -38,15 +38,14 @@ def wrong_flights(units: Sequence[Unit], goal: Goal) -> bool:
         for match in _FLIGHT.finditer(text):
             yield *match.span(), f"{match[1]} {match[2] or match[3] or ''}"
 
-    said = [
-        (*value.split(" "), role)
-        for value, role, _ in spoken(units, find)
-        if role not in ("present", "context")
-    ]
+    named = [(*value.split(" "), role) for value, role, _ in spoken(units, find)]
+    said = [leg for leg in named if leg[2] not in ("present", "context")]
     wanted = {leg.number.lower(): leg.date for leg in goal.legs}
     numbers = {number for number, _, _ in said}
     if numbers and all(role == "kept" for _, _, role in said):
         return bool(numbers - wanted.keys())  # "Do you wish to keep NB101?" is about a part of the trip
+    if _absent(wanted, {(number, date) for number, date, _ in named}):
+        return True
     if numbers:
         if not wanted.keys() <= numbers:
             return True
@@ -65,6 +64,15 @@ def wrong_flights(units: Sequence[Unit], goal: Goal) -> bool:
     return bool(dates) and bool(numbers) and not set(wanted.values()) <= dates
 
 
+def _absent(wanted: Mapping[str, str], named: Set[tuple[str, str]]) -> bool:
+    """Return whether flights are ``named``, in whatever role, but one ``wanted`` or its date is not."""
+    for number, date in wanted.items():
+        dates = {when for name, when in named if name == number}
+        if named and (not dates or (any(dates) and not {date, ""} & dates)):
+            return True
+    return False
+
+
 def wrong_passengers(units: Sequence[Unit], goal: Goal) -> bool:
     if not goal.passengers:
         return False
@@ -74,16 +82,21 @@ def wrong_passengers(units: Sequence[Unit], goal: Goal) -> bool:
     def find(line: str) -> Iterable[tuple[int, int, str]]:
         return ((*m.span(), m[0]) for m in _DATE.finditer(line) if m[0] < "2020")
 
-    births = {date for date, role, _ in spoken(units, find) if role not in ("present", "context", "kept")}
+    dates = spoken(units, find)
+    births = {date for date, role, _ in dates if role not in ("present", "context", "kept")}
+    comes = goal.passengers[-1]
+    known = comes.dob in {date for date, _, _ in dates}
     named = [p for p in goal.passengers if p.last_name.lower() in text and p.first_name.lower() in text]
     stated = {person: _born(text, person) for person in named}
     if any(date not in (None, person.dob) for person, date in stated.items()):
         return True
     swaps = goal.kind == "change_passengers" and bool(_SWAPS.search(text) or not _ALL_OF_THEM.search(text))
     # beside the right date of the one who comes, another date is that of the one who leaves
-    if births - own and not (swaps and stated.get(goal.passengers[-1])):
+    if births - own and not (swaps and known):
         return True
-    if named and goal.passengers[-1] not in named:
+    if goal.kind == "change_passengers" and comes in named and dates and not known:
+        return True
+    if named and comes not in named:
         return True
     if named and len(named) < len(goal.passengers) and not swaps:
         return True
