@@ -113,7 +113,7 @@ def test_a_fault_is_caught(
 
 @pytest.mark.parametrize("size", SIZES)
 def test_half_a_push_is_caught_by_the_digests(engine: VLLMEngine, start: Any, size: float) -> None:
-    with pytest.raises(SyncError, match=r"digests: .* parameters were not sent"):
+    with pytest.raises(SyncError, match=r"digests: .* weights were not sent"):
         engine.sync(Half(perturbed(start, size)), next(VERSIONS))
 
 

@@ -149,6 +149,7 @@ class VLLMEngine:
             return
         atexit.unregister(self.close)
         for instance in self._instances.values():
+            self._call(instance.stop_reading())
             instance.close()
         self._instances = {}
         self._call(_let_tasks_end())

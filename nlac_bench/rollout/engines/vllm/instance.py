@@ -1,5 +1,6 @@
 """Instance: one vLLM with the weights of one slot."""
 
+import asyncio
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -141,6 +142,12 @@ class Instance:
         found = await self._vllm.get_weight_version()
         if found != self._label(version):
             raise SyncError(f"versions: vLLM has the weights {found!r}, not {self._label(version)!r}")
+
+    async def stop_reading(self) -> None:
+        """Stop reading vLLM's outputs, whose end it would report as an error; called before ``close``."""
+        if (reader := self._vllm.output_handler) is not None:
+            reader.cancel()
+            await asyncio.wait([reader])
 
     def close(self) -> None:
         """End vLLM's processes. Those that have not ended after a while are killed."""

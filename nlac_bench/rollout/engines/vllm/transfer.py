@@ -70,7 +70,7 @@ class FileTransfer(WeightTransferEngine[FileInit, FileUpdate]):
         """
         path = Path(update_info.path)
         loaded = self.model.load_weights(self._checked(path, update_info.digests))
-        self._check_loaded(loaded)
+        self._check_loaded(loaded, update_info.digests)
         if self.parallel_config.tensor_parallel_size == 1:
             self._check_parameters(path)
         self._complete = True
@@ -103,13 +103,21 @@ class FileTransfer(WeightTransferEngine[FileInit, FileUpdate]):
                 f"digests: the file lacks {len(missing)} of the tensors that were sent: {missing[0]!r} …"
             )
 
-    def _check_loaded(self, loaded: Collection[str] | None) -> None:
-        """Check that every parameter was loaded; ``loaded`` is what the model reports, if it does."""
+    def _check_loaded(self, loaded: Collection[str] | None, sent: Collection[str]) -> None:
+        """Check that every parameter, and every part of one that several tensors make up, was sent.
+
+        Args:
+            loaded: the parameters that the model reports; None if it reports none.
+        """
         parameters = {name for name, _ in self.model.named_parameters()}
-        if loaded is not None and (missing := sorted(parameters - set(loaded))):
+        missing = sorted(parameters - set(loaded)) if loaded is not None else []
+        for name in sorted(parameters):
+            parts = _parts(self.model, name)
+            if any(part in sent for part in parts):
+                missing += [part for part in parts if part not in sent]
+        if missing:
             raise ValueError(
-                f"digests: {len(missing)} of the model's {len(parameters)} parameters were not sent, the "
-                f"first is {missing[0]!r}"
+                f"digests: {len(missing)} of the model's weights were not sent, the first is {missing[0]!r}"
             )
 
     def _check_parameters(self, path: Path) -> None:
@@ -129,22 +137,28 @@ class FileTransfer(WeightTransferEngine[FileInit, FileUpdate]):
             )
 
 
-def _part(model: Any, parameters: Mapping[str, torch.Tensor], name: str) -> torch.Tensor | None:
-    """Return the part of a parameter that the tensor ``name`` of a checkpoint was loaded into.
+def _parts(model: Any, name: str) -> list[str]:
+    """Return the checkpoint's tensors that make up the parameter ``name``; empty if it is one tensor.
 
-    Several tensors may be one parameter, such as ``q_proj``, ``k_proj`` and ``v_proj``.
+    For example, ``qkv_proj`` is ``q_proj``, ``k_proj`` and ``v_proj``.
+    """
+    layer, _, leaf = name.rpartition(".")
+    own = layer.rpartition(".")[2]
+    parts = getattr(model, "packed_modules_mapping", {}).get(own, [])
+    return [f"{layer.removesuffix(own)}{part}.{leaf}" for part in parts if part != own]
+
+
+def _part(model: Any, parameters: Mapping[str, torch.Tensor], name: str) -> torch.Tensor | None:
+    """Return the part of a parameter that the checkpoint's tensor ``name`` was loaded into.
 
     Returns:
         None if the model calls the tensor otherwise, as do mixtures of experts.
     """
     if name in parameters:
         return parameters[name]
-    layer, _, leaf = name.rpartition(".")
-    parent, _, own = layer.rpartition(".")
-    for packed, names in getattr(model, "packed_modules_mapping", {}).items():
-        whole = parameters.get(f"{parent}.{packed}.{leaf}")
-        if own in names and whole is not None:
-            sizes = model.get_submodule(f"{parent}.{packed}").output_partition_sizes
-            number = names.index(own)
-            return whole[sum(sizes[:number]) : sum(sizes[: number + 1])]
+    for whole, parameter in parameters.items():
+        if name in (parts := _parts(model, whole)):
+            sizes = model.get_submodule(whole.rpartition(".")[0]).output_partition_sizes
+            number = parts.index(name)
+            return parameter[sum(sizes[:number]) : sum(sizes[: number + 1])]
     return None

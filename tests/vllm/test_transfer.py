@@ -1,0 +1,103 @@
+"""FileTransfer without a running vLLM: what it accepts and refuses."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from nlac_bench.rollout.engines.weight_file import digest
+
+pytest.importorskip("vllm", reason="vLLM is not installed; run make test-vllm")
+pytestmark = [pytest.mark.vllm, pytest.mark.slow]
+
+SIZES = {"q_proj": 4, "k_proj": 2, "v_proj": 2}
+
+
+class Model(torch.nn.Module):
+    """A fused parameter in bf16, one in float32, as vLLM keeps biases on CPUs, and a padded vocabulary."""
+
+    packed_modules_mapping: ClassVar = {"qkv_proj": list(SIZES)}
+
+    def __init__(self, forgets: str = "nothing") -> None:
+        super().__init__()
+        self.forgets = forgets
+        self.qkv_proj = torch.nn.Linear(3, sum(SIZES.values()), bias=False, dtype=torch.bfloat16)
+        self.qkv_proj.output_partition_sizes = list(SIZES.values())  # type: ignore[assignment]
+        self.bias = torch.nn.Parameter(torch.zeros(8))
+        self.embed = torch.nn.Parameter(torch.zeros(64, 3, dtype=torch.bfloat16))
+
+    def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]]) -> set[str]:
+        places = dict(zip(SIZES, self.qkv_proj.weight.split(list(SIZES.values())), strict=True))
+        loaded = set()
+        for name, tensor in weights:
+            part = name.partition(".")[0]
+            target = places[part] if part in places else getattr(self, part)
+            if name != self.forgets:
+                target[: len(tensor)].copy_(tensor)
+            loaded.add("qkv_proj.weight" if part in places else name)
+        return loaded
+
+
+def tensors() -> dict[str, torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    shapes = {f"{name}.weight": (rows, 3) for name, rows in SIZES.items()} | {"bias": (8,), "embed": (50, 3)}
+    return {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
+
+
+def push(model: Model, sent: dict[str, torch.Tensor], arrived: dict[str, torch.Tensor], folder: Path) -> None:
+    from nlac_bench.rollout.engines.vllm.transfer import FileTransfer, FileUpdate
+
+    settings: Any = SimpleNamespace(
+        parallel_config=SimpleNamespace(tensor_parallel_size=1),
+        model_config=SimpleNamespace(dtype=torch.bfloat16),
+    )
+    transfer = FileTransfer(None, settings, torch.device("cpu"), model)
+    save_file(arrived, folder / "weights.safetensors")
+    transfer.start_weight_update()
+    update = FileUpdate(str(folder / "weights.safetensors"), {n: digest(t) for n, t in sent.items()})
+    transfer.receive_weights(update)
+    transfer.finish_weight_update()
+
+
+def test_weights_of_other_precision_arrive(tmp_path: Path) -> None:
+    model, sent = Model(), tensors()
+    push(model, sent, sent, tmp_path)
+    assert torch.equal(model.bias, sent["bias"].bfloat16().float())
+
+
+@pytest.mark.parametrize("name", tensors())
+def test_each_tensor_that_is_not_loaded_is_named(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"digests: 1 of the model's weights .* first is '{name}'"):
+        push(Model(forgets=name), tensors(), tensors(), tmp_path)
+
+
+@pytest.mark.parametrize("name", tensors())
+def test_each_tensor_that_is_missing_or_changed_on_the_way_is_named(name: str, tmp_path: Path) -> None:
+    sent = tensors()
+    lacking = {other: tensor for other, tensor in sent.items() if other != name}
+    with pytest.raises(ValueError, match=f"digests: the file lacks 1 of the tensors .* '{name}'"):
+        push(Model(), sent, lacking, tmp_path)
+    with pytest.raises(ValueError, match=f"digests: the tensor '{name}' that was read is not the one"):
+        push(Model(), sent, sent | {name: sent[name] * (1 + 1e-6)}, tmp_path)
+
+
+@pytest.mark.parametrize("name", tensors())
+def test_a_parameter_for_which_nothing_was_sent_is_named(name: str, tmp_path: Path) -> None:
+    sent = {other: tensor for other, tensor in tensors().items() if other != name}
+    with pytest.raises(ValueError, match=f"digests: 1 of the model's weights were not sent.*'{name}'"):
+        push(Model(), sent, sent, tmp_path)
+
+
+def test_an_update_without_a_file_does_not_end() -> None:
+    from nlac_bench.rollout.engines.vllm.transfer import FileTransfer
+
+    transfer = FileTransfer(
+        None, SimpleNamespace(parallel_config=None, model_config=None), torch.device("cpu"), Model()
+    )
+    transfer.start_weight_update()
+    with pytest.raises(ValueError, match="digests: the weight update ends, but no file was loaded"):
+        transfer.finish_weight_update()
