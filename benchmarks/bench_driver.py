@@ -33,6 +33,8 @@ SAYINGS = (
 class StubEngine:
     """Returns the texts in ``SAYINGS`` in turn, each after ``latency`` seconds."""
 
+    tokenizer: None = None
+
     def __init__(self, latency: float) -> None:
         self.latency = latency
 

@@ -1,6 +1,7 @@
 """What all tests share: one torch thread a process, hypothesis without clocks, the public data."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,9 @@ from hypothesis import HealthCheck, settings
 # Read when torch is first imported, and by the processes that tests start. Test processes run side by side,
 # one a core, and more threads than cores make each of them slower.
 os.environ["OMP_NUM_THREADS"] = "1"
+# Without compiled files, each of the processes that tests start compiles the package again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # A busy machine generates examples slowly; that is not a failure.
 settings.register_profile("nlac_bench", deadline=None, suppress_health_check=[HealthCheck.too_slow])

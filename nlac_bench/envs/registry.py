@@ -277,8 +277,9 @@ def is_known(name: str) -> bool:
 
     Other names are those of Gymnasium ids and of modules. Nothing is imported to find out.
     """
-    points = importlib.metadata.entry_points(group=PLUGIN_GROUP)
-    return _builtin(name) is not None or any(point.name == name for point in points)
+    if _builtin(name) is not None:
+        return True
+    return any(point.name == name for point in importlib.metadata.entry_points(group=PLUGIN_GROUP))
 
 
 def canonical_name(name: str) -> str:
@@ -289,7 +290,8 @@ def canonical_name(name: str) -> str:
 def module_of(text: str) -> str:
     """Return the module that making the environment ``text`` imports by name; empty if there is none."""
     name = text.partition("@")[0]
-    return "" if is_known(name) else name.rpartition(":")[0]
+    module = name.rpartition(":")[0]
+    return "" if not module or is_known(name) else module
 
 
 def _import(module: str) -> None:

@@ -79,6 +79,11 @@ class TrainConfig(Settings):
         ge=0,
         description="weight of KL(policy || initial policy) over the vocabulary, on learned tokens",
     )
+    kl_probe: bool = Field(
+        True,
+        description="report the KL to the initial policy in each iteration (kl_to_start); without this and "
+        "without kl_coef, no copy of the initial weights is kept",
+    )
     lora_rank: int = Field(
         0,
         ge=0,
@@ -138,7 +143,7 @@ class TrainConfig(Settings):
             precision=("bf16" if fast_bf16() else "fp32") if self.precision == "auto" else self.precision,
             micro_rows=self.micro_rows,
             activation_checkpointing=self.activation_checkpointing,
-            reference=True,
+            reference=self.kl_coef > 0 or self.kl_probe,
             deterministic=self.deterministic,
             lora=Lora(rank=self.lora_rank, alpha=2 * self.lora_rank) if self.lora_rank else None,
             seed=seed,

@@ -20,6 +20,7 @@ from torch.distributed.tensor import DTensor
 from nlac_bench.rollout.engines.engine import Slot
 from nlac_bench.train import attention
 from nlac_bench.train.batch import TokenBatch, TokenSequence, one_a_row
+from nlac_bench.train.logits import Logits
 from nlac_bench.train.model import Head, Lora, PolicyModel, add_lora, load_causal_lm, mesh, shard
 from nlac_bench.train.outputs import LossFn, Metrics, Outputs
 from nlac_bench.train.prefixes import micro_batch_starts
@@ -90,10 +91,10 @@ class Learner:
         self.device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
         causal_lm = model if isinstance(model, nn.Module) else load_causal_lm(model)
         attention.use_where_faster(causal_lm, self.device)
-        self.reference = self._frozen_copy(causal_lm) if config.reference else None
+        self.reference = self._frozen(causal_lm) if config.reference else None
         if config.lora is not None:
             causal_lm = add_lora(causal_lm, config.lora)
-        self.model = PolicyModel(causal_lm, config.heads).to(self.device).train()
+        self.model = PolicyModel(causal_lm, config.heads).train()
         shard(self.model, self.mesh, config.precision, config.activation_checkpointing)
         self.master = dict(self.model.named_parameters())  # the shards, also while FSDP has gathered weights
         self.parameters = [p for p in self.master.values() if p.requires_grad]
@@ -123,17 +124,18 @@ class Learner:
         sums: dict[str, Tensor] = {}
         micro_batches = self._micro_batches(batch)
         for i, micro in enumerate(micro_batches):
-            # Gradients are reduced once, with the last micro-batch; before that they stay on their rank.
-            # A single process keeps its gathered weights until then, since gathering them again is useless.
-            last = i == len(micro_batches) - 1
-            self.model.set_requires_gradient_sync(last)  # type: ignore[operator]
-            self.model.set_reshard_after_backward(last or self.mesh.size() > 1)  # type: ignore[operator]
+            # Each micro-batch's gradients are reduced and scattered, so a rank keeps those of its shard only.
+            # A single process, whose shard is everything, does so once, and gathers its weights once.
+            now = self.mesh.size() > 1 or i == len(micro_batches) - 1
+            self.model.set_requires_gradient_sync(now)  # type: ignore[operator]
+            self.model.set_reshard_after_backward(now)  # type: ignore[operator]
             outputs, on_device = self._forward(micro)
             part, metrics = loss(outputs, on_device)
             # FSDP averages gradients over ranks, but the parts must be summed.
             ((part + outputs.anchor) * self.mesh.size()).backward()
             for name, value in {"loss": part, **metrics}.items():
                 sums[name] = sums.get(name, torch.zeros((), device=self.device)) + value.detach()
+        self._release_gathered()
         names = sorted(sums)
         values = self.total(torch.stack([sums[name].float() for name in names]))
         return dict(zip(names, values.tolist(), strict=True))
@@ -196,11 +198,20 @@ class Learner:
     def _each_row(self, batch: TokenBatch, read: Callable[[Outputs], Tensor]) -> Tensor:
         width = batch.ids.shape[1]
         parts = []
-        for micro in self._micro_batches(batch):
-            values = read(self._forward(micro)[0]).cpu()  # [B, T] or [B, T, H]
-            missing = (0, 0) * (values.ndim - 2) + (0, width - values.shape[1])
-            parts.append(torch.nn.functional.pad(values, missing))
+        try:
+            for micro in self._micro_batches(batch):
+                values = read(self._forward(micro)[0]).cpu()  # [B, T] or [B, T, H]
+                missing = (0, 0) * (values.ndim - 2) + (0, width - values.shape[1])
+                parts.append(torch.nn.functional.pad(values, missing))
+        finally:
+            self._release_gathered()
         return torch.cat(parts)[: len(batch)]
+
+    def _release_gathered(self) -> None:
+        """Free the weights that FSDP has gathered; after a change of its shards it must gather them anew."""
+        for model in (self.model, self.reference):
+            if model is not None:
+                model.reshard()  # type: ignore[operator]
 
     def _micro_batches(self, batch: TokenBatch) -> list[TokenBatch]:
         """Split ``batch`` into micro-batches of ``micro_rows`` rows.
@@ -216,11 +227,19 @@ class Learner:
         return list(batch.micro_batches(starts, int(busiest)))
 
     def reference_kl(self, batch: TokenBatch) -> float:
-        """Return KL(π ‖ initial π) over the whole vocabulary, averaged over this rank's trained tokens."""
+        """Return KL(π ‖ initial π) over the whole vocabulary, averaged over the trained tokens of all ranks.
+
+        Args:
+            batch: this rank's part.
+
+        Raises:
+            ValueError: the learner keeps no reference model.
+        """
         with torch.no_grad():
             kl_BT = self._each_row(batch, lambda outputs: outputs.reference_kl_BT)
         mask_BT = batch.loss_mask != 0
-        return float(kl_BT[mask_BT].mean()) if bool(mask_BT.any()) else 0.0
+        kl, tokens = self.total(torch.stack([kl_BT[mask_BT].sum(), mask_BT.sum().float()])).tolist()
+        return kl / tokens if tokens else 0.0
 
     @contextmanager
     def averaged(self) -> Iterator[None]:
@@ -275,9 +294,13 @@ class Learner:
         module: Any = self.model.get_submodule(module_name)
         return module.scaling["default"] * (b @ a)
 
-    def _frozen_copy(self, causal_lm: nn.Module) -> PolicyModel:
-        """Return a sharded copy of the current model, the frozen reference of the KL penalty."""
-        reference = PolicyModel(copy.deepcopy(causal_lm)).to(self.device).eval().requires_grad_(False)
+    def _frozen(self, causal_lm: nn.Module) -> PolicyModel:
+        """Return a sharded copy of the current model, the frozen reference of the KL to it.
+
+        Only this rank's shards are copied: until ``shard`` copies those, both models have the same weights.
+        """
+        shared = {id(p): nn.Parameter(p.data, requires_grad=False) for p in causal_lm.parameters()}
+        reference = PolicyModel(copy.deepcopy(causal_lm, shared)).eval()
         shard(reference, self.mesh, self.config.precision, checkpointing=False)
         return reference
 
@@ -289,15 +312,15 @@ class Learner:
         arguments = (micro.ids, micro.position_ids, micro.segment_ids, wanted_BT)
         forward = self.model(*arguments)
 
-        def reference() -> Tensor:
+        def reference() -> Logits:
             if self.reference is None:
                 raise ValueError(
                     "this learner keeps no reference model; set reference=True in its LearnerConfig"
                 )
             with torch.no_grad():
-                return self.reference(*arguments).logits_MV
+                return Logits(self.reference(*arguments).hidden_MH, self.reference.vocabulary_head)
 
-        return Outputs(forward, wanted_BT, micro, reference), micro
+        return Outputs(forward, self.model.vocabulary_head, wanted_BT, micro, reference), micro
 
 
 def seed_everything(seed: int) -> None:

@@ -33,19 +33,19 @@ class Lora:
 class Forward:
     """The outputs of a forward pass.
 
-    ``logits_MV`` are the logits at the M wanted positions, in row-major order; ``heads_BT`` has each head's
-    scalar at every position.
+    ``hidden_MH`` are the last hidden states at the M wanted positions, in row-major order; ``heads_BT`` has
+    each head's scalar at every position.
     """
 
-    logits_MV: Tensor
+    hidden_MH: Tensor
     heads_BT: dict[str, Tensor] = field(default_factory=dict)
 
 
 class PolicyModel(nn.Module):
     """A causal LM with scalar heads on its last hidden states.
 
-    Logits are computed only at the wanted positions: in NLAC's batches most tokens belong to prompts, and the
-    logits of a row cost as much as a layer.
+    Logits are computed only at the wanted positions, by ``vocabulary_head`` (``logits.Logits``): in NLAC's
+    batches most tokens belong to prompts, and the logits of a row cost as much as a layer.
     """
 
     def __init__(self, causal_lm: nn.Module, heads: Sequence[Head] = ()) -> None:
@@ -60,10 +60,17 @@ class PolicyModel(nn.Module):
             else:  # equal initial weights would get equal gradients, so both heads would stay the same
                 nn.init.normal_(head.weight, std=1 / hidden)  # type: ignore[arg-type]
 
+    @property
+    def vocabulary_head(self) -> nn.Module:
+        """The module that maps hidden states to logits; it can be called from forward to backward pass."""
+        base: Any = self.causal_lm
+        head: nn.Module = base.get_output_embeddings()
+        return head
+
     def forward(
         self, ids_BT: Tensor, position_ids_BT: Tensor, segment_ids_BT: Tensor, wanted_BT: Tensor
     ) -> Forward:
-        """Compute logits where ``wanted_BT`` is true, and every head's scalar at every position."""
+        """Compute hidden states where ``wanted_BT`` is true, and every head's scalar at every position."""
         base: Any = self.causal_lm
         mask = _attention_mask(segment_ids_BT)
         if mask is not None and base.config._attn_implementation == attention.NAME:
@@ -71,9 +78,8 @@ class PolicyModel(nn.Module):
         hidden_BTH = base.get_decoder()(
             input_ids=ids_BT, position_ids=position_ids_BT, attention_mask=mask, use_cache=False
         ).last_hidden_state
-        logits_MV = base.get_output_embeddings()(hidden_BTH[wanted_BT])
         heads_BT = {name: head(hidden_BTH).sum(-1).float() for name, head in self.heads.items()}
-        return Forward(logits_MV, heads_BT)
+        return Forward(hidden_BTH[wanted_BT], heads_BT)
 
     def _by_tree(
         self, ids_BT: Tensor, position_ids_BT: Tensor, tree: PrefixTree, wanted_BT: Tensor
@@ -87,12 +93,12 @@ class PolicyModel(nn.Module):
             tree=tree,
         ).last_hidden_state[0]
         # index_select sums the gradients of a node in a fixed order; advanced indexing does not.
-        logits_MV = base.get_output_embeddings()(hidden_NH.index_select(0, tree.node_BT[wanted_BT]))
+        hidden_MH = hidden_NH.index_select(0, tree.node_BT[wanted_BT])
         heads_BT = {
             name: head(hidden_NH).sum(-1).float().index_select(0, tree.node_BT.flatten()).view_as(ids_BT)
             for name, head in self.heads.items()
         }
-        return Forward(logits_MV, heads_BT)
+        return Forward(hidden_MH, heads_BT)
 
 
 def _attention_mask(segment_ids_BT: Tensor) -> Tensor | None:
@@ -165,6 +171,8 @@ def shard(
 ) -> None:
     """Shard every block with FSDP2, then the whole model; the same code runs at every world size.
 
+    Each block is moved to the mesh's device before it is sharded, so the device never holds the whole model.
+
     With ``bf16`` the blocks compute in bfloat16 with float32 master weights. Gradients are reduced in
     float32, because sums of many small gradients over ranks lose precision in bf16.
     """
@@ -176,6 +184,7 @@ def shard(
         if precision == "bf16"
         else MixedPrecisionPolicy()
     )
-    # Reshard the root too: after a pass without gradients, the next pass would use its gathered weights.
-    for module in (*blocks(model), model):
-        fully_shard(module, mesh=device_mesh, mp_policy=policy, reshard_after_forward=True)
+    for block in blocks(model):
+        fully_shard(block, mesh=device_mesh, mp_policy=policy, reshard_after_forward=True)
+    # The root keeps its gathered weights: its head is called after the forward pass (``Learner._forward``).
+    fully_shard(model, mesh=device_mesh, mp_policy=policy, reshard_after_forward=False)

@@ -6,10 +6,11 @@ from functools import cached_property
 from typing import TypeAlias
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from nlac_bench.train import losses
 from nlac_bench.train.batch import TokenBatch
+from nlac_bench.train.logits import Logits
 from nlac_bench.train.model import Forward, Head
 
 Metrics: TypeAlias = dict[str, float]
@@ -19,12 +20,25 @@ class Outputs:
     """The outputs of a forward pass, for loss functions; aligned with ``TokenBatch`` and computed when read.
 
     ``logprobs_BT[b, t]`` belongs to the token ``ids[b, t]``; it is 0 where ``loss_mask`` is 0.
+
+    Args:
+        forward: the outputs of the policy.
+        head: maps its hidden states to logits.
+        wanted_BT: the positions whose next token is trained.
+        batch: the micro-batch.
+        reference: computes the reference model's logits at the same positions.
     """
 
     def __init__(
-        self, forward: Forward, wanted_BT: Tensor, batch: TokenBatch, reference: Callable[[], Tensor]
+        self,
+        forward: Forward,
+        head: nn.Module,
+        wanted_BT: Tensor,
+        batch: TokenBatch,
+        reference: Callable[[], Logits],
     ) -> None:
-        self._forward = forward
+        self._heads_BT = forward.heads_BT
+        self._logits = Logits(forward.hidden_MH, head)
         self._wanted_BT = wanted_BT
         self._batch = batch
         self._reference = reference
@@ -39,40 +53,46 @@ class Outputs:
     def logprobs_BT(self) -> Tensor:
         """Log-probabilities of the trained tokens at temperature 1."""
         next_ids_BT = self._batch.ids.roll(-1, dims=1)
-        logits_MV, ids_M = self._forward.logits_MV, next_ids_BT[self._wanted_BT]
-        return self._spread(losses.selective_log_softmax(logits_MV, ids_M))
+        ids_M = next_ids_BT[self._wanted_BT]
+        return self._spread(self._logits.each(losses.selective_log_softmax, ids_M))
 
     @cached_property
     def entropy_BT(self) -> Tensor:
         """Entropy of the distributions of the trained tokens, in nats."""
-        return self._spread(losses.entropy(self._forward.logits_MV.float()))
+        return self._spread(self._logits.each(lambda logits_mV: losses.entropy(logits_mV.float())))
 
     @cached_property
     def reference_kl_BT(self) -> Tensor:
         """KL to the reference model over the whole vocabulary, in nats (exact on any policy's data)."""
-        return self._spread(losses.full_kl(self._forward.logits_MV.float(), self._reference().float()))
+        reference = self._reference()
+
+        def kl_m(logits_mV: Tensor, hidden_mH: Tensor) -> Tensor:
+            return losses.full_kl(logits_mV.float(), reference.head(hidden_mH).float())
+
+        return self._spread(self._logits.each(kl_m, reference.hidden_MH))
 
     @cached_property
     def values_BT(self) -> Tensor:
         """The value of the state in which each token was sampled."""
-        value_BT = self._forward.heads_BT["value"]
+        value_BT = self._heads_BT["value"]
         return torch.cat([torch.zeros_like(value_BT[:, :1]), value_BT[:, :-1]], dim=1)
 
     def q_BT(self, head: Head) -> Tensor:
         """Return the output of a Q head at each token; an action's value is the one at its last token."""
-        return self._forward.heads_BT[head]
+        return self._heads_BT[head]
 
     @property
     def anchor(self) -> Tensor:
         """A zero that depends on all outputs, to be added to the loss so that the whole backward pass runs.
 
-        The logits are left out if the loss has read ``logprobs_BT``, ``entropy_BT`` or ``reference_kl_BT``,
-        which depend on them already: summing them once more would be slow.
+        The hidden states and the vocabulary's head are left out if the loss has read ``logprobs_BT``,
+        ``entropy_BT`` or ``reference_kl_BT``, which depend on them already.
         """
-        loose = [head_BT.sum() for head_BT in self._forward.heads_BT.values()]
+        zero = torch.zeros((), device=self._wanted_BT.device)
+        zero = zero + 0.0 * sum(head_BT.sum() for head_BT in self._heads_BT.values())
         if not {"logprobs_BT", "entropy_BT", "reference_kl_BT"} & self.__dict__.keys():
-            loose.append(self._forward.logits_MV.sum())
-        return 0.0 * sum(loose, torch.zeros((), device=self._forward.logits_MV.device))
+            zero = zero + self._logits.zero()
+        return zero
 
 
 LossFn: TypeAlias = Callable[[Outputs, TokenBatch], tuple[Tensor, dict[str, Tensor]]]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -15,6 +15,8 @@ from nlac_bench.agents import prompts, registry
 from nlac_bench.agents.prompted import spoken
 from nlac_bench.agents.prompts import PACKAGED
 from nlac_bench.agents.registry import AgentContext, make, prompt_hashes
+from nlac_bench.agents.roles.chat import ChatPrompts
+from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.envs import Outcome
 from nlac_bench.envs.tau.actions import Call, Invalid, parse_action
 from nlac_bench.errors import NlacBenchError, UnknownIdError
@@ -190,6 +192,16 @@ def test_registry_names_what_is_missing() -> None:
     with pytest.raises(UnknownIdError, match=r"'reakt'.*react, act, tool_calling"):
         make("reakt", AgentContext())
     assert make("oracle", AgentContext()).name == "oracle"
+
+
+def test_the_prompt_style_never_depends_on_a_missing_attribute() -> None:
+    class Nameless:
+        sample = logprobs = None
+
+    with pytest.raises(NlacBenchError, match=r"the engine Nameless has no attribute 'tokenizer'.*to None"):
+        make("nlac", AgentContext(engine=cast(Any, Nameless())))
+    served = make("nlac", AgentContext(engine=RuleEngine(lambda request: "")))
+    assert isinstance(served, PolicyAgent) and isinstance(served.prompts, ChatPrompts)
 
 
 def test_plugins_are_found_and_broken_ones_say_why(monkeypatch: pytest.MonkeyPatch) -> None:

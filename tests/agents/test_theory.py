@@ -16,9 +16,9 @@ from nlac_bench.agents.nlac.theory import (
 
 
 @pytest.mark.slow  # 40 iterations over thousands of transitions
-@pytest.mark.parametrize("seed", [0, 1])
-def test_the_optimal_policy_and_the_order_of_q_star(seed: int) -> None:
-    report = check(seed, iterations=40)
+def test_the_optimal_policy_and_the_order_of_q_star() -> None:
+    """With seed 1; ``nlac-bench theory``, which test_commands.py runs, checks seed 0."""
+    report = check(seed=1, iterations=40)
     assert report.history[0] < 0.7, "the first policy must be bad, or nothing is shown"
     assert report.holds, report
     assert report.largest_error < 1e-9

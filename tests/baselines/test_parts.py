@@ -228,6 +228,18 @@ def test_rft_learns_only_what_succeeded() -> None:
     assert sum(rft.learner.text_logprobs([5, 6, 7, 8, 8], 3)) > sum(before)
 
 
+@pytest.mark.parametrize("name", ["rft", "nlac", "sac"])
+def test_without_kl_no_initial_weights_are_kept(name: str) -> None:
+    algorithm = make(name, kl_probe=False)
+    sequence = TokenSequence([5, 6, 7, 8], [0.0, 0.0, 1.0, 1.0])
+    algorithm._learned = algorithm._distilled = [sequence]
+    assert algorithm.learner.reference is None
+    assert "kl_to_start" not in asyncio.run(algorithm.probe([episode("a", [1.0])][: name == "rft"], False))
+    with pytest.raises(ValueError, match="reference=True"):
+        algorithm.learner.reference_kl(pack([sequence], 8))
+    assert make(name, kl_probe=False, kl_coef=0.1).learner.reference is not None
+
+
 def test_on_policy_algorithms_say_that_they_need_episodes() -> None:
     with pytest.raises(NlacBenchError, match="on policy"):
         asyncio.run(make("rft").update([]))

@@ -5,6 +5,7 @@ closed pipes) start one: ``test_kill.py``, and ``test_console_script`` in ``test
 """
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -15,7 +16,12 @@ from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
+import typer
+
 from nlac_bench.cli import main
+
+_get_command = functools.cache(typer.main.get_command)
+"""Parsing the signatures of all commands takes longer than most calls; it is done once a process."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,7 @@ def call(*arguments: str, stdin: str = "", **env: str) -> Done:
     with (
         _as_it_was(),
         mock.patch.dict(os.environ, {"COLUMNS": "160", **env}),
+        mock.patch.object(typer.main, "get_command", _get_command),
         mock.patch.object(sys, "argv", ["nlac-bench", *arguments]),
         mock.patch.object(sys, "stdin", io.StringIO(stdin)),
         contextlib.redirect_stdout(out),

@@ -68,9 +68,8 @@ def test_envs_list_and_show() -> None:
     assert "what the agent is told" in nlac_bench("envs", "show", "twenty_questions").stdout
 
 
-@pytest.mark.parametrize("name", ["twenty_questions", "examples.register_env:CountDown-v0"])
-def test_envs_check(name: str) -> None:
-    report = one_json(nlac_bench("envs", "check", name, "--json"))
+def test_envs_check() -> None:
+    report = one_json(nlac_bench("envs", "check", "examples.register_env:CountDown-v0", "--json"))
     assert report["ok"] and len(report["checks"]) > 10
 
 

@@ -9,6 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,29 @@ def process(cwd: Path, *arguments: str, **environment: str) -> subprocess.Comple
     )  # fmt: skip
 
 
+def one_after_another(
+    cwd: Path, commands: Sequence[tuple[str, ...]], marker: Path, start: str, *options: str
+) -> None:
+    """Run ``commands`` in one process, which takes seconds to start; none of them makes ``marker``."""
+    program = f"""
+import os, sys
+{start}
+from nlac_bench.__main__ import main
+for command in {commands!r}:
+    sys.argv[1:] = command
+    try:
+        main()
+    except SystemExit:
+        pass
+    assert not os.path.exists({str(marker)!r}), command
+"""
+    done = subprocess.run(
+        [sys.executable, *options, "-c", program], cwd=cwd, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+
+
 # --- code -----------------------------------------------------------------------------------------------
 
 
@@ -102,9 +126,8 @@ def test_a_module_in_the_folder_is_not_imported(here: Path, inside: bool, more: 
     cwd, name = (folder, ".") if inside else (here, "foreign")
     done = process(cwd, "resume", name, *more, PYTHONPATH=f"{ROOT}{os.pathsep}{folder}")
     assert done.returncode == 2 and "lies in the run's folder" in done.stderr and not marker.exists()
-    for command in (("score", name), ("run", "--config", f"{name}/config.json", *more)):
-        done = process(cwd, *command)
-        assert not marker.exists(), command
+    commands = (("score", name), ("run", "--config", f"{name}/config.json", *more))
+    one_after_another(cwd, commands, marker, "sys.path[0] = os.getcwd()  # as python -m does")
 
 
 def test_a_module_in_the_folder_is_not_reached_from_above_or_through_a_link(here: Path) -> None:
@@ -159,17 +182,10 @@ def test_no_command_searches_the_current_folder_for_what_it_was_not_told(here: P
     (info / "entry_points.txt").write_text("".join(f"[{group}]\nevil = evil:thing\n" for group in groups))
     for name in ("evil", "tau_bench", "vllm", "brotli", "zstandard", "uvloop", "orjson", "IPython"):
         (folder / f"{name}.py").write_text(f"from pathlib import Path\nPath({str(marker)!r}).touch()\n")
-    start = (
-        "import sys; sys.path[:] = [p for p in sys.path if p]; from nlac_bench.__main__ import main; main()"
-    )
-    for command in (("envs", "list"), ("doctor",), ("resume", "."), ("score", "."), ("run", "--help"),
-                    ("run", "--env", "twenty_questions", "--agent", "evil"),
-                    ("data", "verify", "tau", "--against", "installed")):  # fmt: skip
-        done = subprocess.run(
-            [sys.executable, "-P", "-c", start, *command], cwd=folder, capture_output=True, text=True,
-            check=False, env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
-        assert not marker.exists() and "Traceback" not in done.stderr, (command, done.stderr)
+    commands = (("envs", "list"), ("doctor",), ("resume", "."), ("score", "."), ("run", "--help"),
+                ("run", "--env", "twenty_questions", "--agent", "evil"),
+                ("data", "verify", "tau", "--against", "installed"))  # fmt: skip
+    one_after_another(folder, commands, marker, "sys.path[:] = [p for p in sys.path if p]", "-P")
 
 
 def test_git_is_not_asked_about_a_repository_in_a_run_folder(here: Path) -> None:

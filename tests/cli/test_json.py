@@ -105,13 +105,13 @@ gymnasium.register("Loud-v0", Loud, disable_env_checker=True)
 
 LOUD = "loud:Loud-v0"
 RUN = ("run", "--env", LOUD, "--agent", "random", "--limit", "2")
-COMMANDS = (
+# Each starts a process. What lies between main() and a command is the same for all of them.
+COMMANDS = ((*RUN, "--out", "run"), ("resume", "run", "--env", LOUD), ("envs", "check", LOUD))
+IN_PROCESS = (
     (*RUN, "--dry-run"),
-    (*RUN, "--out", "run"),
-    ("resume", "run", "--env", LOUD),
+    (*RUN, "--out", "again"),
     ("floors", "--env", LOUD, "--agent", "random", "--episodes", "1"),
     ("envs", "show", LOUD),
-    ("envs", "check", LOUD),
 )
 
 
@@ -140,10 +140,11 @@ def test_standard_output_is_reserved_in_this_process_too(
         + _LOUD.partition("class")[2]
     )
     monkeypatch.chdir(tmp_path)
-    done = call(*RUN, "--json", "--out", "run")
-    assert one_json(done)["scored"] == 2 and "step" in done.stderr
+    for command in IN_PROCESS:
+        done = call(*command, "--json")
+        assert done.returncode == 0 and one_json(done) and "make" in done.stderr, (command, done.stderr)
     assert not isinstance(sys.stdout, ReservedStdout)
-    assert "step" in call(*RUN, "--out", "again").stdout, "without --json nothing is reserved"
+    assert "step" in call(*RUN, "--out", "run").stdout, "without --json nothing is reserved"
 
 
 def test_a_reader_that_has_left_gives_exit_code_141(tmp_path: Path) -> None:

@@ -9,14 +9,21 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from tests.cli.command import call, one_json
+
+INT, TERM = (signal.SIGINT,), (signal.SIGTERM,)
+MOMENTS = ("training run", "base: 4 episodes", "validation:", "iteration 1", "test: 4")
 TRAIN = ("train_batch_size=3", "val_tasks=2", "probes=1", "mini_batch_size=3", "max_response_length=48")
 
 
-def stopped_at(said: str, signals: list[signal.Signals], command: list[str]) -> tuple[int, str, list[str]]:
+def stopped_at(
+    said: str, signals: Sequence[signal.Signals], command: list[str]
+) -> tuple[int, str, list[str]]:
     """Exit code, standard output and error of ``command``, signalled once it has printed ``said``."""
     process = subprocess.Popen(
         [sys.executable, "-m", "nlac_bench", *command],
@@ -49,13 +56,16 @@ def stopped_at(said: str, signals: list[signal.Signals], command: list[str]) -> 
 @pytest.mark.slow  # each case starts a training run in a process of its own
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    "said", ["training run", "base: 4 episodes", "validation:", "iteration 1", "test: 4"]
-)
-@pytest.mark.parametrize(
-    "signals", [[signal.SIGINT], [signal.SIGTERM], [signal.SIGINT, signal.SIGINT]], ids=str
+    ("said", "signals"),
+    [
+        *((said, INT) for said in MOMENTS),
+        *((said, TERM) for said in ("training run", "iteration 1")),
+        *((said, (*INT, *INT)) for said in MOMENTS[1:]),
+    ],
+    ids=str,
 )
 def test_a_stopped_training_exits_3_and_names_the_command(
-    said: str, signals: list[signal.Signals], tmp_path: Path
+    said: str, signals: Sequence[signal.Signals], tmp_path: Path
 ) -> None:
     command = ["run", "--env", 'math500_hard@{"level": 1}', "--agent", "nlac", "--budget", "steps=4",
                "--limit", "4", "--out", str(tmp_path / "run"), "--json"]  # fmt: skip
@@ -72,7 +82,7 @@ def test_a_stopped_training_exits_3_and_names_the_command(
         assert f"nlac-bench resume {tmp_path / 'run'}" in lines[-1]
 
 
-@pytest.mark.slow  # one training run in about ten processes
+@pytest.mark.slow  # one training run in up to four processes
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=str)
 def test_a_training_that_is_stopped_at_random_moments_is_finished_by_resuming(
@@ -85,7 +95,7 @@ def test_a_training_that_is_stopped_at_random_moments_is_finished_by_resuming(
     for setting in TRAIN:
         start += ["--train", setting]
     codes = []
-    for number in range(6):
+    for number in range(4):
         begun = (run / "manifest.json").exists()
         command = ["resume", str(run), "--json"] if begun else start
         process = subprocess.Popen(
@@ -110,21 +120,17 @@ def test_a_training_that_is_stopped_at_random_moments_is_finished_by_resuming(
             assert f"nlac-bench resume {run}" in err.splitlines()[-1]
         if process.returncode == 0:
             break
-    done = subprocess.run(
-        [sys.executable, "-m", "nlac_bench", "resume", str(run), "--json"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = call("resume", str(run), "--json")
     assert done.returncode == 0, (codes, done.stderr)
-    result = json.loads(done.stdout)
+    result = one_json(done)
     assert result["owed"] == 0 and result["scored"] == result["planned"] == 4
     rows = [json.loads(line) for line in (run / "episodes.jsonl").read_text().splitlines()]
     assert len({(row["task_id"], row["trial"]) for row in rows}) == len(rows) == 4
 
     shutil.rmtree(run / "checkpoints" / "best")
-    gone = subprocess.run(
-        [sys.executable, "-m", "nlac_bench", "eval", "--env", 'math500_hard@{"level": 1}', "--agent", "nlac",
-         "--model", str(run / "checkpoints" / "best"), "--limit", "1", "--out", str(tmp_path / "eval")],
-        capture_output=True, text=True, check=False,
+    gone = call(
+        "eval", "--env", 'math500_hard@{"level": 1}', "--agent", "nlac",
+        "--model", str(run / "checkpoints" / "best"), "--limit", "1", "--out", str(tmp_path / "eval"),
     )  # fmt: skip
     assert gone.returncode == 2 and "best" in gone.stderr and "Traceback" not in gone.stderr, gone.stderr
     assert not (tmp_path / "eval").exists()
@@ -164,10 +170,17 @@ def test_a_signal_inside_a_constructor_prints_no_finalizer(sent: signal.Signals,
     assert done.returncode == code and "Traceback" not in done.stderr, done.stderr
 
 
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("where", ["import", "constructor", "reset"])
+@pytest.mark.parametrize(
+    ("where", "sent", "code"),
+    [
+        ("import", signal.SIGINT, 130),
+        ("import", signal.SIGTERM, 143),
+        ("constructor", signal.SIGINT, 130),
+        ("reset", signal.SIGTERM, 143),
+    ],
+)
 def test_a_signal_inside_code_of_another_package_is_not_taken_for_its_exit(
-    sent: signal.Signals, code: int, where: str, tmp_path: Path
+    where: str, sent: signal.Signals, code: int, tmp_path: Path
 ) -> None:
     here = f"import os, time; os.kill(os.getpid(), {int(sent)}); time.sleep(60)"
     (tmp_path / "signalled_env.py").write_text(

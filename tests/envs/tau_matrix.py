@@ -113,16 +113,19 @@ def fill(text: str, values: Mapping[str, str]) -> str | None:
 
 
 def measure(
-    phrases: Iterable[Mapping[str, Any]], users: Iterable[Situation], label: str, into: Matrix
+    phrases: Iterable[Mapping[str, Any]], users: Iterable[Situation], label: str, into: Matrix, every: int = 1
 ) -> None:
-    """Send the phrases to the users and count the faults under ``label``."""
+    """Send the phrases to the users and count the faults under ``label``.
+
+    With ``every`` above 1 each phrase is sent to every so-many-th user only, its neighbours to other ones.
+    """
     phrases = list(phrases)
     for number, at in enumerate(users):
         values = facts(at, at.goal)
         rng = random.Random(number)
         wrongs = None
         for place, phrase in enumerate(phrases):
-            if not fits(phrase, at):
+            if (number + place) % every or not fits(phrase, at):
                 continue
             category = phrase["category"]
             if (

@@ -28,6 +28,12 @@ RETURN = Goal("return", record="#W1234567", items=(Item("Trail Tent"), Item("Kit
 JACKET = Item(
     "Rain Jacket", {"size": "M", "colour": "olive", "hood": "fixed hood"}, {"size": "L", "colour": "navy"}
 )
+TWINS = Goal(
+    "return",
+    record="#W1212121",
+    items=(Item("Kite", {"form": "delta"}), Item("Kite", {"form": "box"}), Item("Webcam")),
+    payment=GIFT,
+)
 EXCHANGE = Goal("exchange", record="#W2222222", items=(JACKET,), payment=PAL)
 TWO = Goal(
     "modify_items",
@@ -72,6 +78,7 @@ SCRIPTS = {
     "cancel, zip": _script(BEN, CANCEL),
     "cancel, then return": _script(ADA, CANCEL, RETURN),
     "return": _script(ADA, RETURN),
+    "twins": _script(ADA, TWINS),
     "exchange": _script(ADA, EXCHANGE),
     "two": _script(ADA, TWO),
     "address": _script(ADA, ADDRESS),

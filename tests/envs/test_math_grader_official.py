@@ -29,7 +29,6 @@ def test_cases_of_other_projects(tmp_path: Path) -> None:
     assert summary["n"] == len(undisputed) >= 200
     assert summary["accuracy"] >= 0.985
     assert summary["false_positives"] == 0
-    assert summary["ms_median"] <= 3 and summary["ms_p99"] <= 100
 
 
 def _answers(name: str) -> list[str]:

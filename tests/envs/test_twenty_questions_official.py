@@ -70,7 +70,8 @@ def test_official_games(official: TwentyQuestionsEnv) -> None:
         ("abacus", "Is it a calculator?", 1),
         ("abacus", "Is it a kind of machine?", 1),
         ("abacus", "Is it a reptile?", -1),
-        ("abacus", "Does it have beads?", 0),
+        ("abacus", "Does it have beads?", 1),
+        ("abacus", "Does it have a spring?", 0),
         ("abacus", "Is it popular in Japan?", 0),
         ("accordion", "Is it a musical instrument?", 1),
         ("accordion", "Is it a wind instrument?", 1),
@@ -188,8 +189,55 @@ def test_the_second_list_of_fresh_eyes_about_official_objects(official: TwentyQu
     """
     rates = answered(LISTS / "fresh_official_2.jsonl", official.world)
     assert rates["questions"] == 300
-    assert rates["right"] >= 0.86
+    assert rates["right"] >= 0.91
     assert rates["wrong"] <= 0.01
+
+
+@pytest.mark.official
+def test_the_third_list_about_official_objects(official: TwentyQuestionsEnv) -> None:
+    """748 questions, most about what is peculiar to one object, as a model asks late in a game.
+
+    542 of them stood before the lists of features, without which 52.6 % of those were answered right and
+    4.4 % wrong. Of the last 206 86.4 % were answered right at first sight, 2.9 % wrong and 10.7 % not.
+    """
+    rates = answered(LISTS / "fresh_official_3.jsonl", official.world)
+    assert rates["questions"] == 748
+    assert rates["right"] >= 0.87
+    assert rates["wrong"] <= 0.02
+
+
+@pytest.mark.official
+def test_the_fourth_list_of_fresh_eyes_about_official_objects(official: TwentyQuestionsEnv) -> None:
+    """300 questions about 110 objects drawn at random, by people who had not seen the tables.
+
+    The list was not used to improve the tables.
+    """
+    rates = answered(LISTS / "fresh_official_4.jsonl", official.world)
+    assert rates["questions"] == 300
+    assert rates["right"] >= 0.85
+    assert rates["wrong"] <= 0.03
+
+
+@pytest.mark.official
+def test_further_names_of_official_objects_win(official: TwentyQuestionsEnv) -> None:
+    for word, question in (
+        ("bison", "Is it a buffalo?"),
+        ("chips", "Is it a bag of potato chips?"),
+        ("bookshelf", "Is it a bookcase?"),
+        ("wine", "Is it a bottle of wine?"),
+    ):
+        official.reset(seed=0)
+        official._state.hidden = official.world.names.index(word)
+        assert official.step(question)[4].get("success"), question
+
+
+@pytest.mark.official
+def test_every_object_has_features(official: TwentyQuestionsEnv) -> None:
+    """Every object, official or embedded, has a list in ``kb/features/``."""
+    said = official.world._said
+    assert all(len(stems) >= 4 for stems in said)
+    embedded = embedded_world()
+    assert all(len(stems) >= 4 for stems in embedded._said)
 
 
 @pytest.mark.official
@@ -251,7 +299,7 @@ def test_parts_that_are_not_listed_are_unknown_and_answered_no(official: TwentyQ
     hidden = official.world.names.index("abacus")
     official.reset(seed=0)
     official._state.hidden = hidden
-    observation, _, _, _, info = official.step("Does it have a frame?")
+    observation, _, _, _, info = official.step("Does it have a spring?")
     assert observation.startswith("No.")
     assert info["known"] is False
     assert info["unknown_rate"] == 1

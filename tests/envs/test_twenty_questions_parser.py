@@ -93,6 +93,43 @@ def test_the_second_list_of_fresh_eyes() -> None:
     assert rates["wrong"] <= 0.01
 
 
+def test_the_third_list() -> None:
+    """510 questions, many about what is peculiar to one object, as a model asks late in a game.
+
+    324 of them stood before the lists of features, without which 61.7 % of those were answered right and
+    5.6 % wrong. Of the last 186 86.6 % were answered right at first sight, 0.5 % wrong and 12.9 % not.
+    """
+    rates = answered(LISTS / "fresh_embedded_3.jsonl", WORLD)
+    assert rates["questions"] == 510
+    assert rates["right"] >= 0.86
+    assert rates["wrong"] <= 0.02
+
+
+def test_the_fourth_list_of_fresh_eyes() -> None:
+    """230 questions about 78 objects drawn at random, by people who had not seen the tables.
+
+    The list was not used to improve the tables.
+    """
+    rates = answered(LISTS / "fresh_embedded_4.jsonl", WORLD)
+    assert rates["questions"] == 230
+    assert rates["right"] >= 0.9
+    assert rates["wrong"] <= 0.02
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "expected"),
+    [
+        ("Does it have a wick?", "candle", "yes"),
+        ("Does it build dams?", "cactus", "unknown"),
+        ("Does it need a lot of water?", "cactus", "unknown"),
+        ("Would you wear it to the beach?", "piano", "no"),
+        ("Can it hardly be lit?", "candle", "unknown"),
+    ],
+)
+def test_what_is_said_of_objects(question: str, text: str, expected: str) -> None:
+    assert answer(question, text) == expected
+
+
 @pytest.mark.parametrize(
     ("question", "name", "expected"),
     [

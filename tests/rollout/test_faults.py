@@ -74,7 +74,7 @@ def check(results: list[Episode | Failure]) -> int:
 def test_each_fault_at_20_percent(fault: str) -> None:
     server = FaultServer(answer, [fault], rate=0.2)
     retries = Retries(attempts=9, timeouts=9, first=0.01, longest=0.1)
-    scored = check(play(server, retries, timeout=3.0 if fault == "timeout" else 30.0))
+    scored = check(play(server, retries, timeout=1.5 if fault == "timeout" else 30.0))
     assert server.served[fault] > 50
     assert scored == len(SPECS)  # nine failures in a row: 400 calls · 0.2^9 = 0.0002 expected
 

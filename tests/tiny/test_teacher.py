@@ -43,7 +43,7 @@ def test_verdicts_are_what_happens(name: str) -> None:
     """An action called optimal, played and followed by the teacher, wins."""
     env, teaching, rng = corpus.ENVS[name]("train"), TauTeaching(), random.Random(0)
     seen = {True: 0, False: 0}
-    for task_id in rng.sample(env.task_ids, 25):
+    for task_id in rng.sample(env.task_ids, 15):
         first, _ = env.reset(seed=2, options={"task_id": task_id})
         history: list[tuple[str, str]] = []
         ended = False
@@ -70,7 +70,7 @@ def test_habits_fit_the_tools_that_exist() -> None:
         env = corpus.ENVS[name]("train")
         tools = {tool["function"]["name"] for tool in env.tools()}
         written = set()
-        for task_id in env.task_ids:
+        for task_id in env.task_ids[::3]:
             first, _ = env.reset(seed=0, options={"task_id": task_id})
             for action in play_on(env.fork(), (), first)[1]:
                 parsed = parse_action(action)

@@ -1,6 +1,5 @@
 """The shipped weights: small, of the promised architecture, tied to the prompts, and they play."""
 
-import asyncio
 import json
 import re
 
@@ -8,9 +7,7 @@ import pytest
 
 from nlac_bench import tiny
 from nlac_bench.agents.roles import codec, compact
-from nlac_bench.rollout.engines.engine import SampleRequest, Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
-from nlac_bench.tiny import corpus
 from nlac_bench.tiny.fingerprint import fingerprint
 
 
@@ -54,24 +51,3 @@ def test_weights_play() -> None:
     assert len(episodes) == 3 and all(episode.success is not None for episode in episodes)
     kinds = [turn.info.get("action_kind") for episode in episodes for turn in episode.turns]
     assert kinds.count("invalid") <= 0.2 * len(kinds)
-
-
-@pytest.mark.vllm
-@pytest.mark.slow
-def test_weights_play_in_vllm() -> None:
-    """Greedy text is that of the transformers engine."""
-    pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'nlac-bench[vllm]'")
-    from nlac_bench.rollout.engines.vllm.engine import VLLMEngine
-
-    (rows,) = corpus.episodes("tau_retail", 1, seed=9)
-    request = SampleRequest(
-        messages=({"role": "user", "content": rows[-1].prompt},),
-        sampling=Sampling(temperature=0.0, max_tokens=64),
-    )
-    engine = VLLMEngine(str(tiny.path()), context=2_048, dtype="float32", gpu_memory_utilization=0.3)
-    try:
-        (sample,) = asyncio.run(engine.sample(request))
-    finally:
-        engine.close()
-    (other,) = asyncio.run(HFEngine.from_pretrained(str(tiny.path()), device="cpu").sample(request))
-    assert sample.prompt_ids == other.prompt_ids and sample.text == other.text

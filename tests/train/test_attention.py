@@ -71,7 +71,7 @@ def test_a_pass_over_the_tree_equals_the_mask(seed: int) -> None:
 
 
 def outcomes(forward: Forward, used: Tensor) -> list[Tensor]:
-    return [forward.logits_MV, *(head[used] for head in forward.heads_BT.values())]
+    return [forward.hidden_MH, *(head[used] for head in forward.heads_BT.values())]
 
 
 def gradients(policy: PolicyModel, forward: Forward, used: Tensor) -> list[Tensor]:

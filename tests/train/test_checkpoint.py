@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -35,14 +36,29 @@ def learner() -> Learner:
     return made
 
 
-@pytest.fixture
-def saved(learner: Learner, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def whole(learner: Learner, tmp_path_factory: pytest.TempPathFactory) -> Path:
     def loop_state(folder: Path) -> dict[str, Any]:
         (folder / "replay.jsonl.gz").write_bytes(b"replay")
         return {"epoch": 1}
 
-    checkpoint.save(learner, tmp_path / "last", loop_state)
-    return tmp_path / "last"
+    path = tmp_path_factory.mktemp("whole") / "last"
+    checkpoint.save(learner, path, loop_state)
+    return path
+
+
+@pytest.fixture
+def saved(whole: Path, tmp_path: Path) -> Path:
+    """A copy to damage."""
+    return Path(shutil.copytree(whole, tmp_path / "last"))
+
+
+@pytest.fixture(scope="module")
+def other() -> Learner:
+    """One that loads the damaged copies, none of which changes it."""
+    made = Learner(model(), CONFIG)
+    steps(made, sequences(), 1)
+    return made
 
 
 def state(**changes: Any) -> Change:
@@ -188,12 +204,10 @@ def generators_as_before() -> Iterator[None]:
 
 @pytest.mark.usefixtures("generators_as_before")
 @pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused_and_changes_nothing(saved: Path, tmp_path: Path, name: str) -> None:
+def test_it_is_refused_and_changes_nothing(saved: Path, other: Learner, tmp_path: Path, name: str) -> None:
     change, reason = REFUSED[name]
     marker = tmp_path / "executed"
     change(saved, marker)
-    other = Learner(model(), CONFIG)
-    steps(other, sequences(), 1)
     before = weights(other)
     with pytest.raises(CheckpointError, match=reason) as refused:
         checkpoint.load(other, saved)

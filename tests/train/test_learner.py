@@ -323,6 +323,20 @@ def test_lora_trains_adapters_alone_and_exports_them_merged(tmp_path: Path) -> N
     torch.testing.assert_close(learner.text_logprobs(ids, 1), expected, rtol=0, atol=1e-4)
 
 
+def test_the_reference_of_adapters_is_the_model_without_them() -> None:
+    lora = Lora(rank=4, alpha=8)
+    learner = Learner(model(), LearnerConfig(lr=0.05, precision="fp32", lora=lora, reference=True))
+    batch = pack(sequences(), 64)
+    assert learner.reference_kl(batch) == 0
+    steps(learner, sequences(), 3)
+    assert learner.reference_kl(batch) > 1e-3
+    learner.logprobs(batch)
+    assert learner.reference is not None
+    kept = {n: p.full_tensor() for n, p in learner.reference.named_parameters()}  # type: ignore[operator]
+    for name, parameter in model().named_parameters():
+        assert torch.equal(kept[f"causal_lm.{name}"], parameter)
+
+
 def test_activation_checkpointing_changes_no_gradient() -> None:
     batch, found = pack(sequences(), 64), []
     for on in (False, True):

@@ -119,10 +119,12 @@ class LanguagePolicyIteration(ABC):
         """Sample the roles' answers for each lesson: the target of L1 and the action of L2."""
         steps = [self.back_up, self.propose]
         for _ in range(self.config.num_refinement_steps):
-            await self.each(lessons, *steps, self.criticise)
-            if self.config.shuffle_critiques:
+            steps.append(self.criticise)
+            if self.config.shuffle_critiques:  # needs the critiques of all lessons
+                await self.each(lessons, *steps)
                 self.shuffle(lessons)
-            steps = [self.refine]
+                steps = []
+            steps.append(self.refine)
         await self.each(lessons, *steps)
 
     # --- the language Bellman backup ------------------------------------------------------------

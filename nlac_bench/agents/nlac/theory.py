@@ -119,6 +119,9 @@ class ExactPrompts:
 class Tables:
     """Tables for θ and θ̄, and an engine that answers in every role from them without errors."""
 
+    tokenizer: None = None
+    """Tables have no tokens."""
+
     def __init__(self, grid: Grid, seed: int) -> None:
         start = {str(cell): np.random.default_rng([seed, *cell]).choice(list(MOVES)) for cell in grid.cells}
         self.policy: dict[str, str] = {cell: str(move) for cell, move in start.items()}

@@ -93,7 +93,15 @@ class Or:
     parts: tuple["Formula", ...]
 
 
-Atom: TypeAlias = Attr | Noun | Count | Compare | BulkCompare | Const | Unknown
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A whole question: its formula, and its words, which are looked up where the formula does not decide."""
+
+    formula: "Formula"
+    text: str
+
+
+Atom: TypeAlias = Attr | Noun | Count | Compare | BulkCompare | Const | Unknown | Question
 Formula: TypeAlias = Atom | Not | And | Or
 
 
@@ -125,6 +133,8 @@ def nouns(formula: Formula) -> Iterator[Noun]:
     """Yield every noun in ``formula``."""
     if isinstance(formula, Noun):
         yield formula
+    elif isinstance(formula, Question):
+        yield from nouns(formula.formula)
     elif isinstance(formula, Not):
         yield from nouns(formula.part)
     elif isinstance(formula, (And, Or)):
@@ -136,6 +146,8 @@ def unknown_words(formula: Formula) -> Iterator[str]:
     """Yield the words of every part of ``formula`` that is not understood."""
     if isinstance(formula, Unknown):
         yield formula.text
+    elif isinstance(formula, Question):
+        yield from unknown_words(formula.formula)
     elif isinstance(formula, Not):
         yield from unknown_words(formula.part)
     elif isinstance(formula, (And, Or)):
@@ -150,6 +162,8 @@ def claimed(formula: Formula) -> list[Noun]:
     """
     if isinstance(formula, Noun):
         return [formula]
+    if isinstance(formula, Question):
+        return claimed(formula.formula)
     if isinstance(formula, And):
         return [noun for part in formula.parts for noun in claimed(part)]
     return []

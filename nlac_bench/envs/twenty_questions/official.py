@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from nlac_bench.envs.datasets import Dataset, DataSource, open_dataset
+from nlac_bench.envs.twenty_questions.features import content, said_about
 from nlac_bench.envs.twenty_questions.formula import Attr
 from nlac_bench.envs.twenty_questions.grammar.function_words import GENERIC, THINGS
 from nlac_bench.envs.twenty_questions.implications import close
@@ -29,6 +30,7 @@ from nlac_bench.envs.twenty_questions.official_cells import (
     official_cells,
     official_ranks,
     stand_ins,
+    synonyms,
 )
 from nlac_bench.envs.twenty_questions.world import World
 from nlac_bench.errors import DataError
@@ -161,7 +163,11 @@ def _build(things: list[dict[str, str]], senses: dict[str, Any], data: str, sha2
     nouns = {name_key(x) for names in (words, *aliases) for x in names} | set(more_nouns) | base.foreign
     nouns |= {name_key(x) for names in (base.names, *base.aliases) for x in names}
     lexicon = Lexicon(base.attributes, nouns, {phrase_key(p): f"part:{p}" for p in own_parts})
-    return World(kb, lexicon, data, _reopen, more_nouns)
+    said = said_about((row["unique_id"].replace("_", " "), row["word"], *names)
+                      for row, names in zip(things, aliases, strict=True))  # fmt: skip
+    said = [own | content(senses.get(row["unique_id"], {}).get("definition", ""))
+            for own, row in zip(said, things, strict=True)]  # fmt: skip
+    return World(kb, lexicon, data, _reopen, more_nouns, said)
 
 
 LIKE_ENOUGH = 10
@@ -240,11 +246,13 @@ def _same_objects(base: KnowledgeBase, things: list[dict[str, str]], cells: np.n
 def _aliases(
     base: KnowledgeBase, things: list[dict[str, str]], senses: dict[str, Any], same: dict[int, int]
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the synonyms of WordNet and of the same embedded object, except other objects' words."""
+    """Return the synonyms of WordNet, the tables and the same embedded object, not other objects' words."""
+    more = synonyms()
     words = {row["word"].lower() for row in things}
     found = []
     for i, row in enumerate(things):
         members = list(senses.get(row["unique_id"], {}).get("members", []))
+        members += more.get(row["unique_id"], [])
         if i in same:
             members += [base.names[same[i]], *base.aliases[same[i]]]
         found.append(tuple(m for m in members if m.lower() not in words and m.lower() != row["word"].lower()))

@@ -61,6 +61,11 @@ def stand_ins() -> dict[str, str]:
     return _toml("stand_ins")
 
 
+def synonyms() -> dict[str, list[str]]:
+    """Return further names of objects (ids)."""
+    return {name: words.split(", ") for name, words in _toml("synonyms").items()}
+
+
 def official_ranks(groups: Groups) -> np.ndarray:
     """Return the rank of bulk of each object, ``float64 [objects]``, NaN if unknown."""
     ranks = np.full(len(groups.known), np.nan)

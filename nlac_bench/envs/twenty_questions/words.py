@@ -45,8 +45,9 @@ _CONTRACTIONS = [
 ]
 _ADDS_NOTHING = re.compile(
     r"\b(?:by any chance|at all|in general|most of the time|for the most part|in most cases|as well"
-    r"|under normal circumstances|in any way|a majority of the time|of the time|in the world|in real life"
-    r"|at room temperature|(?:when|while) in use|when being used|when (?:it is |it's )?used|in use|during use"
+    r"|under normal circumstances|in any way|a majority of the time|of the time|in real life"
+    r"|in the world(?! cup)|at room temperature"
+    r"|(?:when|while) in use|when being used|when (?:it is |it's )?used|in use|during use"
     r"|in some form|of some (?:kind|sort|type)|in one form or another|for example|in some way"
     r"|more often than not|as a rule|nowadays|these days|right now|at the moment|on average"
     r"|on a regular basis|in your opinion|as far as you know)\b"

@@ -1,10 +1,11 @@
 """Defines a world of objects: their names, the truth about them, and the parser of questions about them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 
 import numpy as np
 
+from nlac_bench.envs.twenty_questions.features import Features, content, said_about
 from nlac_bench.envs.twenty_questions.formula import (
     Atom,
     Attr,
@@ -15,6 +16,7 @@ from nlac_bench.envs.twenty_questions.formula import (
     Formula,
     Noun,
     Or,
+    Question,
     Truth,
     claimed,
     evaluate,
@@ -24,7 +26,7 @@ from nlac_bench.envs.twenty_questions.formula import (
 from nlac_bench.envs.twenty_questions.grammar.parser import Parser
 from nlac_bench.envs.twenty_questions.knowledge import KnowledgeBase, embedded
 from nlac_bench.envs.twenty_questions.lexicon import Lexicon, embedded_lexicon, name_key
-from nlac_bench.envs.twenty_questions.words import noun_key, word_set
+from nlac_bench.envs.twenty_questions.words import noun_key, tokens, word_set
 
 MEASURE_MARGIN = 1.15
 """If a measure is within this ratio of the number in the question, the answer is not known."""
@@ -54,6 +56,7 @@ class World:
         reopen: makes this world from ``data`` again; a pickle contains only these two.
         more_nouns: noun → ``int8 [objects]``, whether it names an object (+1), does not (-1) or may (0), in
             addition to the objects' names (official data: the WordNet ancestors).
+        said: for each object, stems of what is said about it (``features``).
     """
 
     def __init__(
@@ -63,8 +66,10 @@ class World:
         data: str,
         reopen: Callable[[str], "World"],
         more_nouns: Mapping[tuple[str, ...], np.ndarray] | None = None,
+        said: Sequence[frozenset[str]] = (),
     ) -> None:
         self.kb = kb
+        self._said = said
         self.data = data
         self._reopen = reopen
         self.lexicon = lexicon
@@ -72,6 +77,7 @@ class World:
         self.index = {name: i for i, name in enumerate(kb.names)}
         self._more_nouns = more_nouns or {}
         self._parsed: dict[tuple[str, ...], Formula] = {}
+        self._answered: dict[str, Truth] = {}
 
     def __reduce__(self) -> tuple[Callable[[str], "World"], tuple[str]]:
         return self._reopen, (self.data,)
@@ -105,13 +111,25 @@ class World:
                 by_key.setdefault(key, np.zeros(len(self), dtype=bool))[i] = True
         return by_key
 
+    @cached_property
+    def _features(self) -> Features:
+        implied: list[set[str]] = [set() for _ in self.names]
+        for attribute, cells in zip(self.kb.attributes, self.kb.cells, strict=True):
+            stems = content(attribute.ask)
+            for i in np.flatnonzero(cells > 0):
+                implied[i] |= stems
+        for key, named in self._more_nouns.items():
+            for i in np.flatnonzero(named > 0):
+                implied[i] |= content(key)
+        return Features(self._said, [frozenset(stems) for stems in implied])
+
     def read(self, words: tuple[str, ...]) -> Formula:
         """Return the formula of a question, given as tokens; cached."""
         formula = self._parsed.get(words)
         if formula is None:
             if len(self._parsed) >= 4096:
                 self._parsed.clear()
-            formula = self._parsed[words] = self.parser.read(words)
+            formula = self._parsed[words] = Question(self.parser.read(words), " ".join(words))
         return formula
 
     def truth_of(self, formula: Formula) -> Truth:
@@ -181,7 +199,38 @@ class World:
             return self._bulk(atom)
         if isinstance(atom, Const):
             return np.full(n, 1 if atom.value else -1, dtype=np.int8)
-        return np.zeros(n, dtype=np.int8)
+        if isinstance(atom, Question):
+            return self._answer(atom)
+        return self._unlisted(atom.text)
+
+    def _answer(self, question: Question) -> Truth:
+        """Answer a whole question by its formula, and where that is not known by what is said of the objects.
+
+        A no that is contradicted by what is said is not known, unless the question is that of an attribute,
+        names a thing ("a car key" is no car) or has an "or".
+        """
+        value, said = evaluate(question.formula, self), self._unlisted(question.text)
+        value = np.where(value == 0, said, value).astype(np.int8)
+        if (
+            " or " in question.text
+            or question.text in self._asks
+            or any(noun.key in self._named or noun.key in self.kb.foreign for noun in nouns(question.formula))
+        ):
+            return value
+        return np.where((value < 0) & (said > 0), 0, value).astype(np.int8)
+
+    @cached_property
+    def _asks(self) -> frozenset[str]:
+        return frozenset(" ".join(tokens(attribute.ask)) for attribute in self.kb.attributes)
+
+    def _unlisted(self, text: str) -> Truth:
+        """Answer by what is said about the objects what no attribute answers."""
+        value = self._answered.get(text)
+        if value is None:
+            if len(self._answered) >= 4096:
+                self._answered.clear()
+            value = self._answered[text] = self._features.truth(text)
+        return value
 
     def _noun(self, key: tuple[str, ...]) -> Truth:
         named = self._named.get(key)
@@ -246,6 +295,8 @@ class World:
 
 
 def _is_choice_of_names(formula: Formula) -> bool:
+    if isinstance(formula, Question):
+        return _is_choice_of_names(formula.formula)
     return isinstance(formula, Or) and all(isinstance(part, Noun) for part in formula.parts)
 
 
@@ -279,4 +330,6 @@ def embedded_world(data: str = "embedded") -> World:
 
 @lru_cache(maxsize=1)
 def _embedded_world() -> World:
-    return World(embedded(), embedded_lexicon(), "embedded", embedded_world)
+    kb = embedded()
+    said = said_about(((name, *aliases) for name, aliases in zip(kb.names, kb.aliases, strict=True)))
+    return World(kb, embedded_lexicon(), "embedded", embedded_world, said=said)

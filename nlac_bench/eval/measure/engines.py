@@ -1,11 +1,15 @@
 """Makes the engines that a configuration names: for the policy and for the environment's simulator."""
 
 from pathlib import Path
+from typing import Any
 
 from nlac_bench.errors import ConfigError
 from nlac_bench.eval.measure.replicas import replica_count
-from nlac_bench.eval.runs.configuration import EngineKind, RunConfig
+from nlac_bench.eval.runs.configuration import VLLM_OPTIONS, EngineKind, RunConfig
 from nlac_bench.rollout.engines.engine import Engine
+
+TRAINING_SHARE = 0.3
+"""Share of a GPU's memory that each vLLM takes while a learner on the same GPU trains."""
 
 
 def policy_engine(config: RunConfig) -> Engine | None:
@@ -54,7 +58,7 @@ def make_engine(
     """Make an engine of ``kind`` for ``model``.
 
     Args:
-        config: its ``concurrency``, ``request_timeout`` and ``retries`` are used.
+        config: its ``concurrency``, ``request_timeout``, ``retries`` and options of vLLM are used.
         kind: ``RunConfig.engine`` describes what ``auto`` chooses.
         price: US dollars per million tokens (in, out).
         deterministic: compute each sample in its own batch (transformers engine only).
@@ -94,7 +98,16 @@ def make_engine(
         return HFEngine.from_pretrained(model, max_rows=rows, deterministic=deterministic)
     from nlac_bench.rollout.engines.vllm.engine import VLLMEngine
 
-    return VLLMEngine(model)
+    return VLLMEngine(model, **vllm_options(config))
+
+
+def vllm_options(config: RunConfig) -> dict[str, Any]:
+    """Return the arguments of vLLM that ``config`` sets.
+
+    In training, the GPU also holds the learner, and a second vLLM for methods that keep a moving average.
+    """
+    shared = {} if config.train is None else {"gpu_memory_utilization": TRAINING_SHARE}
+    return shared | {name: value for name in VLLM_OPTIONS if (value := getattr(config, name)) is not None}
 
 
 def engine_kind(model: str, base_url: str | None, kind: EngineKind) -> EngineKind:

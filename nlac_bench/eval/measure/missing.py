@@ -17,8 +17,11 @@ from nlac_bench.eval.measure.official_tasks import (
     official_tasks,
 )
 from nlac_bench.eval.runs.configuration import EngineKind, RunConfig
+from nlac_bench.rollout.engines.vllm import INSTALL_CPU, INSTALL_GPU
 
 _HUB_TIMEOUT_S = 5.0
+TRAIN_FIX = "pip install 'nlac-bench[train]'"
+VLLM_FIX = f"{INSTALL_GPU}, or without an NVIDIA GPU {INSTALL_CPU}"
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,8 @@ def refuse_missing(config: RunConfig) -> None:
 
 
 def _model(name: str, base_url: str | None, engine: EngineKind, flag: str) -> list[Missing]:
-    if engine_kind(name, base_url, engine) == "openai":
+    kind = engine_kind(name, base_url, engine)
+    if kind == "openai":
         if base_url is None and not os.environ.get("OPENAI_API_KEY"):
             return [
                 Missing(
@@ -72,9 +76,12 @@ def _model(name: str, base_url: str | None, engine: EngineKind, flag: str) -> li
                 )
             ]
         return []
+    packages = {"torch": TRAIN_FIX, "transformers": TRAIN_FIX} | (
+        {"vllm": VLLM_FIX} if kind == "vllm" else {}
+    )
     found = [
-        Missing(f"the package {package}", "pip install 'nlac-bench[train]'")
-        for package in ("torch", "transformers")
+        Missing(f"the package {package}", fix)
+        for package, fix in packages.items()
         if importlib.util.find_spec(package) is None
     ]
     if not found and name != "tiny" and not Path(name).is_dir() and not _available(name):

@@ -1,6 +1,7 @@
 """Measures how fast this machine runs a small local model, in about a second."""
 
 import asyncio
+import functools
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +21,11 @@ class Speed:
     learned: float | None
 
 
+@functools.cache
 def operations_per_second() -> float:
     """Measure matrix multiplication on the GPU in bfloat16, or on the CPU in float32; takes about a second.
+
+    It is measured once a process.
 
     Returns:
         Floating-point operations per second.
@@ -41,8 +45,11 @@ def operations_per_second() -> float:
     return count * 2 * size**3 / (time.perf_counter() - began)
 
 
+@functools.cache
 def measure(folder: str, learns: bool) -> Speed:
     """Measure the model in ``folder`` on random tokens; takes about a second after loading it.
+
+    It is measured once a process.
 
     Args:
         folder: a Hugging Face folder.

@@ -15,6 +15,8 @@ from nlac_bench.settings import Settings, explain_unknown
 from nlac_bench.train.config import TrainConfig
 
 EngineKind: TypeAlias = Literal["auto", "openai", "hf", "vllm"]
+VLLM_OPTIONS = ("gpu_memory_utilization", "tensor_parallel_size", "max_model_len")
+"""The settings that are passed on to vLLM, with its names."""
 Replicas: TypeAlias = Literal["auto"] | int
 MOST_REPLICAS = 64
 """Each replica is a process with some hundred megabytes: a larger number is a mistake."""
@@ -64,6 +66,24 @@ class RunConfig(Settings):
         "auto",
         "auto, openai, hf or vllm. auto is openai with --base-url, hf for a folder or a name with a slash, "
         "and OpenAI's API for any other name.",
+    )
+    gpu_memory_utilization: float | None = _option(
+        PLAYER,
+        None,
+        "Share of a GPU's memory for each model in vLLM (--engine vllm); default: 0.9, in training 0.3, "
+        "because the learner and the moving average use the same GPU.",
+        gt=0,
+        le=1,
+    )
+    tensor_parallel_size: int | None = _option(
+        PLAYER, None, "Number of GPUs that share each layer in vLLM (--engine vllm); default: 1.", ge=1
+    )
+    max_model_len: int | None = _option(
+        PLAYER,
+        None,
+        "Largest number of tokens of prompt and answer together in vLLM (--engine vllm), which needs memory "
+        "for at least one conversation of this length; default: the model's own.",
+        ge=1,
     )
     temperature: float = _option(
         PLAYER, 0.0, "Sampling temperature of the policy; 0 is greedy.", ge=0, le=100
@@ -129,6 +149,9 @@ class RunConfig(Settings):
             raise ConfigError(
                 "record and replay cannot be used together, because a replay calls no model; leave out one"
             )
+        for name in VLLM_OPTIONS:
+            if getattr(self, name) is not None and self.engine != "vllm":
+                raise ConfigError(f"{name} is an option of vLLM; set engine to vllm, or leave out {name}")
         prices = self.prices("price"), self.prices("user_price")
         if self.max_cost is not None and prices == (None, None):
             raise ConfigError("max_cost needs token prices: set price (and user_price) as '0.25,2'")

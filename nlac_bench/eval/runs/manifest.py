@@ -17,7 +17,7 @@ import nlac_bench
 def environment() -> dict[str, Any]:
     """Return the software and hardware of this process, as plain JSON.
 
-    The first call takes a quarter of a second.
+    The first call takes a quarter of a second; later ones repeat what it found.
 
     Environment variables and git remotes are not recorded, because they may contain keys.
     """
@@ -33,8 +33,11 @@ def environment() -> dict[str, Any]:
     }
 
 
+@functools.cache  # the code of a process is that of its first run, and git is slow
 def git_state(folder: Path) -> dict[str, Any] | None:
     """Return the commit and whether tracked files differ from it; None without git or a repository.
+
+    A process asks once for each folder: later changes are not seen. Callers must not change the result.
 
     Also None within a run folder, which somebody else may have sent: git executes programs that the
     repository in the current folder names.
@@ -63,8 +66,9 @@ def packages() -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
+@functools.cache
 def hardware() -> dict[str, Any]:
-    """Return the processor, number of cores, memory in bytes and GPUs."""
+    """Return the processor, number of cores, memory in bytes and GPUs. Callers must not change the result."""
     gpus = _run("nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader")
     return {
         "machine": platform.machine(),

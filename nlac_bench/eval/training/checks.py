@@ -71,7 +71,12 @@ def _check_engine(config: RunConfig) -> None:
             f"weights cannot be updated; {advice}"
         )
     if config.engine == "openai":
-        raise ConfigError(f"--engine openai cannot train a model; use --engine hf, and {advice}")
+        raise ConfigError(f"--engine openai cannot train a model; use --engine hf or vllm, and {advice}")
+    if config.engine == "vllm" and config.train is not None and config.train.deterministic:
+        raise ConfigError(
+            "--train deterministic=true: the last bits of vLLM's results depend on the requests that are "
+            "computed together; use --engine hf, or leave out deterministic"
+        )
     if engine_kind(str(config.model), None, config.engine) == "openai":
         raise ConfigError(
             f"--model {config.model!r} is neither a folder nor a Hugging Face id (owner/name), so it is "

@@ -1,5 +1,6 @@
 """Estimates memory on each GPU, tokens and hours of a training run by rules of thumb that its text states."""
 
+import importlib.util
 import math
 import re
 from dataclasses import asdict, dataclass
@@ -10,14 +11,14 @@ from nlac_bench.agents import methods
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.eval.measure.engines import local_model
 from nlac_bench.eval.runs.configuration import RunConfig
+from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from nlac_bench.rollout.engines.model_files import tensor_shapes
 from nlac_bench.train.config import Budget
+from nlac_bench.train.memory import Shape, learner_bytes
 
 GPUS = (8, 16, 64)
-BYTES_A_PARAMETER = {"fp32 master": 4, "gradients": 4, "AdamW's moments": 8, "frozen first model": 4}
-EMA_BYTES = 4
 ENGINE_BYTES = 2
-"""Bytes per parameter of each copy that the engine samples from: θ, and θ̄ if the method has one."""
+"""Bytes per parameter of each copy that the engine samples from (θ, and θ̄ if the method has one), in bf16."""
 PEAK_FLOPS = 989e12
 """Peak of an H100 in dense bf16, in floating-point operations per second."""
 LEARNER_SHARE, ENGINE_SHARE = 0.35, 0.10
@@ -100,19 +101,30 @@ def of(
     counts = (episodes, validations, read)
     if size is None:
         return TrainingEstimate(size, steps, generated, trained, None, None, *counts, None, said)
-    average = bool(method.learner.get("ema"))
-    kept = sum(BYTES_A_PARAMETER.values()) + EMA_BYTES * average
-    copies = ENGINE_BYTES * (1 + average)
-    # With recomputation only the inputs of each block are kept; without it about 16 times as much.
-    width = (size * 128 / 12) ** (1 / 3)  # assumes 12 L h² parameters and h / L = 128, as in most models
-    rows = settings.row_tokens * settings.micro_rows
-    activations = rows * width / 128 * width * 2 * (1 if settings.activation_checkpointing else 16)
-    memory = {gpus: (size * (kept + copies) / gpus + activations) / 1e9 for gpus in GPUS}
+    copies = 2 if method.learner.get("ema") else 1
+    shape = Shape.read(local_model(str(config.model)), size)
+
+    def bytes_of(ranks: int, bf16: bool, engine_bytes: int, device: str) -> float:
+        parts = learner_bytes(shape, settings, method.learner, ranks=ranks, bf16=bf16, device=device)
+        return sum(parts.values()) + size * engine_bytes * copies / ranks
+
+    memory = {gpus: bytes_of(gpus, True, ENGINE_BYTES, "cuda") / 1e9 for gpus in GPUS}
     recomputed = 8 if settings.activation_checkpointing else 6
     flops = recomputed * size * trained / LEARNER_SHARE + 2 * size * (generated + read) / ENGINE_SHARE
     hours = flops / PEAK_FLOPS / 3600
-    here = int(size * (kept + copies) + activations)
+    fast, device = _this_machine()
+    bf16 = fast if settings.precision == "auto" else settings.precision == "bf16"
+    here = int(bytes_of(1, bf16, ENGINE_BYTES if fast else 4, device))
     return TrainingEstimate(size, steps, generated, trained, memory, hours, *counts, here, said)
+
+
+def _this_machine() -> tuple[bool, str]:
+    """Return whether models are computed in bf16 here by default, and on which device."""
+    if importlib.util.find_spec("torch") is None:
+        return False, "cpu"
+    import torch
+
+    return fast_bf16(), "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def duration(seconds: float) -> str:

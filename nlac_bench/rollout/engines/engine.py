@@ -144,6 +144,11 @@ class WeightSource(Protocol):
 class Engine(Protocol):
     """Samples text from a model. Its coroutines may be awaited from any event loop, by many tasks at once."""
 
+    @property
+    def tokenizer(self) -> Any:
+        """The Hugging Face tokenizer that the engine uses, with its chat template; the style of the prompts
+        depends on it. None for a server, which tokenises and renders chats itself."""
+
     async def sample(self, request: SampleRequest) -> list[Sample]:
         """Return ``request.n`` samples.
 
@@ -160,12 +165,9 @@ class Engine(Protocol):
 class TrainableEngine(Engine, Protocol):
     """An engine whose weights can be replaced while it runs. Training requires this interface.
 
-    Its samples must have ``prompt_ids`` and ``ids``, since the learner trains on exactly these tokens.
+    It has a tokenizer. Its samples must have ``prompt_ids`` and ``ids``, since the learner trains on exactly
+    these tokens.
     """
-
-    @property
-    def tokenizer(self) -> Any:
-        """The Hugging Face tokenizer that the engine uses, with its chat template."""
 
     @property
     def slots(self) -> tuple[Slot, ...]:
@@ -181,13 +183,30 @@ class TrainableEngine(Engine, Protocol):
         """
 
 
+def tokenizer_of(engine: Engine) -> Any:
+    """Return ``engine.tokenizer``.
+
+    Raises:
+        NlacBenchError: the engine has no such attribute. Without it, a model would silently get prompts in a
+            style that it was not trained on.
+    """
+    try:
+        return engine.tokenizer
+    except AttributeError as error:
+        raise NlacBenchError(
+            f"the engine {type(engine).__name__} has no attribute 'tokenizer' ({error}), so the style of its "
+            "model's prompts is unknown; set the attribute to the model's Hugging Face tokenizer, or to None "
+            "for a server that renders chats itself"
+        ) from None
+
+
 def missing_for_training(engine: object, slots: Iterable[Slot]) -> list[str]:
     """Return the names of what ``engine`` lacks of ``TrainableEngine``; empty if it can train the method.
 
     Args:
         slots: the slots that the method fills.
     """
-    lacking = [name for name in ("tokenizer", "sync", "slots") if not hasattr(engine, name)]
+    lacking = [name for name in ("tokenizer", "sync", "slots") if getattr(engine, name, None) is None]
     offered = getattr(engine, "slots", ())
     return lacking or [f"slot {slot!r}" for slot in slots if slot not in offered]
 

@@ -108,3 +108,33 @@ def check_arrived(engine: Sequence[float], source: Sequence[float], tolerance: f
             "use the new weights: compare names, shapes and dtypes of both models"
         )
     return gap
+
+
+def check_moved(
+    before: Sequence[float], after: Sequence[float], source: Sequence[float], noise: float, version: int
+) -> None:
+    """Check that an engine's log-probabilities of the probe text have moved as far as the source's.
+
+    The slope of the engine's change on the source's is 1 if the new weights arrived and 0 if they did not,
+    however little the weights have changed.
+
+    Args:
+        before: the engine's log-probabilities before the sync.
+        after: those after it.
+        source: the source's log-probabilities.
+        noise: root mean square of a change below which the slope has no meaning, because of rounding errors.
+
+    Raises:
+        SyncError: the slope is below 1/2.
+    """
+    wanted = [new - old for new, old in zip(source, before, strict=True)]
+    moved = [new - old for new, old in zip(after, before, strict=True)]
+    size = sum(change * change for change in wanted)
+    if math.sqrt(size / len(wanted)) <= noise:
+        return
+    slope = sum(a * b for a, b in zip(moved, wanted, strict=True)) / size
+    if not slope >= 0.5:
+        raise SyncError(
+            f"probe: in the sync to version {version} the engine's log-probabilities of a probe text moved "
+            f"{slope:.2g} times as far as the learner's; the engine does not use the new weights"
+        )

@@ -11,6 +11,7 @@ from nlac_bench.envs.math500_hard.grading.compare import equal_ratios, equal_val
 from nlac_bench.envs.math500_hard.grading.connectives import contradict
 from nlac_bench.envs.math500_hard.grading.exact import Undefined, rational
 from nlac_bench.envs.math500_hard.grading.labels import (
+    compound_readings,
     has,
     plain,
     scaled,
@@ -23,7 +24,7 @@ from nlac_bench.envs.math500_hard.grading.matrices import as_matrix, has_matrix
 from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, key, literal, walk
 from nlac_bench.envs.math500_hard.grading.normalize import words
 from nlac_bench.envs.math500_hard.grading.units import factor, says_what
-from nlac_bench.envs.math500_hard.grading.wording import after_link, without_class
+from nlac_bench.envs.math500_hard.grading.wording import after_link, before_link, without_class
 
 MAX_UNMATCHED = 60
 """Maximal number of elements of two lists that are compared pairwise, after elements with equal keys have
@@ -100,7 +101,7 @@ def _same_collections(gold: Node, pred: Node) -> bool:
     if contradict(gold, pred):
         return False
     for one, other in ((gold, pred), (pred, gold)):
-        if other.op == "tuple" and one.op == "list":
+        if other.op == "tuple" and one.op in ("list", "cases"):
             if intervals.is_condition(one):  # x > 1 and x < 2 for (1, 2)
                 return _same_unions(gold, pred)
             if any(
@@ -266,12 +267,16 @@ def _same_texts(gold: Node, pred: Node) -> bool:
     if not said[0] or (gold.op == "sym" and pred.op == "sym"):
         return False
     stated = after_link(said[1])
+    if str(gold.value)[:1].isupper() and said[0] == before_link(said[1]):  # Evelyn has the greatest speed
+        return True
     return said[0] in (said[1], stated, without_class(stated))
 
 
 def _same_values(gold: Node, pred: Node) -> bool:
     """Compare two values; the words beside them must be the same, units, or words that say nothing."""
     left, right = split_unit(gold), split_unit(pred)
+    if left is not None and not left.unit and (compounds := compound_readings(pred)):
+        return any(same(left.value, one.value) for one in compounds)  # 1 hour 30 minutes for 1.5
     if left is None or right is None:
         return False
     if left.before != right.before or left.strict != right.strict:

@@ -2,15 +2,9 @@
 
 from collections.abc import Callable
 
-from nlac_bench.envs.math500_hard.grading.atoms import (
-    BIG,
-    CONSTRUCTS,
-    FENCES,
-    MARKS,
-    SYMBOLS,
-    Atoms,
-    number,
-)  # fmt: skip
+from nlac_bench.envs.math500_hard.grading.atoms import FENCES, Atoms
+from nlac_bench.envs.math500_hard.grading.commands import BIG, CONSTRUCTS, MARKS, SYMBOLS
+from nlac_bench.envs.math500_hard.grading.cursor import number
 from nlac_bench.envs.math500_hard.grading.forms import mixed_number
 from nlac_bench.envs.math500_hard.grading.nodes import Node, TooComplex, Unreadable, key, names
 from nlac_bench.envs.math500_hard.grading.normalize import words
@@ -64,7 +58,7 @@ class Arithmetic(Atoms):
                 factors.append(self.signed(self.implicit))
             elif kind in ("/", "div"):
                 self.position += 1
-                factors = [Node("div", (_mul(factors), self.signed(self.factor)))]
+                factors = [_quotient(_mul(factors), self.signed(self.factor))]
                 if self.starts_factor():
                     factors.append(self.implicit())
             elif kind in ("bmod", "pmod", "mod"):
@@ -219,6 +213,13 @@ def binomial(lower: Node, upper: Node) -> Node:
     if lower.op == upper.op == "num" and upper.value > lower.value:
         lower, upper = upper, lower
     return Node("fn", (lower, upper), "binom")
+
+
+def _quotient(top: Node, bottom: Node) -> Node:
+    """Return a quotient; the sign behind `270/7^\\circ` or `1/2\\%` is that of the quotient."""
+    if bottom.op in ("deg", "pct") and top.op not in ("deg", "pct"):
+        return Node(bottom.op, (Node("div", (top, bottom.args[0])),))
+    return Node("div", (top, bottom))
 
 
 def _signed(sign: str, node: Node) -> Node:

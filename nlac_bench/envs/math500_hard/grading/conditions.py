@@ -16,18 +16,27 @@ from nlac_bench.envs.math500_hard.grading.wording import is_aside
 _CLAUSE = re.compile(
     r"(?<![\\a-z])(?:(?P<reason>since|because|where|as|given(?: that)?|provided(?: that)?|assuming(?: that)?)"
     r"|(?P<rejected>(?:we )?(?:reject|discard|exclud|ignor)(?:s|e|es|ed|ing)?)"
+    r"|(?P<form>(?:when|after|upon) (?:fully |completely )?"
+    r"(?:simplif|round|express|reduc|factor|expand|writ)\w+)"
     r"|(?:attained |achieved )?(?P<place>for|with|at|when))(?![a-z])",
     re.IGNORECASE,
 )
 _CONCLUSION = re.compile(  # n = 13, \text{ so the answer is } 13
-    r"[,;.\s]\s*\\text\s*\{\s*(?:and )?(?:so|thus|hence|therefore)(?: the (?:final )?answer is)?[\s,:]*\}",
+    r"[,;.\s]\s*\\text\s*\{\s*(?:and )?(?:so|thus|hence|therefore)"
+    r"(?: (?!(?:[^{}]* )?(?:not|no|never|or|than) )[^{}]* (?:is|are|equals|be))?[\s,:]*\}",
     re.IGNORECASE,
+)
+_REASON_FIRST = re.compile(  # \text{Since } x > 0, x = 5
+    r"\\text\s*\{\s*(?:since|because|as|given(?: that)?)\s*\}", re.IGNORECASE
 )
 _EXTRANEOUS = re.compile(
     r"\\text\s*\{\s*(?:is|are)?\s*(?:extraneous|rejected|discarded|invalid|not valid|impossible)\s*\}\Z"
 )
 _BEFORE_CLAUSE = re.compile(r"[\s(,;]*(?:\\text\s*\{)?[\s(,;]*\Z")
-_DOMAIN = re.compile(r"(?:\\text\s*\{)?\s*(?:(?:all|any|every|real|complex)\s*)+\}?\s*(?P<letter>[a-z])")
+_DOMAIN = re.compile(
+    r"(?:\\text\s*\{)?\s*(?:(?:all|any|every|each|real|complex|positive|negative|nonnegative|integers?|natural"
+    r"|numbers?|values?|of)\s*)+\}?\s*(?P<letter>[a-z])"
+)
 _LISTED = re.compile(r"[<>]|\\(?:n|l|g|in|equiv|not|implies|Rightarrow|iff|to)")  # a relation other than =
 _TEXT_START = re.compile(r"[\s}]*(?:\\text\s*\{)?\s*")
 _WORDS_ONLY = re.compile(r"\\text\s*\{[^{}\\\d=<>]*\}")
@@ -47,6 +56,10 @@ def without_conditions(text: str) -> Node | None:
     *_, conclusion = _CONCLUSION.split(text)
     if conclusion != text and conclusion.strip():
         return read(conclusion)
+    if reason := _REASON_FIRST.match(text):
+        stated = read(text[reason.end() :])
+        *reasons, answer = stated.args if stated.op == "list" and stated.value == "" else (stated,)
+        return answer if reasons and not contradict(answer, reasons) else None
     clause = _clause(text)
     if clause is None:
         return _without_listed(read(text)) if _LISTED.search(text) else None
@@ -77,14 +90,20 @@ def _is_met(kind: str, body: str, answer: Node) -> bool:
         kind, body = "rejected", _EXTRANEOUS.sub("", body)
     if kind == "place" and (domain := _DOMAIN.fullmatch(body)):
         return domain["letter"] in symbols(answer)
+    said = words(body)
+    if kind == "form":  # when simplified
+        return not _ALTERNATIVES.intersection(said.split())
     conditions = _relations(body)
     if kind == "rejected":
         return conditions is not None and excludes(answer, conditions)
-    said = words(body)
     if conditions is None:
         aside = kind == "bracket" and bool(_WORDS_ONLY.fullmatch(body)) and is_aside(said)
         return aside or (kind == "reason" and not _ALTERNATIVES.intersection(said.split()))
-    if _ALTERNATIVES.intersection(said.split()) or any(one.op != "rel" for one in conditions):
+    if _ALTERNATIVES.intersection(said.split()):
+        return False
+    if kind == "place" and [one.op for one in conditions] == ["tuple"]:  # the maximum 10 at (2, 4)
+        return not any(one.op == "tuple" for one in walk(answer)) and not symbols(conditions[0])
+    if any(one.op != "rel" for one in conditions):
         return False
     if kind == "place" and not all(_concerns(one, answer) or set(one.value) == {"="} for one in conditions):
         return False

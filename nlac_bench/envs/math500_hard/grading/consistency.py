@@ -42,10 +42,12 @@ def _known(answer: Node, equations: Sequence[Node], conditions: Sequence[Node]) 
     """Return an evaluator that knows the equations' letters; a bare value is the other letter's."""
     evaluate = Evaluator(128, 0)
     for one in (answer, *equations):
-        if one.op == "rel" and one.value[-1] == "=" and one.args[0].op == "sym":
-            value = _computed(evaluate, one.args[-1])
-            if value is not None:
-                evaluate.bound.setdefault(str(one.args[0].value), value)
+        if one.op != "rel" or one.value[-1] != "=":
+            continue
+        value = _computed(evaluate, one.args[-1])
+        for side in one.args if set(one.value) == {"="} else one.args[:1]:  # x = y = 5
+            if value is not None and side.op == "sym":
+                evaluate.bound.setdefault(str(side.value), value)
     free = {name for one in conditions for name in letters(one)} - evaluate.bound.keys()
     value = _computed(evaluate, answer)
     if value is not None and len(free) == 1:

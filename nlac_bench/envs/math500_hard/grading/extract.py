@@ -17,6 +17,7 @@ MAX_TAIL = 200_000
 """Number of characters at the end of a text that are searched for a box; MAX_PROSE without a box."""
 MAX_PROSE = 20_000
 
+_TAG = re.compile(r"<answer>((?:(?!<answer>).)*)</answer>\s*\Z", re.DOTALL)
 _TEMPLATE = re.compile(
     r"<\|(?:im_start|im_end|endoftext|eot_id|end_of_text|end|eom_id)\|>|</s>|<eos>|<end_of_turn>"
 )
@@ -24,7 +25,7 @@ _TEMPLATE = re.compile(
 
 def extract(text: str) -> str:
     """Return the answer in `text` as it was written; all of `text` if it is only an answer."""
-    text = _last_message(text[-MAX_TAIL:])
+    text = final_part(text)
     found = boxed(text)
     if found is not None:
         return _box_answer(found)
@@ -45,6 +46,13 @@ def _box_answer(content: str) -> str:
         return content
     rest = content[anchor.end() :].lstrip(" *_:}")
     return _after_anchor(rest) if rest else content
+
+
+def final_part(text: str) -> str:
+    """Return the content of `<answer>…</answer>` at the end of the last message, else this message."""
+    text = _last_message(text[-MAX_TAIL:])
+    found = _TAG.search(text[-MAX_PROSE:])
+    return found[1] if found and found[1].strip() else text
 
 
 def _last_message(text: str) -> str:

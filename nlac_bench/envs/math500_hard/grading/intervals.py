@@ -69,9 +69,20 @@ def is_positive(node: Node) -> bool:
 
 def is_condition(node: Node) -> bool:
     """Return whether the node is one or several inequalities: `x > 1`, `x \\ne 1 \\text{ and } x < 2`."""
-    if node.op == "list":
-        return all(is_condition(arg) for arg in node.args)
+    if node.op == "list":  # x \in \mathbb{R}, x \ne 3
+        known = [is_condition(arg) for arg in node.args]
+        return any(known) and all(
+            one or _is_membership(arg) for one, arg in zip(known, node.args, strict=True)
+        )
     return node.op == "rel" and set(node.value) <= ORDER | {"!="}
+
+
+def _is_membership(node: Node) -> bool:
+    """Return whether the node says that a letter is real or in an interval."""
+    if node.op != "rel" or node.value != ("in",) or node.args[0].op != "sym":
+        return False
+    collection = node.args[1]
+    return collection.op in ("tuple", "union") or collection == Node("sym", value=REALS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +127,8 @@ def _pieces(node: Node, evaluate: Evaluator) -> list[_Piece] | None:
         return _common(left, _outside(_merged(right)) if node.value == "setminus" else right)
     if node.op == "list" and is_condition(node):
         return _conditions(node, evaluate)
+    if _is_membership(node):
+        return _pieces(node.args[1], evaluate)
     if (
         node.op == "rel" and set(node.value) <= ORDER | {"!="} and (inside := _opposite(node)) is not None
     ):  # |x| > 1 is the complement of |x| <= 1

@@ -5,7 +5,7 @@ import re
 from nlac_bench.envs.math500_hard.grading.answers import same
 from nlac_bench.envs.math500_hard.grading.boxes import boxed
 from nlac_bench.envs.math500_hard.grading.conditions import without_conditions
-from nlac_bench.envs.math500_hard.grading.extract import MAX_TAIL, extract, is_bare
+from nlac_bench.envs.math500_hard.grading.extract import MAX_TAIL, extract, final_part, is_bare
 from nlac_bench.envs.math500_hard.grading.nodes import (
     Node,
     TooComplex,
@@ -17,7 +17,7 @@ from nlac_bench.envs.math500_hard.grading.nodes import (
 from nlac_bench.envs.math500_hard.grading.normalize import MAX_ANSWER, WRAPPER, normalize, words
 from nlac_bench.envs.math500_hard.grading.parser import parse
 from nlac_bench.envs.math500_hard.grading.reading import read
-from nlac_bench.envs.math500_hard.grading.wording import without_introduction
+from nlac_bench.envs.math500_hard.grading.wording import is_qualified, without_introduction
 
 Verdict = tuple[bool | None, str]
 
@@ -29,7 +29,10 @@ _SPACED_GROUPS = re.compile(r"[-+]?\d{1,3}(?:,~\d{3})+", re.ASCII)
 _WORDY = re.compile(r"[^\W\d_]{3,}")
 _CHOICE = re.compile(r"\(?([A-H])\)?[).:] \S.*|\(([A-H])\)(?: +-?)?[A-Za-z0-9\\$].*")
 _ANOTHER_CHOICE = re.compile(
-    r"\([A-H]\)|\b[A-H][).:]|\b(?:and|or|not) [A-H]\b|\A[A-H]\Z|\A(?:[=<>,;]|or\b|and\b)"
+    r"\([A-H]\)|\b[A-H][).:]|\b(?:and|or|not) [A-H]\b|\A[A-H]\Z|\A(?:[+=<>,;]|\\to\b|or\b|and\b)"
+)
+_DENIED_CHOICE = re.compile(
+    r"(?:is|are|was|does|do|can|could|fails|cannot|must|should|will|would)\b", re.IGNORECASE
 )
 _LETTER = re.compile(r"\W*(?:\\?(?:text|textbf|mathrm)\W*)?[A-H]\W*")
 _OPTION = re.compile(r"\A(?:\\text\s*\{)?\s*(?:option|choice)\s+\(?([A-H])\)?\s*\}?\Z", re.IGNORECASE)
@@ -50,7 +53,7 @@ def quick(gold: str, pred: str) -> Verdict | None:
     if not pred.strip():
         return False, "no answer"
     answers = []
-    for text in (gold[-MAX_TAIL:], pred[-MAX_TAIL:]):
+    for text in (final_part(gold), final_part(pred)):
         answer = boxed(text)
         if answer is None:
             answer = text.strip()
@@ -233,7 +236,8 @@ def _chosen(text: str) -> tuple[str, str] | None:
     if match is None:
         return None
     letter = match.group(1) or match.group(2)
-    if _ANOTHER_CHOICE.search(match.group().partition(letter)[2].lstrip(").: ")):
+    content = match.group().partition(letter)[2].lstrip(").: ")
+    if _ANOTHER_CHOICE.search(content) or (_DENIED_CHOICE.match(content) and is_qualified(content)):
         return None
     return letter, text[text.index(letter) + 1 :].lstrip("}):. ")
 

@@ -23,7 +23,7 @@ _SCALES = {
     "trillion": 10**12,
     "dozen": 12,
 }
-_OF = re.compile(r"\w\W+(?:of|for|in|with)\W*\Z")
+_OF = re.compile(r"\w\W+(?:of|for|in|with|on|over|from)\W*\Z")
 _SCALED_NUMBER = re.compile(rf"(\d{{1,9}}) ({'|'.join(_SCALES)})", re.ASCII)
 _POWER_OF_UNIT = re.compile(r"(?<=[a-z]) (?:squared|cubed)\b")  # \text{ meters squared}
 _NOTHING = frozenset(
@@ -74,13 +74,13 @@ class Labelled:
 
 def split_unit(node: Node) -> Labelled | None:
     """Return a value and its words, such as `40` and `feet`; None if words stand between two values."""
-    compound = _compound(node)
-    if compound is not None:
-        return compound
+    compounds = compound_readings(node)
+    if compounds:
+        return compounds[-1]
     parts = _split(node)
     if parts is None or parts.value is None:
         return None
-    value, before = parts.value, " ".join(parts.before)
+    value, before = parts.value, " ".join(text for text in parts.before if not is_filler(text))
     unit = " ".join(text for text in parts.after if not is_filler(text))
     if is_currency(before):
         unit, before = f"{before} {unit}", ""
@@ -101,19 +101,21 @@ def unnamed(node: Node) -> Node:
     return rest[0] if len(rest) == 1 else Node("mul", tuple(rest))
 
 
-def _compound(node: Node) -> Labelled | None:
-    """Return `2 \\text{ hours } 30 \\text{ minutes}` in the last of its units; None for anything else."""
+def compound_readings(node: Node) -> list[Labelled]:
+    """Return `2 \\text{ hours } 30 \\text{ minutes}` in each of its units; nothing for anything else."""
     numbers, units = node.args[::2], node.args[1::2]
     if node.op != "mul" or len(units) < 2 or len(numbers) != len(units):
-        return None
+        return []
     if any(n.op != "num" for n in numbers) or any(u.op != "text" or not is_measure(u.value) for u in units):
-        return None
-    last = units[-1].value
-    sizes = [factor(last, unit.value) for unit in units]
-    if None in sizes:
-        return None
-    terms = [Node("mul", (n, num(size))) for n, size in zip(numbers, sizes, strict=True) if size is not None]
-    return Labelled(Node("add", tuple(terms)), last)
+        return []
+    readings = []
+    for unit in units:
+        sizes = [factor(unit.value, other.value) for other in units]
+        terms = [Node("mul", (n, num(size))) for n, size in zip(numbers, sizes, strict=True) if size]
+        if len(terms) < len(units):
+            return []
+        readings.append(Labelled(Node("add", tuple(terms)), unit.value))
+    return readings
 
 
 @dataclass(slots=True)
@@ -155,8 +157,8 @@ def _split(node: Node) -> _Parts | None:
         if part.value is None and not values:
             result.before += part.after
             continue
-        if node.op == "mul" and arg.op == "sym" and result.after and _OF.search(result.after[-1]):
-            result.after.append(str(arg.value))  # 11 \text{ values of } x
+        if node.op == "mul" and result.after and _is_complement(result.after[-1], arg):
+            result.after.append(str(arg.value))
             continue
         if part.value is not None:
             if result.after or (values and part.before and node.op != "div"):
@@ -170,6 +172,13 @@ def _split(node: Node) -> _Parts | None:
         return _Parts(None, after=result.before)
     result.value = values[0] if len(values) == 1 else Node(node.op, tuple(values))
     return result
+
+
+def _is_complement(text: str, node: Node) -> bool:
+    """Return whether a node completes a text: 11 \\text{ values of } x, 4 \\text{ pairs } (a, b)."""
+    if node.op == "tuple" and all(arg.op == "sym" for arg in node.args):
+        return True
+    return node.op in ("sym", "const", "tuple") and bool(_OF.search(text))
 
 
 def without(node: Node, mark: str) -> Node:

@@ -6,6 +6,9 @@ and two answers with the same result are the same answer.
 
 import re
 import unicodedata
+from functools import lru_cache
+
+from nlac_bench.envs.math500_hard.grading.presentation import undressed
 
 MAX_ANSWER = 10_000
 """Maximal length of an answer that is parsed as mathematics; a longer one is only compared as a string."""
@@ -47,17 +50,8 @@ _LOST_ESCAPES = {"\x07": "\\a", "\x08": "\\b", "\x0b": "\\v", "\x0c": "\\f"}
 _LOST_ESCAPE = re.compile(r"[\x07\x08\x0b\x0c](?=[a-z])|\t(?=(?:ext|imes|frac|an|heta)\b)|\r(?=ight\b)")
 
 _DOUBLED_BACKSLASH = re.compile(r"\\\\(?=[a-zA-Z])")
-_NOISE = re.compile(
-    r"\\(?:left|right|middle|bigl|bigr|Bigl|Bigr|biggl|biggr|Biggl|Biggr|big|Big|bigg|Bigg|m?left|m?right)"
-    r"(?![a-zA-Z])\s*\.?"
-    r"|\\(?:displaystyle|textstyle|scriptstyle|limits|nolimits|hfill|noindent|hline|allowbreak|nonumber|checkmark|blacksquare|qed)(?![a-zA-Z])"
-    r"|\\(?:hspace|vspace|hskip|label|tag|color|textcolor)\*?\s*\{[^{}]*\}"
-    r"|\\(?:boxed|fbox)\s*\{\s*\}"
-    r"|\\phantom\s*(?:\{[^{}]*\}|[^\\{}\s])"
-)
 _CURRENCY = re.compile(r"\\(?:text)?(euro|yen|pound|rupee)s?(?![a-zA-Z])|\\textsterling(?![a-zA-Z])")
 _LONE_DOLLAR = re.compile(r"\$(?=[\d.][^$]*\Z)")  # $5, and not $5$
-_ROW_SPACE = re.compile(r"\\\\\s*\[\s*-?[\d.]+\s*[a-z]{2}\s*\]")  # \\[4pt]
 _MODULO = re.compile(r"\(?\\(?:text|mbox|mathrm)\s*\{\s*\(?\s*mod\s*\}\s*(\w+)\s*\)?")
 _PERCENT = re.compile(
     r"\\?\s*\\(?:text|mbox|mathrm|textrm)\s*\{\s*(?:per\s?cent|percentage|pct|\\?%)(?:\s+points?)?[.\s]*\}"
@@ -82,11 +76,18 @@ _GROUP_SPACE = re.compile(
 # {,} that does not group by threes is the decimal comma; 1.234,56 is unambiguous.
 _DECIMAL_COMMA = re.compile(r"(?<=\d)\s*\{\s*,\s*\}\s*(?=\d)")
 _EUROPEAN = re.compile(r"([-+]?\d{1,3}(?:\.\d{3})+),(\d+)", re.ASCII)
-_SPACING = re.compile(r"(?<!\\)\\[,;:> ]|~")
+_SPACING = re.compile(r"(?:(?<!\\)|(?<=\\\\))\\[,;:> ]|~")
 _RATE = re.compile(
     r"(?<=[\d}]) ?((?:km|m|cm|mm|ft|mi|in|g|kg|mg|L|miles|feet|meters|metres|gallons|liters|dollars)\s?/\s?"
     r"(?:s|h|hr|min|sec|second|hour|minute|day|L|mL|cm\^\{?3\}?|m\^\{?3\}?)(?:\^\{?2\}?)?)[.\s]*$"
 )
+_NUMBER_OF = re.compile(r"\bno\.\s*(?=of\b)", re.IGNORECASE)
+_UNIT_FRACTION = re.compile(
+    r"\\[dt]?frac\s*\{\s*\\(?:text|mathrm)\s*\{\s*([a-z]+)\s*\}\s*\}\s*"
+    r"\{\s*\\(?:text|mathrm)\s*\{\s*([a-z]+)\s*\}\s*(\^\s*\{?\d\}?)?\s*\}"
+)
+_INCHES = re.compile(r"(?<=[\d}]) ?(?:\"|'')")
+_FEET = re.compile(r"(?<=\d) ?'(?!')")
 _QUOTES = re.compile(r"[`\"“”]")
 _SPACES = re.compile(r"\s+")
 _FRACTIONS = re.compile(r"\\(?:d|t|c|s|x|nice)frac(?![a-z])|\\sfrac(?![a-z])")
@@ -140,20 +141,23 @@ def _repeating_decimal(match: re.Match[str]) -> str:
     return f"(({numerator})/({denominator}))"
 
 
+@lru_cache(maxsize=32)  # a case normalises its answers once for the spelling and once for the meaning
 def normalize(text: str) -> str:
     """Normalise an answer: `\\dfrac12\\,` → `\\frac12`, `1,\\!234` → `1234`, `½` → `\\frac{1}{2}`."""
-    text = to_ascii(repair_escapes(text))
+    text = _SPACES.sub(" ", to_ascii(repair_escapes(text)))
     if "\\\\begin" in text.replace("\\\\\\begin", ""):
         text = text.replace("\\\\", "\\")
     elif "\\begin" not in text:
         text = _DOUBLED_BACKSLASH.sub(r"\\", text)
+    if ("'" in text or '"' in text) and "circ" not in text:
+        text = _FEET.sub(r"\\text{ ft}", _INCHES.sub(r"\\text{ in}", text))
     text = _QUOTES.sub("", text)
     text = _CURRENCY.sub(lambda m: f"\\text{{{m[1] or 'pound'}}}", text)
     if text.count("$") == 1 and text.lstrip(" -").startswith("$"):
         text = _LONE_DOLLAR.sub(r"\\$", text)
+    text = _UNIT_FRACTION.sub(r" \\text{\1/\2\3}", _NUMBER_OF.sub("number ", undressed(text)))
     text = _PERCENT.sub("%", _PERCENT_OF.sub(r"%\\text{", text))
     text = _DEGREES.sub(r"^\\circ ", text)
-    text = _NOISE.sub(" ", _ROW_SPACE.sub(r"\\\\", text))
     text = _FRACTIONS.sub(r"\\frac", text)
     text = _BINOMIALS.sub(r"\\binom", text)
     text = _DECIMAL_COMMA.sub(".", _GROUP_COMMA.sub("", text))
@@ -191,6 +195,7 @@ def join_prefixes(text: str) -> str:
     return _PREFIX.sub(r"\1", text)
 
 
+@lru_cache(maxsize=64)
 def words(text: str) -> str:
     """Return a text answer in lower case, without wrappers, punctuation and articles, for comparison."""
     plain = join_prefixes(_WORD_NOISE.sub("", WRAPPER.sub(" ", text))).replace("-", " ").replace("~", " ")

@@ -15,7 +15,7 @@ _RELATIONS = {
     "geq": ">=", "geqslant": ">=", "geqq": ">=", "lt": "<", "gt": ">", "ne": "!=", "neq": "!=", "in": "in",
     "approx": "~", "sim": "~", "simeq": "~", "thickapprox": "~", "equiv": "equiv", "cong": "cong",
     "notin": "notin", "to": "to", "rightarrow": "to", "mapsto": "to", "Rightarrow": "=>", "implies": "=>",
-    "iff": "<=>",
+    "therefore": "=>", "Longrightarrow": "=>", "leadsto": "=>", "iff": "<=>",
     "Leftrightarrow": "<=>", "subset": "subset", "subseteq": "subset", "supset": "supset", "perp": "perp",
     "parallel": "parallel", "propto": "propto", "mid": "mid", "doteq": "=", "coloneqq": "=", "|": "mid",
 }  # fmt: skip
@@ -121,18 +121,23 @@ class Parser(Arithmetic):
         return found
 
     def introduction(self) -> None:
-        """Skip texts that only introduce a value: `\\text{The area is } 12`."""
+        """Skip texts that only introduce a value: `\\text{The area is } 12`, `\\text{Area: } 12`."""
+        if self.kind() not in ("group", "word"):
+            return
         start = self.position
         while self.kind() in ("group", "word") and not self.at_separator():
             self.position += 1
         said = " ".join(token.text for token in self.tokens[start : self.position])
+        if self.kind() == ":" and self.kind(1) not in ("group", "word", "="):  # \text{Answer}: 5
+            said += ":"
+            self.position += 1
         introduces = self.starts_factor() or self.kind() in ("=", "approx", "+", "-")
         if not (said and introduces and is_introduction(said)):
             self.position = start
 
     def relation(self) -> Node:
         self.introduction()
-        if self.kind() in ("approx", "="):  # "≈ 8.24" is 8.24
+        if self.kind() in ("approx", "=") or _RELATIONS.get(self.kind()) in ("=>", "to"):  # "≈ 8.24" is 8.24
             self.position += 1
         parts = [self.set_expression()]
         operators: list[str] = []

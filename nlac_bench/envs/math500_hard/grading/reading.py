@@ -3,6 +3,7 @@
 import re
 
 from nlac_bench.envs.math500_hard.grading.exact import numeral
+from nlac_bench.envs.math500_hard.grading.forms import REALS
 from nlac_bench.envs.math500_hard.grading.nodes import Node, num
 from nlac_bench.envs.math500_hard.grading.normalize import NUMBER_WORDS, words
 from nlac_bench.envs.math500_hard.grading.parser import parse
@@ -18,6 +19,13 @@ _IN_BASE = re.compile(  # 2516 \text{ (in base } 8), 2516_8 \text{ (base eight)}
     r"(?:(?:written |expressed )?in )?base[\s-]*(?P<closed>\})?\s*\{?(?P<base>\d{1,2}|[a-z]{3,7})\}?\s*\)?\s*"
     r"(?(group)(?(closed)|\}?))\s*\)?",
     re.IGNORECASE,
+)
+
+
+_ALL_EXCEPT = re.compile(
+    r"(?:\\text\s*\{\s*(?:all|any|every) (?:real ?)?(?:numbers?|values?|reals)?(?: of)?"
+    r"|\\mathbb\s*\{?R\}?\s*\\text\s*\{)"
+    r"\s*(?:\}\s*[a-z]\s*\\text\s*\{\s*)?(?:except|but|other than|excluding|besides)(?: for)?\s*\}"
 )
 
 
@@ -41,6 +49,13 @@ def read(text: str) -> Node:
             base = int(match[2]) if match[2].isdecimal() else NUMBER_WORDS.get(match[2].lower(), 0)
             if numeral(match[1], base) is not None:
                 return Node("numeral", value=(match[1], base))
+    if match := _ALL_EXCEPT.match(text):  # \text{all real numbers except } 3
+        others = parse(text[match.end() :])
+        values = [
+            one.args[-1] if one.op == "rel" and one.value == ("=",) else one
+            for one in (others.args if others.op == "list" else (others,))
+        ]
+        return Node("opaque", (Node("sym", value=REALS), Node("set", tuple(values))), "setminus")
     return parse(text)
 
 

@@ -77,6 +77,8 @@ def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: 
         return agrees(relation.args[1])
     if set(relation.value) <= ORDER | {"!="}:
         span = interval(relation)
+        if span is None and gold_is_value:
+            span = interval(_of_a_range(relation))
         if value.op not in ("tuple", "union"):
             return False
         return _same_pieces(relation, value, same_answer) if span is None else agrees(span)
@@ -99,9 +101,15 @@ def _value_of(relation: Node, value: Node, same_answer: Same, *, gold_is_value: 
     stated = [(sides[0], one) for one in constants] if sides else []
     if not constants:
         stated = [(sides[0], sides[-1]), (sides[-1], sides[0])]
-    if stated and constants and is_substitution(sides[0], constants[0]) and agrees(constants[-1]):
+    if stated and len(constants) > 1 and is_substitution(sides[0], constants[0]) and agrees(constants[-1]):
         return True
     return any(agrees(one) and (is_quantity(side, one) or agrees(side)) for side, one in stated)
+
+
+def _of_a_range(relation: Node) -> Node:
+    """Return `1 < x + y \\le 3` with one letter for an expression in several, whose range was asked for."""
+    args = [Node("sym", value="range") if len(symbols(arg)) > 1 else arg for arg in relation.args]
+    return Node("rel", tuple(args), relation.value)
 
 
 def _is_congruence(relation: Node) -> bool:
@@ -159,13 +167,22 @@ def _same_equations(gold: Node, pred: Node, same_answer: Same) -> bool:
             return same_answer(gold_right, pred_right)
         if gold_left.op == pred_left.op == "text" and factor(gold_left.value, pred_left.value) is None:
             return False
-        if "text" in (gold_left.op, pred_left.op):
+        names_value = {gold_left.op, pred_left.op}
+        if "text" in names_value or (names_value == {"sym", "opaque"} and _are_of_one_letter(gold, pred)):
             return same_answer(gold_right, pred_right)
     if same_answer(gold_left, pred_left) and same_answer(gold_right, pred_right):
         return True
     if any(side.op in ("tuple", "set", "matrix", "union") for side in (gold_right, pred_right)):
         return False
     return proportional(difference(gold_left, gold_right), difference(pred_left, pred_right), positive=False)
+
+
+def _are_of_one_letter(gold: Node, pred: Node) -> bool:
+    """Return whether one equation names a function's value, `f(x) = 2x`, the other its graph, `y = 2x`."""
+    call, other = (gold, pred) if gold.args[0].op == "opaque" else (pred, gold)
+    letters = [symbols(arg) for arg in call.args[0].args]
+    named = other.args[0].value
+    return letters == [symbols(other.args[1])] and len(letters[0]) == 1 and named not in letters[0]
 
 
 def one_name(gold: Node, pred: Node) -> bool:

@@ -14,7 +14,7 @@ NEGATIONS = names(
     "didnt isnt arent wasnt werent wont wouldnt couldnt shouldnt false wrong incorrect impossible fails "
     "excluded extraneous invalid rejected discarded non nicht kein keine pas ne nunca 不 不是 非 не нет"
 )
-_ALTERNATIVES = names("or either maybe perhaps possibly otherwise unless if when whenever else")
+_ALTERNATIVES = names("or etc either maybe perhaps possibly otherwise unless if when whenever else")
 _COMPARISONS = names(
     "more less fewer greater larger smaller bigger higher lower least most than over under above below "
     "beyond between within before after until up down exceeds exceeding almost nearly barely short off"
@@ -31,10 +31,10 @@ UNCERTAIN = NEGATIONS | _ALTERNATIVES
 """Words with which even a named value (`\\text{not } x = 5`) is not stated."""
 LINKS = names("is are was were be equals equal gives yields becomes has have")
 _FILLERS = LINKS | names(
-    "a about all altogether an answer answers approximately are around at both correct each equals exactly "
-    "final find get got hence it just obtain of only our overall precisely "
-    "roughly simply simplified so that the then there therefore this thus to total unit "
-    "units we which yes you"
+    "a about all altogether an ans answer answers approximately are around at both correct each exactly "
+    "final find get giving got hence it its just obtain of only our overall precisely "
+    "result roughly simply simplified so that thats the then there therefore this thus to total unit "
+    "units we which yes yielding you"
 )
 
 AND = names("and & und et и 和 及 以及 と")
@@ -58,12 +58,22 @@ _AMOUNTS = names("total increase decrease gain loss profit rise fall drop discou
 _OTHERS = names("other others rest remaining")
 _ROOTS = names("root roots zero zeros solution solutions")
 _ARTICLES = names("a an the")
-_FIRST_GROUP = re.compile(r"\\(?:text|mbox|mathrm)\s*\{([^{}]*)\}[\s,]*(\S.*)", re.DOTALL)
+_FIRST_GROUP = re.compile(r"\\(?:text|mbox|mathrm)\s*\{([^{}]*)\}[\s,:]*(\S.*)", re.DOTALL)
 _COMPLEMENT = re.compile(
     r"\b(?:of|in|from|on|for|at) (?:the|an?|this|that|each|every|all)\b(?! (?:most|least|negative))"
 )
 _IDENTITY = re.compile(
-    r"^\s*is the (?=(?:only|smallest|largest|greatest|minimum|maximum|least|number)\b)(?:least\b)?"
+    r"^\s*is (?:the|our|your)\b(?! (?:second|third|fourth|fifth|next|last|other)\b)(?: (?:least|most)\b)?"
+)
+_LINK_END = re.compile(  # the sum is equal to exactly
+    rf"\b(?:{'|'.join(sorted(LINKS))}|equal to|given by"
+    r"|(?:simplif|evaluat|reduc|amount|com|add|sum)\w* (?:out |up )?to"
+    r"|(?:increas|decreas|ris|grow|fall|drop|chang)\w* by"
+    r"|costs?|takes?|measures?|weighs?|contains?|requires?|needs?|totals?|worth|lasts?)"
+    r"(?: (?:about|approximately|roughly|exactly|just|only|simply|then|thus|therefore))*\Z"
+)
+_POSSIBLE = re.compile(
+    r"\b(?:is|are|can be) (?:possible|needed|required|left|available|formed|made|chosen)\s*\Z"
 )
 _IN_TOTAL = re.compile(r"\bin (?=total|all)")
 _QUALIFIED = re.compile(r"\b(?:at least|at most|\w+er than|more than|less than|up to|or)\b", re.IGNORECASE)
@@ -86,13 +96,12 @@ def is_filler(text: str) -> bool:
 
 def is_introduction(text: str) -> bool:
     """Return whether a text before a value only introduces it: `Thus`, `The area is`, `Total:`."""
-    said = words(text).split()
     if len(words(text)) < 2:  # a letter
         return False
     if is_filler(text):
         return True
-    return not NEGATIONS.intersection(said) and (
-        said[-1] in LINKS or text.rstrip(" ~\\").endswith((":", "="))
+    return not is_qualified(text) and bool(
+        _LINK_END.search(words(text)) or text.rstrip(" ~\\").endswith((":", "="))
     )
 
 
@@ -135,6 +144,13 @@ def after_link(text: str) -> str:
     return " ".join(said)
 
 
+def before_link(text: str) -> str:
+    """Return the words before the first `is` or `has`; "" with a word that changes the meaning."""
+    said = words(text).split()
+    first = next((index for index, word in enumerate(said) if word in LINKS), 0)
+    return "" if MEANINGFUL.intersection(said) else " ".join(said[:first])
+
+
 def without_class(text: str) -> str:
     """Return the words without a noun for their class: `May` for `month of May`."""
     return " ".join(word for word in text.split() if word not in _CLASSES)
@@ -144,5 +160,5 @@ def states_otherwise(text: str) -> bool:
     """Return whether a text has a word that changes the meaning of a value beside it, or is a predicate."""
     if UNCERTAIN.intersection(words(text).split()):
         return True
-    said = set(words(without_complement(_IDENTITY.sub("", text))).split())
+    said = set(words(without_complement(_POSSIBLE.sub("", _IDENTITY.sub("", text)))).split())
     return bool(said & MEANINGFUL) or bool(said & LINKS and not said <= _FILLERS)

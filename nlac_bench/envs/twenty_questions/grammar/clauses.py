@@ -135,6 +135,7 @@ _TAG = re.compile(
 _KINDS = word_set(
     "kind type sort form piece variety species breed example class category style brand member item"
     " source genre means set bar loaf roll stick tube jar carton can glass bottle cup bowl slice bunch pair"
+    " bag pack packet"
 )
 _FRAMES = tuple(
     tuple(frame.split())

@@ -178,7 +178,7 @@ class Comparisons:
         if reference is None:
             return None
         smaller, bigger = (BulkCompare(sign, reference[0], reference[1]) for sign in ("<", ">"))
-        squeezed = And((Unknown("folded"), bigger, Or((Attr("foldable"), Attr("flexible")))))
+        squeezed = And((Unknown("if folded"), bigger, Or((Attr("foldable"), Attr("flexible")))))
         return Or((smaller, squeezed))
 
     def weighs(self, words: Words) -> Formula | None:

@@ -17,7 +17,13 @@ from nlac_bench.envs.twenty_questions.grammar.purposes import Purposes
 from nlac_bench.envs.twenty_questions.knowledge import KnowledgeBase
 from nlac_bench.envs.twenty_questions.lexicon import Lexicon
 from nlac_bench.envs.twenty_questions.sentence import AUXILIARIES
-from nlac_bench.envs.twenty_questions.words import MAX_TOKENS
+from nlac_bench.envs.twenty_questions.words import MAX_TOKENS, word_set
+
+_ADJUNCTS = word_set(
+    "in on at from with like as near under around after during through onto along against among inside"
+)
+"""Words with which a phrase begins that narrows what precedes it."""
+_NOT_NARROWING = word_set("or not n't than too without only no less if when while unless but except")
 
 
 class Parser:
@@ -39,7 +45,8 @@ class Parser:
             try:
                 formula = _Reading(self.lexicon, self.comparisons).question(words)
                 if formula is None:
-                    formula = _Reading(self.lexicon, self.comparisons, partial=True).question(words)
+                    reading = _Reading(self.lexicon, self.comparisons, partial=True)
+                    formula = reading.question(words) or reading.beginning(words)
             except TooHardError:
                 formula = None
         return Unknown(" ".join(words)) if formula is None else formula
@@ -64,6 +71,20 @@ class _Reading(Nouns, Being, Purposes, Doing):
             if side is not None and self.bare(words[last + 1 :]) is None:
                 formula = Or((side, Unknown(" ".join(words[last + 1 :]))))
         return negation(formula) if negated else formula
+
+    def beginning(self, words: Words) -> Formula | None:
+        """Read a question whose last phrase is not understood: "would you wear it to the beach".
+
+        It is false of what is not worn; of what is, the answer is not known.
+        """
+        if _NOT_NARROWING & set(words):
+            return None
+        for k in reversed(range(3, len(words))):
+            if words[k] in _ADJUNCTS or words[k : k + 2] == ("to", "a"):
+                formula = self.question(words[:k])
+                if formula is not None:
+                    return And((formula, Unknown(" ".join(words[k:]))))
+        return None
 
     def _clauses(self, words: Words) -> Formula | None:
         """Read two questions in one: "is it soft, and do you find it in the bedroom"."""

@@ -95,6 +95,9 @@ class OpenAIEngine:
         ValueError: ``concurrency`` is not within 1 and 1000.
     """
 
+    tokenizer: None = None
+    """See ``Engine.tokenizer``: the server tokenises and renders chats itself."""
+
     def __init__(
         self,
         model: str,

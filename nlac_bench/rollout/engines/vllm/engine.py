@@ -6,12 +6,15 @@ thread. Prompts and samples are token ids; log-probabilities are those of the sa
 """
 
 import asyncio
-import itertools
+import atexit
+import contextlib
+import os
+import signal
 import threading
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from concurrent.futures import Future
-from pathlib import Path
+from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
 from nlac_bench.errors import NlacBenchError
@@ -22,17 +25,22 @@ from nlac_bench.rollout.engines.engine import (
     Sample,
     SampleRequest,
     Slot,
-    SyncError,
     WeightSource,
     derive_seed,
 )
+from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from nlac_bench.rollout.engines.model_files import check_model
 from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
+from nlac_bench.rollout.engines.vllm import INSTALL_CPU, INSTALL_GPU
+from nlac_bench.rollout.engines.vllm.instance import Instance
+from nlac_bench.rollout.engines.vllm.push import push
 from nlac_bench.rollout.engines.weight_file import WeightFile
-from nlac_bench.rollout.engines.weights import check_arrived, probe_ids
 from nlac_bench.types import Usage
 
 T = TypeVar("T")
+
+_LOGGING = {"VLLM_LOGGING_LEVEL": "WARNING", "VLLM_LOGGING_STREAM": "ext://sys.stderr"}
+"""Read when vLLM is imported. By default it logs every step of its start, to the standard output."""
 
 
 class VLLMEngine:
@@ -40,13 +48,15 @@ class VLLMEngine:
 
     vLLM does continuous batching and prefix caching. The slot ``target`` is a second vLLM instance, which is
     started at the slot's first sync. Methods that use it need memory for both: set ``gpu_memory_utilization``
-    to 0.45 or less.
+    to 0.45 or less, or lower if a learner uses the same GPU.
 
     Args:
         model: name or folder of a Hugging Face model with a chat template.
-        context: largest number of tokens of prompt and answer together; by default the model's own.
-        sync_tolerance: largest mean difference of the probe's log-probabilities after a sync.
-        options: further arguments of vLLM's ``AsyncEngineArgs`` (``dtype``, ``tensor_parallel_size`` …).
+        dtype: ``auto`` is the checkpoint's dtype, or float32 on a CPU that is slow in bf16.
+        sync_tolerance: largest mean difference of the probe's log-probabilities after a sync; by default
+            1e-3 in float32 and 0.05 in lower precision.
+        options: further arguments of vLLM's ``AsyncEngineArgs`` (``max_model_len``, ``tensor_parallel_size``
+            …).
 
     Raises:
         NlacBenchError: vLLM is not installed, or cannot run the model, or its files are refused.
@@ -55,37 +65,51 @@ class VLLMEngine:
     slots: tuple[Slot, ...] = ("policy", "target")
 
     def __init__(
-        self, model: str, *, context: int | None = None, sync_tolerance: float = 0.05, **options: Any
+        self, model: str, *, dtype: str = "auto", sync_tolerance: float | None = None, **options: Any
     ) -> None:
+        for name, value in _LOGGING.items():
+            os.environ.setdefault(name, value)
         try:
-            import vllm  # noqa: F401
+            from vllm.platforms import current_platform
         except ImportError as error:
             raise NlacBenchError(
-                f"vLLM cannot be imported ({error}); run pip install 'nlac-bench[vllm]', or use --engine hf"
+                f"vLLM cannot be imported ({error}); run {INSTALL_GPU}, or without an NVIDIA GPU "
+                f"{INSTALL_CPU}; or use --engine hf"
             ) from None
         check_model(model)
+        if dtype == "auto" and current_platform.is_cpu() and not fast_bf16():
+            dtype = "float32"
         self.model = model
-        self.sync_tolerance = sync_tolerance
-        self._options = {**options, "max_model_len": context} if context else options
+        self.generated_tokens = 0
+        """Number of tokens in all samples so far; read by progress displays."""
+        self._options = {**options, "dtype": dtype}
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="nlac-bench-vllm", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name="nlac-bench-vllm", daemon=True)
         self._thread.start()
-        self._names = itertools.count()
-        self._engines: dict[Slot, Any] = {}
-        self._versions: dict[Slot, int] = {"policy": 0, "target": 0}
+        self._instances: dict[Slot, Instance] = {}
         self._running = 0
         self._idle = self._call(_event())
         self._open = self._call(_event())
-        self._call(self._start("policy"))
-        self._format = ChatFormat(self._engines["policy"].get_tokenizer())
-        self.context = int(self._engines["policy"].model_config.max_model_len)
+        try:
+            first = self._call(self._start("policy"))
+            self._format = ChatFormat(first.tokenizer)
+        except BaseException:
+            self.close()
+            raise
+        # Registered after those of vLLM and multiprocessing, and so called before them: they end vLLM's
+        # processes, which would be reported as an error.
+        atexit.register(self.close)
+        self.context = first.context
+        self.sync_tolerance = (
+            sync_tolerance if sync_tolerance is not None else (1e-3 if first.exact else 0.05)
+        )
 
     def __repr__(self) -> str:
         return f"VLLMEngine({self.model!r})"
 
     @property
     def tokenizer(self) -> Any:
-        """See ``TrainableEngine.tokenizer``."""
+        """See ``Engine.tokenizer``."""
         return self._format.tokenizer
 
     async def sample(self, request: SampleRequest) -> list[Sample]:
@@ -104,15 +128,30 @@ class VLLMEngine:
         return await asyncio.wrap_future(self._submit(self._logprobs(ids, prompt_len, slot)))
 
     def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
-        """See ``TrainableEngine.sync``. It waits for running samples to end; later requests wait for it."""
-        with WeightFile(source) as file:
-            self._call(self._take_over(file.path, file, version, slot))
+        """See ``TrainableEngine.sync`` and ``push``. It waits for running samples to end; later requests wait
+        for it. After a failed sync, the slot cannot be sampled from until another one succeeds.
+
+        ``source`` is used in the calling thread alone.
+        """
+        if not isinstance(source, WeightFile):
+            with WeightFile(source) as file:
+                return self.sync(file, version, slot)
+        self._call(self._pause())
+        try:
+            instance = self._instances.get(slot) or self._call(self._start(slot))
+            push(instance, source, version, self.sync_tolerance, self._call)
+        finally:
+            self._call(self._resume())
 
     def close(self) -> None:
-        """Shut vLLM down."""
-        for engine in self._engines.values():
-            engine.shutdown()
-        self._engines = {}
+        """Shut vLLM down. An engine that is not closed runs until the end of the process."""
+        if not self._thread.is_alive():
+            return
+        atexit.unregister(self.close)
+        for instance in self._instances.values():
+            instance.close()
+        self._instances = {}
+        self._call(_let_tasks_end())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
 
@@ -129,31 +168,26 @@ class VLLMEngine:
 
     # --- on vLLM's event loop -------------------------------------------------------------------
 
-    async def _start(self, slot: Slot) -> None:
-        from vllm import AsyncEngineArgs
-        from vllm.platforms import current_platform
-        from vllm.v1.engine.async_llm import AsyncLLM
+    def _serve(self) -> None:
+        # vLLM's processes inherit the mask. Ctrl-C, which reaches all processes of a terminal, would end them
+        # while the run still plays the episodes that have begun. Python's resource tracker, which starts with
+        # the first process, would remove the signal from the mask.
+        resource_tracker.ensure_running()
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        self._loop.run_forever()
 
-        arguments = {
-            "model": self.model,
-            "trust_remote_code": False,
-            "load_format": "safetensors",
-            "logprobs_mode": "processed_logprobs",
-            "worker_extension_cls": "nlac_bench.rollout.engines.vllm.worker.WeightLoader",
-            # Compiled graphs would keep packed weights of the old model.
-            "enforce_eager": current_platform.is_cpu(),
-            "disable_log_stats": True,
-            **self._options,
-        }
-        try:
-            self._engines[slot] = AsyncLLM.from_engine_args(AsyncEngineArgs(**arguments))
-        except (ValueError, OSError, RuntimeError) as error:
-            raise NlacBenchError(f"vLLM cannot run {self.model!r}: {str(error)[:1000]}") from None
+    async def _start(self, slot: Slot) -> Instance:
+        self._instances[slot] = Instance(slot, self.model, self._options)
+        return self._instances[slot]
 
-    def _of(self, slot: Slot) -> Any:
-        if slot not in self._engines:
+    def _of(self, slot: Slot) -> Instance:
+        if slot not in self._instances:
             raise NlacBenchError(f"the slot {slot!r} has no weights yet; call sync before sampling from it")
-        return self._engines[slot]
+        if not self._instances[slot].intact:
+            raise NlacBenchError(
+                f"the last sync of the slot {slot!r} failed; call sync before sampling from it"
+            )
+        return self._instances[slot]
 
     async def _sample(self, request: SampleRequest) -> list[Sample]:
         began = time.perf_counter()
@@ -188,11 +222,11 @@ class VLLMEngine:
             seed=seed,
             logprobs=0,
         )
-        output = await self._generate(request.slot, prompt, params)
-        version = self._versions[request.slot]
+        output, version = await self._generate(request.slot, prompt, params)
         done = output.outputs[0]
         ids = [int(i) for i in done.token_ids]
         logprobs = [float(step[i].logprob) for i, step in zip(ids, done.logprobs, strict=True)]
+        self.generated_tokens += len(ids)
         finish: Finish = "stop"
         if done.finish_reason == "length":
             finish = "length" if limit == sampling.max_tokens else "context_overflow"
@@ -203,62 +237,44 @@ class VLLMEngine:
             finish = "tool_calls"
         return Sample(text, finish, prompt, ids, logprobs, version, Usage(), calls)
 
-    async def _logprobs(
-        self, ids: Sequence[int], prompt_len: int, slot: Slot, inside_sync: bool = False
-    ) -> list[float]:
-        from vllm import SamplingParams
+    async def _generate(self, slot: Slot, prompt: list[int], params: Any) -> tuple[Any, int]:
+        """Return the final output and the version of its weights; waits while weights are being replaced."""
+        async with self._request(slot) as instance:
+            return await instance.generate(prompt, params), instance.version
 
-        params = SamplingParams(temperature=1.0, max_tokens=1, prompt_logprobs=0, detokenize=False)
-        steps = (await self._generate(slot, list(ids), params, inside_sync)).prompt_logprobs
-        return [float(steps[i][ids[i]].logprob) for i in range(prompt_len, len(ids))]
+    async def _logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot) -> list[float]:
+        async with self._request(slot) as instance:
+            return await instance.logprobs(ids, prompt_len)
 
-    async def _generate(self, slot: Slot, prompt: list[int], params: Any, inside_sync: bool = False) -> Any:
-        """Generate and return the final output; waits while weights are being replaced."""
-        from vllm.sampling_params import RequestOutputKind
-
-        params.output_kind = RequestOutputKind.FINAL_ONLY
-        if not inside_sync:
-            await self._open.wait()
-            self._running += 1
-            self._idle.clear()
+    @contextlib.asynccontextmanager
+    async def _request(self, slot: Slot) -> AsyncIterator[Instance]:
+        await self._open.wait()
+        self._running += 1
+        self._idle.clear()
         try:
-            output = None
-            name = f"nlac-{next(self._names)}"
-            async for latest in self._of(slot).generate({"prompt_token_ids": prompt}, params, name):
-                output = latest
+            yield self._of(slot)
         except (asyncio.CancelledError, NlacBenchError):
             raise
         except Exception as error:
             raise EngineError(f"{self!r} failed: {type(error).__name__}: {error}"[:1000], "server") from None
         finally:
-            if not inside_sync:
-                self._running -= 1
-                if self._running == 0:
-                    self._idle.set()
-        if output is None:
-            raise EngineError(f"{self!r} returned no output", "server")
-        return output
+            self._running -= 1
+            if self._running == 0:
+                self._idle.set()
 
-    async def _take_over(self, path: Path, source: WeightSource, version: int, slot: Slot) -> None:
+    async def _pause(self) -> None:
+        """Hold back new requests and wait until the running ones have ended."""
         self._open.clear()
-        try:
-            await self._idle.wait()
-            if slot not in self._engines:
-                await self._start(slot)
-            engine = self._engines[slot]
-            try:
-                await engine.collective_rpc("nlac_load_weights", args=(str(path),))
-            except Exception as error:
-                raise SyncError(
-                    f"{self!r} could not load the weights of version {version}: {error}"[:2000]
-                ) from None
-            await engine.reset_prefix_cache()  # the cache was computed with the old weights
-            ids = probe_ids(self._format.tokenizer)
-            found = await self._logprobs(ids, 1, slot, inside_sync=True)
-            check_arrived(found, list(source.logprobs(ids, 1)), self.sync_tolerance, version)
-            self._versions[slot] = version
-        finally:
-            self._open.set()
+        await self._idle.wait()
+
+    async def _resume(self) -> None:
+        self._open.set()
+
+
+async def _let_tasks_end() -> None:
+    """Wait for the tasks of vLLM's front end, which were cancelled."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    await asyncio.wait(tasks, timeout=5) if tasks else None
 
 
 async def _event() -> asyncio.Event:

@@ -6,42 +6,47 @@ from collections.abc import Mapping, Sequence
 from nlac_bench.envs.tau.users.scripted.intent import Goal
 from nlac_bench.envs.tau.users.scripted.places import short
 from nlac_bench.envs.tau.users.scripted.structure import Unit, joined
+from nlac_bench.envs.tau.users.scripted.topics import compiled
 
-REASONS: Mapping[str, re.Pattern[str]] = {
-    name: re.compile(pattern)
-    for name, pattern in (
-        ("ordered by mistake", r"\bmistake|\baccident|\berror\b|\bunintention"),
-        ("no longer needed", r"\bno longer (need|want|requir)|\b(not|n't) (need|want)|\bunneeded"),
-        ("health", r"\bhealth|\bsick|\bill(ness)?\b|\bmedical"),
-        ("weather", r"\bweather|\bstorm|\bsnow"),
-        ("change of plans", r"\bchange of plan|\bplans? (have |has )?changed|\bchanged? (my|your|the) plan"),
-        ("airline", r"\bairline (has )?cancel|\bcancel\w* by the airline|\bflight was cancel"),
-    )
-}  # fmt: skip
-ACTIONS: Mapping[str, re.Pattern[str]] = {
-    name: re.compile(pattern)
-    for name, pattern in (
-        ("cancel", r"\bcancel|\bcall(ed|ing)? off|\bvoid"),
-        ("return", r"\breturn(?! (flight|trip|leg|date))|\bsen[dt](ing)? (it |them )?back|\bgive back"),
-        ("exchange", r"\bexchang|\bswap|\breplac|\btrade"),
-        ("modify", (
-            r"\bmodif|\bchang|\bupdat|\bswitch|\bedit|\badjust|\bamend|\bmov(e|ed|ing)\b|\bset (?:it|"
-            r"the|your|up|to)\b"
-        )),
-        ("address", r"\baddress|\b(ship|deliver|sent|send)\w* to\b"),
-        (
-            "payment",
-            r"\bpa(y|id|yment|ying)\b|\bcharg|"
-            r"\b(to|with|on|use|using) (the |your |my )?(visa|mastercard|paypal|gift|credit)",
+REASONS = compiled(
+    {
+        "ordered by mistake": r"\bmistake|\baccident|\berror\b|\bunintention",
+        "no longer needed": r"\bno longer (need|want|requir)|\b(not|n't) (need|want)|\bunneeded",
+        "health": r"\bhealth|\bsick|\bill(ness)?\b|\bmedical",
+        "weather": r"\bweather|\bstorm|\bsnow",
+        "change of plans": r"\bchange of plan|\bplans? (have |has )?changed|\bchanged? (my|your|the) plan",
+        "airline": r"\bairline (has )?cancel|\bcancel\w* by the airline|\bflight was cancel",
+    }
+)
+ACTIONS = compiled(
+    {
+        "cancel": (
+            r"\bcancel|\bcall(ed|ing)? off|\bvoid|\b(annul|scrap|terminat|rescind|undo|nix)|"
+            r"\b(drop|withdraw|abort|kill)(p?ing)?(?= (the |your |this |that |whole |entire |complete )*"
+            r"(order|booking|reservation|trip|itinerary|# ?w|w?\d|[a-z0-9]*\d))"
         ),
-        ("book", r"\bbook(ed|ing)?\b(?! (id|number|code|ref))|\breserve\b|\bpurchas"),
-        ("flights", r"\bflights?\b|\bitinerary|\brebook"),
-        ("cabin", r"\bcabin|\bclass\b|\bupgrad|\bdowngrad|\beconomy|\bbusiness"),
-        ("bags", r"\bbags?\b|\bbaggages?\b|\bluggage|\bsuitcase"),
-        ("passengers", r"\bpassenger|\btravell?er|\bname\b"),
-        ("compensation", r"\bcertificate|\bcompensat|\bvoucher"),
-    )
-}  # fmt: skip
+        "return": r"\breturn(?! (flight|trip|leg|date))|\bsen[dt](ing)? (it |them )?back|\bgive back",
+        "exchange": r"\bexchang|\bswap|\breplac|\btrade",
+        "modify": (
+            r"\bmodif|\bchang|\bupdat|\bswitch|\bedit(?!ion)|\badjust|\bamend|\bmov(e|ed|ing)\b|\bset (?:it|"
+            r"the|your|up|to)\b"
+        ),
+        "address": r"\baddress|\b(ship|deliver|sent|send)\w* to\b",
+        "payment": (
+            r"\bpa(y|id|yment|ying)\b|\bcharg|"
+            r"\b(to|with|on|use|using) (the |your |my )?(visa|mastercard|paypal|gift|credit)"
+        ),
+        "book": (
+            r"(?<!your )(?<!this )(?<!that )\bbook(ed|ing)?\b"
+            r"(?! (id|number|code|ref|(?=[a-z]*\d)[a-z0-9]{6}\b))|\breserve\b|\bpurchas"
+        ),
+        "flights": r"\bflights?\b|\bitinerary|\brebook",
+        "cabin": r"\bcabin|\bclass\b|\bupgrad|\bdowngrad|\beconomy|\bbusiness",
+        "bags": r"\bbags?\b|\bbaggages?\b|\bluggage|\bsuitcase",
+        "passengers": r"\bpassenger|\btravell?er|\bname\b",
+        "compensation": r"\bcertificate|\bcompensat|\bvoucher",
+    }
+)
 FITTING: Mapping[str, tuple[str, ...]] = {
     "cancel": ("cancel",),
     "return": ("return",),
@@ -62,13 +67,19 @@ FITTING: Mapping[str, tuple[str, ...]] = {
 """Words that can name the action of a goal of that kind."""
 RETAIL_ID = re.compile(r"#? ?w ?(\d{5,})\b")
 _DECISIVE = ("cancel", "return", "exchange", "modify", "book", "compensation")
-_STRONG = ("cancel", "return", "exchange", "book", "compensation")
+_STRONG = tuple(action for action in _DECISIVE if action != "modify")
 """Actions of which a proposal names the right one if it names any."""
 
 
 def fits(text: str, goal: Goal) -> bool:
     """Return whether ``text`` names the goal's kind of action."""
     if goal.address and short(goal.address["address1"].lower()) in short(text):
+        return True
+    if goal.kind in ("exchange", "modify_items") and any(
+        text.count(thing.product.lower()) > 1 for thing in goal.items
+    ):
+        return True  # the old variant and the new one
+    if goal.kind == "book" and "booking" in text:
         return True
     if goal.kind == "order_payment" and goal.payment and goal.payment.id in text:
         return True

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from nlac_bench.envs.tau.users.scripted.actions import REASONS, RETAIL_ID, wrong_kind
+from nlac_bench.envs.tau.users.scripted.bags import wrong_bags
 from nlac_bench.envs.tau.users.scripted.goods import wrong_items, wrong_options
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Script
 from nlac_bench.envs.tau.users.scripted.places import wrong_address
@@ -16,7 +17,6 @@ from nlac_bench.envs.tau.users.scripted.roles import item_roles
 from nlac_bench.envs.tau.users.scripted.slots import PAYMENT_ID, wrong_cabin, wrong_payment
 from nlac_bench.envs.tau.users.scripted.structure import Unit, joined
 from nlac_bench.envs.tau.users.scripted.trips import (
-    wrong_bags,
     wrong_flights,
     wrong_insurance,
     wrong_passengers,

@@ -11,23 +11,46 @@ from nlac_bench.envs.tau.users.scripted.slots import PAYMENT_ID
 from nlac_bench.envs.tau.users.scripted.structure import Unit
 
 _ITEM_ID = re.compile(r"\b\d{10}\b")
-_PLURAL = re.compile(r"\b(both|two|2 ?x|2|three|3|each|all|every)\b")
+_SEVERAL = re.compile(
+    r"\b(?:both|two|2 ?x?|three|3 ?x?|each|all|every)(?: of)?(?: (?:the|your|these|those))?"
+    r"(?: [a-z-]+){0,2} $"
+)
+"""A number of pieces before a product's name: "both helmets", "2 x Kite"."""
 _ALL = re.compile(r"\b(all|both|everything|every|them|these items|those items|entire|whole)\b")
 _GOODS = re.compile(
     r"\b(?:return|exchang|swap|replac|chang|modif)\w*(?: of)? (?:the|your|a|an|one) "
     r"(?!items?\b|products?\b|order|following|address|payment|shipping|refund|request|is\b|has\b|it\b)[a-z]"
 )
+_IDIOM = re.compile(
+    r"\b(?:straight (?:away|after|to|from|on|through)|right (?:away|now|here|there)|"
+    r"double[ -]?check\w*|green light|"
+    r"as long as|(?:so|how|too|"
+    r"before|not) long|long (?:as|story|time|ago)|(?:at|on|in) (?:hand|the other hand)|hand(?:s|ed|"
+    r"ing)? (?:it|this|that|"
+    r"over|back|off)|by hand|every single|single (?:step|order|time|request|reply)|(?:one|"
+    r"single) (?:moment|thing|step|last|"
+    r"more|request|second|minute|time|final|quick)|(?:return|exchange|delivery) window|window (?:of|"
+    r"for|is)|paper ?work|on paper|"
+    r"paper (?:label|form)|fast (?:refund|delivery|shipping)|at large|large (?:part|amount)|"
+    r"small (?:fee|difference|note|"
+    r"print|thing)|in short|short (?:summary|notice|version|wait|while|recap)|fine (?:with|by|for|"
+    r"print)|plain "
+    r"(?:text|english|words)|original box|box it|soft copy|hard (?:time|copy)|regular (?:price|"
+    r"customer)|classic case|"
+    r"slow (?:reply|response)|low (?:price|stock)|wide (?:range|selection)|clear ?cut|black and white)\b"
+)
+"""Everyday phrases that contain an option's value: "straight away" is no straight stand."""
 _ORDER_WITH = re.compile(r"\border with the ([a-z-]+ ?){1,3}")
 
 
-def hides_items(units: Sequence[Unit], goal: Goal) -> bool:
+def hides_items(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
     """Return whether ``units`` are about particular goods without naming any of the goal's."""
     text = "\n".join(unit.full for unit in units)
     if not goal.items or any(
         _name(thing.product).search(text) or _head(thing.product).search(text) for thing in goal.items
     ):
         return False
-    return bool(_ITEM_ID.search(text) or _GOODS.search(text))
+    return bool(_ITEM_ID.search(text) or _GOODS.search(text) or _named(text, goal, script))
 
 
 def names_items(units: Sequence[Unit], goal: Goal) -> bool:
@@ -62,15 +85,24 @@ def wrong_items(units: Sequence[Unit], goal: Goal, script: Script, others: Seque
     if said:
         if set(said) < set(own):  # "The colour goes from navy to red, is that so?" is about one of them
             return names_action(text) or bool(RETAIL_ID.search(text) or PAYMENT_ID.search(text))
-        if any(said.count(product) < own.count(product) for product in said) and not _PLURAL.search(text):
+        if any(said.count(name) < own.count(name) and not _several(text, name) for name in set(said)):
             return True
     else:
         listed = named.get("context", [])
         if set(listed) - set(own) - elsewhere and _ALL.search(text):
             return True
-        if set(named.get("kept", [])) & set(own):
-            return True
+        if set(named.get("kept", [])) & set(own) and not any(option_mentions(units, goal, script)):
+            return True  # "Shall the size of the rug stay M?" keeps no rug
     return goal.kind == "return" and len(set(_ITEM_ID.findall(text))) > len(own) and not complete
+
+
+def _several(text: str, product: str) -> bool:
+    """Return whether ``text`` names several pieces of ``product`` at once: in the plural or with a number."""
+    return any(
+        found[0] != name.lower() or _SEVERAL.search(text, max(0, found.start() - 40), found.start())
+        for name in (product, product.rsplit(maxsplit=1)[-1])
+        for found in _name(name).finditer(text)
+    )
 
 
 def wrong_options(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
@@ -85,6 +117,9 @@ def wrong_options(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
         old = {thing.options[key] for thing in things if key in thing.options}
         new = {wanted(thing).get(key, thing.options.get(key, "")) for thing in things}
         aimed, plain = by_role.get("new", set()), by_role.get("none", set())
+        named = {value for values in by_role.values() for value in values}
+        if named - old - new and not new <= named:  # another value is named, in whatever role, but not this
+            return True
         if (aimed | plain) - old - new:
             return True
         if (aimed | plain) and not new <= (aimed | plain):
@@ -155,6 +190,7 @@ def _values(text: str, product: str, goal: Goal, script: Script) -> Iterable[tup
     known = script.vocabulary.get(product, {})
     for name in (product, *(key for key in things[0].options if "/" in key)):
         text = text.replace(name.lower(), " " * len(name))  # "bath towel", "bagged/bagless" contain values
+    text = _IDIOM.sub(lambda found: " " * len(found[0]), text)
     for key in {key for thing in things for key in (*thing.options, *wanted(thing))}:
         mine = {thing.options[key] for thing in things if key in thing.options}
         mine |= {wanted(thing)[key] for thing in things if key in wanted(thing)}
@@ -254,7 +290,28 @@ def _head(product: str) -> re.Pattern[str]:
     return _name(product.rsplit(maxsplit=1)[-1])
 
 
-_SIZES = {"S": "(?:s|small)", "M": "(?:m|medium)", "L": "(?:l|large)", "XL": "(?:xl|x-large|extra[- ]large)"}
+_SPELLINGS: Mapping[str, str] = {
+    "s": "(?:s|small)", "m": "(?:m|medium|met(?:er|re)s?)", "l": "(?:l|large|lit(?:er|re)s?)",
+    "xl": "(?:xl|x-large|extra[- ]large)", "xxl": "(?:xxl|xx-large|2xl)", "inch": "(?:inch(?:es)?|in\\b|\"|"
+    "'')",
+    "inches": "(?:inch(?:es)?|in\\b|\"|'')", "gb": "(?:gb|gigs?|gigabytes?)", "tb": "(?:tb|terabytes?)",
+    "ml": "(?:ml|millilit(?:er|re)s?)", "cm": "(?:cm|centimet(?:er|re)s?)", "ft": "(?:ft|feet|foot|')",
+    "lbs": "(?:lbs?|pounds?)", "mp": "(?:mp|megapixels?)", "person": "(?:persons?|people|p)",
+    "gray": "(?:gray|grey)", "grey": "(?:gray|grey)", "hours": "(?:hours?|hrs?|h)", "pieces": "(?:pieces?|"
+    "pcs?)",
+    "piece": "(?:pieces?|pcs?)", "bar": "(?:bars?)", "one": "(?:one|1)", "two": "(?:two|"
+    "2)", "three": "(?:three|3)",
+    "1": "(?:1|one|single)", "2": "(?:2|two)", "3": "(?:3|three)", "4": "(?:4|four)", "5": "(?:5|"
+    "five)", "6": "(?:6|six)",
+    "7": "(?:7|seven)", "8": "(?:8|eight)", "9": "(?:9|nine)", "10": "(?:10|ten)", "12": "(?:12|twelve)",
+}  # fmt: skip
+"""Ways to write a part of an option's value."""
+
+
+def _spelled(value: str) -> str:
+    """Return a pattern of ``value`` in any spelling: "4 person", "four-person" and "4p" are one."""
+    parts = re.findall(r"\d+(?:\.\d+)?|[^\W\d_]+|[^\w\s-]", value.lower())
+    return "[- ]?".join(_SPELLINGS.get(part, re.escape(part)) for part in parts)
 
 
 @lru_cache(maxsize=8192)
@@ -263,7 +320,7 @@ def _value(value: str, key: str, named: bool) -> re.Pattern[str]:
 
     Words such as yes and no match only next to the option's name; a price is no value.
     """
-    plain = _SIZES.get(value) or re.escape(value.lower()).replace(r"\-", "[- ]?").replace(r"\ ", "[- ]?")
+    plain = _spelled(value)
     word = re.escape(key.lower())
     if named:
         return re.compile(rf"\b{word}(?: is| to| of| from| =|:)*:? ?[\"(]?(?:{plain})(?![\w-]|\.\d)")

@@ -1,10 +1,11 @@
 """Decides whether a message reports that the user's goal is done, or answers the user's question."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from nlac_bench.envs.tau.users.scripted.intent import Goal
 from nlac_bench.envs.tau.users.scripted.structure import Unit
+from nlac_bench.envs.tau.users.scripted.topics import compiled
 
 _MADE = (
     r"(?:submitted|initiated|requested|processed|complete[d]?|accepted|went through|gone through|set "
@@ -24,46 +25,44 @@ def _either(noun: str, verb: str) -> str:
     return rf"\b{noun}\b[^.]{{0,120}}\b{verb}\b|\b{verb}\b[^.]{{0,80}}\b{noun}\b"
 
 
-_DONE: Mapping[str, re.Pattern[str]] = {
-    kind: re.compile(pattern)
-    for kind, pattern in (
-        ("cancel", rf"\bcancell?ed\b|{_either('cancell?ation', _MADE)}"),
-        ("return", _either(_RETURN, _MADE) + r"|\breturned\b(?! to\b)"),
-        ("exchange", (
+_DONE = compiled(
+    {
+        "cancel": rf"\bcancell?ed\b|{_either('cancell?ation', _MADE)}",
+        "return": _either(_RETURN, _MADE) + r"|\breturned\b(?! to\b)",
+        "exchange": (
             rf"{_either('(?:exchange|swap)', _MADE)}|{_either('items?', _CHANGED)}|\b(?:exchanged|"
             r"swapped|replaced)\b"
-        )),
-        ("modify_items", (
-            rf"{_either('(?:items?|order|modification|change)', _CHANGED)}|\b(?:exchanged|swapped)\b"
-        )),
-        ("order_address", _either("address", _CHANGED) + r"|\bwill now be (?:shipped|sent|delivered) to\b"),
-        ("user_address", _either("address", _CHANGED)),
-        (
-            "order_payment",
-            _either("(?:payment|paypal|card|paid)", rf"(?:{_CHANGED}|charged)") + r"|\bis now paid\b",
         ),
-        ("book", r"\bbooked\b|" + _either("(?:booking|reservation)", _MADE)),
-        ("change_flights", _either((
-            "(?:flights?|itinerary|reservation|booking|trip)"
-        ), rf"(?:{_CHANGED}|rebooked|booked)") + r"|\brebooked\b"),
-        ("change_cabin", (
+        "modify_items": (
+            rf"{_either('(?:items?|order|modification|change)', _CHANGED)}|\b(?:exchanged|swapped)\b"
+        ),
+        "order_address": _either("address", _CHANGED) + r"|\bwill now be (?:shipped|sent|delivered) to\b",
+        "user_address": _either("address", _CHANGED),
+        "order_payment": (
+            _either("(?:payment|paypal|card|paid)", rf"(?:{_CHANGED}|charged)") + r"|\bis now paid\b"
+        ),
+        "book": r"\bbooked\b|" + _either("(?:booking|reservation)", _MADE),
+        "change_flights": _either(
+            ("(?:flights?|itinerary|reservation|booking|trip)"), rf"(?:{_CHANGED}|rebooked|booked)"
+        )
+        + r"|\brebooked\b",
+        "change_cabin": (
             r"\b(?:upgraded|downgraded)\b|\bnow in (?:basic|economy|business)\b|"
             rf"{_either('(?:cabin|class|economy|business)', f'(?:{_CHANGED}|are now|is now)')}"
-        )),
-        ("add_bags", _either("(?:bags?|baggage|luggage)", rf"(?:{_CHANGED}|added|now has|now have)")),
-        ("change_passengers", _either("(?:passengers?|travell?ers?|name)", _CHANGED)),
-        (
-            "compensation",
-            _either("(?:certificate|compensation|voucher)", "(?:sent|issued|added|credited|processed)"),
         ),
-    )
-}  # fmt: skip
+        "add_bags": _either("(?:bags?|baggage|luggage)", rf"(?:{_CHANGED}|added|now has|now have)"),
+        "change_passengers": _either("(?:passengers?|travell?ers?|name)", _CHANGED),
+        "compensation": (
+            _either("(?:certificate|compensation|voucher)", "(?:sent|issued|added|credited|processed)")
+        ),
+    }
+)
 """The goal's own verb, or its noun with a verb of completion."""
 _GENERAL = re.compile(
     r"\b(done|completed?|success\w*|all (?:set|sorted)|(?:went|gone) through|processed|finished|"
     r"submitted|sorted|requested|"
     r"confirmed|taken care of|in place|updated|changed|replaced|saved|booked|will now|is now|are now|"
-    r"is in|on its way|you've been|you're|upgraded|rebooked)\b"
+    r"is in|now|on its way|you've been|you're|upgraded|rebooked)\b"
 )
 _ELSEWHERE = re.compile(
     r"\b(?:verif\w+|verification|identity|authenticat\w+|account|profile) \b|\bwindow\b|\bpolicy\b|"
@@ -76,8 +75,13 @@ _IDS = re.compile(
     r"\b[a-z]{2,3}\d{3}\b|"
     r"\b(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{6}\b(?! dollars)|\S+@\S+|\b[a-z]+_[a-z]+_\d{4}\b|"
     r"\b\d{1,2}:\d\d\b|\bending (?:in|with) \d{4}|"
-    r"\b\d+ (?:business |working )?(?:days?|hours?|minutes?|bags?|checked|passengers?|items?|orders?|"
-    r"years?|flights?)\b"
+    r"\b(?:\d+ ?(?:to|-) ?)?\d+ (?:business |working )?(?:days?|hours?|minutes?|bags?|checked|"
+    r"passengers?|items?|orders?|agents?|colleagues?|people|policies|rules|steps|[ap]m|"
+    r"customers?|"
+    r"years?|flights?)\b|"
+    r"\bone (?:request|moment|thing|step|second|minute|at a time|by one|of|more|last|other|quick|"
+    r"question|sec)\b|"
+    r"\b(?:this|that|the|which|no|every|each|any|another|number) one\b"
 )
 _SUM = re.compile(
     r"\b(?:total|paid|altogether|sum|comes? to|came to|in all|cost|costs|spent|overall|together|"

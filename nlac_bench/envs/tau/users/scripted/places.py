@@ -66,7 +66,7 @@ def wrong_address(units: Sequence[Unit], goal: Goal) -> bool:
 def _after(text: str, block: str) -> str:
     """Return the last occurrence of ``block`` in ``text`` with the few words after it."""
     at = text.rfind(block)
-    return text[at : at + len(block) + 30]
+    return block + re.split("[(;:]", text[at + len(block) : at + len(block) + 30])[0]
 
 
 def short(text: str) -> str:

@@ -145,7 +145,7 @@ def read(message: str) -> Reading:
 
 
 def _topics(sentence: str) -> set[str]:
-    found = topics(sentence)
+    found = set(topics(sentence))
     if "passengers" in found and not found & {"email", "zip", "user_id"}:
         found -= {"name", "identity"}
     if "address" in found and not found & {"email", "name", "user_id"}:

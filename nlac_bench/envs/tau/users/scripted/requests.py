@@ -1,6 +1,7 @@
 """Decides whether a sentence asks for a value, or for a yes or no."""
 
 import re
+from functools import lru_cache
 
 from nlac_bench.envs.tau.users.scripted.signals import YES_NO
 from nlac_bench.envs.tau.users.scripted.topics import any_of, topics
@@ -9,13 +10,20 @@ IDENTITY = frozenset({"email", "zip", "name", "user_id", "identity"})
 """Topics of questions about the user's identity."""
 
 
+@lru_cache(maxsize=1024)
 def asks_for_value(sentence: str) -> bool:
     """Return whether a sentence asks for a value: an open question, or a request to tell something."""
     if _YES_ONLY.search(sentence) or _SOUNDS.search(sentence) or _PERMISSION.search(sentence):
         return False
+    if _LABEL.match(sentence) and not sentence.endswith("?"):
+        return False  # "how: business" names a cabin
     if (
         topics(sentence) & IDENTITY
-        and (_PLEASE.search(sentence) or _WISHES.search(sentence))
+        and (
+            _PLEASE.search(sentence)
+            or _WISHES.search(sentence)
+            or (_REQUIRES.search(sentence) and not _HAS_IT.search(sentence))
+        )
         and not (_MAILED.search(sentence) or _IF_AGREED.search(sentence) or VALUE.search(sentence))
     ):
         return True
@@ -37,6 +45,7 @@ def asks_for_value(sentence: str) -> bool:
     )
 
 
+@lru_cache(maxsize=1024)
 def asks_for_yes(sentence: str) -> bool:
     """Return whether a sentence asks for a yes or no, and not for a value or a choice."""
     if _YES_ONLY.search(sentence) or _SOUNDS.search(sentence):
@@ -73,6 +82,7 @@ def wants_identity(sentence: str) -> bool:
     return bool(topics(sentence) & IDENTITY) or bool(_VERIFY.search(sentence))
 
 
+_LABEL = re.compile(r"(?:who(?:'s flying)?|what|how(?: you pay| many \w+)?|where(?: to)?|when|which \w+): \S")
 _POLITE = r"(?:please |kindly |also |first |just |briefly |quickly |maybe |perhaps |possibly |now |you |me )*"
 _GIVES = (
     r"(?:provide|share|type|paste|quote|fill in|drop|write down|reply with|respond with|tell|give|"
@@ -109,10 +119,24 @@ _NEEDS = re.compile(
     r"need\b|\bneed (?:your|a bit)\b|\blet me know your\b"
 )
 _PLEASE_NOUN = re.compile(
-    r"^[^.?!]{0,160}\b(?:please|pls|plz)[.!]?$|^(?:your |and your )?(?:email|e-mail|name|full name|"
-    r"first name|zip|user id)\b[^.]{0,60}:?$"
+    r"^[^.?!]{0,160}\b(?:please|pls|plz)[.!]?$|^(?:(?:and |just )?(?:your|the) )?(?:email|e-mail|name|"
+    r"full name|first name|zip|user id)(?:\b[^.]{0,60}:?$|,? (?:if|please|first|so|for|before|"
+    r"then)\b[^.]{0,50}[.!]$)"
 )
 _PLEASE = re.compile(r"\b(?:please|kindly|pls|plz|let's|just|first)\b")
+_REQUIRES = re.compile(
+    r"\b(?:needs?|requires?|required|needed|lacks?|calls? for|asks? (?:me |us )?(?:for|to)|wants?|"
+    r"depends? on|must|"
+    r"have to|has to|should|without|until|before|once (?:i|we) (?:have|know|get)|missing|not yet|"
+    r"begins?|starts?|"
+    r"i mean|next (?:step|comes?|up)|first step|only thing|left is|comes? first|key to|unlocks?|"
+    r"goes here|need (?:that|it|this|them))\b|(?:\bnot|n't) (?:known|here|given|provided|shared|on file)\b"
+)
+"""Words with which a statement about the user's identity asks for it: "the system needs your user id"."""
+_HAS_IT = re.compile(
+    r"\b(?:verified|found|located|confirmed|received|got it|matche[sd]|recogni[sz]ed|thanks?|thank you|"
+    r"already|noted|on file is|no (?:need|longer)|not (?:need|required|necessary)|n't (?:need|have to))\b"
+)
 _WISHES = re.compile(
     r"\b(?:appreciate|grateful|thankful|(?:happy|glad|like|love|great|good|nice|helpful|best|easiest|"
     r"enough) (?:if you|to "
@@ -120,7 +144,8 @@ _WISHES = re.compile(
     r"suffice|be (?:enough|"
     r"great|perfect|helpful|needed|ideal))|(?:is|are) (?:all|what) (?:i|we) (?:need|require|ask)|(?:all|"
     r"what) (?:i|we) (?:need|"
-    r"require)|(?:i|we)(?:'m| am|'re| are) (?:still )?(?:missing|lacking)|(?:i|we) (?:still )?(?:lack|miss)|"
+    r"require)|(?:i|we)(?:'m| am|'re| are) (?:still )?(?:missing|lacking)|(?:i|we) (?:still )?(?:lack|"
+    r"miss)|"
     r"(?:need|ask|want|wait\w*|have to have|looking) (?:you )?(?:for|from you)|feel free to|"
     r"don't hesitate to|"
     r"(?:is|are|still) missing|mandatory|necessary|works? (?:by|with|through|via)|if you (?:gave|sent|"
@@ -129,8 +154,12 @@ _WISHES = re.compile(
 )
 """Wishes for a value, which ask for it indirectly."""
 _MAILED = re.compile(
-    r"\b(?:receive|sent|send you|get an|check (?:your|the) (?:e-?mail|mail|inbox)|e-?mailed|(?:by|via|an|"
-    r"the|confirmation) e-?mail|inbox|"
+    r"\b(?:receive|sent|send you|get an|check (?:your|the) (?:e-?mail|mail|inbox)|e-?mailed|"
+    r"confirmation e-?mail|"
+    r"(?:sen[dt]|get|arriv\w*|contact|notif\w*|comes?|follows?|instructions?)\b.*\b(?:by|via) e-?mail|"
+    r"\b(?:an|the|another) e-?mail\b(?! address|,| (?:on|of|before|or|linked|"
+    r"associated|registered|you used|"
+    r"first|to (?:look|find|verify|identify|get|start|go))\b)(?!\W*$)|inbox|"
     r"e-?mail (?:with|will|shortly|once|from))\b|"
     r"\bconfirm\b(?! your| who| the)|\bthank"
 )
@@ -201,8 +230,12 @@ _YES_ONLY = re.compile(
     r"respond|write|send)(?: back)?(?: to me)?(?: with)?(?: an?)?(?: simple| clear)? \W?(?:yes|ok|okay|"
     r"confirm|"
     r"confirmed|i agree|agreed|approve|approved|go ahead|proceed)\b|"
-    r"\byes to (?:continue|proceed|confirm|accept|go)"
+    r"\byes to (?:continue|proceed|confirm|accept|go)|"
+    r"\b(?:an?|the|your|simple|clear|quick|short|plain|explicit|one|with|me|us|just|by|only|either|"
+    r"word|like|for):? "
+    r"[\"(]?yes\b"
 )
+"""Asks for the word "yes": "a simple yes is enough", "tell me yes if it's right"."""
 CONFIRM_WORD = re.compile(r"\bconfirm\b|\bproceed\b|\bgo ahead\b")
 CONFIRM = any_of(
     r"(?<!for )(?<!for your )(?<!to )\bconfirm(?!ed|ation|ing)", r"\bto confirm[:,]",

@@ -13,12 +13,16 @@ Role: TypeAlias = Literal["none", "new", "present", "kept", "context"]
 Span: TypeAlias = tuple[int, int]
 
 ACTION = (
-    r"cancel\w*|call(?:ed|ing)? off|return(?:s|ed|ing)?\b(?! (?:window|policy|flight|trip|label|period|leg))|"
-    r"sen[dt](?:ing)? (?:\w+ ){0,2}back|exchang\w*|swap\w*|replac(?:e|es|ed|ing|ement)\b|trad(?:e|"
+    r"cancel\w*|call(?:ed|ing)? off|return(?:s|ed|ing)?\b(?! (?:window|policy|flight|trip|label|"
+    r"period|leg))|"
+    r"sen[dt](?:ing)? (?:\w+ ){0,2}?back\b|exchang\w*|swap\w*|replac(?:e|es|ed|ing|ement)\b|trad(?:e|"
     r"ing)\b|modif\w*|"
     r"chang(?:e|es|ed|ing)\b|updat\w*|switch\w*|process\w*|refund\w*"
 )
-_GOES = r"(?:goes|go|going|come|comes|coming) back"
+_GOES = (
+    r"(?:goes|go|going|come|comes|coming|"
+    r"(?:tak(?:e|es|ing)|hand(?:s|ed|ing)?|giv(?:e|es|ing))(?: \w+){0,2}?) back\b"
+)
 _NEGATED = (
     r"(?:\bnot|n't|\bnever)(?: \w+){0,2}? (?:be |being |get )?"
     r"(?:touch|affect|chang|includ|return|exchang|modif|cancel|part|involv|mov|swap|go|alter|replac|"
@@ -27,7 +31,8 @@ _NEGATED = (
 _KEPT = (
     rf"{_NEGATED}|\b(?:keep|keeps|keeping|kept|leav(?:e|es|ing)|left (?:alone|as|out|un)\w*|"
     r"except(?:ing)?(?: for)?|"
-    r"excluding|excluded|without|apart from|aside from|other than|besides|but not|not (?:the|your|a|an|for)|"
+    r"excluding|excluded|without|apart from|aside from|other than|besides|but not|not (?:the|your|a|"
+    r"an|for)|"
     r"no changes?|nothing (?:changes|else)|unchanged|unaffected|untouched|unmodified|remain(?:s|ing)?|"
     r"stay(?:s|ing)?|rest of|(?:(?:fine|okay|ok|good|alright|correct) )?as (?:it|they) (?:is|are)|is "
     r"fine|are fine|isn't|aren't|is not|are not|not)\b"
@@ -37,7 +42,7 @@ _CONTEXT = (
     r"(?<!return )(?<!exchange )(?<!request )(?<!change )(?<!refund )(?:includes?|holds?)|"
     r"i (?:can |do |could |now )?(?:also |only )?(?:see|notice|found)|i(?:'m| am) (?:also "
     r")?(?:showing|seeing)|"
-    r"i(?:'ve| have) (?:found|located|got|pulled up)|"
+    r"i(?:'ve| have) (?:found|located|got|pulled up)|same as|just like|as (?:on|with) (?:the|your)|"
     r"(?:order|reservation|it|which|that|trip|account)(?: #?\w*\d+\w*)?(?: \([^()]*\))? (?:currently "
     r"|also |only )?(?:has|had|have)|"
     r"there(?:'s| is| are| was| were)(?: also)?|(?:you )?also (?:have|has)|you(?: have|'ve)? "
@@ -54,7 +59,8 @@ _LISTING = (
 _ADVERB = r"\b(?:currently|presently|at present|right now|at the moment|so far|as of now|for now)\b"
 _PRESENT = (
     rf"{_ADVERB}|\b(?:current|present|existing|old|previous(?:ly)?|originally|formerly|former|today|"
-    r"already|was|were|taking|in exchange for|taken off|drops? out|gives? up|"
+    r"already|was|were|taking|as it stands|no more|until now|in exchange for|taken off|drops? out|"
+    r"gives? up|"
     r"had|instead of|rather than|in place of|replac(?:es?|ing)|in lieu of|no longer|remov(?:e|es|ed|"
     r"ing)|out of|(?:now|before|today)(?=:)|"
     r"(?<!would )(?<!will )(?<!'ll )(?<!'d )(?<!so )(?<!to )(?:you|it|reservation|they) (?:have|has))\b"
@@ -62,10 +68,14 @@ _PRESENT = (
 _NEW = (
     r"\b(?:new|will|would|become|becomes|updated? to|changed? to|switch(?:ed)? to|mov(?:e|ed) to|"
     r"instead|total of|"
-    r"in total|gives?|giving|makes?|making|brings?|bringing|upgrad\w*|downgrad\w*)\b|'ll\b|'d\b"
+    r"in total|(?:gives?|giving) you|receiv(?:e|es|ing)|makes?|making|brings?|bringing|upgrad\w*|"
+    r"downgrad\w*)\b|'ll\b|'d\b"
 )
 _WEAK = r"\b(?:to|into|onto|with|via|by|on|using|use|charged?|paid|pay|for|as|is|are|be|in)\b"
-_END = r";|,? (?:but|while|whereas)\b|, (?:and |so )?(?:i|we|you|they|it|the refund)\b|, so\b|\. | - (?!\$)"
+_END = (
+    r";|,? (?:but|while|whereas)\b|, (?=(?:and |so )?(?:i|we|you|they|it|the refund)\b)|, so\b|\. |"
+    r" - (?!\$)"
+)
 
 _ITEM_MARKS = re.compile(
     rf"(?P<kept>{_KEPT})|(?P<back>\b{_GOES}\b)|(?P<act>\b(?:{ACTION}))|(?P<context>{_CONTEXT})|"
@@ -80,27 +90,42 @@ _VALUE_MARKS = re.compile(
 _FILL = re.compile(
     r"(?:[\s,:()\"'-]|\$[\d.]+|\([^()]*\)|\b(?:and|or|the|your|an?|both|which|that|also|other|items?|"
     r"just|simply|is|are|"
-    r"will|would|could|may|might|they|it|this|order|in|one|be|can|to|all|of)\b)*"
+    r"will|would|could|may|might|they|it|this|order|in|one|be|can|to|all|of|we|i|you)\b)*"
 )
 _COULD = re.compile(r"\b(?:could|can|may|might|eligible to) (?:also )?(?:still )?be\b")
 _BEFORE = re.compile(
-    r"(?:without|except|exclud|apart|aside|other than|besides|but not|not (?:the|your|a|an|for)\b|no "
+    r"(?:without|except|exclud|apart|aside|other than|besides|but not|"
+    r"not (?:(?:the|your|a|an|for|with|to|on|by|via|in|from|economy|business|basic|paypal|gift|visa|"
+    r"mastercard|credit)\b|[\d#])|no "
     r"changes?|nothing)"
 )
 """Words that govern what follows them, never what precedes."""
+_IN_ORDER = re.compile(r"(?:items?|everything|products?) ")
+"""After an action, "the item in your order" is what the action is about."""
+_CONTENTS = re.compile(r"(?:#w\d+|\border|\bcontents) \(")
+"""What an order contains, in brackets: "order #W1234567 (a kite; a lamp)"."""
+_BRACKET = re.compile(r"[()]")
+_BRACKETS = re.compile(r"\([^()]*\)")
+_CLAUSE = re.compile(r", (?:and|but|while|whereas|so) ")
 _PASSIVE = re.compile(r"\b(?:be|is|are|get|gets|being|been)\b[ \w]{0,12}$")
 
 
 def item_roles(text: str, spans: Sequence[Span]) -> list[Role]:
     """Return the roles of goods or records named at ``spans``, in order of their position."""
+    if not spans:
+        return []
     roles: list[Role] = []
     state: Role = "none"
-    group: list[int] = []  # the mentions since the last governing word
+    group: list[tuple[int, int]] = []  # the mentions since the last governing word, and where they begin
     last_end = 0
+    contents = _contents(text)
     for start, end, kind in _events(text, spans, _ITEM_MARKS):
         if kind == "mention":
+            if state != "new" and any(a < start < b for a, b in contents):
+                roles.append("context")
+                continue
             roles.append(state)
-            group.append(len(roles) - 1)
+            group.append((len(roles) - 1, start))
             last_end = end
         elif kind == "end":
             state = "context" if state == "context" and text[start] == ";" else "none"
@@ -111,23 +136,55 @@ def item_roles(text: str, spans: Sequence[Span]) -> list[Role]:
             and not _BEFORE.match(text, start)
             and _FILL.fullmatch(text, last_end, start)
         ):
-            for place in group[-1:] if state == "new" else group:
+            for place in _subject(text, group, state):
                 roles[place] = "kept" if kind == "kept" else "new"
             state, group = "none", []
         elif kind == "kept":
             state, group = "kept", []
         elif kind in ("act", "back"):
             if group and _FILL.fullmatch(text, last_end, start) and _PASSIVE.search(text, last_end, start):
-                for place in group:  # "the lamp could be returned as well" proposes nothing
+                # "the lamp could be returned as well" proposes nothing
+                for place in _subject(text, group, state):
                     roles[place] = "context" if _COULD.search(text, last_end, start) else "new"
             state, group = "new", []
-        else:
+        elif not (state == "new" and not group and _IN_ORDER.match(text, start)):
             state, group = "context", []
     return roles
 
 
+def _contents(text: str) -> list[Span]:
+    """Return the brackets after a record, in which its contents are listed; brackets may contain others."""
+    found: list[Span] = []
+    for opening in _CONTENTS.finditer(text):
+        if found and opening.start() < found[-1][1]:
+            continue
+        depth, end = 1, len(text)
+        for bracket in _BRACKET.finditer(text, opening.end()):
+            depth += 1 if bracket[0] == "(" else -1
+            if not depth:
+                end = bracket.start()
+                break
+        found.append((opening.end() - 1, end))
+    return found
+
+
+def _subject(text: str, group: Sequence[tuple[int, int]], state: Role) -> list[int]:
+    """Return the mentions that a predicate after them is about: those of its own clause.
+
+    Of mentions that a word before them governs, these are the ones after the last ", and", or the last one:
+    "you keep the kite, and the tent and the lamp will go back".
+    """
+    if state == "none":
+        return [place for place, _ in group]
+    flat = _BRACKETS.sub(lambda found: " " * len(found[0]), text[: group[-1][1]])
+    cut = max((found.end() for found in _CLAUSE.finditer(flat, group[0][1])), default=group[-1][1])
+    return [place for place, start in group if start >= cut]
+
+
 def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
     """Return the roles of slot values (addresses, payments, cabins, dates …) named at ``spans``."""
+    if not spans:
+        return []
     roles: list[Role] = []
     state: Role = "none"
     strong = False  # whether the state comes from a word that only a proposal has

@@ -33,7 +33,8 @@ MORE = any_of(
     r"modify|change|this order|that order|the order))",
     r"\bany (other|further|more) (questions?|requests?|issues?|concerns?|help|assistance|thing|matters?)\b",
     r"\b(can|may|could) i (help|assist|be of)( \w+){0,3} (else|further|more|other)\b",
-    r"\bfurther (help|assistance)\b", r"\bis that all\b(?! (?:right|ok))", r"\bwill that be all\b",
+    r"\bfurther (help|assistance)\b", r"\bis that all\b(?=\W*$|,| (?:for|you|i|then|today|"
+    r"from)\b)", r"\bwill that be all\b",
     r"\bthat be everything\b",
     r"\ball set\?", r"\bmore i can\b", r"\banythng else\b", r"\bother way i can\b", r"\bwhat's next\b",
 )  # fmt: skip
@@ -66,7 +67,8 @@ REGRET = any_of(
 )  # fmt: skip
 """A refusal, unless a question follows."""
 CAVEAT = any_of(
-    r"\b(without|until|unless) (your|you|an?|first|i|we|having|confirm\w*|verif\w*|know\w*)\b", r"\bundone\b",
+    r"\b(without|until|unless) (your|you|an?|first|i|we|having|confirm\w*|verif\w*|"
+    r"know\w*)\b", r"\bundone\b",
     r"\breversed?\b", r"\birreversible\b",
     r"\bonce (this|it|the|an?|that|your|submitted|completed|done|processed|i)\b(?! (has|have|is|was|"
     r"been|already|\w+ (has|have|is) been)? ?"
@@ -108,7 +110,7 @@ WAIT = any_of(
     r"\bplease (wait|hold|stand by|bear with)", r"\bbear with me",
     r"\blet me (just |quickly |first |now )?(check|look|see|pull|find|get|search|retrieve|"
     r"review|do|process|take)\b",
-    r"\bi('ll| will) (now |just )?(check|look|pull|search|retrieve|get back)\b", r"\bchecking\b",
+    r"\bi('ll| will) (now |just )?(check|look|pull|search|retrieve|get back)\b", r"\bchecking\b(?! in\b)",
     r"\blooking (it|that|this|into)\b",
 )  # fmt: skip
 """Asks the user to wait."""
@@ -130,7 +132,8 @@ REPORT = any_of(
     r")?(now |all )?"
     r"(completed?|done|confirmed|successful|set|in place|live|active)\b",
     r"^\W*(\w+ ){1,3}(cancell?ed|updated|changed|exchanged|returned|booked|added|upgraded|saved)\W*$",
-    r"^(\W*(your )?(order|reservation|booking) \S+ |\W*)(cancell?ed|updated|exchanged|returned)\b",
+    r"^(\W*(your )?(order|reservation|booking) \S+ |\W*)(cancell?ed|updated|exchanged|returned)\b"
+    r"(?! (?:items?|products?|goods|orders?|tickets?|flights?) (?:are|is|can|will|get|must|may)\b)",
     r"^\W*(your |the )?((new|shipping|delivery|default|payment|checked) )?(flights?|cabin|address|method|"
     r"bags?|baggage|luggage|items?|"
     r"passengers?|names?|trip|seats?|order|reservation|booking|certificate|return|exchange|"
@@ -142,10 +145,13 @@ REPORT = any_of(
     r"\b(is|are|was|were|got) (now |all |already )?(cancell?ed|returned|exchanged|modified|updated|changed|"
     r"switched|swapped|booked|upgraded|downgraded|added|sent|issued|processed|submitted|saved|"
     r"completed?|requested|set|confirmed|moved|done|sorted|finali[sz]ed|in place)\b",
-    r"\b(is|are) now\b", r"\b(went|gone) through\b", r"\ball (set|done|sorted)\b", r"^you're (all )?set\b",
+    r"\b(is|are) now\b", r"(\bis|\bare|\bhas|'s|'re)\b.{1,80}\bnow\W*$", r"\bis in (the|our) system\b",
+    r"^all \w+ed\b", r"^(saved|updated|changed|booked|added|issued|submitted|"
+    r"rebooked)[:!,]", r"^that one's \w+ed\b", r"\b(went|gone) through\b", r"\ball (set|done|"
+    r"sorted)\b", r"^you're (all )?set\b",
     r"^(ok(ay)?,? |great,? |perfect,? |alright,? |thank(s| you),? |and |consider )?(it's |that's |it is |"
     r"that is |all |it )?(done|completed?|finished|sorted|cancell?ed|booked|updated|changed|"
-    r"returned|exchanged)\b",
+    r"returned|exchanged)\b(?! (?:items?|products?|goods|orders?) (?:are|is|can|will|must))",
     r"\b(you've|you have|you're|you are) (now )?(been )?(all )?(upgraded|downgraded|booked|rebooked|"
     r"moved|switched|set|refunded|good to go|now in)\b",
     r"\b(request|return|exchange|cancellation|order|booking|change) is (now )?(in|on its way|live|"

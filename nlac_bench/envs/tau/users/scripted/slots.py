@@ -39,12 +39,29 @@ def _proposes(said: Sequence[tuple[str, Role, str]], own: str) -> bool | None:
 
 PAYMENT_ID = re.compile(r"\b(?:credit_card|gift_card|paypal|certificate)_\d+")
 _LAST_FOUR = re.compile(
-    r"(?:\b(?:ending|ends|last four|last 4)(?: digits)?(?: in| with| are| is|:)? ?|\.\.\. ?|x{2,}-?)(\d{4})\b"
+    r"(?:\b(?:ending|ends|last four|last 4)(?: digits)?(?: in| with| are| is|:)? ?|\.\.\. ?|x{2,}-?|"
+    r"\b(?:visa|master ?card|amex|card)\b[ (#.x-]*(?:no\.? |number )?(?:in |at )?)(\d{4})\b(?!-)"
 )
 _SOURCES = re.compile(
-    r"(?P<paypal>\bpay ?pal\b(?!_))|(?P<gift_card>\bgift ?cards?\b(?!_))|"
-    r"(?P<credit_card>\bcredit ?cards?\b(?!_)|\bvisa\b|\bmaster ?card\b|\bamex\b)|"
-    r"(?P<certificate>\b(?:travel )?certificates?\b(?!_))"
+    r"(?P<paypal>\bpay ?-?pal\b(?!_))|"
+    r"(?P<gift_card>\b(?:e-?)?gift[ -]?(?:cards?|vouchers?|certificates?|balance)\b(?!_)|\bstore credit\b)|"
+    r"(?P<certificate>\b(?:travel )?(?:certificates?|vouchers?)\b(?!_))|"
+    r"(?P<credit_card>\b(?:credit|debit)[ -]?cards?\b(?!_)|\bvisa\b|\bmaster ?card\b|\bamex\b|"
+    r"\bamerican express\b|\bcards?\b(?!_))|"
+    r"(?P<other>\bbank (?:account|transfer)|\bwire transfer|\bin cash\b|\b(?:apple|google) ?pay\b|"
+    r"\bvenmo\b)"
+)
+_BRANDS = re.compile(r"\bvisa\b|\bmaster ?card\b")
+_IN_GENERAL = re.compile(
+    r"\b(?:if|when|unless|whether|whenever)\b[^.;:()$]{0,24}\ban? $|\b(?:any|other|for an?) $|\(an? $"
+)
+"""Words before a payment method that is named as an example of its kind: "immediate if it's a gift card"."""
+_DEFINITE = re.compile(r"\b(?:your|the|this|(?<!refunds )(?<!payments )(?:to|onto|on|via|with)) $")
+_KIND_OF = re.compile(
+    r" (?:refunds?|payments?|purchases|holders?)\b(?! (?:is|goes|will|would|of))|"
+    r"(?: and [\w ]{3,12}| or [\w ]{3,12})?(?::| is| are| =|,? (?:can )?(?:takes?|needs?)) (?:about |"
+    r"around |usually |up to )?"
+    r"(?:immediate|instant|faster|at once|right away|\d+ ?(?:-|to) ?\d+ (?:business |working )?days)"
 )
 _REFUND = re.compile(r"\brefund")
 
@@ -53,12 +70,18 @@ def wrong_payment(units: Sequence[Unit], goal: Goal) -> bool:
     paid = goal.payment
     if paid is None:
         return False
-    said = [
+    heard = [
         (value, role)
-        for value, role, clause in spoken(units, methods)
-        if role not in ("present", "context", "kept")
-        and not (goal.kind == "order_payment" and _REFUND.search(clause))
+        for value, role, clause in spoken(units, _own_methods)
+        if not (goal.kind == "order_payment" and _REFUND.search(clause))
     ]
+    if _absent({value for value, _ in heard}, paid) and not (
+        paid.original and _ORIGINAL.search(joined(units))
+    ):
+        return True
+    said = [(value, role) for value, role in heard if role not in ("present", "context", "kept")]
+    # "I'd bill what isn't free to your Visa" keeps nothing
+    said = said or [(value, role) for value, role in heard if role == "kept"]
     if any(role == "new" for _, role in said) and goal.kind != "return":
         said = [(value, role) for value, role in said if role == "new"]
     ids = {value for value, _ in said if PAYMENT_ID.fullmatch(value)}
@@ -68,9 +91,26 @@ def wrong_payment(units: Sequence[Unit], goal: Goal) -> bool:
     if fours and paid.source == "credit_card" and paid.last_four:
         return paid.last_four not in fours
     sources = {value for value, _ in said if not value.isdigit()}
+    brands = set(_BRANDS.findall(paid.words.lower()))
+    if brands and sources == {"credit_card"}:  # "your Visa card" is not "your Mastercard"
+        named = set(_BRANDS.findall(joined(units)))
+        return bool(named) and not brands & named
+    if fours and not sources:
+        return paid.source != "credit_card"
     if sources:
         return paid.source not in sources or (len(sources) > 1 and goal.kind == "return")
     return _elsewhere(joined(units), paid, goal)
+
+
+def _own_methods(text: str) -> Iterable[tuple[int, int, str]]:
+    """Return the payment methods that ``text`` names, without those named as examples of their kind."""
+    for start, end, value in methods(text):
+        if _DEFINITE.search(text, max(0, start - 12), start):
+            yield start, end, value
+            continue
+        example = text[start:end].endswith("cards") or _IN_GENERAL.search(text, max(0, start - 40), start)
+        if not (value in _SOURCES.groupindex and (example or _KIND_OF.match(text, end))):
+            yield start, end, value
 
 
 def methods(text: str) -> Iterable[tuple[int, int, str]]:
@@ -83,15 +123,31 @@ def methods(text: str) -> Iterable[tuple[int, int, str]]:
         yield *match.span(), match.lastgroup or ""
 
 
+def _absent(named: set[str], paid: Payment) -> bool:
+    """Return whether methods are ``named``, in whatever role, but ``paid`` is not one of them."""
+    ids = {value for value in named if PAYMENT_ID.fullmatch(value)}
+    if ids:
+        return paid.id not in ids
+    sources = named & _SOURCES.groupindex.keys()
+    return bool(sources) and paid.source not in sources
+
+
 def _elsewhere(text: str, paid: Payment, goal: Goal) -> bool:
     if paid.original or goal.kind not in ("return", "exchange", "modify_items"):
         return False
-    return bool(re.search(r"\boriginal (payment|method|form|card)", text))
+    return bool(_ORIGINAL.search(text))
+
+
+_ORIGINAL = re.compile(
+    r"\b(?:original|same) (?:form of )?(?:payment|method|form|card|source|account)|"
+    r"\b(?:method|account|card) (?:that )?(?:you (?:originally )?(?:used|paid)|originally)"
+)
 
 
 _CABIN = re.compile(
-    r"(?P<basic_economy>\bbasic[ _-]economy\b)|(?P<economy>\beconomy\b)|(?P<business>\bbusiness\b(?! "
-    r"days?\b))"
+    r"(?P<basic_economy>\bbasic(?:[ _-]?econ(?:omy)?\b|(?= (?:fares?|class|cabin|tickets?|seats?)\b)))|"
+    r"(?P<economy>\becon(?:omy)?\b|\bcoach\b|\bmain cabin\b)|"
+    r"(?P<business>\bbiz\b|\bbusiness\b(?! (?:days?|hours?|trip|card)\b))|(?P<first>\bfirst[ -]class\b)"
 )
 
 
@@ -99,4 +155,6 @@ def wrong_cabin(units: Sequence[Unit], goal: Goal) -> bool:
     if goal.cabin is None:
         return False
     said = spoken(units, lambda text: ((*m.span(), m.lastgroup or "") for m in _CABIN.finditer(text)))
+    if said and goal.cabin not in {value for value, _, _ in said}:
+        return True
     return _proposes([s for s in said if s[1] in ("new", "none")], goal.cabin) is False

@@ -115,16 +115,28 @@ def normalise(text: str) -> str:
     text = _COLLOQUIAL.sub(lambda found: _WRITTEN_OUT[found[1]], _PICTURE.sub(". ", text))
     text = _PLURAL.sub("s", text)
     text = _UNMARKED.sub(r"\g<0>?", text)
+    text = _STRUCK.sub(r"from \1 ->", text)
     text = _ARROW.sub(" -> ", _TITLE.sub("", text.replace("<br>", ", ").replace("__", "")))
     text = _MONTH_FIRST.sub(lambda found: _iso(found[2], found[1], found[3]), text)
     text = _DAY_FIRST.sub(lambda found: _iso(found[1], found[2], found[3]), text)
-    text = _SLASHED.sub(lambda found: f"{found[3]}-{int(found[1]):02d}-{int(found[2]):02d}", text)
+    british = any(int(found[1]) > 12 for found in _SLASHED.finditer(text))
+    text = _SLASHED.sub(lambda found: _numbers(found[1], found[2], found[3], day_first=british), text)
+    text = _DOTTED.sub(lambda found: _numbers(found[1], found[2], found[3], day_first=True), text)
+    text = _YEAR_FIRST.sub(r"\1-\2-\3", text)
     return re.sub(r"[ \t]+", " ", text)
 
 
 def _iso(day: str, month: str, year: str | None) -> str:
     """Return a date in the databases' format; without a year, it is in the year of the flights."""
     return f"{year or 2024}-{_MONTHS.index(month[:3]) + 1:02d}-{int(day):02d}"
+
+
+def _numbers(first: str, second: str, year: str, day_first: bool) -> str:
+    """Return a date of numbers in the databases' format; one with a month above 12 is read the other way."""
+    day, month = (first, second) if day_first else (second, first)
+    if int(month) > 12:
+        day, month = month, day
+    return f"{year}-{int(month):02d}-{int(day):02d}"
 
 
 def _row(cells: list[str], columns: list[str] | None) -> str:
@@ -139,6 +151,8 @@ def _row(cells: list[str], columns: list[str] | None) -> str:
             return f"{', '.join(rest)}: from {', '.join(old)} -> {', '.join(new)}"
         if old:
             return f"{', '.join(rest)}: current {', '.join(old)}"
+    if columns and len(columns) == len(cells):  # a bare number or answer means nothing without its column
+        cells = [f"{name}: {c}" if _BARE.fullmatch(c) else c for c, name in zip(cells, columns, strict=True)]
     return f"{cells[0]}: {cells[1]}" if len(cells) == 2 else ", ".join(cells)
 
 
@@ -193,15 +207,20 @@ _BULLET = re.compile(r"(?:[-+] ?(?=\S)|\(?\d{1,2}[.)] ?(?=\D)|\(?[a-z][.)] |[✅
 _ENDS = re.compile(r"[.!?:][\"')]*$")
 _DANGLES = re.compile(r"\b(?:to|is|be|as|with|for|at|address|following)$")
 _DETAILS = re.compile(r"\b(?:following|below|these|here)\b")
+_BARE = re.compile(r"\d{1,2}|yes|no|none")
 _OLD = re.compile(r"\b(?:current(?:ly)?|old|present|existing|now|today|before|from|original|previous)\b")
 _NEW = re.compile(r"\b(?:new|after|to|proposed|updated?|requested|replacement|change)\b")
-_SHORT = re.compile(r"\b(?:e\.g|i\.e|no|nr|st|apt|ave|rd|dr|mr|mrs|ms|approx|incl|vs|etc)\.(?= )")
+_SHORT = re.compile(r"\b(?:b|e\.g|i\.e|no|nr|st|apt|ave|rd|dr|mr|mrs|ms|approx|incl|vs|etc)\.(?= )")
 _SPLIT = re.compile(r"(?<=[.!?])[\"')]* +(?=\S)|(?<=[?])(?=[a-z])")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
     r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
     r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
-_MONTH_FIRST = re.compile(rf"\b{_MONTH} (\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (\d{{4}})\b)?")
-_DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)? (?:of )?{_MONTH}(?:,? (\d{{4}})\b)?")
+_MONTH_FIRST = re.compile(rf"\b{_MONTH}[ -](?:the )?(\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?[ -](\d{{4}})\b)?")
+_DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?[ -](?:of )?{_MONTH}(?:,?[ -](\d{{4}})\b)?")
 _SLASHED = re.compile(r"\b(\d{1,2})/(\d{1,2})/((?:19|20)\d\d)\b")
+"""Month/day/year, unless one of a message's dates can only be day/month/year."""
+_DOTTED = re.compile(r"\b(\d{1,2})[.-] ?(\d{1,2})[.-] ?((?:19|20)\d\d)\b")
+_YEAR_FIRST = re.compile(r"\b((?:19|20)\d\d)[/.](\d\d)[/.](\d\d)\b")
+_STRUCK = re.compile(r"~~([^~\n]+)~~ ?(?:->)?")

@@ -1,6 +1,8 @@
 """Lists what agents ask about: the topics of questions, by the nouns and phrases that name them."""
 
 import re
+from collections.abc import Mapping
+from functools import lru_cache
 
 
 def any_of(*alternatives: str) -> re.Pattern[str]:
@@ -8,9 +10,14 @@ def any_of(*alternatives: str) -> re.Pattern[str]:
     return re.compile("|".join(alternatives))
 
 
+def compiled(patterns: Mapping[str, str]) -> Mapping[str, re.Pattern[str]]:
+    """Return ``patterns`` with each expression compiled."""
+    return {name: re.compile(pattern) for name, pattern in patterns.items()}
+
+
 TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("email", any_of(
-        r"\be-?mails?\b", r"\bmail address",
+        r"\be-?mails?\b", r"\bmail address", r"\b(which|what) (inbox|mailbox)",
     )),
     ("zip", any_of(
         r"\bzip ?codes?\b", (
@@ -119,6 +126,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
 """Topics of questions."""
 
 
-def topics(text: str) -> set[str]:
+@lru_cache(maxsize=1024)  # several questions are put to each sentence, and agents repeat their sentences
+def topics(text: str) -> frozenset[str]:
     """Return the topics that ``text`` names."""
-    return {topic for topic, asked in TOPICS if asked.search(text)}
+    return frozenset(topic for topic, asked in TOPICS if asked.search(text))

@@ -223,7 +223,7 @@ class ScriptedUser:
         wrong = check.objections(heard.claims, goal, self._script, self._now.goal)
         if wrong:
             return self._object(wrong)
-        if goods.hides_items(heard.claims, goal):
+        if goods.hides_items(heard.claims, goal, self._script):
             return self._which_goods(goal)
         told = speech.details(heard.asks - {"unclear", "request"} - IDENTITY, goal, self._pick)
         yes = f"{self._pick(speech.YES)} {told}".strip()

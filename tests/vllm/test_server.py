@@ -21,7 +21,7 @@ from nlac_bench.rollout.engines.weights import forward_logprobs
 from nlac_bench.types import Episode
 from tests.rollout import tiny_model
 
-pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'nlac-bench[vllm]'")
+pytest.importorskip("vllm", reason="vLLM is not installed; run make test-vllm")
 pytestmark = [pytest.mark.vllm, pytest.mark.slow]
 
 T = TypeVar("T")

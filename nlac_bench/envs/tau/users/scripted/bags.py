@@ -1,0 +1,152 @@
+"""Compares the number of checked bags that an agent proposes with the number that the user wants.
+
+Every number is classified by the words around it: the new total, the present number, what is added, what
+is free and what is paid for. The words directly after a number decide, otherwise the last telling word
+before it.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from nlac_bench.envs.tau.users.scripted.intent import Goal
+from nlac_bench.envs.tau.users.scripted.structure import Unit
+
+_WORDS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+)  # fmt: skip
+_NOUN = r"(?:bags?|baggages?|luggage|suitcases?|pieces?|items? of luggage)"
+_KINDS = r"(?:checked(?:-in)?|check-in|hold|whole|extra|additional|further|free|paid|single|more)"
+_NUMBER = re.compile(
+    rf"(?<![\w.,$€£#:/-])(?:(?P<digits>\d{{1,2}})(?:(?= ?[x×])|(?![\w%/:]|[.,]\d|-\d| ?[ap]m\b))|"
+    rf"(?P<word>{'|'.join(_WORDS)})\b(?!-| (?:of my|way|moment|thing|second|minute|time|request)\b)|"
+    rf"(?P<pair>(?:a )?(?:couple|pair)\b(?: of)?)|"
+    rf"(?P<none>(?:no|none|without)\b(?=(?: {_KINDS})* {_NOUN})|(?<=[:=] )(?:no|none)\b(?=[^\w\n]*$))|"
+    rf"(?P<article>(?:an?|another)\b(?=(?: {_KINDS})* (?:bag|suitcase|piece)\b)))"
+)
+_NOUNS = re.compile(rf"\b{_NOUN}\b|\bchecked\b")
+_PRONOUN = re.compile(r"\b(?:this|that|the|which|each|every|any|first|second|next|old|new|no|last) $")
+_UNITS = re.compile(
+    r"[ -]?(?:passengers?|people|persons?|adults?|child\w*|travell?ers?|flights?|legs?|segments?|kg|kilos?|"
+    r"lbs?|pounds?|dollars?|usd|bucks|days?|hours?|hrs?|minutes?|mins?|stops?|times?|business|"
+    r"reservations?|"
+    r"bookings?|trips?|seats?|tickets?|st|nd|rd|th|for (?:yes|no))\b"
+)
+_AFTER = re.compile(
+    rf"(?: ?[x×])?(?: of (?:them|those|these|which|the \w+|your \w+))?(?: (?:checked(?:-in)?|check-in|hold|"
+    rf"whole|single))*(?: {_NOUN}| ones?)?(?: of (?:luggage|baggage))?"
+    r"(?: (?:that|which|is|are|was|were|will|would|be|being|to|you'd|you'll|you|at|come|comes|"
+    r"for))*?[ (:-]*"
+    r"(?:(?P<total>(?:in )?total\b|in all\b|altogether|overall|all told|in sum|combined|counting|"
+    r"afterwards)|"
+    r"(?P<free>(?:\w+ )?free\b|complimentary|included\b(?! in)|no (?:\w+ )?(?:charge|cost|fee)|without "
+    r"(?:charge|cost)|covered|on us\b|cost(?:s|ing)? nothing)|"
+    r"(?P<added>more\b|additional|extra\b|further\b|on top|another|to (?:add|be added)\b|new\b)|"
+    r"(?P<paid>(?:paid|payable|charged|billed|pay|owed?)\b(?! (?:with|by|via|from|through|using|on|to|"
+    r"out))|"
+    r"chargeable|non-?free|costs?\b|costing|with a (?:fee|charge)|[x×] ?\$|\$)|"
+    r"(?P<each>each\b|apiece|per (?:person|passenger|travell?er|head))|"
+    r"(?P<present>(?:right )?now\b|current|present|you(?:'ve)? (?:already |currently |now )?(?:have|"
+    r"had|got|booked)\b|at (?:the moment|present)|so far|today|already|existing|"
+    r"before|as of (?:now|today)|as it stands|on (?:it|file|record|there|the \w+)(?: (?:right now|now|"
+    r"today|"
+    r"already|currently|at the moment)|\W*$)))"
+)
+"""Words directly after a number."""
+_BEFORE = re.compile(
+    r"\b(?:(?P<total>total\w*|in all|altogether|overall|becomes?|after(?:wards?)?|new|makes?|making|gives?|"
+    r"giving|brings?|bringing|reach\w*|requested|proposed|updated|will|would|shall|then|to|into|requests?)|"
+    r"(?P<free>free|complimentary|included|covers?|covering|waived?|no (?:charge|cost)|of charge)|"
+    r"(?P<paid>non-?free|pay(?:ing|able)?|paid|charg(?:e|ed|ing|eable)|bill(?:ed|ing)?|fees?|costs?|owe)|"
+    r"(?P<limit>limit\w*|max\w*|allow\w*|(?:bring|free|check|carry) up to|at most|entitle\w*|per)|"
+    r"(?P<added>add(?:s|ed|ing|ition|itional)?|plus|extra|another|further|more|increas\w* by|by|on top of|"
+    r"buy(?:ing)?|purchas\w*)|"
+    r"(?P<present>now|current(?:ly)?|present(?:ly)?|already|so far|today|right now|at the moment|"
+    r"existing|have|"
+    r"has|had|got|was|were|before|old|previous(?:ly)?|original(?:ly)?|from(?=[ \w]{0,12}$)|instead of|"
+    r"rather than|not(?=[ \w]{0,8}$)|"
+    r"in place of|on file|lists?|there's|there (?:is|are)|shows?|includes?|holds?|compared to|on top of)|"
+    r"(?P<other>(?:passengers?|travell?ers?|adults?|people|flights?|seats?|rows?|stops?|steps?|"
+    r"options?|legs?|"
+    r"terminal|gate|ending(?: in)?|zip)(?=[^;]{0,20}$)))\b|(?P<target>->|→)|(?P<plus>\+)|"
+    r"(?P<modal>'ll|'d)\b"
+)
+"""Words before a number."""
+_MODAL = re.compile(r"\b(?:will|would|shall|then|after|once|to (?:have|be|get))\b|'ll\b|'d\b")
+_ADDS = re.compile(r"\b(?:add|adds|adding|plus)(?: (?:you|on|in|the|your|checked|extra|bags?))*:? *$")
+
+
+def wrong_bags(units: Sequence[Unit], goal: Goal) -> bool:
+    """Return whether ``units`` propose another number of checked bags than the goal's."""
+    if goal.bags is None:
+        return False
+    counts: dict[str, list[int]] = {}
+    for unit in units:
+        if goal.kind != "book" or _NOUNS.search(unit.full.replace("_", " ")):
+            for kind, number in _counts(unit, len(goal.passengers)):
+                counts.setdefault(kind, []).append(number)
+    totals, added = counts.get("total", []), counts.get("added", [])
+    parts = [counts[kind][-1] for kind in ("free", "paid") if kind in counts]
+    if goal.kind == "book":  # there was nothing before
+        totals = totals + counts.get("present", []) or added
+    if totals:
+        # the first of several may be the present number, which is lower because bags are only added
+        first_is_present = goal.kind != "book" and len(totals) > 1 and totals[0] < goal.bags
+        return set(totals[first_is_present:]) != {goal.bags}
+    if "present" in counts and added:
+        return counts["present"][-1] + added[-1] != goal.bags
+    if len(parts) == 2 and not added:
+        return sum(parts) != goal.bags
+    return any(number > goal.bags for kind in counts for number in counts[kind])
+
+
+def _counts(unit: Unit, passengers: int) -> Iterator[tuple[str, int]]:
+    """Yield what each number of bags after a unit's heading counts, and the number."""
+    text, offset = unit.full.replace("_", " "), len(unit.full) - len(unit.text)
+    numbers = [found for found in _NUMBER.finditer(text) if _counts_bags(text, found)]
+    begin = 0
+    for found in numbers:
+        left = text[begin : found.start()]
+        after = _AFTER.match(text, found.end())
+        begin = (after or found).end()
+        kind = after.lastgroup if after else _kind_before(left)
+        if kind == "other" and _NOUNS.match(text, found.end() + 1):
+            kind = "total"
+        number = _value(found)
+        if kind == "each":
+            kind, number = "total", number * max(1, passengers)
+        if found["article"] and kind == "total" and "another" in found[0]:
+            kind = "added"
+        if kind == "present" and after and _MODAL.search(left):
+            kind = "total"
+        if found.start() >= offset and kind and kind not in ("limit", "other"):
+            yield kind, number
+
+
+def _kind_before(left: str) -> str:
+    """Return what the last telling word of ``left`` says that the number after it counts."""
+    if _ADDS.search(left):
+        return "added"
+    kind = "total"
+    for found in _BEFORE.finditer(left):
+        kind = found.lastgroup or ""
+    if kind == "other" and _NOUNS.search(left):
+        return "total"
+    if kind == "present" and _MODAL.search(left):
+        return "total"
+    return {"target": "total", "plus": "added", "modal": "total"}.get(kind, kind)
+
+
+def _counts_bags(text: str, found: re.Match[str]) -> bool:
+    if _UNITS.match(text, found.end()):
+        return False
+    if found["word"] == "one" and not _NOUNS.search(text) and not _AFTER.match(text, found.end()):
+        return False  # "one word from you is enough"
+    return not (found["word"] and _PRONOUN.search(text, max(0, found.start() - 10), found.start()))
+
+
+def _value(found: re.Match[str]) -> int:
+    if found["digits"]:
+        return int(found["digits"])
+    if found["word"]:
+        return _WORDS.index(found["word"])
+    return 2 if found["pair"] else 0 if found["none"] else 1

@@ -1,0 +1,44 @@
+"""One vLLM for each of two models, shared by all tests: starting one takes a minute of CPU time."""
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nlac_bench import tiny
+
+if TYPE_CHECKING:
+    from nlac_bench.rollout.engines.vllm.engine import VLLMEngine
+
+CONTEXT = 256
+
+
+@pytest.fixture(scope="session")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator["VLLMEngine"]:
+    """The random model of ``tiny_model``; its workers can be given faults."""
+    from nlac_bench.rollout.engines.vllm.engine import VLLMEngine
+    from tests.rollout import tiny_model
+
+    os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
+    folder = tmp_path_factory.mktemp("model")
+    tiny_model.model(0, context=CONTEXT).save_pretrained(folder)
+    tiny_model.tokenizer().save_pretrained(folder)
+    faults = "tests.vllm.faults.Faults"
+    made = VLLMEngine(str(folder), dtype="float32", gpu_memory_utilization=0.2, worker_extension_cls=faults)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def embedded() -> Iterator["VLLMEngine"]:
+    """The embedded model; prompts of more than 512 tokens are computed in chunks."""
+    from nlac_bench.rollout.engines.vllm.engine import VLLMEngine
+
+    os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
+    made = VLLMEngine(
+        str(tiny.path()),
+        dtype="float32", max_model_len=4096, gpu_memory_utilization=0.2, max_num_batched_tokens=512,
+    )  # fmt: skip
+    yield made
+    made.close()

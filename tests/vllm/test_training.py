@@ -1,0 +1,33 @@
+"""Training runs with ``--engine vllm``, from the command line to the end of the process."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("vllm", reason="vLLM is not installed; run make test-vllm")
+pytestmark = [pytest.mark.vllm, pytest.mark.slow]
+
+
+@pytest.mark.parametrize("method", ["nlac", "ppo"])
+def test_a_run_trains_the_embedded_model_and_ends_without_traces(method: str, tmp_path: Path) -> None:
+    """NLAC fills the slots ``policy`` and ``target``, PPO the first."""
+    command = [
+        "run", "--agent", method, "--engine", "vllm", "--env", "tau_retail", "--budget", "steps=2",
+        "--limit", "8", "--train", "val_tasks=8", "--max-model-len", "4096",
+        "--gpu-memory-utilization", "0.2", "--out", str(tmp_path / "run"), "--json",
+    ]  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "nlac_bench", *command],
+        capture_output=True, text=True, check=False, env={"VLLM_CPU_KVCACHE_SPACE": "1", **os.environ},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    for trace in ("Traceback", "EngineDeadError", "ERROR", "leaked"):
+        assert trace not in done.stderr, done.stderr[-3000:]
+    result = json.loads(done.stdout)
+    assert result["learned"] and result["gradient_steps"] >= 2
+    rows = [json.loads(line) for line in (tmp_path / "run" / "rollouts.jsonl").read_text().splitlines()]
+    assert rows
