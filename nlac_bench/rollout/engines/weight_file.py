@@ -70,7 +70,7 @@ def digest(tensor: "torch.Tensor") -> str:
     import torch
 
     values = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
-    return hashlib.sha256(values.numpy()).hexdigest()
+    return hashlib.sha256(values.numpy().data).hexdigest()
 
 
 def check_digests(found: Mapping[str, tuple[str, str]], source: Iterable[tuple[str, "torch.Tensor"]]) -> None:

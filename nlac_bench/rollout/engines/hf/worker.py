@@ -104,7 +104,7 @@ class _Worker:
         return await self._engine.sample(request_of(request))
 
     async def _logprobs(self, ids: list[int], prompt_len: int, slot: Any) -> list[float]:
-        return await self._engine.logprobs(ids, prompt_len, slot)  # type: ignore[no-any-return]
+        return await self._engine.logprobs(ids, prompt_len, slot)
 
     async def _sync(self, path: str, probe: list[float], version: int, slot: Any) -> dict[str, Any]:
         """Load the weights of a file, let the engine check them, and return what it has now."""
