@@ -111,9 +111,12 @@ def load(learner: Learner, path: str | os.PathLike[str]) -> dict[str, Any]:
 def export(learner: Learner, folder: str | os.PathLike[str], tokenizer: Any = None) -> None:
     """Write the policy as a Hugging Face folder (safetensors) that any engine can load.
 
-    All ranks must call it together.
+    All ranks must call it together; only the first keeps the whole model in memory.
     """
-    tensors = {name: tensor.cpu() for name, tensor in learner.named_tensors()}
+    tensors: dict[str, Tensor] = {}
+    for name, tensor in learner.named_tensors():
+        if dist.get_rank() == 0:
+            tensors[name] = tensor.cpu()
     if dist.get_rank() == 0:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
