@@ -22,7 +22,7 @@ _RETURN = r"return(?: request)?(?! (?:window|policy|label|period|instructions))"
 
 
 def _either(noun: str, verb: str) -> str:
-    return rf"\b{noun}\b[^.]{{0,120}}\b{verb}\b|\b{verb}\b[^.]{{0,80}}\b{noun}\b"
+    return rf"\b{noun}\b[^.]{{0,240}}\b{verb}\b|\b{verb}\b[^.]{{0,80}}\b{noun}\b"
 
 
 _DONE = compiled(
@@ -68,6 +68,8 @@ _ELSEWHERE = re.compile(
     r"\b(?:verif\w+|verification|identity|authenticat\w+|account|profile) \b|\bwindow\b|\bpolicy\b|"
     r"\bloaded\b|\blocated\b"
 )
+_ASIDE = re.compile(r" \((?=[^()]*[:\d])[^()]*\)")
+"""Options, dates or a price in brackets, which stand between a noun and its verb."""
 _FLIGHT_CANCELLED = re.compile(r"\bflights?\b(?! reservation)|\bby the airline\b|\bairline (?:has )?cancel")
 _TRIP = re.compile(r"\b(?:reservation|booking|trip|itinerary)\b")
 _IDS = re.compile(
@@ -95,7 +97,7 @@ def reports_goal(units: Sequence[Unit], goal: Goal) -> bool:
     if goal.kind == "other":
         words = set(re.findall(r"[a-z]{5,}", goal.question.lower())) - {"about", "report"}
         return any(word in unit.full for unit in units for word in words)
-    return any(_reports(unit.full, goal) for unit in units)
+    return any(_reports(_ASIDE.sub("", unit.full), goal) for unit in units)
 
 
 def reports_something(units: Sequence[Unit]) -> bool:

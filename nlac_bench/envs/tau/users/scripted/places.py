@@ -1,7 +1,7 @@
 """Compares the address that an agent proposes with the one that the user wants."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from nlac_bench.envs.tau.users.scripted.intent import Goal
 from nlac_bench.envs.tau.users.scripted.slots import spoken
@@ -37,7 +37,10 @@ def wrong_address(units: Sequence[Unit], goal: Goal) -> bool:
                 yield match.start(), match.end(), match[0]
 
     plain = [Unit(short(unit.text), short(unit.heading)) for unit in units]
-    said = [(value, role) for value, role, _ in spoken(plain, find) if role not in ("present", "context")]
+    heard = [(value, role) for value, role, _ in spoken(plain, find)]
+    if _absent([value for value, _ in heard], place):
+        return True
+    said = [(value, role) for value, role in heard if role not in ("present", "context")]
     if any(role == "new" for _, role in said):
         said = [(value, role) for value, role in said if role == "new"]
     if not said:
@@ -60,6 +63,21 @@ def wrong_address(units: Sequence[Unit], goal: Goal) -> bool:
         or place["city"] not in flat
         or place["address2"] not in flat
         or (state is not None and state[1] != place["state"])
+    )
+
+
+def _absent(named: Sequence[str], place: Mapping[str, str]) -> bool:
+    """Return whether addresses are ``named``, in whatever role, but ``place`` is not one of them.
+
+    Of an address without its zip code only the street is compared.
+    """
+    streets = [value for value in named if not _ZIP.fullmatch(value)]
+    own = [value for value in streets if re.match(rf"{re.escape(place['address1'])}\b", value)]
+    if streets and not own:
+        return True
+    whole = [value for value in own if _ZIP.search(value)]
+    return bool(whole) and not any(
+        place["zip"] in _ZIP.findall(value) and place["city"] in value for value in whole
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nlac_bench.envs.tau.users.scripted import signals
+from nlac_bench.envs.tau.users.scripted.reference import referred
 from nlac_bench.envs.tau.users.scripted.requests import (
     IDENTITY,
     WH,
@@ -83,7 +84,7 @@ def read(message: str) -> Reading:
             asks |= {"complete"}
             questions.append(part)
         elif asks_for_value(said):
-            asks |= _topics(said)
+            asks |= referred(said, parts[:place]) or _topics(said)
             questions.append(part)
             asking = said if _opens_list(parts, place) else ""
             if said.endswith("?") and not WH_START.match(said):

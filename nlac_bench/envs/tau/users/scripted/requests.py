@@ -15,6 +15,8 @@ def asks_for_value(sentence: str) -> bool:
     """Return whether a sentence asks for a value: an open question, or a request to tell something."""
     if _YES_ONLY.search(sentence) or _SOUNDS.search(sentence) or _PERMISSION.search(sentence):
         return False
+    if _HOW_MANY.search(sentence):
+        return True
     if _LABEL.match(sentence) and not sentence.endswith("?"):
         return False  # "how: business" names a cabin
     if (
@@ -83,6 +85,18 @@ def wants_identity(sentence: str) -> bool:
 
 
 _LABEL = re.compile(r"(?:who(?:'s flying)?|what|how(?: you pay| many \w+)?|where(?: to)?|when|which \w+): \S")
+_HOW_MANY = re.compile(
+    r"\b(?:(?:will|would|are|do|did|does|is|have|won't|aren't|don't) (?:you|there|"
+    r"(?:anyone|anybody|somebody)(?: in your \w+| of you)?|"
+    r"(?:any|either|all|both|one|none) of you|your (?:party|group)|the (?:passengers?|travell?ers?|party)|"
+    r"they|we)\b(?! (?:like|want|wish|need|prefer)\b.{0,12}\b(?:me|us|i) )"
+    r"|^any\b|[:,;-] any\b|\b(?:and|so|what about|how about) any\b)"
+    r"(?:(?!\d|\b(?:the|this|that|these|those|your|my|"
+    r"one|two|three|four|five|no|confirm|agree)\b)[^?.])*"
+    r"\b(?:bags?|baggage|luggage|suitcases?)\b(?:(?!\d|\$|\bor\b|\bis that\b|\b(?:confirm|correct|right)\b)"
+    r"[^?.])*\?$"
+)
+"""Asks whether there are bags, which is answered with their number: "Will you be checking any bags?"."""
 _POLITE = r"(?:please |kindly |also |first |just |briefly |quickly |maybe |perhaps |possibly |now |you |me )*"
 _GIVES = (
     r"(?:provide|share|type|paste|quote|fill in|drop|write down|reply with|respond with|tell|give|"
@@ -184,7 +198,8 @@ WH_START = re.compile(
     r"(?:(?:and|so|then|now|also|ok|okay|great|sure|thanks?|thank you|finally|but|first|next|to|for|"
     r"from|on|in|with|by|"
     r"at|perfect|alright|got it|of course|certainly|absolutely|\w+ you),? |\(?\d[.)] )*"
-    r"(?:which|what|what's|who|who's|whom|whose|when|where|why|how)\b(?! (?:i\b|i'|we\b|we'|you're\b|"
+    r"(?:which|what|what's|who|who's|whom|whose|when(?! (?:this|that|it|everything) (?:all )?(?:looks|seems|"
+    r"sounds|suits|works))|where|why|how)\b(?! (?:i\b|i'|we\b|we'|you're\b|"
     r"you'll\b|you (?:confirm|say)|ready|happens))"
 )
 WH = re.compile(
@@ -251,7 +266,21 @@ CONFIRM = any_of(
     r"go-ahead|ok|okay|green light|yes|thumbs[- ]up|nod|authori[sz]ation|blessing|say-so|all-clear)\b",
     r"\b(want|like|wish|okay for|ok for|happy for|fine if|okay if|ok if|alright if|when you want) "
     r"(me|us|we)\b",
+    r"\b(if|once|when|provided( that)?|assuming( that)?|as long as|so long as) (all( of)? )?"
+    r"(this|that|it|everything|all|they|(the|these|those|this|that)( (above|rest|plan|summary|details?|"
+    r"changes?|information|terms|arrangement|proposal))?)"
+    r"( of (this|it|that|these))?( above)?( all)? "
+    r"(looks?|sounds?|seems?|works?|reads?|suits?|match(es)?|(is|are)( \w+)? (good|fine|ok|okay|right|"
+    r"correct|acceptable|alright|in order|as (you|it should)|what you|to your))\b",
     r"\bif (this|that|it|everything|all)( of this)?( above)? (looks?|sounds?|is|seems|works?|reads?)\b",
+    r"\bif (there's|there is|you have|you see) (nothing|no) (\w+ ){0,3}(change|correct|add|"
+    r"object\w*|wrong|missing)\b",
+    r"\bif you like (what|how|it|this|that|the)\b",
+    r"\b(let (me|us) know|tell me|say so|just shout|give me a shout|drop me a (line|word|note))"
+    r",? (and|then|so) (i|we)('ll| will| can) (then |just )?(get (it|this|that|everything|all|"
+    r"started)|do (it|this|that)|"
+    r"take care|submit|go ahead|process|make (it|this|the)|finish|start|finali[sz]e|apply|put it|complete|"
+    r"set it|carry)\b",
     r"\bif you('re| are) (happy|okay|ok|fine|good|satisfied|ready|comfortable)\b",
     r"\b(i('ll| will)|before i) (wait|await|proceed|go ahead)\b.*\b(confirm|approval|go-ahead|yes|ok)",
     r"\bunless you object", r"\bsay the word\b", r"\bawait\w*\b.*\b(confirm|approv|go-ahead|repl)", (

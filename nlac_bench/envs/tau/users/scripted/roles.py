@@ -17,7 +17,7 @@ ACTION = (
     r"period|leg))|"
     r"sen[dt](?:ing)? (?:\w+ ){0,2}?back\b|exchang\w*|swap\w*|replac(?:e|es|ed|ing|ement)\b|trad(?:e|"
     r"ing)\b|modif\w*|"
-    r"chang(?:e|es|ed|ing)\b|updat\w*|switch\w*|process\w*|refund\w*"
+    r"chang(?:e|es|ed|ing)\b|updat\w*|switch(?! types?\b)\w*|process(?!ors?\b)\w*|refund\w*"
 )
 _GOES = (
     r"(?:goes|go|going|come|comes|coming|"
@@ -92,6 +92,11 @@ _FILL = re.compile(
     r"just|simply|is|are|"
     r"will|would|could|may|might|they|it|this|order|in|one|be|can|to|all|of|we|i|you)\b)*"
 )
+_KEEPS = re.compile(r"(?:keep|leav)(?:e|s|es|ing)?\b")
+_OBJECT = re.compile(
+    r" (?:(?:only|just|both|out) )?(?:the (?!same|way)|your |this |that |an? |everything|anything|all\b|"
+    r"both\b|any\b|others\b|reservation|order |flight )"
+)
 _COULD = re.compile(r"\b(?:could|can|may|might|eligible to) (?:also )?(?:still )?be\b")
 _BEFORE = re.compile(
     r"(?:without|except|exclud|apart|aside|other than|besides|but not|"
@@ -134,6 +139,7 @@ def item_roles(text: str, spans: Sequence[Span]) -> list[Role]:
             kind in ("kept", "back")
             and group
             and not _BEFORE.match(text, start)
+            and not _governs(text, start, end, spans)
             and _FILL.fullmatch(text, last_end, start)
         ):
             for place in _subject(text, group, state):
@@ -150,6 +156,16 @@ def item_roles(text: str, spans: Sequence[Span]) -> list[Role]:
         elif not (state == "new" and not group and _IN_ORDER.match(text, start)):
             state, group = "context", []
     return roles
+
+
+def _governs(text: str, start: int, end: int, spans: Sequence[Span]) -> bool:
+    """Return whether the verb of keeping at ``start`` has its object after it: "and leave the kite as it is".
+
+    Without one it is a predicate of what stands before it: "the kite you keep".
+    """
+    if not _KEEPS.match(text, start):
+        return False
+    return bool(_OBJECT.match(text, end)) or any(first == end + 1 for first, _ in spans)
 
 
 def _contents(text: str) -> list[Span]:
@@ -227,7 +243,9 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
                 roles[-1] = "present"
                 continue
             state, opened = "present", False
-        elif kind == "kept" and near and not _BEFORE.match(text, start):
+        elif (
+            kind == "kept" and near and not (_BEFORE.match(text, start) or _governs(text, start, end, spans))
+        ):
             roles[-1] = "kept"
             continue
         else:

@@ -141,7 +141,8 @@ REPORT = any_of(
     r"changed|exchanged|returned|booked|added|upgraded|downgraded|saved|issued|switched|modified|"
     r"submitted|requested|rebooked|"
     r"done)\b",
-    r"\bsuccess(ful(ly)?)?\b", r"\btaken care of\b",
+    r"\bsuccess(ful(ly)?)?\b", r"\btaken care of\b", r": (all )?(done|completed?|submitted)\W*$",
+    r"\b(is|are|was|were) (now )?(created|registered|filed|initiated|arranged|scheduled|opened|lodged)\b",
     r"\b(is|are|was|were|got) (now |all |already )?(cancell?ed|returned|exchanged|modified|updated|changed|"
     r"switched|swapped|booked|upgraded|downgraded|added|sent|issued|processed|submitted|saved|"
     r"completed?|requested|set|confirmed|moved|done|sorted|finali[sz]ed|in place)\b",

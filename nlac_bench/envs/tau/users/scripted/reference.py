@@ -1,0 +1,63 @@
+"""Resolves questions that point back: "I can find you by email. Which can you give?"."""
+
+import re
+from collections.abc import Sequence
+
+from nlac_bench.envs.tau.users.scripted.requests import IDENTITY
+from nlac_bench.envs.tau.users.scripted.slots import methods
+from nlac_bench.envs.tau.users.scripted.structure import Unit
+from nlac_bench.envs.tau.users.scripted.topics import any_of, topics
+
+_VERB = (
+    r"(?=\W*$| (?:can|could|may|do|does|did|would|will|should|shall|is|are|works?|suits?|fits?|have|you|i)\b)"
+)
+_POINTS = any_of(
+    r"\b(?:which|either|any|one|what) (?:one )?of (?:these|those|them|the (?:two|three|above|following))"
+    rf"{_VERB}",
+    rf"\bwhich(?: ones?| way| option| method)?{_VERB}",
+    r"\bwhat (?:can|could|would|will|do|should|shall) (?:you|i|we)\b",
+)
+_OPEN = frozenset({"unclear", "record", "flights", "items", "request", "payment", "options"})
+"""Topics that such a word may seem to have."""
+_FINDS = re.compile(
+    r"\b(?:find|found|look\w*|locat\w+|identif\w+|verif\w+|search\w*|pull\w*|access|open|reach|match\w*|authenticat\w+|"
+    r"know who|sure who|recogni[sz]e)\b"
+)
+_MAY = re.compile(
+    r"\b(?:can|could|may|might|able to|possible|possibly|works?|either|options?|ways?|need|by|via)\b"
+)
+_KNOWN = re.compile(
+    r"\b(?:i|we)(?:'ve| have)? (?:now )?(?:found|verified|located|identified|confirmed)\b|\bthank"
+)
+_SPENDS = re.compile(
+    r"\b(?:use|charge|bill|debit|apply|pay|refund|credit|prefer|put|go with|work|suit|be)\w*\b"
+)
+_ACTS_ON = re.compile(r"\b(?:return|exchang|swap|replac|cancel|modif|send|chang|mov|updat|switch)\w*")
+_PURPOSE = re.compile(r"\bfor (?:this|the|your|that|any) [\w ]{1,30}")
+
+
+def referred(question: str, before: Sequence[Unit]) -> frozenset[str]:
+    """Return the topics of the units ``before`` to which ``question`` points; empty if it names its own.
+
+    These are the user's identity, where the units say how the user may be found, and the payment, where they
+    name several methods.
+    """
+    if not _POINTS.search(question) or topics(question) - _OPEN:
+        return frozenset()
+    text = " ".join(unit.full for unit in _said(before))
+    identity = topics(text) & IDENTITY
+    ways = len(identity - {"identity"}) > 1 or _FINDS.search(text)
+    if identity and ways and _MAY.search(text) and not _KNOWN.search(text):
+        return frozenset(identity)
+    asked = _PURPOSE.sub("", question)
+    several = len({span[2] for span in methods(text)}) > 1
+    if several and _SPENDS.search(asked) and not _ACTS_ON.search(asked):
+        return frozenset({"payment"})
+    return frozenset()
+
+
+def _said(before: Sequence[Unit]) -> Sequence[Unit]:
+    """Return the last statements: the list before the question, or up to three sentences."""
+    heading = before[-1].heading if before else ""
+    last = [unit for unit in before if unit.heading == heading] if heading else before[-3:]
+    return [unit for unit in last if not unit.text.endswith("?")]
