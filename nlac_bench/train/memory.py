@@ -62,9 +62,16 @@ class Shape:
             hidden, heads = found["hidden_size"], found["num_attention_heads"]
             width = found.get("head_dim") or hidden / heads
             keys = width * (found.get("num_key_value_heads") or heads)
-            sizes = (found["num_hidden_layers"], hidden, width * heads, keys, found["intermediate_size"])
-            tied = bool(found.get("tie_word_embeddings", True))
-            return cls(parameters, *map(float, sizes), float(found["vocab_size"]), tied)
+            return cls(
+                parameters,
+                layers=float(found["num_hidden_layers"]),
+                hidden=float(hidden),
+                attention=float(width * heads),
+                keys=float(keys),
+                intermediate=float(found["intermediate_size"]),
+                vocabulary=float(found["vocab_size"]),
+                tied=bool(found.get("tie_word_embeddings", True)),
+            )
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
             return cls.usual(parameters)
 
