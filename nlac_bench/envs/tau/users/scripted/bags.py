@@ -29,7 +29,7 @@ _UNITS = re.compile(
     r"(?: ?(?:to|-|or) ?\d{1,2})?"
     r"[ -]?(?:passengers?|people|persons?|adults?|child\w*|travell?ers?|flights?|legs?|segments?|kg|kilos?|"
     r"lbs?|pounds?|dollars?|usd|bucks|days?|hours?|hrs?|minutes?|mins?|stops?|times?|business|"
-    r"reservations?|"
+    r"reservations?|(?:quick |short )?(?:facts?|points?|notes?|questions?)|"
     r"bookings?|trips?|seats?|tickets?|st|nd|rd|th|for (?:yes|no))\b"
 )
 _AFTER = re.compile(

@@ -246,5 +246,6 @@ _IF_AGREED = re.compile(
     r"it is|that|this|these|everything|all|to)\b|\b(?:give|share|have|get|provide|send) (?:me |us "
     r")?(?:your|the|a|an) (?:explicit |final |clear )*"
     r"(?:approval|permission|consent|go-ahead|ok|okay|confirmation|authori[sz]ation|green light|"
-    r"thumbs)|\btell me to (?:go|proceed)|\blet me know to proceed"
+    r"thumbs)|\btell me to (?:go|proceed)|\blet me know to proceed|"
+    r"\b(?:let (?:me|us) know|tell me|say so),? (?:and|then|so) (?:i|we)\b"
 )
