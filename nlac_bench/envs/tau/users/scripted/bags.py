@@ -26,9 +26,10 @@ _NUMBER = re.compile(
 _NOUNS = re.compile(rf"\b{_NOUN}\b|\bchecked\b")
 _PRONOUN = re.compile(r"\b(?:this|that|the|which|each|every|any|first|second|next|old|new|no|last) $")
 _UNITS = re.compile(
-    r"(?: ?(?:to|-|or) ?\d{1,2})?[ -]?(?:passengers?|people|persons?|adults?|child\w*|travell?ers?|flights?|legs?|segments?|kg|kilos?|"
+    r"(?: ?(?:to|-|or) ?\d{1,2})?"
+    r"[ -]?(?:passengers?|people|persons?|adults?|child\w*|travell?ers?|flights?|legs?|segments?|kg|kilos?|"
     r"lbs?|pounds?|dollars?|usd|bucks|days?|hours?|hrs?|minutes?|mins?|stops?|times?|business|"
-    r"reservations?|"
+    r"reservations?|(?:quick |short )?(?:facts?|points?|notes?|questions?)|"
     r"bookings?|trips?|seats?|tickets?|st|nd|rd|th|for (?:yes|no))\b"
 )
 _AFTER = re.compile(

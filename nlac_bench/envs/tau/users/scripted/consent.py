@@ -1,0 +1,82 @@
+"""Lists how agents ask for a yes, and what tells it apart from a question for a value or a choice."""
+
+import re
+
+from nlac_bench.envs.tau.users.scripted.topics import any_of
+
+YES_ONLY = re.compile(
+    r"\byes ?/ ?no\b|\byes or no\b|\(y(?:es)?\b|\by/n\b|\"yes\"|'yes'|\b(?:reply|say|type|answer|"
+    r"respond|write|send)(?: back)?(?: to me)?(?: with)?(?: an?)?(?: simple| clear)? \W?(?:yes|ok|okay|"
+    r"confirm|"
+    r"confirmed|i agree|agreed|approve|approved|go ahead|proceed)\b|"
+    r"\byes to (?:continue|proceed|confirm|accept|go)|"
+    r"\b(?:an?|the|your|simple|clear|quick|short|plain|explicit|one|with|me|us|just|by|only|either|"
+    r"word|like|for):? "
+    r"[\"(]?yes\b"
+)
+"""Asks for the word "yes": "a simple yes is enough", "tell me yes if it's right"."""
+CONFIRM_WORD = re.compile(r"\bconfirm\b|\bproceed\b|\bgo ahead\b")
+CONFIRM = any_of(
+    r"(?<!for )(?<!for your )(?<!to )\bconfirm(?!ed|ation|ing)", r"\bto confirm[:,]",
+    r"\bconfrim", r"\bcomfirm", r"\bcnofirm",
+    r"\b(like|want|wish|happy|ready|okay|ok|me|yes\"?) to (proceed|continue|go ahead)\b",
+    r"\bif (i|we) (should|may|can) (go|proceed|continue|make|submit|process|do|take|have your)",
+    r"\b(hear|know|read|have it)( back)?( from you)? (that|if|whether) (this|that|it|you|i|everything|all|"
+    r"these|the)\b",
+    r"\b(sure|certain|positive) (that |if |whether )?(this|that|it|everything|all of (this|it)) (is|are|"
+    r"looks?|matches|suits)\b",
+    r"\b(give|have|get|need|want|await\w*|wait\w* for|hear)( me| us| is)? (a|an|the) (\w+ ){0,2}(approval|"
+    r"permission|consent|"
+    r"go-ahead|ok|okay|green light|yes|thumbs[- ]up|nod|authori[sz]ation|blessing|say-so|all-clear)\b",
+    r"\b(want|like|wish|okay for|ok for|happy for|fine if|okay if|ok if|alright if|when you want) "
+    r"(me|us|we)\b",
+    r"\b(if|once|when|provided( that)?|assuming( that)?|as long as|so long as) (all( of)? )?"
+    r"(this|that|it|everything|all|they|(the|these|those|this|that)( (above|rest|plan|summary|details?|"
+    r"changes?|information|terms|arrangement|proposal))?)"
+    r"( of (this|it|that|these))?( above)?( all)? "
+    r"(looks?|sounds?|seems?|works?|reads?|suits?|match(es)?|(is|are)( \w+)? (good|fine|ok|okay|right|"
+    r"correct|acceptable|alright|in order|as (you|it should)|what you|to your))\b",
+    r"\bif (this|that|it|everything|all)( of this)?( above)? (looks?|sounds?|is|seems|works?|reads?)\b",
+    r"\bif (there's|there is|you have|you see) (nothing|no) (\w+ ){0,3}(change|correct|add|"
+    r"object\w*|wrong|missing)\b",
+    r"\bif you like (what|how|it|this|that|the)\b",
+    r"^(?!.*\b(if you('d| ever| also| have| need| want| wish| would| change| decide| think|"
+    r" prefer| remember| find)|any|anything|something|questions?)\b).*\b(let (me|us) know|"
+    r"tell me|say so|just shout|give me a shout|drop me a (line|word|note))"
+    r",? (and|then|so) (i|we)('ll| will| can) (then |just )?(get (it|this|that|everything|all|"
+    r"started)|do (it|this|that)|"
+    r"take care|submit|go ahead|process|make (it|this|the)|finish|start|finali[sz]e|apply|put it|complete|"
+    r"set it|carry)\b",
+    r"\bif you('re| are) (happy|okay|ok|fine|good|satisfied|ready|comfortable)\b",
+    r"\b(i('ll| will)|before i) (wait|await|proceed|go ahead)\b.*\b(confirm|approval|go-ahead|yes|ok)",
+    r"\bunless you object", r"\bsay the word\b", r"\bawait\w*\b.*\b(confirm|approv|go-ahead|repl)", (
+        r"\bwith your (ok|okay|approval|permission|go-ahead|consent)\b"
+    ),
+    r"\byour (approval|permission|consent|go-ahead|explicit confirmation|ok|okay|confirmation(?! "
+    r"(code|number|id|e-?mail|is|will))|authori[sz]ation|green light)\b",
+    r"\b(do|would|if) you (agree|approve|authori[sz]e|consent|accept)",
+    r"\bplease (approve|authori[sz]e|agree|review and|verify (that|these|the (above|details)))\b",
+    r"\b(just )?(let me know|tell me) (if|whether|when|once|to) (you('d| would| want| wish| agree)|i "
+    r"should|i may|i can|go|proceed|that|this|it|everything|these|all)\b",
+)  # fmt: skip
+"""Asks for confirmation without a question mark."""
+CONFIRM_SLOT = any_of(
+    r"\b(confirm|verify) (for me |with me )?(me )?(your|the|which|what|why|whose|how|when|where|"
+    r"who)\b( [a-z'/-]+){0,4} ?(reason|e-?mail|name|zip|identity|number|id|items?|method|"
+    r"address|dates?|cabin|account|order|reservation|refund|option|options|variant|passengers?)\b",
+)  # fmt: skip
+""""Please confirm your order number": asks for a value."""
+VALUE = any_of(
+    r"#?w\d{5,}", r"_\d{4,}", r"\b\d{9,}\b", r"\b\d{5}\b", r"\bno longer needed", r"\bmistake",
+    r"\b[a-z]{2,3}\d{3}\b", r"\d{4}-\d\d-\d\d", r"\$ ?\d", r"\b(?=[a-z]*\d)[a-z0-9]{6}\b",
+    r"\b(paypal|gift card|visa|mastercard)\b", r"@", (
+        r"\bdetails (above|below|are|as)|\b(above|these) details"
+    ),
+)  # fmt: skip
+"""A concrete value, so that "confirm the order #W1234567" is not read as a question for one."""
+CHOICE = any_of(
+    r"\bor\b(?! (not|no\b|any|if|more|would (you|that|this|it)|do|should|is|are|else|shall|can|need|"
+    r"want|have|there|something|make|to (change|"
+    r"make|cancel)|let me|adjust|just|wait|changes|change (any|some)|abort|stop|so\b|later|other|\d{5}))",
+)  # fmt: skip
+"""A choice between two options."""
