@@ -23,12 +23,23 @@ LOGIT_BYTES = {"fp32": (8, 28), "bf16": (10, 36)}
 class MemorySettings(Protocol):
     """The fields of ``TrainConfig`` that memory depends on."""
 
-    kl_coef: float
-    kl_probe: bool
-    lora_rank: int
-    row_tokens: int
-    micro_rows: int
-    activation_checkpointing: bool
+    @property
+    def kl_coef(self) -> float: ...
+
+    @property
+    def kl_probe(self) -> bool: ...
+
+    @property
+    def lora_rank(self) -> int: ...
+
+    @property
+    def row_tokens(self) -> int: ...
+
+    @property
+    def micro_rows(self) -> int: ...
+
+    @property
+    def activation_checkpointing(self) -> bool: ...
 
 
 @dataclass(frozen=True)

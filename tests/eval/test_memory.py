@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of 48 million parameters, stored in bf16 as most models are, with a tokenizer."""
     from transformers import Qwen2Config, Qwen2ForCausalLM
 
-    config = Qwen2Config(  # type: ignore[call-arg]
+    config = Qwen2Config(
         vocab_size=32_000, hidden_size=512, intermediate_size=1536, num_hidden_layers=10,
         num_attention_heads=8, num_key_value_heads=4, max_position_embeddings=2048, tie_word_embeddings=True,
     )  # fmt: skip

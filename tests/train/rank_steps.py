@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.distributed as dist
@@ -27,7 +27,7 @@ from nlac_bench.rollout.engines.engine import Sample, Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.meter import MeteredEngine
 from nlac_bench.train.batch import TokenBatch, pack
-from nlac_bench.train.learner import Learner, LearnerConfig
+from nlac_bench.train.learner import Learner, LearnerConfig, local_part
 from nlac_bench.train.outputs import Metrics, Outputs
 from nlac_bench.types import Episode, Turn
 from tests.baselines import signal_env
@@ -155,9 +155,9 @@ def nothing_to_learn() -> dict[str, list[float]]:
         steps = [algorithm.learn(*lessons(algorithm, numbers))["gradient_steps"]]
         taken[f"{name}: lessons on the last rank"] = [*steps, algorithm.learn([], [])["gradient_steps"]]
     nlac = make("nlac", mini_batch_size=2)
-    mine, indices = lessons(nlac, range(4) if rank == 0 else [])
-    mine = [replace(lesson, target=None, proposed=None) for lesson in mine]
-    taken["nlac: lessons without texts"] = [nlac.learn(mine, indices)["gradient_steps"]]
+    some, indices = lessons(nlac, range(4) if rank == 0 else [])
+    textless = [replace(lesson, target=None, proposed=None) for lesson in some]
+    taken["nlac: lessons without texts"] = [nlac.learn(textless, indices)["gradient_steps"]]
     return taken
 
 
@@ -173,7 +173,7 @@ def gradient_bytes() -> dict[str, int]:
     learner.forward_backward(pack(sequences(), 64), count)
     return {
         "held": max(held[1:]),
-        "shards": sum(_bytes(p.to_local()) for p in learner.parameters),  # type: ignore[operator]
+        "shards": sum(_bytes(local_part(p)) for p in learner.parameters),
         "whole": sum(4 * p.numel() for p in learner.parameters),
     }
 
@@ -181,10 +181,10 @@ def gradient_bytes() -> dict[str, int]:
 def _gradients(learner: Learner) -> Iterator[Tensor]:
     for p in learner.parameters:
         if p.grad is not None:
-            yield p.grad.to_local()  # type: ignore[attr-defined]
+            yield local_part(p.grad)
     for module in learner.model.modules():
         with contextlib.suppress(AttributeError):
-            for group in module._get_fsdp_state()._fsdp_param_groups:  # type: ignore[operator, union-attr]
+            for group in cast(Any, module)._get_fsdp_state()._fsdp_param_groups:
                 for parameter in group.fsdp_params:
                     unsharded = getattr(parameter, "_unsharded_param", None)
                     for gradient in (parameter.unsharded_accumulated_grad, getattr(unsharded, "grad", None)):

@@ -332,7 +332,8 @@ def test_the_reference_of_adapters_is_the_model_without_them() -> None:
     assert learner.reference_kl(batch) > 1e-3
     learner.logprobs(batch)
     assert learner.reference is not None
-    kept = {n: p.full_tensor() for n, p in learner.reference.named_parameters()}  # type: ignore[operator]
+    parameters: list[tuple[str, Any]] = list(learner.reference.named_parameters())
+    kept = {name: parameter.full_tensor() for name, parameter in parameters}
     for name, parameter in model().named_parameters():
         assert torch.equal(kept[f"causal_lm.{name}"], parameter)
 

@@ -1,6 +1,7 @@
 """Chunks of logits: the same losses and gradients as all logits at once, in a part of the memory."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -8,7 +9,7 @@ from torch import Tensor, nn
 
 from nlac_bench.train import logits, losses
 from nlac_bench.train.batch import TokenBatch, pack
-from nlac_bench.train.learner import Learner, LearnerConfig
+from nlac_bench.train.learner import Learner, LearnerConfig, local_part
 from nlac_bench.train.logits import Logits
 from nlac_bench.train.outputs import Outputs
 from tests.train.memory import peak_bytes
@@ -31,7 +32,7 @@ def each_gradient(loss: Callable[[Outputs], Tensor], tie: bool) -> dict[str, Ten
     with torch.no_grad():  # away from the reference, where the KL's gradient is 0
         generator = torch.Generator().manual_seed(0)
         for parameter in learner.parameters:
-            local = parameter.to_local()  # type: ignore[operator]
+            local = local_part(parameter)
             local += 0.05 * torch.randn(local.shape, generator=generator)
     batch = pack(sequences(), 64)
 
@@ -51,9 +52,14 @@ def test_gradients_equal_those_of_all_logits(
     name: str, tie: bool, tokens: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = each_gradient(LOSSES[name], tie)
-    calls = []
+    calls: list[str] = []
     original = logits.checkpoint
-    monkeypatch.setattr(logits, "checkpoint", lambda *a, **k: calls.append(1) or original(*a, **k))
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        calls.append(name)
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(logits, "checkpoint", counted)
     monkeypatch.setitem(logits.CHUNK_LOGITS, "cpu", tokens * VOCABULARY)
     chunked = each_gradient(LOSSES[name], tie)
     assert len(calls) > 10, "the logits were computed in chunks"
