@@ -86,7 +86,10 @@ def _absent(named: Sequence[str], place: Mapping[str, str]) -> bool:
 
 
 def _other_city(text: str, place: Mapping[str, str]) -> bool:
-    """Return whether ``text`` names the street of ``place`` in another city: "12 Elm St in Dover"."""
+    """Return whether ``text`` names the street of ``place`` in another city or state."""
+    labelled = re.findall(r"\bstate: ([a-z]{2})\b", text)
+    if labelled and place["state"] not in labelled:
+        return True
     follows = re.search(
         rf"(?<![\w-]){re.escape(place['address1'])}(?: {re.escape(place['address2'])})? "
         rf"(?:in (?!{_NO_CITY})[a-z]+|[a-z]+(?: [a-z]+){{0,2}}? {place['state']}\b)",
