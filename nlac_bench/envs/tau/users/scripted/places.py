@@ -5,9 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from nlac_bench.envs.tau.users.scripted.intent import Goal
 from nlac_bench.envs.tau.users.scripted.slots import spoken
-from nlac_bench.envs.tau.users.scripted.structure import Unit
+from nlac_bench.envs.tau.users.scripted.structure import Unit, joined
 
 _ZIP = re.compile(r"(?<![\d_#w.$-])\d{5}\b(?!-)")
+_STATE = re.compile(r"(?:\b([a-z]{2}) |)\b(\d{5})\b")
+_NO_CITY = r"(?:the|your|my|our|this|that|order|place|case|future|profile|full|all|both|it|there)\b"
 _ADDRESS = re.compile(
     r"(?<![\w$#-])(?<!unit )(?<!apt )(?<!suite )\d{1,5} (?:[a-z]+ ){1,3}?(?:st|rd|ln|ave|dr|ct|pl|sq|"
     r"blvd|way|view|terrace|hill|parkway|highway|circle|trail|"
@@ -38,7 +40,7 @@ def wrong_address(units: Sequence[Unit], goal: Goal) -> bool:
 
     plain = [Unit(short(unit.text), short(unit.heading)) for unit in units]
     heard = [(value, role) for value, role, _ in spoken(plain, find)]
-    if _absent([value for value, _ in heard], place):
+    if _absent([value for value, _ in heard], place) or _other_city(joined(plain), place):
         return True
     said = [(value, role) for value, role in heard if role not in ("present", "context")]
     if any(role == "new" for _, role in said):
@@ -77,8 +79,25 @@ def _absent(named: Sequence[str], place: Mapping[str, str]) -> bool:
         return True
     whole = [value for value in own if _ZIP.search(value)]
     return bool(whole) and not any(
-        place["zip"] in _ZIP.findall(value) and place["city"] in value for value in whole
+        place["city"] in value and (state := _STATE.search(value, len(place["address1"])))
+        and state[1] in (None, place["state"]) and state[2] == place["zip"]
+        for value in whole
+    )  # fmt: skip
+
+
+def _other_city(text: str, place: Mapping[str, str]) -> bool:
+    """Return whether ``text`` names the street of ``place`` in another city or state."""
+    labelled = re.findall(r"\bstate: ([a-z]{2})\b", text)
+    if labelled and place["state"] not in labelled:
+        return True
+    follows = re.search(
+        rf"(?<![\w-]){re.escape(place['address1'])}(?: {re.escape(place['address2'])})? "
+        rf"(?:in (?!{_NO_CITY})[a-z]+|[a-z]+(?: [a-z]+){{0,2}}? {place['state']}\b)",
+        text,
     )
+    if not follows:
+        return False
+    return place["city"] not in text[follows.start() : follows.end() + len(place["city"])]
 
 
 def _after(text: str, block: str) -> str:

@@ -25,8 +25,8 @@ def asks_for_value(sentence: str) -> bool:
         return False
     if _HOW_MANY.search(sentence):
         return True
-    if _LABEL.match(sentence) and not sentence.endswith("?"):
-        return False  # "how: business" names a cabin
+    if (_LABEL.match(sentence) or _FILLED.match(sentence)) and not sentence.endswith("?"):
+        return False  # "how: business" names a cabin, "zip: 84630" a part of an address
     if (
         topics(sentence) & IDENTITY
         and (
@@ -93,6 +93,7 @@ def wants_identity(sentence: str) -> bool:
 
 
 _LABEL = re.compile(r"(?:who(?:'s flying)?|what|how(?: you pay| many \w+)?|where(?: to)?|when|which \w+): \S")
+_FILLED = re.compile(r"zip(?: ?code)?: ?\d{5}\b")
 _HOW_MANY = re.compile(
     r"\b(?:(?:will|would|are|do|did|does|is|have|won't|aren't|don't) (?:you|there|"
     r"(?:anyone|anybody|somebody)(?: in your \w+| of you)?|"
@@ -124,7 +125,7 @@ _INFORM = re.compile(
     rf"\bkind (?:enough |as )to {_POLITE}{_GIVES}\b|"
     rf"\b(?:please|pls|plz|kindly) (?:also |first |just |either )*{_GIVES}\b|"
     r"^(?:and |then |so |first,? |ok(?:ay)?,? |next,? |just )*(?:tell|give|send) (?:me|us)\b|"
-    r"^(?:kindly )?(?:provide|share|enter|spell|state|specify)\b|"
+    r"^(?:kindly )?(?:provide|share|enter|spell|state|specify)\b(?!:)|"
     r"\blet (?:me|us) know (?:your|the|which|what|who|when|where|how|whether it)\b|\b(?:mind|you "
     r"mind) (?:sharing|telling|giving|providing|confirming your)\b|"
     r"\bif you (?:could|can|would) (?:please )?(?:provide|share|tell|give|send|let)\b|"
