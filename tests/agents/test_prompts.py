@@ -1,6 +1,7 @@
 """Wording given by an environment or by the user: which file is read, and what is refused."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -94,7 +95,8 @@ def test_every_agent_that_is_prompted_takes_the_wording(tmp_path: Path) -> None:
     folder = write(
         tmp_path / "p", act_plain="{policy} A", react_plain="{policy} B", tool_calling="{policy} C"
     )
-    context = AgentContext(engine=object(), prompts=prompt_files(folder, None))  # type: ignore[arg-type]
+    engine: Any = SimpleNamespace(tokenizer=None)  # as a server's
+    context = AgentContext(engine=engine, prompts=prompt_files(folder, None))
     for name, file in (("act", "act_plain"), ("tool_calling", "tool_calling"), ("nlac", "react_plain")):
         assert (
             prompt_hashes(make(name, context))[file] == context.prompts.sha256(file) != PACKAGED.sha256(file)
