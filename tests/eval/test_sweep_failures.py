@@ -365,6 +365,8 @@ def test_an_interrupted_sweep_prints_every_cell(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell starts background jobs with SIGINT ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     assert process.stderr is not None and "1 of 4: " in process.stderr.readline()
     process.send_signal(signal.SIGINT)

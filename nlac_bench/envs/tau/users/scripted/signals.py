@@ -33,6 +33,9 @@ MORE = any_of(
     r"modify|change|this order|that order|the order))",
     r"\bany (other|further|more) (questions?|requests?|issues?|concerns?|help|assistance|thing|matters?)\b",
     r"\b(can|may|could) i (help|assist|be of)( \w+){0,3} (else|further|more|other)\b",
+    r"\bany other (orders?|reservations?|bookings?|trips?|purchases?)\b.*\b(help|assist|look|i can)\b",
+    r"\banything (besides|apart from|beyond)\b",
+    r"\bdo you have (another|other) (questions?|requests?|issues?)\b",
     r"\bfurther (help|assistance)\b", r"\bis that all\b(?=\W*$|,| (?:for|you|i|then|today|"
     r"from)\b)", r"\bwill that be all\b",
     r"\bthat be everything\b",

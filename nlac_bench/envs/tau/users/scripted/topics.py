@@ -111,7 +111,10 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("request", any_of(
         r"\b(how|what|anything).*\b(can|may|could) (i|we) (help|assist|do)",
         r"\bwhat (is|was) your (request|issue|question)",
-        r"\bwhat (would|do) you (like|want|need)( me)?( to do)?\??$", r"\bhow can i\b",
+        r"\bwhat (would|do) you (like|want|need)( me)?( to do)?\??$", r"\bhow can i\b", (
+            r"\bwhat (is it )?(exactly )?(that )?((would|do) you|you'd) (like|want|wish|need)( me)? to "
+            r"(know|ask|find out|learn|look up)"
+        ), r"\byour question\b", r"\bask (it|away|me)\b",
         r"\bmore (detail|information|info)", r"\bdetails (about|of|on) (your|the|what)", r"\bwhat brings",
         r"\bwhat do you mean", (
             r"\bwhat (exactly )?(would|can|do|may|should) .*\bdo\b"
