@@ -10,6 +10,7 @@ import io
 import json
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -70,6 +71,18 @@ def nlac_bench(*arguments: str, status: int = 0, stdin: str = "", **env: str) ->
     done = call(*arguments, stdin=stdin, **env)
     assert done.returncode == status, f"{arguments}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done
+
+
+def started(*arguments: str) -> subprocess.Popen[str]:
+    """Start ``nlac-bench`` in a process whose outputs are pipes and which obeys SIGINT.
+
+    A shell starts background jobs with SIGINT ignored, and children inherit that.
+    """
+    return subprocess.Popen(
+        [sys.executable, "-m", "nlac_bench", *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+    )  # fmt: skip
 
 
 def one_json(done: Done) -> dict[str, Any]:

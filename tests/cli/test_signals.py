@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import call, one_json
+from tests.cli.command import call, one_json, started
 
 INT, TERM = (signal.SIGINT,), (signal.SIGTERM,)
 MOMENTS = ("training run", "base: 4 episodes", "validation:", "iteration 1", "test: 4")
@@ -25,12 +25,7 @@ def stopped_at(
     said: str, signals: Sequence[signal.Signals], command: list[str]
 ) -> tuple[int, str, list[str]]:
     """Exit code, standard output and error of ``command``, signalled once it has printed ``said``."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "nlac_bench", *command],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        # A shell starts background jobs with SIGINT ignored, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
-    )  # fmt: skip
+    process = started(*command)
     assert process.stdout is not None and process.stderr is not None
     lines: list[str] = []
     reached = threading.Event()
@@ -98,11 +93,7 @@ def test_a_training_that_is_stopped_at_random_moments_is_finished_by_resuming(
     for number in range(4):
         begun = (run / "manifest.json").exists()
         command = ["resume", str(run), "--json"] if begun else start
-        process = subprocess.Popen(
-            [sys.executable, "-m", "nlac_bench", *command],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
-        )  # fmt: skip
+        process = started(*command)
         while number >= 2 and process.poll() is None and not (run / "manifest.json").exists():
             time.sleep(0.05)  # the first two are stopped at any moment, the others after the run has begun
         time.sleep(dice.uniform(0.5, 15))

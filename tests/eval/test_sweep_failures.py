@@ -3,8 +3,6 @@
 import json
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,6 +26,7 @@ from nlac_bench.eval.sweep.status import (
     status_of,
 )
 from nlac_bench.types import Episode, Turn
+from tests.cli.command import started
 
 METHODS = ("nlac", "ppo", "rft")
 PLAN = Sweep(
@@ -360,14 +359,7 @@ def test_an_interrupted_sweep_prints_every_cell(tmp_path: Path) -> None:
     text = "methods = ['rft']\n[seeds]\ntau_retail = [0, 1]\n[run]\nmodel = 'tiny'\n"
     (tmp_path / "sweep.toml").write_text(text)
     out = tmp_path / "out"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "nlac_bench", "sweep", tmp_path / "sweep.toml", "--out", out, "--json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # A shell starts background jobs with SIGINT ignored, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
-    )
+    process = started("sweep", str(tmp_path / "sweep.toml"), "--out", str(out), "--json")
     assert process.stderr is not None and "1 of 4: " in process.stderr.readline()
     process.send_signal(signal.SIGINT)
     printed, said = process.communicate()
