@@ -158,7 +158,7 @@ class NLAC(LanguagePolicyIteration):
     def keep_texts(self, lessons: Sequence[Lesson]) -> None:
         """Pass the texts of at most ``kept_critiques`` lessons to ``Resources.keep_critiques``."""
         seed = derive_seed(self._seed, self.replay.iteration, "critiques")
-        self.resources.keep_critiques(critique_records(self, lessons, seed))
+        self.resources.keep_critiques(critique_records(self, lessons, self.version, seed))
 
     @property
     def probe_states(self) -> int:
@@ -167,7 +167,7 @@ class NLAC(LanguagePolicyIteration):
 
     async def read_states(self, states: Sequence[Transition], iteration: int) -> list[ProbeRecord]:
         """Return the critic's texts about the fixed probe set; see ``ReadsStates``."""
-        records = await probe_records(self, states, iteration)
+        records = await probe_records(self, self.resources, states, iteration, self.version)
         self.counts.clear()
         return records
 

@@ -1,7 +1,7 @@
 """The fixed probe set: states that the critic reads again at every validation."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ from nlac_bench.rollout.engines.engine import derive_seed
 from nlac_bench.types import Episode
 
 PROBE_SET = "probe_set.jsonl"
-"""A line for each state: the episode that it is from, and the number of the step before which it is."""
+"""A line for each state: the episode that it is from, without token ids, and the number of the step."""
 
 
 class ProbeSet:
@@ -55,7 +55,7 @@ class ProbeSet:
         found = [(e, step) for e in validation for step in range(len(self._critic.transitions(e)))]
         order = np.random.default_rng(derive_seed(self._seed, "probe set")).permutation(len(found))
         drawn = [found[i] for i in sorted(order[: self._critic.probe_states].tolist())]
-        lines = [f'{{"step":{step},"episode":{episode_line(e, redactor())}}}\n' for e, step in drawn]
+        lines = [f'{{"step":{step},"episode":{episode_line(_texts(e), redactor())}}}\n' for e, step in drawn]
         write_atomically(self._path, "".join(lines))
         self._states = self._stored()  # so that a resumed run reads the same texts
 
@@ -70,3 +70,9 @@ class ProbeSet:
                     "run"
                 ) from error
         return states
+
+
+def _texts(episode: Episode) -> Episode:
+    """Return ``episode`` without token ids, which the critic does not read."""
+    turns = [replace(turn, prompt_ids=None, output_ids=None, logprobs=None) for turn in episode.turns]
+    return replace(episode, turns=turns)
