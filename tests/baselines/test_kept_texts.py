@@ -91,7 +91,7 @@ def settings(name: str, **changes: Any) -> Any:
 def algorithm_and_episodes(name: str, model: Any, **changes: Any) -> tuple[Any, list[Episode], list[Any]]:
     """A method on the bandit, 16 episodes that it has played, and the list that it passes its texts to."""
     config = settings(name, **changes)
-    engine = MeteredEngine(HFEngine(copy.deepcopy(model), signal_env.tokenizer()))
+    engine = MeteredEngine(HFEngine(copy.deepcopy(model), signal_env.tokenizer(), deterministic=True))
     prompts = CompactPrompts()
     agent = PolicyAgent(engine, prompts, Sampling(max_tokens=config.max_response_length))
     learner = Learner(copy.deepcopy(model), config.learner(0, **BUILT_IN[name].learner))

@@ -12,24 +12,20 @@ from safetensors.torch import load_file
 from typer.testing import CliRunner
 
 from nlac_bench import tiny
-from nlac_bench.agents.roles.transition import transitions
 from nlac_bench.cli import app
 from nlac_bench.eval.measure import estimate
 from nlac_bench.eval.measure.prepare import prepare
 from nlac_bench.eval.measure.tiny_defaults import is_tiny
 from nlac_bench.eval.runs.configuration import ConfigError, RunConfig
 from nlac_bench.eval.runs.critiques import read_critiques, read_probes
-from nlac_bench.eval.runs.episode_json import episode_line
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.lines import RunFolderError
 from nlac_bench.eval.runs.writer import RunWriter
 from nlac_bench.eval.training.curve import draw, latest
 from nlac_bench.eval.training.estimate import parameters_of
 from nlac_bench.eval.training.prepare import make_training
-from nlac_bench.eval.training.probe_set import ProbeSet
 from nlac_bench.eval.training.run import train_and_test, trained
 from nlac_bench.eval.training.untrained import check_base
-from nlac_bench.redaction import redactor
 from nlac_bench.types import Episode, Turn
 from tests.cli.command import nlac_bench, one_json
 
@@ -250,27 +246,6 @@ def test_settings_of_what_is_stored_do_not_describe_the_subject() -> None:
     plain = config(2, train=SMALL).train
     assert plain is not None and settings.subject() == plain.subject() and not stored.keys() & plain.subject()
     assert plain.subject().keys() | stored.keys() == plain.as_dict().keys()
-
-
-@pytest.mark.parametrize(
-    "line", ['{"step": 0}', '{"step": 9, "episode": EPISODE}', '{"step": "x", "episode": 1}']
-)
-def test_a_damaged_probe_set_is_reported(tmp_path: Path, line: str) -> None:
-    class Critic:
-        probe_states = 16
-
-        def transitions(self, episode: Episode) -> list[Any]:
-            return transitions(episode, "demo", {})
-
-        async def read_states(self, states: Any, iteration: int) -> list[Any]:
-            raise NotImplementedError
-
-    row = episode_line(Episode("demo", "t", 0, 1, "hello", [Turn("a", "b")], True, False, True), redactor())
-    (tmp_path / "probe_set.jsonl").write_text(f'{{"step": 0, "episode": {row}}}\n')
-    ProbeSet(tmp_path, Critic(), seed=0)
-    (tmp_path / "probe_set.jsonl").write_text(line.replace("EPISODE", row) + "\n")
-    with pytest.raises(RunFolderError, match=r"probe_set\.jsonl line 1 is not a state"):
-        ProbeSet(tmp_path, Critic(), seed=0)
 
 
 @needs_a_run
