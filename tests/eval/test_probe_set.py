@@ -39,11 +39,14 @@ class Critic:
 
 def validation(*lengths: int) -> list[Episode]:
     """Episodes of so many turns."""
+
+    def turn(name: str) -> Turn:
+        return Turn(f"act {name}", f"answer {name}", prompt_ids=[1, 2], output_ids=[3])
+
     return [
         Episode(
-            "demo", f"t{i}", 0, i, f"task {i}",
-            [Turn(f"act {i}.{n}", f"answer {i}.{n}", prompt_ids=[1, 2], output_ids=[3]) for n in range(length)],
-            True, False, i % 2 == 0,
+            "demo", f"t{i}", 0, i, f"task {i}", [turn(f"{i}.{n}") for n in range(length)],
+            terminated=True, success=i % 2 == 0,
         )
         for i, length in enumerate(lengths)
     ]  # fmt: skip
