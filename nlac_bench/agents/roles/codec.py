@@ -25,17 +25,20 @@ _IDENTIFIER = re.compile(
     """,
     re.VERBOSE,
 )
-_EITHER = re.compile(f"({_IDENTIFIER.pattern})", re.VERBOSE)
 _WRITTEN = re.compile(r"~(?:(~)|(\d+)(?![\d]))")
 
 
 @functools.lru_cache(maxsize=4096)
-def _split(text: str) -> tuple[str, ...]:
+def _split(text: str, identifier: re.Pattern[str]) -> tuple[str, ...]:
     """Return ``text`` in parts, of which every second one, from index 1 on, is an identifier.
 
-    The messages of a conversation are in the prompts of all roles and of all later turns.
+    The result is cached: the messages of a conversation are in the prompts of all roles and of later turns.
     """
-    return tuple(_EITHER.split(text))
+    parts, end = [], 0
+    for match in identifier.finditer(text):
+        parts += [text[end : match.start()], match[0]]
+        end = match.end()
+    return (*parts, text[end:])
 
 
 def hide(text: str) -> str:
@@ -79,7 +82,7 @@ class IdentifierCodec:
         return _WRITTEN.sub(expand, text)
 
     def _replace(self, text: str, grow: bool) -> str:
-        parts = _split(text)
+        parts = _split(text, _IDENTIFIER)
         out = [parts[0].replace("~", "~~")]
         for i in range(1, len(parts), 2):
             found, after = parts[i], parts[i + 1]
