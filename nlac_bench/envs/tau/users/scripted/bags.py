@@ -100,6 +100,12 @@ def wrong_bags(units: Sequence[Unit], goal: Goal) -> bool:
     return any(number > goal.bags for kind in counts for number in counts[kind])
 
 
+def states_bags(units: Sequence[Unit], goal: Goal) -> bool:
+    """Return whether ``units`` name the goal's number of bags, in whatever role."""
+    named = {number for unit in units for _, number in _counts(unit, len(goal.passengers))}
+    return goal.bags in named
+
+
 def _counts(unit: Unit, passengers: int) -> Iterator[tuple[str, int]]:
     """Yield what each number of bags after a unit's heading counts, and the number."""
     text, offset = unit.full.replace("_", " "), len(unit.full) - len(unit.text)

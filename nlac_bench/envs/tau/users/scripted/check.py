@@ -7,12 +7,18 @@ or as what stays (``roles``): only the proposed state is compared.
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from nlac_bench.envs.tau.users.scripted.actions import REASONS, RETAIL_ID, wrong_kind
-from nlac_bench.envs.tau.users.scripted.bags import wrong_bags
-from nlac_bench.envs.tau.users.scripted.goods import wrong_items, wrong_options
+from nlac_bench.envs.tau.users.scripted.bags import states_bags, wrong_bags
+from nlac_bench.envs.tau.users.scripted.goods import (
+    names_items,
+    option_mentions,
+    wrong_items,
+    wrong_options,
+)
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Script
-from nlac_bench.envs.tau.users.scripted.places import wrong_address
+from nlac_bench.envs.tau.users.scripted.places import short, wrong_address
 from nlac_bench.envs.tau.users.scripted.roles import item_roles
 from nlac_bench.envs.tau.users.scripted.slots import PAYMENT_ID, wrong_cabin, wrong_payment
 from nlac_bench.envs.tau.users.scripted.structure import Unit, joined
@@ -63,6 +69,32 @@ def known_slots(text: str, goal: Goal) -> bool:
     if goal.payment:
         spots += [goal.payment.id, goal.payment.source.replace("_", " ")]
     return any(spot and spot.lower() in text for spot in spots)
+
+
+def states_target(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
+    """Return whether ``units`` state the values that ``goal`` aims at, each of them; False for a cancellation."""
+    text = joined(units)
+    if goal.kind in ("exchange", "modify_items"):
+        named = {(product, key, value) for product, key, value, _ in option_mentions(units, goal, script)}
+        aims = {(thing.product, key, value) for thing in goal.items for key, value in (thing.wanted or {}).items()}
+        return bool(aims) and aims <= named
+    if goal.kind == "return":
+        return all(names_items(units, replace(goal, items=(thing,))) for thing in goal.items)
+    spots: list[str] = []
+    match goal.kind:
+        case "change_flights" | "book":
+            spots = [leg.number for leg in goal.legs]
+        case "order_address" | "user_address":
+            text, spots = short(text), [short((goal.address or {}).get("address1", "").lower())]
+        case "change_cabin":
+            spots = [(goal.cabin or "").replace("_", " ")]
+        case "change_passengers":
+            spots = [goal.passengers[-1].last_name]
+        case "add_bags":
+            return states_bags(units, goal)
+        case "order_payment" if goal.payment:
+            return known_slots(text, replace(goal, record=None))
+    return bool(spots) and all(spot.lower() in text for spot in spots)
 
 
 def _wrong_record(units: Sequence[Unit], goal: Goal, others: Sequence[Goal]) -> bool:

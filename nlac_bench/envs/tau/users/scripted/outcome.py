@@ -14,7 +14,8 @@ _MADE = (
 )
 _CHANGED = (
     r"(?:(?:update|change) (?:is|was|has been) (?:now )?(?:complete|completed|done|made|successful)|"
-    r"changed|updated|modified|switched|set|saved|replaced|swapped|moved|corrected|edited|adjusted)"
+    r"changed|updated|modified|switched|set|saved|replaced|swapped|moved|corrected|edited|adjusted|"
+    r"(?:is|are) now|now (?:is|are|has|have|shows?|includes?|lists?|reads?|goes|ships|stands))"
 )
 
 

@@ -38,8 +38,8 @@ _KEPT = (
     r"fine|are fine|isn't|aren't|is not|are not|not)\b"
 )
 _CONTEXT = (
-    r"\b(?:contain(?:s|ed|ing)?|consist(?:s|ing)? of|compris(?:es|ing|ed)|"
-    r"(?<!return )(?<!exchange )(?<!request )(?<!change )(?<!refund )(?:includes?|holds?)|"
+    r"\b(?:(?<!now )contain(?:s|ed|ing)?|consist(?:s|ing)? of|compris(?:es|ing|ed)|"
+    r"(?<!now )(?<!return )(?<!exchange )(?<!request )(?<!change )(?<!refund )(?:includes?|holds?)|"
     r"i (?:can |do |could |now )?(?:also |only )?(?:see|notice|found)|i(?:'m| am) (?:also "
     r")?(?:showing|seeing)|"
     r"i(?:'ve| have) (?:found|located|got|pulled up)|same as|just like|as (?:on|with) (?:the|your)|"
@@ -274,3 +274,11 @@ def _events(text: str, spans: Sequence[Span], marks: re.Pattern[str]) -> list[tu
             continue
         events.append((found.start(), found.end(), found.lastgroup or ""))
     return sorted(events)
+
+
+def is_present(text: str) -> bool:
+    """Return whether ``text`` describes what is so, and proposes nothing: "your current cabin is economy"."""
+    return bool(_STATE.search(text)) and not re.search(_NEW, text) and "->" not in text
+
+
+_STATE = re.compile(rf"{_PRESENT}|{_CONTEXT}|{_LISTING}")

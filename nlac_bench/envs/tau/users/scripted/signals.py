@@ -17,7 +17,7 @@ OTHERS = re.compile(
     r"(?:return|exchange|modify|change|this|that|the|cancel)"
 )
 """Asks whether the request has further parts."""
-PROCEED = re.compile(r"\b(?:proceed|go ahead|confirm)\b")
+PROCEED = re.compile(r"\b(?:proceed|go ahead|confirm)\b|\bor (?:may|shall|should|can) i\b")
 ASSENT = any_of(
     r"\b(if|once|when|as soon as|after|until) you('ve| have)? (confirm|agree|approve|sa(y|id) (yes|"
     r"so)|give|ok\b|okay)",
@@ -29,10 +29,11 @@ YES_NO = any_of(
 )  # fmt: skip
 """A yes-no question, whatever else it contains."""
 MORE = any_of(
-    r"\b(anything|something|what|any(thing)?) else\b(?! (to|in|from|about) (return|exchange|"
+    r"\b(anything|something|what|any(thing)?) (else|further|more)\b(?! (to|in|from|about) (return|exchange|"
     r"modify|change|this order|that order|the order))",
     r"\bany (other|further|more) (questions?|requests?|issues?|concerns?|help|assistance|thing|matters?)\b",
     r"\b(can|may|could) i (help|assist|be of)( \w+){0,3} (else|further|more|other)\b",
+    r"\banother (thing|matter|request|question|issue|concern)\b[^.!]*\?", r"^(any )?(more|other \w+)\?",
     r"\bany other (orders?|reservations?|bookings?|trips?|purchases?)\b.*\b(help|assist|look|i can)\b",
     r"\banything (besides|apart from|beyond)\b",
     r"\bdo you have (another|other) (questions?|requests?|issues?)\b",
@@ -149,7 +150,7 @@ REPORT = any_of(
     r"\b(is|are|was|were|got) (now |all |already )?(cancell?ed|returned|exchanged|modified|updated|changed|"
     r"switched|swapped|booked|upgraded|downgraded|added|sent|issued|processed|submitted|saved|"
     r"completed?|requested|set|confirmed|moved|done|sorted|finali[sz]ed|in place)\b",
-    r"\b(is|are) now\b", r"(\bis|\bare|\bhas|'s|'re)\b.{1,80}\bnow\W*$", r"\bis in (the|our) system\b",
+    r"\b(is|are) now\b", r"\bnow (has|have|shows?|includes?|lists?|reads?|goes|ships|stands)\b", r"(\bis|\bare|\bhas|'s|'re)\b.{1,80}\bnow\W*$", r"\bis in (the|our) system\b",
     r"^all \w+ed\b", r"^(saved|updated|changed|booked|added|issued|submitted|"
     r"rebooked)[:!,]", r"^that one's \w+ed\b", r"\b(went|gone) through\b", r"\ball (set|done|"
     r"sorted)\b", r"^you're (all )?set\b",

@@ -111,7 +111,7 @@ def normalise(text: str) -> str:
     """Convert to lower case, plain quotes and dashes, and remove emphasis marks; line breaks are kept."""
     if len(text) > MAX_READ_CHARS:
         text = text[: MAX_READ_CHARS // 2] + "\n" + text[-MAX_READ_CHARS // 2 :]
-    text = unicodedata.normalize("NFKC", text).lower().translate(_PLAIN)
+    text = _STARS.sub("- ", unicodedata.normalize("NFKC", text).lower()).translate(_PLAIN)
     text = _COLLOQUIAL.sub(lambda found: _WRITTEN_OUT[found[1]], _PICTURE.sub(". ", text))
     text = _PLURAL.sub("s", text)
     text = _UNMARKED.sub(r"\g<0>?", text)
@@ -199,6 +199,7 @@ _UNMARKED = re.compile(
 )
 """The end of a question without its mark: "… can I do it now", "… okay"."""
 _ARROW = re.compile(r" ?(?:→|⇒|➜|➔|➡\ufe0f?|-+>|=+>) ?")
+_STARS = re.compile(r"^[ \t]*\* +(?=\S)", re.MULTILINE)
 _TITLE = re.compile(r"^ *(?:#{1,6} |> ?|[*_=-]{3,} *$)", re.MULTILINE)
 _FILLED = re.compile(r"\d|: .*\b(?:paypal|gift card|visa|mastercard|economy|business|yes|no|none)\b")
 _PLURAL = re.compile(r"(?<=[a-z])\(e?s\)")
