@@ -30,7 +30,7 @@ _UNITS = re.compile(
     r"[ -]?(?:passengers?|people|persons?|adults?|child\w*|travell?ers?|flights?|legs?|segments?|kg|kilos?|"
     r"lbs?|pounds?|dollars?|usd|bucks|days?|hours?|hrs?|minutes?|mins?|stops?|times?|business|"
     r"reservations?|(?:quick |short )?(?:facts?|points?|notes?|questions?)|"
-    r"bookings?|trips?|seats?|tickets?|st|nd|rd|th|for (?:yes|no))\b"
+    r"bookings?|trips?|seats?|tickets?|of (?:you|us)|st|nd|rd|th|for (?:yes|no))\b"
 )
 _AFTER = re.compile(
     rf"(?: ?[x×])?(?: of (?:them|those|these|which|the \w+|your \w+))?(?: (?:checked(?:-in)?|check-in|hold|"
@@ -72,6 +72,11 @@ _BEFORE = re.compile(
     r"(?P<modal>'ll|'d)\b"
 )
 """Words before a number."""
+_SETS = re.compile(
+    r"\b(?:set|updat|chang|increas|rais|go|mov|bring|mak|adjust)\w*\b[^.;:,]{0,40}\bto $"
+)
+_LABEL = re.compile(r"[^:\d]*?\b(?:(?P<paid>paid|non-?free|chargeable)|(?P<free>free|included))\b[^:\d]*:")
+"""A table row's name, of which all numbers in the row are: "paid bags: from 0 -> 1"."""
 _MODAL = re.compile(r"\b(?:will|would|shall|then|after|once|to (?:have|be|get))\b|'ll\b|'d\b")
 _ADDS = re.compile(r"\b(?:add|adds|adding|plus)(?: (?:you|on|in|the|your|checked|extra|bags?))*:? *$")
 
@@ -111,14 +116,17 @@ def _counts(unit: Unit, passengers: int) -> Iterator[tuple[str, int]]:
     text, offset = unit.full.replace("_", " "), len(unit.full) - len(unit.text)
     numbers = [found for found in _NUMBER.finditer(text) if _counts_bags(text, found)]
     begin = 0
+    label = _LABEL.match(unit.text)
     for found in numbers:
         left = text[begin : found.start()]
         after = _AFTER.match(text, found.end())
         begin = (after or found).end()
-        kind = after.lastgroup if after else _kind_before(left)
+        kind = after.lastgroup if after else label.lastgroup if label else _kind_before(left)
         if kind == "other" and _NOUNS.match(text, found.end() + 1):
             kind = "total"
         number = _value(found)
+        if kind in ("free", "paid") and _SETS.search(text[: found.start()]):
+            kind = "total"  # "setting it to 3 bags costs nothing"
         if kind == "each":
             kind, number = "total", number * max(1, passengers)
         if found["article"] and kind == "total" and "another" in found[0]:

@@ -102,7 +102,7 @@ def read(message: str) -> Reading:
                 claims.append(part)  # what looks like a question may be a label: what it lists is compared
         elif signals.OTHERS.search(said) and said.endswith("?"):
             questions.append((part, {"complete"}))
-        elif asks_for_value(said):
+        elif asks_for_value(said) or (part.heading and ":" not in said and WH_START.match(said)):
             questions.append((part, referred(said, parts[:place]) or _topics(said)))
             asking = said if _opens_list(parts, place) else ""
             if said.endswith("?") and not WH_START.match(said):
@@ -136,7 +136,7 @@ def read(message: str) -> Reading:
             if (
                 signals.REPORT.search(said)
                 and not signals.REFUSED.search(said)
-                and not signals.FUTURE.search(said)
+                and (signals.PERFECT.match(said) or not signals.FUTURE.search(said))
             ):
                 reports.append(part)
             if signals.ASSENT.search(said):

@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
+from nlac_bench.envs.tau.users.scripted.structure import Unit
+
 Role: TypeAlias = Literal["none", "new", "present", "kept", "context"]
 Span: TypeAlias = tuple[int, int]
 
@@ -276,9 +278,12 @@ def _events(text: str, spans: Sequence[Span], marks: re.Pattern[str]) -> list[tu
     return sorted(events)
 
 
-def is_present(text: str) -> bool:
-    """Return whether ``text`` describes what is so, and proposes nothing: "your current cabin is economy"."""
-    return bool(_STATE.search(text)) and not re.search(_NEW, text) and "->" not in text
+def proposes(unit: Unit) -> bool:
+    """Return whether a statement proposes something: a change, or an entry of a list that is no present state."""
+    if _CHANGE.search(unit.full):
+        return True
+    return bool(unit.heading) and not _STATE.search(unit.full)
 
 
+_CHANGE = re.compile(rf"->|{_NEW}|\b(?:{ACTION})")
 _STATE = re.compile(rf"{_PRESENT}|{_CONTEXT}|{_LISTING}")

@@ -123,7 +123,7 @@ REPORT = any_of(
     r"already )*)?(cancell?|return|exchang|modif|updat|chang|switch|swap|set\b|book|upgrad|"
     r"downgrad|add|sen[dt]|issu|process|submit|complet|initiat|request|moved|replac|refund|done|"
     r"made|credit|appl|schedul|arrang|correct|received|saved|gone through|accepted|filed|placed|"
-    r"registered|opened|"
+    r"registered|opened|put\b|"
     r"started|logged|lodged|rebooked|finali[sz]ed)",
     r"\b(i've|i have|we've|we have|i) (now |just |also |successfully |already |gone ahead and |went "
     r"ahead and )*(cancell?ed|"
@@ -166,6 +166,13 @@ REPORT = any_of(
     ),
 )  # fmt: skip
 """States that something has been done."""
+PERFECT = re.compile(
+    r"(?:(?:done|great|okay|ok|all right|good news|perfect|thanks?|thank you|all set)[,!:-]* )?"
+    r"(?:i|we)(?:'ve| have) (?:now |just |also |successfully |already )*"
+    r"(?:cancell?ed|returned|exchanged|modified|updated|changed|switched|swapped|set|booked|rebooked|upgraded|"
+    r"downgraded|saved|added|issued|processed|submitted|completed|moved|replaced|placed|filed)\b"
+)
+"""States first that something has been done, and then what will follow."""
 FUTURE = any_of(
     r"\b(currently|right now|at the moment|at present|so far)\b",
     r"\b(will be|would be|to be|can be|could be|going to|not yet|if you|once you|about to|"

@@ -16,7 +16,7 @@ from nlac_bench.envs.tau.users.scripted.intent import Goal, Script
 from nlac_bench.envs.tau.users.scripted.official_train import script_of, vocabulary_of
 from nlac_bench.envs.tau.users.scripted.reading import Reading, read
 from nlac_bench.envs.tau.users.scripted.requests import IDENTITY
-from nlac_bench.envs.tau.users.scripted.roles import is_present
+from nlac_bench.envs.tau.users.scripted.roles import proposes
 from nlac_bench.envs.tau.users.scripted.structure import Unit, joined
 from nlac_bench.errors import DataError
 from nlac_bench.types import Usage
@@ -173,7 +173,7 @@ class ScriptedUser:
         if told:
             wrong = self._passed_over(heard, goal, topics)
             return self._object(wrong, told) if wrong else self._tell(topics, told)
-        if heard.reports and goal.kind != "ask" and outcome.reports_something(heard.reports):
+        if heard.reports and not self._now.agreed and goal.kind != "ask" and outcome.reports_something(heard.reports):
             self._now.vague += 1
             return self._restate(goal, speech.DONE)
         if heard.more:
@@ -254,7 +254,7 @@ class ScriptedUser:
         answered = {topic for topic in asked if speech.details([{topic}], goal, self._pick)}
         if "payment" not in answered or not answered <= {"payment", "complete"}:
             return []
-        stated = [unit for unit in heard.claims if unit not in heard.questions and not is_present(unit.full)]
+        stated = [unit for unit in heard.claims if unit not in heard.questions and proposes(unit)]
         wrong = check.objections(stated, goal, self._script, self._now.goal)
         return [topic for topic in wrong if topic in speech.CORE | {"bags", "passengers", "insurance"}]
 
@@ -279,11 +279,14 @@ class ScriptedUser:
             return False
         if outcome.reports_goal(heard.reports, goal):
             return self._now.agreed or not heard.asks - {"complete", "request", "unclear"}
-        text = joined(heard.reports)
+        if actions.names_other(joined(heard.reports), goal):
+            return False
+        if self._now.agreed or self._now.vague > 0:
+            return outcome.reports_something(heard.reports)
         return (
-            (self._now.agreed or self._now.vague > 0 or check.states_target(self._stated(heard), goal, self._script))
-            and not actions.names_other(text, goal)
-            and outcome.reports_something(heard.reports)
+            not heard.asks - {"complete"}
+            and check.states_target(self._stated(heard), goal, self._script)
+            and not self._misdone(heard, goal)
         )
 
     def _refused(self, heard: Reading, goal: Goal) -> str:
