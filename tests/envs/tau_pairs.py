@@ -6,9 +6,9 @@
 import argparse
 import os
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from nlac_bench.envs.tau.users.scripted.user import ScriptedUser
 from tests.envs.tau_matrix import Matrix, fill, fits, load, meaning, run, start
 from tests.envs.tau_proposals import wrong_goals
 from tests.envs.tau_situations import Situation, facts, situations
@@ -78,7 +78,8 @@ def values_in(reply: str, at: Situation) -> set[str]:
     found += [value for thing in goal.items for value in (thing.wanted or {}).values()]
     found += [leg.number for leg in goal.legs] + [other.dob for other in goal.passengers]
     found += [goal.address["address1"] if goal.address else None, goal.origin, goal.destination]
-    found += [(goal.cabin or "").replace("_", " ").capitalize(), (goal.reason or "").removeprefix("my "), "mistake", "no longer need"]
+    found += [(goal.cabin or "").replace("_", " ").capitalize(), "mistake", "no longer need"]
+    found.append((goal.reason or "").removeprefix("my "))
     found += [f"{goal.bags} checked", "No checked", "No insurance", "with insurance"]
     return {value for value in found if value and value.lower() in reply.lower()}
 
@@ -87,7 +88,8 @@ def questions(at: Situation, number: int, label: str, into: Matrix) -> None:
     """Ask for two things at once what the user tells when it is asked for each alone."""
     rng = random.Random(number)
     who = rng.choice(WHO[at.domain.name])
-    single = [(None, who)] + [(slot, rng.choice(SLOTS[slot])) for slot in slots_of(at)]
+    single: list[tuple[str | None, str]] = [(None, who)]
+    single += [(slot, rng.choice(SLOTS[slot])) for slot in slots_of(at)]
     fresh = start(at.alone(), number)
     for first, one in single:
         for second, two in single:
@@ -100,7 +102,7 @@ def questions(at: Situation, number: int, label: str, into: Matrix) -> None:
             into.note(f"{label} two questions: one not answered", good, {"text": said}, said, reply)
 
 
-def reports(at: Situation, number: int, label: str, into: Matrix, phrases: list[dict]) -> None:
+def reports(at: Situation, number: int, label: str, into: Matrix, phrases: list[Mapping[str, Any]]) -> None:
     """Report what the user wants, and the same with one slot wrong, without having asked for a yes."""
     values, rng = facts(at, at.goal), random.Random(number)
     wrongs = [(slot, facts(at, goal)) for slot, goal in wrong_goals(at.goal, at.script, rng)]
@@ -111,10 +113,12 @@ def reports(at: Situation, number: int, label: str, into: Matrix, phrases: list[
         fresh = start(at.alone(), 7 * number + place)
         user = fresh.copy()
         replies = [run(user.reply(said))]
-        row = f"{label} report without a yes: not accepted"
-        into.note(row, meaning(replies[0]) in ("next", "stop"), phrase, said, replies[0])
-        while "###STOP###" not in replies[-1] and len(replies) < 7:
+        while STOP not in replies[-1] and len(replies) < 7:
             replies.append(run(user.reply(said)))
+        accepted = any(meaning(reply) in ("next", "stop") for reply in replies[:2])
+        into.note(
+            f"{label} report without a yes: not accepted", accepted, phrase, said, " / ".join(replies[:2])
+        )
         loop = max(replies.count(reply) for reply in replies)
         into.note(f"{label} same text three times", loop < 3, phrase, said, " / ".join(replies))
         for slot, other in wrongs:
@@ -128,6 +132,7 @@ def reports(at: Situation, number: int, label: str, into: Matrix, phrases: list[
 def measure(users: Iterable[Situation], label: str, into: Matrix) -> None:
     """Send all pairs and reports to the users."""
     from tests.envs.test_tau_matrix import FILES
+
     phrases = [p for path in FILES for p in load(path) if p["category"] == "report"]
     for number, at in enumerate(users):
         if at.goal.kind != "ask":

@@ -8,17 +8,15 @@ before it.
 import re
 from collections.abc import Iterator, Sequence
 
+from nlac_bench.envs.counting import NUMBERS
 from nlac_bench.envs.tau.users.scripted.intent import Goal
 from nlac_bench.envs.tau.users.scripted.structure import Unit
 
-_WORDS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-)  # fmt: skip
 _NOUN = r"(?:bags?|baggages?|luggage|suitcases?|pieces?|items? of luggage)"
 _KINDS = r"(?:checked(?:-in)?|check-in|hold|whole|extra|additional|further|free|paid|single|more)"
 _NUMBER = re.compile(
     rf"(?<![\w.,$€£#:/-])(?:(?P<digits>\d{{1,2}})(?:(?= ?[x×])|(?![\w%/:]|[.,]\d|-\d| ?[ap]m\b))|"
-    rf"(?P<word>{'|'.join(_WORDS)})\b(?!-| (?:of my|way|moment|thing|second|minute|time|request)\b)|"
+    rf"(?P<word>{'|'.join(NUMBERS)})\b(?!-| (?:of my|way|moment|thing|second|minute|time|request)\b)|"
     rf"(?P<pair>(?:a )?(?:couple|pair)\b(?: of)?)|"
     rf"(?P<none>(?:no|none|without)\b(?=(?: {_KINDS})* {_NOUN})|(?<=[:=] )(?:no|none)\b(?=[^\w\n]*$))|"
     rf"(?P<article>(?:an?|another)\b(?=(?: {_KINDS})* (?:bag|suitcase|piece)\b)))"
@@ -73,7 +71,7 @@ _BEFORE = re.compile(
 )
 """Words before a number."""
 _SETS = re.compile(
-    r"\b(?:set|updat|chang|increas|rais|go|mov|bring|mak|adjust)\w*\b[^.;:,]{0,40}\bto $"
+    r"\b(?:set|updat|chang|increas|rais|go|mov|bring|mak|adjust)\w*\b[^.;:,]{0,40}(?<!up )\bto $"
 )
 _LABEL = re.compile(r"[^:\d]*?\b(?:(?P<paid>paid|non-?free|chargeable)|(?P<free>free|included))\b[^:\d]*:")
 """A table row's name, of which all numbers in the row are: "paid bags: from 0 -> 1"."""
@@ -163,5 +161,5 @@ def _value(found: re.Match[str]) -> int:
     if found["digits"]:
         return int(found["digits"])
     if found["word"]:
-        return _WORDS.index(found["word"])
+        return NUMBERS.index(found["word"])
     return 2 if found["pair"] else 0 if found["none"] else 1

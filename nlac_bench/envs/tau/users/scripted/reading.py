@@ -29,10 +29,10 @@ class Reading:
     """A parsed message of an agent.
 
     ``claims`` are the units that state or propose something (without open questions, conditions and
-    consequences), ``questions`` those that ask for a value or offer a choice, ``asked`` the topics of each question
-    in the same order, ``reports`` the units that say that something has been done. ``confirm``: the message asks
-    for a yes; ``announced``: it says that the agent is about to act, without asking. ``complete``: it
-    asks whether the request has further parts.
+    consequences), ``questions`` those that ask for a value or offer a choice, ``asked`` the topics of each
+    question in the same order, ``reports`` the units that say that something has been done. ``confirm``: the
+    message asks for a yes; ``announced``: it says that the agent is about to act, without asking;
+    ``complete``: it asks whether the request has further parts.
     """
 
     text: str
@@ -57,8 +57,13 @@ class Reading:
         """The topics of all questions."""
         return frozenset({"complete"} if self.complete else ()).union(*self.asked)
 
+    @property
+    def stated(self) -> list[Unit]:
+        """The claims that are not questions."""
+        return [unit for unit in self.claims if not unit.text.endswith("?")]
+
     def unidentified(self, bare: bool) -> bool:
-        """Return whether the agent says that it does not know who the user is; ``is_unidentified`` has ``bare``."""
+        """Return whether the agent says that it does not know who the user is (see ``is_unidentified``)."""
         return any(is_unidentified(line, bare) for line in self.text.split("\n"))
 
     def besides_identity(self) -> Self:
@@ -68,7 +73,9 @@ class Reading:
             for unit, topics in zip(self.questions, self.asked, strict=True)
             if not topics or topics - IDENTITY
         ]
-        return replace(self, questions=tuple(unit for unit, _ in rest), asked=tuple(topics for _, topics in rest))
+        return replace(
+            self, questions=tuple(unit for unit, _ in rest), asked=tuple(topics for _, topics in rest)
+        )
 
 
 def read(message: str) -> Reading:

@@ -99,7 +99,9 @@ def is_unidentified(sentence: str, bare: bool) -> bool:
     """
     if not _UNKNOWN.search(sentence) or _OF_GOODS.search(sentence):
         return False
-    return wants_identity(sentence) or bool(_WHO.search(sentence)) or (bare and len(sentence.split()) < 10)
+    if wants_identity(sentence) or _WHO.search(sentence):
+        return True
+    return bare and len(sentence.split()) < 10 and not sentence.endswith("?")
 
 
 _LABEL = re.compile(r"(?:who(?:'s flying)?|what|how(?: you pay| many \w+)?|where(?: to)?|when|which \w+): \S")
@@ -117,8 +119,9 @@ _HOW_MANY = re.compile(
 )
 """Asks whether there are bags, which is answered with their number: "Will you be checking any bags?"."""
 _INSURANCE = re.compile(
-    r"\b(?:would|do|did|will|are) you (?:also |still |be )?(?:like|want|need|wish|prefer|interested in|care for|"
-    r"tak\w*|add\w*)\b(?!.{0,20}\b(?:book|confirm|me|us|i|proceed|go)\b)[^?.]{0,30}\binsurance\b[^?]{0,60}\?$"
+    r"\b(?:would|do|did|will|are) you (?:also |still |be )?(?:like|want|need|wish|prefer|interested in|"
+    r"care for|tak\w*|add\w*)\b(?!.{0,20}\b(?:book|confirm|me|us|i|proceed|go)\b)[^?.]{0,30}"
+    r"\binsurance\b[^?]{0,60}\?$"
 )
 """Asks whether the trip shall be insured: "Would you like to add travel insurance?"."""
 _POLITE = r"(?:please |kindly |also |first |just |briefly |quickly |maybe |perhaps |possibly |now |you |me )*"
@@ -218,9 +221,9 @@ _UNKNOWN = re.compile(
     r"(?:\b(?:not|no|never|cannot|unable|nothing|nobody|neither|zero|fail(?:s|ed)?)\b|n't\b)"
     r"(?:(?! (?:need|without|until|before|longer)\b)[^.;!?]){0,40}?"
     r"\b(?:identif|verif|authenticat|confirm (?:it's you|who|your identity)|locat|find\b|found\b|match|"
-    r"recogni[sz]e|exist|pull(?:ed)? up|c[ao]me (?:up|back)|enough|sufficient|suffice|adequate|valid\b|correct|"
-    r"correspond|registered|on file|on record|in (?:our|the|my) (?:system|records|database|files)|know who|"
-    r"work(?:s|ed)?\b|do\b(?=\W*$)|tell me who|such|results?|hits?|accounts?|users?|customers?|profiles?|"
+    r"recogni[sz]e|exist|pull(?:ed)? up|c[ao]me (?:up|back)|enough|sufficient|suffice|adequate|valid\b|"
+    r"correct|correspond|registered|on file|on record|in (?:our|the|my) (?:system|records|database|files)|"
+    r"know who|work(?:s|ed)?\b|do\b(?=\W*$)|tell me who|such|results?|hits?|accounts?|users?|customers?|profiles?|"
     r"records?|linked|tied|associated|look you up)|"
     r"\b(?:insufficient|unverified|unidentified|invalid|incorrect|unknown|wrong|unrecogni[sz]ed)\b|"
     r"\b(?:alone|only|just)\b[^.;!?]{0,30}(?:\bnot\b|n't\b)|"
@@ -228,8 +231,8 @@ _UNKNOWN = re.compile(
 )
 """Says that somebody was not found, or that what was told is not enough to find somebody."""
 _WHO = re.compile(
-    r"\b(?:you|your (?:details|information|data)|accounts?|profiles?|users?|customers?|records?|system|database|"
-    r"anyone|anybody|someone|somebody|nobody|identif\w*)\b"
+    r"\b(?:you|your (?:details|information|data)|accounts?|profiles?|users?|customers?|records?|system|"
+    r"database|anyone|anybody|someone|somebody|nobody|identif\w*)\b"
 )
 _OF_GOODS = re.compile(
     r"\b(?:orders?|reservations?|bookings?|items?|products?|flights?|trips?|return|exchange|cancel\w*|refund\w*|"

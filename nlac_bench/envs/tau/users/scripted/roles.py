@@ -23,12 +23,12 @@ ACTION = (
 )
 _GOES = (
     r"(?:goes|go|going|come|comes|coming|"
-    r"(?:tak(?:e|es|ing)|hand(?:s|ed|ing)?|giv(?:e|es|ing))(?: \w+){0,2}?) back\b"
+    r"(?:tak(?:e|es|ing)|hand(?:s|ed|ing)?|giv(?:e|es|ing))(?: \w+){0,2}?) back\b(?!\?: no\b)"
 )
 _NEGATED = (
     r"(?:\bnot|n't|\bnever)(?: \w+){0,2}? (?:be |being |get )?"
     r"(?:touch|affect|chang|includ|return|exchang|modif|cancel|part|involv|mov|swap|go|alter|replac|"
-    r"impact|remov|travel|fly|join)\w*"
+    r"impact|remov|travel|fly|join|com(?:e|ing)\b)\w*"
 )
 _KEPT = (
     rf"{_NEGATED}|\b(?:keep|keeps|keeping|kept|leav(?:e|es|ing)|left (?:alone|as|out|un)\w*|"
@@ -279,7 +279,7 @@ def _events(text: str, spans: Sequence[Span], marks: re.Pattern[str]) -> list[tu
 
 
 def proposes(unit: Unit) -> bool:
-    """Return whether a statement proposes something: a change, or an entry of a list that is no present state."""
+    """Return whether a statement proposes something: a change, or a list's entry that is no present state."""
     if _CHANGE.search(unit.full):
         return True
     return bool(unit.heading) and not _STATE.search(unit.full)

@@ -150,7 +150,8 @@ REPORT = any_of(
     r"\b(is|are|was|were|got) (now |all |already )?(cancell?ed|returned|exchanged|modified|updated|changed|"
     r"switched|swapped|booked|upgraded|downgraded|added|sent|issued|processed|submitted|saved|"
     r"completed?|requested|set|confirmed|moved|done|sorted|finali[sz]ed|in place)\b",
-    r"\b(is|are) now\b", r"\bnow (has|have|shows?|includes?|lists?|reads?|goes|ships|stands)\b", r"(\bis|\bare|\bhas|'s|'re)\b.{1,80}\bnow\W*$", r"\bis in (the|our) system\b",
+    r"\b(is|are) now\b", r"\bnow (has|have|shows?|includes?|lists?|reads?|goes|ships|stands)\b",
+    r"(\bis|\bare|\bhas|'s|'re)\b.{1,80}\bnow\W*$", r"\bis in (the|our) system\b",
     r"^all \w+ed\b", r"^(saved|updated|changed|booked|added|issued|submitted|"
     r"rebooked)[:!,]", r"^that one's \w+ed\b", r"\b(went|gone) through\b", r"\ball (set|done|"
     r"sorted)\b", r"^you're (all )?set\b",
@@ -168,7 +169,7 @@ REPORT = any_of(
 """States that something has been done."""
 PERFECT = re.compile(
     r"(?:(?:done|great|okay|ok|all right|good news|perfect|thanks?|thank you|all set)[,!:-]* )?"
-    r"(?:i|we)(?:'ve| have) (?:now |just |also |successfully |already )*"
+    r"(?:(?:i|we)(?:'ve| have)|your (?:\w+ ){1,2}has been) (?:now |just |also |successfully |already )*"
     r"(?:cancell?ed|returned|exchanged|modified|updated|changed|switched|swapped|set|booked|rebooked|upgraded|"
     r"downgraded|saved|added|issued|processed|submitted|completed|moved|replaced|placed|filed)\b"
 )
@@ -180,3 +181,10 @@ FUTURE = any_of(
     r"ship))",
 )  # fmt: skip
 """States what is currently so, or has not been done yet."""
+REFUND_TIME = re.compile(
+    r"\brefund[^.?!\n]*\b(?:days?|weeks?|hours?|immediate\w*|instant\w*|right away|at once|"
+    r"straight away|today)\b|"
+    r"\b(?:days?|weeks?|hours?|immediate\w*|instant\w*|right away|at once)\b[^.?!\n]*\b(?:refund\w*|money)\b|"
+    r"\b(?:business|working) days\b"
+)
+"""Says how long a refund takes."""

@@ -116,8 +116,16 @@ def identity(asks: Set[str], person: Person, pick: say.Pick) -> str:
     )
 
 
+def identity_key(asks: Set[str], person: Person) -> str:
+    """Return by which of its data ``identity`` identifies the user: user_id, email or zip."""
+    if person.user_id:
+        return "user_id"
+    by_name = person.zip and (not person.email or ("zip" in asks and "email" not in asks))
+    return "zip" if by_name else "email"
+
+
 def identity_again(person: Person, given: Set[str], pick: say.Pick) -> str:
-    """Return the identity data that the user has not ``given``, after the agent did not find the user by those.
+    """Return the identity data that the user has not ``given``, after the agent did not find it by those.
 
     A user who has nothing else repeats them with the name, and says so.
     """
@@ -134,7 +142,7 @@ def identity_again(person: Person, given: Set[str], pick: say.Pick) -> str:
 
 
 def details(asked: Iterable[Set[str]], goal: Goal, pick: say.Pick) -> str:
-    """Return the slots of each question, in order, as far as the goal has them; empty if it has none of them."""
+    """Return the slots of each question, in order, as far as the goal has them; empty if it has none."""
     topics = dict.fromkeys(topic for asks in asked for topic in _ORDER if topic in asks)
     found = [told for topic in topics if (told := _detail(topic, goal, pick))]
     return " ".join(dict.fromkeys(found))

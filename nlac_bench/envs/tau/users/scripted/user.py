@@ -1,70 +1,24 @@
 """Implements the dialogue policy of the scripted user, which needs no model."""
 
-import re
 import zlib
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Self
 
 import numpy as np
 
 from nlac_bench.envs.tau.domain import Domain, Task
 from nlac_bench.envs.tau.users.base import STOP, UserKind
-from nlac_bench.envs.tau.users.scripted import actions, check, choices, goods, outcome, speech
+from nlac_bench.envs.tau.users.scripted import actions, check, choices, goods, outcome, signals, speech
 from nlac_bench.envs.tau.users.scripted import phrases as say
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Script
 from nlac_bench.envs.tau.users.scripted.official_train import script_of, vocabulary_of
 from nlac_bench.envs.tau.users.scripted.reading import Reading, read
 from nlac_bench.envs.tau.users.scripted.requests import IDENTITY
-from nlac_bench.envs.tau.users.scripted.roles import proposes
-from nlac_bench.envs.tau.users.scripted.structure import Unit, joined
+from nlac_bench.envs.tau.users.scripted.structure import joined
+from nlac_bench.envs.tau.users.scripted.talk import MAX_REPLIES, PATIENCE, UNREAD, VARIANTS, Talk
 from nlac_bench.errors import DataError
 from nlac_bench.types import Usage
-
-MAX_REPLIES = 40
-"""Number of replies after which the user always ends the conversation; an episode has 30 steps."""
-PATIENCE = 4
-"""Number of wrong proposals for one request after which the user gives up."""
-VARIANTS = 6
-"""Number of wordings tried for a reply that has been said twice."""
-UNREAD = 8
-"""Number of turns in a row without progress after which the user gives up."""
-
-
-@dataclass(slots=True)
-class _Talk:
-    """All state that changes in a conversation. All fields are immutable, so a shallow copy is a fork."""
-
-    script: Script
-    seed: int
-    told: frozenset[str]
-    """Topics of the current goal that the user has told, in its request or in an answer."""
-    goal: int = 0
-    replies: int = 0
-    agreed: bool = False
-    """Whether the user has said yes to the current goal."""
-    unread: int = 0
-    """Number of turns in a row without progress: nothing understood, repeated, or waited."""
-    objected: int = 0
-    refusals: int = 0
-    answered: frozenset[str] = frozenset()
-    """Topics of questions that the user has already answered; to answer them again is no progress."""
-    given: frozenset[str] = frozenset()
-    """What the user has told of its identity: email, zip, user_id."""
-    introduced: bool = False
-    """Whether the last message told the user's identity."""
-    vague: int = 0
-    """Number of messages that reported something done, but not what, before the user agreed to anything."""
-    timed: bool = False
-    """Whether the agent has said when a refund comes."""
-    said: tuple[str, ...] = ()
-    """The user's replies."""
-    variant: int = 0
-    """Changes the wordings chosen, so that a reply is not repeated."""
-    puzzled: bool = False
-    """Whether the user has asked which goods a proposal refers to."""
-    asked_back: bool = False
-    over: bool = False
 
 
 class ScriptedUser:
@@ -90,7 +44,7 @@ class ScriptedUser:
     def __init__(self, domain: Domain | None = None) -> None:
         self.usage: dict[str, Usage] = {}
         self._vocabulary = vocabulary_of(domain) if domain and domain.source.kind != "embedded" else {}
-        self._talk: _Talk | None = None
+        self._talk: Talk | None = None
 
     async def begin(self, task: Task, rng: np.random.Generator) -> str:
         """Start ``task`` and return the first message."""
@@ -103,7 +57,7 @@ class ScriptedUser:
                 f"task {task.task_id!r} has no scripted user; there is one for embedded tasks and for the "
                 "official retail split 'train'. Use user='llm', 'replay' or 'human' for the others"
             )
-        self._talk = _Talk(script, seed, speech.told_at_first(script))
+        self._talk = Talk(script, seed, speech.told_at_first(script))
         if script.opening == "all":
             self._introduce(frozenset())
         return speech.opening(script, self._pick)
@@ -117,7 +71,7 @@ class ScriptedUser:
         if talk.replies >= MAX_REPLIES:
             return self._leave(speech.HOPELESS)
         heard = read(message)
-        talk.timed = talk.timed or bool(_TIME.search(heard.text))
+        talk.timed = talk.timed or bool(signals.REFUND_TIME.search(heard.text))
         for variant in range(VARIANTS):
             self._talk = replace(talk, variant=variant, introduced=False)
             reply = self._answer(heard, talk.introduced)
@@ -149,13 +103,13 @@ class ScriptedUser:
                 return self._say_again(self._pick(speech.GO_ON))
             return self._refused(heard, goal) if goal.forbidden else self._object(["kind"])
         if self._reported(heard, goal):
-            wrong = self._misdone(heard, goal)
+            wrong = check.misreported(heard, goal, self._script, self._now.goal)
             return self._object(wrong) if wrong else self._next(speech.THANKS)
         if heard.not_found and (
             identity or not _about(heard.text, ("order", "reservation", "item", "product"))
         ):
             return self._identify_again(heard, goal)
-        if self._now.given and heard.unidentified(introduced):
+        if self._now.given and heard.unidentified(introduced and not heard.confirm):
             return self._identify_again(heard, goal)
         if identity and not self._known_identity(heard):
             return self._identify(heard, goal)
@@ -171,9 +125,17 @@ class ScriptedUser:
         """Answer a message that proposes nothing: questions, choices, notes, or nothing readable."""
         topics, told = self._told(heard, goal)
         if told:
-            wrong = self._passed_over(heard, goal, topics)
-            return self._object(wrong, told) if wrong else self._tell(topics, told)
-        if heard.reports and not self._now.agreed and goal.kind != "ask" and outcome.reports_something(heard.reports):
+            answered = {topic for topic in topics if speech.details([{topic}], goal, self._pick)}
+            if "payment" in answered <= {"payment", "complete"}:
+                wrong = check.passed_over(heard, goal, self._script, self._now.goal)
+                if wrong:
+                    return self._object(wrong, told)
+            return self._tell(topics, told)
+        pending = goal.kind != "ask" and not self._now.agreed
+        if pending and heard.reports and outcome.reports_something(heard.reports):
+            wrong = check.misreported(heard, goal, self._script, self._now.goal)
+            if wrong and outcome.finishes(heard.reports):
+                return self._object(wrong)
             self._now.vague += 1
             return self._restate(goal, speech.DONE)
         if heard.more:
@@ -199,7 +161,7 @@ class ScriptedUser:
         return topics, told
 
     def _details(self, heard: Reading, without: Set[str], goal: Goal) -> str:
-        """Return what the questions ask for, in their order, except the topics ``without`` and the identity."""
+        """Return what the questions ask for, in their order, except ``without`` and the identity."""
         asked = [*heard.asked, frozenset({"complete"} if heard.complete else ())]
         return speech.details([topics - without - IDENTITY for topics in asked], goal, self._pick)
 
@@ -230,33 +192,8 @@ class ScriptedUser:
 
     def _introduce(self, asks: Set[str]) -> None:
         """Note which data of its identity the user tells when it is asked for ``asks``."""
-        talk, person = self._now, self._script.person
-        talk.introduced = True
-        if person.user_id:
-            talk.given |= {"user_id"}
-        else:
-            by_name = person.zip and (not person.email or ("zip" in asks and "email" not in asks))
-            talk.given |= {"zip" if by_name else "email"}
-
-    def _misdone(self, heard: Reading, goal: Goal) -> list[str]:
-        """Return the topics on which a report that the goal is done contradicts it."""
-        reported = check.objections(heard.reports, goal, self._script, self._now.goal)
-        others = check.objections(self._stated(heard), goal, self._script, self._now.goal)
-        return reported or [topic for topic in others if topic != "kind"]
-
-    @staticmethod
-    def _stated(heard: Reading) -> list[Unit]:
-        """Return the statements of a message."""
-        return [unit for unit in heard.claims if not unit.text.endswith("?")]
-
-    def _passed_over(self, heard: Reading, goal: Goal, asked: Set[str]) -> list[str]:
-        """Return the topics of wrong values that a message states beside questions about something else."""
-        answered = {topic for topic in asked if speech.details([{topic}], goal, self._pick)}
-        if "payment" not in answered or not answered <= {"payment", "complete"}:
-            return []
-        stated = [unit for unit in heard.claims if unit not in heard.questions and proposes(unit)]
-        wrong = check.objections(stated, goal, self._script, self._now.goal)
-        return [topic for topic in wrong if topic in speech.CORE | {"bags", "passengers", "insurance"}]
+        self._now.introduced = True
+        self._now.given |= {speech.identity_key(asks, self._script.person)}
 
     def _known_identity(self, heard: Reading) -> bool:
         """Return whether the message shows the identity and asks for a yes: "your email is …, right?"."""
@@ -285,8 +222,8 @@ class ScriptedUser:
             return outcome.reports_something(heard.reports)
         return (
             not heard.asks - {"complete"}
-            and check.states_target(self._stated(heard), goal, self._script)
-            and not self._misdone(heard, goal)
+            and check.states_target(heard.stated, goal, self._script)
+            and not check.misreported(heard, goal, self._script, self._now.goal)
         )
 
     def _refused(self, heard: Reading, goal: Goal) -> str:
@@ -418,7 +355,7 @@ class ScriptedUser:
         return f"{self._pick(words)} {STOP}"
 
     @property
-    def _now(self) -> _Talk:
+    def _now(self) -> Talk:
         assert self._talk is not None
         return self._talk
 
@@ -433,15 +370,8 @@ class ScriptedUser:
     def _pick(self, wordings: Sequence[str]) -> str:
         """Choose one of several wordings by the episode's seed and the position in the conversation."""
         talk = self._now
-        return wordings[zlib.crc32(f"{talk.seed}/{talk.replies + MAX_REPLIES * talk.variant}/{wordings[0]}".encode()) % len(wordings)]
-
-
-_TIME = re.compile(
-    r"\brefund[^.?!\n]*\b(?:days?|weeks?|hours?|immediate\w*|instant\w*|right away|at once|straight away|today)\b|"
-    r"\b(?:days?|weeks?|hours?|immediate\w*|instant\w*|right away|at once)\b[^.?!\n]*\b(?:refund\w*|money)\b|"
-    r"\b(?:business|working) days\b"
-)
-"""Says how long a refund takes."""
+        place = talk.replies + MAX_REPLIES * talk.variant
+        return wordings[zlib.crc32(f"{talk.seed}/{place}/{wordings[0]}".encode()) % len(wordings)]
 
 
 def _about(text: str, words: Sequence[str]) -> bool:
