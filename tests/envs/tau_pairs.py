@@ -9,6 +9,7 @@ import random
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from nlac_bench.envs.tau.users.base import STOP
 from tests.envs.tau_matrix import Matrix, fill, fits, load, meaning, run, start
 from tests.envs.tau_proposals import wrong_goals
 from tests.envs.tau_situations import Situation, facts, situations

@@ -1,4 +1,4 @@
-"""Two questions in one message are both answered; reports without an earlier yes end the request, once right."""
+"""Two questions in one message are both answered; a right report without an earlier yes ends the request."""
 
 import pytest
 

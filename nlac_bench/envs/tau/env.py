@@ -108,8 +108,8 @@ class TauEnv(TextEnv):
     * v0: first release. Its ``env_version`` is "1" since the scripted users read messages by their structure,
       compare the proposed state only and do not tell what they were not asked: figures of version 0 rest on
       users that misunderstood thorough agents. It is "2" since they answer all questions of a message,
-      compare a report in full, object to wrong values beside a question about the payment, and vary a repeated
-      reply.
+      compare a report in full, object to wrong values beside a question about the payment, and vary the reply
+      to a repeated message.
     """
 
     prompts = DIALOGUE_PROMPTS
