@@ -221,7 +221,7 @@ _UNKNOWN = re.compile(
     r"(?:\b(?:not|no|never|cannot|unable|nothing|nobody|neither|zero|fail(?:s|ed)?)\b|n't\b)"
     r"(?:(?! (?:need|without|until|before|longer)\b)[^.;!?]){0,40}?"
     r"\b(?:identif|verif|authenticat|confirm (?:it's you|who|your identity)|locat|find\b|found\b|match|"
-    r"recogni[sz]e|exist|pull(?:ed)? up|c[ao]me (?:up|back)|enough|sufficient|suffice|adequate|valid\b|"
+    r"recogni[sz]e|exist|pull(?:ed)? up|c[ao]mes? (?:up|back)|enough|sufficient|suffice|adequate|valid\b|"
     r"correct|correspond|registered|on file|on record|in (?:our|the|my) (?:system|records|database|files)|"
     r"know who|work(?:s|ed)?\b|do\b(?=\W*$)|tell me who|such|results?|hits?|accounts?|users?|customers?|"
     r"profiles?|records?|linked|tied|associated|look you up)|"
