@@ -29,7 +29,8 @@ YES_NO = any_of(
 )  # fmt: skip
 """A yes-no question, whatever else it contains."""
 MORE = any_of(
-    r"\b(?<!before )((anything|something|what) (further|more)|(any(thing)?|something|what) else)\b(?! (to|in|from|about) "
+    r"\b(?<!before )((anything|something|what) (further|more)|(any(thing)?|something|what) else)\b"
+    r"(?! (to|in|from|about) "
     r"(return|exchange|modify|change|this order|that order|the order))",
     r"\bany (other|further|more) (questions?|requests?|issues?|concerns?|help|assistance|thing|matters?)\b",
     r"\b(can|may|could) i (help|assist|be of)( \w+){0,3} (else|further|more|other)\b",
