@@ -65,6 +65,7 @@ def test_turn_is_understood(turn: dict[str, Any]) -> None:
             reply = run(user.reply(message))
         assert meaning(reply) == wanted, reply
         assert all(word in reply for word in turn["words"]), reply
+        assert not any(word in reply for word in turn.get("lacks", ())), reply
 
 
 def test_there_are_enough_turns() -> None:
