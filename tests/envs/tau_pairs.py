@@ -106,7 +106,11 @@ def questions(at: Situation, number: int, label: str, into: Matrix) -> None:
 def reports(at: Situation, number: int, label: str, into: Matrix, phrases: list[Mapping[str, Any]]) -> None:
     """Report what the user wants, and the same with one slot wrong, without having asked for a yes."""
     values, rng = facts(at, at.goal), random.Random(number)
-    wrongs = [(slot, facts(at, goal)) for slot, goal in wrong_goals(at.goal, at.script, rng)]
+    wrongs = [
+        (slot, facts(at, goal))
+        for slot, goal in wrong_goals(at.goal, at.script, rng)
+        if goal.items == at.goal.items or not set(goal.items) <= set(at.goal.items)  # a report may omit some
+    ]
     for place, phrase in enumerate(phrases):
         said = fill(phrase["text"], values) if fits(phrase, at) else None
         if said is None or (number + place) % 3:
