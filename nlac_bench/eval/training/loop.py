@@ -73,6 +73,7 @@ class Training:
     async def iterate(self) -> None:
         """Run and log one iteration; validate and save if they are due."""
         began, before = time.monotonic(), self.progress.gradient_steps
+        self.engine.metrics()  # begins to measure anew: not the validation before this iteration
         specs = self.schedule.iteration(self.progress.iteration) if self.plays else []
         self.on_phase("playing")
         episodes = await self.player.train(specs)
