@@ -108,8 +108,8 @@ def check_arrived(engine: Sequence[float], source: Sequence[float], tolerance: f
     if not gap <= tolerance or math.isnan(gap):
         raise SyncError(
             f"probe: after the sync to version {version} the engine's log-probabilities of a probe text "
-            f"differ from the learner's by {gap:.4g} on average; at most {tolerance:g} is allowed. The engine "
-            "does not use the new weights: compare names, shapes and dtypes of both models"
+            f"differ from the learner's by {gap:.4g} on average; at most {tolerance:g} is allowed, so the "
+            "engine does not use the new weights: compare names, shapes and dtypes of both models"
         )
     return gap
 
