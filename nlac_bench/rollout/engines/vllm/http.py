@@ -48,7 +48,12 @@ class Http:
 
     def __init__(self, url: str, timeout: float) -> None:
         parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+        if "@" in parts.netloc:
+            raise NlacBenchError(
+                f"the address of the server {parts.hostname} contains a user name or a password; write it as "
+                f"http://host:port, and set {KEY} for servers that were started with --api-key"
+            )
+        if parts.scheme not in ("http", "https") or not parts.hostname:
             raise NlacBenchError(
                 f"{redact_message(url)!r} is not the address of a server; write it as http://host:port"
             )
