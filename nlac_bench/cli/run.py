@@ -146,6 +146,9 @@ def resume(
     ] = None,
     retries: Annotated[int | None, typer.Option(help="Replaces that of the run; see run --help.")] = None,
     replicas: Annotated[str | None, typer.Option(help="Replaces that of the run; see run --help.")] = None,
+    max_logprob_gap: Annotated[
+        float | None, typer.Option(help="Replaces that of the run; see run --help.")
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Continue a run: play the episodes that were interrupted, failed or never started, and train further.
@@ -175,7 +178,7 @@ def resume(
     with resumable(_resume_command(started), print_summary, errors_too=False):
         told = {
             "request_timeout": request_timeout, "retries": retries, "replicas": _count(replicas),
-            "servers": servers, "weights_folder": weights_folder,
+            "servers": servers, "weights_folder": weights_folder, "max_logprob_gap": max_logprob_gap,
         }  # fmt: skip
         changes = {name: value for name, value in told.items() if value is not None}
         stored = stored_config(started, repeated).as_dict()

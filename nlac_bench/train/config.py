@@ -95,12 +95,6 @@ class TrainConfig(Settings):
     )
     micro_rows: int = Field(1, ge=1, description="packed rows per forward pass")
     activation_checkpointing: bool = Field(False, description="recompute activations to save memory")
-    max_logprob_gap: float = Field(
-        0.1,
-        gt=0,
-        description="largest mean difference between the engine's and the learner's log-probabilities of "
-        "sampled tokens (logprob_gap); a larger one stops the run",
-    )
     precision: Literal["auto", "fp32", "bf16"] = Field(
         "auto", description="auto: bf16 if the hardware is fast in it, else fp32"
     )

@@ -143,6 +143,13 @@ class RunConfig(Settings):
     offline: str | None = _option(
         TRAINING, None, "Train on the episodes in this run folder instead of playing new ones."
     )
+    max_logprob_gap: float = _option(
+        TRAINING,
+        0.1,
+        "Largest mean difference between the engine's and the learner's log-probabilities of sampled tokens "
+        "(logprob_gap in metrics.jsonl); a larger one stops the run.",
+        gt=0,
+    )
     base: str | None = _option(
         TRAINING, None, "Folder of an `eval` of the untrained model; it is not measured again."
     )

@@ -24,13 +24,13 @@ class MismatchError(NlacBenchError):
     """The engine's log-probabilities differ from the learner's by more than the limit."""
 
 
-def mismatch(learner: Learner, config: TrainConfig) -> Mismatch:
+def mismatch(learner: Learner, config: TrainConfig, limit: float) -> Mismatch:
     """Return a function that compares the log-probabilities of episodes that the newest weights played.
 
     The function returns the mean absolute difference over the sampled tokens of ``TURNS`` turns, which are
     spread evenly over the episodes. It returns None if there are no such turns, and with a temperature other
     than 0 and 1, at which the engine reports those of another distribution. All ranks must call it together,
-    each with what it has played. It raises ``MismatchError`` above ``config.max_logprob_gap``.
+    each with what it has played. It raises ``MismatchError`` above ``limit``.
     """
 
     def compare(episodes: Sequence[Episode]) -> float | None:
@@ -46,11 +46,11 @@ def mismatch(learner: Learner, config: TrainConfig) -> Mismatch:
             for a, b in zip(theirs, own.tolist(), strict=True)
         ]
         gap = sum(gaps) / len(gaps)
-        if not gap <= config.max_logprob_gap:  # NaN too
+        if not gap <= limit:  # NaN too
             raise MismatchError(
                 f"the engine's log-probabilities of the tokens that it sampled differ from the learner's by "
-                f"{gap:.4g} on average; at most {config.max_logprob_gap:g} is allowed "
-                "(--train max_logprob_gap). Engine and learner do not have the same weights, tokens or "
+                f"{gap:.4g} on average; at most {limit:g} is allowed "
+                "(--max-logprob-gap). Engine and learner do not have the same weights, tokens or "
                 "temperature: check the servers with nlac-bench doctor --server URL, then resume the run"
             )
         return gap

@@ -88,7 +88,8 @@ def make_training(
     try:
         yield Training(
             settings, algorithm, engine, schedule, player, checkpoints, log_and_show,
-            on_phase=on_phase, plays=config.offline is None, mismatch=mismatch(learner, settings),
+            on_phase=on_phase, plays=config.offline is None,
+            mismatch=mismatch(learner, settings, config.max_logprob_gap),
         )  # fmt: skip
     finally:
         rollouts.close()
