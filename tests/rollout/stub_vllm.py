@@ -57,7 +57,7 @@ class StubVLLM:
             "version": "0.32.0", "scale_out": True, "dev_mode": True, "backend": "nlac_bench_file",
             "logprobs_mode": "processed_logprobs", "enforce_eager": True, **settings,
         }  # fmt: skip
-        self.engine = HFEngine.from_pretrained(model, deterministic=True)
+        self.engine = HFEngine.from_pretrained(model, device="cpu", dtype="float32", deterministic=True)
         self.weight_version, self.transfers, self.active = "default", 0, False
         self.served: Counter[str] = Counter()
         self.before: Callable[[str], None] = lambda path: None
