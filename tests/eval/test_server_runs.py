@@ -126,7 +126,8 @@ def test_a_stored_configuration_does_not_decide_where_weights_are_sent(tmp_path:
 @pytest.fixture(scope="module")
 def stubs() -> Iterator[list[StubVLLM]]:
     with contextlib.ExitStack() as stack:
-        yield [stack.enter_context(StubVLLM(str(tiny.path())).running()) for _ in range(2)]
+        made = [StubVLLM(str(tiny.path()), deterministic=False) for _ in range(2)]
+        yield [stack.enter_context(stub.running()) for stub in made]
 
 
 def labelled(urls: list[str]) -> str:
