@@ -8,7 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import torch.distributed as dist
 from pydantic import TypeAdapter
 
 from nlac_bench.agents.algorithm import Algorithm
@@ -52,8 +51,7 @@ class Checkpoints:
         Raises:
             CheckpointError: ``last`` or ``best`` is missing, damaged, or does not fit this run.
         """
-        if dist.get_rank() == 0:
-            restore_folder(self.best)
+        restore_folder(self.best)
         state = checkpoint.load(self._learner, self.last)
         with _damaged(self.last):
             progress = _progress(state)
@@ -64,12 +62,9 @@ class Checkpoints:
     def export_best(self) -> None:
         """Export the current policy to ``best``; a reader finds the earlier policy or the new one."""
         partial = self.best.with_name(f".{self.best.name}.partial")
-        if dist.get_rank() == 0:
-            shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(partial, ignore_errors=True)
         checkpoint.export(self._learner, partial, self._tokenizer)
-        if dist.get_rank() == 0:
-            replace_folder(partial, self.best)
-        dist.barrier()
+        replace_folder(partial, self.best)
 
 
 def check(folder: Path) -> None:

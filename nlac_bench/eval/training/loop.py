@@ -32,6 +32,7 @@ class Training:
         log: called with each row of ``metrics.jsonl``.
         on_phase: called with the name of each phase that starts: ``validating``, ``playing``, ``learning`` or
             ``probing``.
+        stop_requested: called after each update; whether another rank has received a signal to stop.
         plays: False if the algorithm learns only from remembered episodes, so that none are played.
     """
 
@@ -46,11 +47,12 @@ class Training:
         log: Callable[[dict[str, Any]], None],
         *,
         on_phase: Callable[[str], None] = lambda phase: None,
+        stop_requested: Callable[[], bool] = lambda: False,
         plays: bool = True,
     ) -> None:
         self.config, self.algorithm, self.engine, self.plays = config, algorithm, engine, plays
         self.schedule, self.player, self.checkpoints = schedule, player, checkpoints
-        self.log, self.on_phase = log, on_phase
+        self.log, self.on_phase, self.stop_requested = log, on_phase, stop_requested
         self.budget = Budget.parse(config.budget)
         self.progress = Progress()
         self.stopped = False
@@ -74,6 +76,7 @@ class Training:
         episodes = await self.player.train(specs)
         self.on_phase("learning")
         metrics = await self.algorithm.update(episodes, self.progress.steps_left(self.budget))
+        self.stopped |= self.stop_requested()
         self.progress.count(episodes, metrics, self.engine.generated_tokens(), time.monotonic() - began)
         self.progress.check_idle(self.budget)
         deep = self.finished() or self.passed(self.config.test_freq, before)

@@ -87,7 +87,7 @@ def make_training(
     try:
         yield Training(
             settings, algorithm, engine, schedule, player, checkpoints, log_and_show,
-            on_phase=on_phase, plays=config.offline is None,
+            on_phase=on_phase, stop_requested=learner.stop_requested, plays=config.offline is None,
         )  # fmt: skip
     finally:
         rollouts.close()
