@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.distributed as dist
+from huggingface_hub import save_torch_state_dict
 from torch import Tensor
 
 from nlac_bench.errors import CheckpointError, DataError
@@ -29,6 +30,8 @@ from nlac_bench.train.ranks import collective
 from nlac_bench.train.shards import rank_file, read_shards
 
 _MERSENNE_WORDS = 624
+EXPORT_FILE = 5 * 10**9
+"""Largest size in bytes of a file of an exported model, if no tensor is larger."""
 
 
 def save(
@@ -145,15 +148,15 @@ def _read(learner: Learner, path: Path, index: Index) -> tuple[dict[str, Tensor]
 def export(learner: Learner, folder: str | os.PathLike[str], tokenizer: Any = None) -> None:
     """Write the policy as a Hugging Face folder (safetensors) that any engine can load.
 
-    Only rank 0 keeps the whole model in memory; the tensors are gathered one by one.
+    Only rank 0 keeps the whole model in memory; the tensors are gathered one by one. A model of more than
+    ``EXPORT_FILE`` is written as several files and an index.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     base: Any = learner.model.causal_lm
     base = base.get_base_model() if learner.config.lora is not None else base
-    tensor_file.write(
-        folder / "model.safetensors", {name: tensor.cpu() for name, tensor in learner.named_tensors()}
-    )
+    tensors = {name: tensor.cpu() for name, tensor in learner.named_tensors()}
+    save_torch_state_dict(tensors, folder, max_shard_size=EXPORT_FILE)
     base.config.save_pretrained(folder)
     if base.can_generate():
         base.generation_config.save_pretrained(folder)

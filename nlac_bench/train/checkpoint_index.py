@@ -103,7 +103,7 @@ def _checked(*, step: Any, world_size: Any, optimizer: Any, loop: Any, files: An
         if type(size) is not int or not isinstance(sha256, str):
             raise TypeError(f"size and SHA-256 of {name!r} must be a number and a string")
         listed[name] = (size, sha256)
-    if world_size > len(listed):
+    if world_size > max(1, len(listed)):
         raise ValueError(f"world_size is {world_size}, but only {len(listed)} files are listed")
     return Index(step, world_size, optimizer, loop, listed)
 

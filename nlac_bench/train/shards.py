@@ -62,7 +62,7 @@ def read_shards(folder: Path, world_size: int, shapes: Mapping[str, torch.Size])
                 found |= {name: files[rank].get_tensor(name) for name in generators}
             return found
     except (OSError, SafetensorError, ValueError, RuntimeError) as error:
-        raise DataError(f"{folder} cannot be read: {error}") from error
+        raise DataError(f"a rank's file in {folder} cannot be read as a safetensors file: {error}") from error
 
 
 def _parameter(name: str) -> str:

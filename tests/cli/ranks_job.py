@@ -28,12 +28,12 @@ from nlac_bench.train import checkpoint
 from nlac_bench.train.learner import Learner
 
 TRAIN = {
-    "train_batch_size": 4, "mini_batch_size": 3, "val_tasks": 2, "max_response_length": 32, "row_tokens": 256,
+    "train_batch_size": 2, "mini_batch_size": 1, "val_tasks": 1, "max_response_length": 32, "row_tokens": 256,
     "test_freq": 100, "save_freq": 1, "probes": 1, "lr": 1e-4, "deterministic": "true", "precision": "fp32",
     "budget": "steps=4",
 }  # fmt: skip
 RUN = [
-    "run", "--env", 'math500_hard@{"level": 1}', "--agent", "nlac", "--limit", "2", "--max-tokens", "32",
+    "run", "--env", 'math500_hard@{"level": 1}', "--agent", "nlac", "--limit", "1", "--max-tokens", "32",
     "--concurrency", "4", "--replicas", "1", *(f"--train={name}={value}" for name, value in TRAIN.items()),
 ]  # fmt: skip
 PHASES = ("rollout", "roles", "step", "push", "checkpoint")

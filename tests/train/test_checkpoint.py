@@ -157,7 +157,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "a link": (linked, "not a regular file"),
     "a later format": (state(format=3), "format 3"),
     "a format that is a text": (state(format="x"), "format 'x'"),
-    "another number of processes": (state(world_size=4), "4 processes"),
+    "another number of processes": (state(world_size=4), "world_size is 4, but only 2 files"),
     "a number of processes that is none": (state(world_size="1"), "world_size must be"),
     "a negative step": (state(step=-1), "step must be"),
     "a step that is true": (state(step=True), "step must be"),
