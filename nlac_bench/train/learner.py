@@ -24,7 +24,7 @@ from nlac_bench.train.logits import Logits
 from nlac_bench.train.model import Head, Lora, PolicyModel, add_lora, load_causal_lm, shard
 from nlac_bench.train.outputs import LossFn, Metrics, Outputs
 from nlac_bench.train.prefixes import micro_batch_starts
-from nlac_bench.train.ranks import collective, ranks
+from nlac_bench.train.ranks import collective, ranks, reported
 from nlac_bench.train.skeleton import Skeleton, fill
 
 
@@ -94,7 +94,7 @@ class Learner:
         on_gpu = self.mesh.device_type == "cuda"
         self.device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
         causal_lm = _causal_lm(model)
-        ranks().begin(Learner, self.number, (Skeleton.of(causal_lm), config))
+        ranks().begin(Learner, self.number, Skeleton.of(causal_lm), config)
         attention.use_where_faster(causal_lm, self.device)
         self.reference = self._frozen(causal_lm) if config.reference else None
         if config.lora is not None:
@@ -307,15 +307,16 @@ class Learner:
         """
         if slot == "target" and self.ema is None:
             raise ValueError("this learner keeps no moving average; set ema=True in its LearnerConfig")
-        ranks().begin(Learner._gather_all, self.number, (slot,))
+        ranks().begin(Learner._gather_all, self.number, slot)
         gathered = self._gathered(slot)
-        try:
-            for each in gathered:  # noqa: UP028 - `yield from` would close it
-                yield each
-        finally:
-            for _ in gathered:  # the other ranks gather all tensors, also if the caller has had enough
-                pass
-            ranks().end()
+        with reported():
+            try:
+                for each in gathered:  # noqa: UP028 - `yield from` would close it
+                    yield each
+            except GeneratorExit:  # the caller has had enough, but the other ranks gather all tensors
+                for _ in gathered:
+                    pass
+        ranks().end()
 
     def _gather_all(self, slot: Slot) -> None:
         """Take part in ``named_tensors`` of rank 0."""

@@ -69,8 +69,8 @@ class Ranks:
         self._busy = False
         self._learners = 0
 
-    def begin(self, function: Callable[..., object], number: int, args: tuple[Any, ...]) -> None:
-        """On rank 0, have all other ranks call ``function`` with learner ``number`` and ``args``.
+    def begin(self, function: Callable[..., object], number: int, *args: Any, **kwargs: Any) -> None:
+        """On rank 0, have all other ranks call ``function`` with learner ``number`` and the other arguments.
 
         Raises:
             RankError: a rank has ended, or an earlier call has failed.
@@ -84,7 +84,7 @@ class Ranks:
             )
         self._busy = True
         with reported():
-            self._send((function, number, args))
+            self._send((function, number, args, kwargs))
 
     def end(self) -> None:
         """On rank 0, mark the call as complete; one that is not leaves the ranks in an unknown state."""
@@ -108,15 +108,17 @@ class Ranks:
                 if call is None:
                     dist.barrier()
                     return
-                function, number, args = call
+                function, number, args, kwargs = call
                 if number in learners:
-                    function(learners[number], *args)
+                    function(learners[number], *args, **kwargs)
                 else:  # the first call that concerns a learner creates it
-                    learners[number] = function(*args)
+                    learners[number] = function(*args, **kwargs)
 
     def release(self) -> None:
         """On rank 0, let the other ranks end; after a failed call, they do when they lose the connection."""
-        if not self._busy:
+        if self._busy:
+            _exit_soon()
+        else:
             self._busy = True
             with contextlib.suppress(RuntimeError):
                 self._send(None)
@@ -139,13 +141,12 @@ def ranks() -> Ranks:
 def collective(function: Callable[Concatenate[L, P], R]) -> Callable[Concatenate[L, P], R]:
     """Mark a function whose first argument is a learner as one that all ranks execute when rank 0 calls it.
 
-    Its other arguments are positional, and are sent to the other ranks. They must be equal for all.
+    Its other arguments are sent to the other ranks.
     """
 
     @functools.wraps(function)
     def call(learner: L, *args: P.args, **kwargs: P.kwargs) -> R:
-        assert not kwargs, "arguments of a collective function are positional"
-        ranks().begin(call, learner.number, args)
+        ranks().begin(call, learner.number, *args, **kwargs)
         with reported():
             result = function(learner, *args, **kwargs)
         ranks().end()
@@ -176,8 +177,11 @@ def follow() -> None:
     """
     try:
         ranks().follow()
-    except RankError as error:
-        raise SystemExit(1) from error
+    except BaseException as error:
+        _exit_soon()
+        if isinstance(error, RankError):
+            raise SystemExit(1) from error
+        raise
     finally:
         _leave()
 
@@ -192,12 +196,12 @@ def leading() -> Iterator[None]:
         all_ranks.release()
 
 
-def _leave() -> None:
-    """End Gloo's threads before the interpreter exits; otherwise the process may abort or hang at exit.
+def _exit_soon() -> None:
+    """End this process even if broken connections keep it from exiting; torchrun then stops the job."""
+    faulthandler.dump_traceback_later(EXIT_SECONDS, exit=True)
 
-    torchrun stops the job when a rank exits, so one whose connections are broken must exit in any case.
-    """
-    if torchrun.world_size() > 1:
-        faulthandler.dump_traceback_later(EXIT_SECONDS, exit=True)
+
+def _leave() -> None:
+    """End Gloo's threads before the interpreter exits; otherwise the process may abort or hang at exit."""
     if dist.is_initialized():
         dist.destroy_process_group()

@@ -197,6 +197,7 @@ def main(out: str) -> None:
             result["kills"].append(
                 {"phase": phase, "who": who, "before": before, "after": progress(run), **vars(ended)}
             )
+            print(result["kills"][-1], flush=True)
     ended = job(folder, again, 2, Fault("step", 0, "error"))
     result["error"] = vars(ended) | {"iteration": progress(run)}
     ended = job(folder, again, 2, Fault("rollout", 1, signal.SIGTERM))
