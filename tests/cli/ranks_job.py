@@ -2,7 +2,7 @@
 
 torchrun starts each rank as a new Python, which imports torch for seconds. Here the ranks are forks of this
 process, which has imported everything, in the environment that torchrun gives them. Like torchrun, it sends
-SIGTERM to the others when one has failed, and SIGKILL 30 seconds later.
+SIGTERM to the others when one has failed, but no SIGKILL 30 seconds later: they must end by themselves.
 """
 
 import json
@@ -83,17 +83,11 @@ def job(folder: Path, arguments: Sequence[str], world: int, fault: Fault | None 
             code = codes[running.pop(pid)] = os.waitstatus_to_exitcode(status)
             if code and not began:
                 began = time.monotonic()
-                _signal(running, signal.SIGTERM)
-        if began and time.monotonic() - began > 30:
-            _signal(running, signal.SIGKILL)
+                for other in running:
+                    os.kill(other, signal.SIGTERM)
         time.sleep(0.01)
     texts = [(folder / f"errors-{rank}").read_text() for rank in range(world)]
     return Ended(codes, time.monotonic() - began if began else 0.0, "\n".join(texts))
-
-
-def _signal(running: dict[int, int], number: int) -> None:
-    for pid in running:
-        os.kill(pid, number)
 
 
 def _become(
@@ -164,8 +158,8 @@ def _plant(folder: Path, rank: int, fault: Fault) -> None:
         case "rollout" | "roles" if by_player:
             during(Player, "train", "rollout")
             during(NLAC, "improve", "roles")
-            third = nth(3)
-            before(HFEngine, "sample", lambda *_: bool(phase) and phase[-1] == fault.phase and third())
+            second = nth(2)
+            before(HFEngine, "sample", lambda *_: bool(phase) and phase[-1] == fault.phase and second())
         case "step" if own:
             before(torch.nn.utils, "clip_grad_norm_", nth(1))
         case "push" if own:

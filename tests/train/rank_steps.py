@@ -146,6 +146,8 @@ def little_to_learn() -> dict[str, list[float]]:
         algorithm = make(name, mini_batch_size=2)
         steps = [algorithm.learn(*lessons(algorithm, [3] if name == "sac" else [0, 1, 3]))["gradient_steps"]]
         taken[f"{name}: few lessons"] = [*steps, algorithm.learn([], [])["gradient_steps"]]
+    adapters = make("rft", lora_rank=2)
+    taken["rft: adapters"] = [asyncio.run(adapters.update(episodes()))["gradient_steps"]]
     nlac = make("nlac", mini_batch_size=2)
     some, indices = lessons(nlac, range(4))
     textless = [replace(lesson, target=None, proposed=None) for lesson in some]

@@ -67,6 +67,7 @@ def test_ranks_without_work_take_the_same_steps(together: Path) -> None:
     assert result(together)["taken"] == {
         "rft: one success": [1],
         "rft: no success": [0],
+        "rft: adapters": [1],
         "nlac: few lessons": [2, 0],
         "sac: few lessons": [1, 0],
         "nlrl: few lessons": [2, 0],
