@@ -164,8 +164,8 @@ def reported() -> Iterator[None]:
         if not isinstance(error, dist.DistError) and "gloo" not in str(error):
             raise
         raise RankError(
-            f"a rank has ended or does not answer ({str(error).splitlines()[0]:.300}); torchrun's messages "
-            "name it and its exit code"
+            f"a rank has ended or does not answer ({str(error).partition('. ')[0]:.200}); torchrun's "
+            "messages name it and its exit code"
         ) from error
 
 
