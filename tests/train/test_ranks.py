@@ -86,7 +86,8 @@ def test_gradients_stay_sharded_between_micro_batches(together: Path) -> None:
 def test_each_row_is_computed_by_one_rank(world: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(share.dist, "get_world_size", lambda: world)
     batch = share.packed(sequences(count), 4096)
-    owners, tokens = [], []
+    owners: list[int] = []
+    tokens = []
     for rank in range(world):
         monkeypatch.setattr(share.dist, "get_rank", lambda rank=rank: rank)
         rows, part = share.own_rows(batch), share.part(batch)
