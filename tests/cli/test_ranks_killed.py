@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -81,7 +82,9 @@ def test_a_job_that_lost_a_rank_ends_with_its_reason_and_resumes(jobs: Path) -> 
                 assert kill["codes"] == [-9, 1], kill
             case 1:
                 assert kill["codes"] == [3, -9], kill
-                assert "a rank has ended" in kill["errors"] and "continue with: " in kill["errors"], kill
+                # The signal with which the other rank is stopped may come before its own error is printed.
+                assert re.search("a rank has ended|interrupted", kill["errors"]), kill
+                assert "continue with: " in kill["errors"], kill
     assert result(jobs)["end"]["codes"] == [0, 0], result(jobs)["end"]["errors"]
 
 
