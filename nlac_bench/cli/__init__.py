@@ -10,6 +10,8 @@ from nlac_bench.cli import compare, critiques, data, doctor, envs, floors, grade
 from nlac_bench.cli.exit_codes import ExitCodes
 from nlac_bench.cli.options import RunCommand
 from nlac_bench.cli.output import RedactedStream, reserve_stdout
+from nlac_bench.errors import ConfigError
+from nlac_bench.train import torchrun
 
 app = typer.Typer(
     name="nlac-bench",
@@ -86,11 +88,16 @@ def _version(show: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    pass
+    if torchrun.world_size() > 1 and context.invoked_subcommand not in ("run", "resume"):
+        raise ConfigError(
+            f"torchrun has started {torchrun.world_size()} processes, but only run and resume use several; "
+            f"start `nlac-bench {context.invoked_subcommand}` without torchrun"
+        )
 
 
 def _set_up_threads() -> None:
@@ -107,9 +114,22 @@ def _set_up_threads() -> None:
 
 
 def main() -> None:
-    """Run the command ``nlac-bench``. Raises ``SystemExit`` with one of ``exit_codes``."""
+    """Run the command ``nlac-bench``. Raises ``SystemExit`` with one of ``exit_codes``.
+
+    Of several processes that torchrun has started, the first executes the command, and the others only the
+    calls of its learner (``nlac_bench.train.ranks``).
+    """
     _set_up_threads()
     sys.stderr = cast(TextIO, RedactedStream(sys.stderr))
     if "--json" in sys.argv:
         reserve_stdout()
-    app()
+    if torchrun.world_size() == 1:
+        app()
+        return
+    from nlac_bench.train import ranks  # torch takes seconds to import
+
+    if torchrun.rank() > 0:
+        ranks.follow()
+        return
+    with ranks.leading():
+        app()

@@ -22,6 +22,7 @@ EXCEPTIONS = {
     ),
     r"vllm\.entrypoints|doctor --server": "it needs vLLM servers; tests/vllm starts some, as the page does",
     r"--agent echo": "no test installs docs/plugins.md's package; test_python_examples_run runs its code",
+    r"^torchrun ": "it trains on several ranks; tests/cli/test_ranks_killed.py runs it with small settings",
     r"^nlac-bench tiny build": "it trains for 45 minutes; tests/tiny/test_build.py builds with a few steps",
     r"^nlac-bench sweep configs/sweeps/miniature\.toml": (
         "it trains for hours; tests/eval/test_sweep.py runs the command with a smaller file"
