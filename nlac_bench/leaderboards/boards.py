@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nlac_bench.eval.statistics.places import Place
-from nlac_bench.leaderboards.entry import Bounds, BoardKey, Entry, Kind
+from nlac_bench.leaderboards.entry import BoardKey, Bounds, Entry, Kind
 
 
 @dataclass(frozen=True)
