@@ -7,7 +7,8 @@ from typing import Any
 
 from nlac_bench.leaderboards.checks import Check, equal, none_of
 from nlac_bench.leaderboards.entry import Entry
-from nlac_bench.leaderboards.entry_file import EntryError, read_entry
+from nlac_bench.leaderboards.entry_file import EntryError, file_content, parse_entry, wrong_ids
+from nlac_bench.leaderboards.numbers import json_differences
 from nlac_bench.leaderboards.submit import INTACT, DamagedRunError, derive
 
 
@@ -48,7 +49,7 @@ def verify(path: Path, paths: Sequence[Path], *, replayed: bool = False, env: st
         NlacBenchError: a folder contains no run, or its environment cannot be made or played.
     """
     try:
-        entry = read_entry(path)
+        entry = parse_entry(file_content(path))
     except EntryError as error:
         raise EntryError(f"{path} {error}") from None
     if not entry.provenance.runs:
@@ -59,8 +60,9 @@ def verify(path: Path, paths: Sequence[Path], *, replayed: bool = False, env: st
         derived = derive(paths, replayed=replayed, env=env)
     except DamagedRunError as error:
         return Verified(level, [Check(INTACT, False, "readable files that agree", str(error))])
+    ids = none_of("ids are hashes of the content", wrong_ids(entry), "the ids of the content")
     checks = [check for check in derived.checks if not (entry.partial and check in derived.missing)]
-    return Verified(level, [*checks, *_comparison(entry, derived.entry)])
+    return Verified(level, [*checks, ids, *_comparison(entry, derived.entry)])
 
 
 def _comparison(stated: Entry, derived: Entry) -> Iterator[Check]:
@@ -85,23 +87,4 @@ def _comparison(stated: Entry, derived: Entry) -> Iterator[Check]:
         pair = [entry.model_dump(mode="json")[part] for entry in (derived, stated)]
         if part == "provenance":
             pair = [each["runs"] for each in pair]
-        yield none_of(name, list(_paths(*pair)), "as derived from the runs")
-
-
-def _paths(derived: Any, stated: Any, where: str = "") -> Iterator[str]:
-    """Yield the places where two JSON values differ, with both values."""
-    if isinstance(derived, dict) and isinstance(stated, dict):
-        for key in sorted({*derived, *stated}):
-            yield from _paths(derived.get(key), stated.get(key), f"{where}.{key}"[:300])
-    elif isinstance(derived, list) and isinstance(stated, list) and len(derived) == len(stated):
-        for i, (a, b) in enumerate(zip(derived, stated, strict=True)):
-            yield from _paths(a, b, f"{where}[{i}]")
-    elif not _same(derived, stated):
-        yield f"{where.lstrip('.') or 'the value'}: {stated!r:.120} is stated, {derived!r:.120} follows"
-
-
-def _same(a: Any, b: Any) -> bool:
-    """Return whether two values are equal; the last bits of sums may depend on the machine."""
-    if isinstance(a, float) and isinstance(b, float | int) and not isinstance(b, bool):
-        return abs(a - b) <= 1e-9 * max(1.0, abs(a), abs(b))
-    return bool(a == b)
+        yield none_of(name, list(json_differences(*pair)), "as derived from the runs")
