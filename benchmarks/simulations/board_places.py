@@ -71,8 +71,8 @@ def algorithms_report(draws: int) -> str:
     equal, groups = TIES[:2]
     for entries, seeds in product(BOARDS, (2, 3)):
         boards = max(10, draws // {3: 10, 8: 16, 15: 25}[entries])
-        for spread in SPREADS:
-            held = simulate_algorithms(rng, boards, entries, seeds, SPREADS[spread], equal)
+        for spread, spreads in SPREADS.items():
+            held = simulate_algorithms(rng, boards, entries, seeds, spreads, equal)
             lines.append(f"| {entries} | {seeds} | {spread} | {equal} | {held.cells()} |")
         held = simulate_algorithms(rng, max(10, boards // 5), entries, seeds, SPREADS["0.2"], groups)
         lines.append(f"| {entries} | {seeds} | 0.2 | {groups} | {held.cells()} |")
