@@ -334,6 +334,6 @@ def test_an_environment_of_another_package_has_to_be_repeated(tmp_path: Path) ->
     run = play(tmp_path / "run", env, "random")
     assert f"--env {env}" in submit(run, "--out", tmp_path / "out", status=2)["said"]
     (made,) = submit(run, "--replay", "--env", env, "--out", tmp_path / "out")["entries"]
-    assert made["level"] == "replayed" and read_entry(Path(made["path"])).board.env_version is None
+    assert made["level"] == "replayed" and read_entry(Path(made["path"])).board.env == "CountDown-v0"
     nlac_bench("verify", made["path"], "--run", str(run), "--env", env)
     nlac_bench("verify", made["path"], "--run", str(run), status=2)
