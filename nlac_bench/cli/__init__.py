@@ -6,7 +6,20 @@ from typing import Annotated, TextIO, cast
 
 import typer
 
-from nlac_bench.cli import compare, critiques, data, doctor, envs, floors, grade, run, sweep, theory, tiny
+from nlac_bench.cli import (
+    compare,
+    critiques,
+    data,
+    doctor,
+    envs,
+    floors,
+    grade,
+    leaderboard,
+    run,
+    sweep,
+    theory,
+    tiny,
+)
 from nlac_bench.cli.exit_codes import ExitCodes
 from nlac_bench.cli.options import RunCommand
 from nlac_bench.cli.output import RedactedStream, reserve_stdout
@@ -33,6 +46,7 @@ app = typer.Typer(
       nlac-bench resume runs/…                      continue an interrupted run
       nlac-bench compare runs/A runs/B              compare two runs
       nlac-bench floors                             agents that use no model
+      nlac-bench leaderboard build …                boards from submitted entries
 
     [bold]Train[/bold]
       nlac-bench run --env tau_retail --agent nlac  train the embedded model
@@ -58,6 +72,7 @@ app = typer.Typer(
 app.add_typer(envs.app, name="envs")
 app.add_typer(data.app, name="data")
 app.add_typer(tiny.app, name="tiny")
+app.add_typer(leaderboard.app, name="leaderboard")
 app.command("run", cls=RunCommand)(run.run)
 app.command(
     "eval",

@@ -91,8 +91,13 @@ class RowView:
             seeds = len(self.entry.outcomes)
             return "none" if seeds < 2 else f"none, {seeds} seeds"
         seeds = len(training.runs)
-        words = [training.method, training.budget, f"{seeds} seeds" if seeds > 1 else None]
-        return ", ".join(filter(None, [*words, "offline" if training.offline else None]))
+        words = (
+            training.method if training.method != self.agent else None,
+            training.budget,
+            f"{seeds} seeds" if seeds > 1 else None,
+            "offline" if training.offline else None,
+        )
+        return ", ".join(filter(None, words)) or training.method
 
     @property
     def search(self) -> str:
@@ -134,18 +139,20 @@ class RowView:
 
     @property
     def exceptions(self) -> str:
-        """Episodes that did not end by themselves, or have no score; always printed, also where there are none."""
+        """Infrastructure errors, truncated episodes, and those that a content filter stopped."""
         counts = self.entry.numbers.counts
         if counts is None:
             return ""
-        return f"{counts.infra_errors} infra, {counts.truncated} truncated, {counts.content_filter} filtered"
+        return f"{counts.infra_errors:,}, {counts.truncated:,}, {counts.content_filter:,}"
 
     @property
     def tokens(self) -> float | None:
         """Generated tokens: of training, the mean over seeds; without training those of the test episodes."""
         if self.entry.subject.training is not None:
             return self._training_mean(lambda run: run.generated_tokens)
-        return self._test_only(sum(each.completion_tokens for each in self.entry.cost.tokens_by_role.values()))
+        return self._test_only(
+            sum(each.completion_tokens for each in self.entry.cost.tokens_by_role.values())
+        )
 
     @property
     def environment_steps(self) -> float | None:
@@ -190,7 +197,10 @@ class RowView:
         if len(numbers.by_seed) > 1:
             facts.append(("Success of each seed", ", ".join(map(number, numbers.by_seed))))
         facts += [
-            (f"pass^{each.k}", each.why_not or NOTHING if each.value is None else _with_interval(each.value, each.ci))
+            (
+                f"pass^{each.k}",
+                each.why_not or NOTHING if each.value is None else _with_interval(each.value, each.ci),
+            )
             for each in numbers.pass_k
         ]
         facts.append(("Mean reward", number(numbers.mean_reward)))
@@ -216,7 +226,9 @@ class RowView:
             facts.append(("Ends of episodes", reasons))
         unknown = [run.unknown_rate for run in self.entry.outcomes if run.unknown_rate is not None]
         if unknown:
-            facts.append(("Questions that the oracle could not answer", ", ".join(f"{u:.1%}" for u in unknown)))
+            facts.append(
+                ("Questions that the oracle could not answer", ", ".join(f"{u:.1%}" for u in unknown))
+            )
         if self.entry.outcomes:
             facts.append(("Hours of the test episodes", hours(cost.seconds / 3600)))
         return facts
@@ -257,7 +269,10 @@ class RowView:
             ("Revision", subject.revision or NOTHING),
             ("Engine", subject.engine or NOTHING),
             ("Temperature", NOTHING if subject.temperature is None else f"{subject.temperature:g}"),
-            ("Tokens of a reply at most", NOTHING if subject.max_tokens is None else f"{subject.max_tokens:,}"),
+            (
+                "Tokens of a reply at most",
+                NOTHING if subject.max_tokens is None else f"{subject.max_tokens:,}",
+            ),
             ("Submitted by", provenance.submitter or NOTHING),
             ("Relation to the model", provenance.relation or "not stated"),
         ]
@@ -265,7 +280,9 @@ class RowView:
             facts.append(("Worlds", ", ".join(map(str, subject.worlds))))
         facts += [(f"Prompt {name}", digest) for name, digest in sorted(subject.prompts.items())]
         if subject.training is not None:
-            facts += [(f"Setting {name}", plain(value)) for name, value in sorted(subject.training.settings.items())]
+            facts += [
+                (f"Setting {name}", plain(value)) for name, value in sorted(subject.training.settings.items())
+            ]
         return facts
 
     @property

@@ -27,7 +27,7 @@ class Strip:
 
 
 def strip(outcomes: Sequence[RunOutcomes]) -> Strip:
-    """Return the strip of an entry. The trials of all its runs count; one without a score counts as failed."""
+    """Return the strip of an entry. The trials of all runs count; one without a score counts as failed."""
     kinds: dict[str, list[str]] = {kind: [] for kind in _LABELS}
     paths = dict.fromkeys(("lost", "part", "partly", "unscored", "won"), "")
     tasks = sorted(outcomes[0].tasks)
