@@ -30,7 +30,7 @@ RATES = {"nlac": 0.8, "ppo": 0.75, "grpo": 0.5, "rft": 0.3}
 
 
 def ordinary() -> list[Entry]:
-    """A board of four algorithms with two seeds, a partial one, the oracle and a floor; a board of two models."""
+    """A board of algorithms (one partial, an oracle, a floor) with two seeds, and a board of two models."""
     trained = [algorithm(name, rate) for name, rate in RATES.items()]
     pinned = [entry(name, [won] * 30, [won] * 30) for name, won in (("oracle", True), ("constant", False))]
     models = [entry("react", [i % 3 == 0 for i in range(30)]), entry("act", [i % 4 == 0 for i in range(30)])]
@@ -63,8 +63,8 @@ def algorithm(name: str, rate: float, texts: Sequence[str] = (), **fields: Any) 
     ]  # fmt: skip
     settings = {f"setting {text}"[:500]: text for text in texts} or {"k": 1}
     provenance = RunProvenance(
-        started=(every or "2026-11-01")[:500], nlac_bench=word, python="3.11", commit=every[:500] or None, dirty=True,
-        packages_sha256="0" * 64, manifest_sha256="1" * 64, episodes_sha256="2" * 64,
+        started=(every or "2026-11-01")[:500], nlac_bench=word, python="3.11", commit=every[:500] or None,
+        dirty=True, packages_sha256="0" * 64, manifest_sha256="1" * 64, episodes_sha256="2" * 64,
     )  # fmt: skip
     return sealed(
         {
@@ -80,7 +80,7 @@ def algorithm(name: str, rate: float, texts: Sequence[str] = (), **fields: Any) 
             "curves": [Curve(seed=seed, points=points) for seed in range(2)],
             "cost": Cost(tokens_by_role=roles, seconds=30.0),
             "provenance": Provenance(runs=[provenance] * 2, submitter=every[:500] or None),
-            "warnings": [text for text in texts] or ["A commit with local changes."],
+            "warnings": list(texts) or ["A commit with local changes."],
             "reproduce": every[:4000] or f"nlac-bench run --agent {name}",
             "level": "recomputed",
             **fields,
@@ -89,7 +89,7 @@ def algorithm(name: str, rate: float, texts: Sequence[str] = (), **fields: Any) 
 
 
 def hostile(texts: Sequence[str]) -> list[Entry]:
-    """Entries in which ``texts`` are in every field; also the conditions of their board, and a cited source."""
+    """Entries in which ``texts`` are in every field, their board's conditions and a source included."""
     key = KEY.model_copy(
         update={
             "env": texts[0],
