@@ -1,6 +1,5 @@
 """A figure with the table of its numbers, as inline SVG for a page or as files for a paper."""
 
-import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,6 +31,11 @@ class Table:
 
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+
+    @staticmethod
+    def text(cell: int | float) -> str:
+        """Return a number as a page shows it: with three decimals, or as an integer with commas."""
+        return f"{cell:,}" if isinstance(cell, int) else f"{cell:,.3f}"
 
     def to_csv(self) -> str:
         """Return the table as CSV whose cells a spreadsheet cannot take for formulas."""
@@ -105,9 +109,6 @@ def compact(value: float, _: object = None) -> str:
     return f"{value:.3g}"
 
 
-def known(value: float | None) -> bool:
-    """Return whether ``value`` is a number."""
-    return value is not None and not math.isnan(value)
-
-
-__all__ = ["ACCENT", "BLACK", "GREY", "SECOND", "WHITE", "Figure", "Table", "canvas", "compact", "label"]
+def file_name(*parts: str) -> str:
+    """Return the name of a figure's files: its ``parts`` that are not empty, in ASCII letters, digits and ``_``."""
+    return "_".join("".join(c if c.isalnum() and c.isascii() else "_" for c in part)[:60] for part in parts if part)
