@@ -6,7 +6,20 @@ from typing import Annotated, TextIO, cast
 
 import typer
 
-from nlac_bench.cli import compare, critiques, data, doctor, envs, floors, grade, run, sweep, theory, tiny
+from nlac_bench.cli import (
+    compare,
+    critiques,
+    data,
+    doctor,
+    envs,
+    floors,
+    grade,
+    report,
+    run,
+    sweep,
+    theory,
+    tiny,
+)
 from nlac_bench.cli.exit_codes import ExitCodes
 from nlac_bench.cli.options import RunCommand
 from nlac_bench.cli.output import RedactedStream, reserve_stdout
@@ -32,6 +45,7 @@ app = typer.Typer(
       nlac-bench run --env tau_retail --agent react --model NAME --base-url URL
       nlac-bench resume runs/…                      continue an interrupted run
       nlac-bench compare runs/A runs/B              compare two runs
+      nlac-bench report runs/… --out report.html    write a report with figures
       nlac-bench floors                             agents that use no model
 
     [bold]Train[/bold]
@@ -67,6 +81,7 @@ app.command(
 app.command("resume")(run.resume)
 app.command("score")(compare.score)
 app.command("compare")(compare.compare)
+app.command("report")(report.report)
 app.command("sweep")(sweep.sweep)
 app.command("critiques")(critiques.critiques)
 app.command("doctor")(doctor.doctor)

@@ -111,4 +111,6 @@ def compact(value: float, _: object = None) -> str:
 
 def file_name(*parts: str) -> str:
     """Return the name of a figure's files: its ``parts`` that are not empty, in ASCII letters, digits and ``_``."""
-    return "_".join("".join(c if c.isalnum() and c.isascii() else "_" for c in part)[:60] for part in parts if part)
+    return "_".join(
+        "".join(c if c.isalnum() and c.isascii() else "_" for c in part)[:60] for part in parts if part
+    )

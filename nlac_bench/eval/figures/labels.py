@@ -63,7 +63,9 @@ def label_ends(figure: Any, labels: Mapping[Any, Sequence[EndLabel]]) -> None:
         placed = spread([each.y for each in of], SMALL * _LINE / unit, low, high)
         for each, text, y in zip(of, texts, placed, strict=True):
             text.xyann = (_OFFSET, (y - each.y) * unit)
-            panel.plot([each.x, panel.get_xlim()[1]], [each.y, each.y], color=each.colour, linewidth=0.4, alpha=0.5)
+            panel.plot(
+                [each.x, panel.get_xlim()[1]], [each.y, each.y], color=each.colour, linewidth=0.4, alpha=0.5
+            )
             if abs(text.xyann[1]) > SMALL / 3:
                 arrow = {"arrowstyle": "-", "color": GREY, "linewidth": 0.5}
                 panel.annotate("", (1.0, each.y), xytext=text.xyann, arrowprops=arrow, **_outside(panel))

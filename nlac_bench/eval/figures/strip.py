@@ -55,7 +55,9 @@ def strip(names: Sequence[str], tasks: Sequence[str], means_RT: Floats, of: str 
             for line in range(lines):
                 y = block * pitch + line * _LINE
                 name = label(names[line], 17) if line < len(names) else "flipped"
-                panel.annotate(name, (-0.8, y), ha="right", va="center", fontsize=SMALL, annotation_clip=False)
+                panel.annotate(
+                    name, (-0.8, y), ha="right", va="center", fontsize=SMALL, annotation_clip=False
+                )
                 if line < len(names):
                     _squares(panel, means_RT[line, members], y)
                 else:

@@ -163,13 +163,19 @@ def _compared(
     except NotComparableError as error:
         if not unfinished:
             raise
-        return f"{prefix}No difference can be computed yet: {error}.", Section("pairs", "Pairs", (str(error),))
+        return f"{prefix}No difference can be computed yet: {error}.", Section(
+            "pairs", "Pairs", (str(error),)
+        )
     rows: list[tuple[Cell, ...]] = []
     notes: list[str] = []
     for each in found:
         data = each.to_json()
         low, high = data["ci"] or (None, None)
-        names = (each.name_a, each.name_b) if isinstance(each, AlgorithmComparison) else (each.a.name, each.b.name)
+        names = (
+            (each.name_a, each.name_b)
+            if isinstance(each, AlgorithmComparison)
+            else (each.a.name, each.b.name)
+        )
         adjusted = data.get("p_adjusted", each.p_value)
         rows.append((
             *names, number(each.difference, sign=True), _signed(low), _signed(high), p_text(each.p_value),

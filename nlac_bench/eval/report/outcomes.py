@@ -45,11 +45,14 @@ def tasks_section(subjects: Sequence[Subject], metric: Metric) -> Section:
     means_RT = np.array([means_of([each.outcomes], metric, tasks) for each in subjects])
     if metric != "success":
         rows: tuple[tuple[Cell, ...], ...] = tuple(
-            (task, *(None if np.isnan(m) else float(m) for m in means_RT[:, i])) for i, task in enumerate(tasks)
+            (task, *(None if np.isnan(m) else float(m) for m in means_RT[:, i]))
+            for i, task in enumerate(tasks)
         )
         table = Table(("task", *(each.name for each in subjects)), rows)
         note = "The environment reports no success, so the tasks have a reward only."
-        return Section("tasks", "Tasks", (note,), tables=(Numbers("tasks", "Mean reward of each task", table),))
+        return Section(
+            "tasks", "Tasks", (note,), tables=(Numbers("tasks", "Mean reward of each task", table),)
+        )
     first, last = means_RT[0], means_RT[-1]
     scored = ~np.isnan(first) & ~np.isnan(last)
     won, lost = int((last > first)[scored].sum()), int((last < first)[scored].sum())
@@ -59,8 +62,12 @@ def tasks_section(subjects: Sequence[Subject], metric: Metric) -> Section:
             f"{int(scored.sum()) - won - lost} are the same, of {int(scored.sum())} that both have a score for."
         )
     else:
-        note = f"A task that was won in some of its trials has a square that is partly full; {len(tasks)} tasks."
-    return Section("tasks", "Tasks won and lost", (note,), (strip([s.name for s in subjects], tasks, means_RT),))
+        note = (
+            f"A task that was won in some of its trials has a square that is partly full; {len(tasks)} tasks."
+        )
+    return Section(
+        "tasks", "Tasks won and lost", (note,), (strip([s.name for s in subjects], tasks, means_RT),)
+    )
 
 
 def failures_section(subjects: Sequence[Subject]) -> Section:
@@ -87,7 +94,14 @@ def failures_section(subjects: Sequence[Subject]) -> Section:
         ]
     if not rows:
         return Section("failures", "Kinds of failure", ("No episode was lost.",))
-    header = ("", "how the episode ended", "episodes", "truncated", "with an invalid action", "with a tool error")
+    header = (
+        "",
+        "how the episode ended",
+        "episodes",
+        "truncated",
+        "with an invalid action",
+        "with a tool error",
+    )
     table = Numbers("failures", "Episodes that were not won, by how they ended", Table(header, tuple(rows)))
     note = "The last three columns count episodes among those of their line; one may be in several."
     return Section("failures", "Kinds of failure", (note,), tables=(table,))
@@ -115,9 +129,13 @@ def unscored_section(subjects: Sequence[Subject]) -> Section:
         ]
         counts = each.outcomes.counts
         if counts.owed:
-            notes.append(f"{each.name}: {counts.owed} of {counts.planned} episodes were not played to the end.")
+            notes.append(
+                f"{each.name}: {counts.owed} of {counts.planned} episodes were not played to the end."
+            )
         if silent := counts.unscored - counts.content_filter:
-            notes.append(f"{each.name}: {silent} episodes ended without info['success'], so they have no score.")
+            notes.append(
+                f"{each.name}: {silent} episodes ended without info['success'], so they have no score."
+            )
     if not rows and not notes:
         return Section("unscored", "What could not be scored", ("Every planned episode has a score.",))
     table = Table(("", "task", "trial", "reason", "message"), tuple(rows))

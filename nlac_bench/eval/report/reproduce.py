@@ -19,7 +19,9 @@ def reproduce_section(runs: Sequence[RunFolder], arguments: Sequence[str]) -> Se
     rows: list[tuple[Cell, ...]] = []
     for run in runs:
         rows += [(run.path.name or str(run.path), *fact) for fact in facts(run)]
-    table = Numbers("provenance", "What the runs were made with", Table(("run", "what", "value"), tuple(rows)))
+    table = Numbers(
+        "provenance", "What the runs were made with", Table(("run", "what", "value"), tuple(rows))
+    )
     note = (
         "A run repeats exactly on the same hardware and packages if it is deterministic (--train "
         "deterministic=true for training); otherwise it repeats statistically."

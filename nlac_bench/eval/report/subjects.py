@@ -100,13 +100,17 @@ class Measurement:
         base = path / BASE
         trains = run.subject.get("train") is not None
         agent = run.subject["agent"]
-        kind: Kind = "trained" if trains else "oracle" if agent == ORACLE else "floor" if agent in FLOORS else "run"
+        kind: Kind = (
+            "trained" if trains else "oracle" if agent == ORACLE else "floor" if agent in FLOORS else "run"
+        )
         called = f"trained with {agent}" if trains else agent
         untrained = "untrained model" if name is None else f"{name}: untrained"
         return cls(
             name or called,
             Subject.read(name or called, kind, run),
-            Subject.read(untrained, "base", RunFolder.open(base)) if (base / "manifest.json").exists() else None,
+            Subject.read(untrained, "base", RunFolder.open(base))
+            if (base / "manifest.json").exists()
+            else None,
             tuple(
                 Subject.read(agent, "oracle" if agent == ORACLE else "floor", each)
                 for agent, each in stored_references(run).items()

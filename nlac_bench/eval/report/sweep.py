@@ -19,6 +19,7 @@ from nlac_bench.eval.statistics.tables import number, p_text
 from nlac_bench.eval.training.curve import AXES
 from nlac_bench.eval.training.untrained import BASE
 
+
 def sweep_report(folder: Path) -> Report:
     """Return the report of the sweep in ``folder``.
 
@@ -56,7 +57,9 @@ def sweep_report(folder: Path) -> Report:
     return Report(title, verdict, _progress(sweep), tuple(filter(None, sections)))
 
 
-MEANS = "The share of a square that is full is the share of seeds and trials in which the method won the task."
+MEANS = (
+    "The share of a square that is full is the share of seeds and trials in which the method won the task."
+)
 
 
 def _each(sweep: StoredSweep, draw: Callable[[StoredSweep, str], Figure]) -> tuple[Figure, ...]:
@@ -123,7 +126,12 @@ def _pairs_section(sweep: StoredSweep) -> Section:
 def _denominators_section(sweep: StoredSweep) -> Section:
     names = ("planned", "scored", "infra_errors", "owed", "content_filter", "unscored", "truncated")
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (row.env, row.method, f"{row.finished} of {len(row.seeds)}", *((row.episodes or {}).get(n) for n in names))
+        (
+            row.env,
+            row.method,
+            f"{row.finished} of {len(row.seeds)}",
+            *((row.episodes or {}).get(n) for n in names),
+        )
         for row in sweep.rows
     )
     header = ("environment", "method", "seeds", "planned", "scored", "infra errors", "not played",
@@ -134,7 +142,11 @@ def _denominators_section(sweep: StoredSweep) -> Section:
 
 def _cost_section(sweep: StoredSweep, trained: list[Measurement]) -> Section:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (row.env, row.method, *(round(row.cost[name]) if name in row.cost else None for name in AXES.values()))
+        (
+            row.env,
+            row.method,
+            *(round(row.cost[name]) if name in row.cost else None for name in AXES.values()),
+        )
         for row in sweep.rows
     )
     header = ("environment", "method", *AXES.values())

@@ -8,8 +8,10 @@ from nlac_bench.agents.nlac.records import CritiqueRecord
 from nlac_bench.eval.figures.costs import costs
 from nlac_bench.eval.figures.curves import Method, Reference, method_curves
 from nlac_bench.eval.report.page import Section, Texts
+from nlac_bench.eval.report.references import stored_references
 from nlac_bench.eval.report.subjects import Measurement, Subject
 from nlac_bench.eval.runs.critiques import read_critiques
+from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.statistics.outcomes import success_rate
 from nlac_bench.eval.training.curve import AXES, curve, latest, learned
 from nlac_bench.rollout.meter import spent_from_row
@@ -24,6 +26,16 @@ def references_of(subjects: Sequence[Subject]) -> list[Reference]:
     """Return the success of the floors and the oracle among ``subjects``."""
     found = {s.name: success_rate(s.outcomes.success)[0] for s in subjects if s.kind in ("floor", "oracle")}
     return [Reference(name, success) for name, success in found.items() if success is not None]
+
+
+def stored_reference_lines(folder: Path) -> list[Reference]:
+    """Return the floors and the oracle that were played for the run in ``folder``.
+
+    Raises:
+        RunFolderError: one of them is damaged.
+    """
+    found = stored_references(RunFolder.open(folder)).items()
+    return references_of([Subject.read(name, "floor", run) for name, run in found])
 
 
 def curves_section(measurements: Sequence[Measurement]) -> Section:

@@ -76,7 +76,9 @@ def algorithms_verdict(found: AlgorithmComparison) -> str:
         case "A better":
             return f"{found.name_a} is better than {found.name_b}: {found.metric} {difference} {over}."
         case "B better":
-            return f"{found.name_b} is better than {found.name_a}: A − B = {difference} {found.metric} {over}."
+            return (
+                f"{found.name_b} is better than {found.name_a}: A − B = {difference} {found.metric} {over}."
+            )
     return (
         f"{found.name_a} and {found.name_b} cannot be told apart: their difference in {found.metric} is "
         f"{difference} {over}.{_seen(found.detectable)}"
