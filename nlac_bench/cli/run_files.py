@@ -1,4 +1,4 @@
-"""Writes the learning curve and the report of a run that ends. A failure is printed and does not fail the run."""
+"""Writes the learning curve and the report of a run that ends. A failure does not fail the run."""
 
 import contextlib
 import shlex

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from nlac_bench.pages.svg import GREY, PALETTE, drawing, inline_svg
+from nlac_bench.pages.svg import GREY as GREY
+from nlac_bench.pages.svg import PALETTE, drawing, inline_svg
 from nlac_bench.pages.text import csv_text, visible
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ Cell: TypeAlias = str | int | float | None
 Format: TypeAlias = Literal["svg", "png", "csv"]
 
 BLACK, WHITE, ACCENT, SECOND = "#000000", "#ffffff", PALETTE[0], PALETTE[1]
-"""Colours of text, of the page, of the emphasised series and of test results. Shapes repeat what they tell."""
+"""Colours of text, of the page, of the emphasised series, of test results; shapes repeat what they tell."""
 SMALL = 8.0
 """Font size of labels, in points."""
 PNG_DPI = 200
@@ -50,8 +51,8 @@ class Figure:
         name: name of its files without ending.
         title: what it shows, in one sentence.
         table: its numbers.
-        draw: called with the class ``matplotlib.figure.Figure``; returns an instance. Texts that it draws have
-            passed ``label``.
+        draw: called with the class ``matplotlib.figure.Figure``; returns an instance. Its texts have passed
+            ``label``.
     """
 
     name: str
@@ -110,7 +111,7 @@ def compact(value: float, _: object = None) -> str:
 
 
 def file_name(*parts: str) -> str:
-    """Return the name of a figure's files: its ``parts`` that are not empty, in ASCII letters, digits and ``_``."""
+    """Return a file name without ending: the ``parts`` that are not empty, in ASCII letters and digits."""
     return "_".join(
         "".join(c if c.isalnum() and c.isascii() else "_" for c in part)[:60] for part in parts if part
     )

@@ -25,7 +25,7 @@ class EndLabel:
 
 
 def spread(positions: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Return ``positions`` moved as little as possible (least squares) so that they are at least ``gap`` apart.
+    """Return ``positions`` moved as little as possible (least squares), so that each two are ``gap`` apart.
 
     Their order is kept. They stay within ``low`` and ``high`` if there is room for all of them. With
     ``q_i = p_i − i gap`` in ascending order this is isotonic regression, which pools adjacent violators

@@ -17,7 +17,7 @@ _LINE = 1.35
 
 
 def order(means_RT: Floats) -> list[int]:
-    """Return the tasks in the order of the strip: by the last run, those that it won first, then by the others.
+    """Return the tasks in the order of the strip: those that the last run won first, then by the others.
 
     Two runs give the groups won by the last only, by both, by none, by the first only, so that tasks that
     flipped stand together. Tasks that the last run has no score for come last.

@@ -79,8 +79,8 @@ def run_report(folder: Path) -> Report:
 
 
 NO_REFERENCES = (
-    "Floors and oracle were not played for this run. That is so for agents without a model, for environments of "
-    "other packages, and where a model plays the user, the oracle or the judge."
+    "Floors and oracle were not played for this run. That is so for agents without a model, for environments "
+    "of other packages, and where a model plays the user, the oracle or the judge."
 )
 
 
@@ -182,8 +182,8 @@ def _compared(
             p_text(adjusted), each.verdict, number(each.detectable), each.tasks, each.left_out,
         ))  # fmt: skip
         notes += each.notes
-    header = ("A", "B", "A − B", "95 % low", "95 % high", "p", "p (Holm)", "verdict", "found with 80 %", "tasks",
-              "tasks left out")  # fmt: skip
+    header = ("A", "B", "A − B", "95 % low", "95 % high", "p", "p (Holm)", "verdict", "found with 80 %",
+              "tasks",              "tasks left out")  # fmt: skip
     table = Numbers("pairs", f"Differences in {metric}", Table(header, tuple(rows)))
     return prefix + verdict, Section("pairs", "Pairs", tuple(dict.fromkeys(notes)), tables=(table,))
 

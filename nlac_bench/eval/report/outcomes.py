@@ -1,4 +1,4 @@
-"""Sections on what came of the episodes: estimates, denominators, tasks, kinds of failure, what has no score."""
+"""Sections on what came of the episodes: success, denominators, tasks, failures, what has no score."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,19 +22,20 @@ def success_section(subjects: Sequence[Subject], metric: Metric, notes: Sequence
 
 def denominators_section(subjects: Sequence[Subject]) -> Section:
     """Return how many episodes of each subject were planned, scored, lost and cut."""
-    header = ("", "tasks", "planned", "scored", "infra errors", "not played", "content filter", "without a score",
-              "truncated", "recovered errors")  # fmt: skip
+    header = ("", "tasks", "planned", "scored", "infra errors", "not played", "content filter",
+              "without a score", "truncated", "recovered errors")  # fmt: skip
     rows: list[tuple[Cell, ...]] = []
     for each in subjects:
         c = each.outcomes.counts
         rows.append((
-            each.name, len(each.outcomes.tasks), c.planned, c.scored, c.infra_errors, c.owed, c.content_filter,
-            c.unscored - c.content_filter, c.truncated, c.recovered_errors,
+            each.name, len(each.outcomes.tasks), c.planned, c.scored, c.infra_errors, c.owed,
+            c.content_filter, c.unscored - c.content_filter, c.truncated, c.recovered_errors,
         ))  # fmt: skip
     table = Numbers("denominators", "Episodes by what came of them", Table(header, tuple(rows)))
     note = (
-        "Planned episodes are scored, failed for a reason outside the agent (infra errors), were not played, were "
-        "stopped by a content filter, or ended without a score. Truncated episodes are among the scored ones."
+        "Planned episodes are scored, failed for a reason outside the agent (infra errors), were not played, "
+        "were stopped by a content filter, or ended without a score. Truncated episodes are among the scored "
+        "ones."
     )
     return Section("denominators", "Denominators", (note,), tables=(table,))
 
@@ -59,7 +60,7 @@ def tasks_section(subjects: Sequence[Subject], metric: Metric) -> Section:
     if len(subjects) == 2:
         note = (
             f"From {subjects[0].name} to {subjects[1].name}, {won} tasks were won, {lost} were lost and "
-            f"{int(scored.sum()) - won - lost} are the same, of {int(scored.sum())} that both have a score for."
+            f"{int(scored.sum()) - won - lost} are the same, of {int(scored.sum())} that both have scores for."
         )
     else:
         note = (
@@ -71,7 +72,7 @@ def tasks_section(subjects: Sequence[Subject], metric: Metric) -> Section:
 
 
 def failures_section(subjects: Sequence[Subject]) -> Section:
-    """Return how the lost episodes of each subject ended, and in how many an action was invalid or a tool failed.
+    """Return how the lost episodes of each subject ended, and how many had invalid actions or tool errors.
 
     Raises:
         RunFolderError: an episode is damaged.

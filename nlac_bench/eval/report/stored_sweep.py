@@ -90,8 +90,8 @@ class StoredSweep(_Stored):
             fault = error.errors()[0]
             where = ".".join(map(str, fault["loc"]))
             raise RunFolderError(
-                f"{path} is damaged ({where}: {fault['msg']}); write it again with `nlac-bench sweep FILE.toml "
-                f"--out {folder} --report-only`"
+                f"{path} is damaged ({where}: {fault['msg']}); write it again with `nlac-bench sweep FILE.toml"
+                f" --out {folder} --report-only`"
             ) from None
 
     def envs(self) -> list[str]:
@@ -112,7 +112,7 @@ class StoredSweep(_Stored):
         return found
 
     def estimate(self, env: str, method: str, kind: Kind, note: str = "") -> Estimate:
-        """Return the success over the tasks and seeds of ``method``, its interval and the mean of each seed."""
+        """Return the success over tasks and seeds of ``method``, its interval and the mean of each seed."""
         runs = self.runs_of(env, method)
         tasks = list(dict.fromkeys(task for run in runs.values() for task in run.success))
         means = means_over(list(runs.values()), tasks)

@@ -97,8 +97,8 @@ def _curves_section(sweep: StoredSweep) -> Section:
         for key, name in AXES.items()
     ]
     note = (
-        "Each panel emphasises one method: the mean of its seeds and their range. The diamonds are the tests of its "
-        "seeds, each at the cost at which training reached the tested checkpoint, with 95 % intervals."
+        "Each panel emphasises one method: the mean of its seeds and their range. The diamonds are the tests "
+        "of its seeds, each at the cost at which training reached the tested checkpoint, with 95 % intervals."
     )
     return Section("curves", "Learning curves", (note,), tuple(figures))
 

@@ -43,8 +43,8 @@ def curves_section(measurements: Sequence[Measurement]) -> Section:
     trained = [each for each in measurements if each.trains]
     references = references_of(measurements[0].references)
     note = (
-        "Success on the validation tasks during training. The diamond is the test, drawn at the cost at which "
-        "training reached the tested checkpoint, with its 95 % interval."
+        "Success on the validation tasks during training. The diamond is the test, drawn at the cost at "
+        "which training reached the tested checkpoint, with its 95 % interval."
     )
     title = "Learning curves"
     if len(trained) == 1:
@@ -103,8 +103,8 @@ def critiques_section(measurements: Sequence[Measurement]) -> Section | None:
     if not texts:
         return None
     notes.append(
-        "The prediction is about the proposed action; what happened followed the action that was played, which "
-        "may be another one."
+        "The prediction is about the proposed action; what happened followed the action that was played, "
+        "which may be another one."
     )
     return Section("critiques", "What the critic said", tuple(notes), texts=tuple(texts))
 

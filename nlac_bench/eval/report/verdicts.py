@@ -10,7 +10,7 @@ from nlac_bench.eval.training.curve import latest
 
 
 def run_verdict(measurement: Measurement, metric: Metric) -> str:
-    """Return what a run shows: its result, and its comparison with the untrained model or the highest floor."""
+    """Return what a run shows: its result, compared with the untrained model or the highest floor."""
     own, base = measurement.own, measurement.base
     if own.progress is not None:
         return f"This run is not finished: {_unfinished(measurement)}. It supports no verdict yet."
@@ -57,8 +57,8 @@ def pairs_verdict(found: Sequence[Comparison], metric: Metric) -> str:
     if len(found) == 1 and not told:
         c = found[0]
         return (
-            f"{c.a.name} and {c.b.name} cannot be told apart: their difference in {metric} is {_difference(c)} on "
-            f"{c.tasks} tasks.{_seen(c.detectable)}"
+            f"{c.a.name} and {c.b.name} cannot be told apart: their difference in {metric} is "
+            f"{_difference(c)} on {c.tasks} tasks.{_seen(c.detectable)}"
         )
     if not told:
         return f"None of the {len(found)} pairs of runs can be told apart by their {metric}."
@@ -88,13 +88,18 @@ def algorithms_verdict(found: AlgorithmComparison) -> str:
 def _pair(c: Comparison, metric: Metric) -> str:
     better, worse = (c.a, c.b) if c.verdict == "A better" else (c.b, c.a)
     return (
-        f"{better.name} is better than {worse.name}: {metric} {number(better.mean)} against {number(worse.mean)} "
-        f"on {c.tasks} tasks (p = {p_text(c.p_adjusted)})."
+        f"{better.name} is better than {worse.name}: {metric} {number(better.mean)} against "
+        f"{number(worse.mean)} on {c.tasks} tasks ({p_said(c.p_adjusted)})."
     )
 
 
 def _difference(c: Comparison) -> str:
-    return f"{number(c.difference, sign=True)} {bracket(c.interval, sign=True)}, p = {p_text(c.p_adjusted)}"
+    return f"{number(c.difference, sign=True)} {bracket(c.interval, sign=True)}, {p_said(c.p_adjusted)}"
+
+
+def p_said(p: float) -> str:
+    """Return a p-value as a sentence has it: ``p = 0.012``, ``p < 0.001``."""
+    return f"p {p_text(p).replace('<', '< ')}" if p < 0.001 else f"p = {p_text(p)}"
 
 
 def _seen(detectable: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Plots the learning curves of a sweep: validation success against each cost, one small panel for each method."""
+"""Plots the learning curves of a sweep: validation success against each cost, one panel for each method."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The learning curve of a training run: success against gradient steps, environment steps, tokens and seconds."""
+"""The learning curve of a training run: success against steps, environment steps, tokens and seconds."""
 
 from collections.abc import Sequence
 from pathlib import Path
