@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from nlac_bench.pages.svg import GREY as GREY
-from nlac_bench.pages.svg import PALETTE, drawing, inline_svg
+from nlac_bench.pages.svg import GREY, PALETTE, drawing, inline_svg
 from nlac_bench.pages.text import csv_text, visible
 
 if TYPE_CHECKING:
@@ -17,8 +16,11 @@ if TYPE_CHECKING:
 Cell: TypeAlias = str | int | float | None
 Format: TypeAlias = Literal["svg", "png", "csv"]
 
+__all__ = ["ACCENT", "BLACK", "GREY", "SECOND", "SMALL", "WHITE", "Cell", "Figure", "Format", "Table", "canvas",
+           "compact", "file_name", "label"]  # fmt: skip
+
 BLACK, WHITE, ACCENT, SECOND = "#000000", "#ffffff", PALETTE[0], PALETTE[1]
-"""Colours of text, of the page, of the emphasised series, of test results; shapes repeat what they tell."""
+"""Colours of text, of the page, of the emphasised series, of test results; shapes tell the same."""
 SMALL = 8.0
 """Font size of labels, in points."""
 PNG_DPI = 200
@@ -37,6 +39,10 @@ class Table:
     def text(cell: int | float) -> str:
         """Return a number as a page shows it: with three decimals, or as an integer with commas."""
         return f"{cell:,}" if isinstance(cell, int) else f"{cell:,.3f}"
+
+    def numeric(self, column: int) -> bool:
+        """Return whether a column has only numbers, known or not."""
+        return all(not isinstance(row[column], str) for row in self.rows)
 
     def to_csv(self) -> str:
         """Return the table as CSV whose cells a spreadsheet cannot take for formulas."""

@@ -60,7 +60,7 @@ def tasks_section(subjects: Sequence[Subject], metric: Metric) -> Section:
     if len(subjects) == 2:
         note = (
             f"From {subjects[0].name} to {subjects[1].name}, {won} tasks were won, {lost} were lost and "
-            f"{int(scored.sum()) - won - lost} are the same, of {int(scored.sum())} that both have scores for."
+            f"{int(scored.sum()) - won - lost} are the same, of {int(scored.sum())} that have both scores."
         )
     else:
         note = (

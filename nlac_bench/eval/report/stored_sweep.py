@@ -90,7 +90,7 @@ class StoredSweep(_Stored):
             fault = error.errors()[0]
             where = ".".join(map(str, fault["loc"]))
             raise RunFolderError(
-                f"{path} is damaged ({where}: {fault['msg']}); write it again with `nlac-bench sweep FILE.toml"
+                f"{path} is damaged ({where}: {fault['msg']}); write it with `nlac-bench sweep FILE.toml"
                 f" --out {folder} --report-only`"
             ) from None
 
