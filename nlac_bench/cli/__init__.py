@@ -14,6 +14,7 @@ from nlac_bench.cli import (
     envs,
     floors,
     grade,
+    leaderboard,
     report,
     run,
     sweep,
@@ -47,6 +48,7 @@ app = typer.Typer(
       nlac-bench compare runs/A runs/B              compare two runs
       nlac-bench report runs/… --out report.html    write a report with figures
       nlac-bench floors                             agents that use no model
+      nlac-bench leaderboard build …                boards from submitted entries
 
     [bold]Train[/bold]
       nlac-bench run --env tau_retail --agent nlac  train the embedded model
@@ -72,6 +74,7 @@ app = typer.Typer(
 app.add_typer(envs.app, name="envs")
 app.add_typer(data.app, name="data")
 app.add_typer(tiny.app, name="tiny")
+app.add_typer(leaderboard.app, name="leaderboard")
 app.command("run", cls=RunCommand)(run.run)
 app.command(
     "eval",

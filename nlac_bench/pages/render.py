@@ -30,20 +30,17 @@ def render_html(package: str, template: str, **values: Any) -> str:
     Raises:
         jinja2.UndefinedError: the template prints a name that has no value.
     """
-    return _environment(package, html=True).get_template(template).render(**values)
-
-
-def render_markdown(package: str, template: str, **values: Any) -> str:
-    """Render ``package``'s ``templates/{template}`` as Markdown; strings are escaped by ``markdown``.
-
-    Raises:
-        jinja2.UndefinedError: the template prints a name that has no value.
-    """
-    return _environment(package, html=False).get_template(template).render(**values)
+    return environment(package, html=True).get_template(template).render(**values)
 
 
 @functools.cache
-def _environment(package: str, *, html: bool) -> "Environment":
+def environment(package: str, *, html: bool) -> "Environment":
+    """Return the jinja2 environment of ``package``'s templates; a caller may add its own filters.
+
+    Args:
+        package: name of a package that has a folder ``templates``.
+        html: whether strings are escaped for HTML; else they are for Markdown (``markdown``).
+    """
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -52,7 +49,7 @@ def _environment(package: str, *, html: bool) -> "Environment":
     def finalize(value: Any) -> Any:
         return show(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
-    environment = Environment(
+    made = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("nlac_bench.pages")]),
         autoescape=html,
         undefined=StrictUndefined,
@@ -62,16 +59,16 @@ def _environment(package: str, *, html: bool) -> "Environment":
         keep_trailing_newline=True,
     )
     # ASCII only: escapes keep lone surrogates and bidirectional controls out of the data block.
-    environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "allow_nan": False}
-    environment.filters |= {"long_text": long_text, "link": link}
+    made.policies["json.dumps_kwargs"] = {"sort_keys": True, "allow_nan": False}
     if html:
+        made.filters |= {"long_text": long_text, "link": link}
         style, script = (Markup(_asset(name)) for name in ("page.css", "page.js"))
-        environment.globals |= {
+        made.globals |= {
             "page_style": style,
             "page_script": script,
             "csp": Markup(_policy(style, script)),
         }
-    return environment
+    return made
 
 
 def _asset(name: str) -> str:

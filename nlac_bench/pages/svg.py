@@ -88,8 +88,8 @@ def inline_svg(figure: Any, title: str) -> "Markup":
     root.insert(0, heading)
     root.attrib |= {"role": "img", "aria-labelledby": f"{identifier}-title", "class": "figure",
                     "stroke-linejoin": "round"}  # fmt: skip
-    for name in ("width", "height"):  # in CSS pixels, of which a point has 4/3
-        root.attrib[name] = f"{float(root.attrib[name].removesuffix('pt')) * 4 / 3:.0f}"
+    for name in ("width", "height"):
+        root.attrib[f"data-{name}"] = root.attrib.pop(name, "").removesuffix("pt")
     return Markup(ElementTree.tostring(root, encoding="unicode"))
 
 

@@ -20,7 +20,7 @@ _INVISIBLE = re.compile(
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffb\u2800\ud800-\udfff]"
 )
-_MARKDOWN = re.compile(r"[\\`*_\[\]|~$:]|(?<=www)\.")
+_MARKDOWN = re.compile(r"[\\`*_\[\]|~$:]|(?<=[wW]{3})\.")
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 _FORMULA = tuple("=+-@＝＋－＠")
 

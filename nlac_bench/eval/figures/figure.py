@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 Cell: TypeAlias = str | int | float | None
 Format: TypeAlias = Literal["svg", "png", "csv"]
 
-__all__ = ["ACCENT", "BLACK", "GREY", "SECOND", "SMALL", "WHITE", "Cell", "Figure", "Format", "Table", "canvas",
-           "compact", "file_name", "label"]  # fmt: skip
+__all__ = ["ACCENT", "BLACK", "GREY", "SECOND", "SMALL", "WHITE", "Cell", "Figure", "Format", "Table",
+           "canvas", "compact", "file_name", "label"]  # fmt: skip
 
 BLACK, WHITE, ACCENT, SECOND = "#000000", "#ffffff", PALETTE[0], PALETTE[1]
 """Colours of text, of the page, of the emphasised series, of test results; shapes tell the same."""
