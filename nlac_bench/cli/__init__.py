@@ -16,6 +16,7 @@ from nlac_bench.cli import (
     floors,
     grade,
     leaderboard,
+    report,
     run,
     sweep,
     theory,
@@ -46,6 +47,7 @@ app = typer.Typer(
       nlac-bench run --env tau_retail --agent react --model NAME --base-url URL
       nlac-bench resume runs/…                      continue an interrupted run
       nlac-bench compare runs/A runs/B              compare two runs
+      nlac-bench report runs/… --out report.html    write a report with figures
       nlac-bench floors                             agents that use no model
       nlac-bench leaderboard build …                boards from submitted entries
 
@@ -87,6 +89,7 @@ app.command(
 app.command("resume")(run.resume)
 app.command("score")(compare.score)
 app.command("compare")(compare.compare)
+app.command("report")(report.report)
 app.command("sweep")(sweep.sweep)
 app.command("submit")(entries.submit)
 app.command("verify")(entries.verify)

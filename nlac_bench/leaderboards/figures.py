@@ -106,9 +106,8 @@ def _cost_figure(rows: Sequence[RowView], pinned: Sequence[RowView]) -> Figure:
                 panel.plot([x], [row.success], "o", color=ACCENT, markersize=5, clip_on=False, zorder=3)
         # An entry has the same height in all panels, so one label at the right names it in all of them.
         right = panels[-1].get_xlim()[1]
-        label_ends(
-            panels[-1], [EndLabel(label(row.name, 22), right, row.success or 0.0, BLACK) for row in rows]
-        )
+        names = [EndLabel(label(row.name, 22), right, row.success or 0.0, BLACK) for row in rows]
+        label_ends(figure, {panels[-1]: names})
         panels[0].set_ylabel("success")
         return figure
 

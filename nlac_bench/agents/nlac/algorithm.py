@@ -13,6 +13,9 @@ from nlac_bench.agents.nlac.config import NlacConfig
 from nlac_bench.agents.nlac.lesson import Encoder, Lesson
 from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
 from nlac_bench.agents.nlac.probes import critic_metrics, read_critic, refinement_metrics
+from nlac_bench.agents.nlac.records import ProbeRecord
+from nlac_bench.agents.nlac.texts import critique_records, probe_records
+from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.rollout.engines.engine import derive_seed
 from nlac_bench.train import share
 from nlac_bench.train.batch import TokenBatch, TokenSequence
@@ -151,6 +154,22 @@ class NLAC(LanguagePolicyIteration):
             metrics |= await refinement_metrics(probes, self.resources)
         self.counts.clear()
         return metrics | self.kl_to_start()
+
+    def keep_texts(self, lessons: Sequence[Lesson]) -> None:
+        """Pass the texts of at most ``kept_critiques`` lessons to ``Resources.keep_critiques``."""
+        seed = derive_seed(self._seed, self.replay.iteration, "critiques")
+        self.resources.keep_critiques(critique_records(self, lessons, self.version, seed))
+
+    @property
+    def probe_states(self) -> int:
+        """The number of states of the fixed probe set."""
+        return self.config.probe_states
+
+    async def read_states(self, states: Sequence[Transition], iteration: int) -> list[ProbeRecord]:
+        """Return the critic's texts about the fixed probe set; see ``ReadsStates``."""
+        records = await probe_records(self, self.resources, states, iteration, self.version)
+        self.counts.clear()
+        return records
 
     def kl_to_start(self) -> Metrics:
         """Return KL(π ‖ initial π) on the sequences that were distilled last."""

@@ -1,1 +1,1 @@
-"""The project's figures. Each has the table of its numbers, and the same numbers always give the same bytes."""
+"""The project's figures, each with the table of its numbers. The same numbers always give the same bytes."""

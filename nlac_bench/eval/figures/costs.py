@@ -40,4 +40,6 @@ def costs(usage: Mapping[tuple[str, str], Usage]) -> Figure:
         for (part, role), u in usage.items()
     )
     header = ("part", "role", "calls", "tokens read", "tokens generated", "US$")
-    return Figure("costs", "Tokens generated and read, by part of the run and role", Table(header, rows), draw)
+    return Figure(
+        "costs", "Tokens generated and read, by part of the run and role", Table(header, rows), draw
+    )

@@ -18,6 +18,7 @@ from nlac_bench.eval.figures.figure import (
     Figure,
     Table,
     compact,
+    file_name,
     label,
 )
 from nlac_bench.eval.figures.labels import EndLabel, label_ends
@@ -79,6 +80,7 @@ def run_curve(
     def draw(new: Any) -> Any:
         figure = new(figsize=(7.6, 2.6 * math.ceil(len(axes) / 2)), layout="constrained")
         panels = figure.subplots(math.ceil(len(axes) / 2), 2, sharey=True, squeeze=False)
+        labels = {}
         for panel, (key, name) in zip(panels.flat, axes.items(), strict=False):
             _set_up(panel, name)
             x = [row[key] for row in run.validations]
@@ -97,9 +99,10 @@ def run_curve(
             if run.tested is not None:
                 _test_mark(panel, run.tested, key)
                 ends.append(EndLabel("test", run.tested.at[key], run.tested.success, SECOND))
-            label_ends(panel, ends + _reference_lines(panel, references))
+            labels[panel] = ends + _reference_lines(panel, references)
         for row in panels:
             row[0].set_ylabel("success")
+        label_ends(figure, labels)
         return figure
 
     rows: list[tuple[Cell, ...]] = [
@@ -130,11 +133,12 @@ def method_curves(
         panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
         for empty in panels.flat[len(methods) :]:
             empty.set_visible(False)
-        for row in range(lines):
-            place = row * columns
-            draw_panels(panels[row], methods, references, key, place)
-            panels[row][0].set_ylabel("success")
+        labels = {}
+        for line, row in enumerate(panels):
+            labels |= draw_panels(row, methods, references, key, line * columns)
+            row[0].set_ylabel("success")
         figure.supxlabel(name, fontsize=9)
+        label_ends(figure, labels)
         return figure
 
     rows: list[tuple[Cell, ...]] = []
@@ -149,18 +153,22 @@ def method_curves(
     header = ("method", "seed", "episodes", name, "success", "95 % low", "95 % high")
     where = f" on {of}" if of else ""
     title = f"Validation success against {name}{where}, one method emphasised in each panel"
-    file = "_".join(filter(None, ("curves", _file_part(of), name.replace(" ", "_"))))
-    return Figure(file, title, Table(header, tuple(rows)), draw)
+    return Figure(file_name("curves", of, name), title, Table(header, tuple(rows)), draw)
 
 
 def draw_panels(
     panels: Sequence[Any], methods: Sequence[Method], references: Sequence[Reference], key: str, first: int
-) -> None:
-    """Draw the panels of ``methods[first:]`` into a row of ``panels``; ``references`` are named at its end."""
+) -> dict[Any, list[EndLabel]]:
+    """Draw the panels of ``methods[first:]`` into a row of ``panels``.
+
+    Returns:
+        The names of ``references``, to be written at the end of the row.
+    """
     lines = {method.name: _mean(method.seeds, key) for method in methods}
     starts = [float(s.validations[1][key]) for m in methods for s in m.seeds if len(s.validations) > 1]
     every = [row[key] for method in methods for seed in method.seeds for row in seed.validations]
     shown = methods[first : first + len(panels)]
+    labels: dict[Any, list[EndLabel]] = {}
     for panel, method in zip(panels, shown, strict=False):
         _set_up(panel, "")
         panel.set_title(label(method.title, 40), loc="left", color=BLACK, fontweight="bold")
@@ -173,13 +181,13 @@ def draw_panels(
             x, ys = own
             panel.fill_between(x, ys.min(axis=0), ys.max(axis=0), color=ACCENT, alpha=0.18, linewidth=0)
             panel.plot(x, ys.mean(axis=0), color=ACCENT, linewidth=1.8)
-            _beside_end(panel, f"{ys.mean(axis=0)[-1]:.2f}", float(x[-1]), float(ys.mean(axis=0)[-1]))
+            marks = [seed.tested.high for seed in method.seeds if seed.tested is not None]
+            _over_end(panel, f"{ys.mean(axis=0)[-1]:.2f}", float(x[-1]), max([*marks, float(ys.max())]))
         for seed in method.seeds:
             if seed.tested is not None:
                 _test_mark(panel, seed.tested, key)
-        ends = _reference_lines(panel, references)
-        if method is shown[-1]:
-            label_ends(panel, ends)
+        labels = {panel: _reference_lines(panel, references)}
+    return labels
 
 
 def _mean(seeds: Sequence[Trained], key: str) -> tuple[Any, Any] | None:
@@ -238,13 +246,12 @@ def _reference_lines(panel: Any, references: Sequence[Reference]) -> list[EndLab
     return [EndLabel(label(ref.name, 20), right, ref.success, GREY) for ref in references]
 
 
-def _beside_end(panel: Any, text: str, x: float, y: float) -> None:
-    """Write ``text`` above or below the end of a line, within the panel."""
-    low, high = panel.get_xlim()
-    part = panel.transAxes.inverted().transform(panel.transData.transform((x, y)))[0]
+def _over_end(panel: Any, text: str, x: float, top: float) -> None:
+    """Write ``text`` over the end of a line at ``x``, above everything that is drawn up to ``top``."""
+    part = panel.transAxes.inverted().transform(panel.transData.transform((x, top)))[0]
     panel.annotate(
-        text, (x, y), xytext=(-2 if part > 0.75 else 3, -9 if y > 0.85 else 5), textcoords="offset points",
-        ha="right" if part > 0.75 else "left", fontsize=SMALL, color=ACCENT, fontweight="bold",
+        text, (x, min(top + 0.02, 0.9)), ha="right" if part > 0.85 else "center", va="bottom", fontsize=SMALL,
+        color=ACCENT, fontweight="bold",
     )  # fmt: skip
 
 
@@ -256,7 +263,3 @@ def _tested_rows(
         for name, test in tests
         if test is not None
     ]
-
-
-def _file_part(name: str) -> str:
-    return "".join(c if c.isalnum() and c.isascii() else "_" for c in name)[:60]

@@ -1,6 +1,5 @@
 """A figure with the table of its numbers, as inline SVG for a page or as files for a paper."""
 
-import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,8 +16,11 @@ if TYPE_CHECKING:
 Cell: TypeAlias = str | int | float | None
 Format: TypeAlias = Literal["svg", "png", "csv"]
 
+__all__ = ["ACCENT", "BLACK", "GREY", "SECOND", "SMALL", "WHITE", "Cell", "Figure", "Format", "Table",
+           "canvas", "compact", "file_name", "label"]  # fmt: skip
+
 BLACK, WHITE, ACCENT, SECOND = "#000000", "#ffffff", PALETTE[0], PALETTE[1]
-"""Colours of text, of the page, of the emphasised series and of test results. Shapes repeat what they tell."""
+"""Colours of text, of the page, of the emphasised series, of test results; shapes tell the same."""
 SMALL = 8.0
 """Font size of labels, in points."""
 PNG_DPI = 200
@@ -33,6 +35,15 @@ class Table:
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
+    @staticmethod
+    def text(cell: int | float) -> str:
+        """Return a number as a page shows it: with three decimals, or as an integer with commas."""
+        return f"{cell:,}" if isinstance(cell, int) else f"{cell:,.3f}"
+
+    def numeric(self, column: int) -> bool:
+        """Return whether a column has only numbers, known or not."""
+        return all(not isinstance(row[column], str) for row in self.rows)
+
     def to_csv(self) -> str:
         """Return the table as CSV whose cells a spreadsheet cannot take for formulas."""
         return csv_text(self.header, self.rows)
@@ -46,8 +57,8 @@ class Figure:
         name: name of its files without ending.
         title: what it shows, in one sentence.
         table: its numbers.
-        draw: called with the class ``matplotlib.figure.Figure``; returns an instance. Texts that it draws have
-            passed ``label``.
+        draw: called with the class ``matplotlib.figure.Figure``; returns an instance. Its texts have passed
+            ``label``.
     """
 
     name: str
@@ -105,9 +116,8 @@ def compact(value: float, _: object = None) -> str:
     return f"{value:.3g}"
 
 
-def known(value: float | None) -> bool:
-    """Return whether ``value`` is a number."""
-    return value is not None and not math.isnan(value)
-
-
-__all__ = ["ACCENT", "BLACK", "GREY", "SECOND", "WHITE", "Figure", "Table", "canvas", "compact", "label"]
+def file_name(*parts: str) -> str:
+    """Return a file name without ending: the ``parts`` that are not empty, in ASCII letters and digits."""
+    return "_".join(
+        "".join(c if c.isalnum() and c.isascii() else "_" for c in part)[:60] for part in parts if part
+    )

@@ -1,6 +1,6 @@
 """Labels at the ends of lines, moved apart where they would overlap."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,8 @@ from nlac_bench.eval.figures.figure import GREY, SMALL
 
 _LINE = 1.3
 """Distance of two labels, in font sizes."""
+_OFFSET = 6
+"""Distance of a label from its panel, in points."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class EndLabel:
 
 
 def spread(positions: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Return ``positions`` moved as little as possible (least squares) so that they are at least ``gap`` apart.
+    """Return ``positions`` moved as little as possible (least squares), so that each two are ``gap`` apart.
 
     Their order is kept. They stay within ``low`` and ``high`` if there is room for all of them. With
     ``q_i = p_i − i gap`` in ascending order this is isotonic regression, which pools adjacent violators
@@ -45,30 +47,37 @@ def spread(positions: Sequence[float], gap: float, low: float, high: float) -> l
     return placed
 
 
-def label_ends(panel: Any, labels: Sequence[EndLabel]) -> None:
-    """Write ``labels`` at the right of ``panel``, each joined by a thin line with its end.
+def label_ends(figure: Any, labels: Mapping[Any, Sequence[EndLabel]]) -> None:
+    """Write labels at the right of panels, each joined by a thin line with its end.
 
-    Call it when the limits of the panel are final. The figure must have the layout engine "constrained", which
-    makes room for the labels.
+    Args:
+        figure: has the layout engine "constrained", which makes room for the labels.
+        labels: of each panel, whose limits are final.
     """
-    texts = [
-        panel.annotate(
-            each.text, (1.0, each.y), xycoords=panel.get_yaxis_transform(), xytext=(6, 0),
-            textcoords="offset points", va="center", fontsize=SMALL, color=each.colour, annotation_clip=False,
-        )
-        for each in labels
-    ]  # fmt: skip
-    panel.figure.draw_without_rendering()  # the layout, and with it the height of the panel
-    low, high = panel.get_ylim()
-    height = panel.get_window_extent().height * 72 / panel.figure.dpi
-    gap = SMALL * _LINE * (high - low) / height
-    for text, each, y in zip(texts, labels, spread([e.y for e in labels], gap, low, high), strict=True):
-        text.xyann = (6, (y - each.y) * height / (high - low))
-        right = panel.get_xlim()[1]
-        panel.plot([each.x, right], [each.y, each.y], color=each.colour, linewidth=0.4, alpha=0.5)
-        if abs(y - each.y) > gap / 4:
-            panel.annotate(
-                "", (1.0, each.y), xycoords=panel.get_yaxis_transform(), xytext=text.xyann,
-                textcoords="offset points", arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.5},
-                annotation_clip=False,
-            )  # fmt: skip
+    written = [(panel, each, _write(panel, each)) for panel, of in labels.items() for each in of]
+    figure.draw_without_rendering()  # computes the layout, and with it the height of the panels
+    for panel, of in labels.items():
+        texts = [text for there, _, text in written if there is panel]
+        low, high = panel.get_ylim()
+        unit = panel.get_window_extent().height * 72 / figure.dpi / (high - low)  # points
+        placed = spread([each.y for each in of], SMALL * _LINE / unit, low, high)
+        for each, text, y in zip(of, texts, placed, strict=True):
+            text.xyann = (_OFFSET, (y - each.y) * unit)
+            panel.plot(
+                [each.x, panel.get_xlim()[1]], [each.y, each.y], color=each.colour, linewidth=0.4, alpha=0.5
+            )
+            if abs(text.xyann[1]) > SMALL / 3:
+                arrow = {"arrowstyle": "-", "color": GREY, "linewidth": 0.5}
+                panel.annotate("", (1.0, each.y), xytext=text.xyann, arrowprops=arrow, **_outside(panel))
+
+
+def _write(panel: Any, each: EndLabel) -> Any:
+    return panel.annotate(
+        each.text, (1.0, each.y), xytext=(_OFFSET, 0), va="center", fontsize=SMALL, color=each.colour,
+        **_outside(panel),
+    )  # fmt: skip
+
+
+def _outside(panel: Any) -> dict[str, Any]:
+    """Return the coordinates of an annotation at the right edge of ``panel``, offset in points."""
+    return {"xycoords": panel.get_yaxis_transform(), "textcoords": "offset points", "annotation_clip": False}

@@ -10,15 +10,17 @@ from nlac_bench.eval.statistics.intervals import Floats
 
 WIDTH = 60
 """Tasks in a line."""
-_CELL = 0.105
+_CELL = 0.108
 """Size of a square with its margin, in inches."""
+_LINE = 1.35
+"""Distance of two lines, in squares."""
 
 
 def order(means_RT: Floats) -> list[int]:
-    """Return the tasks in the order of the strip: those that the last run won first, then by earlier runs.
+    """Return the tasks in the order of the strip: those that the last run won first, then by the others.
 
-    Two runs give the groups won by the last only, won by both, won by the first only, won by none, so that
-    tasks that flipped stand together. Tasks without a score come last.
+    Two runs give the groups won by the last only, by both, by none, by the first only, so that tasks that
+    flipped stand together. Tasks that the last run has no score for come last.
 
     Args:
         means_RT: success ``[runs, tasks]``, NaN without a score.
@@ -42,18 +44,20 @@ def strip(names: Sequence[str], tasks: Sequence[str], means_RT: Floats, of: str 
 
     def draw(new: Any) -> Any:
         blocks = [ordered[i : i + WIDTH] for i in range(0, len(ordered), WIDTH)]
-        height = (lines + 0.9) * len(blocks) * _CELL * 1.25 + 0.1
-        figure = new(figsize=(7.6, height))
-        left = 1.05
-        panel = figure.add_axes((left / 7.6, 0, WIDTH * _CELL / 7.6, 1))
+        pitch = lines * _LINE + 0.9
+        height = pitch * len(blocks) + 0.2
+        figure = new(figsize=(7.6, height * _CELL))
+        panel = figure.add_axes((1 - (WIDTH + 0.5) * _CELL / 7.6, 0, WIDTH * _CELL / 7.6, 1))
         panel.set_axis_off()
         panel.set_xlim(-0.5, WIDTH - 0.5)
-        panel.set_ylim(len(blocks) * (lines + 0.9) - 0.4, -0.8)
+        panel.set_ylim(height - 0.8, -0.8)
         for block, members in enumerate(blocks):
             for line in range(lines):
-                y = block * (lines + 0.9) + line
+                y = block * pitch + line * _LINE
                 name = label(names[line], 17) if line < len(names) else "flipped"
-                panel.annotate(name, (-0.8, y), ha="right", va="center", fontsize=SMALL, annotation_clip=False)
+                panel.annotate(
+                    name, (-0.8, y), ha="right", va="center", fontsize=SMALL, annotation_clip=False
+                )
                 if line < len(names):
                     _squares(panel, means_RT[line, members], y)
                 else:

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from nlac_bench.agents.algorithm import Algorithm
+from nlac_bench.eval.runs.iteration_log import IterationLog
 from nlac_bench.eval.statistics.distributions import Z95
 from nlac_bench.eval.statistics.intervals import wilson_bounds
 from nlac_bench.eval.training.checkpoints import Checkpoints
 from nlac_bench.eval.training.player import Player
+from nlac_bench.eval.training.probe_set import ProbeSet
 from nlac_bench.eval.training.progress import Progress
 from nlac_bench.eval.training.schedule import Schedule
 from nlac_bench.rollout.meter import MeteredEngine, spending_on, spent_from_row, spent_to_row
@@ -33,6 +35,8 @@ class Training:
         on_phase: called with the name of each phase that starts: ``validating``, ``playing``, ``learning`` or
             ``probing``.
         plays: False if the algorithm learns only from remembered episodes, so that none are played.
+        logs: files that are kept in step with the checkpoints.
+        probe_set: is read at every validation; None if the algorithm has no language critic.
     """
 
     def __init__(
@@ -47,10 +51,13 @@ class Training:
         *,
         on_phase: Callable[[str], None] = lambda phase: None,
         plays: bool = True,
+        logs: Sequence[IterationLog] = (),
+        probe_set: ProbeSet | None = None,
     ) -> None:
         self.config, self.algorithm, self.engine, self.plays = config, algorithm, engine, plays
         self.schedule, self.player, self.checkpoints = schedule, player, checkpoints
         self.log, self.on_phase = log, on_phase
+        self.logs, self.probe_set = logs, probe_set
         self.budget = Budget.parse(config.budget)
         self.progress = Progress()
         self.stopped = False
@@ -61,6 +68,7 @@ class Training:
         if self.checkpoints.exist():
             self.restore()
         else:
+            self._restart_logs_after(-1)
             self.algorithm.sync()
             await self.validate()
         while not self.finished() and not self.stopped:
@@ -123,6 +131,10 @@ class Training:
             "content_filter": filtered,
         }  # fmt: skip
         self.log({"kind": "validation", **self.where(), **row, **counts})
+        if self.probe_set is not None:
+            self.on_phase("probing")
+            with spending_on("probe"):
+                await self.probe_set.read(episodes, self.progress.iteration)
         return better
 
     async def measured(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
@@ -149,6 +161,8 @@ class Training:
 
     def save(self) -> None:
         """Write the last checkpoint."""
+        for log in self.logs:
+            log.sync()
         self.progress.usage = self.usage()
         self.checkpoints.save(self.progress)
 
@@ -156,3 +170,9 @@ class Training:
         """Restore the last checkpoint."""
         self.progress = self.checkpoints.restore()
         self.engine.usage = spent_from_row(self.progress.usage)
+        self._restart_logs_after(self.progress.iteration)
+
+    def _restart_logs_after(self, iteration: int) -> None:
+        """Remove what an interrupted process wrote about iterations that will be repeated."""
+        for log in self.logs:
+            log.restart_after(iteration)
