@@ -99,6 +99,12 @@ def run_checks(run: RunFolder, config: RunConfig, outcomes: RunOutcomes) -> Iter
         differences(run.conditions, stated),
         "the same environment, version, arguments, data, reward, simulator and limits",
     )
+    given = _given_subject(run, config)
+    yield none_of(
+        "subject is that of the configuration",
+        differences({name: run.subject.get(name) for name in given}, given),
+        "the same agent, model, sampling and training",
+    )
     yield _full_split(run, env.task_ids)
     base_seed = seed_of(run)
     yield none_of(
@@ -142,6 +148,21 @@ def replay_check(run: RunFolder, config: RunConfig) -> Check:
     faults = replay(run, make_env)
     faults += [] if base is None else [f"untrained model: {fault}" for fault in replay(base, make_env)]
     return none_of("replayed actions have the recorded results", faults, "the same bytes")
+
+
+def _given_subject(run: RunFolder, config: RunConfig) -> dict[str, Any]:
+    """Return the part of a run's subject that its configuration alone determines."""
+    sampled = run.subject.get("engine") is not None
+    return as_stored(
+        {
+            "agent": config.agent,
+            "model": config.model,
+            "temperature": config.temperature if sampled else None,
+            "max_tokens": config.max_tokens if sampled else None,
+            "train": None if config.train is None else config.train.as_dict(),
+            "offline": config.offline,
+        }
+    )
 
 
 def _full_split(run: RunFolder, task_ids: Sequence[str]) -> Check:

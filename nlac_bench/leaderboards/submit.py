@@ -75,16 +75,20 @@ def derive(
 
     Raises:
         DamagedRunError: a folder is damaged.
-        EntryError: a text or a number in a folder does not fit into an entry.
+        EntryError: the runs are not seeds of one algorithm, or a text or a number in a folder does not fit
+            into an entry.
         NlacBenchError: a folder contains no run, or its environment cannot be made or played.
     """
     runs = [RunFolder.open(path) for path in paths]
     configs = [trusted_config(run, env) for run in runs]
     several = len(runs) > 1
+    joined = list(joined_checks(runs)) if several else []
+    if unlike := [check for check in joined if not check.ok]:
+        raise EntryError("these runs are not seeds of one algorithm: " + "; ".join(map(str, unlike)))
     try:
         read = [outcomes_by_task(run) for run in runs]
         outcomes = [each for each, _ in read]
-        checks, missing = list(joined_checks(runs)) if several else [], []
+        checks, missing = joined, []
         for run, config, found in zip(runs, configs, outcomes, strict=True):
             for check in [
                 *run_checks(run, config, found),
