@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from nlac_bench.leaderboards.entry import Entry
 from nlac_bench.leaderboards.entry_file import entry_text, parse_entry
@@ -148,5 +149,22 @@ def test_hostile_entries_break_neither_csv_nor_markdown(tmp_path: Path) -> None:
     table = [line for line in text.splitlines() if line.startswith("|")][:5]
     assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table}) == 1
     for folder_file in out.glob("*.md"):
-        markdown = folder_file.read_text(encoding="utf-8")
-        assert "<script" not in markdown and "\u202e" not in markdown and "](javascript" not in markdown
+        tokens = [
+            token
+            for block in MarkdownIt("gfm-like", {"linkify": False}).parse(
+                folder_file.read_text(encoding="utf-8")
+            )
+            for token in [block, *(block.children or [])]
+        ]
+        assert {t.content for t in tokens if t.type.startswith("html")} <= {"<br>"}
+        links = {str(t.attrs["href"]) for t in tokens if t.type == "link_open"}
+        assert links <= {f"{path.name}" for path in out.iterdir()}
+        assert not {t.type for t in tokens} & {
+            "image",
+            "fence",
+            "code_block",
+            "code_inline",
+            "s_open",
+            "em_open",
+        }
+        assert not any("\u202e" in t.content for t in tokens)

@@ -65,6 +65,16 @@ def test_markdown_shows_a_cell_literally(text: str) -> None:
     assert shown == f"x{visible(text).replace(chr(9), ' ')}x"
 
 
+@given(st.text("#-+=*_>~`123456789.)( \ta|<&", min_size=1))
+def test_markdown_shows_a_paragraph_as_one_paragraph(text: str) -> None:
+    """No text begins a heading, a list, a quotation, a rule, code or a table."""
+    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    tokens = parser.parse(f"{markdown(text)}\n")
+    assert [each.type for each in tokens] == ["paragraph_open", "inline", "paragraph_close"]
+    parts = tokens[1].children or []
+    assert "".join(each.content for each in parts).strip("\xa0 ") == text.replace("\t", " ").strip(" ")
+
+
 @pytest.mark.parametrize(
     ("text", "written"),
     [
