@@ -103,7 +103,8 @@ def test_a_long_line_is_folded_and_kept() -> None:
 @pytest.mark.parametrize(
     "url",
     ["javascript:alert(1)", "JavaScript:alert(1)", " javascript:alert(1)", "java\tscript:alert(1)",
-     "data:text/html,x", "vbscript:x", "//example.org", "/etc/passwd", "file:///etc/passwd", "https://", "https://[", "",
+     "data:text/html,x", "vbscript:x", "//example.org", "/etc/passwd", "file:///etc/passwd", "https://",
+     "https://[", "",
      "https://a\u202eb.org", "https://a b.org"],
 )  # fmt: skip
 def test_only_web_addresses_become_links(url: str) -> None:
