@@ -87,6 +87,8 @@ class RowView:
     @property
     def training(self) -> str:
         training = self.entry.subject.training
+        if training is None and self.level == "reported":
+            return NOTHING  # a publication is cited with its name of the method
         if training is None:
             seeds = len(self.entry.outcomes)
             return "none" if seeds < 2 else f"none, {seeds} seeds"

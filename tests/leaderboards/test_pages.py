@@ -156,8 +156,8 @@ def test_boards_follow_wcag(chromium: Browser, boards: Path, scheme: str, width:
             assert seen.wcag_violations() == [], path.name
 
 
-@pytest.mark.parametrize("width", [320, 390])
-def test_a_phone_scrolls_down_only(chromium: Browser, boards: Path, attack: Path, width: int) -> None:
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_pages_scroll_down_only(chromium: Browser, boards: Path, attack: Path, width: int) -> None:
     for path in [*boards.glob("*.html"), *attack.glob("*.html")]:
         with opened(chromium, path, width=width) as seen:
             for button in seen.page.locator("button.open").all()[:3]:
