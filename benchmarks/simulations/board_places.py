@@ -56,7 +56,8 @@ def models_report(draws: int) -> str:
     rng = np.random.default_rng(7)
     lines = ["| entries | trials | ties | all intervals hold | unequal pairs told apart |", "|---" * 5 + "|"]
     for entries, trials, ties in product(BOARDS, (1, 4), TIES):
-        held = simulate_models(rng, max(2, draws // (10 if trials == 1 else 40)), entries, trials, ties)
+        boards = max(2, draws // (40 if trials > 1 and entries > 3 else 5 if entries == 3 else 10))
+        held = simulate_models(rng, boards, entries, trials, ties)
         lines.append(f"| {entries} | {trials} | {ties} | {held.cells()} |")
     return "\n".join(lines)
 

@@ -327,3 +327,13 @@ def test_recorded_replies_are_played_again_without_a_server(
         submit(run, "--out", tmp_path / "plain")  # the numbers need no replies
     finally:
         calls.write_text(kept)
+
+
+def test_an_environment_of_another_package_has_to_be_repeated(tmp_path: Path) -> None:
+    env = "examples.register_env:CountDown-v0"
+    run = play(tmp_path / "run", env, "random")
+    assert f"--env {env}" in submit(run, "--out", tmp_path / "out", status=2)["said"]
+    (made,) = submit(run, "--replay", "--env", env, "--out", tmp_path / "out")["entries"]
+    assert made["level"] == "replayed" and read_entry(Path(made["path"])).board.env_version is None
+    nlac_bench("verify", made["path"], "--run", str(run), "--env", env)
+    nlac_bench("verify", made["path"], "--run", str(run), status=2)
