@@ -15,6 +15,8 @@ from nlac_bench.cli import (
     envs,
     floors,
     grade,
+    leaderboard,
+    report,
     run,
     sweep,
     theory,
@@ -47,7 +49,9 @@ app = typer.Typer(
       nlac-bench run --env tau_retail --agent react --model NAME --base-url URL
       nlac-bench resume runs/…                      continue an interrupted run
       nlac-bench compare runs/A runs/B              compare two runs
+      nlac-bench report runs/… --out report.html    write a report with figures
       nlac-bench floors                             agents that use no model
+      nlac-bench leaderboard build …                boards from submitted entries
 
     [bold]Train[/bold]
       nlac-bench run --env tau_retail --agent nlac  train the embedded model
@@ -77,6 +81,7 @@ app = typer.Typer(
 app.add_typer(envs.app, name="envs")
 app.add_typer(data.app, name="data")
 app.add_typer(tiny.app, name="tiny")
+app.add_typer(leaderboard.app, name="leaderboard")
 app.command("run", cls=RunCommand)(run.run)
 app.command(
     "eval",
@@ -86,6 +91,7 @@ app.command(
 app.command("resume")(run.resume)
 app.command("score")(compare.score)
 app.command("compare")(compare.compare)
+app.command("report")(report.report)
 app.command("sweep")(sweep.sweep)
 app.command("submit")(entries.submit)
 app.command("verify")(entries.verify)
