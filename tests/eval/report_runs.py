@@ -44,9 +44,7 @@ def make_run(
             spent = {"policy": Usage(2, 100, 10, 0.0, 1.0)}
             if end == INFRA:
                 spec = EpisodeSpec(env, item.task_id, 0, item.seed)
-                writer.record_failure(
-                    item, Failure(spec, "infra", "EnvInfraError", message, "", 0, spent, 1.0)
-                )
+                writer.record_failure(item, Failure(spec, "infra", "EnvInfraError", message, 0, spent, 1.0))
             if end in (OWED, INFRA):
                 continue
             success = {WON: True, LOST: False}.get(end)

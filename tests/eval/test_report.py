@@ -127,7 +127,8 @@ def test_what_could_not_be_scored_is_listed_with_its_reason(tmp_path: Path) -> N
     found = section(report_of([str(folder)]), "unscored")
     rows = {row[1]: row[2:] for row in found.tables[0].table.rows}
     assert rows == {
-        task(1): (0, "EnvInfraError", "<b>no route</b>⟨U+202E⟩"), task(2): (0, "stopped by a content filter", ""),
+        task(1): (0, "EnvInfraError", "<b>no route</b>⟨U+202E⟩"),
+        task(2): (0, "stopped by a content filter", ""),
     }  # fmt: skip
     assert any("1 episodes ended without info['success']" in note for note in found.notes)
     page = report_of([str(folder)]).to_html()

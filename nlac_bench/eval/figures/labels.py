@@ -56,6 +56,7 @@ def label_ends(figure: Any, labels: Mapping[Any, Sequence[EndLabel]]) -> None:
     """
     written = [(panel, each, _write(panel, each)) for panel, of in labels.items() for each in of]
     figure.draw_without_rendering()  # computes the layout, and with it the height of the panels
+    figure.set_layout_engine("none")  # keeps it; computing it again would take as long as drawing
     for panel, of in labels.items():
         texts = [text for there, _, text in written if there is panel]
         low, high = panel.get_ylim()
