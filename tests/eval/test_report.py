@@ -275,6 +275,16 @@ def test_a_damaged_comparison_and_a_folder_without_a_run_are_refused(tmp_path: P
         report_of([str(tmp_path)])
 
 
+@pytest.mark.parametrize("field", ["success", "ci", "tokens", "best"])
+def test_damaged_metrics_are_refused(tmp_path: Path, field: str) -> None:
+    folder = trained(tmp_path)
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    del rows[-1][field]
+    (folder / "metrics.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with pytest.raises(RunFolderError, match=r"metrics\.jsonl is damaged"):
+        report_of([str(folder)])
+
+
 def test_files_for_a_paper(tmp_path: Path) -> None:
     report = report_of([str(trained(tmp_path))])
     files = write_files(report, tmp_path / "csv", "csv")

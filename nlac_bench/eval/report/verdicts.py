@@ -6,7 +6,7 @@ from nlac_bench.eval.report.subjects import Measurement, Subject
 from nlac_bench.eval.statistics.compare import Comparison, Metric, NotComparableError, compare
 from nlac_bench.eval.statistics.compare_seeds import AlgorithmComparison
 from nlac_bench.eval.statistics.tables import bracket, number, p_text
-from nlac_bench.eval.training.curve import latest
+from nlac_bench.eval.training.curve import rows_of
 
 
 def run_verdict(measurement: Measurement, metric: Metric) -> str:
@@ -47,7 +47,7 @@ def run_verdict(measurement: Measurement, metric: Metric) -> str:
 
 def gradient_steps(measurement: Measurement) -> int:
     """Return how many gradient steps the training took."""
-    rows = latest(list(measurement.own.run.metrics()), "iteration")
+    rows = rows_of(measurement.own.run, "iteration")
     return int(rows[-1]["gradient_steps_total"]) if rows else 0
 
 
