@@ -32,7 +32,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]  # fmt: skip
     long = critique(99, critique="x" * 25_000 + "<script>window.attacked='long'</script>")
     run = make_training(
-        folder / "<img src=x onerror=attacked=1>", [LOST] * len(ATTACKS), [WON, INFRA] * (len(ATTACKS) // 2),
+        folder / "<img src=x onerror=attacked=1>", [LOST] * len(ATTACKS),
+        ([WON, INFRA] * len(ATTACKS))[: len(ATTACKS)],
         tasks=ATTACKS, message=HOSTILE["script"], critiques=[*texts[:4], long], env=HOSTILE["event handler"],
     )  # fmt: skip
     make_run(run / REFERENCES / "random", [LOST] * len(ATTACKS), agent="random", tasks=ATTACKS,

@@ -27,9 +27,10 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts that models wrote about one action: pairs of a label and a text, under a title."""
+    """Texts about one action: pairs of a label and a text, under a title; ``read`` came before the action."""
 
     title: str
+    read: str
     predicted: tuple[tuple[str, str], ...]
     happened: tuple[tuple[str, str], ...]
 

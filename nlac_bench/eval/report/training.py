@@ -144,6 +144,7 @@ def _texts(record: CritiqueRecord, of: str) -> Texts:
     ]
     return Texts(
         f"{of}task {record.task}, step {record.step}, iteration {record.iteration}",
-        (("what the agent had read", record.heard), *((k, v) for k, v in predicted if v)),
+        record.heard,
+        tuple((k, v) for k, v in predicted if v),
         tuple((k, v) for k, v in happened if v),
     )

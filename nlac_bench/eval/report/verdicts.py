@@ -41,8 +41,14 @@ def run_verdict(measurement: Measurement, metric: Metric) -> str:
         "B better": f"Training with {method} lowered {metric} {change}.",
     }
     undecided = f"Training with {method} made no difference that this run can show: {metric} went {change}."
+    chosen = [row for row in rows_of(own.run, "validation") if row["best"]]
+    start = ""
+    if chosen and not chosen[-1]["gradient_steps_total"]:
+        start = (
+            " The best validation was that before training, so the tested checkpoint is the untrained model."
+        )
     one = " One training run shows what became of this model; claims about the method need several seeds."
-    return told.get(gain.verdict, undecided) + one
+    return told.get(gain.verdict, undecided) + start + one
 
 
 def gradient_steps(measurement: Measurement) -> int:
