@@ -91,18 +91,18 @@ def test_a_run_ends_with_a_report_that_names_floors_and_oracle(
 
 
 @pytest.mark.slow(reason="loads the embedded model and samples from it")
-@pytest.mark.parametrize("broken", [build.run_report, references.play_references])
+@pytest.mark.parametrize(("module", "broken"), [(build, "run_report"), (references, "play_references")])
 def test_a_failing_report_does_not_fail_the_run(
-    tmp_path: Path, broken: Any, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, module: Any, broken: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*arguments: object) -> None:
         raise RuntimeError("no [figure] today")
 
-    monkeypatch.setattr(f"{broken.__module__}.{broken.__name__}", fails)
+    monkeypatch.setattr(module, broken, fails)
     done = nlac_bench(*RUN, "--out", str(tmp_path / "run"), "--json")
     found = one_json(done)
     assert found["scored"] == 2 and "no [figure] today" in done.stderr
-    assert (found["report"] is None) == (broken is build.run_report)
+    assert (found["report"] is None) == (broken == "run_report")
 
 
 @pytest.mark.slow(reason="loads the embedded model and samples from it")
