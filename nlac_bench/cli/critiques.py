@@ -1,8 +1,9 @@
 """``nlac-bench critiques``: print critiques of a training run and the actions that they changed."""
 
+import heapq
 import random
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,14 +45,22 @@ def critiques(
     Example:
       nlac-bench critiques runs/tau_retail-nlac-20260101-120000 --count 10
     """
-    lessons = _selected(folder, iteration, task)
-    found = [x for x in lessons if (_judges(x) if every else _objects(x))]
-    drawn = random.Random(seed).sample(found, min(count, len(found)))
+    path = folder / CRITIQUES
+    if not path.exists():
+        raise DataError(
+            f"no critiques in {folder}: {path} does not exist. Pass the folder of a run trained with "
+            f"{_METHODS}; runs of earlier versions of nlac-bench do not have the file"
+        )
+    selection = _Selection(iteration, task, _judges if every else _objects)
+    rng = random.Random(seed)
+    found = filter(selection.includes, read_critiques(folder))
+    drawn = heapq.nsmallest(count, found, key=lambda lesson: rng.random())  # the file may be large
+    selection.check(path)
     if as_json:
-        print_json({"critiques": len(found), "shown": [_as_dict(x) for x in drawn]})
+        print_json({"critiques": selection.found, "shown": [_as_dict(x) for x in drawn]})
         return
     kind = "a critique" if every else "a critique that objects to the action"
-    console.print(f"{len(found)} of {len(lessons)} lessons have {kind}")
+    console.print(f"{selection.found} of {selection.lessons} lessons have {kind}")
     for lesson in drawn:
         console.print(
             f"\n[bold]task {escape(lesson.task)}, trial {lesson.trial}, step {lesson.step}, "
@@ -64,31 +73,38 @@ def critiques(
                 console.print(f"  {label}: {escape(_short(text))}", soft_wrap=True)
 
 
-def _selected(folder: Path, iteration: int | None, task: str | None) -> Sequence[CritiqueRecord]:
-    """Return the stored lessons of ``iteration`` and ``task``, where they are given.
+@dataclass
+class _Selection:
+    """Selects lessons and counts them."""
 
-    Raises:
-        DataError: there are none.
-    """
-    path = folder / CRITIQUES
-    if not path.exists():
-        raise DataError(
-            f"no critiques in {folder}: {path} does not exist. Pass the folder of a run trained with "
-            f"{_METHODS}; runs of earlier versions of nlac-bench do not have the file"
-        )
-    lessons = list(read_critiques(folder))
-    if iteration is not None:
-        last = max((x.iteration for x in lessons), default=0)
-        lessons = [x for x in lessons if x.iteration == iteration]
-        if not lessons:
+    iteration: int | None
+    task: str | None
+    wanted: Callable[[CritiqueRecord], bool]
+    lessons: int = 0
+    """Number of lessons of the iteration and task."""
+    found: int = 0
+    """Number of those that are wanted."""
+    last: int = 0
+    """The newest iteration of the file."""
+
+    def includes(self, lesson: CritiqueRecord) -> bool:
+        """Return whether ``lesson`` is selected."""
+        self.last = max(self.last, lesson.iteration)
+        if self.iteration not in (None, lesson.iteration) or self.task not in (None, lesson.task):
+            return False
+        self.lessons += 1
+        self.found += self.wanted(lesson)
+        return self.wanted(lesson)
+
+    def check(self, path: Path) -> None:
+        """Raise DataError if the file has no lesson of the iteration and task."""
+        given = [f"--iteration {self.iteration}"] if self.iteration is not None else []
+        given += [f"--task {self.task!r}"] if self.task is not None else []
+        if given and not self.lessons:
             raise DataError(
-                f"no critiques of --iteration {iteration} in {path}, which ends with iteration {last}"
+                f"no critiques of {' and '.join(given)} in {path}, whose last iteration is {self.last}; "
+                "choose another value, or leave out the option"
             )
-    if task is not None:
-        lessons = [x for x in lessons if x.task == task]
-        if not lessons:
-            raise DataError(f"no critiques of --task {task!r} in {path}; leave it out to see other tasks")
-    return lessons
 
 
 def _judges(lesson: CritiqueRecord) -> bool:

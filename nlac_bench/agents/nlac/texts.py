@@ -11,6 +11,7 @@ from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
 from nlac_bench.agents.nlac.records import Continued, CritiqueRecord, ProbeRecord
 from nlac_bench.agents.roles.transition import Transition
+from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.engines.engine import derive_seed
 from nlac_bench.rollout.engines.routing import Conversation, within
 
@@ -83,15 +84,17 @@ async def _continued(
     """Return how the played and the refined action went on; None if the state cannot be reached again."""
     t = lesson.transition
 
-    async def one(action: str) -> Continued:
-        playout = await resources.play_on(env.fork(), t, action, derive_seed(t.seed, t.step))
+    async def one(fork: TextEnv, action: str) -> Continued:
+        playout = await resources.play_on(fork, t, action, derive_seed(t.seed, t.step))
         return Continued(success=playout.success, turns=len(playout.heard), answered=playout.heard[0])
 
     with within(Conversation()):
         env = await resources.reached(t)
         if env is None:
             return None, None
-        played, refined = await asyncio.gather(one(t.action), one(str(lesson.refined)))
+        played, refined = await asyncio.gather(
+            one(env.fork(), t.action), one(env.fork(), str(lesson.refined))
+        )
         return played, refined
 
 

@@ -7,6 +7,8 @@
     episodes.jsonl   one line per episode, append-only
     errors.jsonl     one line per infrastructure error, append-only; such an episode is played again
     metrics.jsonl    one line per measurement (training)
+    critiques.jsonl  one line per lesson (training with a language critic; see ``critiques.py``)
+    probes.jsonl     one line per state of the probe set and validation (likewise)
     checkpoints/     weights (training)
     references/      run folders of the floors and the oracle on the same tasks, played for the report
     report.html      the report, written when the run ends

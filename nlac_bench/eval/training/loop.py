@@ -105,7 +105,7 @@ class Training:
         return self.progress.gradient_steps // freq > before // freq
 
     async def validate(self) -> bool:
-        """Play the validation tasks and export the policy if it is the best so far.
+        """Play the validation tasks, export the policy if it is the best so far, and read the probe set.
 
         Returns:
             Whether it is the best so far.

@@ -103,7 +103,8 @@ def make_training(
             on_phase=on_phase, plays=config.offline is None, logs=logs, probe_set=probe_set,
         )  # fmt: skip
     finally:
-        for file in (rollouts, *logs):
+        rollouts.close()
+        for file in logs:
             file.close()
 
 

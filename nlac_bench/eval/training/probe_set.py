@@ -23,7 +23,8 @@ PROBE_SET = "probe_set.jsonl"
 class ProbeSet:
     """States with the played actions, which are drawn once and kept in the run's folder.
 
-    They are drawn from the episodes of the first validation. Their tasks are not trained on.
+    They are drawn from the episodes of the first validation, whose tasks are not trained on: one of each
+    episode, and further ones only if there are fewer episodes than states.
 
     Args:
         folder: of the run.
@@ -52,10 +53,15 @@ class ProbeSet:
         self.log.append(map(asdict, records))
 
     def _draw(self, validation: Sequence[Episode]) -> None:
-        found = [(e, step) for e in validation for step in range(len(self._critic.transitions(e)))]
-        order = np.random.default_rng(derive_seed(self._seed, "probe set")).permutation(len(found))
-        drawn = [found[i] for i in sorted(order[: self._critic.probe_states].tolist())]
-        lines = [f'{{"step":{step},"episode":{episode_line(_texts(e), redactor())}}}\n' for e, step in drawn]
+        rng = np.random.default_rng(derive_seed(self._seed, "probe set"))
+        found = []
+        for place, number in enumerate(rng.permutation(len(validation)).tolist()):
+            steps = rng.permutation(len(self._critic.transitions(validation[number]))).tolist()
+            found += [(turn, place, number, step) for turn, step in enumerate(steps)]
+        lines = []
+        for _, _, number, step in sorted(found)[: self._critic.probe_states]:
+            episode = episode_line(_texts(validation[number]), redactor())
+            lines.append(f'{{"step":{step},"episode":{episode}}}\n')
         write_atomically(self._path, "".join(lines))
         self._states = self._stored()  # so that a resumed run reads the same texts
 
