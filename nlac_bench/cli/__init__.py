@@ -11,6 +11,7 @@ from nlac_bench.cli import (
     critiques,
     data,
     doctor,
+    entries,
     envs,
     floors,
     grade,
@@ -55,6 +56,10 @@ app = typer.Typer(
       nlac-bench critiques runs/…                   critiques of a training run
       nlac-bench sweep FILE.toml --out runs/sweep   several methods and seeds
 
+    [bold]Leaderboards[/bold]
+      nlac-bench submit runs/… --out results        make an entry of a run
+      nlac-bench verify ENTRY --run runs/…          check an entry
+
     [bold]Data and installation[/bold]
       nlac-bench doctor                             what works on this machine
       nlac-bench data verify tau                    check the hashes of a data set
@@ -86,6 +91,8 @@ app.command("score")(compare.score)
 app.command("compare")(compare.compare)
 app.command("report")(report.report)
 app.command("sweep")(sweep.sweep)
+app.command("submit")(entries.submit)
+app.command("verify")(entries.verify)
 app.command("critiques")(critiques.critiques)
 app.command("doctor")(doctor.doctor)
 app.command("play")(envs.play)

@@ -36,6 +36,8 @@ def build(
     from nlac_bench.leaderboards.view import BoardView
 
     collected = collect(results)
+    if not collected.boards and not collected.rejected:
+        raise ValueError(f"{results} has no entry; make entries with nlac-bench submit RUN --out {results}")
     rejected = [{"path": str(each.path), "reason": each.reason} for each in collected.rejected]
     views = [BoardView(board) for board in collected.boards]
     files: dict[str, str] = {} if rejected else render_boards(collected.boards)

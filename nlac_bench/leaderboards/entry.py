@@ -293,11 +293,10 @@ class Entry(Part):
     @property
     def standing(self) -> Literal["ranked", "unranked", "floor", "oracle"]:
         """How boards show the entry: only ``ranked`` entries are tested against each other."""
-        if self.level in ("reported", "imported"):
-            return "unranked"
-        if self.subject.agent in FLOORS:
+        if self.level != "reported" and self.kind == "models" and self.subject.agent in FLOORS:
             return "oracle" if self.subject.agent == "oracle" else "floor"
-        return "unranked" if self.partial else "ranked"
+        unranked = self.level in ("reported", "imported") or self.partial
+        return "unranked" if unranked else "ranked"
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -310,6 +309,8 @@ class Entry(Part):
         tasks = [set(run.tasks) for run in self.outcomes]
         if any(each != tasks[0] for each in tasks[1:]):
             raise ValueError("the runs of an entry must have the same tasks")
+        if self.kind == "algorithms" and self.outcomes and len(tasks[0]) < 2:
+            raise ValueError("an entry of kind 'algorithms' needs at least two tasks")
         if len({len(task.state) for run in self.outcomes for task in run.tasks.values()}) > 1:
             raise ValueError("all tasks of all runs must have the same number of trials")
         return self

@@ -68,17 +68,38 @@ def read_entry(path: Path) -> Entry:
             twice; a field is unknown, missing or invalid; the version of the schema is another one; or an id
             is not the hash of what it names. The message says which.
     """
+    entry = parse_entry(file_content(path))
+    if wrong := wrong_ids(entry):
+        raise EntryError(f"{wrong[0]}; it was altered")
+    return entry
+
+
+def file_content(path: Path) -> bytes:
+    """Return the bytes of a file of unknown origin, at most ``MAX_ENTRY_BYTES`` and one more.
+
+    Raises:
+        EntryError: it is not a regular file, or cannot be read.
+    """
     try:
         refuse_special(path)
         with path.open("rb") as stream:
-            data = stream.read(MAX_ENTRY_BYTES + 1)
+            return stream.read(MAX_ENTRY_BYTES + 1)
     except (OSError, RunFolderError) as error:
         raise EntryError(f"cannot be read ({error})") from None
-    return parse_entry(data)
+
+
+def wrong_ids(entry: Entry) -> list[str]:
+    """Return which ids of an entry are not the hash of what they name."""
+    ids = (("board_id", entry.board_id, board_id(entry.board)), ("entry_id", entry.entry_id, entry_id(entry)))
+    return [
+        f"{name} is {given}, but the entry's content has {right}"
+        for name, given, right in ids
+        if given != right
+    ]
 
 
 def parse_entry(data: bytes) -> Entry:
-    """Return the entry in ``data``; raises as ``read_entry``."""
+    """Return the entry in ``data``, whose ids are not checked; raises as ``read_entry``."""
     if len(data) > MAX_ENTRY_BYTES:
         raise EntryError(f"is larger than {MAX_ENTRY_BYTES:,} bytes")
     try:
@@ -97,16 +118,9 @@ def parse_entry(data: bytes) -> Entry:
     if _deeper(found, MAX_DEPTH):
         raise EntryError(f"is nested more than {MAX_DEPTH} deep")
     try:
-        entry = Entry.model_validate_json(data)
+        return Entry.model_validate_json(data)
     except ValidationError as error:
         raise EntryError(explained(error)) from None
-    for name, given, right in (
-        ("board_id", entry.board_id, board_id(entry.board)),
-        ("entry_id", entry.entry_id, entry_id(entry)),
-    ):
-        if given != right:
-            raise EntryError(f"{name} is {given}, but the entry's content has {right}; it was altered")
-    return entry
 
 
 def explained(error: ValidationError) -> str:

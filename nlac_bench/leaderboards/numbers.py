@@ -5,7 +5,8 @@ do not change a file.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from nlac_bench.eval.statistics.compare_seeds import algorithm_interval
 from nlac_bench.eval.statistics.intervals import Floats, Interval, rate_interval
 from nlac_bench.eval.statistics.outcomes import success_rate, task_means
 from nlac_bench.eval.statistics.passk import pass_hat_k
-from nlac_bench.leaderboards.entry import Bounds, EpisodeCounts, Numbers, PassPowerK, RunOutcomes
+from nlac_bench.leaderboards.entry import Bounds, Entry, EpisodeCounts, Numbers, PassPowerK, RunOutcomes
 
 
 def success_table(run: RunOutcomes) -> Floats:
@@ -55,6 +56,52 @@ def numbers_of(outcomes: Sequence[RunOutcomes]) -> Numbers:
             if reason is not None
         ).items())),
     )  # fmt: skip
+
+
+def differing_numbers(entry: Entry) -> list[str]:
+    """Return the numbers of ``entry`` that do not follow from its outcomes; empty for a reported entry."""
+    if entry.level == "reported":
+        return []
+    derived, stated = numbers_of(entry.outcomes).model_dump(), entry.numbers.model_dump()
+    return list(json_differences(derived, stated))
+
+
+def json_differences(derived: Any, stated: Any, where: str = "") -> Iterator[str]:
+    """Yield the places where two JSON values differ, with both values."""
+    if isinstance(derived, dict) and isinstance(stated, dict):
+        for key in sorted({*derived, *stated}):
+            yield from json_differences(derived.get(key), stated.get(key), f"{where}.{key}"[:300])
+    elif (
+        isinstance(derived, list | tuple) and isinstance(stated, list | tuple) and len(derived) == len(stated)
+    ):
+        for i, (a, b) in enumerate(zip(derived, stated, strict=True)):
+            yield from json_differences(a, b, f"{where}[{i}]")
+    elif not _same(derived, stated):
+        yield f"{where.lstrip('.') or 'the value'}: {stated!r:.120} is stated, {derived!r:.120} follows"
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Return whether two values are equal; the last bits of sums may depend on the machine."""
+    if isinstance(a, float) and isinstance(b, float | int) and not isinstance(b, bool):
+        return abs(a - b) <= 1e-9 * max(1.0, abs(a), abs(b))
+    return bool(a == b)
+
+
+def stated_numbers(success: float) -> Numbers:
+    """Return the numbers of a ``reported`` entry, whose source states a success rate and nothing else."""
+    return Numbers(
+        tasks=None,
+        trials=None,
+        success=success,
+        success_if_missing_failed=None,
+        ci=None,
+        ci_method=None,
+        mean_reward=None,
+        by_seed=[],
+        pass_k=[],
+        counts=None,
+        end_reasons={},
+    )
 
 
 def _pass_k(success: Floats) -> list[PassPowerK]:

@@ -106,7 +106,9 @@ class RowView:
 
     @property
     def success(self) -> float | None:
-        return self.entry.numbers.success_if_missing_failed
+        """The rate that boards are ordered by; a publication says only one."""
+        numbers = self.entry.numbers
+        return numbers.success if self.level == "reported" else numbers.success_if_missing_failed
 
     @property
     def low(self) -> float | None:

@@ -21,6 +21,8 @@ _INVISIBLE = re.compile(
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffb\u2800\ud800-\udfff]"
 )
 _MARKDOWN = re.compile(r"[\\`*_\[\]|~$:]|(?<=[wW]{3})\.")
+# At the beginning of a paragraph: a heading, a list, a rule, the line under a heading; spaces make it code.
+_BLOCK = re.compile(r"^(\d{1,9}(?=[.)])|)([.)+-](?=\s|$)|[#=]|-(?=[\s-]*$))")
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 _FORMULA = tuple("=+-@＝＋－＠")
 
@@ -40,7 +42,7 @@ def folded(line: str) -> list[str]:
 
 
 def markdown(text: str) -> str:
-    r"""Return ``text`` so that a table cell or a line of Markdown (GitHub's dialect) shows it literally.
+    r"""Return ``text`` so that a table cell or a paragraph of Markdown (GitHub's dialect) shows it.
 
     Pipes, emphasis, code, links, automatic links, mathematics and HTML are escaped; a newline becomes
     ``<br>``.
@@ -48,8 +50,9 @@ def markdown(text: str) -> str:
     lines = []
     for line in visible(text).replace("\t", " ").split("\n"):
         for piece in folded(line):
-            escaped = _MARKDOWN.sub(r"\\\g<0>", piece)
-            lines.append(re.sub(r'[&<>"]', lambda match: _HTML[match.group()], escaped))
+            escaped = _BLOCK.sub(r"\1\\\2", _MARKDOWN.sub(r"\\\g<0>", piece))
+            escaped = re.sub(r'[&<>"]', lambda match: _HTML[match.group()], escaped)
+            lines.append(re.sub(r"^ ", "&nbsp;", escaped))
     return "<br>".join(lines)
 
 

@@ -1,5 +1,6 @@
 """Entries for boards: ordinary ones, and ones in which every text is hostile."""
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,9 +31,9 @@ RATES = {"nlac": 0.8, "ppo": 0.75, "grpo": 0.5, "rft": 0.3}
 
 
 def ordinary() -> list[Entry]:
-    """A board of four algorithms with two seeds, a partial one, the oracle and a floor; a board of two models."""
+    """A board of algorithms (one partial, an oracle, a floor) with two seeds, and a board of two models."""
     trained = [algorithm(name, rate) for name, rate in RATES.items()]
-    pinned = [entry(name, [won] * 30, [won] * 30) for name, won in (("oracle", True), ("constant", False))]
+    pinned = [entry(name, [won] * 30) for name, won in (("oracle", True), ("constant", False))]
     models = [entry("react", [i % 3 == 0 for i in range(30)]), entry("act", [i % 4 == 0 for i in range(30)])]
     return [*trained, algorithm("sac", 0.2, partial=True), *pinned, *models]
 
@@ -62,10 +63,14 @@ def algorithm(name: str, rate: float, texts: Sequence[str] = (), **fields: Any) 
         for i in range(3)
     ]  # fmt: skip
     settings = {f"setting {text}"[:500]: text for text in texts} or {"k": 1}
-    provenance = RunProvenance(
-        started=(every or "2026-11-01")[:500], nlac_bench=word, python="3.11", commit=every[:500] or None, dirty=True,
-        packages_sha256="0" * 64, manifest_sha256="1" * 64, episodes_sha256="2" * 64,
-    )  # fmt: skip
+    provenance = [
+        RunProvenance(
+            started=(every or "2026-11-01")[:500], nlac_bench=word, python="3.11", commit=every[:500] or None,
+            dirty=True, packages_sha256="0" * 64, manifest_sha256="1" * 64,
+            episodes_sha256=hashlib.sha256(f"{name} {seed}".encode()).hexdigest(),
+        )
+        for seed in range(2)
+    ]  # fmt: skip
     return sealed(
         {
             "kind": "algorithms",
@@ -79,8 +84,8 @@ def algorithm(name: str, rate: float, texts: Sequence[str] = (), **fields: Any) 
             "numbers": numbers_of(outcomes),
             "curves": [Curve(seed=seed, points=points) for seed in range(2)],
             "cost": Cost(tokens_by_role=roles, seconds=30.0),
-            "provenance": Provenance(runs=[provenance] * 2, submitter=every[:500] or None),
-            "warnings": [text for text in texts] or ["A commit with local changes."],
+            "provenance": Provenance(runs=provenance, submitter=every[:500] or None),
+            "warnings": list(texts) or ["A commit with local changes."],
             "reproduce": every[:4000] or f"nlac-bench run --agent {name}",
             "level": "recomputed",
             **fields,
@@ -89,7 +94,7 @@ def algorithm(name: str, rate: float, texts: Sequence[str] = (), **fields: Any) 
 
 
 def hostile(texts: Sequence[str]) -> list[Entry]:
-    """Entries in which ``texts`` are in every field; also the conditions of their board, and a cited source."""
+    """Entries in which ``texts`` are in every field, their board's conditions and a source included."""
     key = KEY.model_copy(
         update={
             "env": texts[0],
@@ -103,12 +108,9 @@ def hostile(texts: Sequence[str]) -> list[Entry]:
         }
     )
     key = BoardKey.model_validate(key.model_dump())
-    entries = [
-        algorithm(f"agent {text}", 0.1 + 0.8 * i / len(texts), texts, board=key)
-        for i, text in enumerate(texts)
-    ]
+    ranked = [algorithm(f"{rate} {'  '.join(texts)}"[:500], rate, texts, board=key) for rate in (0.9, 0.3)]
     source = Source(title=texts[0], url="https://example.org/?q=%22%3E", where="  ".join(texts)[:500])
-    return [*entries, algorithm("imported", 0.4, texts, board=key, level="imported", source=source)]
+    return [*ranked, algorithm("imported", 0.4, texts, board=key, level="imported", source=source)]
 
 
 def _task(won: bool, reason: str) -> TaskOutcome:

@@ -47,7 +47,7 @@ def entry(agent: str, *runs: Sequence[Won], key: BoardKey = KEY, **fields: Any) 
             "board": key,
             "subject": Subject(agent=agent, model="tiny"),
             "outcomes": outcomes,
-            "numbers": numbers_of(outcomes),
+            "numbers": numbers_of(outcomes) if outcomes else None,
             "level": "recomputed",
             **fields,
         }

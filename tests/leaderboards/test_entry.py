@@ -63,11 +63,15 @@ def _set(*path: Any, to: Any) -> Callable[[Any], None]:
         (_set("board", "arguments", to=json.loads("[" * 40 + "]" * 40)), "nested"),
     ],
 )
-def test_an_altered_entry_is_refused_with_its_fault(change: Callable[[Any], None], said: str) -> None:
+def test_an_altered_entry_is_refused_with_its_fault(
+    change: Callable[[Any], None], said: str, tmp_path: Path
+) -> None:
     content = json.loads(entry_text(MODEL))
     change(content)
+    path = tmp_path / "entry.json"
+    path.write_text(json.dumps(content))
     with pytest.raises(EntryError, match=said):
-        parse_entry(json.dumps(content).encode())
+        read_entry(path)
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,16 @@ def test_markdown_shows_a_cell_literally(text: str) -> None:
     assert shown == f"x{visible(text).replace(chr(9), ' ')}x"
 
 
+@given(st.text("#-+=*_>~`123456789.)( \ta|<&", min_size=1))
+def test_markdown_shows_a_paragraph_as_one_paragraph(text: str) -> None:
+    """No text begins a heading, a list, a quotation, a rule, code or a table."""
+    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    tokens = parser.parse(f"{markdown(text)}\n")
+    assert [each.type for each in tokens] == ["paragraph_open", "inline", "paragraph_close"]
+    parts = tokens[1].children or []
+    assert "".join(each.content for each in parts).strip("\xa0 ") == text.replace("\t", " ").strip(" ")
+
+
 @pytest.mark.parametrize(
     ("text", "written"),
     [
@@ -92,8 +102,9 @@ def test_a_long_line_is_folded_and_kept() -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["javascript:alert(1)", "JavaScript:alert(1)", " javascript:alert(1)", "java\tscript:alert(1)", "data:text/html,x",
-     "vbscript:x", "//example.org", "/etc/passwd", "file:///etc/passwd", "https://", "https://[", "",
+    ["javascript:alert(1)", "JavaScript:alert(1)", " javascript:alert(1)", "java\tscript:alert(1)",
+     "data:text/html,x", "vbscript:x", "//example.org", "/etc/passwd", "file:///etc/passwd", "https://",
+     "https://[", "",
      "https://a\u202eb.org", "https://a b.org"],
 )  # fmt: skip
 def test_only_web_addresses_become_links(url: str) -> None:

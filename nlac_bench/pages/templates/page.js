@@ -5,6 +5,7 @@
   const table = document.querySelector("table[data-board]");
   if (!table) return;
   const groups = [...table.querySelectorAll("tbody[data-entry]")];
+  const ranking = groups.filter((group) => !("pinned" in group.dataset));
   const filters = [...document.querySelectorAll("[data-filter]")];
   const count = document.querySelector("output[data-count]");
   const heads = [...table.tHead.querySelectorAll("th[data-key]")];
@@ -34,19 +35,19 @@
       const order = numeric ? Number(x) - Number(y) : x.localeCompare(y, "en");
       return sort.down ? -order : order;
     };
-    for (const group of groups.slice().sort(before)) table.append(group);
+    for (const group of ranking.slice().sort(before)) table.append(group);
   };
 
   const applyFilters = () => {
     let shown = 0;
-    for (const group of groups) {
+    for (const group of ranking) {
       group.hidden = filters.some(({ value, dataset }) =>
         dataset.filter === "q"
           ? !group.dataset.search.toLowerCase().includes(value.trim().toLowerCase())
           : value !== "" && group.dataset[dataset.filter] !== value);
       shown += !group.hidden;
     }
-    if (count) count.textContent = `${shown} of ${groups.length} entries shown`;
+    if (count) count.textContent = `${shown} of ${ranking.length} entries shown`;
   };
 
   const setOpen = (group, open) => {
