@@ -80,7 +80,7 @@ def run_curve(
     def draw(new: Any) -> Any:
         lines = math.ceil(len(axes) / 2)
         figure, panels = grid(new, lines, 2, (2.4, 1.9), (1.25, 0.6), sharey=True)
-        labels = {}
+        labels: dict[Any, list[EndLabel]] = {}
         for panel, (key, name) in zip(panels.flat, axes.items(), strict=False):
             _set_up(panel, name)
             x = [row[key] for row in run.validations]
@@ -132,7 +132,7 @@ def method_curves(
         figure, panels = grid(new, lines, columns, (1.75, 1.35), (0.2, 0.35), sharex=True, sharey=True)
         for empty in panels.flat[len(methods) :]:
             empty.set_visible(False)
-        labels = {}
+        labels: dict[Any, list[EndLabel]] = {}
         for line, row in enumerate(panels):
             labels |= draw_panels(row, methods, references, key, line * columns)
             row[0].set_ylabel("success")
