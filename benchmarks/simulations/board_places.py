@@ -56,7 +56,7 @@ def models_report(draws: int) -> str:
     rng = np.random.default_rng(7)
     lines = ["| entries | trials | ties | all intervals hold | unequal pairs told apart |", "|---" * 5 + "|"]
     for entries, trials, ties in product(BOARDS, (1, 4), TIES):
-        held = simulate_models(rng, max(10, draws // (10 if trials == 1 else 40)), entries, trials, ties)
+        held = simulate_models(rng, max(2, draws // (10 if trials == 1 else 40)), entries, trials, ties)
         lines.append(f"| {entries} | {trials} | {ties} | {held.cells()} |")
     return "\n".join(lines)
 
@@ -70,16 +70,16 @@ def algorithms_report(draws: int) -> str:
     ]
     equal, groups = TIES[:2]
     for entries, seeds in product(BOARDS, (2, 3)):
-        boards = max(10, draws // {3: 10, 8: 16, 15: 25}[entries])
+        boards = max(2, draws // {3: 10, 8: 16, 15: 25}[entries])
         for spread, spreads in SPREADS.items():
             held = simulate_algorithms(rng, boards, entries, seeds, spreads, equal)
             lines.append(f"| {entries} | {seeds} | {spread} | {equal} | {held.cells()} |")
-        held = simulate_algorithms(rng, max(10, boards // 5), entries, seeds, SPREADS["0.2"], groups)
+        held = simulate_algorithms(rng, max(2, boards // 5), entries, seeds, SPREADS["0.2"], groups)
         lines.append(f"| {entries} | {seeds} | 0.2 | {groups} | {held.cells()} |")
     lines += ["", "| `compare_algorithms` alone: entries | seeds | spread of seeds | all intervals hold |"]
     lines.append("|---" * 4 + "|")
     for entries, boards in ((3, draws // 20), (8, draws // 100)):
-        held = simulate_algorithms(rng, max(10, boards), entries, 2, SPREADS["0.6"], equal, pool=False)
+        held = simulate_algorithms(rng, max(2, boards), entries, 2, SPREADS["0.6"], equal, pool=False)
         lines.append(f"| {entries} | 2 | 0.6 | {held.cells().partition(' | ')[0]} |")
     return "\n".join(lines)
 

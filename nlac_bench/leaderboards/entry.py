@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints,
 
 from nlac_bench.agents.names import FLOORS
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION: Literal[1] = 1
 
 Kind: TypeAlias = Literal["models", "algorithms"]
 """A board of models compares single runs, one of algorithms compares training methods over several seeds."""

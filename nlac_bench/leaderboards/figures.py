@@ -122,7 +122,11 @@ def _cost_figure(rows: Sequence[RowView], pinned: Sequence[RowView]) -> Figure:
 
 def _curves(rows: Sequence[RowView], pinned: Sequence[RowView], key: str, name: str) -> Figure:
     methods = [
-        Method(row.name, f"{row.place}  {row.name}", [_seed(row, curve) for curve in row.entry.curves])
+        Method(
+            row.name,
+            f"{row.place}  {row.name}" if row.ranked else row.name,
+            [_seed(row, curve) for curve in row.entry.curves],
+        )
         for row in rows
     ]
     return method_curves(methods, _references(pinned), key, name)

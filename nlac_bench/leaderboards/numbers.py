@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from nlac_bench.eval.statistics.compare_seeds import algorithm_interval
 from nlac_bench.eval.statistics.intervals import Floats, Interval, rate_interval
 from nlac_bench.eval.statistics.outcomes import success_rate, task_means
 from nlac_bench.eval.statistics.passk import pass_hat_k
+from nlac_bench.eval.statistics.pooled import algorithm_interval
 from nlac_bench.leaderboards.entry import Bounds, Entry, EpisodeCounts, Numbers, PassPowerK, RunOutcomes
 
 

@@ -148,7 +148,8 @@ def refuse_faults(derived: Derived, *, partial: bool) -> None:
         raise EntryError(
             "this run is refused: "
             + "; ".join(map(str, derived.faults))
-            + ". Restore the folder, or measure again"
+            + ". Restore the folder; check it with the version of nlac-bench and the data that made it; or "
+            "measure again"
         )
     if derived.missing and not partial:
         raise EntryError(

@@ -73,7 +73,7 @@ class BoardView:
         """The result in one or two sentences."""
         ranked = [row for row in self.rows if row.ranked]
         if not ranked:
-            return "This board has no ranked entry."
+            return "No entry of this board is ranked."
         first = ranked[0]
         rate = f"with a success rate of {number(first.success)}"
         if len(ranked) == 1:
@@ -87,11 +87,13 @@ class BoardView:
     @property
     def summary(self) -> str:
         """Number of entries and tasks."""
-        ranked = len(self.board.ranked)
-        others = len(self.board.unranked)
-        words = f"{ranked} ranked {'entry' if ranked == 1 else 'entries'}"
-        if others:
-            words += f", {others} unranked"
+        counts = (
+            ("ranked", len(self.board.ranked)),
+            ("unranked", len(self.board.unranked)),
+            ("reported", len(self.board.reported)),
+        )
+        known = [f"{count} {kind}" for kind, count in counts if count]
+        words = f"{', '.join(known) or 'no'} {'entry' if known and known[-1][:2] == '1 ' else 'entries'}"
         shown = next((r.entry.numbers for r in (*self.rows, *self.pinned) if r.entry.numbers.tasks), None)
         if shown is not None:
             trials = "1 trial" if shown.trials == 1 else f"{shown.trials:,} trials"

@@ -25,9 +25,15 @@ EXCEPTIONS = {
     r"^nlac-bench sweep configs/sweeps/miniature\.toml": (
         "it trains for hours; tests/eval/test_sweep.py runs the command with a smaller file"
     ),
+    r"^nlac-bench verify": "its entry has a hash in its name; tests/leaderboards/test_submit.py runs it",
+    r"^python -m nlac_bench\.leaderboards\.floors": (
+        "it plays whole test splits; tests/leaderboards/test_kept.py plays one floor"
+    ),
 }
 
 SUBSTITUTIONS = {
+    r"submit runs/react": "submit runs/A",
+    r"submit runs/nlac-0,runs/nlac-1 runs/ppo-0,runs/ppo-1": "submit runs/A runs/B",
     r" …$": "",  # "and further options"
     r"^make (?!help)": "make -n ",  # prints what would be run; the gate and its parts are too long for a test
     # mentioned without arguments
@@ -50,6 +56,7 @@ SUBSTITUTIONS = {
 
 TRAINED = r"--agent (nlac|ppo|grpo|rft|sac|nlrl|nlql|self_distillation)\b"
 ADDITIONS = {
+    r"^nlac-bench submit runs": "--partial",  # ``runs/A`` and ``runs/B`` are parts of a split
     r"^nlac-bench run .*--agent (oracle|random)": "--limit 2",
     rf"^nlac-bench run .*{TRAINED}": "--dry-run",
     rf"^nlac-bench eval .*{TRAINED}": "--limit 2",

@@ -26,14 +26,7 @@ from nlac_bench.eval.statistics.compare import (
     note_lines,
 )
 from nlac_bench.eval.statistics.distributions import normal_quantile, t_cdf, t_quantile
-from nlac_bench.eval.statistics.intervals import (
-    ROUNDING,
-    Floats,
-    Interval,
-    paired_moments,
-    paired_sums,
-    rate_interval,
-)
+from nlac_bench.eval.statistics.intervals import ROUNDING, Floats, Interval, paired_moments, paired_sums
 from nlac_bench.eval.statistics.outcomes import COUNTED, Counts
 from nlac_bench.eval.statistics.power import POWER
 from nlac_bench.eval.statistics.tables import bracket, number, p_text, render_table
@@ -260,28 +253,6 @@ def hierarchical_error(
     total = sum(v for v, _ in variances)
     spread = sum(v * v / df for v, df in variances)
     return math.sqrt(variance), max(1.0, total * total / spread) if spread > 0 else 1.0
-
-
-def algorithm_interval(means_ST: Floats, seed: int = 0) -> Interval:
-    """Return the interval of one algorithm's success rate over further training seeds and tasks.
-
-    Of two intervals the wider one is used, for the reason given in ``algorithm_error``: Student's t with the
-    error of ``hierarchical_error``, and ``rate_interval``, in which the seeds are the trials of a task.
-
-    Args:
-        means_ST: ``[seeds, tasks]`` success rates of the same tasks; at least two seeds.
-        seed: random seed of the resampling.
-    """
-    mean, by_task = float(means_ST.mean()), means_ST.mean(axis=0)
-    trials = rate_interval(by_task, float("inf"))
-    assert trials is not None  # there are tasks
-    if len(by_task) == 1:
-        return trials
-    error, df = hierarchical_error(means_ST, np.zeros_like(means_ST), np.random.default_rng(seed))
-    half = t_quantile(0.975, df) * error
-    if 2 * half > trials.high - trials.low:
-        return Interval(max(mean - half, 0.0), min(mean + half, 1.0), RESAMPLED)
-    return trials
 
 
 def _seeds(runs: Sequence[Measured], means: Floats) -> tuple[tuple[str, float, Counts], ...]:

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from nlac_bench.eval.statistics.distributions import normal_quantile, t_cdf, t_quantile
-from nlac_bench.eval.statistics.intervals import Floats, paired_moments, paired_sums
+from nlac_bench.eval.statistics.intervals import Floats, Interval, paired_moments, paired_sums, rate_interval
 from nlac_bench.eval.statistics.power import POWER
 
 
@@ -100,6 +100,34 @@ def pooled_errors(means_ST: Sequence[Floats]) -> list[PairError]:
         over_seeds = max(seeds - noise[i] - noise[j], seeds - over_tasks, 0.0)
         found.append(PairError(float(by_task.mean()), over_seeds, over_tasks, n, min(df, n - 1)))
     return found
+
+
+def algorithm_interval(means_ST: Floats) -> Interval:
+    """Return the interval of one algorithm's success rate over further training seeds and tasks.
+
+    Of two intervals the wider one is used: Student's t with the spread of seeds and of tasks and
+    Satterthwaite's degrees of freedom, as in ``compare_seeds.hierarchical_error`` but without resampling; and
+    ``rate_interval`` of the tasks, which has a width without any observed spread.
+
+    Args:
+        means_ST: ``[seeds, tasks]`` success rates; at least two seeds.
+    """
+    seeds, n = means_ST.shape
+    mean, by_task = float(means_ST.mean()), means_ST.mean(axis=0)
+    tasks = rate_interval(by_task, math.inf)
+    assert tasks is not None  # there are tasks
+    if n == 1:
+        return tasks
+    over_seeds = float(means_ST.mean(axis=1).var(ddof=1)) / seeds
+    over_tasks = float(by_task.var(ddof=1)) / n
+    variance = max(over_seeds + over_tasks - _cell_noise(means_ST), over_seeds, over_tasks)
+    if variance == 0:
+        return tasks
+    df = (over_seeds + over_tasks) ** 2 / (over_seeds**2 / (seeds - 1) + over_tasks**2 / (n - 1))
+    half = t_quantile(0.975, max(1.0, df)) * math.sqrt(variance)
+    if 2 * half <= tasks.high - tasks.low:
+        return tasks
+    return Interval(max(mean - half, 0.0), min(mean + half, 1.0), "t over seeds and tasks")
 
 
 def _cell_noise(means: Floats) -> float:
