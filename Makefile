@@ -22,7 +22,7 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-run: $(READY) ## Train the embedded model with NLAC on the embedded shop; print the gain, draw the curve
+run: $(READY) ## Train the embedded model with NLAC on the embedded shop; print the gain, write curve and report
 	$(BIN)/nlac-bench run --agent nlac --env tau_retail
 
 floors: $(READY) ## Play every environment with the oracle and the floor agents; print the table

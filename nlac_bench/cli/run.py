@@ -92,7 +92,9 @@ def run(
 
     The result is a folder that nlac-bench resume, score and compare read. A
     training run (--agent nlac, for example) measures the untrained model, trains
-    it, and measures the best checkpoint on the same tasks.
+    it, and measures the best checkpoint on the same tasks. A run ends by writing
+    report.html into its folder; for it, the floors and the oracle of a built-in
+    environment are played on the same tasks.
 
     Examples:
       nlac-bench run --env tau_retail --agent oracle

@@ -14,26 +14,30 @@ REPORT = "report.html"
 def write_run_files(prepared: Prepared, folder: Path, *, curve: bool = False) -> dict[str, str | None]:
     """Play the floors and the oracle, and write ``report.html`` and, with ``curve``, ``curve.svg``.
 
+    What it needs is imported within the parts that may fail.
+
     Returns:
         The paths by the names ``report`` and ``curve``; None for a file that could not be written, of which
         standard error says why.
     """
-    from nlac_bench.eval.report.build import run_report
-    from nlac_bench.eval.report.page import write_page
-    from nlac_bench.eval.report.references import play_references
-    from nlac_bench.eval.report.training import stored_reference_lines
-    from nlac_bench.eval.training.curve import draw
-
     written: dict[str, str | None] = {"curve": None} if curve else {}
     written["report"] = None
     path = folder / REPORT
     again = shlex.join(["nlac-bench", "report", str(folder), "--out", str(path)])
     with _forgiven("the floors and the oracle were not played"):
+        from nlac_bench.eval.report.references import play_references
+
         play_references(prepared, folder)
     if curve:
         with _forgiven("curve.svg was not written"):
+            from nlac_bench.eval.report.training import stored_reference_lines
+            from nlac_bench.eval.training.curve import draw
+
             written["curve"] = str(draw(folder, stored_reference_lines(folder)))
     with _forgiven(f"{REPORT} was not written", f"; to write it: {again}"):
+        from nlac_bench.eval.report.build import run_report
+        from nlac_bench.eval.report.page import write_page
+
         write_page(run_report(folder), path)
         written["report"] = str(path)
     return written

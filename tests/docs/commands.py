@@ -45,6 +45,7 @@ SUBSTITUTIONS = {
     r"--env tau_retail(?= --offline)": "--env math500_hard",  # the environment of ``runs/trained``
     r"(--model|--offline|critiques) (runs/…|DIR)": r"\1 runs/trained",
     r"(resume|score) (runs/…|DIR)": r"\1 runs/A",
+    r"report runs/sweep": "report runs/A",
     r"compare S0,S1,S2 S0/base,S1/base,S2/base": "compare runs/A,runs/B runs/B,runs/A",
     r"--seed S\b": "--seed 0",
     r"--expected FILE": "--data {data}/tau_bench --expected {data}/tau_bench/expected_sample.jsonl",

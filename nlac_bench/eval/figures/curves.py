@@ -78,9 +78,9 @@ def run_curve(
     played = [row for row in training if row.get("train_success") is not None]
 
     def draw(new: Any) -> Any:
-        figure = new(figsize=(7.6, 2.6 * math.ceil(len(axes) / 2)), layout="constrained")
-        panels = figure.subplots(math.ceil(len(axes) / 2), 2, sharey=True, squeeze=False)
-        labels = {}
+        lines = math.ceil(len(axes) / 2)
+        figure, panels = grid(new, lines, 2, (2.4, 1.9), (1.25, 0.6), sharey=True)
+        labels: dict[Any, list[EndLabel]] = {}
         for panel, (key, name) in zip(panels.flat, axes.items(), strict=False):
             _set_up(panel, name)
             x = [row[key] for row in run.validations]
@@ -129,15 +129,14 @@ def method_curves(
     def draw(new: Any) -> Any:
         columns = min(COLUMNS, len(methods))
         lines = math.ceil(len(methods) / columns)
-        figure = new(figsize=(2.1 * columns + 1.1, 1.9 * lines + 0.3), layout="constrained")
-        panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
+        figure, panels = grid(new, lines, columns, (1.75, 1.35), (0.2, 0.35), sharex=True, sharey=True)
         for empty in panels.flat[len(methods) :]:
             empty.set_visible(False)
-        labels = {}
+        labels: dict[Any, list[EndLabel]] = {}
         for line, row in enumerate(panels):
             labels |= draw_panels(row, methods, references, key, line * columns)
             row[0].set_ylabel("success")
-        figure.supxlabel(name, fontsize=9)
+        figure.supxlabel(name, fontsize=9, y=0.01)
         label_ends(figure, labels)
         return figure
 
@@ -154,6 +153,30 @@ def method_curves(
     where = f" on {of}" if of else ""
     title = f"Validation success against {name}{where}, one method emphasised in each panel"
     return Figure(file_name("curves", of, name), title, Table(header, tuple(rows)), draw)
+
+
+def grid(
+    new: Any, lines: int, columns: int, size: tuple[float, float], gap: tuple[float, float], **share: Any
+) -> tuple[Any, Any]:
+    """Return a figure and its panels ``[lines, columns]``, with room for labels at their right.
+
+    Args:
+        size, gap: width and height of a panel, and of the space between panels, in inches.
+
+    matplotlib's engines could find the room too, but take minutes for a hundred panels.
+    """
+    left, right, top, bottom = 0.55, 1.25, 0.25, 0.5
+    width = left + columns * size[0] + (columns - 1) * gap[0] + right
+    height = bottom + lines * size[1] + (lines - 1) * gap[1] + top
+    figure = new(figsize=(width, height))
+    edges = {
+        "left": left / width,
+        "right": 1 - right / width,
+        "bottom": bottom / height,
+        "top": 1 - top / height,
+    }
+    spaces = {"wspace": gap[0] / size[0], "hspace": gap[1] / size[1]}
+    return figure, figure.subplots(lines, columns, squeeze=False, gridspec_kw={**edges, **spaces}, **share)
 
 
 def draw_panels(

@@ -24,8 +24,10 @@ BLACK, WHITE, ACCENT, SECOND = "#000000", "#ffffff", PALETTE[0], PALETTE[1]
 SMALL = 8.0
 """Font size of labels, in points."""
 PNG_DPI = 200
-_STYLE = {"font.size": 9.0, "axes.titlesize": 9.0, "axes.labelsize": 9.0, "xtick.labelsize": SMALL,
-          "ytick.labelsize": SMALL, "axes.linewidth": 0.8, "lines.linewidth": 1.4}  # fmt: skip
+_STYLE: dict[Any, Any] = {
+    "font.size": 9.0, "axes.titlesize": 9.0, "axes.labelsize": 9.0, "xtick.labelsize": SMALL,
+    "ytick.labelsize": SMALL, "axes.linewidth": 0.8, "lines.linewidth": 1.4,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -51,33 +51,25 @@ def label_ends(figure: Any, labels: Mapping[Any, Sequence[EndLabel]]) -> None:
     """Write labels at the right of panels, each joined by a thin line with its end.
 
     Args:
-        figure: has the layout engine "constrained", which makes room for the labels.
+        figure: has room for the labels at the right of its panels, or a layout engine that makes it.
         labels: of each panel, whose limits are final.
     """
-    written = [(panel, each, _write(panel, each)) for panel, of in labels.items() for each in of]
-    figure.draw_without_rendering()  # computes the layout, and with it the height of the panels
+    if figure.get_layout_engine() is not None:
+        figure.draw_without_rendering()  # computes the layout, and with it the height of the panels
     for panel, of in labels.items():
-        texts = [text for there, _, text in written if there is panel]
         low, high = panel.get_ylim()
         unit = panel.get_window_extent().height * 72 / figure.dpi / (high - low)  # points
-        placed = spread([each.y for each in of], SMALL * _LINE / unit, low, high)
-        for each, text, y in zip(of, texts, placed, strict=True):
-            text.xyann = (_OFFSET, (y - each.y) * unit)
+        outside = {
+            "xycoords": panel.get_yaxis_transform(), "textcoords": "offset points", "annotation_clip": False,
+        }  # fmt: skip
+        for each, y in zip(of, spread([e.y for e in of], SMALL * _LINE / unit, low, high), strict=True):
+            end, place = (1.0, each.y), (_OFFSET, (y - each.y) * unit)
             panel.plot(
-                [each.x, panel.get_xlim()[1]], [each.y, each.y], color=each.colour, linewidth=0.4, alpha=0.5
+                [each.x, panel.get_xlim()[1]], [each.y] * 2, color=each.colour, linewidth=0.4, alpha=0.5
             )
-            if abs(text.xyann[1]) > SMALL / 3:
-                arrow = {"arrowstyle": "-", "color": GREY, "linewidth": 0.5}
-                panel.annotate("", (1.0, each.y), xytext=text.xyann, arrowprops=arrow, **_outside(panel))
-
-
-def _write(panel: Any, each: EndLabel) -> Any:
-    return panel.annotate(
-        each.text, (1.0, each.y), xytext=(_OFFSET, 0), va="center", fontsize=SMALL, color=each.colour,
-        **_outside(panel),
-    )  # fmt: skip
-
-
-def _outside(panel: Any) -> dict[str, Any]:
-    """Return the coordinates of an annotation at the right edge of ``panel``, offset in points."""
-    return {"xycoords": panel.get_yaxis_transform(), "textcoords": "offset points", "annotation_clip": False}
+            panel.annotate(
+                each.text, end, xytext=place, va="center", fontsize=SMALL, color=each.colour, **outside
+            )
+            if abs(place[1]) > SMALL / 3:
+                line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.5}
+                panel.annotate("", end, xytext=place, arrowprops=line, **outside)

@@ -151,12 +151,10 @@ def _compared(
     measured = [[each.measured for each in side] for side in sides]
     try:
         if any(len(side) > 1 for side in sides):
-            found = [
-                compare_algorithms(
-                    *measured, name_a=arguments[0], name_b=arguments[1], metric=metric, tasks="common"
-                )
-            ]
-            verdict = algorithms_verdict(found[0])
+            algorithms = compare_algorithms(
+                *measured, name_a=arguments[0], name_b=arguments[1], metric=metric, tasks="common"
+            )
+            found, verdict = [algorithms], algorithms_verdict(algorithms)
         else:
             pairs = compare_all([runs[0] for runs in measured], metric=metric, tasks="common")
             found, verdict = pairs, pairs_verdict(pairs, metric)

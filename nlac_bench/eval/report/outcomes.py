@@ -34,8 +34,8 @@ def denominators_section(subjects: Sequence[Subject]) -> Section:
     table = Numbers("denominators", "Episodes by what came of them", Table(header, tuple(rows)))
     note = (
         "Planned episodes are scored, failed for a reason outside the agent (infra errors), were not played, "
-        "were stopped by a content filter, or ended without a score. Truncated episodes are among the scored "
-        "ones."
+        "were stopped by a content filter, or ended without a score. Truncated episodes were cut by a limit "
+        "of tokens, time or cost, and are counted among those that ended."
     )
     return Section("denominators", "Denominators", (note,), tables=(table,))
 

@@ -1,9 +1,10 @@
 """The parts of a report, and how it is written: as one HTML file, or as figures and tables for a paper."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from nlac_bench.errors import ConfigError, NlacBenchError
 from nlac_bench.eval.figures.figure import Figure, Format, Table
@@ -11,6 +12,8 @@ from nlac_bench.files import replace_file
 from nlac_bench.pages.render import render_html
 from nlac_bench.pages.text import visible
 from nlac_bench.redaction import redact
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -24,9 +27,10 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts that models wrote about one action: pairs of a label and a text, under a title."""
+    """Texts about one action: pairs of a label and a text, under a title; ``read`` came before the action."""
 
     title: str
+    read: str
     predicted: tuple[tuple[str, str], ...]
     happened: tuple[tuple[str, str], ...]
 
@@ -110,15 +114,23 @@ def write_files(report: Report, folder: Path, form: Format) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if form != "csv":
-            for figure in report.figures():
-                files.append(folder / f"{figure.name}.{form}")
+            for name, figure in _unique((figure.name, figure) for figure in report.figures()):
+                files.append(folder / f"{name}.{form}")
                 figure.save(files[-1], form)
-        for name, table in report.numbers():
+        for name, table in _unique(report.numbers()):
             files.append(folder / f"{name}.csv")
             files[-1].write_text(redact(table.to_csv()), encoding="utf-8")
     except OSError as error:
         raise NlacBenchError(f"cannot write to {folder} ({error.strerror}); choose another --out") from error
     return files
+
+
+def _unique(named: Iterable[tuple[str, T]]) -> Iterator[tuple[str, T]]:
+    """Yield ``named`` with a number after a name that came before; environments may differ in signs only."""
+    seen: dict[str, int] = {}
+    for name, each in named:
+        seen[name] = seen.get(name, 0) + 1
+        yield (name if seen[name] == 1 else f"{name}_{seen[name]}"), each
 
 
 def sentence(parts: Sequence[str]) -> str:

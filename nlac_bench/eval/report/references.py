@@ -5,6 +5,7 @@ shows what can be reached.
 """
 
 import asyncio
+import shutil
 from pathlib import Path
 
 from nlac_bench.agents.floors import CHEAP_FLOORS
@@ -15,6 +16,7 @@ from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.trust import to_repeat
 from nlac_bench.eval.runs.writer import RunWriter
+from nlac_bench.eval.training.untrained import BASE
 
 REFERENCES = "references"
 ORACLE = "oracle"
@@ -46,6 +48,9 @@ def play_references(prepared: Prepared, folder: Path) -> None:
         )
         own = prepare(config)
         path = folder / REFERENCES / agent
+        measured_before = folder / BASE / REFERENCES / agent  # where --base named a run that has them
+        if measured_before.is_dir() and not path.exists():
+            shutil.copytree(measured_before, path)
         if (path / "manifest.json").exists():
             writer = RunWriter.resume(path, conditions=own.conditions, subject=own.subject, plan=own.plan)
         else:

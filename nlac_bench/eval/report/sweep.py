@@ -1,6 +1,6 @@
 """The report of a sweep, from its ``comparison.json`` and those of its run folders that are there."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -38,11 +38,11 @@ def sweep_report(folder: Path) -> Report:
     owns = [each.own for each in runs]
     absent = "The folders of the sweep's runs are not here, so this report has no {}."
     sections = [
-        Section("success", "Success", figures=_each(sweep, _forest)),
+        Section("success", "Success", figures=tuple(_forest(sweep, env, runs) for env in sweep.envs())),
         _pairs_section(sweep),
         _denominators_section(sweep),
         _curves_section(sweep),
-        Section("tasks", "Tasks won and lost", (MEANS,), _each(sweep, _strip)),
+        Section("tasks", "Tasks won and lost", (MEANS,), tuple(_strip(sweep, env) for env in sweep.envs())),
         failures_section(owns) if runs else Section(
             "failures", "Kinds of failure", (absent.format("kinds of failure"),)),
         _cost_section(sweep, trained),
@@ -62,11 +62,8 @@ MEANS = (
 )
 
 
-def _each(sweep: StoredSweep, draw: Callable[[StoredSweep, str], Figure]) -> tuple[Figure, ...]:
-    return tuple(draw(sweep, env) for env in sweep.envs())
-
-
-def _forest(sweep: StoredSweep, env: str) -> Figure:
+def _forest(sweep: StoredSweep, env: str, runs: Sequence[Measurement]) -> Figure:
+    """Return the forest plot of ``env``; the oracle is that of the first of ``runs`` that has one."""
     rows = [
         Estimate(name.removeprefix("floor-"), "floor", success)
         for name, success in sweep.of(env)[0].floors.items()
@@ -76,6 +73,8 @@ def _forest(sweep: StoredSweep, env: str) -> Figure:
         sweep.estimate(env, row.method, "trained", row.title.removeprefix(row.method).strip())
         for row in reversed(sweep.of(env))
     ]
+    played = (ref for run in runs if run.name.startswith(f"{env}/") for ref in run.references)
+    rows += [ref.estimate("success") for ref in played if ref.kind == "oracle"][:1]
     return forest(rows, "success", env, file_name("forest", env))
 
 

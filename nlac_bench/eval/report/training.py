@@ -13,7 +13,7 @@ from nlac_bench.eval.report.subjects import Measurement, Subject
 from nlac_bench.eval.runs.critiques import read_critiques
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.statistics.outcomes import success_rate
-from nlac_bench.eval.training.curve import AXES, curve, latest, learned
+from nlac_bench.eval.training.curve import AXES, curve, learned, rows_of
 from nlac_bench.rollout.meter import spent_from_row
 from nlac_bench.types import Usage
 
@@ -65,8 +65,8 @@ def cost_section(measurements: Sequence[Measurement]) -> Section:
         if each.base is not None:
             parts.append(("untrained", each.base.outcomes.usage))
         if each.trains:
-            rows = latest(list(each.own.run.metrics()), "iteration")
-            for (purpose, role), spent in (spent_from_row(rows[-1]["usage"]) if rows else {}).items():
+            rows = rows_of(each.own.run, "iteration")
+            for (purpose, role), spent in (spent_from_row(rows[-1].get("usage", {})) if rows else {}).items():
                 parts.append((_PURPOSES[purpose], {role: spent}))
         parts.append(("test" if each.trains else "episodes", each.own.outcomes.usage))
         for part, by_role in parts:
@@ -144,6 +144,7 @@ def _texts(record: CritiqueRecord, of: str) -> Texts:
     ]
     return Texts(
         f"{of}task {record.task}, step {record.step}, iteration {record.iteration}",
-        (("what the agent had read", record.heard), *((k, v) for k, v in predicted if v)),
+        record.heard,
+        tuple((k, v) for k, v in predicted if v),
         tuple((k, v) for k, v in happened if v),
     )

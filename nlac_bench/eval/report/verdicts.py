@@ -6,7 +6,7 @@ from nlac_bench.eval.report.subjects import Measurement, Subject
 from nlac_bench.eval.statistics.compare import Comparison, Metric, NotComparableError, compare
 from nlac_bench.eval.statistics.compare_seeds import AlgorithmComparison
 from nlac_bench.eval.statistics.tables import bracket, number, p_text
-from nlac_bench.eval.training.curve import latest
+from nlac_bench.eval.training.curve import rows_of
 
 
 def run_verdict(measurement: Measurement, metric: Metric) -> str:
@@ -41,13 +41,19 @@ def run_verdict(measurement: Measurement, metric: Metric) -> str:
         "B better": f"Training with {method} lowered {metric} {change}.",
     }
     undecided = f"Training with {method} made no difference that this run can show: {metric} went {change}."
+    chosen = [row for row in rows_of(own.run, "validation") if row["best"]]
+    start = ""
+    if chosen and not chosen[-1]["gradient_steps_total"]:
+        start = (
+            " The best validation was that before training, so the tested checkpoint is the untrained model."
+        )
     one = " One training run shows what became of this model; claims about the method need several seeds."
-    return told.get(gain.verdict, undecided) + one
+    return told.get(gain.verdict, undecided) + start + one
 
 
 def gradient_steps(measurement: Measurement) -> int:
     """Return how many gradient steps the training took."""
-    rows = latest(list(measurement.own.run.metrics()), "iteration")
+    rows = rows_of(measurement.own.run, "iteration")
     return int(rows[-1]["gradient_steps_total"]) if rows else 0
 
 

@@ -1,10 +1,11 @@
 """Plots the learning curves of a sweep: validation success against each cost, one panel for each method."""
 
 from pathlib import Path
+from typing import Any
 
-from nlac_bench.eval.figures.curves import Method, Reference, Trained, draw_panels
+from nlac_bench.eval.figures.curves import Method, Reference, Trained, draw_panels, grid
 from nlac_bench.eval.figures.figure import canvas
-from nlac_bench.eval.figures.labels import label_ends
+from nlac_bench.eval.figures.labels import EndLabel, label_ends
 from nlac_bench.eval.sweep.plan import Sweep
 from nlac_bench.eval.sweep.results import Results
 from nlac_bench.eval.sweep.rows import mean_of, mean_success
@@ -20,9 +21,8 @@ def draw(sweep: Sweep, results: Results, path: Path) -> None:
     """
     lines = [(env, key, name) for env in sweep.seeds for key, name in AXES.items()]
     with canvas() as new:
-        figure = new(figsize=(1.9 * len(sweep.methods) + 1.4, 1.9 * len(lines)), layout="constrained")
-        panels = figure.subplots(len(lines), len(sweep.methods), sharey=True, squeeze=False)
-        labels = {}
+        figure, panels = grid(new, len(lines), len(sweep.methods), (1.75, 1.35), (0.2, 0.7), sharey=True)
+        labels: dict[Any, list[EndLabel]] = {}
         for (env, key, name), row in zip(lines, panels, strict=True):
             labels |= draw_panels(row, methods_of(sweep, results, env), references_of(results, env), key, 0)
             row[0].set_ylabel(f"{env}: validation success", fontsize=7)

@@ -7,6 +7,7 @@ from typing import Any
 from nlac_bench.eval.figures.curves import Reference, Tested, Trained, run_curve
 from nlac_bench.eval.figures.figure import Figure
 from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.eval.runs.lines import RunFolderError
 from nlac_bench.eval.statistics.outcomes import Outcomes, outcomes_of, success_rate
 from nlac_bench.eval.training.untrained import BASE
 
@@ -23,13 +24,33 @@ def latest(rows: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [row for _, row in sorted({r["iteration"]: r for r in rows if r["kind"] == kind}.items())]
 
 
+def rows_of(run: RunFolder, kind: str) -> list[dict[str, Any]]:
+    """Return ``latest`` of the metrics of a training run, with the fields that its curve needs.
+
+    Raises:
+        RunFolderError: a row lacks such a field, or has another type there.
+    """
+    try:
+        rows = latest(list(run.metrics()), kind)
+        for row in rows:
+            _ = [float(row[key]) for key in AXES]
+            if kind == "validation":
+                low, high = row["ci"]
+                _ = float(row["success"]), float(low), float(high), row["best"]
+    except (LookupError, TypeError, ValueError) as error:
+        raise RunFolderError(
+            f"{run.path / 'metrics.jsonl'} is damaged ({error!r}); restore the file"
+        ) from error
+    return rows
+
+
 def learned(folder: Path, name: str = "") -> Trained:
     """Return the validations of the training run in ``folder``, and its test if it is finished.
 
     The tested checkpoint is that of the last validation that was the best so far.
     """
     run = RunFolder.open(folder)
-    validations = latest(list(run.metrics()), "validation")
+    validations = rows_of(run, "validation")
     chosen = [row for row in validations if row["best"]]
     finished = chosen and not run.owed()
     return Trained(name, validations, tested(chosen[-1], outcomes_of(run)) if finished else None)
@@ -46,12 +67,12 @@ def tested(checkpoint: dict[str, Any], outcomes: Outcomes) -> Tested | None:
 
 def curve(folder: Path, references: Sequence[Reference] = ()) -> Figure:
     """Return the learning curve of a training run, with ``references`` and the untrained model's success."""
-    rows = list(RunFolder.open(folder).metrics())
+    training = rows_of(RunFolder.open(folder), "iteration")
     shown = list(references)
     if (folder / BASE / "manifest.json").exists():
         base, _ = success_rate(outcomes_of(RunFolder.open(folder / BASE)).success)
         shown += [] if base is None else [Reference("untrained", base)]
-    return run_curve(learned(folder), latest(rows, "iteration"), shown, AXES)
+    return run_curve(learned(folder), training, shown, AXES)
 
 
 def draw(folder: Path, references: Sequence[Reference] = ()) -> Path:
