@@ -6,7 +6,20 @@ from typing import Annotated, TextIO, cast
 
 import typer
 
-from nlac_bench.cli import compare, critiques, data, doctor, envs, floors, grade, run, sweep, theory, tiny
+from nlac_bench.cli import (
+    compare,
+    critiques,
+    data,
+    doctor,
+    envs,
+    floors,
+    grade,
+    launch,
+    run,
+    sweep,
+    theory,
+    tiny,
+)
 from nlac_bench.cli.exit_codes import ExitCodes
 from nlac_bench.cli.options import RunCommand
 from nlac_bench.cli.output import RedactedStream, reserve_stdout
@@ -38,6 +51,7 @@ app = typer.Typer(
       nlac-bench run --env tau_retail --agent nlac  train the embedded model
       nlac-bench critiques runs/…                   critiques of a training run
       nlac-bench sweep FILE.toml --out runs/sweep   several methods and seeds
+      nlac-bench launch --config FILE.toml          servers and learner on many GPUs
 
     [bold]Data and installation[/bold]
       nlac-bench doctor                             what works on this machine
@@ -68,6 +82,7 @@ app.command("resume")(run.resume)
 app.command("score")(compare.score)
 app.command("compare")(compare.compare)
 app.command("sweep")(sweep.sweep)
+app.command("launch")(launch.launch)
 app.command("critiques")(critiques.critiques)
 app.command("doctor")(doctor.doctor)
 app.command("play")(envs.play)
