@@ -7,6 +7,7 @@ from typing import Annotated, TextIO, cast
 import typer
 
 from nlac_bench.cli import (
+    bench_gpu,
     compare,
     critiques,
     data,
@@ -55,6 +56,7 @@ app = typer.Typer(
 
     [bold]Data and installation[/bold]
       nlac-bench doctor                             what works on this machine
+      nlac-bench bench-gpu --out FILE               speed of this machine's GPUs
       nlac-bench data verify tau                    check the hashes of a data set
       nlac-bench grade answers.jsonl                grade mathematical answers
 
@@ -84,6 +86,7 @@ app.command("compare")(compare.compare)
 app.command("sweep")(sweep.sweep)
 app.command("launch")(launch.launch)
 app.command("critiques")(critiques.critiques)
+app.command("bench-gpu")(bench_gpu.bench_gpu)
 app.command("doctor")(doctor.doctor)
 app.command("play")(envs.play)
 app.command("floors")(floors.floors)
