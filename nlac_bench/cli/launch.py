@@ -31,6 +31,10 @@ def launch(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the script, or with --json its commands; start nothing.")
     ] = False,
+    options: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- OPTIONS]", help="Options of `nlac-bench run`, if the run is a new one."),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Start a training run on many GPUs: vLLM servers that sample, and ranks of torchrun that learn.
@@ -43,12 +47,14 @@ def launch(
     Examples:
       nlac-bench launch --config configs/paper/tau_retail_qwen2.5-7b.toml \\
         --gpus 8 --dry-run
+      nlac-bench launch --config configs/paper/tau_retail_qwen2.5-7b.toml \\
+        --gpus 8 -- --user-model NAME --user-base-url URL
       nlac-bench launch --config configs/paper/tau_retail_qwq-32b.toml \\
         --dry-run > job.sbatch
     """
     settings = LaunchSettings.read(config, gpus=gpus, nodes=nodes)
     resolved = completed(read_config(config), False, str(config))
-    found = plan(config, resolved, settings, out)
+    found = plan(config, resolved, settings, out, options or [])
     text = script(found)
     if dry_run:
         if as_json:

@@ -208,6 +208,12 @@ def test_an_agent_without_training_is_refused(tmp_path: Path) -> None:
     assert "'react' is not trained" in " ".join(done.stderr.split())
 
 
+def test_options_of_run_follow_two_dashes(tmp_path: Path) -> None:
+    path = small(tmp_path)
+    done = nlac_bench("launch", "--config", str(path), "--dry-run", "--json", "--", "--user-model", "a b")
+    assert shlex.split(one_json(done)["learner"]["command"])[-2:] == ["--user-model", "a b"]
+
+
 def test_an_interrupted_run_is_continued(tmp_path: Path) -> None:
     path, out = small(tmp_path), tmp_path / "run"
     nlac_bench("run", "--env", "tau_retail", "--agent", "oracle", "--limit", "1", "--out", str(out))

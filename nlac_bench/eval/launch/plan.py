@@ -7,7 +7,7 @@ Names of options are those of vLLM 0.32 (``vllm/engine/arg_utils.py``,
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -92,11 +92,18 @@ class Plan:
         }
 
 
-def plan(path: Path, config: RunConfig, settings: LaunchSettings, out: Path | None = None) -> Plan:
+def plan(
+    path: Path,
+    config: RunConfig,
+    settings: LaunchSettings,
+    out: Path | None = None,
+    options: Sequence[str] = (),
+) -> Plan:
     """Return the commands for the configuration ``config``, which was read from ``path``.
 
     Args:
         out: the run's folder; by default ``runs/`` and the name of the file. A run that exists is continued.
+        options: further arguments of ``nlac-bench run``; a run that is continued has its own settings.
 
     Raises:
         ConfigError: the agent is not trained, or the GPUs cannot be divided (see ``layout``).
@@ -118,7 +125,7 @@ def plan(path: Path, config: RunConfig, settings: LaunchSettings, out: Path | No
         stored = to_repeat(RunFolder.open(out).config)
         run = ["resume", str(out), *told, *as_options(stored)]
     else:
-        run = ["run", "--config", str(path), *told, "--out", str(out)]
+        run = ["run", "--config", str(path), *told, "--out", str(out), *options]
     return Plan(settings, path, out, servers, _learner(settings, found.learner, run), found.learner)
 
 
