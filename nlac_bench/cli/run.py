@@ -135,11 +135,20 @@ def resume(
     base_url: Repeated = None,
     user_base_url: Repeated = None,
     record: Repeated = None,
+    servers: Annotated[
+        str | None, typer.Option(help="Repeats or replaces that of the run; see run --help.")
+    ] = None,
+    weights_folder: Annotated[
+        str | None, typer.Option(help="Repeats or replaces that of the run; see run --help.")
+    ] = None,
     request_timeout: Annotated[
         float | None, typer.Option(help="Replaces that of the run; see run --help.")
     ] = None,
     retries: Annotated[int | None, typer.Option(help="Replaces that of the run; see run --help.")] = None,
     replicas: Annotated[str | None, typer.Option(help="Replaces that of the run; see run --help.")] = None,
+    max_logprob_gap: Annotated[
+        float | None, typer.Option(help="Replaces that of the run; see run --help.")
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Continue a run: play the episodes that were interrupted, failed or never started, and train further.
@@ -148,23 +157,29 @@ def resume(
     from those that it was started with; the message names what differs.
 
     A run's folder may come from somebody else. If its environment is a module or
-    writes to a file, if it names a server that would get your API key, or a file
-    to record to, the command must repeat that setting. The command that an
-    interrupted run prints does so.
+    writes to a file, if it names a server that would get your API key or the
+    weights, or a file to record to, the command must repeat that setting. The
+    command that an interrupted run prints does so.
 
     Examples:
       nlac-bench resume runs/tau_retail-react-20260101-120000
       nlac-bench resume runs/my_run --env my_pkg:MyEnv-v0
     """
     started = RunFolder.open(folder)
-    repeated = {"env": env, "base_url": base_url, "user_base_url": user_base_url, "record": record}
+    repeated = {
+        "env": env, "base_url": base_url, "user_base_url": user_base_url, "record": record,
+        "servers": servers, "weights_folder": weights_folder,
+    }  # fmt: skip
 
     def print_summary() -> None:
         if as_json:
             print_json(summarise(folder).to_json())
 
     with resumable(_resume_command(started), print_summary, errors_too=False):
-        told = {"request_timeout": request_timeout, "retries": retries, "replicas": _count(replicas)}
+        told = {
+            "request_timeout": request_timeout, "retries": retries, "replicas": _count(replicas),
+            "servers": servers, "weights_folder": weights_folder, "max_logprob_gap": max_logprob_gap,
+        }  # fmt: skip
         changes = {name: value for name, value in told.items() if value is not None}
         stored = stored_config(started, repeated).as_dict()
         prepared = prepare(RunConfig.from_mapping(stored | changes, COMMAND_LINE))

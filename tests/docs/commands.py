@@ -20,6 +20,7 @@ EXCEPTIONS = {
         "substitutions: pip also gets --no-deps --no-build-isolation --no-index --target FOLDER, training "
         "also --limit 3 and small --train settings, the estimate also --budget steps=7"
     ),
+    r"vllm\.entrypoints|doctor --server": "it needs vLLM servers; tests/vllm starts some, as the page does",
     r"--agent echo": "no test installs docs/plugins.md's package; test_python_examples_run runs its code",
     r"bench-gpu": "it needs GPUs; tests/eval/test_bench_gpu.py measures small shapes on a CPU",
     r"^nlac-bench tiny build": "it trains for 45 minutes; tests/tiny/test_build.py builds with a few steps",

@@ -10,6 +10,7 @@ from nlac_bench.agents.algorithm import Algorithm
 from nlac_bench.eval.statistics.distributions import Z95
 from nlac_bench.eval.statistics.intervals import wilson_bounds
 from nlac_bench.eval.training.checkpoints import Checkpoints
+from nlac_bench.eval.training.mismatch import Mismatch
 from nlac_bench.eval.training.player import Player
 from nlac_bench.eval.training.progress import Progress
 from nlac_bench.eval.training.schedule import Schedule
@@ -33,6 +34,8 @@ class Training:
         on_phase: called with the name of each phase that starts: ``validating``, ``playing``, ``learning`` or
             ``probing``.
         plays: False if the algorithm learns only from remembered episodes, so that none are played.
+        mismatch: compares the engine's log-probabilities of the training episodes with the learner's, before
+            this learns from them.
     """
 
     def __init__(
@@ -47,10 +50,11 @@ class Training:
         *,
         on_phase: Callable[[str], None] = lambda phase: None,
         plays: bool = True,
+        mismatch: Mismatch = lambda episodes: None,
     ) -> None:
         self.config, self.algorithm, self.engine, self.plays = config, algorithm, engine, plays
         self.schedule, self.player, self.checkpoints = schedule, player, checkpoints
-        self.log, self.on_phase = log, on_phase
+        self.log, self.on_phase, self.mismatch = log, on_phase, mismatch
         self.budget = Budget.parse(config.budget)
         self.progress = Progress()
         self.stopped = False
@@ -69,16 +73,19 @@ class Training:
     async def iterate(self) -> None:
         """Run and log one iteration; validate and save if they are due."""
         began, before = time.monotonic(), self.progress.gradient_steps
+        self.engine.metrics()  # begins to measure anew: not the validation before this iteration
         specs = self.schedule.iteration(self.progress.iteration) if self.plays else []
         self.on_phase("playing")
         episodes = await self.player.train(specs)
         self.on_phase("learning")
+        gap = self.mismatch(episodes)
         metrics = await self.algorithm.update(episodes, self.progress.steps_left(self.budget))
         self.progress.count(episodes, metrics, self.engine.generated_tokens(), time.monotonic() - began)
         self.progress.check_idle(self.budget)
         deep = self.finished() or self.passed(self.config.test_freq, before)
         metrics |= await self.measured(episodes, deep)
-        self.log({"kind": "iteration", **self.where(), **metrics})
+        engine = {**self.engine.metrics(), "logprob_gap": gap}
+        self.log({"kind": "iteration", **self.where(), **metrics, **engine})
         best = deep and await self.validate()
         # Always save a new best: after a crash, `last` must know the success of `best`.
         if best or self.stopped or self.finished() or self.passed(self.config.save_freq, before):

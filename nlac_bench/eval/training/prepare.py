@@ -15,6 +15,7 @@ from nlac_bench.eval.runs.episode_json import episode_line
 from nlac_bench.eval.runs.lines import Appender, read_lines
 from nlac_bench.eval.training.checkpoints import Checkpoints
 from nlac_bench.eval.training.loop import Training
+from nlac_bench.eval.training.mismatch import mismatch
 from nlac_bench.eval.training.offline import ROLLOUTS, offline_episodes
 from nlac_bench.eval.training.player import Player
 from nlac_bench.eval.training.schedule import Schedule
@@ -88,6 +89,7 @@ def make_training(
         yield Training(
             settings, algorithm, engine, schedule, player, checkpoints, log_and_show,
             on_phase=on_phase, plays=config.offline is None,
+            mismatch=mismatch(learner, settings, config.max_logprob_gap),
         )  # fmt: skip
     finally:
         rollouts.close()
