@@ -16,11 +16,12 @@ from nlac_bench.agents import methods
 from nlac_bench.errors import ConfigError
 from nlac_bench.eval.launch.layout import Layout, Place, layout
 from nlac_bench.eval.launch.settings import TABLE, LaunchSettings
+from nlac_bench.eval.measure.engines import local_model
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.trust import as_options, to_repeat
 from nlac_bench.rollout.engines.engine import Slot
-from nlac_bench.rollout.engines.vllm.plugin import BACKEND
+from nlac_bench.rollout.engines.vllm.server_check import ENVIRONMENT, FLAGS
 
 LOCAL = "127.0.0.1"
 RAY_PORT, RENDEZVOUS_PORT = 6379, 29500
@@ -106,7 +107,8 @@ def plan(
         options: further arguments of ``nlac-bench run``; a run that is continued has its own settings.
 
     Raises:
-        ConfigError: the agent is not trained, or the GPUs cannot be divided (see ``layout``).
+        ConfigError: the agent is not trained, a setting excludes servers, or the GPUs cannot be divided (see
+            ``layout``).
     """
     if config.train is None or config.model is None:
         raise ConfigError(
@@ -114,19 +116,27 @@ def plan(
             "docs/scaling.md says, and run `nlac-bench run --servers`"
         )
     found = layout(settings, bool(methods.find(config.agent).learner.get("ema")))
-    _check_heads(config.model, settings.tensor_parallel_size)
+    _check_heads(local_model(config.model), settings.tensor_parallel_size)
     out = out or Path("runs") / path.stem
     servers = tuple(
         _server(config, settings, found, number, slot, place)
         for number, (slot, place) in enumerate(found.servers)
     )
-    told = ["--servers", ",".join(f"{server.url}@{server.slot}" for server in servers)]
+    told = {"servers": ",".join(f"{server.url}@{server.slot}" for server in servers)}
+    if settings.nodes > 1:
+        told["weights_folder"] = str(weights_folder(out))
+    named = {name: value.replace("$NODE", "node") for name, value in told.items()}
+    RunConfig.from_mapping(config.as_dict() | named, str(path))  # refuses settings that exclude servers
     if (out / "manifest.json").exists():
-        stored = to_repeat(RunFolder.open(out).config)
-        run = ["resume", str(out), *told, *as_options(stored)]
+        run = ["resume", str(out), *as_options(to_repeat(RunFolder.open(out).config) | told)]
     else:
-        run = ["run", "--config", str(path), *told, "--out", str(out), *options]
+        run = ["run", "--config", str(path), *as_options(told), "--out", str(out), *options]
     return Plan(settings, path, out, servers, _learner(settings, found.learner, run), found.learner)
+
+
+def weights_folder(out: Path) -> Path:
+    """Return the folder through which servers on several machines read new weights."""
+    return out.with_name(f"{out.name}-weights")
 
 
 def _host(settings: LaunchSettings, node: int) -> str:
@@ -143,26 +153,24 @@ def _server(
     answer = max(config.train.max_response_length, config.max_tokens)
     arguments = [
         settings.vllm_python, "-m", "vllm.entrypoints.openai.api_server",
-        "--model", str(config.model),
+        "--model", local_model(str(config.model)),
         "--host", LOCAL if settings.nodes == 1 else "0.0.0.0",
         "--port", str(port),
         "--tensor-parallel-size", str(settings.tensor_parallel_size),
         "--gpu-memory-utilization", f"{settings.gpu_memory_utilization:g}",
         "--max-model-len", str(settings.max_model_len or config.train.max_prompt_length + answer),
         "--load-format", "safetensors",
-        # Log-probabilities of the sampling distribution, and no sampling defaults of the model's authors.
-        "--logprobs-mode", "processed_logprobs",
-        "--generation-config", "vllm",
         "--enable-prefix-caching",
-        "--enable-scale-out",  # the route that takes and returns token ids
-        "--weight-transfer-config", json.dumps({"backend": BACKEND}),
+        "--generation-config", "vllm",  # without sampling defaults of the model's authors
         "--disable-uvicorn-access-log",
+        *FLAGS,
     ]  # fmt: skip
-    environment = {"VLLM_SERVER_DEV_MODE": "1"}  # the routes that replace weights
+    environment = dict(ENVIRONMENT)
     if config.train.precision != "auto":
         arguments += ["--dtype", {"bf16": "bfloat16", "fp32": "float32"}[config.train.precision]]
     if settings.data_parallel_size > 1:
         arguments += ["--data-parallel-size", str(settings.data_parallel_size)]
+    arguments += settings.vllm_options
     ray = []
     if len(place.nodes) > 1:
         local = len(place.gpus) // settings.tensor_parallel_size

@@ -7,11 +7,11 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from nlac_bench.eval.launch.plan import Command, Plan, Server
+from nlac_bench.eval.launch.plan import Command, Plan, Server, weights_folder
 
 _BEGIN = """\
 set -euo pipefail
-mkdir -p {logs}
+mkdir -p {folders}
 servers=()
 finish() {{ # ends the servers; kills those that still run after a minute
   kill "${{servers[@]}}" 2>/dev/null || return 0
@@ -123,7 +123,8 @@ def _about(plan: Plan) -> str:
 
 
 def _begin(plan: Plan) -> str:
-    return _BEGIN.format(logs=shlex.quote(str(plan.logs)))
+    folders = [plan.logs, *([weights_folder(plan.out)] if plan.settings.nodes > 1 else [])]
+    return _BEGIN.format(folders=shlex.join(map(str, folders)))
 
 
 def _wait(plan: Plan, pause: float) -> str:

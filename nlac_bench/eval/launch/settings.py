@@ -53,6 +53,9 @@ class LaunchSettings(Settings):
         min_length=1,
         description="Python of the environment of vLLM, if the learner has another one",
     )
+    vllm_options: list[str] = Field(
+        [], description='further options of each server, such as `["--max-num-seqs", "512"]`'
+    )
     start_timeout: int = Field(
         1800, ge=1, description="seconds within which all servers must answer; large models load slowly"
     )
