@@ -25,6 +25,7 @@ from nlac_bench.eval.launch.plan import Command, Plan, plan
 from nlac_bench.eval.launch.scripts import script
 from nlac_bench.eval.launch.settings import LaunchSettings
 from nlac_bench.eval.runs.configuration import read_config
+from nlac_bench.rollout.engines.vllm.server_check import ENVIRONMENT, FLAGS
 from nlac_bench.train.memory import Shape, learner_bytes
 from tests.cli.command import nlac_bench, one_json
 
@@ -206,6 +207,29 @@ def test_an_agent_without_training_is_refused(tmp_path: Path) -> None:
     path = small(tmp_path, "react")
     done = nlac_bench("launch", "--config", str(path), "--dry-run", status=2)
     assert "'react' is not trained" in " ".join(done.stderr.split())
+
+
+def test_servers_on_several_machines_read_weights_from_a_shared_folder(tmp_path: Path) -> None:
+    found = planned(small(tmp_path, nodes=2))
+    words = found.learner.arguments
+    folder = words[words.index("--weights-folder") + 1]
+    assert folder == "runs/own-weights" and f"mkdir -p runs/own-logs {folder}\n" in script(found)
+    assert "--weights-folder" not in planned(small(tmp_path)).learner.arguments
+
+
+def test_servers_have_the_flags_that_doctor_checks(tmp_path: Path) -> None:
+    options = ["--max-num-seqs", "512"]
+    for server in planned(small(tmp_path, vllm_options=options)).servers:
+        words = server.command.arguments
+        assert words[-2:] == tuple(options) and set(FLAGS) <= set(words)
+        assert ENVIRONMENT.items() <= server.command.environment.items()
+
+
+def test_settings_that_exclude_servers_are_refused(tmp_path: Path) -> None:
+    path = small(tmp_path)
+    path.write_text(f'engine = "vllm"\n{path.read_text()}')
+    done = nlac_bench("launch", "--config", str(path), "--dry-run", status=2)
+    assert "engine cannot be used together with servers" in " ".join(done.stderr.split())
 
 
 def test_options_of_run_follow_two_dashes(tmp_path: Path) -> None:
