@@ -56,9 +56,7 @@ _TOKEN = re.compile(
 )
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:(?!-----END)[\s\S])*+")
 _SCHEME = re.compile(r"(?i:\b(?:bearer|basic)\s{1,8})(?P<secret>[A-Za-z0-9._~+/=-]{8,})")
-_SERVER = r"(?:[\w.-]+|\[[\da-fA-F:.]+\]):\d{1,5}@(?:policy|target)(?!\.?[\w:/?#@-])"
-"""A host, its port and its slot, as in ``--servers http://10.0.0.5:8000@policy``: not a password."""
-_USER = re.compile(rf"//(?!{_SERVER})(?P<secret>[^\s/?#<>]+)@")
+_USER = re.compile(r"//(?P<secret>[^\s/?#<>]+)@")
 _USER_WITHOUT_SCHEME = re.compile(r"(?P<secret>[^\s/?#<>@:]+:[^\s/?#<>]+)@[A-Za-z0-9]")
 _URL = re.compile(r"://[^\s\"'<>]+")
 _PARAMETER = re.compile(r"[?&;#/](?P<name>[^\s=&;#/?\"'<>]{1,64})=(?P<secret>[^\s&;#\"'<>]+)")

@@ -410,24 +410,3 @@ def test_the_state_of_a_training_has_no_secret(tmp_path: Path, monkeypatch: pyte
     checkpoint_index.write(tmp_path, step=1, world_size=1, optimizer={}, loop=loop)
     assert leaking_files(KEYS[1], tmp_path) == []
     assert checkpoint_index.read(tmp_path).loop["algorithm"]["version"] == 3
-
-
-SERVERS = "http://10.0.0.5:8000@policy,http://gpu-2.example:8001@policy,http://[::1]:8000@target"
-
-
-@pytest.mark.parametrize(
-    "text", [SERVERS, f"--servers {SERVERS} --out x", f"(see {SERVERS})", f"'{SERVERS}'."]
-)
-def test_slots_of_servers_are_no_passwords(text: str) -> None:
-    assert redact_message(text) == text
-    refuse_secrets({"servers": text}, "")
-
-
-@pytest.mark.parametrize(
-    "url", ["http://me:{}@policy", "http://{}@policy", "http://me:{}@h:1@policy", "http://me:{}@policy:80",
-            "http://h:1@policy,http://me:{}@g:1@target", "http://{}@policy.example/v1", "http://{}:1@policyholder"]
-)  # fmt: skip
-def test_passwords_of_servers_are_secrets(url: str) -> None:
-    assert VALUE not in redact_message(url.format(VALUE))
-    with pytest.raises(ConfigError):
-        refuse_secrets({"servers": url.format(VALUE)}, "")
