@@ -79,6 +79,29 @@ def test_settings_that_contradict_each_other(changes: dict[str, Any], why: str) 
                                 "servers": "http://a:1,http://b:2", **changes}, "test")  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("servers", "accepted"),
+    [
+        ("http://10.0.0.5:8000@policy,http://10.0.0.6:8000@target", True),
+        ("http://node-1.cluster:8000@policy, http://[fd00::2]:8000@target", True),
+        ("http://node@policy", True),
+        ("http://me:hunter2@node:8000@policy", False),
+        ("http://node:8000@policy,http://me:hunter2@node:8001", False),
+        ("http://me:hunter2@policy", False),
+        ("http://me:hunter2@policy.example.com", False),
+        ("http://me:12345678@policy", False),
+    ],
+    ids=map(str, range(8)),  # pytest writes the id to an environment variable, where passwords are known ones
+)
+def test_a_label_is_no_password(servers: str, accepted: bool) -> None:
+    settings = {"env": "tau_retail", "agent": "act", "model": "tiny", "servers": servers}
+    if accepted:
+        assert RunConfig.from_mapping(settings, "test").servers == servers
+    else:
+        with pytest.raises(ConfigError, match="URL with a password"):
+            RunConfig.from_mapping(settings, "test")
+
+
 def test_a_run_without_a_server_that_can_be_used_is_refused(tmp_path: Path) -> None:
     command = ("run", "--env", "tau_retail", "--agent", "ppo", "--servers", "http://127.0.0.1:9",
                "--limit", "2", "--out", str(tmp_path / "run"))  # fmt: skip
@@ -103,7 +126,8 @@ def test_a_stored_configuration_does_not_decide_where_weights_are_sent(tmp_path:
 @pytest.fixture(scope="module")
 def stubs() -> Iterator[list[StubVLLM]]:
     with contextlib.ExitStack() as stack:
-        yield [stack.enter_context(StubVLLM(str(tiny.path())).running()) for _ in range(2)]
+        made = [StubVLLM(str(tiny.path()), deterministic=False) for _ in range(2)]
+        yield [stack.enter_context(stub.running()) for stub in made]
 
 
 def labelled(urls: list[str]) -> str:

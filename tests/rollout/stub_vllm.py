@@ -51,13 +51,15 @@ class _File:
 class StubVLLM:
     """The server. ``fault`` is one of those that the methods below name, or empty."""
 
-    def __init__(self, model: str, port: int = 0, **settings: Any) -> None:
+    def __init__(self, model: str, port: int = 0, deterministic: bool = True, **settings: Any) -> None:
         self.model, self.fault = model, ""
         self.settings = {
             "version": "0.32.0", "scale_out": True, "dev_mode": True, "backend": "nlac_bench_file",
             "logprobs_mode": "processed_logprobs", "enforce_eager": True, **settings,
         }  # fmt: skip
-        self.engine = HFEngine.from_pretrained(model, deterministic=True)
+        self.engine = HFEngine.from_pretrained(
+            model, device="cpu", dtype="float32", deterministic=deterministic
+        )
         self.weight_version, self.transfers, self.active = "default", 0, False
         self.served: Counter[str] = Counter()
         self.before: Callable[[str], None] = lambda path: None
@@ -251,6 +253,6 @@ if __name__ == "__main__":
     parser.add_argument("--port", type=int, required=True)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    served = StubVLLM(options.model, options.port)
+    served = StubVLLM(options.model, options.port, deterministic=False)
     print(served.url, flush=True)
     served.http.serve_forever()

@@ -5,11 +5,11 @@ other weights, and numerical differences between engine and learner appear here.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.train import share
-from nlac_bench.train.batch import TokenSequence
+from nlac_bench.train.batch import TokenSequence, pack
 from nlac_bench.train.config import TrainConfig
 from nlac_bench.train.learner import Learner
 from nlac_bench.types import Episode, Turn
@@ -29,21 +29,22 @@ def mismatch(learner: Learner, config: TrainConfig, limit: float) -> Mismatch:
 
     The function returns the mean absolute difference over the sampled tokens of ``TURNS`` turns, which are
     spread evenly over the episodes. It returns None if there are no such turns, and with a temperature other
-    than 0 and 1, at which the engine reports those of another distribution. All ranks must call it together,
-    each with what it has played. It raises ``MismatchError`` above ``limit``.
+    than 0 and 1, at which the engine reports those of another distribution. It raises ``MismatchError`` above
+    ``limit``.
     """
 
     def compare(episodes: Sequence[Episode]) -> float | None:
         turns = [turn for episode in episodes for turn in episode.turns if _comparable(turn, config)]
         chosen = [turns[i * len(turns) // TURNS] for i in range(TURNS)] if len(turns) > TURNS else turns
-        pairs, _ = share.gathered([(_sequence(turn), list(turn.logprobs or ())) for turn in chosen])
-        if not pairs or config.temperature not in (0, 1):
+        if not chosen or config.temperature not in (0, 1):
             return None
-        found = share.read(learner.logprobs, [sequence for sequence, _ in pairs], config.row_tokens)
+        batch = pack([replace(_sequence(t), group_id=i) for i, t in enumerate(chosen)], config.row_tokens)
+        sampled_BT = batch.loss_mask != 0
+        own_N, numbers_N = learner.logprobs(batch)[sampled_BT], batch.group_id[sampled_BT]
         gaps = [
             abs(a - b)
-            for (_, theirs), own in zip(pairs, found, strict=True)
-            for a, b in zip(theirs, own.tolist(), strict=True)
+            for i, turn in enumerate(chosen)
+            for a, b in zip(turn.logprobs or (), own_N[numbers_N == i].tolist(), strict=True)
         ]
         gap = sum(gaps) / len(gaps)
         if not gap <= limit:  # NaN too

@@ -64,9 +64,13 @@ class Http:
     def __repr__(self) -> str:
         return self.url
 
-    async def get(self, path: str) -> Any:
-        """Return the JSON reply to a GET request; see ``post``."""
-        return await self._request("GET", path, None)
+    async def get(self, path: str, timeout: float | None = None) -> Any:
+        """Return the JSON reply to a GET request; see ``post``.
+
+        Args:
+            timeout: in place of that of all requests, if it is shorter.
+        """
+        return await self._request("GET", path, None, min(self.timeout, timeout or self.timeout))
 
     async def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """Return the JSON reply to a POST request.
@@ -76,7 +80,7 @@ class Http:
                 least 500.
             RefusedError: the status is another one that is not a success.
         """
-        return await self._request("POST", path, body)
+        return await self._request("POST", path, body, self.timeout)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -84,17 +88,16 @@ class Http:
             await self._client.aclose()
             self._client = None
 
-    async def _request(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:
+    async def _request(self, method: str, path: str, body: Mapping[str, Any] | None, timeout: float) -> Any:
         from nlac_bench.rollout.engines.openai.engine import transport_errors
 
         try:
-            async with asyncio.timeout(self.timeout):
+            async with asyncio.timeout(timeout):
                 status, data = await self._read(method, path, body)
         except TimeoutError:
+            advice = "" if timeout < self.timeout else "; increase --request-timeout if the server works"
             raise TransientFault(
-                f"{self.url} did not answer {path} within {self.timeout:g} s; increase --request-timeout if "
-                "the server works",
-                "timeout",
+                f"{self.url} did not answer {path} within {timeout:g} s{advice}", "timeout"
             ) from None
         except transport_errors() as error:
             raise TransientFault(

@@ -84,6 +84,7 @@ def push(instance: Receiver, file: WeightFile, version: int, tolerance: float, c
     before = call(instance.logprobs(probe, 1)) if instance.intact else None
     if count > 0 and instance.intact:
         call(instance.greedy(beginning, 1))  # fills the prefix cache
+    instance.intact = False
     call(instance.transfer(file.path, file.digests(), version))
     call(instance.check_version(version))
     after, expected = call(instance.logprobs(probe, 1)), file.logprobs(probe, 1)

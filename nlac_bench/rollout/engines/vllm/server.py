@@ -97,6 +97,8 @@ class Server:
             details = (reply.get("usage") or {}).get("prompt_tokens_details") or {}
             if len(logprobs) != len(ids) or not all(math.isfinite(p) and p > _NO_LOGPROB for p in logprobs):
                 raise ValueError("log-probabilities are missing or not finite")
+            if min(ids, default=0) < 0 or len(ids) > arguments["max_tokens"]:
+                raise ValueError("token ids are negative or too many")
             if finish not in ("stop", "length"):
                 raise ValueError(f"finish_reason is {finish!r}")
             found = {str(span["version"]) for span in versions}

@@ -19,6 +19,8 @@ FLAGS = (
     "--enable-prompt-tokens-details",
 )  # fmt: skip
 """Flags of a server that is a replica. The last one lets metrics contain ``prefix_hit_rate``."""
+QUICK_S = 30.0
+"""Time limit of the first reply. In each push, a run asks the servers that were left out."""
 ENVIRONMENT = {"VLLM_SERVER_DEV_MODE": "1"}
 """Environment variables of a server that is a replica."""
 
@@ -47,7 +49,7 @@ async def look(http: Http, model: str | None) -> Found:
         model: the model that it must serve; None accepts any.
     """
     try:
-        version = str((await http.get("/version"))["version"])
+        version = str((await http.get("/version", QUICK_S))["version"])
     except TransientFault as fault:
         return Found(None, (f"unreachable: {fault}",))
     except (RefusedError, TypeError, KeyError) as error:
