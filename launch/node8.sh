@@ -40,7 +40,7 @@ for url in "http://127.0.0.1:8000" "http://127.0.0.1:8001" "http://127.0.0.1:800
 done
 
 # A stop signal goes to the learner; the servers run as long as it does.
-CUDA_VISIBLE_DEVICES=0,1,2,3 torchrun --standalone --nproc-per-node 4 --max-restarts 0 -m nlac_bench run --config configs/paper/tau_retail_qwen2.5-7b.toml --servers http://127.0.0.1:8000@policy,http://127.0.0.1:8001@policy,http://127.0.0.1:8002@policy,http://127.0.0.1:8003@target --out runs/tau_retail_qwen2.5-7b &
+CUDA_VISIBLE_DEVICES=0,1,2,3 torchrun --standalone --nproc-per-node 4 --max-restarts 0 --shutdown-timeout 600 -m nlac_bench run --config configs/paper/tau_retail_qwen2.5-7b.toml --servers http://127.0.0.1:8000@policy,http://127.0.0.1:8001@policy,http://127.0.0.1:8002@policy,http://127.0.0.1:8003@target --out runs/tau_retail_qwen2.5-7b &
 learner=$!
 trap 'kill -TERM "$learner" 2>/dev/null || true' INT TERM
 while :; do

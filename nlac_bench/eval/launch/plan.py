@@ -25,6 +25,8 @@ from nlac_bench.rollout.engines.vllm.server_check import ENVIRONMENT, FLAGS
 
 LOCAL = "127.0.0.1"
 RAY_PORT, RENDEZVOUS_PORT = 6379, 29500
+STOPPING_S = 600
+"""Seconds in which the ranks can end and save an iteration after a stop signal; then they are killed."""
 _WITH_VARIABLE = re.compile(r"[\w:/.,@-]*\$(NODE\d+|SLURM_PROCID)\b[\w:/.,@$-]*")
 """Words with a shell variable that a script of ``scripts`` sets."""
 
@@ -193,7 +195,9 @@ def _learner(settings: LaunchSettings, place: Place, run: list[str]) -> Command:
             "--nnodes", str(len(place.nodes)), "--node-rank", "$SLURM_PROCID",
             "--master-addr", _host(settings, place.nodes[0]), "--master-port", str(RENDEZVOUS_PORT),
         ]  # fmt: skip
-    ranks = ["--nproc-per-node", str(len(place.gpus)), "--max-restarts", "0"]
+    ranks = [
+        "--nproc-per-node", str(len(place.gpus)), "--max-restarts", "0", "--shutdown-timeout", str(STOPPING_S),
+    ]  # fmt: skip
     visible = {"CUDA_VISIBLE_DEVICES": ",".join(map(str, place.gpus))}
     return Command(("torchrun", *where, *ranks, "-m", "nlac_bench", *run), visible)
 

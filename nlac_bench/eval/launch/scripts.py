@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from nlac_bench.eval.launch.plan import Command, Plan, Server, weights_folder
+from nlac_bench.eval.launch.plan import STOPPING_S, Command, Plan, Server, weights_folder
 
 _BEGIN = """\
 set -euo pipefail
@@ -79,7 +79,7 @@ def _slurm(plan: Plan, pause: float) -> Iterator[str]:
     settings = plan.settings
     options = {
         "job-name": "nlac-bench", "nodes": settings.nodes, "gpus-per-node": settings.gpus_per_node,
-        "time": f"{settings.hours}:00:00", "mem": 0, "output": "slurm-%j.log", "signal": "B:TERM@600",
+        "time": f"{settings.hours}:00:00", "mem": 0, "output": "slurm-%j.log", "signal": f"B:TERM@{STOPPING_S}",
     }  # fmt: skip
     yield "#!/usr/bin/env bash\n#SBATCH --exclusive\n"
     yield "".join(f"#SBATCH --{name}={value}\n" for name, value in options.items())
