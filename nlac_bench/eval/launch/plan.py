@@ -196,7 +196,8 @@ def _learner(settings: LaunchSettings, place: Place, run: list[str]) -> Command:
             "--master-addr", _host(settings, place.nodes[0]), "--master-port", str(RENDEZVOUS_PORT),
         ]  # fmt: skip
     ranks = [
-        "--nproc-per-node", str(len(place.gpus)), "--max-restarts", "0", "--shutdown-timeout", str(STOPPING_S),
+        "--nproc-per-node", str(len(place.gpus)), "--max-restarts", "0",
+        "--shutdown-timeout", str(STOPPING_S),
     ]  # fmt: skip
     visible = {"CUDA_VISIBLE_DEVICES": ",".join(map(str, place.gpus))}
     return Command(("torchrun", *where, *ranks, "-m", "nlac_bench", *run), visible)

@@ -79,7 +79,8 @@ def _slurm(plan: Plan, pause: float) -> Iterator[str]:
     settings = plan.settings
     options = {
         "job-name": "nlac-bench", "nodes": settings.nodes, "gpus-per-node": settings.gpus_per_node,
-        "time": f"{settings.hours}:00:00", "mem": 0, "output": "slurm-%j.log", "signal": f"B:TERM@{STOPPING_S}",
+        "time": f"{settings.hours}:00:00", "mem": 0, "output": "slurm-%j.log",
+        "signal": f"B:TERM@{STOPPING_S}",
     }  # fmt: skip
     yield "#!/usr/bin/env bash\n#SBATCH --exclusive\n"
     yield "".join(f"#SBATCH --{name}={value}\n" for name, value in options.items())
