@@ -132,7 +132,10 @@ class Sample:
 
 
 class WeightSource(Protocol):
-    """A source of new weights, such as the learner."""
+    """A source of new weights, such as the learner.
+
+    One that computes log-probabilities in lower precision than float32 has the attribute ``exact = False``.
+    """
 
     def named_tensors(self) -> Iterable[tuple[str, "torch.Tensor"]]:
         """Return the full (unsharded) parameters with their Hugging Face names."""

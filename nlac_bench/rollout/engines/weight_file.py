@@ -34,6 +34,8 @@ class WeightFile:
 
     def __init__(self, source: WeightSource, folder: Path | None = None) -> None:
         self._source, self._place = source, folder
+        self.exact = bool(getattr(source, "exact", True))
+        """Whether ``logprobs`` are computed in float32."""
         self._known: dict[tuple[tuple[int, ...], int], Sequence[float]] = {}
         self._thread = threading.get_ident()
         self._asked: queue.SimpleQueue[tuple[Sequence[int], int, Future[Sequence[float]]] | None]

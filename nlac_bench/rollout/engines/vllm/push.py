@@ -79,6 +79,7 @@ def push(instance: Receiver, file: WeightFile, version: int, tolerance: float, c
     Raises:
         SyncError: the weights were refused or are not those of ``file``; the message names the layer.
     """
+    noise = NOISE[instance.exact and file.exact]
     probe = probe_ids(instance.tokenizer)
     beginning, count = _cacheable(instance)
     before = call(instance.logprobs(probe, 1)) if instance.intact else None
@@ -91,10 +92,10 @@ def push(instance: Receiver, file: WeightFile, version: int, tolerance: float, c
     gap = check_arrived(after, expected, tolerance, version)
     slope = None
     if before is not None:
-        slope = check_moved(before, after, expected, NOISE[instance.exact], version)
+        slope = check_moved(before, after, expected, noise, version)
     if count > 0:
         ids, found = call(instance.greedy(beginning, count))
-        _check_cache(found, file.logprobs([*beginning, *ids], len(beginning)), gap, NOISE[instance.exact])
+        _check_cache(found, file.logprobs([*beginning, *ids], len(beginning)), gap, noise)
     instance.intact = True
     return slope
 

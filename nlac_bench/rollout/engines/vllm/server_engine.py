@@ -96,7 +96,8 @@ class ServerEngine:
         try:
             if not self._server.intact:
                 loop.call(self._server.look())
-            return push(self._server, source, version, 1e-3 if self._server.exact else 0.05, loop.call)
+            exact = self._server.exact and source.exact
+            return push(self._server, source, version, 1e-3 if exact else 0.05, loop.call)
         finally:
             loop.call(self._resume())
 
