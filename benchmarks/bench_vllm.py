@@ -76,7 +76,7 @@ def generate(llm: Any, calls: Sequence[tuple[list[int], int]]) -> None:
 
 def cpu_seconds() -> float:
     """CPU time of this process and all that it has started."""
-    import psutil
+    import psutil  # type: ignore[import-untyped]
 
     here = psutil.Process()
     times = [process.cpu_times() for process in (here, *here.children(recursive=True))]
@@ -173,7 +173,7 @@ def test_log_probabilities_of_engine_and_learner(
     source = ModelSource(load_model(str(tiny.path()), getattr(torch, dtype)))
     with engine_of(tiny.path(), dtype) as engine:
         turns = [turn for episode in play(engine, 4 if short else 32, 32) for turn in episode.turns]
-        prompts = [list(turn.prompt_ids) for turn in turns]
+        prompts = [list(turn.prompt_ids or ()) for turn in turns]
         found = benchmark.pedantic(mismatch, (engine, source, prompts, ANSWER))
     benchmark.extra_info |= {"logprob_gap": found.gap, "kl": found.kl}
     row(

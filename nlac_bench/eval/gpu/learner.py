@@ -14,7 +14,7 @@ from nlac_bench.train import losses
 from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
 from nlac_bench.train.config import TrainConfig
 from nlac_bench.train.learner import Learner, LearnerConfig
-from nlac_bench.train.outputs import Metrics, Outputs
+from nlac_bench.train.outputs import Outputs
 
 ROW_TOKENS, SEQUENCES_OF_A_ROW = 4096, 4
 MEMORY_SHARE = 0.85
@@ -92,7 +92,7 @@ def _step(learner: Learner, batch: TokenBatch) -> float:
     """Take a gradient step and return its seconds."""
     count = float(learner.total(batch.loss_mask.sum()))
 
-    def loss(outputs: Outputs, micro: TokenBatch) -> tuple[torch.Tensor, Metrics]:
+    def loss(outputs: Outputs, micro: TokenBatch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         return losses.aggregate(-outputs.logprobs_BT, micro.loss_mask, "token_mean", count), {}
 
     began = time.perf_counter()

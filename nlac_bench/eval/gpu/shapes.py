@@ -26,12 +26,10 @@ def random_model(shape: Mapping[str, Any], device: str, dtype: Any) -> Any:
     import torch
     from transformers import AutoModelForCausalLM, Qwen2Config
 
-    config = Qwen2Config(
-        **shape, max_position_embeddings=32768, tie_word_embeddings=False, attn_implementation="sdpa"
-    )
+    config = Qwen2Config(**shape, max_position_embeddings=32768, tie_word_embeddings=False)
     torch.manual_seed(0)
     with torch.device(device):
-        return AutoModelForCausalLM.from_config(config, dtype=dtype)
+        return AutoModelForCausalLM.from_config(config, dtype=dtype, attn_implementation="sdpa")
 
 
 def write(model: Any, folder: Path) -> None:

@@ -44,8 +44,10 @@ def layout(settings: LaunchSettings, averaged: bool) -> Layout:
     learner = _learner(settings)
     places = list(_server_places(settings, learner))
     target = _target_servers(settings, len(places), averaged)
-    slots: list[Slot] = ["policy"] * (len(places) - target) + ["target"] * target
-    return Layout(learner, tuple(zip(slots, places, strict=True)))
+    first = len(places) - target
+    servers: list[tuple[Slot, Place]] = [("policy", place) for place in places[:first]]
+    servers += [("target", place) for place in places[first:]]
+    return Layout(learner, tuple(servers))
 
 
 def _learner(settings: LaunchSettings) -> Place:
