@@ -1,8 +1,8 @@
 """Users with fixed wishes, and agent turns in many styles with what those users have to mean in reply.
 
-A turn names a script, what the agent says (of several messages the last one is judged), what the reply means
-and words that it holds. ``yes`` is a confirmation, ``no`` a correction, ``says`` an answer that is no
-confirmation, ``next`` the following request, ``stop`` the end.
+A turn names a script, what the agent says (of several messages the last one is judged), what the reply means,
+words that it holds and words that it lacks. ``yes`` is a confirmation, ``no`` a correction, ``says`` an
+answer that is no confirmation, ``next`` the following request, ``stop`` the end.
 """
 
 import json

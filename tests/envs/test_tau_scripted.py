@@ -65,6 +65,7 @@ def test_turn_is_understood(turn: dict[str, Any]) -> None:
             reply = run(user.reply(message))
         assert meaning(reply) == wanted, reply
         assert all(word in reply for word in turn["words"]), reply
+        assert not any(word in reply for word in turn.get("lacks", ())), reply
 
 
 def test_there_are_enough_turns() -> None:
@@ -100,13 +101,14 @@ def check_proposals(scripts: list[Script]) -> None:
             message = proposal(other, rng)
             assert judged(script, goal, message) != "yes", f"wrong {slot}: {message}"
             wrong += 1
-    assert right >= 300
-    assert wrong >= 1000
+    assert right >= len(scripts)
+    assert wrong >= 3 * len(scripts)
 
 
+@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])  # 360 users: 10 s each
 @pytest.mark.parametrize("name", ["retail", "airline"])
-def test_only_right_proposals_are_confirmed(name: str) -> None:
-    check_proposals([script(task) for task in load_embedded(name).tasks["test"]])
+def test_only_right_proposals_are_confirmed(name: str, every: int) -> None:
+    check_proposals([script(task) for task in load_embedded(name).tasks["test"][::every]])
 
 
 @pytest.mark.slow  # makes proposals to the scripted users of all 500 training tasks
@@ -155,13 +157,16 @@ class EpisodeOver(Exception):
     """The environment's own limit was reached."""
 
 
+@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])  # 600 tasks a level: 10 s
 @pytest.mark.parametrize(("level", "most"), [("easy", 8), ("medium", 20), ("hard", 30)])
 @pytest.mark.parametrize("env_class", [TauRetailEnv, TauAirlineEnv])
-def test_embedded_tasks_are_solved_by_conversation(env_class: type[TauEnv], level: Any, most: int) -> None:
+def test_embedded_tasks_are_solved_by_conversation(
+    env_class: type[TauEnv], level: Any, most: int, every: int
+) -> None:
     for split in ("train", "test"):
         env = env_class(split=split, level=level, reward="strict")
-        results = {task_id: play(env, task_id) for task_id in env.task_ids[:: 4 if split == "train" else 1]}
-        assert len(results) >= 100
+        results = {task_id: play(env, task_id) for task_id in env.task_ids[::every]}
+        assert len(results) >= 20
         assert [task_id for task_id, (reward, _, _) in results.items() if reward != 1.0] == []
         assert max(steps for _, steps, _ in results.values()) <= most
 

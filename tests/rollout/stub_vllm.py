@@ -215,8 +215,8 @@ class StubVLLM:
         prompt, arguments = body["token_ids"], body["sampling_params"]
         if "prompt_logprobs" in arguments:  # does not read the prefix cache
             found = asyncio.run(self.engine.logprobs(prompt, 1))
-            rows = [{str(token): {"logprob": p}} for token, p in zip(prompt[1:], found, strict=True)]
-            return {"prompt_logprobs": [None, *rows], "choices": [], "usage": {}}
+            scored = [{str(token): {"logprob": p}} for token, p in zip(prompt[1:], found, strict=True)]
+            return {"prompt_logprobs": [None, *scored], "choices": [], "usage": {}}
         slot, cached = self._cache(str(body["cache_salt"]), tuple(prompt))
         sampling = Sampling(
             temperature=arguments["temperature"], top_p=arguments.get("top_p", 1.0),

@@ -39,9 +39,9 @@ def test_one_query_a_row_is_sdpa(alone: bool) -> None:
 def test_rows_are_computed_alone_where_padding_costs_more() -> None:
     model = tiny_model.model()
     ragged, even = [50, 50, 50, 2000], [900, 1000, 1000]
-    assert not attention.worth_alone(model, ragged), "the model computes by transformers' own attention"
+    assert not attention.worth_alone(model, 1, ragged), "the model computes by transformers' own attention"
     attention.use_where_faster(model)
-    assert attention.worth_alone(model, ragged) and not attention.worth_alone(model, even)
+    assert attention.worth_alone(model, 1, ragged) and not attention.worth_alone(model, 1, even)
 
 
 def test_an_eager_model_is_left_alone() -> None:

@@ -131,9 +131,11 @@ def count_tokens(engine: HFEngine) -> list[int]:
     decoder, sizes = engine._decoders["policy"], []
     original = decoder._forward
 
-    def forward(first: int, tokens_RQ: np.ndarray, starts_R: np.ndarray) -> torch.Tensor:
-        sizes.append(tokens_RQ.size)
-        return original(first, tokens_RQ, starts_R)
+    def forward(
+        first: int, pieces: Sequence[Sequence[int]], starts_R: np.ndarray, columns: int
+    ) -> torch.Tensor:
+        sizes.append(len(pieces) * max(map(len, pieces)))
+        return original(first, pieces, starts_R, columns)
 
     decoder._forward = forward  # type: ignore[method-assign]
     return sizes

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.rollout.engines.engine import EngineError, SampleRequest, Sampling, SyncError
+from nlac_bench.rollout.engines.engine import EngineError, SampleRequest, Sampling, Slot, SyncError
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.engines.vllm.server import Server
 from nlac_bench.rollout.engines.vllm.servers import SlotEngine, connect
@@ -44,7 +44,7 @@ def stubs(folder: str) -> Iterator[list[StubVLLM]]:
 
 
 def connected(stubs: list[StubVLLM], folder: str, timeout: float = 60.0) -> SlotEngine:
-    slots = ("policy", "policy", "target")
+    slots: tuple[Slot, ...] = ("policy", "policy", "target")
     return connect(folder, [(s.url, slot) for s, slot in zip(stubs, slots, strict=True)], timeout=timeout)
 
 

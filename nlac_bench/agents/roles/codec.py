@@ -5,6 +5,7 @@ Models with a few million parameters copy one token reliably, but not ten digits
 and depends only on the text of the prompt. It is done by the agent; the environment receives the identifiers.
 """
 
+import functools
 import re
 
 _IDENTIFIER = re.compile(
@@ -25,6 +26,19 @@ _IDENTIFIER = re.compile(
     re.VERBOSE,
 )
 _WRITTEN = re.compile(r"~(?:(~)|(\d+)(?![\d]))")
+
+
+@functools.lru_cache(maxsize=4096)
+def _split(text: str, identifier: re.Pattern[str]) -> tuple[str, ...]:
+    """Return ``text`` in parts, of which every second one, from index 1 on, is an identifier.
+
+    The result is cached: the messages of a conversation are in the prompts of all roles and of later turns.
+    """
+    parts, end = [], 0
+    for match in identifier.finditer(text):
+        parts += [text[end : match.start()], match[0]]
+        end = match.end()
+    return (*parts, text[end:])
 
 
 def hide(text: str) -> str:
@@ -68,16 +82,16 @@ class IdentifierCodec:
         return _WRITTEN.sub(expand, text)
 
     def _replace(self, text: str, grow: bool) -> str:
-        parts, end = [], 0
-        for match in _IDENTIFIER.finditer(text):
-            found = match[0]
+        parts = _split(text, _IDENTIFIER)
+        out = [parts[0].replace("~", "~~")]
+        for i in range(1, len(parts), 2):
+            found, after = parts[i], parts[i + 1]
             number = self._number.get(found)
             if number is None and grow:
                 number = self._number[found] = len(self._identifier)
                 self._identifier.append(found)
             # "~1" followed by a digit of the text would be parsed as another number.
-            if number is None or text[match.end() : match.end() + 1].isdigit():
-                continue
-            parts += [text[end : match.start()].replace("~", "~~"), f"~{number}"]
-            end = match.end()
-        return "".join([*parts, text[end:].replace("~", "~~")])
+            followed_by_digit = "".join(parts[i + 1 : i + 3])[:1].isdigit()
+            out.append(found if number is None or followed_by_digit else f"~{number}")
+            out.append(after.replace("~", "~~"))
+        return "".join(out)

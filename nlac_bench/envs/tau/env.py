@@ -107,11 +107,13 @@ class TauEnv(TextEnv):
     ## Version History
     * v0: first release. Its ``env_version`` is "1" since the scripted users read messages by their structure,
       compare the proposed state only and do not tell what they were not asked: figures of version 0 rest on
-      users that misunderstood thorough agents.
+      users that misunderstood thorough agents. It is "2" since they answer all questions of a message,
+      compare a report in full, object to wrong values beside a question about the payment, and vary the reply
+      to a repeated message.
     """
 
     prompts = DIALOGUE_PROMPTS
-    env_version: ClassVar[str] = "1"
+    env_version: ClassVar[str] = "2"
     max_steps = 30
     domain_name: ClassVar[DomainName]
     floors_only: bool

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from nlac_bench.envs.counting import NUMBERS
 from nlac_bench.envs.twenty_questions.formula import (
     And,
     Attr,
@@ -52,9 +53,7 @@ _KG = {"kg": 1, "kilogram": 1, "kilo": 1, "g": 0.001, "gram": 0.001, "pound": 0.
        "oz": 0.02835, "ton": 1000, "tonne": 1000}  # fmt: skip
 _USD = {"dollar": 1, "buck": 1, "usd": 1, "euro": 1.1, "pound sterling": 1.3, "cent": 0.01}
 _UNITS: tuple[tuple[Measure, dict[str, float]], ...] = (("length", _CM), ("weight", _KG), ("price", _USD))
-_NUMBERS = {w: float(i) for i, w in enumerate(
-    ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-     "twelve"))} | {
+_NUMBERS = {word: float(value) for value, word in enumerate(NUMBERS)} | {
     "twenty": 20.0, "thirty": 30.0, "forty": 40.0, "fifty": 50.0, "hundred": 100.0, "thousand": 1000.0,
     "million": 1e6, "half": 0.5, "dozen": 12.0, "couple": 2.0, "single": 1.0, "fifteen": 15.0,
 }  # fmt: skip

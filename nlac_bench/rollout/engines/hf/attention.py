@@ -18,6 +18,8 @@ from transformers.masking_utils import sdpa_mask
 NAME = "nlac_bench_rows_sdpa"
 WORTH_A_CALL = 300
 """Number of keys of one row that take as long to read as another call of the kernel."""
+FEW = 8
+"""Number of new tokens per row up to which reading the keys takes longer than computing with them."""
 
 
 def _rows_sdpa(
@@ -40,12 +42,14 @@ def _rows_sdpa(
     three times slower.
 
     Args:
-        lengths: with one query per row, the number of keys of each row; rows are then computed one by one.
+        lengths: with at most ``FEW`` queries per row, the number of keys of each row; rows are then computed
+            one by one.
     """
     query_dtype, query = query.dtype, query.to(key.dtype)
     heads_per_key = query.shape[1] // key.shape[1]
     attend = functools.partial(nn.functional.scaled_dot_product_attention, dropout_p=dropout, scale=scaling)
-    if query.shape[2] > 1:
+    count = query.shape[2]
+    if count > FEW or (count > 1 and attention_mask is None):
         causal = bool(getattr(module, "is_causal", True)) if is_causal is None else is_causal
         output = attend(
             query,
@@ -56,12 +60,25 @@ def _rows_sdpa(
             enable_gqa=heads_per_key > 1,
         )
     else:  # the query heads that share a key head are its queries, so that it is read once
-        grouped = query.reshape(len(query), key.shape[1], heads_per_key, query.shape[3])
+        grouped = query.reshape(len(query), key.shape[1], heads_per_key * count, query.shape[3])
+        mask = attention_mask
+        if mask is not None and count > 1:
+            mask = mask.repeat(1, 1, heads_per_key, 1)
         if lengths is None:
-            output = attend(grouped, key, value, attn_mask=attention_mask)
+            output = attend(grouped, key, value, attn_mask=mask)
         else:
-            rows = zip(grouped.split(1), key.split(1), value.split(1), lengths, strict=True)
-            output = torch.cat([attend(q, k[:, :, :n], v[:, :, :n]) for q, k, v, n in rows])
+            rows = [slice(r, r + 1) for r in range(len(lengths))]
+            # A single query attends to all keys of its row and needs no mask.
+            masks = [
+                None if mask is None or count == 1 else mask[r, ..., :n]
+                for r, n in zip(rows, lengths, strict=True)
+            ]
+            output = torch.cat(
+                [
+                    attend(grouped[r], key[r, :, :n], value[r, :, :n], attn_mask=m)
+                    for r, n, m in zip(rows, lengths, masks, strict=True)
+                ]
+            )
         output = output.reshape(query.shape)
     return output.transpose(1, 2).to(query_dtype).contiguous(), None
 
@@ -70,14 +87,14 @@ AttentionInterface.register(NAME, _rows_sdpa)
 AttentionMaskInterface.register(NAME, sdpa_mask)
 
 
-def worth_alone(model: Any, lengths: Sequence[int]) -> bool:
-    """Return whether to compute rows of these ``lengths`` one by one.
+def worth_alone(model: Any, count: int, lengths: Sequence[int]) -> bool:
+    """Return whether to compute rows with ``count`` new tokens, of these ``lengths``, one by one.
 
-    This is the case if ``model`` uses this attention and reading the padding of a batch would take longer
-    than one call per row.
+    This is the case if ``model`` uses this attention, the new tokens are few, and reading the padding of a
+    batch would take longer than one call per row.
     """
     padding = max(lengths) - sum(lengths) / len(lengths)
-    return bool(model.config._attn_implementation == NAME) and padding > WORTH_A_CALL
+    return bool(model.config._attn_implementation == NAME) and count <= FEW and padding > WORTH_A_CALL
 
 
 def use_where_faster(model: Any) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from nlac_bench.rollout.engines.engine import Finish, Sampling
-from nlac_bench.rollout.engines.hf import attention
+from nlac_bench.rollout.engines.hf import attention, drafts
 from nlac_bench.rollout.engines.hf.kv_slots import SlotCache
 from nlac_bench.rollout.engines.hf.threads import Threads, using
 
@@ -40,6 +40,16 @@ class Row:
     broken: bool = False
     """The model returned NaN instead of probabilities."""
 
+    def tail(self, count: int) -> list[int]:
+        """Return the last ``count`` tokens of prompt and answer, or fewer if there are no more."""
+        missing = count - len(self.ids)
+        return (self.prompt[-missing:] if missing > 0 else []) + self.ids[-count:]
+
+    def proposals(self) -> int:
+        """Return how many tokens may be proposed: all but the last that ``limit`` leaves, and none where a
+        stop string must be looked for after each token."""
+        return 0 if self.sampling.stop else max(0, self.limit - len(self.ids) - 1)
+
 
 class Decoder:
     """Decodes rows with one model. Not thread-safe.
@@ -48,9 +58,9 @@ class Decoder:
         model: a transformers causal LM whose layers all have full attention.
         end_ids: tokens that end a sample.
         max_rows: number of rows decoded together, and of conversations whose keys and values are kept.
-        alone: compute each row by itself from its first token, which makes it bitwise independent of all
-            others. In a batch, sums are taken in another order, which changes the last bits of the logits and
-            rarely a token.
+        alone: compute each row by itself and each token in a pass of its own, which makes a row bitwise
+            independent of all others. In a batch, sums are taken in another order, which changes the last
+            bits of the logits and rarely a token.
     """
 
     def __init__(self, model: Any, end_ids: frozenset[int], max_rows: int, alone: bool = False) -> None:
@@ -59,6 +69,7 @@ class Decoder:
         self.max_rows = 1 if alone else max_rows
         self.reuse = not alone
         self.active: list[Row] = []
+        self._drafts = None if alone else drafts.Drafts()
         self._threads = Threads(torch.get_num_threads(), adaptive=not alone and model.device.type == "cpu")
         self._parameters = sum(p.numel() for p in model.parameters())
         self.prompt_tokens = self.cached_tokens = 0
@@ -99,27 +110,53 @@ class Decoder:
             self._prefill([slot for _, slot in wave])
             waiting = later
 
-    def step(self) -> None:
-        """Sample one token for every active row and set ``finish`` of the rows that end."""
+    def step(self) -> int:
+        """Sample a token for every active row, and further ones where those that were proposed are drawn; set
+        ``finish`` of the rows that end. Return the number of sampled tokens."""
         with self._threads.for_step():
-            self._step()
+            return self._step()
 
-    def _step(self) -> None:
-        starts_R = self._lengths_S[: len(self.active)].copy()
-        tokens_R = np.array([row.ids[-1] if row.ids else row.prompt[-1] for row in self.active])
-        logits_RV = self._forward(0, tokens_R[:, None], starts_R)
-        self._kept_ST[np.arange(len(starts_R)), starts_R] = tokens_R
-        self._lengths_S[: len(starts_R)] += 1
-        drawn_R, logprobs_R = sample_tokens(logits_RV, self.active)
-        for row, token, logprob in zip(self.active, drawn_R, logprobs_R, strict=True):
-            row.ids.append(token)
-            row.logprobs.append(logprob)
-            if math.isnan(logprob):
-                row.broken, row.finish = True, "stop"
-            elif token in self.end_ids:
-                row.finish = "stop"
-            elif len(row.ids) >= row.limit:
-                row.finish = "length" if row.limit == row.sampling.max_tokens else "context_overflow"
+    def _step(self) -> int:
+        rows = self.active
+        starts_R = self._lengths_S[: len(rows)].copy()
+        pieces = [[*row.tail(1), *self._proposed(row)] for row in rows]
+        width = max(map(len, pieces))
+        logits_RQV = self._forward(0, pieces, starts_R, width)
+        counts_R = np.zeros(len(rows), dtype=np.int64)
+        going = list(range(len(rows)))  # rows whose proposals were drawn so far
+        for q in range(width):
+            drawn, logprobs = sample_tokens(logits_RQV[going, q], [rows[r] for r in going])
+            for r, token, logprob in zip(going, drawn, logprobs, strict=True):
+                self._append(rows[r], token, logprob)
+            counts_R[going] += 1
+            going = [
+                r
+                for r, token in zip(going, drawn, strict=True)
+                if rows[r].finish is None and pieces[r][q + 1 : q + 2] == [token]
+            ]
+            if not going:
+                break
+        for r, (row, count) in enumerate(zip(rows, counts_R.tolist(), strict=True)):
+            self._kept_ST[r, starts_R[r] : starts_R[r] + count] = pieces[r][:count]
+            if self._drafts is not None:
+                seen = row.tail(drafts.CONTEXT + count)
+                self._drafts.learn(seen, len(seen) - count)
+        self._lengths_S[: len(rows)] += counts_R
+        return int(counts_R.sum())
+
+    def _proposed(self, row: Row) -> list[int]:
+        most = min(drafts.MOST, row.proposals())
+        return self._drafts.propose(row.tail(drafts.CONTEXT), most) if self._drafts and most else []
+
+    def _append(self, row: Row, token: int, logprob: float) -> None:
+        row.ids.append(token)
+        row.logprobs.append(logprob)
+        if math.isnan(logprob):
+            row.broken, row.finish = True, "stop"
+        elif token in self.end_ids:
+            row.finish = "stop"
+        elif len(row.ids) >= row.limit:
+            row.finish = "length" if row.limit == row.sampling.max_tokens else "context_overflow"
 
     def release(self, row: Row) -> None:
         """Remove an ended or abandoned row; its slot becomes the first idle one."""
@@ -166,6 +203,8 @@ class Decoder:
         self._lengths_S[slot] = known
         self.prompt_tokens += len(prompt_T)
         self.cached_tokens += known
+        if self._drafts is not None:
+            self._drafts.learn(row.prompt, known)
         self.active.append(row)
 
     def _prefill(self, slots: Sequence[int]) -> None:
@@ -187,37 +226,48 @@ class Decoder:
     def _prefill_pass(self, first: int, last: int, width: int) -> None:
         starts_R = self._lengths_S[first:last].copy()
         ends_R = np.array([len(row.prompt) - 1 for row in self.active[first:last]])
-        tokens_RQ = np.zeros((last - first, width), dtype=np.int64)
-        for i, (start, end) in enumerate(zip(starts_R, ends_R, strict=True)):
-            piece = self._kept_ST[first + i, start : min(start + width, end)]
-            tokens_RQ[i, : len(piece)] = piece
-        with self._threads.for_pass(tokens_RQ.size * self._parameters):
-            self._forward(first, tokens_RQ, starts_R)
+        pieces = [
+            self._kept_ST[slot, start : min(start + width, end)].tolist()
+            for slot, start, end in zip(range(first, last), starts_R, ends_R, strict=True)
+        ]
+        with self._threads.for_pass(len(pieces) * width * self._parameters):
+            self._forward(first, pieces, starts_R, 1)
         self._lengths_S[first:last] = np.minimum(starts_R + width, ends_R)
 
-    def _forward(self, first: int, tokens_RQ: np.ndarray, starts_R: np.ndarray) -> torch.Tensor:
-        """Return logits ``[R, V]`` after the last column; write keys and values from ``starts_R`` on."""
-        width = tokens_RQ.shape[1]
+    def _forward(
+        self, first: int, pieces: Sequence[Sequence[int]], starts_R: np.ndarray, columns: int
+    ) -> torch.Tensor:
+        """Compute the tokens ``pieces`` of the slots from ``first`` on, each from position ``starts_R`` on.
+
+        Returns:
+            The logits ``[R, columns, V]`` of the last columns of the pieces, which are padded at their ends.
+        """
+        width = max(map(len, pieces))
+        tokens_RQ = np.zeros((len(pieces), width), dtype=np.int64)
+        for tokens_Q, piece in zip(tokens_RQ, pieces, strict=True):
+            tokens_Q[: len(piece)] = piece
         length = int(starts_R.max()) + width
         self._reserve(first + len(starts_R), length)
         device = self.model.device
         positions_RQ = torch.from_numpy(starts_R[:, None] + np.arange(width)).to(device)
         mask_R1QT = torch.arange(length, device=device) <= positions_RQ[:, None, :, None]
         self._cache.focus(first, positions_RQ, length)
+        # Padding may be beyond the model's last position, of which there may be no embedding.
+        ends_R1 = torch.from_numpy(starts_R + [max(0, len(piece) - 1) for piece in pieces])[:, None]
         lengths = (starts_R + width).tolist()
-        rows = {"lengths": lengths} if width == 1 and attention.worth_alone(self.model, lengths) else {}
+        rows = {"lengths": lengths} if attention.worth_alone(self.model, width, lengths) else {}
         with torch.no_grad():
             output = self.model(
                 input_ids=torch.from_numpy(tokens_RQ).to(device),
                 attention_mask=mask_R1QT,
-                position_ids=positions_RQ,
+                position_ids=positions_RQ.minimum(ends_R1.to(device)),
                 past_key_values=self._cache,
                 use_cache=True,
-                logits_to_keep=1,
+                logits_to_keep=columns,
                 **rows,
             )
-        logits_RV: torch.Tensor = output.logits[:, -1]
-        return logits_RV
+        logits_RQV: torch.Tensor = output.logits
+        return logits_RQV
 
     def _reserve(self, slots: int, length: int) -> None:
         self._cache.reserve(slots, length, self.max_rows)

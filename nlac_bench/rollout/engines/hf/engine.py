@@ -330,8 +330,7 @@ class HFEngine:
             decoder.release(row)  # its request was cancelled
         if not decoder.active:
             return
-        decoder.step()
-        self.generated_tokens += len(decoder.active)
+        self.generated_tokens += decoder.step()
         for row in decoder.active:
             if row.finish is None and row.sampling.stop and self._at_stop(row):
                 row.finish = "stop"

@@ -8,17 +8,15 @@ before it.
 import re
 from collections.abc import Iterator, Sequence
 
+from nlac_bench.envs.counting import NUMBERS
 from nlac_bench.envs.tau.users.scripted.intent import Goal
 from nlac_bench.envs.tau.users.scripted.structure import Unit
 
-_WORDS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-)  # fmt: skip
 _NOUN = r"(?:bags?|baggages?|luggage|suitcases?|pieces?|items? of luggage)"
 _KINDS = r"(?:checked(?:-in)?|check-in|hold|whole|extra|additional|further|free|paid|single|more)"
 _NUMBER = re.compile(
     rf"(?<![\w.,$€£#:/-])(?:(?P<digits>\d{{1,2}})(?:(?= ?[x×])|(?![\w%/:]|[.,]\d|-\d| ?[ap]m\b))|"
-    rf"(?P<word>{'|'.join(_WORDS)})\b(?!-| (?:of my|way|moment|thing|second|minute|time|request)\b)|"
+    rf"(?P<word>{'|'.join(NUMBERS)})\b(?!-| (?:of my|way|moment|thing|second|minute|time|request)\b)|"
     rf"(?P<pair>(?:a )?(?:couple|pair)\b(?: of)?)|"
     rf"(?P<none>(?:no|none|without)\b(?=(?: {_KINDS})* {_NOUN})|(?<=[:=] )(?:no|none)\b(?=[^\w\n]*$))|"
     rf"(?P<article>(?:an?|another)\b(?=(?: {_KINDS})* (?:bag|suitcase|piece)\b)))"
@@ -30,7 +28,7 @@ _UNITS = re.compile(
     r"[ -]?(?:passengers?|people|persons?|adults?|child\w*|travell?ers?|flights?|legs?|segments?|kg|kilos?|"
     r"lbs?|pounds?|dollars?|usd|bucks|days?|hours?|hrs?|minutes?|mins?|stops?|times?|business|"
     r"reservations?|(?:quick |short )?(?:facts?|points?|notes?|questions?)|"
-    r"bookings?|trips?|seats?|tickets?|st|nd|rd|th|for (?:yes|no))\b"
+    r"bookings?|trips?|seats?|tickets?|of (?:you|us)|st|nd|rd|th|for (?:yes|no))\b"
 )
 _AFTER = re.compile(
     rf"(?: ?[x×])?(?: of (?:them|those|these|which|the \w+|your \w+))?(?: (?:checked(?:-in)?|check-in|hold|"
@@ -72,6 +70,11 @@ _BEFORE = re.compile(
     r"(?P<modal>'ll|'d)\b"
 )
 """Words before a number."""
+_SETS = re.compile(
+    r"\b(?:set|updat|chang|increas|rais|go|mov|bring|mak|adjust)\w*\b[^.;:,]{0,40}(?<!up )\bto $"
+)
+_LABEL = re.compile(r"[^:\d]*?\b(?:(?P<paid>paid|non-?free|chargeable)|(?P<free>free|included))\b[^:\d]*:")
+"""A table row's name, of which all numbers in the row are: "paid bags: from 0 -> 1"."""
 _MODAL = re.compile(r"\b(?:will|would|shall|then|after|once|to (?:have|be|get))\b|'ll\b|'d\b")
 _ADDS = re.compile(r"\b(?:add|adds|adding|plus)(?: (?:you|on|in|the|your|checked|extra|bags?))*:? *$")
 
@@ -100,19 +103,28 @@ def wrong_bags(units: Sequence[Unit], goal: Goal) -> bool:
     return any(number > goal.bags for kind in counts for number in counts[kind])
 
 
+def states_bags(units: Sequence[Unit], goal: Goal) -> bool:
+    """Return whether ``units`` name the goal's number of bags, in whatever role."""
+    named = {number for unit in units for _, number in _counts(unit, len(goal.passengers))}
+    return goal.bags in named
+
+
 def _counts(unit: Unit, passengers: int) -> Iterator[tuple[str, int]]:
     """Yield what each number of bags after a unit's heading counts, and the number."""
     text, offset = unit.full.replace("_", " "), len(unit.full) - len(unit.text)
     numbers = [found for found in _NUMBER.finditer(text) if _counts_bags(text, found)]
     begin = 0
+    label = _LABEL.match(unit.text)
     for found in numbers:
         left = text[begin : found.start()]
         after = _AFTER.match(text, found.end())
         begin = (after or found).end()
-        kind = after.lastgroup if after else _kind_before(left)
+        kind = after.lastgroup if after else label.lastgroup if label else _kind_before(left)
         if kind == "other" and _NOUNS.match(text, found.end() + 1):
             kind = "total"
         number = _value(found)
+        if kind in ("free", "paid") and _SETS.search(text[: found.start()]):
+            kind = "total"  # "setting it to 3 bags costs nothing"
         if kind == "each":
             kind, number = "total", number * max(1, passengers)
         if found["article"] and kind == "total" and "another" in found[0]:
@@ -149,5 +161,5 @@ def _value(found: re.Match[str]) -> int:
     if found["digits"]:
         return int(found["digits"])
     if found["word"]:
-        return _WORDS.index(found["word"])
+        return NUMBERS.index(found["word"])
     return 2 if found["pair"] else 0 if found["none"] else 1

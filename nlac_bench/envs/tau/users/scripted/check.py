@@ -7,13 +7,20 @@ or as what stays (``roles``): only the proposed state is compared.
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from nlac_bench.envs.tau.users.scripted.actions import REASONS, RETAIL_ID, wrong_kind
-from nlac_bench.envs.tau.users.scripted.bags import wrong_bags
-from nlac_bench.envs.tau.users.scripted.goods import wrong_items, wrong_options
+from nlac_bench.envs.tau.users.scripted.bags import states_bags, wrong_bags
+from nlac_bench.envs.tau.users.scripted.goods import (
+    names_items,
+    option_mentions,
+    wrong_items,
+    wrong_options,
+)
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Script
-from nlac_bench.envs.tau.users.scripted.places import wrong_address
-from nlac_bench.envs.tau.users.scripted.roles import item_roles
+from nlac_bench.envs.tau.users.scripted.places import short, wrong_address
+from nlac_bench.envs.tau.users.scripted.reading import Reading
+from nlac_bench.envs.tau.users.scripted.roles import item_roles, proposes
 from nlac_bench.envs.tau.users.scripted.slots import PAYMENT_ID, wrong_cabin, wrong_payment
 from nlac_bench.envs.tau.users.scripted.structure import Unit, joined
 from nlac_bench.envs.tau.users.scripted.trips import (
@@ -63,6 +70,52 @@ def known_slots(text: str, goal: Goal) -> bool:
     if goal.payment:
         spots += [goal.payment.id, goal.payment.source.replace("_", " ")]
     return any(spot and spot.lower() in text for spot in spots)
+
+
+def misreported(heard: Reading, goal: Goal, script: Script, current: int) -> list[str]:
+    """Return the topics on which a report that ``goal`` is done contradicts it.
+
+    The sentence that reports it decides on the action; the values of the whole message are compared.
+    """
+    reported = objections(heard.reports, goal, script, current)
+    return reported or [topic for topic in objections(heard.stated, goal, script, current) if topic != "kind"]
+
+
+def passed_over(heard: Reading, goal: Goal, script: Script, current: int) -> list[str]:
+    """Return the topics of wrong values that a message proposes beside a question about the payment."""
+    stated = [unit for unit in heard.claims if unit not in heard.questions and proposes(unit)]
+    return [topic for topic in objections(stated, goal, script, current) if topic in _SETTLED]
+
+
+_SETTLED = frozenset({"items", "options", "address", "cabin", "flights", "bags", "passengers", "insurance"})
+
+
+def states_target(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
+    """Return whether ``units`` state the values that ``goal`` aims at; False for a cancellation."""
+    text = joined(units)
+    if goal.kind in ("exchange", "modify_items"):
+        named = {(product, key, value) for product, key, value, _ in option_mentions(units, goal, script)}
+        aims = {
+            (item.product, key, value) for item in goal.items for key, value in (item.wanted or {}).items()
+        }
+        return bool(aims) and aims <= named
+    if goal.kind == "return":
+        return all(names_items(units, replace(goal, items=(thing,))) for thing in goal.items)
+    spots: list[str] = []
+    match goal.kind:
+        case "change_flights" | "book":
+            spots = [leg.number for leg in goal.legs]
+        case "order_address" | "user_address":
+            text, spots = short(text), [short((goal.address or {}).get("address1", "").lower())]
+        case "change_cabin":
+            spots = [(goal.cabin or "").replace("_", " ")]
+        case "change_passengers":
+            spots = [goal.passengers[-1].last_name]
+        case "add_bags":
+            return states_bags(units, goal)
+        case "order_payment" if goal.payment:
+            return known_slots(text, replace(goal, record=None))
+    return bool(spots) and all(spot.lower() in text for spot in spots)
 
 
 def _wrong_record(units: Sequence[Unit], goal: Goal, others: Sequence[Goal]) -> bool:

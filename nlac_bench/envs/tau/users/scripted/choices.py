@@ -75,7 +75,8 @@ def _options(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answ
         if alone and (len(values) > 1 or heard.choice or key in joined(heard.questions) or len(asked) == 1):
             (parts if _changes(thing, key) else same).append(_value(thing, key))
     parts += [f"{value}, the same as now" for value in same]
-    if not parts or ("payment" in heard.asks and len(parts) < 2 and not heard.choice):
+    only_payment = "payment" in heard.asks and not heard.asks & {"options", "items", "record", "flights"}
+    if not parts or (only_payment and len(parts) < 2 and not heard.choice):
         return None
     text = say.join(parts)
     return Answer(f"{text[0].upper()}{text[1:]}, please.", frozenset({"options"}))

@@ -14,7 +14,8 @@ _MADE = (
 )
 _CHANGED = (
     r"(?:(?:update|change) (?:is|was|has been) (?:now )?(?:complete|completed|done|made|successful)|"
-    r"changed|updated|modified|switched|set|saved|replaced|swapped|moved|corrected|edited|adjusted)"
+    r"changed|updated|modified|switched|set|saved|replaced|swapped|moved|corrected|edited|adjusted|"
+    r"(?:is|are) now|now (?:is|are|has|have|shows?|includes?|lists?|reads?|goes|ships|stands))"
 )
 
 
@@ -64,6 +65,7 @@ _GENERAL = re.compile(
     r"confirmed|taken care of|in place|updated|changed|replaced|saved|booked|will now|is now|are now|"
     r"is in|now|on its way|you've been|you're|upgraded|rebooked)\b"
 )
+_FINISHED = re.compile(r"\b(?:done|completed?|updated|changed|saved|processed|submitted|taken care of)\b")
 _ELSEWHERE = re.compile(
     r"\b(?:verif\w+|verification|identity|authenticat\w+|account|profile) \b|\bwindow\b|\bpolicy\b|"
     r"\bloaded\b|\blocated\b"
@@ -103,6 +105,11 @@ def reports_goal(units: Sequence[Unit], goal: Goal) -> bool:
 def reports_something(units: Sequence[Unit]) -> bool:
     """Return whether ``units`` state in general words that what was agreed is done."""
     return any(_GENERAL.search(unit.full) and not _ELSEWHERE.search(unit.full) for unit in units)
+
+
+def finishes(units: Sequence[Unit]) -> bool:
+    """Return whether ``units`` say of something, whatever it is, that it has been carried out."""
+    return any(_FINISHED.search(unit.full) for unit in units)
 
 
 def _reports(text: str, goal: Goal) -> bool:

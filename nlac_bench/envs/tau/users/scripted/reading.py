@@ -4,8 +4,9 @@ Each unit of a message (``structure``) performs one or more acts: it states, pro
 reports, refuses, transfers. The database is not used, and nothing here depends on the user's goals.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Self
 
 from nlac_bench.envs.tau.users.scripted import signals
 from nlac_bench.envs.tau.users.scripted.reference import referred
@@ -16,6 +17,7 @@ from nlac_bench.envs.tau.users.scripted.requests import (
     asks_for_value,
     asks_for_yes,
     is_choice,
+    is_unidentified,
     wants_identity,
 )
 from nlac_bench.envs.tau.users.scripted.structure import Unit, units
@@ -27,17 +29,18 @@ class Reading:
     """A parsed message of an agent.
 
     ``claims`` are the units that state or propose something (without open questions, conditions and
-    consequences), ``questions`` those that ask for a value or offer a choice, ``reports`` those that say that
-    something has been done, ``asks`` the topics of the questions. ``confirm``: the message asks for a yes;
-    ``announced``: it says that the agent is about to act, without asking.
+    consequences), ``questions`` those that ask for a value or offer a choice, ``asked`` the topics of each
+    question in the same order, ``reports`` the units that say that something has been done. ``confirm``: the
+    message asks for a yes; ``announced``: it says that the agent is about to act, without asking;
+    ``complete``: it asks whether the request has further parts.
     """
 
     text: str
     claims: tuple[Unit, ...]
     proposed: tuple[Unit, ...]
     questions: tuple[Unit, ...]
+    asked: tuple[frozenset[str], ...]
     reports: tuple[Unit, ...]
-    asks: frozenset[str]
     confirm: bool
     announced: bool
     choice: bool
@@ -46,7 +49,33 @@ class Reading:
     transfer: bool
     transfer_offer: bool
     more: bool
+    complete: bool
     wait: bool
+
+    @property
+    def asks(self) -> frozenset[str]:
+        """The topics of all questions."""
+        return frozenset({"complete"} if self.complete else ()).union(*self.asked)
+
+    @property
+    def stated(self) -> list[Unit]:
+        """The claims that are not questions."""
+        return [unit for unit in self.claims if not unit.text.endswith("?")]
+
+    def unidentified(self, bare: bool) -> bool:
+        """Return whether the agent says that it does not know who the user is (see ``is_unidentified``)."""
+        return any(is_unidentified(line, bare) for line in self.text.split("\n"))
+
+    def besides_identity(self) -> Self:
+        """Return this reading with those questions only that do not ask who the user is."""
+        rest = [
+            (unit, topics - IDENTITY)
+            for unit, topics in zip(self.questions, self.asked, strict=True)
+            if not topics or topics - IDENTITY
+        ]
+        return replace(
+            self, questions=tuple(unit for unit, _ in rest), asked=tuple(topics for _, topics in rest)
+        )
 
 
 def read(message: str) -> Reading:
@@ -55,19 +84,18 @@ def read(message: str) -> Reading:
     text = "\n".join(part.full for part in parts)
     claims: list[Unit] = []
     proposed: list[Unit] = []
-    questions: list[Unit] = []
+    questions: list[tuple[Unit, Set[str]]] = []
     reports: list[Unit] = []
-    asks: set[str] = set()
-    confirm = announced = choice = refused = not_found = more = wait = False
+    confirm = announced = choice = refused = not_found = complete = more = wait = False
     asking = ""  # the heading of a list whose entries are asked for
     for place, part in enumerate(parts):
         said = part.text
         if signals.MORE.search(said):
             more = True
-            asks |= {"complete"} if signals.COMPLETE.search(said) else set()
+            complete = complete or bool(signals.COMPLETE.search(said))
             if not (signals.YES_NO.search(said) or signals.PROCEED.search(said)):
                 if signals.OTHERS.search(said):
-                    questions.append(part)
+                    questions.append((part, frozenset()))
                 continue
         if signals.NOT_FOUND.search(said):
             not_found = True
@@ -76,16 +104,13 @@ def read(message: str) -> Reading:
         elif signals.REFUSED.search(said) or (signals.REGRET.search(said) and not asks_for_value(said)):
             refused = True
         if asking and part.heading == asking:
-            asks |= _topics(said) - {"request", "unclear"}
-            questions.append(part)
+            questions.append((part, _topics(said) - {"request", "unclear"}))
             if not asking.endswith("?"):
                 claims.append(part)  # what looks like a question may be a label: what it lists is compared
         elif signals.OTHERS.search(said) and said.endswith("?"):
-            asks |= {"complete"}
-            questions.append(part)
-        elif asks_for_value(said):
-            asks |= referred(said, parts[:place]) or _topics(said)
-            questions.append(part)
+            questions.append((part, {"complete"}))
+        elif asks_for_value(said) or (part.heading and ":" not in said and WH_START.match(said)):
+            questions.append((part, referred(said, parts[:place]) or _topics(said)))
             asking = said if _opens_list(parts, place) else ""
             if said.endswith("?") and not WH_START.match(said):
                 claims.append(part)
@@ -96,8 +121,7 @@ def read(message: str) -> Reading:
             proposed.append(part)
             asking = said if _opens_list(parts, place) and said.endswith("?") else ""
         elif said.endswith("?"):
-            asks |= _topics(said)
-            questions.append(part)
+            questions.append((part, _topics(said)))
             choice = choice or is_choice(said)
             asking = said if _opens_list(parts, place) else ""
             if not WH.search(said):
@@ -110,9 +134,8 @@ def read(message: str) -> Reading:
         else:
             asking = ""
             if said.endswith(":") and wants_identity(said):
-                asks |= topics(said) & IDENTITY or {"identity"}
                 asking = said
-                questions.append(part)
+                questions.append((part, topics(said) & IDENTITY or {"identity"}))
                 continue
             if not signals.REFUSED.search(said) or signals.CAVEAT.search(said):
                 claims.append(part)
@@ -120,7 +143,7 @@ def read(message: str) -> Reading:
             if (
                 signals.REPORT.search(said)
                 and not signals.REFUSED.search(said)
-                and not signals.FUTURE.search(said)
+                and (signals.PERFECT.match(said) or not signals.FUTURE.search(said))
             ):
                 reports.append(part)
             if signals.ASSENT.search(said):
@@ -130,9 +153,9 @@ def read(message: str) -> Reading:
         text=text,
         claims=tuple(claims),
         proposed=tuple(proposed),
-        questions=tuple(questions),
+        questions=tuple(part for part, _ in questions),
+        asked=tuple(frozenset(asks) for _, asks in questions),
         reports=tuple(reports),
-        asks=frozenset(asks),
         confirm=confirm,
         announced=announced,
         choice=choice,
@@ -141,12 +164,15 @@ def read(message: str) -> Reading:
         transfer=bool(signals.TRANSFER.search(text)) and not signals.TRANSFER_OFFER.search(text),
         transfer_offer=bool(signals.TRANSFER.search(text) and signals.TRANSFER_OFFER.search(text)),
         more=more,
+        complete=complete,
         wait=wait,
     )
 
 
 def _topics(sentence: str) -> set[str]:
     found = set(topics(sentence))
+    if "insurance" in found and "per p" in sentence:
+        found.discard("passengers")  # "insurance for $30 per passenger"
     if "passengers" in found and not found & {"email", "zip", "user_id"}:
         found -= {"name", "identity"}
     if "address" in found and not found & {"email", "name", "user_id"}:

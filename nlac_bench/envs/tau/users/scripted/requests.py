@@ -23,7 +23,7 @@ def asks_for_value(sentence: str) -> bool:
     """Return whether a sentence asks for a value: an open question, or a request to tell something."""
     if YES_ONLY.search(sentence) or _SOUNDS.search(sentence) or _PERMISSION.search(sentence):
         return False
-    if _HOW_MANY.search(sentence):
+    if _HOW_MANY.search(sentence) or _INSURANCE.search(sentence):
         return True
     if (_LABEL.match(sentence) or _FILLED.match(sentence)) and not sentence.endswith("?"):
         return False  # "how: business" names a cabin, "zip: 84630" a part of an address
@@ -92,6 +92,18 @@ def wants_identity(sentence: str) -> bool:
     return bool(topics(sentence) & IDENTITY) or bool(_VERIFY.search(sentence))
 
 
+def is_unidentified(sentence: str, bare: bool) -> bool:
+    """Return whether a sentence says that what the user told does not show who the user is.
+
+    With ``bare``, directly after the user has told it, a short sentence need not name what it is about.
+    """
+    if not _UNKNOWN.search(sentence) or _OF_GOODS.search(sentence):
+        return False
+    if wants_identity(sentence) or _WHO.search(sentence):
+        return True
+    return bare and len(sentence.split()) < 10 and not sentence.endswith("?")
+
+
 _LABEL = re.compile(r"(?:who(?:'s flying)?|what|how(?: you pay| many \w+)?|where(?: to)?|when|which \w+): \S")
 _FILLED = re.compile(r"zip(?: ?code)?: ?\d{5}\b")
 _HOW_MANY = re.compile(
@@ -106,6 +118,12 @@ _HOW_MANY = re.compile(
     r"[^?.])*\?$"
 )
 """Asks whether there are bags, which is answered with their number: "Will you be checking any bags?"."""
+_INSURANCE = re.compile(
+    r"\b(?:would|do|did|will|are) you (?:also |still |be )?(?:like|want|need|wish|prefer|interested in|"
+    r"care for|tak\w*|add\w*)\b(?!.{0,20}\b(?:book|confirm|me|us|i|proceed|go)\b)[^?.]{0,30}"
+    r"\binsurance\b[^?]{0,60}\?$"
+)
+"""Asks whether the trip shall be insured: "Would you like to add travel insurance?"."""
 _POLITE = r"(?:please |kindly |also |first |just |briefly |quickly |maybe |perhaps |possibly |now |you |me )*"
 _GIVES = (
     r"(?:provide|share|type|paste|quote|fill in|drop|write down|reply with|respond with|tell|give|"
@@ -199,6 +217,27 @@ _PERMISSION = re.compile(
     r"authori[sz]ation|blessing|say-so|all-clear)\b(?! (?:number|code|id))"
 )
 _VERIFY = re.compile(r"\b(?:verif|authenticat|identif)\w*|\blook you up\b|\bfind you\b|\bpull up your\b")
+_UNKNOWN = re.compile(
+    r"(?:\b(?:not|no|never|cannot|unable|nothing|nobody|neither|zero|fail(?:s|ed)?)\b|n't\b)"
+    r"(?:(?! (?:need|without|until|before|longer)\b)[^.;!?]){0,40}?"
+    r"\b(?:identif|verif|authenticat|confirm (?:it's you|who|your identity)|locat|find\b|found\b|match|"
+    r"recogni[sz]e|exist|pull(?:ed)? up|c[ao]mes? (?:up|back)|enough|sufficient|suffice|adequate|valid\b|"
+    r"correct|correspond|registered|on file|on record|in (?:our|the|my) (?:system|records|database|files)|"
+    r"know who|work(?:s|ed)?\b|do\b(?=\W*$)|tell me who|such|results?|hits?|accounts?|users?|customers?|"
+    r"profiles?|records?|linked|tied|associated|look you up)|"
+    r"\b(?:insufficient|unverified|unidentified|invalid|incorrect|unknown|wrong|unrecogni[sz]ed)\b|"
+    r"\b(?:alone|only|just)\b[^.;!?]{0,30}(?:\bnot\b|n't\b)|"
+    r"\bcame (?:up empty|back (?:empty|with nothing|blank))|\bmore than (?:just )?(?:that|this|your|an?)\b"
+)
+"""Says that somebody was not found, or that what was told is not enough to find somebody."""
+_WHO = re.compile(
+    r"\b(?:you|your (?:details|information|data)|accounts?|profiles?|users?|customers?|records?|system|"
+    r"database|anyone|anybody|someone|somebody|nobody|identif\w*)\b"
+)
+_OF_GOODS = re.compile(
+    r"\b(?:orders?|reservations?|bookings?|items?|products?|flights?|trips?|return|exchange|cancel\w*|refund\w*|"
+    r"cards?|payments?|policy|bags?|cabin|price|stock|available|changes?)\b"
+)
 _KNOWS = re.compile(
     r"\b(?:do|would|did) you (?:happen to )?(?:have|know|remember|recall)\b(?! any (?:other|further|"
     r"more))(?!\w* (?:want|like))"

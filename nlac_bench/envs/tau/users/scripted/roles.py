@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
+from nlac_bench.envs.tau.users.scripted.structure import Unit
+
 Role: TypeAlias = Literal["none", "new", "present", "kept", "context"]
 Span: TypeAlias = tuple[int, int]
 
@@ -21,12 +23,12 @@ ACTION = (
 )
 _GOES = (
     r"(?:goes|go|going|come|comes|coming|"
-    r"(?:tak(?:e|es|ing)|hand(?:s|ed|ing)?|giv(?:e|es|ing))(?: \w+){0,2}?) back\b"
+    r"(?:tak(?:e|es|ing)|hand(?:s|ed|ing)?|giv(?:e|es|ing))(?: \w+){0,2}?) back\b(?!\?: no\b)"
 )
 _NEGATED = (
     r"(?:\bnot|n't|\bnever)(?: \w+){0,2}? (?:be |being |get )?"
     r"(?:touch|affect|chang|includ|return|exchang|modif|cancel|part|involv|mov|swap|go|alter|replac|"
-    r"impact|remov|travel|fly|join)\w*"
+    r"impact|remov|travel|fly|join|com(?:e|ing)\b)\w*"
 )
 _KEPT = (
     rf"{_NEGATED}|\b(?:keep|keeps|keeping|kept|leav(?:e|es|ing)|left (?:alone|as|out|un)\w*|"
@@ -38,8 +40,8 @@ _KEPT = (
     r"fine|are fine|isn't|aren't|is not|are not|not)\b"
 )
 _CONTEXT = (
-    r"\b(?:contain(?:s|ed|ing)?|consist(?:s|ing)? of|compris(?:es|ing|ed)|"
-    r"(?<!return )(?<!exchange )(?<!request )(?<!change )(?<!refund )(?:includes?|holds?)|"
+    r"\b(?:(?<!now )contain(?:s|ed|ing)?|consist(?:s|ing)? of|compris(?:es|ing|ed)|"
+    r"(?<!now )(?<!return )(?<!exchange )(?<!request )(?<!change )(?<!refund )(?:includes?|holds?)|"
     r"i (?:can |do |could |now )?(?:also |only )?(?:see|notice|found)|i(?:'m| am) (?:also "
     r")?(?:showing|seeing)|"
     r"i(?:'ve| have) (?:found|located|got|pulled up)|same as|just like|as (?:on|with) (?:the|your)|"
@@ -274,3 +276,14 @@ def _events(text: str, spans: Sequence[Span], marks: re.Pattern[str]) -> list[tu
             continue
         events.append((found.start(), found.end(), found.lastgroup or ""))
     return sorted(events)
+
+
+def proposes(unit: Unit) -> bool:
+    """Return whether a statement proposes something: a change, or a list's entry that is no present state."""
+    if _CHANGE.search(unit.full):
+        return True
+    return bool(unit.heading) and not _STATE.search(unit.full)
+
+
+_CHANGE = re.compile(rf"->|{_NEW}|\b(?:{ACTION})")
+_STATE = re.compile(rf"{_PRESENT}|{_CONTEXT}|{_LISTING}")

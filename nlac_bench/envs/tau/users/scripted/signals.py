@@ -17,7 +17,7 @@ OTHERS = re.compile(
     r"(?:return|exchange|modify|change|this|that|the|cancel)"
 )
 """Asks whether the request has further parts."""
-PROCEED = re.compile(r"\b(?:proceed|go ahead|confirm)\b")
+PROCEED = re.compile(r"\b(?:proceed|go ahead|confirm)\b|\bor (?:may|shall|should|can) i\b")
 ASSENT = any_of(
     r"\b(if|once|when|as soon as|after|until) you('ve| have)? (confirm|agree|approve|sa(y|id) (yes|"
     r"so)|give|ok\b|okay)",
@@ -29,10 +29,12 @@ YES_NO = any_of(
 )  # fmt: skip
 """A yes-no question, whatever else it contains."""
 MORE = any_of(
-    r"\b(anything|something|what|any(thing)?) else\b(?! (to|in|from|about) (return|exchange|"
-    r"modify|change|this order|that order|the order))",
+    r"\b(?<!before )((anything|something|what) (further|more)|(any(thing)?|something|what) else)\b"
+    r"(?! (to|in|from|about) "
+    r"(return|exchange|modify|change|this order|that order|the order))",
     r"\bany (other|further|more) (questions?|requests?|issues?|concerns?|help|assistance|thing|matters?)\b",
     r"\b(can|may|could) i (help|assist|be of)( \w+){0,3} (else|further|more|other)\b",
+    r"\banother (thing|matter|request|question|issue|concern)\b[^.!]*\?", r"^(any )?(more|other \w+)\?",
     r"\bany other (orders?|reservations?|bookings?|trips?|purchases?)\b.*\b(help|assist|look|i can)\b",
     r"\banything (besides|apart from|beyond)\b",
     r"\bdo you have (another|other) (questions?|requests?|issues?)\b",
@@ -122,7 +124,7 @@ REPORT = any_of(
     r"already )*)?(cancell?|return|exchang|modif|updat|chang|switch|swap|set\b|book|upgrad|"
     r"downgrad|add|sen[dt]|issu|process|submit|complet|initiat|request|moved|replac|refund|done|"
     r"made|credit|appl|schedul|arrang|correct|received|saved|gone through|accepted|filed|placed|"
-    r"registered|opened|"
+    r"registered|opened|put\b|"
     r"started|logged|lodged|rebooked|finali[sz]ed)",
     r"\b(i've|i have|we've|we have|i) (now |just |also |successfully |already |gone ahead and |went "
     r"ahead and )*(cancell?ed|"
@@ -149,7 +151,8 @@ REPORT = any_of(
     r"\b(is|are|was|were|got) (now |all |already )?(cancell?ed|returned|exchanged|modified|updated|changed|"
     r"switched|swapped|booked|upgraded|downgraded|added|sent|issued|processed|submitted|saved|"
     r"completed?|requested|set|confirmed|moved|done|sorted|finali[sz]ed|in place)\b",
-    r"\b(is|are) now\b", r"(\bis|\bare|\bhas|'s|'re)\b.{1,80}\bnow\W*$", r"\bis in (the|our) system\b",
+    r"\b(is|are) now\b", r"\bnow (has|have|shows?|includes?|lists?|reads?|goes|ships|stands)\b",
+    r"(\bis|\bare|\bhas|'s|'re)\b.{1,80}\bnow\W*$", r"\bis in (the|our) system\b",
     r"^all \w+ed\b", r"^(saved|updated|changed|booked|added|issued|submitted|"
     r"rebooked)[:!,]", r"^that one's \w+ed\b", r"\b(went|gone) through\b", r"\ball (set|done|"
     r"sorted)\b", r"^you're (all )?set\b",
@@ -165,6 +168,13 @@ REPORT = any_of(
     ),
 )  # fmt: skip
 """States that something has been done."""
+PERFECT = re.compile(
+    r"(?:(?:done|great|okay|ok|all right|good news|perfect|thanks?|thank you|all set)[,!:-]* )?"
+    r"(?:(?:i|we)(?:'ve| have)|your (?:\w+ ){1,2}has been) (?:now |just |also |successfully |already )*"
+    r"(?:cancell?ed|returned|exchanged|modified|updated|changed|switched|swapped|set|booked|rebooked|upgraded|"
+    r"downgraded|saved|added|issued|processed|submitted|completed|moved|replaced|placed|filed)\b"
+)
+"""States first that something has been done, and then what will follow."""
 FUTURE = any_of(
     r"\b(currently|right now|at the moment|at present|so far)\b",
     r"\b(will be|would be|to be|can be|could be|going to|not yet|if you|once you|about to|"
@@ -172,3 +182,10 @@ FUTURE = any_of(
     r"ship))",
 )  # fmt: skip
 """States what is currently so, or has not been done yet."""
+REFUND_TIME = re.compile(
+    r"\brefund[^.?!\n]*\b(?:days?|weeks?|hours?|immediate\w*|instant\w*|right away|at once|"
+    r"straight away|today)\b|"
+    r"\b(?:days?|weeks?|hours?|immediate\w*|instant\w*|right away|at once)\b[^.?!\n]*\b(?:refund\w*|money)\b|"
+    r"\b(?:business|working) days\b"
+)
+"""Says how long a refund takes."""

@@ -1,6 +1,6 @@
 """Writes a scripted user's messages: openings, answers, corrections, farewells, several wordings of each."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 
 from nlac_bench.envs.tau.users.scripted import phrases as say
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Person, Script
@@ -37,6 +37,10 @@ UNCLEAR = (
     "Could you say that again, please?",
 )  # fmt: skip
 HEARD = ("Okay.", "All right.", "Okay, thanks.", "Good.", "I see.")
+BEFORE = ("As I said before.", "I have said that already.", "That is what I said.")
+DONE = (
+    "Do you mean that it is done?", "What exactly is done?", "Is that about my request?",
+)  # fmt: skip
 BACK = ("How long will the refund take, by the way?", "When can I expect the refund?")
 """Questions that a user asks back now and then when the agent is about to refund something."""
 
@@ -112,15 +116,35 @@ def identity(asks: Set[str], person: Person, pick: say.Pick) -> str:
     )
 
 
-def identity_again(person: Person, pick: say.Pick) -> str:
-    """Return the identity data again, after the agent did not find the user."""
+def identity_key(asks: Set[str], person: Person) -> str:
+    """Return by which of its data ``identity`` identifies the user: user_id, email or zip."""
+    if person.user_id:
+        return "user_id"
+    by_name = person.zip and (not person.email or ("zip" in asks and "email" not in asks))
+    return "zip" if by_name else "email"
+
+
+def identity_again(person: Person, given: Set[str], pick: say.Pick) -> str:
+    """Return the identity data that the user has not ``given``, after the agent did not find it by those.
+
+    A user who has nothing else repeats them with the name, and says so.
+    """
     odd = pick(("That is odd.", "Please look again.", "Hm, that's strange."))
-    return f"{odd} {say.identity(person).replace('my', 'My', 1)}."
+    name = f"{person.first_name} {person.last_name}"
+    if person.user_id:
+        born = f", born on {person.dob}" if person.dob else ""
+        return f"{odd} I am {name}{born}, and my user id is {person.user_id}."
+    if person.email and person.zip and "email" in given:
+        return f"{odd} Then by name: I am {name}, zip code {person.zip}."
+    if person.email:
+        return f"{odd} I am {name}, and {person.email} is the only email address that I have."
+    return f"{odd} I am {name}, zip code {person.zip}; I don't have my email at hand."
 
 
-def details(asks: Set[str], goal: Goal, pick: say.Pick) -> str:
-    """Return the slots that were asked for, as far as the goal has them; empty if it has none of them."""
-    found = [told for topic in _ORDER if topic in asks and (told := _detail(topic, goal, pick))]
+def details(asked: Iterable[Set[str]], goal: Goal, pick: say.Pick) -> str:
+    """Return the slots of each question, in order, as far as the goal has them; empty if it has none."""
+    topics = dict.fromkeys(topic for asks in asked for topic in _ORDER if topic in asks)
+    found = [told for topic in topics if (told := _detail(topic, goal, pick))]
     return " ".join(dict.fromkeys(found))
 
 
@@ -128,7 +152,7 @@ def correction(wrong: Sequence[str], goal: Goal, told: Set[str], pick: say.Pick)
     """Return a message with the correct values."""
     if {"kind", "record"} & set(wrong):
         return want(goal, told | SHORT | set(wrong), pick)
-    return details(set(wrong), goal, pick) or want(goal, told | SHORT, pick)
+    return details([set(wrong)], goal, pick) or want(goal, told | SHORT, pick)
 
 
 def _request(goal: Goal, topics: Set[str], lead: str, pick: say.Pick) -> str:

@@ -44,11 +44,9 @@ def units(message: str) -> list[Unit]:
             listed = False
             continue
         if line.count("|") >= 2:
-            cells = [cell.strip() for cell in line.strip("| ").split("|")]
+            cells = _cells(line)
             if _RULE.fullmatch(line):
-                columns = (
-                    [cell.strip() for cell in lines[number - 1].strip("| ").split("|")] if number else None
-                )
+                columns = _cells(lines[number - 1]) if number else None
                 if found and columns is not None and not _FILLED.search(found[-1].text):
                     found.pop()  # names of columns; a first row with values belongs to the table's contents
             else:
@@ -111,7 +109,7 @@ def normalise(text: str) -> str:
     """Convert to lower case, plain quotes and dashes, and remove emphasis marks; line breaks are kept."""
     if len(text) > MAX_READ_CHARS:
         text = text[: MAX_READ_CHARS // 2] + "\n" + text[-MAX_READ_CHARS // 2 :]
-    text = unicodedata.normalize("NFKC", text).lower().translate(_PLAIN)
+    text = _STARS.sub("- ", unicodedata.normalize("NFKC", text).lower()).translate(_PLAIN)
     text = _COLLOQUIAL.sub(lambda found: _WRITTEN_OUT[found[1]], _PICTURE.sub(". ", text))
     text = _PLURAL.sub("s", text)
     text = _UNMARKED.sub(r"\g<0>?", text)
@@ -139,6 +137,11 @@ def _numbers(first: str, second: str, year: str, day_first: bool) -> str:
     return f"{year}-{int(month):02d}-{int(day):02d}"
 
 
+def _cells(line: str) -> list[str]:
+    """Return the cells of a table row; the first one, above the rows' names, may be empty."""
+    return [cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split("|")]
+
+
 def _row(cells: list[str], columns: list[str] | None) -> str:
     """Return a table row as text; of an old and a new column, the old one is marked as such."""
     if columns and len(columns) == len(cells):
@@ -153,6 +156,7 @@ def _row(cells: list[str], columns: list[str] | None) -> str:
             return f"{', '.join(rest)}: current {', '.join(old)}"
     if columns and len(columns) == len(cells):  # a bare number or answer means nothing without its column
         cells = [f"{name}: {c}" if _BARE.fullmatch(c) else c for c, name in zip(cells, columns, strict=True)]
+    cells = [cell for cell in cells if cell]
     return f"{cells[0]}: {cells[1]}" if len(cells) == 2 else ", ".join(cells)
 
 
@@ -199,6 +203,7 @@ _UNMARKED = re.compile(
 )
 """The end of a question without its mark: "… can I do it now", "… okay"."""
 _ARROW = re.compile(r" ?(?:→|⇒|➜|➔|➡\ufe0f?|-+>|=+>) ?")
+_STARS = re.compile(r"^[ \t]*\* +(?=\S)", re.MULTILINE)
 _TITLE = re.compile(r"^ *(?:#{1,6} |> ?|[*_=-]{3,} *$)", re.MULTILINE)
 _FILLED = re.compile(r"\d|: .*\b(?:paypal|gift card|visa|mastercard|economy|business|yes|no|none)\b")
 _PLURAL = re.compile(r"(?<=[a-z])\(e?s\)")

@@ -96,7 +96,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\bone[- ]?way", r"\bround[- ]?trip", r"\btrip type", r"\btype of trip",
     )),
     ("passengers", any_of(
-        r"\bpassengers?", r"\btravell?ers?", r"\bpeople\b", r"\bwho (is|will|are|is going)\b",
+        r"\bpassengers?", r"\btravell?ers?", r"\bpeople\b", r"\bwho (is|will|are|is going|should)\b",
         r"\btravell?ing\b",
     )),
     ("passengers", any_of(

@@ -1,54 +1,24 @@
 """Implements the dialogue policy of the scripted user, which needs no model."""
 
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence, Set
+from dataclasses import replace
 from typing import ClassVar, Self
 
 import numpy as np
 
 from nlac_bench.envs.tau.domain import Domain, Task
 from nlac_bench.envs.tau.users.base import STOP, UserKind
-from nlac_bench.envs.tau.users.scripted import actions, check, choices, goods, outcome, speech
+from nlac_bench.envs.tau.users.scripted import actions, check, choices, goods, outcome, signals, speech
 from nlac_bench.envs.tau.users.scripted import phrases as say
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Script
 from nlac_bench.envs.tau.users.scripted.official_train import script_of, vocabulary_of
 from nlac_bench.envs.tau.users.scripted.reading import Reading, read
 from nlac_bench.envs.tau.users.scripted.requests import IDENTITY
 from nlac_bench.envs.tau.users.scripted.structure import joined
+from nlac_bench.envs.tau.users.scripted.talk import MAX_REPLIES, PATIENCE, UNREAD, VARIANTS, Talk
 from nlac_bench.errors import DataError
 from nlac_bench.types import Usage
-
-MAX_REPLIES = 40
-"""Number of replies after which the user always ends the conversation; an episode has 30 steps."""
-PATIENCE = 4
-"""Number of wrong proposals for one request after which the user gives up."""
-UNREAD = 8
-"""Number of turns in a row without progress after which the user gives up."""
-
-
-@dataclass(slots=True)
-class _Talk:
-    """All state that changes in a conversation. All fields are immutable, so a shallow copy is a fork."""
-
-    script: Script
-    seed: int
-    told: frozenset[str]
-    """Topics of the current goal that the user has told, in its request or in an answer."""
-    goal: int = 0
-    replies: int = 0
-    agreed: bool = False
-    """Whether the user has said yes to the current goal."""
-    unread: int = 0
-    """Number of turns in a row without progress: nothing understood, repeated, or waited."""
-    objected: int = 0
-    refusals: int = 0
-    answered: frozenset[str] = frozenset()
-    """Topics of questions that the user has already answered; to answer them again is no progress."""
-    puzzled: bool = False
-    """Whether the user has asked which goods a proposal refers to."""
-    asked_back: bool = False
-    over: bool = False
 
 
 class ScriptedUser:
@@ -74,7 +44,7 @@ class ScriptedUser:
     def __init__(self, domain: Domain | None = None) -> None:
         self.usage: dict[str, Usage] = {}
         self._vocabulary = vocabulary_of(domain) if domain and domain.source.kind != "embedded" else {}
-        self._talk: _Talk | None = None
+        self._talk: Talk | None = None
 
     async def begin(self, task: Task, rng: np.random.Generator) -> str:
         """Start ``task`` and return the first message."""
@@ -87,7 +57,9 @@ class ScriptedUser:
                 f"task {task.task_id!r} has no scripted user; there is one for embedded tasks and for the "
                 "official retail split 'train'. Use user='llm', 'replay' or 'human' for the others"
             )
-        self._talk = _Talk(script, seed, speech.told_at_first(script))
+        self._talk = Talk(script, seed, speech.told_at_first(script))
+        if script.opening == "all":
+            self._introduce(frozenset())
         return speech.opening(script, self._pick)
 
     async def reply(self, message: str) -> str:
@@ -98,7 +70,17 @@ class ScriptedUser:
         talk.replies += 1
         if talk.replies >= MAX_REPLIES:
             return self._leave(speech.HOPELESS)
-        return self._answer(read(message))
+        heard = read(message)
+        talk.timed = talk.timed or bool(signals.REFUND_TIME.search(heard.text))
+        for variant in range(VARIANTS):
+            self._talk = replace(talk, variant=variant, introduced=False)
+            reply = self._answer(heard, talk.introduced)
+            if talk.said.count(reply) < 2:
+                break
+        else:
+            reply = f"{reply} {self._pick(speech.BEFORE)}"
+        self._talk.said += (reply,)
+        return reply
 
     def copy(self) -> Self:
         """Return an independent user in the same state."""
@@ -110,7 +92,8 @@ class ScriptedUser:
 
     # --- the dialogue policy --------------------------------------------------------------------
 
-    def _answer(self, heard: Reading) -> str:
+    def _answer(self, heard: Reading, introduced: bool) -> str:
+        """Return the reply; ``introduced``: the user's last message told its identity."""
         goal = self._goal
         identity = heard.asks & IDENTITY
         if heard.transfer:
@@ -120,16 +103,16 @@ class ScriptedUser:
                 return self._say_again(self._pick(speech.GO_ON))
             return self._refused(heard, goal) if goal.forbidden else self._object(["kind"])
         if self._reported(heard, goal):
-            wrong = check.objections(heard.reports, goal, self._script, self._now.goal)
+            wrong = check.misreported(heard, goal, self._script, self._now.goal)
             return self._object(wrong) if wrong else self._next(speech.THANKS)
         if heard.not_found and (
             identity or not _about(heard.text, ("order", "reservation", "item", "product"))
         ):
-            return self._say_again(speech.identity_again(self._script.person, self._pick))
+            return self._identify_again(heard, goal)
+        if self._now.given and heard.unidentified(introduced and not heard.confirm):
+            return self._identify_again(heard, goal)
         if identity and not self._known_identity(heard):
-            rest = speech.details(heard.asks - IDENTITY - {"request"}, goal, self._pick)
-            told = speech.identity(heard.asks, self._script.person, self._pick)
-            return self._tell(heard.asks, f"{told} {rest}".strip())
+            return self._identify(heard, goal)
         if goal.kind == "ask" and outcome.answers(heard.claims, goal):
             return self._next(speech.THANKS)
         if heard.refused and not heard.confirm:
@@ -142,7 +125,19 @@ class ScriptedUser:
         """Answer a message that proposes nothing: questions, choices, notes, or nothing readable."""
         topics, told = self._told(heard, goal)
         if told:
+            answered = {topic for topic in topics if speech.details([{topic}], goal, self._pick)}
+            if "payment" in answered <= {"payment", "complete"}:
+                wrong = check.passed_over(heard, goal, self._script, self._now.goal)
+                if wrong:
+                    return self._object(wrong, told)
             return self._tell(topics, told)
+        pending = goal.kind != "ask" and not self._now.agreed
+        if pending and heard.reports and outcome.reports_something(heard.reports):
+            wrong = check.misreported(heard, goal, self._script, self._now.goal)
+            if wrong and outcome.finishes(heard.reports):
+                return self._object(wrong)
+            self._now.vague += 1
+            return self._restate(goal, speech.DONE)
         if heard.more:
             if self._now.agreed and goal.kind != "ask":
                 return self._next(speech.THANKS)
@@ -157,15 +152,48 @@ class ScriptedUser:
         topics = heard.asks - {"unclear"} - IDENTITY
         chosen = choices.answer(heard, goal, self._script, self._pick)
         if chosen:
-            rest = speech.details(topics - chosen.topics - {"request", "items"}, goal, self._pick)
+            rest = self._details(heard, chosen.topics | {"request", "items"}, goal)
             return topics | chosen.topics, f"{chosen.text} {rest}".strip()
-        told = speech.details(topics - {"request"}, goal, self._pick) or speech.details(
-            topics, goal, self._pick
-        )
+        told = self._details(heard, {"request"}, goal) or self._details(heard, frozenset(), goal)
         if not told and heard.questions:
             topics = choices.subject(heard, goal)
-            told = speech.details(topics, goal, self._pick)
+            told = speech.details([topics], goal, self._pick)
         return topics, told
+
+    def _details(self, heard: Reading, without: Set[str], goal: Goal) -> str:
+        """Return what the questions ask for, in their order, except ``without`` and the identity."""
+        asked = [*heard.asked, frozenset({"complete"} if heard.complete else ())]
+        return speech.details([topics - without - IDENTITY for topics in asked], goal, self._pick)
+
+    def _identify(self, heard: Reading, goal: Goal) -> str:
+        """Answer a message that asks who the user is, and its other questions in their order."""
+        told = speech.identity(heard.asks, self._script.person, self._pick)
+        place = next(place for place, topics in enumerate(heard.asked) if topics & IDENTITY)
+        self._introduce(heard.asks & IDENTITY)
+        rest = heard.besides_identity()
+        chosen = choices.answer(rest, goal, self._script, self._pick)
+        if chosen:
+            told = f"{told} {chosen.text}"
+        elif goods.names_items(rest.questions, goal):  # "What should change about the toaster?"
+            told = f"{told} {speech.details([choices.subject(rest, goal)], goal, self._pick)}".strip()
+        without = {"request"} | (chosen.topics | {"items"} if chosen else frozenset())
+        before = self._details(replace(heard, asked=heard.asked[:place], complete=False), without, goal)
+        after = self._details(replace(heard, asked=heard.asked[place:]), without, goal)
+        return self._tell(heard.asks, " ".join(filter(None, dict.fromkeys((before, told, after)))))
+
+    def _identify_again(self, heard: Reading, goal: Goal) -> str:
+        """Answer that the user was not found: with what it has not told yet, if there is such."""
+        person, given = self._script.person, self._now.given
+        if not given and heard.asks & IDENTITY:
+            return self._identify(heard, goal)
+        told = speech.identity_again(person, given, self._pick)
+        self._introduce(frozenset({"zip"}) if "email" in given else frozenset({"email"}))
+        return self._say_again(f"{told} {self._details(heard, {'request'}, goal)}".strip())
+
+    def _introduce(self, asks: Set[str]) -> None:
+        """Note which data of its identity the user tells when it is asked for ``asks``."""
+        self._now.introduced = True
+        self._now.given |= {speech.identity_key(asks, self._script.person)}
 
     def _known_identity(self, heard: Reading) -> bool:
         """Return whether the message shows the identity and asks for a yes: "your email is …, right?"."""
@@ -188,11 +216,14 @@ class ScriptedUser:
             return False
         if outcome.reports_goal(heard.reports, goal):
             return self._now.agreed or not heard.asks - {"complete", "request", "unclear"}
-        text = joined(heard.reports)
+        if actions.names_other(joined(heard.reports), goal):
+            return False
+        if self._now.agreed or self._now.vague > 0:
+            return outcome.reports_something(heard.reports)
         return (
-            self._now.agreed
-            and not actions.names_other(text, goal)
-            and outcome.reports_something(heard.reports)
+            not heard.asks - {"complete"}
+            and check.states_target(heard.stated, goal, self._script)
+            and not check.misreported(heard, goal, self._script, self._now.goal)
         )
 
     def _refused(self, heard: Reading, goal: Goal) -> str:
@@ -222,20 +253,20 @@ class ScriptedUser:
             return self._replace(goal.change, speech.MIND)
         wrong = check.objections(heard.claims, goal, self._script, self._now.goal)
         if wrong:
-            return self._object(wrong)
+            return self._object(wrong, self._details(heard, {"request", *wrong}, goal))
         if goods.hides_items(heard.claims, goal, self._script):
             return self._which_goods(goal)
-        told = speech.details(heard.asks - {"unclear", "request"} - IDENTITY, goal, self._pick)
+        told = self._details(heard, {"request"}, goal)
         yes = f"{self._pick(speech.YES)} {told}".strip()
         if not actions.names_action(claims) and not check.known_slots(claims, goal):
             if self._now.agreed or (self._now.objected == 0 and self._now.puzzled):
                 return self._say_again(yes)
             # the proposal named nothing, so the user's reply states what is confirmed, as far as it was told
             self._now.agreed = _changes(heard.text)
-            return self._say_again(f"{yes} {speech.want(goal, self._now.told, self._pick)}")
+            return self._say_again(yes if told else f"{yes} {speech.want(goal, self._now.told, self._pick)}")
         self._now.agreed = True
         if goal.items and not goods.names_items(heard.claims, goal) and "items" not in self._now.told:
-            yes = f"{yes} {speech.details({'items'}, goal, self._pick)}"
+            yes = f"{yes} {speech.details([{'items'}], goal, self._pick)}"
         return self._say_again(self._ask_back(yes, goal))
 
     def _which_goods(self, goal: Goal) -> str:
@@ -254,6 +285,7 @@ class ScriptedUser:
         if (
             goal.kind not in ("cancel", "return")
             or self._now.asked_back
+            or self._now.timed
             or self._pick(("", "", "", "", "", "?")) == ""
         ):
             return yes
@@ -262,7 +294,8 @@ class ScriptedUser:
 
     # --- moves ----------------------------------------------------------------------------------
 
-    def _object(self, wrong: Sequence[str]) -> str:
+    def _object(self, wrong: Sequence[str], also: str = "") -> str:
+        """Correct the topics ``wrong``; ``also`` answers the message's questions about others."""
         self._now.objected += 1
         self._now.agreed = False
         if self._now.objected > PATIENCE:
@@ -270,6 +303,7 @@ class ScriptedUser:
         self._now.unread = 0
         self._now.told |= set(wrong)
         right = speech.correction(wrong, self._goal, self._now.told, self._pick)
+        right = right if also in right else f"{right} {also}"
         return (
             right
             if wrong == ["insurance"] and self._goal.insurance == "no"
@@ -297,7 +331,7 @@ class ScriptedUser:
         talk.agreed = talk.puzzled = False
         talk.answered = frozenset()
         talk.told = speech.told_at_first(self._script) | speech.SHORT
-        talk.unread = talk.objected = talk.refusals = 0
+        talk.unread = talk.objected = talk.refusals = talk.vague = 0
 
     def _restate(self, goal: Goal, lead: Sequence[str]) -> str:
         return self._say_again(f"{self._pick(lead)} {speech.want(goal, self._now.told, self._pick)}")
@@ -321,7 +355,7 @@ class ScriptedUser:
         return f"{self._pick(words)} {STOP}"
 
     @property
-    def _now(self) -> _Talk:
+    def _now(self) -> Talk:
         assert self._talk is not None
         return self._talk
 
@@ -336,7 +370,8 @@ class ScriptedUser:
     def _pick(self, wordings: Sequence[str]) -> str:
         """Choose one of several wordings by the episode's seed and the position in the conversation."""
         talk = self._now
-        return wordings[zlib.crc32(f"{talk.seed}/{talk.replies}/{wordings[0]}".encode()) % len(wordings)]
+        place = talk.replies + MAX_REPLIES * talk.variant
+        return wordings[zlib.crc32(f"{talk.seed}/{place}/{wordings[0]}".encode()) % len(wordings)]
 
 
 def _about(text: str, words: Sequence[str]) -> bool:

@@ -1,0 +1,43 @@
+"""Proposes the next tokens of a sample from what followed the same tokens before (speculative decoding).
+
+The model checks all proposed tokens of a sample in one pass, instead of computing one pass per token. Each
+token is still drawn from the model's distribution with the sample's own random number; a proposal saves a
+pass only if it equals the token that is drawn. Samples therefore have the same distribution as without
+proposals (Leviathan et al. 2023). Proposals are looked up instead of computed by a smaller model, as in
+prompt lookup (Saxena 2023), in a table of all prompts and samples: agents repeat names and numbers of their
+prompts, tool calls and phrases. With the embedded model on the shop, a pass yields 2.5 tokens of each
+sample.
+"""
+
+from collections.abc import Sequence
+
+CONTEXT = 4
+"""Number of tokens that must agree. On the shop's episodes 3, 4 and 5 give 2.5, 2.5 and 2.4 tokens a pass,
+for which 58, 43 and 38 % more tokens are computed than sampled."""
+MOST = 4
+"""Largest number of tokens proposed at once. 3, 4 and 6 give 2.3, 2.5 and 2.8 tokens a pass, for which 34, 43
+and 69 % more tokens are computed than sampled."""
+ENTRIES = 200_000
+"""Size at which the table is cleared: about 30 MB."""
+
+
+class Drafts:
+    """A table from each ``CONTEXT`` tokens that were seen to the token that followed them last."""
+
+    def __init__(self) -> None:
+        self._next: dict[tuple[int, ...], int] = {}
+
+    def learn(self, ids: Sequence[int], start: int) -> None:
+        """Store what preceded each token of ``ids`` from index ``start`` on."""
+        if len(self._next) > ENTRIES:
+            self._next.clear()
+        for end in range(max(start, CONTEXT), len(ids)):
+            self._next[tuple(ids[end - CONTEXT : end])] = ids[end]
+
+    def propose(self, tail: Sequence[int], most: int) -> list[int]:
+        """Return up to ``most`` tokens that may follow ``tail``, the last ``CONTEXT`` tokens of a sample."""
+        context, proposed = tuple(tail), []
+        while len(proposed) < most and (token := self._next.get(context)) is not None:
+            proposed.append(token)
+            context = (*context[1:], token)
+        return proposed
