@@ -7,6 +7,7 @@ from typing import Annotated, TextIO, cast
 import typer
 
 from nlac_bench.cli import (
+    bench_gpu,
     compare,
     critiques,
     data,
@@ -15,6 +16,7 @@ from nlac_bench.cli import (
     envs,
     floors,
     grade,
+    launch,
     leaderboard,
     report,
     run,
@@ -57,6 +59,7 @@ app = typer.Typer(
       nlac-bench run --env tau_retail --agent nlac  train the embedded model
       nlac-bench critiques runs/…                   critiques of a training run
       nlac-bench sweep FILE.toml --out runs/sweep   several methods and seeds
+      nlac-bench launch --config FILE.toml          servers and learner on many GPUs
 
     [bold]Leaderboards[/bold]
       nlac-bench submit runs/… --out results        make an entry of a run
@@ -64,6 +67,7 @@ app = typer.Typer(
 
     [bold]Data and installation[/bold]
       nlac-bench doctor                             what works on this machine
+      nlac-bench bench-gpu --out FILE               speed of this machine's GPUs
       nlac-bench data verify tau                    check the hashes of a data set
       nlac-bench grade answers.jsonl                grade mathematical answers
 
@@ -95,7 +99,9 @@ app.command("report")(report.report)
 app.command("sweep")(sweep.sweep)
 app.command("submit")(entries.submit)
 app.command("verify")(entries.verify)
+app.command("launch")(launch.launch)
 app.command("critiques")(critiques.critiques)
+app.command("bench-gpu")(bench_gpu.bench_gpu)
 app.command("doctor")(doctor.doctor)
 app.command("play")(envs.play)
 app.command("floors")(floors.floors)
