@@ -15,6 +15,8 @@ that an algorithm needs:
 - **Count.** The engine counts the tokens of each role; the loop counts the environment steps of the episodes
   that it plays. ``update`` reports the rest in its metrics: ``gradient_steps`` (required) and
   ``extra_env_steps`` (of episodes that the algorithm plays itself). Budgets are based on these counts.
+- **Keep.** An algorithm with a language critic passes its texts to ``Resources.keep_critiques``, and
+  implements ``ReadsStates``.
 
 ``nlac_bench.baselines.on_policy.OnPolicy`` is a base class for algorithms that learn from new episodes token
 by token, ``nlac_bench.agents.nlac.algorithm.NLAC`` one for algorithms with a replay buffer and roles.
@@ -23,8 +25,9 @@ by token, ``nlac_bench.agents.nlac.algorithm.NLAC`` one for algorithms with a re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
+from nlac_bench.agents.nlac.records import CritiqueRecord, ProbeRecord
 from nlac_bench.agents.roles.playout import Playout, play_on, replayed
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import ComparingPrompts
@@ -58,6 +61,7 @@ class Resources(Generic[C]):
         make_env: makes the environment that is trained on.
         seed: the run's seed; derive others from it with ``derive_seed(seed, ...)``.
         concurrency: number of requests to send to the engine at the same time.
+        keep_critiques: stores texts of the critic in ``critiques.jsonl``; called once in each ``update``.
     """
 
     config: C
@@ -68,6 +72,7 @@ class Resources(Generic[C]):
     make_env: Callable[[], TextEnv]
     seed: int
     concurrency: int
+    keep_critiques: Callable[[Sequence[CritiqueRecord]], None] = lambda records: None
 
     @property
     def tokenizer(self) -> Any:
@@ -157,4 +162,29 @@ class Algorithm(Protocol):
         """Restore the state that ``save`` wrote and returned, and copy the learner's weights to the engine.
 
         The learner's own state has been restored before.
+        """
+
+
+@runtime_checkable
+class ReadsStates(Protocol):
+    """An algorithm with a language critic; its ``Method`` sets ``keeps_critiques``.
+
+    The training loop lets the critic read a fixed set of states at every validation, and stores its texts in
+    ``probes.jsonl``.
+    """
+
+    @property
+    def probe_states(self) -> int:
+        """The number of states; fewer are read if the validation's episodes have fewer."""
+
+    def transitions(self, episode: Episode) -> list[Transition]:
+        """Return the transitions of ``episode``, from which the states are drawn."""
+
+    async def read_states(self, states: Sequence[Transition], iteration: int) -> list[ProbeRecord]:
+        """Return the critic's texts about the played actions of ``states``, without learning.
+
+        The tokens that it samples are counted separately.
+
+        Args:
+            iteration: the number of the last iteration; 0 before the first one.
         """

@@ -41,7 +41,7 @@ class Method:
         learner: fields of ``LearnerConfig`` that it needs: ``{"ema": True}`` keeps a moving average of the
             weights, ``{"heads": ("value",)}`` adds a value head.
         off_policy: whether it can learn from another policy's episodes (``--offline``).
-        keeps_critiques: whether its checkpoints contain critiques for ``nlac-bench critiques``.
+        keeps_critiques: whether it has a language critic, whose texts ``nlac-bench critiques`` reads.
         generates: mean number of answers in all roles per learned transition, including the policy's own
             action; for estimates.
         learns: mean number of sequences that the learner computes per learned transition; for estimates.
@@ -147,6 +147,7 @@ BUILT_IN: Mapping[str, Method] = {
             algorithm=f"{_BASELINES}.nlrl:NLRL",
             settings=f"{_BASELINES}.config:NlrlConfig",
             learner=_EMA,
+            keeps_critiques=True,
             generates=10,
             learns=4,
         ),

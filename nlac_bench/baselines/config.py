@@ -65,7 +65,8 @@ class GrpoConfig(TrainConfig):
 class SacConfig(NlacConfig):
     """NLAC's settings and those of SAC; ``critic_coef`` is the weight of the Q loss.
 
-    ``num_refinement_steps`` + 1 actions are compared (m + 1).
+    ``num_refinement_steps`` + 1 actions are compared (m + 1). SAC has no language critic, so
+    ``kept_critiques``, ``probe_states`` and ``probe_playouts`` have no effect.
     """
 
     gamma: float = Field(0.99, ge=0, le=1, description="discount per turn (the paper: 0.99)")
@@ -82,7 +83,8 @@ class SacConfig(NlacConfig):
 
 
 class NlrlConfig(NlacConfig):
-    """NLAC's settings and those of NLRL; those of backup, evaluator and refiner have no effect.
+    """NLAC's settings and those of NLRL; those of backup, evaluator and refiner, and ``probe_playouts``,
+    have no effect.
 
     The paper's settings (512 games per iteration, at most 5 trajectories per aggregation, 10 candidates at
     temperature 0.7, two epochs, an aggregator of 70 billion parameters with learners of 8 billion) are scaled

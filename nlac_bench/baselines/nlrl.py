@@ -49,9 +49,8 @@ class NLRL(NLAC):
     config: NlrlConfig
     _most: int | None = None
 
-    def speaker(self, *key: object) -> NlrlSpeaker:
-        """Return a speaker with the two further roles; see ``LanguagePolicyIteration.speaker``."""
-        seed = derive_seed(self._seed, self.replay.iteration, *key)
+    def seeded_speaker(self, seed: int) -> NlrlSpeaker:
+        """Return a speaker with the two further roles; see ``LanguagePolicyIteration.seeded_speaker``."""
         return NlrlSpeaker(self.engine, self.prompts, *self._samplings, seed, self.counts)
 
     def draw(self, new: int, most: int | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -104,6 +103,12 @@ class NLRL(NLAC):
         if index is not None:
             lesson.proposed, lesson.future = valued[index]
             lesson.rounds = 1
+
+    async def reread(self, lesson: Lesson) -> None:
+        """Sample V(s, a) of the played action in the value role; there is no evaluator and no refiner."""
+        t = lesson.transition
+        values = await lesson.speaker.futures(t.state, t.action)
+        lesson.future = values[0] if values else None
 
     def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> Metrics:
         """Train with NLAC's losses: L1 on the targets of the last iterations, L2 on the new choices."""

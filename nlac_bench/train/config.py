@@ -4,7 +4,7 @@ import re
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -46,6 +46,9 @@ class TrainConfig(Settings):
 
     Names follow verl's where verl has the setting.
     """
+
+    ONLY_STORED: ClassVar[frozenset[str]] = frozenset()
+    """Settings that determine what is stored of a run, but not what is learned and measured."""
 
     budget: str = Field(
         "steps=200", description="when training ends: steps=N (gradient steps), env_steps=N or tokens=N"
@@ -116,6 +119,10 @@ class TrainConfig(Settings):
                 f"train.rollouts_per_task = {self.rollouts_per_task}"
             )
         return self
+
+    def subject(self) -> dict[str, Any]:
+        """Return the settings that describe the training, for a run's manifest."""
+        return {name: value for name, value in self.as_dict().items() if name not in self.ONLY_STORED}
 
     def learner(self, seed: int, **options: Any) -> "LearnerConfig":
         """Return the learner's configuration.

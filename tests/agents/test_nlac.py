@@ -1,6 +1,8 @@
 """NLAC's parts, and one real iteration of it on the embedded model."""
 
 import asyncio
+import gzip
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -46,7 +48,7 @@ def episode(turns: int = 3, terminated: bool = True, success: bool = True) -> Ep
         )
         for i in range(turns)
     ]
-    return Episode("demo", "t1", 0, 7, "hello", played, terminated, not terminated, success)
+    return Episode("demo", "t1", 2, 7, "hello", played, terminated, not terminated, success)
 
 
 def transition(text: str = "hello", **changes: Any) -> Transition:
@@ -61,6 +63,8 @@ def transition(text: str = "hello", **changes: Any) -> Transition:
 def test_transitions_of_an_episode() -> None:
     found = transitions(episode(), "demo", {"policy": "p", "tools": [{"name": "x"}]})
     assert [t.terminated for t in found] == [False, False, True]
+    assert [(t.trial, t.step) for t in found] == [(2, 0), (2, 1), (2, 2)]
+    assert [t.answered for t in found] == ["answer 0", "answer 1", "answer 2"]
     assert [m["content"] for m in found[2].state.messages] == [
         "hello",
         "action 0",
@@ -134,6 +138,13 @@ def test_a_replay_goes_on_where_it_was_saved(tmp_path: Path) -> None:
     for _ in range(5):
         mine, theirs = replay.draw(3), twin.draw(3)
         assert mine[0].tolist() == theirs[0].tolist() and mine[1].tolist() == theirs[1].tolist()
+    header, *rows = gzip.decompress((tmp_path / "r.gz").read_bytes()).splitlines()
+    without = [
+        json.dumps({k: v for k, v in json.loads(row).items() if k != "trial"}).encode() for row in rows
+    ]
+    (tmp_path / "r.gz").write_bytes(gzip.compress(b"\n".join([header, *without])))
+    twin.load(tmp_path / "r.gz")
+    assert {t.trial for t in twin.items} == {-1} and twin.items[0].action == replay.items[0].action
     (tmp_path / "r.gz").write_bytes(b"no gzip")
     with pytest.raises(DataError, match="cannot be read as a replay buffer"):
         Replay().load(tmp_path / "r.gz")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from nlac_bench.eval.runs.critiques import read_critiques, read_probes
 from tests.cli.command import call, one_json, started
 
 INT, TERM = (signal.SIGINT,), (signal.SIGTERM,)
@@ -117,6 +118,10 @@ def test_a_training_that_is_stopped_at_random_moments_is_finished_by_resuming(
     assert result["owed"] == 0 and result["scored"] == result["planned"] == 4
     rows = [json.loads(line) for line in (run / "episodes.jsonl").read_text().splitlines()]
     assert len({(row["task_id"], row["trial"]) for row in rows}) == len(rows) == 4
+    lessons = [(x.iteration, x.lesson) for x in read_critiques(run)]
+    assert len(set(lessons)) == len(lessons) and lessons == sorted(lessons)
+    states = [(x.iteration, x.state) for x in read_probes(run)]
+    assert len(set(states)) == len(states) and {iteration for iteration, _ in states} >= {0}
 
     shutil.rmtree(run / "checkpoints" / "best")
     gone = call(

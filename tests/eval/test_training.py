@@ -17,6 +17,7 @@ from nlac_bench.eval.measure import estimate
 from nlac_bench.eval.measure.prepare import prepare
 from nlac_bench.eval.measure.tiny_defaults import is_tiny
 from nlac_bench.eval.runs.configuration import ConfigError, RunConfig
+from nlac_bench.eval.runs.critiques import read_critiques, read_probes
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.lines import RunFolderError
 from nlac_bench.eval.runs.writer import RunWriter
@@ -136,11 +137,44 @@ def test_validation_tasks_are_trained_on_by_nobody(whole: Path) -> None:
 
 
 @needs_a_run
-def test_a_resumed_run_is_bitwise_the_uninterrupted_one(whole: Path, tmp_path: Path) -> None:
+def test_a_run_keeps_the_texts_of_its_critic(whole: Path) -> None:
+    rows = list(RunFolder.open(whole).metrics())
+    kept, read = list(read_critiques(whole)), list(read_probes(whole))
+    assert {r.iteration for r in kept} == {1, 2, 3} and any(r.critique for r in kept)
+    assert len({(r.iteration, r.lesson) for r in kept}) == len(kept)
+    episodes = [json.loads(line) for line in (whole / "rollouts.jsonl").read_text().splitlines()]
+    played = {
+        (e["task_id"], e["trial"], e["seed"], n): (turn["text"], turn["observation"], turn["weight_version"])
+        for e in episodes for n, turn in enumerate(e["turns"])
+    }  # fmt: skip
+    for r in kept:
+        found = played[r.task, r.trial, r.seed, r.step]
+        assert found == (r.played, r.answered, r.played_weight_version)
+        assert r.weight_version == r.iteration >= r.played_weight_version
+    validations = [v["iteration"] for v in latest(rows, "validation")]
+    states = [(r.task, r.seed, r.step, r.played, r.heard) for r in read]
+    size = len(states) // len(validations)
+    assert states == states[:size] * len(validations) and 0 < size <= 16
+    assert [r.iteration for r in read] == [i for i in validations for _ in range(size)]
+    assert [r.state for r in read] == [*range(size)] * len(validations)
+    assert not {r.task for r in read} & {e["task_id"] for e in episodes}, "these are not trained on"
+    assert len((whole / "probe_set.jsonl").read_text().splitlines()) == size
+    first = latest(rows, "iteration")[0]["usage"]
+    assert first["probe:successor"]["calls"] >= size
+
+
+@needs_a_run
+@pytest.mark.parametrize("stop_after", [0, 1])  # before the first checkpoint, and after it
+def test_a_resumed_run_is_bitwise_the_uninterrupted_one(whole: Path, tmp_path: Path, stop_after: int) -> None:
     folder = tmp_path / "run"
-    assert not play(folder, config(steps=6), stop_after=1)
+    assert not play(folder, config(steps=6), stop_after=stop_after)
+    assert {r.iteration for r in read_critiques(folder)} == {*range(1, stop_after + 2)}
+    drawn = (folder / "probe_set.jsonl").read_bytes()
     assert RunFolder.open(folder).owed()
     assert play(folder, config(steps=6))
+    for name in ("critiques.jsonl", "probes.jsonl"):
+        assert (folder / name).read_bytes() == (whole / name).read_bytes()
+    assert (folder / "probe_set.jsonl").read_bytes() == drawn
     for name in ("best/model.safetensors",):
         mine, theirs = (load_file(where / "checkpoints" / name) for where in (folder, whole))
         assert mine.keys() == theirs.keys() and all(torch.equal(mine[n], theirs[n]) for n in mine)
@@ -207,6 +241,16 @@ def test_what_can_learn_nothing_offline_is_refused_at_once(changes: dict[str, An
         prepare(config(steps=2, offline="nowhere", **changes))
 
 
+def test_settings_of_what_is_stored_do_not_describe_the_subject() -> None:
+    """Runs of earlier versions, which do not have these settings, can be resumed."""
+    stored = {"kept_critiques": 1, "probe_states": 0, "probe_playouts": 9}
+    settings = config(2, train={**SMALL, **stored}).train
+    assert settings is not None and stored.items() <= settings.as_dict().items()
+    plain = config(2, train=SMALL).train
+    assert plain is not None and settings.subject() == plain.subject() and not stored.keys() & plain.subject()
+    assert plain.subject().keys() | stored.keys() == plain.as_dict().keys()
+
+
 @needs_a_run
 def test_the_curve_is_drawn(whole: Path) -> None:
     text = draw(whole).read_text()
@@ -246,6 +290,7 @@ def test_critiques_are_shown_with_what_came_of_them(whole: Path) -> None:
     said = CliRunner().invoke(app, ["critiques", str(whole), "--all"])
     assert said.exit_code == 0 and "critique: optimal" in said.stdout
     refused = CliRunner().invoke(app, ["critiques", str(whole / "base")])
+    assert not list((whole / "base").glob("*critiques*")) and not list((whole / "base").glob("*probe*"))
     assert refused.exit_code == 2 and "no critiques in" in refused.stderr and not refused.stdout
 
 

@@ -205,13 +205,11 @@ def test_half_a_push_is_caught_and_a_whole_one_passes(engine: SlotEngine, start:
 
 def training(method: str, out: Path, servers: str) -> list[str]:
     """A run of 3 iterations of 16 episodes, with a checkpoint after each."""
-    steps = {"nlac": ["--budget", "steps=6", "--train", "mini_batch_size=8"],
-             "ppo": ["--budget", "env_steps=250"]}  # fmt: skip
     return [
         sys.executable, "-m", "nlac_bench", "run", "--agent", method, "--env", ENV, "--servers", servers,
         "--limit", "8", "--train", "val_tasks=8", "--train", "save_freq=1", "--train", "train_batch_size=16",
         "--train", "precision=fp32",  # as the servers
-        "--out", str(out), "--json", *steps[method],
+        "--train", "mini_batch_size=16", "--budget", "env_steps=300", "--out", str(out), "--json",
     ]  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """NLAC's settings; they have the authors' names where the authors' code has the setting."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -10,6 +10,8 @@ from nlac_bench.train.config import TrainConfig
 
 class NlacConfig(TrainConfig):
     """Settings of Algorithm 1 of arXiv 2512.04601."""
+
+    ONLY_STORED: ClassVar[frozenset[str]] = frozenset({"kept_critiques", "probe_states", "probe_playouts"})
 
     num_nlq_samples: int = Field(1, ge=1, description="futures per action that the evaluator reads (k)")
     num_refinement_steps: int = Field(
@@ -47,6 +49,22 @@ class NlacConfig(TrainConfig):
         ge=0,
         description="transitions per iteration on which critic and refiner are measured; their tokens are "
         "counted separately",
+    )
+    kept_critiques: int = Field(
+        256,
+        ge=0,
+        description="lessons per iteration whose texts critiques.jsonl keeps, drawn by seed from all",
+    )
+    probe_states: int = Field(
+        16,
+        ge=0,
+        description="states of the fixed probe set, which the critic reads at each validation (probes.jsonl)",
+    )
+    probe_playouts: int = Field(
+        4,
+        ge=0,
+        description="states of the fixed probe set from which each validation continues the refined and the "
+        "played action",
     )
 
 

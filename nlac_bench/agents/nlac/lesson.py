@@ -31,15 +31,20 @@ class Lesson:
     """Whether refinement has ended: the action was judged optimal, or an answer could not be parsed."""
     rounds: int = 0
 
+    @property
+    def refined(self) -> str | None:
+        """The text of a^r if a refinement made it."""
+        return self.proposed.text if self.proposed and self.rounds else None
+
     def keep(self) -> None:
-        """Store the texts with the transition, so that users can see why an action was changed."""
+        """Store the texts with the transition."""
         found = {
             "target": self.target,
             "proposed": self.first,
             "future": self.future,
             "critique": self.critique.text if self.critique else None,
             "optimal": self.critique.optimal if self.critique else None,
-            "refined": self.proposed.text if self.proposed and self.rounds else None,
+            "refined": self.refined,
         }
         self.transition.notes = {name: text for name, text in found.items() if text is not None}
 

@@ -98,6 +98,7 @@ class LanguagePolicyIteration(ABC):
         await self.improve(lessons)
         for lesson in lessons:
             lesson.keep()
+        self.keep_texts(lessons)
         metrics = self.learn(lessons, indices.tolist())
         self.sync()
         metrics["buffer_age"] = self.replay.mean_age(indices.tolist())
@@ -194,7 +195,16 @@ class LanguagePolicyIteration(ABC):
         for lesson, critique in zip(judged, critiques[1:] + critiques[:1], strict=True):
             lesson.critique = critique
 
+    async def reread(self, lesson: Lesson) -> None:
+        """Make the critic's texts about the played action, and refine it if it is not judged optimal."""
+        lesson.proposed = replayed_action(lesson.transition)
+        await self.criticise(lesson)
+        await self.refine(lesson)
+
     # --- bookkeeping ----------------------------------------------------------------------------
+
+    def keep_texts(self, lessons: Sequence[Lesson]) -> None:  # noqa: B027 - subclasses need not store them
+        """Store the texts of ``lessons``, which are those of this iteration; does nothing here."""
 
     async def each(self, lessons: Sequence[Lesson], *steps: Callable[[Lesson], Awaitable[None]]) -> None:
         """Run ``steps`` in turn on every lesson, ``concurrency`` lessons at a time.
@@ -217,7 +227,10 @@ class LanguagePolicyIteration(ABC):
 
     def speaker(self, *key: object) -> Speaker:
         """Return a speaker whose random numbers are determined by ``key`` and the iteration."""
-        seed = derive_seed(self._seed, self.replay.iteration, *key)
+        return self.seeded_speaker(derive_seed(self._seed, self.replay.iteration, *key))
+
+    def seeded_speaker(self, seed: int) -> Speaker:
+        """Return a speaker with the random numbers of ``seed``."""
         return Speaker(self.engine, self.prompts, *self._samplings, seed, self.counts)
 
     def shares(self, lessons: Sequence[Lesson]) -> Metrics:

@@ -184,4 +184,5 @@ def _from_row(row: dict[str, Any], worlds: Sequence[tuple[str, str, Any]]) -> Tr
     following = row["next_state"]
     if following is not None:
         following = State(env, policy, state.tools, (*state.messages, *following[0]), following[1])
-    return Transition(**{**row, "state": state, "next_state": following})
+    # The rows of earlier versions do not have the trial.
+    return Transition(**{"trial": -1, **row, "state": state, "next_state": following})

@@ -55,11 +55,18 @@ class Transition:
     seed: int
     step: int
     weight_version: int
+    trial: int = 0
+    """The episode's trial; with task, seed and step it identifies the transition."""
     action_ids: Sequence[int] | None = None
     last_words: str = ""
     """The environment's answer to the last action of a terminated episode; else empty."""
     notes: dict[str, Any] = field(default_factory=dict)
-    """The newest prediction, backup target, critique and refinement, for display."""
+    """The newest prediction, backup target, critique and refinement."""
+
+    @property
+    def answered(self) -> str:
+        """The environment's answer to the action."""
+        return self.last_words if self.next_state is None else self.next_state.observation
 
 
 def earned(transition: Transition) -> str:
@@ -122,6 +129,7 @@ def transitions(episode: Episode, env: str, info: Mapping[str, Any]) -> list[Tra
                 seed=episode.seed,
                 step=step,
                 weight_version=turn.weight_version,
+                trial=episode.trial,
                 action_ids=turn.output_ids,
                 last_words=turn.observation if ended else "",
             )

@@ -113,7 +113,7 @@ def prepare(config: RunConfig) -> Prepared:
             "prompts": agents.prompt_hashes(agent),
             "temperature": config.temperature if engine else None,
             "max_tokens": config.max_tokens if engine else None,
-            "train": config.train.as_dict() if config.train is not None else None,
+            "train": config.train.subject() if config.train is not None else None,
             "offline": config.offline,
         },
     )

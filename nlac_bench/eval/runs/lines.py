@@ -58,8 +58,8 @@ class Appender:
             ) from error
         self._end += len(data)
 
-    def close(self) -> None:
-        """Call fsync and close the file.
+    def sync(self) -> None:
+        """Call fsync.
 
         Raises:
             RunFolderError: fsync failed, so lines may be lost.
@@ -70,6 +70,15 @@ class Appender:
             raise RunFolderError(
                 f"fsync of {self.path} failed ({error.strerror}); its last lines may be lost"
             ) from error
+
+    def close(self) -> None:
+        """Call fsync and close the file.
+
+        Raises:
+            RunFolderError: fsync failed, so lines may be lost.
+        """
+        try:
+            self.sync()
         finally:
             os.close(self._fd)
 

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from nlac_bench.agents.algorithm import Algorithm
+from nlac_bench.eval.runs.iteration_log import IterationLog
 from nlac_bench.eval.statistics.distributions import Z95
 from nlac_bench.eval.statistics.intervals import wilson_bounds
 from nlac_bench.eval.training.checkpoints import Checkpoints
 from nlac_bench.eval.training.mismatch import Mismatch
 from nlac_bench.eval.training.player import Player
+from nlac_bench.eval.training.probe_set import ProbeSet
 from nlac_bench.eval.training.progress import Progress
 from nlac_bench.eval.training.schedule import Schedule
 from nlac_bench.rollout.meter import MeteredEngine, spending_on, spent_from_row, spent_to_row
@@ -33,9 +35,12 @@ class Training:
         log: called with each row of ``metrics.jsonl``.
         on_phase: called with the name of each phase that starts: ``validating``, ``playing``, ``learning`` or
             ``probing``.
+        stop_requested: called after each update; whether another rank has received a signal to stop.
         plays: False if the algorithm learns only from remembered episodes, so that none are played.
         mismatch: compares the engine's log-probabilities of the training episodes with the learner's, before
             this learns from them.
+        logs: files that are kept in step with the checkpoints.
+        probe_set: is read at every validation; None if the algorithm has no language critic.
     """
 
     def __init__(
@@ -49,12 +54,17 @@ class Training:
         log: Callable[[dict[str, Any]], None],
         *,
         on_phase: Callable[[str], None] = lambda phase: None,
+        stop_requested: Callable[[], bool] = lambda: False,
         plays: bool = True,
         mismatch: Mismatch = lambda episodes: None,
+        logs: Sequence[IterationLog] = (),
+        probe_set: ProbeSet | None = None,
     ) -> None:
         self.config, self.algorithm, self.engine, self.plays = config, algorithm, engine, plays
         self.schedule, self.player, self.checkpoints = schedule, player, checkpoints
-        self.log, self.on_phase, self.mismatch = log, on_phase, mismatch
+        self.log, self.on_phase = log, on_phase
+        self.stop_requested, self.mismatch = stop_requested, mismatch
+        self.logs, self.probe_set = logs, probe_set
         self.budget = Budget.parse(config.budget)
         self.progress = Progress()
         self.stopped = False
@@ -65,6 +75,7 @@ class Training:
         if self.checkpoints.exist():
             self.restore()
         else:
+            self._restart_logs_after(-1)
             self.algorithm.sync()
             await self.validate()
         while not self.finished() and not self.stopped:
@@ -80,6 +91,7 @@ class Training:
         self.on_phase("learning")
         gap = self.mismatch(episodes)
         metrics = await self.algorithm.update(episodes, self.progress.steps_left(self.budget))
+        self.stopped |= self.stop_requested()
         self.progress.count(episodes, metrics, self.engine.generated_tokens(), time.monotonic() - began)
         self.progress.check_idle(self.budget)
         deep = self.finished() or self.passed(self.config.test_freq, before)
@@ -104,7 +116,7 @@ class Training:
         return self.progress.gradient_steps // freq > before // freq
 
     async def validate(self) -> bool:
-        """Play the validation tasks and export the policy if it is the best so far.
+        """Play the validation tasks, export the policy if it is the best so far, and read the probe set.
 
         Returns:
             Whether it is the best so far.
@@ -130,6 +142,10 @@ class Training:
             "content_filter": filtered,
         }  # fmt: skip
         self.log({"kind": "validation", **self.where(), **row, **counts})
+        if self.probe_set is not None:
+            self.on_phase("probing")
+            with spending_on("probe"):
+                await self.probe_set.read(episodes, self.progress.iteration)
         return better
 
     async def measured(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
@@ -156,6 +172,8 @@ class Training:
 
     def save(self) -> None:
         """Write the last checkpoint."""
+        for log in self.logs:
+            log.sync()
         self.progress.usage = self.usage()
         self.checkpoints.save(self.progress)
 
@@ -163,3 +181,9 @@ class Training:
         """Restore the last checkpoint."""
         self.progress = self.checkpoints.restore()
         self.engine.usage = spent_from_row(self.progress.usage)
+        self._restart_logs_after(self.progress.iteration)
+
+    def _restart_logs_after(self, iteration: int) -> None:
+        """Remove what an interrupted process wrote about iterations that will be repeated."""
+        for log in self.logs:
+            log.restart_after(iteration)

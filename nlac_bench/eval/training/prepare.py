@@ -1,23 +1,27 @@
 """Makes the training loop of a prepared run: learner, algorithm, schedule, player and checkpoints."""
 
 import contextlib
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from nlac_bench.agents import methods
-from nlac_bench.agents.algorithm import Resources
+from nlac_bench.agents.algorithm import ReadsStates, Resources
+from nlac_bench.agents.nlac.records import CritiqueRecord
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.eval.measure.engines import local_model
 from nlac_bench.eval.measure.prepare import Prepared
+from nlac_bench.eval.runs.critiques import CRITIQUES
 from nlac_bench.eval.runs.episode_json import episode_line
+from nlac_bench.eval.runs.iteration_log import IterationLog
 from nlac_bench.eval.runs.lines import Appender, read_lines
 from nlac_bench.eval.training.checkpoints import Checkpoints
 from nlac_bench.eval.training.loop import Training
 from nlac_bench.eval.training.mismatch import mismatch
 from nlac_bench.eval.training.offline import ROLLOUTS, offline_episodes
 from nlac_bench.eval.training.player import Player
+from nlac_bench.eval.training.probe_set import ProbeSet
 from nlac_bench.eval.training.schedule import Schedule
 from nlac_bench.redaction import redactor
 from nlac_bench.rollout.engines.engine import Sampling, TrainableEngine
@@ -55,10 +59,15 @@ def make_training(
     sampling = Sampling(temperature=settings.temperature, max_tokens=settings.max_response_length)
     agent = replace(judge, sampling=sampling)
     learner = Learner(local_model(str(config.model)), settings.learner(config.seed, **method.learner))
+    critiques = IterationLog(folder / CRITIQUES)
+
+    def keep_critiques(records: Sequence[CritiqueRecord]) -> None:
+        critiques.append(map(asdict, records))
+
     algorithm = method.algorithm_class(
         Resources(
             settings, engine, learner, judge.prompts, agent, prepared.make_training_env,
-            seed=config.seed, concurrency=config.concurrency,
+            seed=config.seed, concurrency=config.concurrency, keep_critiques=keep_critiques,
         )
     )  # fmt: skip
     env = prepared.make_training_env()
@@ -84,15 +93,21 @@ def make_training(
         concurrency=config.concurrency,
         keep=keep,
     )
+    logs, probe_set = [critiques], None
+    if method.keeps_critiques and isinstance(algorithm, ReadsStates) and algorithm.probe_states:
+        probe_set = ProbeSet(folder, algorithm, config.seed)
+        logs.append(probe_set.log)
     rollouts = _appender(folder / ROLLOUTS)
     try:
         yield Training(
             settings, algorithm, engine, schedule, player, checkpoints, log_and_show,
-            on_phase=on_phase, plays=config.offline is None,
-            mismatch=mismatch(learner, settings, config.max_logprob_gap),
+            on_phase=on_phase, stop_requested=learner.stop_requested, plays=config.offline is None, logs=logs,
+            probe_set=probe_set, mismatch=mismatch(learner, settings, config.max_logprob_gap),
         )  # fmt: skip
     finally:
         rollouts.close()
+        for file in logs:
+            file.close()
 
 
 def trainable_engine(prepared: Prepared) -> TrainableEngine:

@@ -6,6 +6,10 @@ Its folder is a run folder whose episodes are the test episodes of the trained p
     rollouts.jsonl     every training episode in order of use; episodes that were played again after a crash
                        are recorded twice
     metrics.jsonl      one line per iteration and per validation
+    critiques.jsonl    one line per lesson, at most ``kept_critiques`` an iteration (methods with a language
+                       critic); no iteration is recorded twice
+    probe_set.jsonl    states that the critic reads at each validation (likewise)
+    probes.jsonl       its texts about them
     checkpoints/last   the checkpoint to resume from
     checkpoints/best   the best policy as a Hugging Face folder
 """

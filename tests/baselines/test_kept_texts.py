@@ -1,0 +1,175 @@
+"""What the methods with a language critic store of its texts."""
+
+import asyncio
+import copy
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nlac_bench.agents.algorithm import ReadsStates, Resources
+from nlac_bench.agents.methods import BUILT_IN
+from nlac_bench.agents.nlac.lesson import Lesson
+from nlac_bench.agents.nlac.records import CritiqueRecord, ProbeRecord
+from nlac_bench.agents.nlac.texts import critique_records
+from nlac_bench.agents.roles.compact import CompactPrompts
+from nlac_bench.agents.roles.policy_agent import PolicyAgent
+from nlac_bench.agents.roles.role_prompts import Critique
+from nlac_bench.agents.roles.speaker import Action
+from nlac_bench.rollout.driver import Driver, EpisodeSpec
+from nlac_bench.rollout.engines.engine import Sample, Sampling
+from nlac_bench.rollout.engines.hf.engine import HFEngine
+from nlac_bench.rollout.meter import MeteredEngine, spending_on
+from nlac_bench.train.learner import Learner
+from nlac_bench.types import Episode
+from tests.baselines import signal_env
+from tests.baselines.signal_env import Signal
+from tests.baselines.test_parts import episode, make
+
+CRITICS = [name for name, method in BUILT_IN.items() if method.keeps_critiques]
+
+
+def test_these_methods_have_a_language_critic() -> None:
+    assert CRITICS == ["nlac", "nlrl", "self_distillation", "nlql"]
+    for name in CRITICS:
+        assert isinstance(make(name), ReadsStates)
+
+
+# --- lessons ------------------------------------------------------------------------------------------
+
+
+def written(nlac: Any, count: int) -> list[Lesson]:
+    """Lessons of an episode's two steps in turn; every third has no text of the critic."""
+    steps = nlac.transitions(replace(episode("t", [0.0, 1.0]), trial=5))
+    found = [Lesson(steps[n % 2], 1.0, nlac.speaker(n)) for n in range(count)]
+    for number, lesson in enumerate(found):
+        lesson.first, lesson.proposed = "red-0", Action(f"red-{number}", Sample("", "stop"))
+        if number % 3:
+            lesson.future, lesson.critique = "next: wrong; end: failure", Critique(False, f"no {number}")
+            lesson.rounds = 1
+    return found
+
+
+def test_a_record_has_the_key_and_the_texts_of_its_lesson() -> None:
+    nlac = make("nlac")
+    nlac.replay.iteration = 4
+    _, record, _ = critique_records(nlac, [*written(nlac, 4), *written(nlac, 2)], version=9, seed=0)
+    assert record == CritiqueRecord(
+        iteration=5, lesson=2, weight_version=9, played_weight_version=0, task="t", trial=5, seed=0, step=0,
+        heard="red", played="red-0", answered="right", success=True, target=None, proposed="red-0",
+        future="next: wrong; end: failure", predicted="failure", critique="no 2", optimal=False,
+        refined="red-2",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("most", "kept"), [(0, 0), (1, 1), (20, 20), (40, 40), (256, 40)])
+def test_at_most_so_many_lessons_are_kept(most: int, kept: int) -> None:
+    nlac = make("nlac", kept_critiques=most)
+    lessons = written(nlac, 60)
+
+    def drawn(seed: int) -> list[int]:
+        return [record.lesson for record in critique_records(nlac, lessons, version=1, seed=seed)]
+
+    assert len(drawn(0)) == kept and drawn(0) == sorted(set(drawn(0))) == drawn(0)
+    assert all(number % 3 for number in drawn(0)), "the others have no text of the critic"
+    assert (len({tuple(drawn(seed)) for seed in range(8)}) > 1) == (0 < most < 40)
+
+
+# --- real iterations ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def warm() -> Any:
+    return signal_env.warm_start(steps=200)
+
+
+def settings(name: str, **changes: Any) -> Any:
+    few = {"mini_batch_size": 64, "max_prompt_length": 48, "max_response_length": 8, "row_tokens": 64}
+    return BUILT_IN[name].config({**few, "precision": "fp32", "lr": 1e-3, **changes})
+
+
+def algorithm_and_episodes(name: str, model: Any, **changes: Any) -> tuple[Any, list[Episode], list[Any]]:
+    """A method on the bandit, 16 episodes that it has played, and the list that it passes its texts to."""
+    config = settings(name, **changes)
+    engine = MeteredEngine(HFEngine(copy.deepcopy(model), signal_env.tokenizer(), deterministic=True))
+    prompts = CompactPrompts()
+    agent = PolicyAgent(engine, prompts, Sampling(max_tokens=config.max_response_length))
+    learner = Learner(copy.deepcopy(model), config.learner(0, **BUILT_IN[name].learner))
+    kept: list[Any] = []
+    algorithm = BUILT_IN[name].algorithm_class(
+        Resources(config, engine, learner, prompts, agent, Signal, 0, 16, keep_critiques=kept.append)
+    )
+    algorithm.sync()
+
+    async def play() -> list[Episode]:
+        specs = [EpisodeSpec("signal", task, 3, 1) for task in Signal().task_ids[:16]]
+        return [e async for e in Driver(agent, Signal, concurrency=16).run(specs) if isinstance(e, Episode)]
+
+    return algorithm, asyncio.run(play()), kept
+
+
+@pytest.mark.slow(reason="pre-trains a small model, then every method plays and learns")
+@pytest.mark.parametrize("name", CRITICS)
+def test_every_method_with_a_critic_stores_its_texts(name: str, warm: Any) -> None:
+    algorithm, episodes, kept = algorithm_and_episodes(name, warm)
+    asyncio.run(algorithm.update(episodes, 1))
+    (records,) = kept
+    by_task = {e.task_id: e for e in episodes}
+    assert records and {r.iteration for r in records} == {1} and {r.weight_version for r in records} == {1}
+    for r in records:
+        played = by_task[r.task]
+        assert (r.trial, r.seed, r.step, r.heard) == (3, played.seed, 0, played.first_observation)
+        assert (r.played, r.answered) == (played.turns[0].text, played.turns[0].observation)
+        assert r.success == played.success and r.predicted in (None, "success", "failure")
+    assert any(r.target for r in records) == (name != "self_distillation")
+    assert any(r.critique for r in records) == (name != "nlrl")
+    assert any(r.future for r in records) and any(r.refined for r in records)
+    if name == "self_distillation":
+        assert all(r.predicted == ("success" if r.success else "failure") for r in records)
+    asyncio.run(algorithm.update(episodes, 1))
+    assert {r.iteration for r in kept[1]} == {2} and {r.weight_version for r in kept[1]} == {2}
+
+
+@pytest.mark.slow(reason="pre-trains a small model, then every method reads states")
+@pytest.mark.parametrize("name", CRITICS)
+def test_the_probe_set_is_read_alike_by_the_same_weights(name: str, warm: Any) -> None:
+    algorithm, episodes, kept = algorithm_and_episodes(name, warm, probe_playouts=2)
+    states = [t for e in episodes for t in algorithm.transitions(e)]
+    spent = dict(algorithm.engine.usage)
+
+    def read(iteration: int) -> list[ProbeRecord]:
+        with spending_on("probe"):
+            found: list[ProbeRecord] = asyncio.run(algorithm.read_states(states, iteration))
+        return found
+
+    first = read(0)
+    assert [r.state for r in first] == list(range(16)) and {r.iteration for r in first} == {0}
+    algorithm.replay.iteration = 3
+    assert [replace(r, iteration=0) for r in read(5)] == first
+    assert not kept and not len(algorithm.replay) and not algorithm.counts
+    assert {purpose for purpose, _ in set(algorithm.engine.usage) - set(spent)} == {"probe"}
+    assert all(algorithm.engine.usage[key] == usage for key, usage in spent.items())
+    assert any(r.future for r in first) and any(r.critique for r in first) == (name != "nlrl")
+    continued = [r for r in first if r.refined_on is not None]
+    changed = [r for r in first if r.refined not in (None, r.played)]
+    assert continued == changed[:2] and bool(continued) == (name != "nlrl")
+    for r in continued:
+        assert r.played_on is not None and r.refined_on is not None and r.refined is not None
+        assert r.played_on.success == r.success and r.played_on.answered == r.answered
+        right = signal_env.share_right([(r.heard, r.refined)]) == 1.0
+        assert (r.refined_on.success, r.refined_on.turns) == (right, 1)
+        assert r.refined_on.answered == ("right" if right else "wrong")
+
+
+@pytest.mark.slow(reason="pre-trains a small model, then learns with and without stored texts")
+@pytest.mark.parametrize("name", CRITICS)
+def test_storing_texts_changes_nothing_that_is_learned(name: str, warm: Any) -> None:
+    learned = []
+    for most in (256, 3, 0):
+        algorithm, episodes, kept = algorithm_and_episodes(name, warm, kept_critiques=most)
+        if most == 3:
+            asyncio.run(algorithm.read_states([t for e in episodes for t in algorithm.transitions(e)], 0))
+        metrics = asyncio.run(algorithm.update(episodes, 1))
+        learned.append((metrics, [t.notes for t in algorithm.replay.items]))
+        assert len(kept[0]) <= most
+    assert learned[0] == learned[1] == learned[2]
