@@ -1,6 +1,7 @@
 """Weight pushes to an engine, its agreement with the learner, and its speed."""
 
 import asyncio
+import functools
 import math
 import time
 from collections.abc import Sequence
@@ -16,7 +17,6 @@ from nlac_bench.rollout.engines.engine import (
     WeightSource,
     derive_seed,
 )
-from nlac_bench.rollout.engines.weight_file import WeightFile
 
 
 @dataclass(frozen=True)
@@ -31,20 +31,30 @@ class Mismatch:
     kl: float
 
 
-def push_seconds(engine: TrainableEngine, source: WeightSource) -> float:
-    """Return the seconds of a verified push of ``source`` to the engine: writing the file, and the sync.
+class Remembered:
+    """A source of weights that computes the log-probabilities of each text once."""
 
-    The log-probabilities of the source that the verification needs are computed before, because this source
-    may be on a slower device than a learner.
+    def __init__(self, source: WeightSource) -> None:
+        self.named_tensors = source.named_tensors
+        self._logprobs = functools.cache(source.logprobs)
+
+    def logprobs(self, ids: Sequence[int], prompt_len: int) -> Sequence[float]:
+        """See ``WeightSource.logprobs``."""
+        found: Sequence[float] = self._logprobs(tuple(ids), prompt_len)
+        return found
+
+
+def push_seconds(engine: TrainableEngine, source: WeightSource) -> float:
+    """Return the seconds of a verified push of ``source`` to the engine.
+
+    The push is made twice and the second one measured, for which the log-probabilities of the source are
+    known: this source may be on a slower device than a learner.
     """
-    file = WeightFile(source)
+    remembered = Remembered(source)
+    engine.sync(remembered, 1)
     began = time.perf_counter()
-    with file:
-        written = time.perf_counter() - began
-        engine.sync(file, 1)
-        began = time.perf_counter()
-        engine.sync(file, 2)
-        return written + time.perf_counter() - began
+    engine.sync(remembered, 2)
+    return time.perf_counter() - began
 
 
 def random_prompts(count: int, length: int, vocabulary: int) -> list[list[int]]:
