@@ -143,7 +143,12 @@ def opened(
     page.on(
         "console", lambda m: result.refused.append(m.text) if "Content Security Policy" in m.text else None
     )
-    page.on("dialog", lambda dialog: (result.dialogs.append(dialog.message), dialog.dismiss()))
+
+    def dismiss(dialog: Any) -> None:
+        result.dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("dialog", dismiss)
     page.goto(path.resolve().as_uri() + fragment)
     try:
         yield result

@@ -160,10 +160,10 @@ def _held(abilities: Floats, draws: Iterator[list[tuple[float, float]]]) -> Held
 
 
 def _abilities(entries: int, ties: str) -> Floats:
-    index = np.arange(entries)
+    index: Floats = np.arange(entries, dtype=np.float64)
     if ties == "two groups":
         return np.where(index < entries // 2, 1.5, 0.0)
-    return -0.5 * (index // 2) if ties == "ladder of twos" else np.zeros(entries)
+    return -0.5 * np.floor(index / 2) if ties == "ladder of twos" else np.zeros(entries)
 
 
 def _logistic(x: Floats) -> Floats:

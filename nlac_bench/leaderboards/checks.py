@@ -85,7 +85,7 @@ def run_checks(run: RunFolder, config: RunConfig, outcomes: RunOutcomes) -> Iter
         NlacBenchError: the environment cannot be made, or the folder is damaged.
     """
     states = [state for task in outcomes.tasks.values() for state in task.state]
-    missing = {name: states.count(name) for name in ("owed", "infra")}  # type: ignore[arg-type]
+    missing = {name: states.count(name) for name in ("owed", "infra")}
     yield equal(COMPLETE, {"owed": 0, "infra": 0}, missing)
     # All tasks of the split, whatever the run selected; ``limit`` is also the size of a plain environment.
     simulated = config.user_model is not None or config.replay is not None

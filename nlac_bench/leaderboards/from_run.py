@@ -49,6 +49,10 @@ _NOT_REPEATED = {
 """Settings that name a server, a file or a folder of the machine; and those that are written separately."""
 
 
+def _texts(stated: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: stated.get(name) for name in names}
+
+
 def board_key(run: RunFolder) -> BoardKey:
     """Return what ``run`` measured; the world of its environment belongs to the subject."""
     conditions = run.conditions
@@ -61,7 +65,7 @@ def board_key(run: RunFolder) -> BoardKey:
     simulator = conditions.get("simulator")
     known = {*_STATED, "env_args", "max_seconds"}
     return BoardKey(
-        **{name: conditions.get(name) for name in _STATED[:6]},
+        **_texts(conditions, _STATED[:6]),
         arguments=arguments,
         rules={name: value for name, value in conditions.items() if name not in known},
         simulator=None if simulator is None else Simulator.model_validate(simulator),
@@ -74,7 +78,7 @@ def subject_of(runs: Sequence[RunFolder]) -> Subject:
     first = runs[0].subject
     worlds = [world for run in runs if isinstance(world := world_of(run), int)]
     return Subject(
-        **{name: first.get(name) for name in ("agent", "engine", "temperature", "max_tokens")},
+        **_texts(first, ("agent", "engine", "temperature", "max_tokens")),
         model=model_name(first.get("model")),
         revision=first.get("revision"),
         prompts=dict(first.get("prompts") or {}),

@@ -119,7 +119,7 @@ def _algorithms(entries: Sequence[Entry]) -> list[_Compared]:
     rates_ST: list[Floats] = [
         np.array([run.outcomes.task_means("success") for run in side]) for side in sides
     ]
-    found = []
+    found: list[_Compared] = []
     for (a, b), error in zip(combinations(sides, 2), pooled_errors(rates_ST), strict=True):
         comparison = compare_algorithms(a, b)
         half = error.quantile(ALPHA) * error.error

@@ -45,14 +45,15 @@ def drawing() -> Iterator[Any]:
     """
     try:
         import matplotlib
+        from cycler import cycler
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingError("figures need matplotlib", "pip install 'nlac-bench[train]'") from error
-    settings = dict(matplotlib.rcParamsDefault) | {
+    settings: dict[Any, Any] = dict(matplotlib.rcParamsDefault) | {
         "svg.hashsalt": "nlac-bench",
         "svg.fonttype": "none",
         "text.parse_math": False,
-        "axes.prop_cycle": matplotlib.cycler(color=PALETTE),
+        "axes.prop_cycle": cycler(color=PALETTE),
         "axes.spines.top": False,
         "axes.spines.right": False,
         "grid.color": GREY,

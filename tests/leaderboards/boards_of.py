@@ -62,7 +62,7 @@ def algorithm(name: str, rate: float, texts: Sequence[str] = (), **fields: Any) 
                    success=rate * i / 2, ci=None, tasks=16, best=True)
         for i in range(3)
     ]  # fmt: skip
-    settings = {f"setting {text}"[:500]: text for text in texts} or {"k": 1}
+    settings: dict[str, Any] = {f"setting {text}"[:500]: text for text in texts} or {"k": 1}
     provenance = [
         RunProvenance(
             started=(every or "2026-11-01")[:500], nlac_bench=word, python="3.11", commit=every[:500] or None,

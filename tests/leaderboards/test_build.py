@@ -4,6 +4,7 @@ import csv
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
@@ -31,7 +32,7 @@ def submitted(folder: Path, entries: list[Entry]) -> Path:
     return folder
 
 
-def build(results: Path, out: Path, *options: str, status: int = 0) -> dict:  # type: ignore[type-arg]
+def build(results: Path, out: Path, *options: str, status: int = 0) -> dict[str, Any]:
     arguments = ("leaderboard", "build", "--results", str(results), "--out", str(out), *options)
     return one_json(nlac_bench(*arguments, "--json", status=status))
 

@@ -90,7 +90,7 @@ def _rows(rows: int, row_tokens: int, vocabulary: int) -> TokenBatch:
 
 def _step(learner: Learner, batch: TokenBatch) -> float:
     """Take a gradient step and return its seconds."""
-    count = float(learner.total(batch.loss_mask.sum()))
+    count = float(batch.loss_mask.sum())
 
     def loss(outputs: Outputs, micro: TokenBatch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         return losses.aggregate(-outputs.logprobs_BT, micro.loss_mask, "token_mean", count), {}

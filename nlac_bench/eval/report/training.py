@@ -66,8 +66,10 @@ def cost_section(measurements: Sequence[Measurement]) -> Section:
             parts.append(("untrained", each.base.outcomes.usage))
         if each.trains:
             rows = rows_of(each.own.run, "iteration")
-            for (purpose, role), spent in (spent_from_row(rows[-1].get("usage", {})) if rows else {}).items():
-                parts.append((_PURPOSES[purpose], {role: spent}))
+            for (purpose, each_role), spent in (
+                spent_from_row(rows[-1].get("usage", {})) if rows else {}
+            ).items():
+                parts.append((_PURPOSES[purpose], {each_role: spent}))
         parts.append(("test" if each.trains else "episodes", each.own.outcomes.usage))
         for part, by_role in parts:
             for role, spent in by_role.items():
