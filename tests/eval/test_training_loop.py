@@ -28,7 +28,7 @@ def bare_schedule(tasks: Sequence[str]) -> Schedule:
 def bare_training(folder: Path, log: Callable[[dict[str, Any]], None] = print, **settings: Any) -> Training:
     """A loop over eight tasks that nothing is played or learned in."""
     nobody: Any = None
-    engine: Any = SimpleNamespace(label="", usage={}, generated_tokens=lambda: 0)
+    engine: Any = SimpleNamespace(label="", usage={}, generated_tokens=lambda: 0, metrics=dict)
     player = Player(nobody, nobody, nobody, Limits(), Limits(), 1, nobody)
     return Training(
         TrainConfig(val_tasks=4, **settings), nobody, engine, bare_schedule("abcdefgh"), player,

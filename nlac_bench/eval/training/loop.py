@@ -11,6 +11,7 @@ from nlac_bench.eval.runs.iteration_log import IterationLog
 from nlac_bench.eval.statistics.distributions import Z95
 from nlac_bench.eval.statistics.intervals import wilson_bounds
 from nlac_bench.eval.training.checkpoints import Checkpoints
+from nlac_bench.eval.training.mismatch import Mismatch
 from nlac_bench.eval.training.player import Player
 from nlac_bench.eval.training.probe_set import ProbeSet
 from nlac_bench.eval.training.progress import Progress
@@ -34,7 +35,10 @@ class Training:
         log: called with each row of ``metrics.jsonl``.
         on_phase: called with the name of each phase that starts: ``validating``, ``playing``, ``learning`` or
             ``probing``.
+        stop_requested: called after each update; whether another rank has received a signal to stop.
         plays: False if the algorithm learns only from remembered episodes, so that none are played.
+        mismatch: compares the engine's log-probabilities of the training episodes with the learner's, before
+            this learns from them.
         logs: files that are kept in step with the checkpoints.
         probe_set: is read at every validation; None if the algorithm has no language critic.
     """
@@ -50,13 +54,16 @@ class Training:
         log: Callable[[dict[str, Any]], None],
         *,
         on_phase: Callable[[str], None] = lambda phase: None,
+        stop_requested: Callable[[], bool] = lambda: False,
         plays: bool = True,
+        mismatch: Mismatch = lambda episodes: None,
         logs: Sequence[IterationLog] = (),
         probe_set: ProbeSet | None = None,
     ) -> None:
         self.config, self.algorithm, self.engine, self.plays = config, algorithm, engine, plays
         self.schedule, self.player, self.checkpoints = schedule, player, checkpoints
         self.log, self.on_phase = log, on_phase
+        self.stop_requested, self.mismatch = stop_requested, mismatch
         self.logs, self.probe_set = logs, probe_set
         self.budget = Budget.parse(config.budget)
         self.progress = Progress()
@@ -77,16 +84,20 @@ class Training:
     async def iterate(self) -> None:
         """Run and log one iteration; validate and save if they are due."""
         began, before = time.monotonic(), self.progress.gradient_steps
+        self.engine.metrics()  # begins to measure anew: not the validation before this iteration
         specs = self.schedule.iteration(self.progress.iteration) if self.plays else []
         self.on_phase("playing")
         episodes = await self.player.train(specs)
         self.on_phase("learning")
+        gap = self.mismatch(episodes)
         metrics = await self.algorithm.update(episodes, self.progress.steps_left(self.budget))
+        self.stopped |= self.stop_requested()
         self.progress.count(episodes, metrics, self.engine.generated_tokens(), time.monotonic() - began)
         self.progress.check_idle(self.budget)
         deep = self.finished() or self.passed(self.config.test_freq, before)
         metrics |= await self.measured(episodes, deep)
-        self.log({"kind": "iteration", **self.where(), **metrics})
+        engine = {**self.engine.metrics(), "logprob_gap": gap}
+        self.log({"kind": "iteration", **self.where(), **metrics, **engine})
         best = deep and await self.validate()
         # Always save a new best: after a crash, `last` must know the success of `best`.
         if best or self.stopped or self.finished() or self.passed(self.config.save_freq, before):
