@@ -1,6 +1,7 @@
 """The boards in ``leaderboards/boards`` are those that the entries in ``leaderboards/results`` give.
 
-Slow: matplotlib draws the figures of all boards. Other versions than those of constraints.txt give other bytes.
+Slow: matplotlib draws the figures of all boards. Other versions than those of constraints.txt may give other
+bytes.
 """
 
 from pathlib import Path
