@@ -6,7 +6,7 @@
 import argparse
 import os
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from nlac_bench.envs.tau.users.base import STOP

@@ -1,10 +1,6 @@
 """The boards in ``leaderboards/boards`` are those that the entries in ``leaderboards/results`` give.
 
-<<<<<<< HEAD
 Slow: matplotlib draws the figures of all boards. Other versions than those of constraints.txt give other
-=======
-Slow: matplotlib draws the figures of all boards. Other versions than those of constraints.txt may give other
->>>>>>> refs/heads/pages
 bytes.
 """
 
