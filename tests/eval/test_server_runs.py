@@ -215,7 +215,7 @@ def check_complete(folder: Path, plan: Any, before: dict[str, list[str]]) -> Non
     for run in (RunFolder.open(folder), RunFolder.open(folder / "base")):
         assert run.plan == plan and not run.owed()
         played = [(episode.task_id, episode.trial, episode.seed) for episode in run.episodes()]
-        assert sorted(played) == sorted(item.key for item in plan)
+        assert sorted(played) == sorted((item.task_id, item.trial, item.seed) for item in plan)
     after = kept(folder)
     assert all(after[name][: len(lines)] == lines for name, lines in before.items())
 
