@@ -237,6 +237,8 @@ class RunConfig(Settings):
 def read_config(path: Path) -> dict[str, Any]:
     """Return the settings of a TOML file, or of a run's ``config.json``.
 
+    The table ``[launch]`` of a TOML file is left out; ``eval/launch/settings.py`` reads it.
+
     Raises:
         ConfigError: the file cannot be read, contains a secret, or has an unknown setting.
     """
@@ -248,6 +250,8 @@ def read_config(path: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise ConfigError(f"{path} must contain an object of settings by name, not a {type(values).__name__}")
     refuse_known_secrets(values, f"{path}: ")
+    if path.suffix != ".json":
+        values.pop("launch", None)
     for name in values:
         if name not in RunConfig.model_fields:
             raise ConfigError(f"{path}: {explain_unknown(name, RunConfig)}")

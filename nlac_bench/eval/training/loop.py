@@ -35,6 +35,7 @@ class Training:
         log: called with each row of ``metrics.jsonl``.
         on_phase: called with the name of each phase that starts: ``validating``, ``playing``, ``learning`` or
             ``probing``.
+        stop_requested: called after each update; whether another rank has received a signal to stop.
         plays: False if the algorithm learns only from remembered episodes, so that none are played.
         mismatch: compares the engine's log-probabilities of the training episodes with the learner's, before
             this learns from them.
@@ -53,6 +54,7 @@ class Training:
         log: Callable[[dict[str, Any]], None],
         *,
         on_phase: Callable[[str], None] = lambda phase: None,
+        stop_requested: Callable[[], bool] = lambda: False,
         plays: bool = True,
         mismatch: Mismatch = lambda episodes: None,
         logs: Sequence[IterationLog] = (),
@@ -60,7 +62,8 @@ class Training:
     ) -> None:
         self.config, self.algorithm, self.engine, self.plays = config, algorithm, engine, plays
         self.schedule, self.player, self.checkpoints = schedule, player, checkpoints
-        self.log, self.on_phase, self.mismatch = log, on_phase, mismatch
+        self.log, self.on_phase = log, on_phase
+        self.stop_requested, self.mismatch = stop_requested, mismatch
         self.logs, self.probe_set = logs, probe_set
         self.budget = Budget.parse(config.budget)
         self.progress = Progress()
@@ -88,6 +91,7 @@ class Training:
         self.on_phase("learning")
         gap = self.mismatch(episodes)
         metrics = await self.algorithm.update(episodes, self.progress.steps_left(self.budget))
+        self.stopped |= self.stop_requested()
         self.progress.count(episodes, metrics, self.engine.generated_tokens(), time.monotonic() - began)
         self.progress.check_idle(self.budget)
         deep = self.finished() or self.passed(self.config.test_freq, before)

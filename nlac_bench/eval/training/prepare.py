@@ -101,8 +101,8 @@ def make_training(
     try:
         yield Training(
             settings, algorithm, engine, schedule, player, checkpoints, log_and_show,
-            on_phase=on_phase, plays=config.offline is None, logs=logs, probe_set=probe_set,
-            mismatch=mismatch(learner, settings, config.max_logprob_gap),
+            on_phase=on_phase, stop_requested=learner.stop_requested, plays=config.offline is None, logs=logs,
+            probe_set=probe_set, mismatch=mismatch(learner, settings, config.max_logprob_gap),
         )  # fmt: skip
     finally:
         rollouts.close()
