@@ -226,9 +226,11 @@ def test_a_server_that_is_killed_is_replaced_by_another_one(
     phase: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Of two servers of each slot one is killed; it is started again, and used after the next push."""
-    servers = [Served() for _ in range(4)]
+    servers: list[Served] = []
     starting: list[threading.Thread] = []
     try:
+        for _ in range(4):
+            servers.append(Served())
         text = ",".join(f"{s.url}@{slot}" for s, slot in zip(servers, ("policy", "target") * 2, strict=True))
 
         def die() -> None:
