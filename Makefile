@@ -10,7 +10,7 @@ READY_VLLM := $(VENV_VLLM)/.ready
 PARALLEL := -n logical --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run floors test test-quick test-slow test-all test-vllm lint format bench bench-short docs clean
+.PHONY: help setup run floors test test-quick test-slow test-all test-vllm lint format bench bench-short docs boards clean
 
 help: ## List the tasks
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -22,7 +22,7 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-run: $(READY) ## Train the embedded model with NLAC on the embedded shop; print the gain, draw the curve
+run: $(READY) ## Train the embedded model with NLAC on the embedded shop; print the gain, write curve and report
 	$(BIN)/nlac-bench run --agent nlac --env tau_retail
 
 floors: $(READY) ## Play every environment with the oracle and the floor agents; print the table
@@ -66,6 +66,9 @@ bench: $(READY) ## Run the benchmarks; print the table of README's section "Spee
 
 bench-short: $(READY) ## Run every benchmark once at a small size; print the same table
 	$(BIN)/python -m pytest benchmarks --short --benchmark-disable
+
+boards: $(READY) ## Render leaderboards/boards/ again from leaderboards/results/
+	$(BIN)/python -m nlac_bench leaderboard build --results leaderboards/results --out leaderboards/boards
 
 docs: $(READY) ## Draw the figures in docs/ again
 	$(BIN)/python docs/figures.py

@@ -56,7 +56,9 @@ _TOKEN = re.compile(
 )
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:(?!-----END)[\s\S])*+")
 _SCHEME = re.compile(r"(?i:\b(?:bearer|basic)\s{1,8})(?P<secret>[A-Za-z0-9._~+/=-]{8,})")
-_USER = re.compile(r"//(?P<secret>[^\s/?#<>]+)@")
+_LABELLED = r"(?:[\w.-]+|\[[\da-fA-F:]+\])(?::\d{1,5})?@(?:policy|target)(?=[\s,\"'\\]|$)"
+"""A server of ``--servers``, such as ``10.0.0.5:8000@policy``."""
+_USER = re.compile(rf"//(?!{_LABELLED})(?P<secret>[^\s/?#<>]+)@")
 _USER_WITHOUT_SCHEME = re.compile(r"(?P<secret>[^\s/?#<>@:]+:[^\s/?#<>]+)@[A-Za-z0-9]")
 _URL = re.compile(r"://[^\s\"'<>]+")
 _PARAMETER = re.compile(r"[?&;#/](?P<name>[^\s=&;#/?\"'<>]{1,64})=(?P<secret>[^\s&;#\"'<>]+)")

@@ -1,11 +1,16 @@
-"""What all tests share: one torch thread a process, hypothesis without clocks, the public data."""
+"""What all tests share: one torch thread a process, hypothesis without clocks, the public data, a browser."""
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # Read when torch is first imported, and by the processes that tests start. Test processes run side by side,
 # one a core, and more threads than cores make each of them slower.
@@ -33,3 +38,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "official" in item.keywords:
             item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator["Browser"]:
+    """A running Chromium, for ``tests.browser.opened``."""
+    from tests.browser import launched
+
+    yield from launched()

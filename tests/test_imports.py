@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "nlac_bench"
-LAYERS = ["envs", "rollout", "train", "agents", "baselines", "tiny", "eval", "cli"]
+LAYERS = ["envs", "rollout", "train", "agents", "baselines", "tiny", "pages", "eval", "leaderboards", "cli"]
 SEEN_BY_ALL = {"types", "errors", "shutdown", "settings", "secret_forms", "redaction", "files"}
 LEVEL = {name: i for i, name in enumerate(LAYERS)} | {"baselines": LAYERS.index("agents")}
 

@@ -8,7 +8,7 @@ import argparse
 import time
 from collections.abc import Callable, Sequence
 
-from benchmarks.simulations import coverage, coverage_algorithms, coverage_pairs
+from benchmarks.simulations import board_places, coverage, coverage_algorithms, coverage_pairs
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -22,6 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "power": coverage_pairs.power_report,
         "algorithms": coverage_algorithms.algorithms_report,
         "boundary": coverage_algorithms.boundary_report,
+        "places": board_places.models_report,
+        "places of algorithms": board_places.algorithms_report,
     }
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument(

@@ -14,6 +14,8 @@ from nlac_bench.errors import UnknownIdError
 from nlac_bench.rollout.agent import Actor
 from nlac_bench.types import Turn
 
+CHEAP_FLOORS = ("random", "silent")
+"""Floor agents that need no search and play every environment."""
 TRANSFER = '{"name": "transfer_to_human_agents", "arguments": {"summary": "handed over"}}'
 
 

@@ -43,20 +43,20 @@ class OnPolicy(ABC, Generic[C]):
         self._format = ChatFormat(resources.tokenizer)
         self._learned: list[TokenSequence] = []
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what losses use of the algorithm: several ranks receive it with each of them."""
+        return {"config": self.config}
+
     @abstractmethod
     def learn(self, episodes: Sequence[Episode], max_steps: int | None) -> Metrics:
-        """Take at most ``max_steps`` gradient steps on ``episodes`` and return the metrics.
-
-        All ranks have the same episodes; ``mini_batches`` and ``read`` divide the work.
-        """
+        """Take at most ``max_steps`` gradient steps on ``episodes`` and return the metrics."""
 
     async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
-        """Learn from the ``episodes`` of all ranks, which were played with the newest weights.
+        """Learn from ``episodes``, which were played with the newest weights.
 
         Raises:
-            NlacBenchError: no rank has episodes; the algorithm cannot learn from other policies' episodes.
+            NlacBenchError: ``episodes`` is empty; the algorithm cannot learn from other policies' episodes.
         """
-        episodes, _ = share.gathered(episodes)
         if not episodes:
             raise NlacBenchError(
                 f"{type(self).__name__} learns on policy and needs new episodes in every iteration; "
@@ -82,7 +82,7 @@ class OnPolicy(ABC, Generic[C]):
         """Return KL(π ‖ initial π) on the sequences that were trained on last."""
         if not self._learned or not self.config.kl_probe:
             return {}
-        batch = share.packed_share(self._learned[:16], self.config.row_tokens)
+        batch = share.packed(self._learned[:16], self.config.row_tokens)
         return {"kl_to_start": self.learner.reference_kl(batch)}
 
     def sync(self) -> None:
@@ -149,16 +149,18 @@ class OnPolicy(ABC, Generic[C]):
 
         The keys are the sequences' ``group_id``.
         """
-        values = share.read(what, sequences, self.config.row_tokens)
-        return {s.group_id: value_N for s, value_N in zip(sequences, values, strict=True)}
+        batch = share.packed(sequences, self.config.row_tokens)
+        own_BT = batch.loss_mask != 0
+        values_N, numbers_N = what(batch)[own_BT], batch.group_id[own_BT]
+        return {s.group_id: values_N[numbers_N == s.group_id] for s in sequences}
 
     def mini_batches(self, sequences: Sequence[TokenSequence]) -> list[TokenBatch]:
-        """Shuffle ``sequences`` by seed and iteration; of each ``mini_batch_size``, pack this rank's part."""
+        """Shuffle ``sequences`` by seed and iteration; pack ``mini_batch_size`` of them into each batch."""
         self._learned = list(sequences)
         rng = np.random.default_rng(derive_seed(self.resources.seed, self.version, "batches"))
         order, size = rng.permutation(len(sequences)), self.config.mini_batch_size
         return [
-            share.packed_share([sequences[i] for i in order[start : start + size]], self.config.row_tokens)
+            share.packed([sequences[i] for i in order[start : start + size]], self.config.row_tokens)
             for start in range(0, len(order), size)
         ]
 
@@ -198,7 +200,7 @@ class OnPolicy(ABC, Generic[C]):
 
     def token_mean(self, batch: TokenBatch) -> Mean:
         """Return a function that reduces a micro-batch's losses to its part of the mean over all tokens."""
-        tokens = losses.denominator(batch.loss_mask, "token_mean", self.learner.total)
+        tokens = losses.denominator(batch.loss_mask, "token_mean")
         return lambda loss_BT, mask_BT: losses.aggregate(loss_BT, mask_BT, "token_mean", tokens)
 
     def with_kl(

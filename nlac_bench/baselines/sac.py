@@ -51,16 +51,12 @@ class SAC(NLAC):
 
     def step(self, part: Mapping[int, Lesson], indices: Sequence[int]) -> Metrics | None:
         """Fit Q to its targets, distil the best candidates and update the replay's priorities."""
-        known = self.targets(part)
-        own = [s for i in known if (s := self.encoder.played(part[i], i)) is not None]
-        critic, place = share.gathered(own)
-        targets, _ = share.gathered([known[s.group_id] for s in own])
-        policy, _ = share.gathered(self.best_candidates(part))
-        errors = torch.zeros(len(critic) + len(policy))
-        loss = self.q_loss(critic, policy, dict(enumerate(targets)), errors)
-        metrics = self.descend(critic, policy, loss)
-        if metrics is not None:
-            self.replay.update([indices[s.group_id] for s in own], self.learner.total(errors)[place].tolist())
+        targets = self.targets(part)
+        critic = [s for i in targets if (s := self.encoder.played(part[i], i)) is not None]
+        policy = self.best_candidates(part)
+        errors = torch.zeros(len(indices))
+        metrics = self.descend(critic, policy, self.q_loss(critic, policy, targets, errors), errors)
+        self.replay.update([indices[s.group_id] for s in critic], [float(errors[s.group_id]) for s in critic])
         return metrics
 
     def targets(self, part: Mapping[int, Lesson]) -> dict[int, float]:
@@ -115,18 +111,14 @@ class SAC(NLAC):
         return chosen
 
     def q_values(self, sequences: Sequence[TokenSequence]) -> tuple[dict[int, float], dict[int, float]]:
-        """Return both heads' values at each sequence's last token by ``group_id``, without gradient.
-
-        Each rank has its own ``sequences``, which may be none.
-        """
-        everywhere, place = share.gathered(sequences)
-        if not everywhere:
+        """Return both heads' values at each sequence's last token by ``group_id``, without gradient."""
+        if not sequences:
             return {}, {}
-        found = share.read(
-            lambda batch: self.learner.q_values(batch, ("q1", "q2")), everywhere, self.config.row_tokens
-        )
-        last = {s.group_id: q_N2[-1].tolist() for s, q_N2 in zip(sequences, found[place], strict=True)}
-        return {i: q1 for i, (q1, _) in last.items()}, {i: q2 for i, (_, q2) in last.items()}
+        batch = share.packed(sequences, self.config.row_tokens)
+        last_BT = last_tokens(batch)
+        numbers = batch.group_id[last_BT].tolist()
+        q1, q2 = self.learner.q_values(batch, ("q1", "q2"))[last_BT].T.tolist()
+        return dict(zip(numbers, q1, strict=True)), dict(zip(numbers, q2, strict=True))
 
     def q_loss(
         self,
@@ -135,10 +127,7 @@ class SAC(NLAC):
         targets: Mapping[int, float],
         errors: Tensor,
     ) -> LossFn:
-        """Return the loss: mean twin Q loss per action + λ L2. It adds each action's Q loss to ``errors``.
-
-        ``targets`` and ``errors`` are indexed by ``group_id``.
-        """
+        """Return the loss: mean twin Q loss per action + λ L2. It adds each action's Q loss to ``errors``."""
         c = self.config
         policy_tokens, actions = self.tokens(policy), max(1, len(critic))
         y_G = torch.zeros(len(errors))

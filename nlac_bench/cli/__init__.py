@@ -6,10 +6,29 @@ from typing import Annotated, TextIO, cast
 
 import typer
 
-from nlac_bench.cli import compare, critiques, data, doctor, envs, floors, grade, run, sweep, theory, tiny
+from nlac_bench.cli import (
+    bench_gpu,
+    compare,
+    critiques,
+    data,
+    doctor,
+    entries,
+    envs,
+    floors,
+    grade,
+    launch,
+    leaderboard,
+    report,
+    run,
+    sweep,
+    theory,
+    tiny,
+)
 from nlac_bench.cli.exit_codes import ExitCodes
 from nlac_bench.cli.options import RunCommand
 from nlac_bench.cli.output import RedactedStream, reserve_stdout
+from nlac_bench.errors import ConfigError
+from nlac_bench.train import torchrun
 
 app = typer.Typer(
     name="nlac-bench",
@@ -32,15 +51,23 @@ app = typer.Typer(
       nlac-bench run --env tau_retail --agent react --model NAME --base-url URL
       nlac-bench resume runs/…                      continue an interrupted run
       nlac-bench compare runs/A runs/B              compare two runs
+      nlac-bench report runs/… --out report.html    write a report with figures
       nlac-bench floors                             agents that use no model
+      nlac-bench leaderboard build …                boards from submitted entries
 
     [bold]Train[/bold]
       nlac-bench run --env tau_retail --agent nlac  train the embedded model
       nlac-bench critiques runs/…                   critiques of a training run
       nlac-bench sweep FILE.toml --out runs/sweep   several methods and seeds
+      nlac-bench launch --config FILE.toml          servers and learner on many GPUs
+
+    [bold]Leaderboards[/bold]
+      nlac-bench submit runs/… --out results        make an entry of a run
+      nlac-bench verify ENTRY --run runs/…          check an entry
 
     [bold]Data and installation[/bold]
       nlac-bench doctor                             what works on this machine
+      nlac-bench bench-gpu --out FILE               speed of this machine's GPUs
       nlac-bench data verify tau                    check the hashes of a data set
       nlac-bench grade answers.jsonl                grade mathematical answers
 
@@ -58,6 +85,7 @@ app = typer.Typer(
 app.add_typer(envs.app, name="envs")
 app.add_typer(data.app, name="data")
 app.add_typer(tiny.app, name="tiny")
+app.add_typer(leaderboard.app, name="leaderboard")
 app.command("run", cls=RunCommand)(run.run)
 app.command(
     "eval",
@@ -67,8 +95,13 @@ app.command(
 app.command("resume")(run.resume)
 app.command("score")(compare.score)
 app.command("compare")(compare.compare)
+app.command("report")(report.report)
 app.command("sweep")(sweep.sweep)
+app.command("submit")(entries.submit)
+app.command("verify")(entries.verify)
+app.command("launch")(launch.launch)
 app.command("critiques")(critiques.critiques)
+app.command("bench-gpu")(bench_gpu.bench_gpu)
 app.command("doctor")(doctor.doctor)
 app.command("play")(envs.play)
 app.command("floors")(floors.floors)
@@ -86,11 +119,16 @@ def _version(show: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    pass
+    if torchrun.world_size() > 1 and context.invoked_subcommand not in ("run", "resume"):
+        raise ConfigError(
+            f"torchrun has started {torchrun.world_size()} processes, but only run and resume use several; "
+            f"start `nlac-bench {context.invoked_subcommand}` without torchrun"
+        )
 
 
 def _set_up_threads() -> None:
@@ -107,9 +145,22 @@ def _set_up_threads() -> None:
 
 
 def main() -> None:
-    """Run the command ``nlac-bench``. Raises ``SystemExit`` with one of ``exit_codes``."""
+    """Run the command ``nlac-bench``. Raises ``SystemExit`` with one of ``exit_codes``.
+
+    Of several processes that torchrun has started, the first executes the command, and the others only the
+    calls of its learner (``nlac_bench.train.ranks``).
+    """
     _set_up_threads()
     sys.stderr = cast(TextIO, RedactedStream(sys.stderr))
     if "--json" in sys.argv:
         reserve_stdout()
-    app()
+    if torchrun.world_size() == 1:
+        app()
+        return
+    from nlac_bench.train import ranks  # torch takes seconds to import
+
+    if torchrun.rank() > 0:
+        ranks.follow()
+        return
+    with ranks.leading():
+        app()

@@ -1,5 +1,6 @@
 """``nlac-bench doctor``: what is installed, what works on this machine, and how to install the rest."""
 
+import asyncio
 import importlib.metadata
 import importlib.util
 import os
@@ -8,34 +9,57 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from nlac_bench.agents.methods import BUILT_IN, Listed, all_methods
 from nlac_bench.agents.registry import FLOORS, PLUGIN_GROUP, PROMPTED, plugin
-from nlac_bench.cli.output import JsonFlag, console, print_json, table
+from nlac_bench.cli.output import JsonFlag, console, escape, print_json, table
 from nlac_bench.envs import foreign, registry
 from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.envs.datasets import DATASETS, official_folder
 from nlac_bench.envs.foreign import ForeignCodeError, bounded
 from nlac_bench.envs.text_env import TextEnv
-from nlac_bench.errors import DataError, NlacBenchError, UnknownIdError
+from nlac_bench.errors import ConfigError, DataError, NlacBenchError, UnknownIdError
+from nlac_bench.eval.measure.engines import local_model
 from nlac_bench.rollout.engines.vllm import INSTALL_CPU, INSTALL_GPU
+from nlac_bench.rollout.engines.vllm.http import Http
+from nlac_bench.rollout.engines.vllm.server_check import Found, look
 
 PACKAGES = {
     "gymnasium": "", "numpy": "", "sympy": "", "math-verify": "", "openai": "",
     "torch": "train", "transformers": "train", "peft": "train", "vllm": "vllm",
 }  # fmt: skip
 
+SERVER_S = 60.0
+"""Time limit for each request to a server; the first ``/server_info`` takes seconds."""
 _RENAME = "rename the entry point"
 _PLUGIN_FIX = "fix or uninstall the package that provides it"
 _VLLM_FIX = INSTALL_GPU if shutil.which("nvidia-smi") else INSTALL_CPU
 
 
-def doctor(as_json: JsonFlag = False) -> None:
+def doctor(
+    as_json: JsonFlag = False,
+    server: Annotated[
+        str | None, typer.Option(help="Check whether this vLLM server can be used in --servers, as URL.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The model that --server must serve.")] = None,
+) -> None:
     """List what is installed, what works on this machine, and how to install the rest.
 
     API keys are never printed, only the names of the variables that are set.
+    With --server the exit code is 1 if the server cannot be used.
+
+    Examples:
+      nlac-bench doctor
+      nlac-bench doctor --server http://10.0.0.5:8000 --model Qwen/Qwen2.5-7B-Instruct
     """
+    if server is not None:
+        _check_server(server, model, as_json)
+        return
+    if model is not None:
+        raise ConfigError("--model is the model of a server; add --server URL, or leave it out")
     report: dict[str, Any] = {
         "python": platform.python_version(),
         "packages": [_package(name, extra) for name, extra in PACKAGES.items()],
@@ -52,6 +76,28 @@ def doctor(as_json: JsonFlag = False) -> None:
     for section in ("packages", "engines", "agents", "algorithms", "environments", "data"):
         rows = [[r["name"], _status(section, r), r["detail"], r["fix"]] for r in report[section]]
         console.print(table(section, ["name", "status", "detail", "fix"], rows))
+
+
+def _check_server(url: str, model: str | None, as_json: bool) -> None:
+    """Print whether a vLLM server can be a replica; exit with code 1 if it cannot."""
+    http = Http(url, SERVER_S)
+
+    async def asked() -> Found:
+        try:
+            return await look(http, None if model is None else local_model(model))
+        finally:
+            await http.close()
+
+    found = asyncio.run(asked())
+    ok = not found.problems
+    if as_json:
+        print_json({"ok": ok, "version": found.version, "problems": list(found.problems)})
+    else:
+        console.print(f"{escape(url)}: {'ok' if ok else 'cannot be used'}, vLLM {found.version or '?'}")
+        for problem in found.problems:
+            console.print(f"- {escape(problem)}", soft_wrap=True)
+    if not ok:
+        raise typer.Exit(1)
 
 
 def _status(section: str, row: dict[str, Any]) -> str:

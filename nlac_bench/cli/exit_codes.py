@@ -2,7 +2,7 @@
 
 == =====================================================================================
 0  done
-1  a check ran and does not hold (``envs check``, ``data verify``, ``theory``)
+1  a check ran and does not hold (``envs check``, ``data verify``, ``theory``, ``build --check``)
 2  bad input, or refused; nothing was written
 3  incomplete; standard error names the command that continues it
 130, 143  stopped by SIGINT (130) or SIGTERM (143) where nothing can be resumed
@@ -10,7 +10,8 @@
 == =====================================================================================
 
 A command that exits with 2 prints a message on standard error and nothing on standard output, also with
-``--json``. An incomplete run prints its JSON object like a complete one.
+``--json``; only ``leaderboard build --json`` prints its object then, with the entries that it rejects. An
+incomplete run prints its JSON object like a complete one.
 """
 
 import asyncio

@@ -14,6 +14,7 @@ from nlac_bench.cli.exit_codes import incomplete, resumable
 from nlac_bench.cli.options import with_options
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, show
 from nlac_bench.cli.progress import RunProgress, TrainProgress, tokens_of
+from nlac_bench.cli.run_files import write_run_files
 from nlac_bench.errors import ConfigError, NlacBenchError
 from nlac_bench.eval.measure import estimate
 from nlac_bench.eval.measure.missing import refuse_missing
@@ -91,7 +92,9 @@ def run(
 
     The result is a folder that nlac-bench resume, score and compare read. A
     training run (--agent nlac, for example) measures the untrained model, trains
-    it, and measures the best checkpoint on the same tasks.
+    it, and measures the best checkpoint on the same tasks. A run ends by writing
+    report.html into its folder; for it, the floors and the oracle of a built-in
+    environment are played on the same tasks.
 
     Examples:
       nlac-bench run --env tau_retail --agent oracle
@@ -135,11 +138,20 @@ def resume(
     base_url: Repeated = None,
     user_base_url: Repeated = None,
     record: Repeated = None,
+    servers: Annotated[
+        str | None, typer.Option(help="Repeats or replaces that of the run; see run --help.")
+    ] = None,
+    weights_folder: Annotated[
+        str | None, typer.Option(help="Repeats or replaces that of the run; see run --help.")
+    ] = None,
     request_timeout: Annotated[
         float | None, typer.Option(help="Replaces that of the run; see run --help.")
     ] = None,
     retries: Annotated[int | None, typer.Option(help="Replaces that of the run; see run --help.")] = None,
     replicas: Annotated[str | None, typer.Option(help="Replaces that of the run; see run --help.")] = None,
+    max_logprob_gap: Annotated[
+        float | None, typer.Option(help="Replaces that of the run; see run --help.")
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Continue a run: play the episodes that were interrupted, failed or never started, and train further.
@@ -148,23 +160,29 @@ def resume(
     from those that it was started with; the message names what differs.
 
     A run's folder may come from somebody else. If its environment is a module or
-    writes to a file, if it names a server that would get your API key, or a file
-    to record to, the command must repeat that setting. The command that an
-    interrupted run prints does so.
+    writes to a file, if it names a server that would get your API key or the
+    weights, or a file to record to, the command must repeat that setting. The
+    command that an interrupted run prints does so.
 
     Examples:
       nlac-bench resume runs/tau_retail-react-20260101-120000
       nlac-bench resume runs/my_run --env my_pkg:MyEnv-v0
     """
     started = RunFolder.open(folder)
-    repeated = {"env": env, "base_url": base_url, "user_base_url": user_base_url, "record": record}
+    repeated = {
+        "env": env, "base_url": base_url, "user_base_url": user_base_url, "record": record,
+        "servers": servers, "weights_folder": weights_folder,
+    }  # fmt: skip
 
     def print_summary() -> None:
         if as_json:
             print_json(summarise(folder).to_json())
 
     with resumable(_resume_command(started), print_summary, errors_too=False):
-        told = {"request_timeout": request_timeout, "retries": retries, "replicas": _count(replicas)}
+        told = {
+            "request_timeout": request_timeout, "retries": retries, "replicas": _count(replicas),
+            "servers": servers, "weights_folder": weights_folder, "max_logprob_gap": max_logprob_gap,
+        }  # fmt: skip
         changes = {name: value for name, value in told.items() if value is not None}
         stored = stored_config(started, repeated).as_dict()
         prepared = prepare(RunConfig.from_mapping(stored | changes, COMMAND_LINE))
@@ -239,14 +257,19 @@ def _measure(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
     with RunProgress(writer.folder, tokens_of(prepared.agent)) as progress:
         driver = asyncio.run(play(prepared, writer, progress))
     summary = summarise(folder)
-    show(summary, as_json)
+    if not as_json:
+        show(summary, as_json)
+    files = write_run_files(prepared, folder) if driver.stopped is None else {}
+    if as_json:
+        print_json(summary.to_json() | files)
+    else:
+        _name_files(files)
     if not summary.outcomes.counts.complete:
         raise incomplete(_why_incomplete(summary, driver.stopped), _resume_command(writer.folder))
 
 
 def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
-    from nlac_bench.eval.training.curve import draw  # torch and matplotlib take seconds to import
-    from nlac_bench.eval.training.run import train_and_test, trained
+    from nlac_bench.eval.training.run import train_and_test, trained  # torch takes seconds to import
 
     folder = writer.folder.path
     errors.print(f"training run; folder {escape(str(folder))}", soft_wrap=True)
@@ -259,19 +282,29 @@ def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
         failed = summary = summarise(folder)
         if (folder / BASE / "manifest.json").exists() and RunFolder.open(folder / BASE).owed():
             failed = summarise(folder / BASE)  # no test episode is played before these are complete
+        files = write_run_files(prepared, folder) if failed.outcomes.counts.infra_errors else {}
         if as_json:
-            print_json(summary.to_json() | {"commonest_error": failed.outcomes.commonest_error})
+            print_json(summary.to_json() | {"commonest_error": failed.outcomes.commonest_error} | files)
+        else:
+            _name_files(files)
         raise incomplete(_why_incomplete(failed, None), _resume_command(writer.folder))
-    curve = draw(folder)
     summary = summarise(folder)
+    if not as_json:
+        show(summary, as_json)
+        console.print(escape(result.to_text()), soft_wrap=True)
+    files = write_run_files(prepared, folder, curve=True)
     if as_json:
         for advice in result.advice():
             errors.print(advice, soft_wrap=True)
-        print_json(summary.to_json() | result.to_json() | {"curve": str(curve)})
+        print_json(summary.to_json() | result.to_json() | files)
     else:
-        show(summary, as_json)
-        console.print(escape(result.to_text()), soft_wrap=True)
-        console.print(f"learning curve: {escape(str(curve))}", soft_wrap=True)
+        _name_files(files)
+
+
+def _name_files(files: dict[str, str | None]) -> None:
+    for name, path in files.items():
+        if path is not None:
+            console.print(f"{'learning curve' if name == 'curve' else name}: {escape(path)}", soft_wrap=True)
 
 
 def _why_incomplete(summary: Summary, stopped: str | None) -> str:

@@ -1,6 +1,7 @@
 """An engine wrapper that counts sampled tokens by purpose and role, so that methods are compared at equal
 cost."""
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -37,6 +38,8 @@ class MeteredEngine:
     def __init__(self, engine: TrainableEngine) -> None:
         self.engine = engine
         self.usage: Spent = {}
+        self._pushes: list[tuple[float, float | None]] = []
+        self._prompts = 0, 0
 
     @property
     def tokenizer(self) -> Any:
@@ -59,9 +62,34 @@ class MeteredEngine:
         """See ``Engine.logprobs``."""
         return await self.engine.logprobs(ids, prompt_len, slot)
 
-    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
+    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> float | None:
         """See ``TrainableEngine.sync``."""
-        self.engine.sync(source, version, slot)
+        began = time.perf_counter()
+        slope = self.engine.sync(source, version, slot)
+        self._pushes.append((time.perf_counter() - began, slope))
+        return slope
+
+    def metrics(self) -> dict[str, float | None]:
+        """Return what was measured since the last call; None for what the engine does not measure.
+
+        ``push_seconds`` is the time of all syncs, their verification included, and ``push_slope`` the
+        smallest result of ``TrainableEngine.sync``. ``prefix_hit_rate`` is the share of the prompts' tokens
+        whose keys and values were cached, of engines with the attributes ``prompt_tokens`` and
+        ``cached_tokens``.
+        """
+        pushes, self._pushes = self._pushes, []
+        slopes = [slope for _, slope in pushes if slope is not None]
+        before = self._prompts
+        self._prompts = (
+            int(getattr(self.engine, "prompt_tokens", 0)),
+            int(getattr(self.engine, "cached_tokens", 0)),
+        )
+        prompts, cached = (now - then for now, then in zip(self._prompts, before, strict=True))
+        return {
+            "push_seconds": sum(seconds for seconds, _ in pushes) if pushes else None,
+            "push_slope": min(slopes, default=None),
+            "prefix_hit_rate": cached / prompts if prompts > 0 else None,
+        }
 
     def generated_tokens(self) -> int:
         """Return the number of tokens sampled for learning, summed over roles."""

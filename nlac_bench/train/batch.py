@@ -114,9 +114,15 @@ class TokenBatch:
         """
         for start, stop in zip(starts, [*starts[1:], len(self)], strict=True):
             yield self.rows(start, stop)._trimmed()
-        first = self.rows(0, 1)
         for _ in range(count - len(starts)):
-            yield replace(first, loss_mask=torch.zeros_like(first.loss_mask))
+            yield self.without_loss()
+
+    def without_loss(self) -> "TokenBatch":
+        """Return the first token of the batch, without its contribution to any loss."""
+        first = self.rows(0, 1)._map(lambda tensor: tensor[:, :1])
+        return replace(
+            first, loss_mask=torch.zeros_like(first.loss_mask), weights=torch.zeros_like(first.weights)
+        )
 
 
 def pack(sequences: Sequence[TokenSequence], row_tokens: int, pad_id: int = 0) -> TokenBatch:

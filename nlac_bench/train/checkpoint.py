@@ -1,7 +1,10 @@
 """Checkpoints from which a training resumes with bitwise the same results, and export to Hugging Face.
 
-A checkpoint consists of safetensors files, one for each process with its shards, and of JSON
-(``checkpoint_index``). Nothing in it is unpickled, so a folder that somebody else made can be loaded.
+A checkpoint consists of safetensors files, one for each rank with its shards, and of JSON
+(``checkpoint_index``). It can be loaded by another number of ranks: each reads its rows from the files that
+have them (``Shards``). Nothing in it is unpickled, so a folder that somebody else made can be loaded.
+
+Rank 0 calls these functions; all ranks must see the same folder, which on several machines is a shared one.
 """
 
 import math
@@ -15,14 +18,20 @@ from typing import Any
 import numpy as np
 import torch
 import torch.distributed as dist
+from huggingface_hub import save_torch_state_dict
 from torch import Tensor
 
 from nlac_bench.errors import CheckpointError, DataError
 from nlac_bench.files import replace_folder, restore_folder, sync
 from nlac_bench.train import checkpoint_index, optimizer_state, tensor_file
+from nlac_bench.train.checkpoint_index import Index
 from nlac_bench.train.learner import Learner, local_part, sharded_like
+from nlac_bench.train.ranks import collective
+from nlac_bench.train.shards import rank_file, read_shards
 
 _MERSENNE_WORDS = 624
+EXPORT_FILE = 5 * 10**9
+"""Largest size in bytes of a file of an exported model, if no tensor is larger."""
 
 
 def save(
@@ -31,7 +40,7 @@ def save(
     """Write a checkpoint: weights, optimizer, moving average, step, random generators, and the loop's state.
 
     It is written beside ``path``, synchronised with the disk and then renamed, so that a killed save or a
-    power cut leaves the earlier checkpoint intact. All ranks must call it together.
+    power cut leaves the earlier checkpoint intact.
 
     Args:
         loop_state: called with the checkpoint's folder, into which it may write files (such as a replay
@@ -40,99 +49,119 @@ def save(
     """
     path = Path(path)
     partial = path.with_name(f".{path.name}.partial")
-    if dist.get_rank() == 0:
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-    dist.barrier()
-    tensor_file.write(partial / _rank_file(), _tensors(learner) | _optimizer_tensors(learner))
-    sync(partial / _rank_file())  # not the folder, in which other ranks still write
-    dist.barrier()
-    if dist.get_rank() == 0:
-        checkpoint_index.write(
-            partial,
-            step=learner.step,
-            world_size=dist.get_world_size(),
-            optimizer=optimizer_state.settings(learner.optimizer),
-            loop=loop_state(partial),
-        )
-        replace_folder(partial, path)
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    _write_shards(learner, partial)
+    checkpoint_index.write(
+        partial,
+        step=learner.step,
+        world_size=dist.get_world_size(),
+        optimizer=optimizer_state.settings(learner.optimizer),
+        loop=loop_state(partial),
+    )
+    replace_folder(partial, path)
+
+
+@collective
+def _write_shards(learner: Learner, folder: Path) -> None:
+    """Write each rank's file into ``folder``, and return when all are on the disk."""
+    file = folder / rank_file(dist.get_rank())
+    tensor_file.write(file, _tensors(learner) | _optimizer_tensors(learner))
+    sync(file)  # not the folder, in which other ranks still write
     dist.barrier()
 
 
 def load(learner: Learner, path: str | os.PathLike[str]) -> dict[str, Any]:
     """Restore the state of ``learner`` that ``save`` wrote and return the loop's state.
 
-    All files are checked before ``learner`` is changed. All ranks must call it together.
+    All files are checked before ``learner`` is changed, on every rank. A rank that the checkpoint does not
+    know keeps its random generators, which only dropout uses.
 
     Raises:
         CheckpointError: the folder is not a checkpoint, it is damaged or of an earlier format, or it is one
-            of another model or another number of processes (each process has its own random generators).
+            of another model.
     """
     path = Path(path)
-    if dist.get_rank() == 0:
-        restore_folder(path)
-    dist.barrier()
+    restore_folder(path)
     index = checkpoint_index.read(path)
-    if index.world_size != dist.get_world_size():
+    ranks = [rank_file(rank) for rank in range(index.world_size)]
+    checkpoint_index.check_files(path, index, {*index.files, *ranks})
+    if refused := [problem for problem in _problems(learner, path, index) if problem is not None]:
         raise CheckpointError(
-            f"the checkpoint {path} was written by {index.world_size} processes and cannot be resumed by "
-            f"{dist.get_world_size()}; start {index.world_size} processes, or start a new run from its "
-            "exported model"
+            f"the checkpoint {path} does not fit this model or these settings: {refused[0]}; resume with the "
+            "model and the settings that it was written with, or start a new run"
         )
-    own = _rank_file()
-    checkpoint_index.check_files(path, index, {*index.files, own} if dist.get_rank() == 0 else {own})
+    _restore(learner, path, index)
+    return index.loop
+
+
+@collective
+def _problems(learner: Learner, path: Path, index: Index) -> list[str | None]:
+    """Return on rank 0 why each rank cannot load the checkpoint; None for a rank that can."""
+    problem = None
     try:
-        found, _ = tensor_file.read(path / own)
-        optimizer = {
-            name.removeprefix("optimizer/"): found.pop(name)
-            for name in list(found)
-            if name.startswith("optimizer/")
-        }
-        if not torch.cuda.is_available():
-            found.pop("generators/cuda", None)
+        found, optimizer = _read(learner, path, index)
         _check(_tensors(learner), found)
         trained = {name: local_part(p) for name, p in learner.master.items() if p.requires_grad}
         optimizer_state.check(learner.optimizer, trained, index.optimizer, optimizer)
-        _set_generators({name: found[f"generators/{name}"] for name in _generators()})
+        before = _generators()
+        _set_generators(found)
+        _set_generators({f"generators/{name}": state for name, state in before.items()})
     except (DataError, TypeError) as error:
-        raise CheckpointError(
-            f"the checkpoint {path} does not fit this model or these settings: {error}; resume with the "
-            "model and the settings that it was written with, or start a new run"
-        ) from error
+        problem = str(error)
+    problems: list[str | None] = [problem] * dist.get_world_size()
+    dist.gather_object(problem, problems if dist.get_rank() == 0 else None, dst=0)
+    return problems
+
+
+@collective
+def _restore(learner: Learner, path: Path, index: Index) -> None:
+    found, optimizer = _read(learner, path, index)
+    _set_generators(found)
     with torch.no_grad():
         for name, tensor in _tensors(learner).items():
             if not name.startswith("generators/"):
                 tensor.copy_(found[name])
     optimizer_state.restore(learner.optimizer, _names(learner), optimizer, sharded_like)
     learner.step = index.step
-    return index.loop
+
+
+def _read(learner: Learner, path: Path, index: Index) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Return this rank's tensors, and those of its optimizer.
+
+    Raises:
+        DataError: the files are damaged, or do not fit each other or the learner.
+    """
+    found = read_shards(path, index.world_size, {name: p.shape for name, p in learner.master.items()})
+    optimizer = {
+        name.removeprefix("optimizer/"): found.pop(name)
+        for name in list(found)
+        if name.startswith("optimizer/")
+    }
+    if not torch.cuda.is_available():
+        found.pop("generators/cuda", None)
+    if not any(name.startswith("generators/") for name in found):
+        found |= {f"generators/{name}": state for name, state in _generators().items()}
+    return found, optimizer
 
 
 def export(learner: Learner, folder: str | os.PathLike[str], tokenizer: Any = None) -> None:
     """Write the policy as a Hugging Face folder (safetensors) that any engine can load.
 
-    All ranks must call it together; only the first keeps the whole model in memory.
+    Only rank 0 keeps the whole model in memory; the tensors are gathered one by one. A model of more than
+    ``EXPORT_FILE`` is written as several files and an index.
     """
-    tensors: dict[str, Tensor] = {}
-    for name, tensor in learner.named_tensors():
-        if dist.get_rank() == 0:
-            tensors[name] = tensor.cpu()
-    if dist.get_rank() == 0:
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        base: Any = learner.model.causal_lm
-        base = base.get_base_model() if learner.config.lora is not None else base
-        tensor_file.write(folder / "model.safetensors", tensors)
-        base.config.save_pretrained(folder)
-        if base.can_generate():
-            base.generation_config.save_pretrained(folder)
-        if tokenizer is not None:
-            tokenizer.save_pretrained(folder)
-    dist.barrier()
-
-
-def _rank_file() -> str:
-    return f"rank-{dist.get_rank()}.safetensors"
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    base: Any = learner.model.causal_lm
+    base = base.get_base_model() if learner.config.lora is not None else base
+    tensors = {name: tensor.cpu() for name, tensor in learner.named_tensors()}
+    save_torch_state_dict(tensors, folder, max_shard_size=EXPORT_FILE)
+    base.config.save_pretrained(folder)
+    if base.can_generate():
+        base.generation_config.save_pretrained(folder)
+    if tokenizer is not None:
+        tokenizer.save_pretrained(folder)
 
 
 def _names(learner: Learner) -> dict[Tensor, str]:
@@ -191,12 +220,13 @@ def _generators() -> dict[str, Tensor]:
     return generators
 
 
-def _set_generators(generators: Mapping[str, Tensor]) -> None:
-    """Set the generators to states that ``_generators`` returned.
+def _set_generators(found: Mapping[str, Tensor]) -> None:
+    """Set the generators to the states in ``found``, the tensors of a checkpoint.
 
     Raises:
         DataError: a state is not one that its generator can have.
     """
+    generators = {name: found[f"generators/{name}"] for name in _generators()}
     gauss = generators["python_gauss"].item()
     words = tuple(generators["python"].tolist())
     position, has_gauss = generators["numpy_position"].tolist()

@@ -2,9 +2,9 @@
 
 A checkpoint folder contains::
 
-    loop_state.json          format, optimizer step, number of processes, optimizer settings, state of the
+    loop_state.json          format, optimizer step, number of ranks, optimizer settings, state of the
                              training loop, and size and SHA-256 of every other file
-    rank-0.safetensors …     the tensors of each process (``train/checkpoint.py``)
+    rank-0.safetensors …     the tensors of each rank (``train/checkpoint.py``)
     …                        files of the algorithm, such as a replay buffer
 
 These are JSON and safetensors; reading them executes no code. This module does not import torch.
@@ -103,6 +103,8 @@ def _checked(*, step: Any, world_size: Any, optimizer: Any, loop: Any, files: An
         if type(size) is not int or not isinstance(sha256, str):
             raise TypeError(f"size and SHA-256 of {name!r} must be a number and a string")
         listed[name] = (size, sha256)
+    if world_size > max(1, len(listed)):
+        raise ValueError(f"world_size is {world_size}, but only {len(listed)} files are listed")
     return Index(step, world_size, optimizer, loop, listed)
 
 

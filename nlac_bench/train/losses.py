@@ -7,19 +7,12 @@ reduced by ``aggregate`` with *global* denominators: if means per rank were aver
 weight would depend on the number of tokens on its rank.
 """
 
-from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, get_args
 
 import torch
 from torch import Tensor
 
 Aggregation: TypeAlias = Literal["token_mean", "sequence_mean_token_sum", "sequence_mean_token_mean"]
-Total: TypeAlias = Callable[[Tensor], Tensor]
-"""Sums a tensor over all ranks (all-reduce); the identity in one process."""
-
-
-def _alone(local_sum: Tensor) -> Tensor:
-    return local_sum
 
 
 class _SelectiveLogSoftmax(torch.autograd.Function):
@@ -101,14 +94,14 @@ def gae(
     return advantages_BT, returns_BT
 
 
-def whiten(x_BT: Tensor, mask_BT: Tensor, total: Total = _alone, eps: float = 1e-8) -> Tensor:
-    """Normalise ``x_BT`` to mean 0 and variance 1 over the mask of *all* ranks; 0 where the mask is 0."""
+def whiten(x_BT: Tensor, mask_BT: Tensor, eps: float = 1e-8) -> Tensor:
+    """Normalise ``x_BT`` to mean 0 and variance 1 over the mask; 0 where the mask is 0."""
     mask_BT = mask_BT.to(x_BT.dtype)
     kept_BT = torch.where(mask_BT != 0, x_BT, torch.zeros_like(x_BT))
-    count = total(mask_BT.sum()).clamp(min=1)
-    mean = total((kept_BT * mask_BT).sum()) / count
+    count = mask_BT.sum().clamp(min=1)
+    mean = (kept_BT * mask_BT).sum() / count
     # Two passes, since a difference of large sums loses the variance of nearly equal advantages.
-    variance = total((((kept_BT - mean) ** 2) * mask_BT).sum()) / count
+    variance = (((kept_BT - mean) ** 2) * mask_BT).sum() / count
     return (kept_BT - mean) * torch.rsqrt(variance + eps) * mask_BT
 
 
@@ -229,15 +222,14 @@ def twin_q_loss(q1_N: Tensor, q2_N: Tensor, target_N: Tensor) -> Tensor:
 # --- reduction ------------------------------------------------------------------------------------
 
 
-def denominator(mask_BT: Tensor, mode: Aggregation, total: Total = _alone) -> Tensor:
+def denominator(mask_BT: Tensor, mode: Aggregation) -> Tensor:
     """Return the denominator for ``aggregate``; compute it once per optimizer step from the whole batch.
 
-    It is the number of tokens, or of sequences with at least one token, over *all* ranks and micro-batches,
-    and at least 1.
+    It is the number of tokens, or of sequences with at least one token, and at least 1.
     """
     mask_BT = mask_BT != 0
     count = mask_BT.sum() if mode == "token_mean" else mask_BT.any(-1).sum()
-    return total(count).clamp(min=1)
+    return count.clamp(min=1)
 
 
 def aggregate(loss_BT: Tensor, mask_BT: Tensor, mode: Aggregation, denominator: Tensor | float) -> Tensor:

@@ -1,15 +1,13 @@
 """The trained module: a Hugging Face causal LM with value and Q heads, sharded by blocks."""
 
-import atexit
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import torch
-import torch.distributed as dist
 from torch import Tensor, nn
-from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
 from nlac_bench.rollout.engines.hf.loading import load_model
@@ -134,28 +132,6 @@ def add_lora(causal_lm: nn.Module, lora: Lora) -> nn.Module:
         task_type="CAUSAL_LM",
     )
     return get_peft_model(causal_lm, config)
-
-
-def mesh() -> DeviceMesh:
-    """Return the mesh of all ranks; a process that torchrun did not start is the only rank."""
-    cuda = torch.cuda.is_available()
-    if not dist.is_initialized():
-        backend = "cpu:gloo,cuda:nccl" if cuda else "gloo"
-        if "RANK" in os.environ:
-            dist.init_process_group(backend)
-        else:
-            dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
-            # With several ranks this is not done: a failed rank must not wait for the others.
-            atexit.register(_destroy_process_group)
-        if cuda:
-            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-    return init_device_mesh("cuda" if cuda else "cpu", (dist.get_world_size(),))
-
-
-def _destroy_process_group() -> None:
-    """End Gloo's threads before the interpreter exits; otherwise the process may abort at exit."""
-    if dist.is_initialized():
-        dist.destroy_process_group()
 
 
 def blocks(model: nn.Module) -> list[nn.Module]:

@@ -1,16 +1,11 @@
-"""Divides the sequences of a gradient step over the ranks.
+"""Divides a batch over the ranks by its rows.
 
-Every rank calls these functions with what it has played, which may be nothing: one rank plays and the others
-only learn, or each plays its part. The sequences are first gathered on all ranks, so that every decision
-(whether to take a step, by which count to divide) is made from the same data and all ranks take part in the
-same collective operations; then each rank computes its share of the tokens. A rank without a share computes
-a sequence without a loss.
+Rank 0 packs the whole batch and sends it to all ranks; each computes its own rows, and rank 0 collects what
+was read. A rank without rows computes one token without a loss, since every forward and backward pass is a
+collective operation.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from itertools import accumulate
-from typing import Any, TypeVar
+from collections.abc import Sequence
 
 import torch
 import torch.distributed as dist
@@ -18,72 +13,43 @@ from torch import Tensor
 
 from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
 
-T = TypeVar("T")
+
+def packed(sequences: Sequence[TokenSequence], row_tokens: int) -> TokenBatch:
+    """Pack ``sequences`` (see ``pack``); rows are shorter than ``row_tokens`` if there would be too few for
+    all ranks."""
+    tokens = sum(len(s.ids) for s in sequences)
+    return pack(sequences, min(row_tokens, -(-tokens // dist.get_world_size())))
 
 
-def gathered(own: Sequence[T]) -> tuple[list[T], slice]:
-    """Return the items of all ranks in the order of the ranks, and the place of this rank's items."""
-    world = dist.get_world_size()
-    if world == 1:
-        return list(own), slice(0, len(own))
-    parts: list[Any] = [None] * world
-    dist.all_gather_object(parts, list(own))
-    start = sum(map(len, parts[: dist.get_rank()]))
-    return [item for part in parts for item in part], slice(start, start + len(own))
+def own_rows(batch: TokenBatch) -> slice:
+    """Return the rows of ``batch`` that this rank computes; possibly none.
 
-
-def numbered(sequences: Sequence[TokenSequence], first: int = 0) -> list[TokenSequence]:
-    """Return ``sequences`` with consecutive ``group_id``, from ``first``."""
-    return [replace(s, group_id=i) for i, s in enumerate(sequences, first)]
-
-
-def share(sequences: Sequence[TokenSequence]) -> list[TokenSequence]:
-    """Return this rank's part of ``sequences``, which are the same on all ranks.
-
-    Each rank gets about the same number of tokens. Sequences with a common beginning stay together, since a
-    CPU computes it once (``prefixes``). A rank that gets none receives one token without a loss.
-
-    Raises:
-        ValueError: ``sequences`` is empty.
+    Each rank gets consecutive rows with about the same number of tokens.
     """
-    if not sequences:
-        raise ValueError("cannot divide an empty list of sequences over the ranks")
     rank, world = dist.get_rank(), dist.get_world_size()
-    order = sorted(range(len(sequences)), key=lambda i: list(sequences[i].ids))
-    lengths = [len(sequences[i].ids) for i in order]
-    ends = list(accumulate(lengths))
-    own = sorted(  # the rank is that of the sequence's middle token
-        i
-        for i, length, end in zip(order, lengths, ends, strict=True)
-        if (2 * end - length) * world // (2 * ends[-1]) == rank
-    )
-    return [sequences[i] for i in own] or [_without_loss(sequences[0])]
+    tokens_B = (batch.segment_ids != 0).sum(1)
+    ends_B = tokens_B.cumsum(0)
+    rank_B = (2 * ends_B - tokens_B) * world // (2 * ends_B[-1])  # the rank is that of the row's middle token
+    start, stop = (int((rank_B < r).sum()) for r in (rank, rank + 1))
+    return slice(start, stop)
 
 
-def packed_share(sequences: Sequence[TokenSequence], row_tokens: int) -> TokenBatch:
-    """Return this rank's part of ``sequences`` in rows of ``row_tokens`` (see ``share`` and ``pack``)."""
-    return pack(share(sequences), row_tokens)
+def part(batch: TokenBatch) -> TokenBatch:
+    """Return this rank's part of ``batch``: its rows, or one token without a loss."""
+    rows = own_rows(batch)
+    return batch.rows(rows.start, rows.stop) if rows.stop > rows.start else batch.without_loss()
 
 
-def read(
-    what: Callable[[TokenBatch], Tensor], sequences: Sequence[TokenSequence], row_tokens: int
-) -> list[Tensor]:
-    """Return the output of ``what`` at the trained tokens of each sequence; each rank computes its part.
+def collected(own_BT: Tensor, batch: TokenBatch) -> Tensor:
+    """Return on rank 0 the values that all ranks computed for ``batch``, ``[B, T]`` or ``[B, T, H]``.
 
     Args:
-        what: a method of the learner without gradients; returns ``[B, T]`` or ``[B, T, H]`` on the CPU.
-        sequences: the same on all ranks, at least one.
+        own_BT: the values of ``part(batch)``, on the CPU, as wide as ``batch``. The other ranks return them.
     """
-    batch = packed_share(numbered(sequences), row_tokens)
-    own_BT = batch.loss_mask != 0
-    values_N, numbers_N = what(batch)[own_BT], batch.group_id[own_BT]
-    found = {number: values_N[numbers_N == number] for number in numbers_N.unique().tolist()}
-    everywhere = dict(gathered(list(found.items()))[0])
-    return [everywhere.get(i, torch.zeros(0)) for i in range(len(sequences))]
-
-
-def _without_loss(sequence: TokenSequence) -> TokenSequence:
-    """Return the first token of ``sequence`` as a sequence that adds nothing to a loss."""
-    optional = ("advantages", "old_logprobs", "returns", "old_values")
-    nothing: dict[str, Any] = {name: None if getattr(sequence, name) is None else [0.0] for name in optional}
-    return replace(sequence, ids=sequence.ids[:1], loss_mask=[0.0], weight=0.0, group_id=0, **nothing)
+    rank, world = dist.get_rank(), dist.get_world_size()
+    if world == 1:
+        return own_BT
+    rows = own_rows(batch)
+    everywhere: list[Tensor] = [own_BT] * world
+    dist.gather_object(own_BT[: rows.stop - rows.start], everywhere if rank == 0 else None, dst=0)
+    return torch.cat(everywhere) if rank == 0 else own_BT

@@ -16,6 +16,11 @@ class LearnerSource:
     learner: Learner
     slot: Slot = "policy"
 
+    @property
+    def exact(self) -> bool:
+        """Whether log-probabilities are computed in float32."""
+        return self.learner.config.precision == "fp32"
+
     def named_tensors(self) -> Iterable[tuple[str, Tensor]]:
         """Return the full parameters with their Hugging Face names."""
         return self.learner.named_tensors(self.slot)

@@ -20,23 +20,34 @@ EXCEPTIONS = {
         "substitutions: pip also gets --no-deps --no-build-isolation --no-index --target FOLDER, training "
         "also --limit 3 and small --train settings, the estimate also --budget steps=7"
     ),
+    r"vllm\.entrypoints|doctor --server": "it needs vLLM servers; tests/vllm starts some, as the page does",
     r"--agent echo": "no test installs docs/plugins.md's package; test_python_examples_run runs its code",
+    r"^torchrun ": "it trains on several ranks; tests/cli/test_ranks_killed.py runs it with small settings",
+    r"bench-gpu": "it needs GPUs; tests/eval/test_bench_gpu.py measures small shapes on a CPU",
     r"^nlac-bench tiny build": "it trains for 45 minutes; tests/tiny/test_build.py builds with a few steps",
     r"^nlac-bench sweep configs/sweeps/miniature\.toml": (
         "it trains for hours; tests/eval/test_sweep.py runs the command with a smaller file"
     ),
+    r"^nlac-bench verify": "its entry has a hash in its name; tests/leaderboards/test_submit.py runs it",
+    r"^python -m nlac_bench\.leaderboards\.floors": (
+        "it plays whole test splits; tests/leaderboards/test_kept.py plays one floor"
+    ),
 }
 
 SUBSTITUTIONS = {
+    r"submit runs/react": "submit runs/A",
+    r"submit runs/nlac-0,runs/nlac-1 runs/ppo-0,runs/ppo-1": "submit runs/A runs/B",
     r" …$": "",  # "and further options"
     r"^make (?!help)": "make -n ",  # prints what would be run; the gate and its parts are too long for a test
     # mentioned without arguments
-    r"^nlac-bench (resume|data fetch|envs check|critiques|compare|run)$": r"nlac-bench \1 --help",
+    r"^nlac-bench (resume|data fetch|envs check|critiques|compare|run|launch)$": r"nlac-bench \1 --help",
     r"^nlac-bench run --json$": "nlac-bench run --env twenty_questions --agent oracle --json",
+    r"^nlac-bench launch (?!.*--dry-run)": "nlac-bench launch --dry-run ",
     r"--model NAME --base-url http://localhost:8000/v1": "--model stub --base-url {url} --limit 2",
     r"--env tau_retail(?= --offline)": "--env math500_hard",  # the environment of ``runs/trained``
     r"(--model|--offline|critiques) (runs/…|DIR)": r"\1 runs/trained",
     r"(resume|score) (runs/…|DIR)": r"\1 runs/A",
+    r"report runs/sweep": "report runs/A",
     r"compare S0,S1,S2 S0/base,S1/base,S2/base": "compare runs/A,runs/B runs/B,runs/A",
     r"--seed S\b": "--seed 0",
     r"--expected FILE": "--data {data}/tau_bench --expected {data}/tau_bench/expected_sample.jsonl",
@@ -49,6 +60,7 @@ SUBSTITUTIONS = {
 
 TRAINED = r"--agent (nlac|ppo|grpo|rft|sac|nlrl|nlql|self_distillation)\b"
 ADDITIONS = {
+    r"^nlac-bench submit runs": "--partial",  # ``runs/A`` and ``runs/B`` are parts of a split
     r"^nlac-bench run .*--agent (oracle|random)": "--limit 2",
     rf"^nlac-bench run .*{TRAINED}": "--dry-run",
     rf"^nlac-bench eval .*{TRAINED}": "--limit 2",

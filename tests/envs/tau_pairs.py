@@ -6,7 +6,7 @@
 import argparse
 import os
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from nlac_bench.envs.tau.users.base import STOP
@@ -103,7 +103,9 @@ def questions(at: Situation, number: int, label: str, into: Matrix) -> None:
             into.note(f"{label} two questions: one not answered", good, {"text": said}, said, reply)
 
 
-def reports(at: Situation, number: int, label: str, into: Matrix, phrases: list[Mapping[str, Any]]) -> None:
+def reports(
+    at: Situation, number: int, label: str, into: Matrix, phrases: Sequence[Mapping[str, Any]]
+) -> None:
     """Report what the user wants, and the same with one slot wrong, without having asked for a yes."""
     values, rng = facts(at, at.goal), random.Random(number)
     wrongs = [

@@ -88,8 +88,12 @@ def test_paired_model_has_the_differences_it_says() -> None:
 
 @pytest.mark.slow(reason="simulates small tables of all sections")
 @pytest.mark.parametrize(
-    "section", ["success", "pass-k", "paired", "unlike", "power", "algorithms", "boundary"]
-)
+    "section",
+    [
+        "success", "pass-k", "paired", "unlike", "power", "algorithms", "boundary", "places",
+        "places of algorithms",
+    ],
+)  # fmt: skip
 def test_report_prints_its_tables(capsys: pytest.CaptureFixture[str], section: str) -> None:
     print_report(["--draws", "20", "--only", section])
     text = capsys.readouterr().out

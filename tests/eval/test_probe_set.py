@@ -54,7 +54,9 @@ def validation(*lengths: int) -> list[Episode]:
 
 def read(folder: Path, size: int, episodes: Sequence[Episode], iteration: int = 0, seed: int = 0) -> None:
     probes = ProbeSet(folder, Critic(size), seed)
-    asyncio.run(probes.read(episodes, iteration))
+    if not probes.drawn:
+        probes.draw(episodes)
+    asyncio.run(probes.read(iteration))
     probes.log.close()
 
 

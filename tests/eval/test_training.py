@@ -94,6 +94,9 @@ def test_a_run_has_base_training_and_test(whole: Path) -> None:
     assert iterations[-1]["gradient_steps_total"] == 6 and iterations[-1]["tokens"] > 0
     for name in ("l1", "l2", "share_optimal", "share_refined", "buffer_age", "kl_to_start", "train_success"):
         assert name in iterations[-1], name
+    for row in iterations:
+        assert row["push_seconds"] > 0 and row["push_slope"] == pytest.approx(1.0, abs=0.05)
+        assert row["logprob_gap"] < 1e-3 and row["prefix_hit_rate"] == 0.0  # of deterministic samples
     assert {"successor", "evaluator"} <= {r for r in iterations[-1]["usage"] if ":" not in r}
     validations = latest(rows, "validation")
     assert validations[0]["iteration"] == 0 and max(v["success"] for v in validations if v["best"]) == max(

@@ -28,7 +28,7 @@ def bare_schedule(tasks: Sequence[str]) -> Schedule:
 def bare_training(folder: Path, log: Callable[[dict[str, Any]], None] = print, **settings: Any) -> Training:
     """A loop over eight tasks that nothing is played or learned in."""
     nobody: Any = None
-    engine: Any = SimpleNamespace(label="", usage={}, generated_tokens=lambda: 0)
+    engine: Any = SimpleNamespace(label="", usage={}, generated_tokens=lambda: 0, metrics=dict)
     player = Player(nobody, nobody, nobody, Limits(), Limits(), 1, nobody)
     return Training(
         TrainConfig(val_tasks=4, **settings), nobody, engine, bare_schedule("abcdefgh"), player,
@@ -136,8 +136,11 @@ def test_a_new_best_is_known_to_the_checkpoint_that_a_resume_goes_back_to(
     async def update(episodes: Any, left: Any) -> dict[str, float]:
         return {"gradient_steps": 1.0}
 
-    async def validate() -> bool:
+    def judge(*_: Any) -> bool:
         return training.progress.is_best(next(bests))
+
+    async def played() -> tuple[list[Episode], list[Failure]]:
+        return [], []
 
     async def nothing(*_: Any) -> Any:
         return {}
@@ -145,7 +148,8 @@ def test_a_new_best_is_known_to_the_checkpoint_that_a_resume_goes_back_to(
     algorithm: Any = SimpleNamespace(sync=lambda: None, update=update)
     training.algorithm = algorithm
     monkeypatch.setattr(Player, "train", nothing)
-    monkeypatch.setattr(training, "validate", validate)
+    monkeypatch.setattr(training, "play_validation", played)
+    monkeypatch.setattr(training, "judge", judge)
     monkeypatch.setattr(training, "measured", nothing)
     monkeypatch.setattr(training, "save", lambda: done.append(training.progress.gradient_steps))
     asyncio.run(training.run())

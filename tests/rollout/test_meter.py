@@ -66,3 +66,27 @@ def test_usage_on_disk_keeps_its_names() -> None:
         assert spent_from_row(spent_to_row(one)) == one
     with pytest.raises(ValueError, match=r"'play:policy'.*validation"):
         spent_from_row({"play:policy": asdict(usage)})
+
+
+def test_syncs_and_the_prefix_cache_are_measured_since_the_last_call() -> None:
+    class Engine:
+        prompt_tokens = cached_tokens = 0
+        slopes = iter((1.5, None, 0.9, None))
+
+        def sync(self, source: Any, version: int, slot: Any = "policy") -> float | None:
+            return next(self.slopes)
+
+    inner = Engine()
+    engine: Any = MeteredEngine(inner)  # type: ignore[arg-type]
+    nothing = {"push_seconds": None, "push_slope": None, "prefix_hit_rate": None}
+    assert engine.metrics() == nothing
+    for version in range(3):
+        engine.sync(None, version)
+    inner.prompt_tokens, inner.cached_tokens = 200, 50
+    found = engine.metrics()
+    assert found["push_seconds"] > 0 and (found["push_slope"], found["prefix_hit_rate"]) == (0.9, 0.25)
+    engine.sync(None, 3)
+    inner.prompt_tokens, inner.cached_tokens = 300, 150
+    found = engine.metrics()
+    assert (found["push_slope"], found["prefix_hit_rate"]) == (None, 1.0)
+    assert engine.metrics() == nothing

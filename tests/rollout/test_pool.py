@@ -532,3 +532,21 @@ def test_requests_outside_of_a_conversation_are_spread() -> None:
     together(pool, [ask("Guess.", n=3), *[ask("Guess.")] * 5])
     replicas: Any = pool.replicas
     assert [replica.asked for replica in replicas] == [4, 4]
+
+
+def test_a_sync_tells_how_far_the_probe_moved(pool: EnginePool) -> None:
+    assert pool.sync(ModelSource(nudged(1e-3)), 1) == pytest.approx(1.0, abs=0.05)
+    assert pool.sync(ModelSource(nudged(1e-3)), 2) is None  # nothing to measure
+
+
+def test_tokens_of_prompts_and_of_the_cache_are_counted(folder: str, pool: EnginePool) -> None:
+    before = pool.prompt_tokens
+    ((sample,),) = together(pool, [ask("What is it?")])
+    assert pool.prompt_tokens - before == len(sample.prompt_ids or ()) and pool.cached_tokens == 0
+    engine = HFEngine.from_pretrained(folder, device="cpu", dtype="float32")
+    long = ask("What is it? It is the number. " * 8)
+    ((sample,),) = together(engine, [long])
+    together(engine, [long])
+    prompt = len(sample.prompt_ids or ())
+    assert engine.prompt_tokens == 2 * prompt and prompt - 2 <= engine.cached_tokens < prompt
+    engine.close()

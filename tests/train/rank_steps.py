@@ -4,6 +4,7 @@ test_ranks.py, which compares what several ranks computed with what one process 
 import asyncio
 import contextlib
 import faulthandler
+import gc
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -26,9 +27,11 @@ from nlac_bench.baselines.sac import SacLesson
 from nlac_bench.rollout.engines.engine import Sample, Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.meter import MeteredEngine
-from nlac_bench.train.batch import TokenBatch, pack
+from nlac_bench.train import ranks, share, torchrun
+from nlac_bench.train.batch import TokenBatch
 from nlac_bench.train.learner import Learner, LearnerConfig, local_part
 from nlac_bench.train.outputs import Metrics, Outputs
+from nlac_bench.train.ranks import collective
 from nlac_bench.types import Episode, Turn
 from tests.baselines import signal_env
 from tests.baselines.signal_env import BUTTONS, COLOURS, Signal
@@ -36,8 +39,6 @@ from tests.train.small_model import model, nll, sequences
 
 LIMIT = 300
 """Seconds after which a rank that hangs prints its stacks and exits."""
-DIVISIONS = ("one", "all", "uneven")
-"""One rank plays all; each rank plays a part; the last rank plays nearly all, others little or nothing."""
 SETTINGS: dict[str, dict[str, Any]] = {
     "ppo": {"num_epochs": 3, "entropy_coef": 0.01, "kl_coef": 0.05},
     "grpo": {"num_epochs": 3},
@@ -86,7 +87,7 @@ def episodes(winners: Sequence[int] = (0, 3, 4)) -> list[Episode]:
 
 
 def lessons(algorithm: NLAC, numbers: Sequence[int]) -> tuple[list[Any], list[int]]:
-    """Ten recorded lessons, of which this rank has ``numbers``; some lack a target or an action."""
+    """Those with ``numbers`` of ten recorded lessons; some lack a target or an action."""
     found = [t for e in episodes() for t in algorithm.transitions(e)][:10]
     algorithm.replay.add([found[n] for n in numbers])
     own: list[Any] = []
@@ -103,79 +104,72 @@ def lessons(algorithm: NLAC, numbers: Sequence[int]) -> tuple[list[Any], list[in
     return own, list(range(len(numbers)))
 
 
-def own_numbers(count: int, division: str) -> list[int]:
-    """Return which of ``count`` items this rank has."""
-    rank, world = dist.get_rank(), dist.get_world_size()
-    if division == "one":
-        return list(range(count)) if rank == 0 else []
-    if division == "all":
-        return list(range(count))[rank::world]
-    return list(range(1, count)) if rank == world - 1 else [0] if rank == 0 else []
+@collective
+def whole_gradients(learner: Learner) -> dict[str, Tensor]:
+    """The gradients of all parameters, gathered from all ranks."""
+    return {f"gradient/{n}": p.grad.full_tensor().clone() for n, p in learner.model.named_parameters()}  # type: ignore[union-attr]
 
 
-def three_steps(name: str, division: str) -> tuple[dict[str, Tensor], list[Metrics], list[float]]:
+def three_steps(name: str, **settings: Any) -> tuple[dict[str, Tensor], list[Metrics], list[float]]:
     """Return the first step's gradients and the weights after three steps, metrics, and replay losses."""
-    algorithm = make(name)
+    algorithm = make(name, **settings)
     found: dict[str, Tensor] = {}
     step = algorithm.learner.optim_step
 
     def recorded() -> Metrics:
         if not found:
-            for parameter, p in algorithm.learner.model.named_parameters():
-                found[f"gradient/{parameter}"] = p.grad.full_tensor().clone()
+            found.update(whole_gradients(algorithm.learner))
         taken: Metrics = step()
         return taken
 
     algorithm.learner.optim_step = recorded
     rows: list[Metrics] = []
     if isinstance(algorithm, NLAC):
-        batch = lessons(algorithm, own_numbers(10, division))
+        batch = lessons(algorithm, range(10))
         rows = [algorithm.learn(*batch) | algorithm.kl_to_start() for _ in range(3)]
     else:
-        played = episodes()
-        mine = [played[n] for n in own_numbers(8, division)]
         while algorithm.learner.step < 3:
-            rows.append(asyncio.run(algorithm.update(mine)) | asyncio.run(algorithm.probe(mine, False)))
+            taken = asyncio.run(algorithm.update(episodes()))
+            rows.append(taken | asyncio.run(algorithm.probe(episodes(), False)))
     found |= {f"weight/{n}": t.clone() for n, t in algorithm.learner.named_tensors()}
     losses = list(algorithm.replay._losses) if isinstance(algorithm, NLAC) else []
     return found, rows, losses
 
 
-def nothing_to_learn() -> dict[str, list[float]]:
-    """Return the gradient steps taken where no rank, or one rank only, has something to learn from."""
-    rank, last = dist.get_rank(), dist.get_world_size() - 1
+def little_to_learn() -> dict[str, list[float]]:
+    """Return the gradient steps taken where some ranks, or all of them, have nothing to compute."""
     taken: dict[str, list[float]] = {}
     rft = make("rft", mini_batch_size=1)
-    won, lost = episodes(winners=[0])[:1], episodes(winners=[])[1:3]
-    for case, mine in (("a success on the last rank", won if rank == last else lost), ("no success", lost)):
-        taken[f"rft: {case}"] = [asyncio.run(rft.update(mine))["gradient_steps"]]
+    for case, winners in (("one success", [0]), ("no success", [])):
+        taken[f"rft: {case}"] = [asyncio.run(rft.update(episodes(winners)[:3]))["gradient_steps"]]
     for name in ("nlac", "sac", "nlrl"):
         algorithm = make(name, mini_batch_size=2)
-        numbers = ([3] if name == "sac" else [0, 1, 3]) if rank == last else []
-        steps = [algorithm.learn(*lessons(algorithm, numbers))["gradient_steps"]]
-        taken[f"{name}: lessons on the last rank"] = [*steps, algorithm.learn([], [])["gradient_steps"]]
+        steps = [algorithm.learn(*lessons(algorithm, [3] if name == "sac" else [0, 1, 3]))["gradient_steps"]]
+        taken[f"{name}: few lessons"] = [*steps, algorithm.learn([], [])["gradient_steps"]]
+    adapters = make("rft", lora_rank=2)
+    taken["rft: adapters"] = [asyncio.run(adapters.update(episodes()))["gradient_steps"]]
     nlac = make("nlac", mini_batch_size=2)
-    some, indices = lessons(nlac, range(4) if rank == 0 else [])
+    some, indices = lessons(nlac, range(4))
     textless = [replace(lesson, target=None, proposed=None) for lesson in some]
     taken["nlac: lessons without texts"] = [nlac.learn(textless, indices)["gradient_steps"]]
     return taken
 
 
-def gradient_bytes() -> dict[str, int]:
-    """Return the bytes of gradients on this rank between micro-batches, of its shards, and of the whole."""
+def gradient_bytes() -> list[dict[str, float]]:
+    """Return each rank's bytes of gradients between micro-batches, of its shards, and of the whole."""
+    gc.collect()
     learner = Learner(model(), LearnerConfig(precision="fp32", micro_rows=1))
-    held: list[int] = []
+    bytes_R3 = torch.zeros(dist.get_world_size(), 3)
 
     def count(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
-        held.append(sum(_bytes(gradient) for gradient in _gradients(learner)))
+        own = max((x for x in gc.get_objects() if type(x) is Learner), key=lambda x: x.number)
+        held = sum(_bytes(gradient) for gradient in _gradients(own))
+        shards = sum(_bytes(local_part(p)) for p in own.parameters)
+        bytes_R3[dist.get_rank()] = torch.tensor([held, shards, sum(4 * p.numel() for p in own.parameters)])
         return nll(10.0)(outputs, micro)
 
-    learner.forward_backward(pack(sequences(), 64), count)
-    return {
-        "held": max(held[1:]),
-        "shards": sum(_bytes(local_part(p)) for p in learner.parameters),
-        "whole": sum(4 * p.numel() for p in learner.parameters),
-    }
+    learner.forward_backward(share.packed(sequences(), 32), count, bytes_R3)
+    return [dict(zip(("held", "shards", "whole"), row, strict=True)) for row in bytes_R3.tolist()]
 
 
 def _gradients(learner: Learner) -> Iterator[Tensor]:
@@ -197,23 +191,19 @@ def _bytes(tensor: Tensor) -> int:
 
 
 def main(out: str) -> None:
-    """One rank: every method in every division, then the cases with nothing to learn."""
-    faulthandler.dump_traceback_later(LIMIT, exit=True)
+    """Rank 0: every method, then the cases with little to learn."""
     result: dict[str, Any] = {"rows": {}, "replay": {}}
-    Learner(model(), LearnerConfig(precision="fp32"))  # makes the group of the ranks
-    rank = dist.get_rank()
-    for division in DIVISIONS:
-        for name in BUILT_IN:
-            tensors, rows, losses = three_steps(name, division)
-            result["rows"][f"{division}/{name}"], result["replay"][f"{division}/{name}"] = rows, losses
-            if rank == 0:
-                save_file(tensors, Path(out) / f"{division}-{name}.safetensors")
-            faulthandler.dump_traceback_later(LIMIT, exit=True)
-    result |= {"taken": nothing_to_learn(), "bytes": gradient_bytes()}
-    (Path(out) / f"{rank}.json").write_text(json.dumps(result))
-    dist.barrier()
-    dist.destroy_process_group()
+    for name in BUILT_IN:
+        tensors, result["rows"][name], result["replay"][name] = three_steps(name)
+        save_file(tensors, Path(out) / f"{name}.safetensors")
+    result |= {"taken": little_to_learn(), "bytes": gradient_bytes()}
+    (Path(out) / "result.json").write_text(json.dumps(result))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    faulthandler.dump_traceback_later(LIMIT, exit=True)
+    if torchrun.rank() > 0:
+        ranks.follow()
+    else:
+        with ranks.leading():
+            main(*sys.argv[1:])

@@ -4,46 +4,74 @@ import json
 import sys
 from pathlib import Path
 
-import torch.distributed as dist
+import torch
+from safetensors.torch import load_file, save_file
 
 from nlac_bench.errors import CheckpointError
-from nlac_bench.train import checkpoint
+from nlac_bench.train import checkpoint, ranks, torchrun
 from nlac_bench.train.learner import Learner, LearnerConfig
 from tests.train.small_model import model, sequences, steps, weights
 
+CONFIG = LearnerConfig(lr=1e-2, precision="fp32", micro_rows=2, ema=True, heads=("value",))
 
-def main(out: str) -> None:
-    """One rank: three steps, a checkpoint, two steps; a second learner resumes and takes the same two."""
-    config = LearnerConfig(lr=1e-2, precision="fp32", micro_rows=2, ema=True, heads=("value",))
-    learner = Learner(model(), config)
-    mine = sequences()[dist.get_rank() :: dist.get_world_size()]
-    steps(learner, mine, 3)
+
+def everything(learner: Learner) -> dict[str, torch.Tensor]:
+    """The policy and its moving average."""
+    average = {f"ema/{name}": tensor.clone() for name, tensor in learner.named_tensors("target")}
+    return weights(learner) | average
+
+
+def write(out: Path) -> None:
+    """Three steps and a checkpoint, then two steps; a second learner resumes and takes the same two."""
+    learner = Learner(model(), CONFIG)
+    steps(learner, sequences(), 3)
     learner.ema_update(0.1)
-    checkpoint.save(learner, Path(out) / "last", lambda _: {"epoch": 1})
-    expected, final = steps(learner, mine, 2), weights(learner)
-    resumed = Learner(model(), config)
-    steps(resumed, mine, 1)
-    assert checkpoint.load(resumed, Path(out) / "last") == {"epoch": 1} and resumed.step == 3
-    assert resumed.ema is not None and learner.ema is not None
-    same = all(bool((a == b).all()) for a, b in zip(resumed.ema, learner.ema, strict=True))
-    same = steps(resumed, mine, 2) == expected and same
-    same = same and all(bool((final[name] == tensor).all()) for name, tensor in weights(resumed).items())
-    refused = ""
-    own = Path(out) / "last" / f"rank-{dist.get_rank()}.safetensors"
-    data = bytearray(own.read_bytes())
-    data[-1] ^= 1
-    dist.barrier()
-    own.write_bytes(data)
-    dist.barrier()
-    try:
-        checkpoint.load(resumed, Path(out) / "last")
-    except CheckpointError as error:
-        refused = str(error)
-    result = {"same": same, "refused": refused}
-    (Path(out) / f"{dist.get_rank()}.json").write_text(json.dumps(result))
-    dist.barrier()
-    dist.destroy_process_group()
+    checkpoint.save(learner, out / "last", lambda _: {"epoch": 1})
+    save_file(everything(learner), out / "saved.safetensors")
+    expected = steps(learner, sequences(), 2)
+    final = everything(learner)
+    resumed = Learner(model(), CONFIG)
+    steps(resumed, sequences(), 1)
+    assert checkpoint.load(resumed, out / "last") == {"epoch": 1} and resumed.step == 3
+    same = steps(resumed, sequences(), 2) == expected
+    found = everything(resumed)
+    same = same and all(torch.equal(found[name], tensor) for name, tensor in final.items())
+    save_file(final, out / "final.safetensors")
+    refused = []
+    for file in sorted((out / "last").glob("rank-*.safetensors")):
+        data = bytearray(file.read_bytes())
+        damaged = bytearray(data)
+        damaged[-1] ^= 1
+        file.write_bytes(damaged)
+        try:
+            checkpoint.load(resumed, out / "last")
+        except CheckpointError as error:
+            refused.append(str(error))
+        file.write_bytes(data)
+    unchanged = everything(resumed)  # the ranks still work together
+    same = same and all(torch.equal(unchanged[name], tensor) for name, tensor in final.items())
+    (out / "result.json").write_text(json.dumps({"same": same, "refused": refused}))
+
+
+def resume(out: Path) -> float:
+    """Load the checkpoint that another number of ranks wrote, and write it again; the largest difference
+    after two further steps."""
+    learner = Learner(model(), CONFIG)
+    checkpoint.load(learner, out / "last")
+    saved = load_file(out / "saved.safetensors")
+    assert all(torch.equal(saved[name], tensor) for name, tensor in everything(learner).items())
+    checkpoint.save(learner, out / "last", lambda _: {"epoch": 1})
+    steps(learner, sequences(), 2)
+    final = load_file(out / "final.safetensors")
+    return max(float((final[name] - tensor).abs().max()) for name, tensor in everything(learner).items())
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if torchrun.rank() > 0:
+        ranks.follow()
+    else:
+        with ranks.leading():
+            if sys.argv[1] == "write":
+                write(Path(sys.argv[2]))
+            else:
+                print(resume(Path(sys.argv[2])))

@@ -8,8 +8,8 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from nlac_bench.train import losses
-from nlac_bench.train.batch import TokenBatch, TokenSequence, one_a_row, pack
+from nlac_bench.train import losses, ranks, share, torchrun
+from nlac_bench.train.batch import TokenBatch, TokenSequence
 from nlac_bench.train.learner import Learner, LearnerConfig
 from nlac_bench.train.outputs import LossFn, Outputs
 
@@ -51,7 +51,7 @@ def sequences(count: int = 13, seed: int = 0, longest: int = 40) -> list[TokenSe
 
 
 def nll(denominator: Tensor | float) -> LossFn:
-    """Weighted negative log-likelihood, a mean over all tokens of all ranks."""
+    """Weighted negative log-likelihood, a mean over all tokens."""
 
     def loss(outputs: Outputs, batch: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
         weighted_BT = -outputs.logprobs_BT * batch.weights
@@ -61,13 +61,12 @@ def nll(denominator: Tensor | float) -> LossFn:
     return loss
 
 
-def steps(learner: Learner, mine: list[TokenSequence], count: int = 3) -> list[float]:
-    """``count`` optimizer steps on this rank's sequences; the losses."""
+def steps(learner: Learner, data: list[TokenSequence], count: int = 3) -> list[float]:
+    """``count`` optimizer steps; the losses."""
     seen = []
     for _ in range(count):
-        batch = pack(mine, 64) if mine else one_a_row([TokenSequence([0], [0.0])])
-        denominator = learner.total(batch.loss_mask.sum()).clamp(min=1)
-        seen.append(learner.forward_backward(batch, nll(denominator))["loss"])
+        batch = share.packed(data, 64)
+        seen.append(learner.forward_backward(batch, nll(batch.loss_mask.sum()))["loss"])
         learner.optim_step()
     return seen
 
@@ -78,24 +77,18 @@ def weights(learner: Learner) -> dict[str, Tensor]:
 
 
 def main(out: str, optimizer: str, lr: str) -> None:
-    """One rank of many: an uneven share of the data, three steps, rank 0 writes what came of it."""
-    import torch.distributed as dist
-
+    """Rank 0 of many: three steps, and what came of them."""
     config = LearnerConfig(lr=float(lr), optimizer=optimizer, precision="fp32", micro_rows=2)  # type: ignore[arg-type]
     learner = Learner(model(), config)
-    everything = sequences()
-    # Uneven on purpose: the first rank has most rows, so micro-batch counts differ and must be evened out.
-    rank, world = dist.get_rank(), dist.get_world_size()
-    cuts = [0, *(9 + i * (len(everything) - 9) // (world - 1) for i in range(world - 1)), len(everything)]
-    seen = steps(learner, everything[cuts[rank] : cuts[rank + 1]])
-    final = weights(learner)
-    if rank == 0:
-        save_file(final, f"{out}/weights.safetensors")
-        with open(f"{out}/losses.json", "w") as stream:  # noqa: PTH123
-            json.dump(seen, stream)
-    dist.barrier()  # no rank may take the others' connections away
-    dist.destroy_process_group()
+    seen = steps(learner, sequences())
+    save_file(weights(learner), f"{out}/weights.safetensors")
+    with open(f"{out}/losses.json", "w") as stream:  # noqa: PTH123
+        json.dump(seen, stream)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if torchrun.rank() > 0:
+        ranks.follow()
+    else:
+        with ranks.leading():
+            main(*sys.argv[1:])

@@ -285,19 +285,24 @@ def test_checkpoints_that_do_not_fit_are_named(tmp_path: Path) -> None:
     checkpoint.save(learner, tmp_path / "a", lambda _: {})
     state = json.loads((tmp_path / "a" / "loop_state.json").read_text())
     (tmp_path / "a" / "loop_state.json").write_text(json.dumps({**state, "world_size": 4}))
-    with pytest.raises(DataError, match="4 processes"):
+    with pytest.raises(DataError, match="world_size is 4, but only 1 file"):
         checkpoint.load(learner, tmp_path / "a")
     checkpoint.save(learner, tmp_path / "a", lambda _: {})  # over an earlier one
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
 
 
 @pytest.mark.parametrize("tie", [True, False])
-def test_exported_folder_loads_anywhere(tmp_path: Path, tie: bool) -> None:
+@pytest.mark.parametrize("limit", [checkpoint.EXPORT_FILE, 30_000])
+def test_exported_folder_loads_anywhere(
+    tmp_path: Path, tie: bool, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from transformers import AutoModelForCausalLM
 
+    monkeypatch.setattr(checkpoint, "EXPORT_FILE", limit)
     learner = Learner(model(tie), FP32)
     steps(learner, sequences(), 2)
     checkpoint.export(learner, tmp_path)
+    assert (tmp_path / "model.safetensors.index.json").exists() == (limit == 30_000)
     ids = list(range(5, 25))
     loaded = AutoModelForCausalLM.from_pretrained(tmp_path).eval()
     with torch.no_grad():

@@ -13,8 +13,8 @@ from safetensors.torch import load_file
 
 from nlac_bench.agents.methods import BUILT_IN
 from nlac_bench.train import share
-from nlac_bench.train.batch import TokenSequence
-from tests.train.rank_steps import DIVISIONS, three_steps
+from nlac_bench.train.batch import pack
+from tests.train.rank_steps import three_steps
 from tests.train.small_model import sequences
 
 RANKS = [2, 3]
@@ -23,7 +23,7 @@ TOLERANCE = 1e-5
 
 @functools.cache
 def alone(name: str) -> tuple[dict[str, torch.Tensor], list[dict[str, float]], list[float]]:
-    return three_steps(name, "one")
+    return three_steps(name)
 
 
 @pytest.fixture(scope="module", params=RANKS)
@@ -39,16 +39,16 @@ def together(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return out
 
 
-def of_ranks(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(path.read_text()) for path in sorted(folder.glob("?.json"))]
+def result(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "result.json").read_text())
+    return found
 
 
 @pytest.mark.slow  # starts torchrun
-@pytest.mark.parametrize("division", DIVISIONS)
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_gradients_and_weights_are_those_of_one_process(together: Path, name: str, division: str) -> None:
+def test_gradients_and_weights_are_those_of_one_process(together: Path, name: str) -> None:
     expected, rows, losses = alone(name)
-    found = load_file(together / f"{division}-{name}.safetensors")
+    found = load_file(together / f"{name}.safetensors")
     assert found.keys() == expected.keys()
     whole = torch.linalg.norm(
         torch.stack([g.norm() for n, g in expected.items() if n.startswith("gradient")])
@@ -57,54 +57,50 @@ def test_gradients_and_weights_are_those_of_one_process(together: Path, name: st
         # A gradient that is 0 but for rounding has no relative error.
         size = torch.maximum(tensor.norm(), 1e-3 * whole) if key.startswith("gradient") else tensor.norm()
         assert (found[key] - tensor).norm() <= TOLERANCE * size, key
-    for rank in of_ranks(together):  # all ranks report the metrics of the whole
-        for row, one in zip(rank["rows"][f"{division}/{name}"], rows, strict=True):
-            assert row == pytest.approx(one | {"too_long": row["too_long"]}, rel=1e-4, abs=1e-6)
-    replay = [loss for rank in of_ranks(together) for loss in rank["replay"][f"{division}/{name}"]]
-    assert sorted(replay) == pytest.approx(sorted(losses), rel=1e-4)
+    for row, one in zip(result(together)["rows"][name], rows, strict=True):
+        assert row == pytest.approx(one, rel=1e-4, abs=1e-6)
+    assert result(together)["replay"][name] == pytest.approx(losses, rel=1e-4)
 
 
 @pytest.mark.slow  # starts torchrun
 def test_ranks_without_work_take_the_same_steps(together: Path) -> None:
-    for rank in of_ranks(together):
-        assert rank["taken"] == {
-            "rft: a success on the last rank": [1],
-            "rft: no success": [0],
-            "nlac: lessons on the last rank": [2, 0],
-            "sac: lessons on the last rank": [1, 0],
-            "nlrl: lessons on the last rank": [2, 0],
-            "nlac: lessons without texts": [0],
-        }
+    assert result(together)["taken"] == {
+        "rft: one success": [1],
+        "rft: no success": [0],
+        "rft: adapters": [1],
+        "nlac: few lessons": [2, 0],
+        "sac: few lessons": [1, 0],
+        "nlrl: few lessons": [2, 0],
+        "nlac: lessons without texts": [0],
+    }
 
 
 @pytest.mark.slow  # starts torchrun
 def test_gradients_stay_sharded_between_micro_batches(together: Path) -> None:
-    for rank in of_ranks(together):
-        held, shards, whole = (rank["bytes"][key] for key in ("held", "shards", "whole"))
-        assert held == shards and shards < 0.6 * whole
+    for rank in result(together)["bytes"]:
+        assert rank["held"] == rank["shards"] and rank["shards"] < 0.6 * rank["whole"]
 
 
 @pytest.mark.parametrize("world", [1, 2, 3, 8])
-def test_shares_are_a_division_by_tokens(world: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    everything = [*sequences(40), TokenSequence([1, 2], [0.0, 1.0], group_id=99)]
+@pytest.mark.parametrize("count", [1, 2, 40])
+def test_each_row_is_computed_by_one_rank(world: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(share.dist, "get_world_size", lambda: world)
-    parts = []
+    batch = share.packed(sequences(count), 4096)
+    owners: list[int] = []
+    tokens = []
     for rank in range(world):
         monkeypatch.setattr(share.dist, "get_rank", lambda rank=rank: rank)
-        parts.append(share.share(everything))
-    found = [s for part in parts for s in part]
-    assert len(found) == len(everything) and all(any(s is one for one in found) for s in everything)
-    tokens = [sum(len(s.ids) for s in part) for part in parts]
-    assert max(tokens) - min(tokens) <= 2 * 40, "no more than the longest sequence at either end"
+        rows, part = share.own_rows(batch), share.part(batch)
+        owners += range(len(batch))[rows]
+        tokens.append(int((batch.segment_ids[rows] != 0).sum()))
+        if rows.stop > rows.start:
+            assert torch.equal(part.ids, batch.ids[rows])
+        else:
+            assert part.ids.shape == (1, 1) and not part.loss_mask.any() and not part.weights.any()
+    assert owners == [*range(len(batch))]
+    assert max(tokens) - min(tokens) <= 2 * batch.ids.shape[1], "no more than a row at either end"
 
 
-def test_a_rank_without_a_share_gets_a_token_without_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
-    (only,) = sequences(1)
-    monkeypatch.setattr(share.dist, "get_world_size", lambda: 3)
-    loads = []
-    for rank in range(3):
-        monkeypatch.setattr(share.dist, "get_rank", lambda rank=rank: rank)
-        (own,) = share.share([only])
-        loads.append(sum(own.loss_mask))
-        assert own is only or (len(own.ids) == 1 and own.weight == 0 and own.advantages == [0.0])
-    assert sorted(loads) == [0, 0, sum(only.loss_mask)]
+def test_one_process_packs_as_without_ranks() -> None:
+    packed, expected = share.packed(sequences(), 64), pack(sequences(), 64)
+    assert torch.equal(packed.ids, expected.ids) and torch.equal(packed.segment_ids, expected.segment_ids)

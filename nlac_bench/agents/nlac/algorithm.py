@@ -44,54 +44,46 @@ class NLAC(LanguagePolicyIteration):
         self.version = 0
         self._distilled: list[TokenSequence] = []
 
-    def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> Metrics:
-        """Take one gradient step for each mini-batch of ``lessons`` and update the replay's priorities.
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what losses use of the algorithm: several ranks receive it with each of them."""
+        return {"config": self.config}
 
-        Each rank has its own lessons, which may be none; each step learns from a mini-batch of every rank.
-        """
+    def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> Metrics:
+        """Take one gradient step for each mini-batch of ``lessons`` and update the replay's priorities."""
         size = self.config.mini_batch_size
-        count = max(share.gathered([-(-len(lessons) // size)])[0])
-        parts = [range(len(lessons))[start : start + size] for start in range(0, count * size, size)]
+        parts = (range(start, min(start + size, len(lessons))) for start in range(0, len(lessons), size))
         steps = [self.step({i: lessons[i] for i in part}, indices) for part in parts]
         too_long, self.encoder.too_long = self.encoder.too_long, 0
         return mean_of_steps([m for m in steps if m is not None]) | {"too_long": float(too_long)}
 
     def step(self, part: Mapping[int, Lesson], indices: Sequence[int]) -> Metrics | None:
-        """Learn from ``part`` of the lessons, keyed by number, and from the other ranks' parts.
-
-        Returns:
-            The step's metrics; None if no rank has a sequence to learn from.
-        """
-        own = [s for i, x in part.items() if (s := self.encoder.critic(x, group=i)) is not None]
-        critic, place = share.gathered(own)
-        policy, _ = share.gathered(
-            [s for i, x in part.items() if (s := self.encoder.policy(x, group=i)) is not None]
+        """Learn from ``part`` of the lessons, keyed by number; None if it has no sequence to learn from."""
+        critic = [s for i, x in part.items() if (s := self.encoder.critic(x, group=i)) is not None]
+        policy = [s for i, x in part.items() if (s := self.encoder.policy(x, group=i)) is not None]
+        nll = torch.zeros(len(indices))
+        metrics = self.descend(critic, policy, self.loss(critic, policy, nll), nll)
+        self.replay.update(
+            [indices[s.group_id] for s in critic],
+            [float(nll[s.group_id]) / sum(s.loss_mask) for s in critic],
         )
-        nll = torch.zeros(len(critic) + len(policy))
-        metrics = self.descend(critic, policy, self.loss(critic, policy, nll))
-        if metrics is not None:
-            losses = self.learner.total(nll)[place].tolist()
-            self.replay.update(
-                [indices[s.group_id] for s in own],
-                [loss / sum(s.loss_mask) for s, loss in zip(own, losses, strict=True)],
-            )
         return metrics
 
     def descend(
-        self, critic: Sequence[TokenSequence], policy: Sequence[TokenSequence], loss: LossFn
+        self,
+        critic: Sequence[TokenSequence],
+        policy: Sequence[TokenSequence],
+        loss: LossFn,
+        losses_N: Tensor,
     ) -> Metrics | None:
         """Take a gradient step of θ, then update θ̄; None without sequences.
 
-        Args:
-            critic: the sequences of all ranks, the same on each of them.
-            policy: likewise.
-            loss: of a batch in which ``group_id`` is a sequence's index in ``[*critic, *policy]``.
+        ``loss`` adds to ``losses_N``, which has zeros before.
         """
         if not critic and not policy:
             return None
         self._distilled = list(policy[:16])
-        batch = share.packed_share(share.numbered([*critic, *policy]), self.config.row_tokens)
-        metrics = self.learner.forward_backward(batch, loss)
+        batch = share.packed([*critic, *policy], self.config.row_tokens)
+        metrics = self.learner.forward_backward(batch, loss, losses_N)
         metrics |= self.learner.optim_step()
         self.learner.ema_update(self.config.ema_tau)
         return metrics
@@ -100,8 +92,7 @@ class NLAC(LanguagePolicyIteration):
         """Return the loss L1 + λ L2, each a mean over its own tokens.
 
         Args:
-            nll: ``[N]``, zeros, where N is the number of sequences; the summed L1 of the sequence with
-                ``group_id`` i is added to its entry i.
+            nll: ``[N]``, zeros; the summed L1 of lesson i's sequence is added to its entry i.
         """
         c = self.config
         critic_tokens, policy_tokens = self.tokens(critic), self.tokens(policy)
@@ -175,8 +166,9 @@ class NLAC(LanguagePolicyIteration):
         """Return KL(π ‖ initial π) on the sequences that were distilled last."""
         if not self._distilled or not self.config.kl_probe:
             return {}
-        batch = share.packed_share(self._distilled, self.config.row_tokens)
-        return {"kl_to_start": self.learner.reference_kl(batch)}
+        return {
+            "kl_to_start": self.learner.reference_kl(share.packed(self._distilled, self.config.row_tokens))
+        }
 
     def save(self, folder: Path) -> dict[str, Any]:
         """Write D into ``folder``; return the version of the weights."""

@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+from nlac_bench.agents import methods
 from nlac_bench.errors import ConfigError
 from nlac_bench.eval.measure.replicas import replica_count
+from nlac_bench.eval.measure.servers import assigned
 from nlac_bench.eval.runs.configuration import VLLM_OPTIONS, EngineKind, RunConfig
 from nlac_bench.rollout.engines.engine import Engine
 
@@ -22,11 +24,29 @@ def policy_engine(config: RunConfig) -> Engine | None:
         return None
     if config.model is None:
         raise ConfigError("--base-url needs --model NAME, the name of a model on that server")
+    if config.servers is not None:
+        return server_engine(config)
     deterministic = config.train is not None and config.train.deterministic
     return make_engine(
         config, config.model, config.base_url, config.engine, config.prices("price"), deterministic,
         policy_replicas(config),
     )  # fmt: skip
+
+
+def server_engine(config: RunConfig) -> Engine:
+    """Return the engine of the vLLM servers that ``config.servers`` names.
+
+    Raises:
+        ConfigError: as ``assigned``.
+        NlacBenchError: as ``connect``.
+    """
+    from nlac_bench.rollout.engines.vllm.servers import connect
+
+    assert config.servers is not None
+    method = methods.find(config.agent) if config.train is not None else None
+    slots = assigned(config.servers, needs_target=method is not None and bool(method.learner.get("ema")))
+    folder = None if config.weights_folder is None else Path(config.weights_folder)
+    return connect(local_model(str(config.model)), slots, timeout=config.request_timeout, folder=folder)
 
 
 def policy_replicas(config: RunConfig) -> int:
@@ -35,6 +55,8 @@ def policy_replicas(config: RunConfig) -> int:
     Raises:
         ConfigError: as ``replica_count``.
     """
+    if config.servers is not None:
+        return 1
     model = str(config.model)
     kind = engine_kind(model, config.base_url, config.engine)
     return min(config.concurrency, replica_count(config.replicas, kind, local_model(model)))

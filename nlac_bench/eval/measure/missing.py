@@ -40,7 +40,8 @@ def missing(config: RunConfig) -> list[Missing]:
     if needs_user(config):
         found.append(Missing(NEEDS_USER.format(env=config.env), USER_FIX))
     if config.agent not in FLOORS and config.model is not None:
-        found += _model(config.model, config.base_url, config.engine, "--base-url")
+        engine = "hf" if config.servers is not None else config.engine  # the learner's packages are needed
+        found += _model(config.model, config.base_url, engine, "--base-url")
     if config.user_model is not None and config.replay is None:
         found += _model(config.user_model, config.user_base_url, "auto", "--user-base-url")
     return list(dict.fromkeys(found))

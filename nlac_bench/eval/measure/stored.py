@@ -8,7 +8,7 @@ from nlac_bench.eval.measure.environment import stated_conditions
 from nlac_bench.eval.runs import manifest as manifests
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.runs.folder import RunFolder
-from nlac_bench.eval.runs.trust import refuse_unrepeated
+from nlac_bench.eval.runs.trust import REPLACEABLE, refuse_unrepeated
 from nlac_bench.eval.runs.writer import as_stored, refuse_changed
 
 
@@ -30,7 +30,7 @@ def stored_config(run: RunFolder, repeated: Mapping[str, str | None]) -> RunConf
         run.path, manifests.differences({name: run.conditions.get(name) for name in stated}, stated)
     )
     for name, value in repeated.items():
-        if value is not None and value != getattr(config, name):
+        if value is not None and value != getattr(config, name) and name not in REPLACEABLE:
             raise ConfigError(
                 f"--{name.replace('_', '-')} {value}: {source} has {getattr(config, name)!r}; a run is "
                 "continued with its own settings: repeat that value, or leave out the option"

@@ -71,7 +71,11 @@ def with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
 def _replicas(settings: Mapping[str, Any]) -> int:
     """Return the number of processes that run the model; 1 for an invalid setting (reported later)."""
     wanted = settings.get("replicas", "auto")
-    if settings.get("agent") in FLOORS or not (wanted == "auto" or wanted in range(1, MOST_REPLICAS + 1)):
+    if (
+        settings.get("agent") in FLOORS
+        or settings.get("servers")
+        or not (wanted == "auto" or wanted in range(1, MOST_REPLICAS + 1))
+    ):
         return 1
     model = str(settings.get("model"))
     kind = engine_kind(model, settings.get("base_url"), settings.get("engine", "auto"))

@@ -67,6 +67,19 @@ class RunConfig(Settings):
         "auto, openai, hf or vllm. auto is openai with --base-url, hf for a folder or a name with a slash, "
         "and OpenAI's API for any other name.",
     )
+    servers: str | None = _option(
+        PLAYER,
+        None,
+        "vLLM servers that run --model, as URL[@policy|@target], separated by commas. The run replaces their "
+        "weights, so they belong to a private network. Without labels one in eight, at least one, has the "
+        "moving average of methods that keep one.",
+    )
+    weights_folder: str | None = _option(
+        PLAYER,
+        None,
+        "Folder through which --servers read new weights, on a disk of all machines; default: shared memory "
+        "of this one.",
+    )
     gpu_memory_utilization: float | None = _option(
         PLAYER,
         None,
@@ -130,6 +143,13 @@ class RunConfig(Settings):
     offline: str | None = _option(
         TRAINING, None, "Train on the episodes in this run folder instead of playing new ones."
     )
+    max_logprob_gap: float = _option(
+        TRAINING,
+        0.1,
+        "Largest mean difference between the engine's and the learner's log-probabilities of sampled tokens "
+        "(logprob_gap in metrics.jsonl); a larger one stops the run.",
+        gt=0,
+    )
     base: str | None = _option(
         TRAINING, None, "Folder of an `eval` of the untrained model; it is not measured again."
     )
@@ -152,12 +172,27 @@ class RunConfig(Settings):
         for name in VLLM_OPTIONS:
             if getattr(self, name) is not None and self.engine != "vllm":
                 raise ConfigError(f"{name} is an option of vLLM; set engine to vllm, or leave out {name}")
+        if self.servers is not None:
+            self._check_servers()
+        elif self.weights_folder is not None:
+            raise ConfigError("weights_folder is a setting for servers; set servers, or leave it out")
         prices = self.prices("price"), self.prices("user_price")
         if self.max_cost is not None and prices == (None, None):
             raise ConfigError("max_cost needs token prices: set price (and user_price) as '0.25,2'")
         if self.replicas != "auto" and not 1 <= self.replicas <= MOST_REPLICAS:
             raise ConfigError(f"replicas must be auto, or from 1 to {MOST_REPLICAS}, got {self.replicas!r}")
         return self
+
+    def _check_servers(self) -> None:
+        if self.model is None:
+            raise ConfigError("servers needs model, the name or folder of the model that the servers run")
+        engine = None if self.engine == "auto" else self.engine
+        replicas = None if self.replicas == "auto" else self.replicas
+        for name, value in {"base_url": self.base_url, "engine": engine, "replicas": replicas}.items():
+            if value is not None:
+                raise ConfigError(
+                    f"{name} cannot be used together with servers, which run the model; leave out one"
+                )
 
     def prices(self, name: Literal["price", "user_price"]) -> tuple[float, float] | None:
         """Return US dollars per million tokens (in, out), or None if the price is not set.
@@ -202,6 +237,8 @@ class RunConfig(Settings):
 def read_config(path: Path) -> dict[str, Any]:
     """Return the settings of a TOML file, or of a run's ``config.json``.
 
+    The table ``[launch]`` of a TOML file is left out; ``eval/launch/settings.py`` reads it.
+
     Raises:
         ConfigError: the file cannot be read, contains a secret, or has an unknown setting.
     """
@@ -213,6 +250,8 @@ def read_config(path: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise ConfigError(f"{path} must contain an object of settings by name, not a {type(values).__name__}")
     refuse_known_secrets(values, f"{path}: ")
+    if path.suffix != ".json":
+        values.pop("launch", None)
     for name in values:
         if name not in RunConfig.model_fields:
             raise ConfigError(f"{path}: {explain_unknown(name, RunConfig)}")

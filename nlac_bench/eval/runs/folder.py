@@ -10,6 +10,8 @@
     critiques.jsonl  one line per lesson (training with a language critic; see ``critiques.py``)
     probes.jsonl     one line per state of the probe set and validation (likewise)
     checkpoints/     weights (training)
+    references/      run folders of the floors and the oracle on the same tasks, played for the report
+    report.html      the report, written when the run ends
 
 ``conditions`` describe what was measured (environment and version, split, data source and hash, reward, user,
 oracle, limits); runs can be compared only if their conditions are equal. ``subject`` describes the agent

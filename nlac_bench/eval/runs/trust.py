@@ -25,7 +25,12 @@ _EFFECTS = {
     "base_url": "is a server that would get your API key",
     "user_base_url": "is a server that would get your API key",
     "record": "is a file that would be written to",
+    "servers": "are servers that would get the weights, and your API key",
+    "weights_folder": "is a folder that would be written to",
 }
+
+REPLACEABLE = ("servers", "weights_folder")
+"""Those of them that may have another value when a run is continued, because they do not change results."""
 
 
 def to_repeat(config: Mapping[str, Any]) -> dict[str, str]:

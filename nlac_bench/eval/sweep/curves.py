@@ -1,64 +1,57 @@
-"""Plots the learning curves of a sweep: validation success against each cost."""
+"""Plots the learning curves of a sweep: validation success against each cost, one panel for each method."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from nlac_bench.eval.figures import save_svg
+from nlac_bench.eval.figures.curves import Method, Reference, Trained, draw_panels, grid
+from nlac_bench.eval.figures.figure import canvas
+from nlac_bench.eval.figures.labels import EndLabel, label_ends
 from nlac_bench.eval.sweep.plan import Sweep
 from nlac_bench.eval.sweep.results import Results
-from nlac_bench.eval.training.curve import AXES
+from nlac_bench.eval.sweep.rows import mean_of, mean_success
+from nlac_bench.eval.training.curve import AXES, tested
 
 
 def draw(sweep: Sweep, results: Results, path: Path) -> None:
-    """Write the figure to ``path``; a line shows the mean of a method's seeds, the band their range.
+    """Write the figure to ``path``: for each environment a line of panels for each cost.
 
-    The legend has every method of the sweep; where seeds are not finished it says how many are.
+    A panel emphasises one method: the mean of its seeds, their range, and the test of each seed at the cost
+    of its checkpoint. The title has every method of the sweep; where seeds are not finished it says how many
+    are.
     """
-    import matplotlib
-
-    matplotlib.rcdefaults()  # a matplotlibrc in the current folder could have LaTeX executed
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-
-    figure, panels = pyplot.subplots(
-        len(sweep.seeds),
-        len(AXES),
-        figsize=(15, 3.4 * len(sweep.seeds)),
-        sharey="row",
-        squeeze=False,
-        layout="constrained",
-    )
-    for env, panel_row in zip(sweep.seeds, panels, strict=True):
-        for panel, (key, label) in zip(panel_row, AXES.items(), strict=True):
-            firsts = []
-            for method in sweep.methods:
-                series = [run.validations for run in results.of(env, method).values()]
-                count = results.count(env, method)
-                name = method
-                if count.reason is not None:
-                    name = f"{method} ({count.finished} of {count.planned} seeds)"
-                if series:
-                    _band(panel, series, key, name)
-                    firsts += [float(s[1][key]) for s in series if len(s) > 1]
-                else:
-                    panel.plot([], [], label=name)
-            if key != "gradient_steps_total" and firsts and min(firsts) > 0:
-                panel.set_xscale("symlog", linthresh=min(firsts))  # methods differ by orders of magnitude
-            panel.set_xlabel(label)
-            panel.set_ylim(0, 1)
-            panel.grid(alpha=0.3)
-        panel_row[0].set_ylabel(f"{env}: validation success")
-        panel_row[0].legend(fontsize=7)
-    save_svg(figure, path)
+    lines = [(env, key, name) for env in sweep.seeds for key, name in AXES.items()]
+    with canvas() as new:
+        figure, panels = grid(new, len(lines), len(sweep.methods), (1.75, 1.35), (0.2, 0.7), sharey=True)
+        labels: dict[Any, list[EndLabel]] = {}
+        for (env, key, name), row in zip(lines, panels, strict=True):
+            labels |= draw_panels(row, methods_of(sweep, results, env), references_of(results, env), key, 0)
+            row[0].set_ylabel(f"{env}: validation success", fontsize=7)
+            for panel in row:
+                panel.set_xlabel(name)
+        label_ends(figure, labels)
+        figure.savefig(path, format="svg", facecolor="white", metadata={"Date": None, "Creator": None})
 
 
-def _band(panel: Any, series: Sequence[Sequence[dict[str, Any]]], key: str, method: str) -> None:
-    """Plot mean and range of ``series`` up to the end of the shortest run."""
-    end = min(s[-1][key] for s in series)
-    x = np.unique([min(r[key], end) for s in series for r in s])
-    ys = np.array([np.interp(x, [r[key] for r in s], [r["success"] for r in s]) for s in series])
-    (line,) = panel.plot(x, ys.mean(axis=0), label=method, linewidth=1.2)
-    panel.fill_between(x, ys.min(axis=0), ys.max(axis=0), alpha=0.12, color=line.get_color())
+def methods_of(sweep: Sweep, results: Results, env: str) -> list[Method]:
+    """Return the learning curves of the sweep's methods on ``env``, with the tests of their checkpoints."""
+    found = []
+    for method in sweep.methods:
+        seeds = []
+        for seed, run in results.of(env, method).items():
+            chosen = [row for row in run.validations if row["best"]]
+            test = tested(chosen[-1], run.measured.outcomes) if chosen else None
+            seeds.append(Trained(str(seed), run.validations, test))
+        count, title = results.count(env, method), method
+        if count.reason is not None:
+            title = f"{method} ({count.finished} of {count.planned} seeds)"
+        found.append(Method(method, title, seeds))
+    return found
+
+
+def references_of(results: Results, env: str) -> list[Reference]:
+    """Return the success of the untrained model (mean over seeds) and of the floors on ``env``."""
+    values = {name: mean_success(run) for name, run in results.floors.get(env, {}).items()}
+    values["untrained"] = mean_of(map(mean_success, results.bases[env].values()))
+    return [
+        Reference(name.removeprefix("floor-"), value) for name, value in values.items() if value is not None
+    ]

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import torch.distributed as dist
 from pydantic import TypeAdapter
 
 from nlac_bench.agents.algorithm import Algorithm
@@ -17,9 +16,13 @@ from nlac_bench.errors import CheckpointError, DataError
 from nlac_bench.eval.runs.episode_json import usage_from_row
 from nlac_bench.eval.training.progress import Progress
 from nlac_bench.files import find_folder, replace_folder, restore_folder
+from nlac_bench.rollout.engines import model_files
 from nlac_bench.rollout.meter import spent_from_row
 from nlac_bench.train import checkpoint, checkpoint_index, tensor_file
 from nlac_bench.train.learner import Learner
+
+WEIGHTS = "model.safetensors"
+"""The file of an exported model that is small enough for one."""
 
 
 class Checkpoints:
@@ -52,8 +55,7 @@ class Checkpoints:
         Raises:
             CheckpointError: ``last`` or ``best`` is missing, damaged, or does not fit this run.
         """
-        if dist.get_rank() == 0:
-            restore_folder(self.best)
+        restore_folder(self.best)
         state = checkpoint.load(self._learner, self.last)
         with _damaged(self.last):
             progress = _progress(state)
@@ -64,12 +66,9 @@ class Checkpoints:
     def export_best(self) -> None:
         """Export the current policy to ``best``; a reader finds the earlier policy or the new one."""
         partial = self.best.with_name(f".{self.best.name}.partial")
-        if dist.get_rank() == 0:
-            shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(partial, ignore_errors=True)
         checkpoint.export(self._learner, partial, self._tokenizer)
-        if dist.get_rank() == 0:
-            replace_folder(partial, self.best)
-        dist.barrier()
+        replace_folder(partial, self.best)
 
 
 def check(folder: Path) -> None:
@@ -102,8 +101,11 @@ def _check_best(best: Path, progress: Progress) -> None:
     try:
         if found is None:
             raise DataError(f"{best} does not exist")
-        tensor_file.read(found / "model.safetensors")
-    except DataError as error:
+        index = found / model_files.INDEX
+        files = json.loads(index.read_text())["weight_map"].values() if index.exists() else [WEIGHTS]
+        for name in set(files):
+            tensor_file.read(found / Path(name).name)
+    except (DataError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise CheckpointError(
             f"the best policy so far, of iteration {progress.best_iteration} with validation success "
             f"{progress.best:.3f}, cannot be read: {error}; restore the folder, or start a new run"

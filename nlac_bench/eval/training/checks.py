@@ -8,6 +8,7 @@ from nlac_bench.agents import methods
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError, NlacBenchError
 from nlac_bench.eval.measure.engines import engine_kind
+from nlac_bench.eval.measure.servers import assigned
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.runs.seeds import Planned
 from nlac_bench.eval.training.offline import offline_episodes
@@ -72,12 +73,15 @@ def _check_engine(config: RunConfig) -> None:
         )
     if config.engine == "openai":
         raise ConfigError(f"--engine openai cannot train a model; use --engine hf or vllm, and {advice}")
-    if config.engine == "vllm" and config.train is not None and config.train.deterministic:
+    vllm = config.engine == "vllm" or config.servers is not None
+    if vllm and config.train is not None and config.train.deterministic:
         raise ConfigError(
             "--train deterministic=true: the last bits of vLLM's results depend on the requests that are "
             "computed together; use --engine hf, or leave out deterministic"
         )
-    if engine_kind(str(config.model), None, config.engine) == "openai":
+    if config.servers is not None:
+        assigned(config.servers, bool(methods.find(config.agent).learner.get("ema")))
+    elif engine_kind(str(config.model), None, config.engine) == "openai":
         raise ConfigError(
             f"--model {config.model!r} is neither a folder nor a Hugging Face id (owner/name), so it is "
             f"treated as the name of a model on a server; such a model cannot be trained; {advice}"

@@ -1,10 +1,15 @@
-"""Plots a training run: success against gradient steps, environment steps, tokens and seconds."""
+"""The learning curve of a training run: success against steps, environment steps, tokens and seconds."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nlac_bench.eval.figures import save_svg
+from nlac_bench.eval.figures.curves import Reference, Tested, Trained, run_curve
+from nlac_bench.eval.figures.figure import Figure
 from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.eval.runs.lines import RunFolderError
+from nlac_bench.eval.statistics.outcomes import Outcomes, outcomes_of, success_rate
+from nlac_bench.eval.training.untrained import BASE
 
 AXES = {
     "gradient_steps_total": "gradient steps",
@@ -19,44 +24,64 @@ def latest(rows: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [row for _, row in sorted({r["iteration"]: r for r in rows if r["kind"] == kind}.items())]
 
 
-def draw(folder: Path) -> Path:
+def rows_of(run: RunFolder, kind: str) -> list[dict[str, Any]]:
+    """Return ``latest`` of the metrics of a training run, with the fields that its curve needs.
+
+    Raises:
+        RunFolderError: a row lacks such a field, or has another type there.
+    """
+    try:
+        rows = latest(list(run.metrics()), kind)
+        for row in rows:
+            _ = [float(row[key]) for key in AXES]
+            if kind == "validation":
+                low, high = row["ci"]
+                _ = float(row["success"]), float(low), float(high), row["best"]
+    except (LookupError, TypeError, ValueError) as error:
+        raise RunFolderError(
+            f"{run.path / 'metrics.jsonl'} is damaged ({error!r}); restore the file"
+        ) from error
+    return rows
+
+
+def learned(folder: Path, name: str = "") -> Trained:
+    """Return the validations of the training run in ``folder``, and its test if it is finished.
+
+    The tested checkpoint is that of the last validation that was the best so far.
+    """
+    run = RunFolder.open(folder)
+    validations = rows_of(run, "validation")
+    chosen = [row for row in validations if row["best"]]
+    finished = chosen and not run.owed()
+    return Trained(name, validations, tested(chosen[-1], outcomes_of(run)) if finished else None)
+
+
+def tested(checkpoint: dict[str, Any], outcomes: Outcomes) -> Tested | None:
+    """Return the test result of the checkpoint of a row of validation; None if no episode has a score."""
+    success, interval = success_rate(outcomes.success)
+    if success is None or interval is None:
+        return None
+    at = {key: float(checkpoint[key]) for key in AXES}
+    return Tested(at, success, interval.low, interval.high)
+
+
+def curve(folder: Path, references: Sequence[Reference] = ()) -> Figure:
+    """Return the learning curve of a training run, with ``references`` and the untrained model's success."""
+    training = rows_of(RunFolder.open(folder), "iteration")
+    shown = list(references)
+    if (folder / BASE / "manifest.json").exists():
+        base, _ = success_rate(outcomes_of(RunFolder.open(folder / BASE)).success)
+        shown += [] if base is None else [Reference("untrained", base)]
+    return run_curve(learned(folder), training, shown, AXES)
+
+
+def draw(folder: Path, references: Sequence[Reference] = ()) -> Path:
     """Write ``curve.svg`` to a training run's folder and return its path.
 
-    It shows validation success with its 95 % interval (Wilson), the success of the training episodes, and
-    the test success of base and trained policy if the run is finished.
+    It shows validation success with its 95 % interval (Wilson), the success of the training episodes, the
+    untrained model's success, and the test success at the cost of the tested checkpoint if the run is
+    finished.
     """
-    import matplotlib
-
-    matplotlib.rcdefaults()  # a matplotlibrc in the current folder could have LaTeX executed
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-
-    from nlac_bench.eval.training.run import trained
-
-    rows = list(RunFolder.open(folder).metrics())
-    validated, learned = latest(rows, "validation"), latest(rows, "iteration")
-    result = trained(folder)
-    figure, panels = pyplot.subplots(1, 4, figsize=(15, 3.6), sharey=True, layout="constrained")
-    for panel, (key, label) in zip(panels, AXES.items(), strict=True):
-        x = [row[key] for row in validated]
-        y = [row["success"] for row in validated]
-        panel.fill_between(x, [r["ci"][0] for r in validated], [r["ci"][1] for r in validated], alpha=0.2)
-        panel.plot(x, y, marker="o", label="validation (95 % interval)")
-        panel.plot(
-            [r[key] for r in learned],
-            [r.get("train_success") for r in learned],
-            color="gray",
-            linewidth=0.8,
-            label="training episodes",
-        )
-        if result is not None:
-            panel.axhline(result.gain.b.mean, linestyle=":", color="black", label="base, test tasks")
-            panel.axhline(result.gain.a.mean, linestyle="--", color="green", label="trained, test tasks")
-        panel.set_xlabel(label)
-        panel.set_ylim(0, 1)
-        panel.grid(alpha=0.3)
-    panels[0].set_ylabel("success")
-    panels[0].legend(fontsize=7)
     path = folder / "curve.svg"
-    save_svg(figure, path)
+    curve(folder, references).save(path, "svg")
     return path

@@ -1,8 +1,9 @@
 """Runs the training loop: play, update, log, validate and save until the budget is spent."""
 
+import asyncio
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,14 +12,19 @@ from nlac_bench.eval.runs.iteration_log import IterationLog
 from nlac_bench.eval.statistics.distributions import Z95
 from nlac_bench.eval.statistics.intervals import wilson_bounds
 from nlac_bench.eval.training.checkpoints import Checkpoints
+from nlac_bench.eval.training.mismatch import Mismatch
 from nlac_bench.eval.training.player import Player
 from nlac_bench.eval.training.probe_set import ProbeSet
 from nlac_bench.eval.training.progress import Progress
 from nlac_bench.eval.training.schedule import Schedule
+from nlac_bench.rollout.driver import Failure
 from nlac_bench.rollout.meter import MeteredEngine, spending_on, spent_from_row, spent_to_row
 from nlac_bench.train.config import Budget, TrainConfig
 from nlac_bench.train.outputs import Metrics
 from nlac_bench.types import Episode
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 class Training:
@@ -34,7 +40,10 @@ class Training:
         log: called with each row of ``metrics.jsonl``.
         on_phase: called with the name of each phase that starts: ``validating``, ``playing``, ``learning`` or
             ``probing``.
+        stop_requested: called after each update; whether another rank has received a signal to stop.
         plays: False if the algorithm learns only from remembered episodes, so that none are played.
+        mismatch: compares the engine's log-probabilities of the training episodes with the learner's, before
+            this learns from them.
         logs: files that are kept in step with the checkpoints.
         probe_set: is read at every validation; None if the algorithm has no language critic.
     """
@@ -50,13 +59,16 @@ class Training:
         log: Callable[[dict[str, Any]], None],
         *,
         on_phase: Callable[[str], None] = lambda phase: None,
+        stop_requested: Callable[[], bool] = lambda: False,
         plays: bool = True,
+        mismatch: Mismatch = lambda episodes: None,
         logs: Sequence[IterationLog] = (),
         probe_set: ProbeSet | None = None,
     ) -> None:
         self.config, self.algorithm, self.engine, self.plays = config, algorithm, engine, plays
         self.schedule, self.player, self.checkpoints = schedule, player, checkpoints
         self.log, self.on_phase = log, on_phase
+        self.stop_requested, self.mismatch = stop_requested, mismatch
         self.logs, self.probe_set = logs, probe_set
         self.budget = Budget.parse(config.budget)
         self.progress = Progress()
@@ -77,17 +89,25 @@ class Training:
     async def iterate(self) -> None:
         """Run and log one iteration; validate and save if they are due."""
         began, before = time.monotonic(), self.progress.gradient_steps
+        self.engine.metrics()  # begins to measure anew: not the validation before this iteration
         specs = self.schedule.iteration(self.progress.iteration) if self.plays else []
         self.on_phase("playing")
         episodes = await self.player.train(specs)
         self.on_phase("learning")
+        gap = self.mismatch(episodes)
         metrics = await self.algorithm.update(episodes, self.progress.steps_left(self.budget))
+        self.stopped |= self.stop_requested()
         self.progress.count(episodes, metrics, self.engine.generated_tokens(), time.monotonic() - began)
         self.progress.check_idle(self.budget)
         deep = self.finished() or self.passed(self.config.test_freq, before)
-        metrics |= await self.measured(episodes, deep)
-        self.log({"kind": "iteration", **self.where(), **metrics})
-        best = deep and await self.validate()
+        engine = {**self.engine.metrics(), "logprob_gap": gap}
+        played = None
+        if deep:  # probes and validation sample from the same weights
+            probed, played = await together(self.measured(episodes, deep), self.play_validation())
+        else:
+            probed = await self.measured(episodes, deep)
+        self.log({"kind": "iteration", **self.where(), **metrics, **probed, **engine})
+        best = played is not None and self.judge(*played)
         # Always save a new best: after a crash, `last` must know the success of `best`.
         if best or self.stopped or self.finished() or self.passed(self.config.save_freq, before):
             self.save()
@@ -105,17 +125,46 @@ class Training:
         return self.progress.gradient_steps // freq > before // freq
 
     async def validate(self) -> bool:
-        """Play the validation tasks, export the policy if it is the best so far, and read the probe set.
+        """Play and judge a validation; see ``play_validation`` and ``judge``."""
+        return self.judge(*await self.play_validation())
+
+    async def play_validation(self) -> tuple[list[Episode], list[Failure]]:
+        """Play the validation tasks and read the probe set.
 
         Returns:
-            Whether it is the best so far.
+            The episodes that have a result, and the failures.
 
         Raises:
             EnvInfraError: more than half of the episodes failed for reasons outside the policy.
         """
         self.on_phase("validating")
-        with spending_on("validation"):
-            episodes, failures = await self.player.validate(self.schedule.validation)
+
+        async def play() -> tuple[list[Episode], list[Failure]]:
+            with spending_on("validation"):
+                return await self.player.validate(self.schedule.validation)
+
+        if self.probe_set is None:
+            return await play()
+        if self.probe_set.drawn:
+            played, _ = await together(play(), self.read_probe_set())
+            return played
+        played = await play()
+        self.probe_set.draw(played[0])
+        await self.read_probe_set()
+        return played
+
+    async def read_probe_set(self) -> None:
+        """Store the critic's texts about the fixed states; their tokens are counted separately."""
+        assert self.probe_set is not None
+        with spending_on("probe"):
+            await self.probe_set.read(self.progress.iteration)
+
+    def judge(self, episodes: Sequence[Episode], failures: Sequence[Failure]) -> bool:
+        """Log the result of a validation and export the policy if it is the best so far.
+
+        Returns:
+            Whether it is the best so far.
+        """
         planned, won = len(self.schedule.validation), sum(bool(e.success) for e in episodes)
         success = won / len(episodes)
         low, high = wilson_bounds(np.asarray(success), len(episodes), Z95)
@@ -131,10 +180,6 @@ class Training:
             "content_filter": filtered,
         }  # fmt: skip
         self.log({"kind": "validation", **self.where(), **row, **counts})
-        if self.probe_set is not None:
-            self.on_phase("probing")
-            with spending_on("probe"):
-                await self.probe_set.read(episodes, self.progress.iteration)
         return better
 
     async def measured(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
@@ -176,3 +221,15 @@ class Training:
         """Remove what an interrupted process wrote about iterations that will be repeated."""
         for log in self.logs:
             log.restart_after(iteration)
+
+
+async def together(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
+    """Return both results; if one fails, cancel the other one and wait until it has ended."""
+    tasks = asyncio.ensure_future(first), asyncio.ensure_future(second)
+    try:
+        return await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise

@@ -18,6 +18,7 @@ from nlac_bench.eval.runs.iteration_log import IterationLog
 from nlac_bench.eval.runs.lines import Appender, read_lines
 from nlac_bench.eval.training.checkpoints import Checkpoints
 from nlac_bench.eval.training.loop import Training
+from nlac_bench.eval.training.mismatch import mismatch
 from nlac_bench.eval.training.offline import ROLLOUTS, offline_episodes
 from nlac_bench.eval.training.player import Player
 from nlac_bench.eval.training.probe_set import ProbeSet
@@ -100,7 +101,8 @@ def make_training(
     try:
         yield Training(
             settings, algorithm, engine, schedule, player, checkpoints, log_and_show,
-            on_phase=on_phase, plays=config.offline is None, logs=logs, probe_set=probe_set,
+            on_phase=on_phase, stop_requested=learner.stop_requested, plays=config.offline is None, logs=logs,
+            probe_set=probe_set, mismatch=mismatch(learner, settings, config.max_logprob_gap),
         )  # fmt: skip
     finally:
         rollouts.close()

@@ -40,19 +40,22 @@ class ProbeSet:
         self._path, self._critic, self._seed = folder / PROBE_SET, critic, seed
         self._states = self._stored()
 
-    async def read(self, validation: Sequence[Episode], iteration: int) -> None:
-        """Store the critic's texts about the states; first draw the states if that has not been done.
+    @property
+    def drawn(self) -> bool:
+        """Whether the states have been drawn."""
+        return bool(self._states)
+
+    async def read(self, iteration: int) -> None:
+        """Store the critic's texts about the states.
 
         Args:
-            validation: the episodes of the validation.
             iteration: the number of the last iteration.
         """
-        if not self._states:
-            self._draw(validation)
         records = await self._critic.read_states(self._states, iteration)
         self.log.append(map(asdict, records))
 
-    def _draw(self, validation: Sequence[Episode]) -> None:
+    def draw(self, validation: Sequence[Episode]) -> None:
+        """Draw the states from the episodes of the first validation."""
         rng = np.random.default_rng(derive_seed(self._seed, "probe set"))
         found = []
         for place, number in enumerate(rng.permutation(len(validation)).tolist()):

@@ -132,7 +132,10 @@ class Sample:
 
 
 class WeightSource(Protocol):
-    """A source of new weights, such as the learner."""
+    """A source of new weights, such as the learner.
+
+    One that computes log-probabilities in lower precision than float32 has the attribute ``exact = False``.
+    """
 
     def named_tensors(self) -> Iterable[tuple[str, "torch.Tensor"]]:
         """Return the full (unsharded) parameters with their Hugging Face names."""
@@ -173,10 +176,15 @@ class TrainableEngine(Engine, Protocol):
     def slots(self) -> tuple[Slot, ...]:
         """The slots that ``sync`` can fill. Methods that keep a moving average need ``target``."""
 
-    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
+    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> float | None:
         """Replace the weights of ``slot`` by those of ``source`` and check the result with a probe text.
 
         Samples that are running end with the old weights; later ones have ``weight_version`` ``version``.
+
+        Returns:
+            How far the engine's log-probabilities of the probe text moved, as a multiple of the source's
+            change (1 if all weights arrived); None if the change is below rounding errors, or was not
+            measured.
 
         Raises:
             SyncError: the engine's log-probabilities of the probe text differ from the source's.

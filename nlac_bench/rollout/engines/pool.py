@@ -38,7 +38,8 @@ class EnginePool:
     """A ``TrainableEngine`` that distributes requests over ``replicas``.
 
     Requests of one conversation (see ``routing``) go to the same replica. If a replica is lost, a message is
-    printed, its requests are sent to another one with the same seeds, and it is not used any more.
+    printed, its requests are sent to another one with the same seeds, and it is not used any more, unless it
+    takes the weights of a later ``sync``: a server may have been restarted.
 
     Which replica answers does not change a sample, as far as a sample of a single replica does not depend on
     the requests that are computed beside it.
@@ -73,7 +74,20 @@ class EnginePool:
     @property
     def generated_tokens(self) -> int:
         """Number of tokens that all replicas have sampled so far; read by progress displays."""
-        return sum(int(getattr(replica, "generated_tokens", 0)) for replica in self.replicas)
+        return self._total("generated_tokens")
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Number of tokens of all prompts so far."""
+        return self._total("prompt_tokens")
+
+    @property
+    def cached_tokens(self) -> int:
+        """Number of ``prompt_tokens`` that were read from a cache."""
+        return self._total("cached_tokens")
+
+    def _total(self, name: str) -> int:
+        return sum(int(getattr(replica, name, 0)) for replica in self.replicas)
 
     async def sample(self, request: SampleRequest) -> list[Sample]:
         """See ``Engine.sample``.
@@ -87,25 +101,34 @@ class EnginePool:
         """See ``Engine.logprobs``."""
         return await self._ask(lambda replica: replica.logprobs(ids, prompt_len, slot), 1)
 
-    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
-        """See ``TrainableEngine.sync``. Each replica checks its own weights; lost replicas are left out.
+    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> float | None:
+        """See ``TrainableEngine.sync``. Each replica checks its own weights; lost replicas are left out, and
+        used again if they take these weights.
 
-        ``source`` is read in the calling thread alone, once for all replicas.
+        ``source`` is used in the calling thread alone, and its weights are read once for all replicas.
+
+        Returns:
+            The smallest value of the replicas.
 
         Raises:
             SyncError: a replica does not have the new weights; the message names it.
             EngineError: no replica is left.
         """
-        with WeightFile(source) as file:
-            file.logprobs(probe_ids(self.tokenizer), 1)
-            with ThreadPoolExecutor(len(self.replicas)) as threads:
-                numbers = self._router.replicas
-                failures = list(threads.map(lambda n: self._sync_one(n, file, version, slot), numbers))
-        for failure in failures:
-            if failure is not None:
-                raise failure
+        if not isinstance(source, WeightFile):
+            with WeightFile(source) as file:
+                return self.sync(file, version, slot)
+        source.logprobs(probe_ids(self.tokenizer), 1)
+        with ThreadPoolExecutor(len(self.replicas)) as threads:
+            numbers = range(len(self.replicas))
+            running = [threads.submit(self._sync_one, n, source, version, slot) for n in numbers]
+            source.answer(running)
+        results = [future.result() for future in running]
+        for result in results:
+            if isinstance(result, NlacBenchError):
+                raise result
         if not self._router.replicas:
             raise self._none_left()
+        return min((slope for slope in results if isinstance(slope, float)), default=None)
 
     def close(self) -> None:
         """End all replicas."""
@@ -126,17 +149,28 @@ class EnginePool:
                 self._router.end(number, samples)
         raise self._none_left()
 
-    def _sync_one(self, number: int, file: WeightFile, version: int, slot: Slot) -> NlacBenchError | None:
-        replica = self.replicas[number]
+    def _sync_one(
+        self, number: int, file: WeightFile, version: int, slot: Slot
+    ) -> NlacBenchError | float | None:
+        """Return the result or the error of one replica; None also if it is left out."""
+        replica, used = self.replicas[number], number in self._router.replicas
         try:
-            replica.sync(file, version, slot)
+            slope = replica.sync(file, version, slot)
         except SyncError as error:
-            return SyncError(f"replica {number + 1} of {len(self.replicas)}, {replica!r}: {error}")
+            told = SyncError(f"replica {number + 1} of {len(self.replicas)}, {replica!r}: {error}")
+            if used:
+                return told
+            tell(redact_message(f"{told}; it stays left out"))
+            return None
         except EngineError as error:
             if error.kind not in LOST or self._closed:
                 return error
             self._leave_out(number, error)
-        return None
+            return None
+        if not used:
+            self._router.admit(number)
+            tell(f"{replica!r} has the weights of version {version} and is used again")
+        return slope
 
     def _leave_out(self, number: int, error: EngineError) -> None:
         if self._router.leave_out(number):
@@ -148,7 +182,7 @@ class EnginePool:
         if self._closed:
             return EngineError(f"{self!r} is closed", "closed")
         return EngineError(
-            f"all {len(self.replicas)} replicas were lost, the messages above say why; resume the run, with "
-            "fewer --replicas if the memory was full",
+            f"all {len(self.replicas)} replicas were lost, the messages above say why; resume the run when "
+            "they work again, or with fewer --replicas if the memory was full",
             "connection",
         )

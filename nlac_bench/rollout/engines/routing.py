@@ -71,12 +71,17 @@ class Router:
         """Take into account that a request has ended."""
         with self._lock:
             if replica in self._running:
-                self._running[replica] -= samples
+                self._running[replica] = max(0, self._running[replica] - samples)
 
     def leave_out(self, replica: int) -> bool:
         """Send no further requests to ``replica``; return whether requests were sent to it until now."""
         with self._lock:
             return self._running.pop(replica, None) is not None
+
+    def admit(self, replica: int) -> None:
+        """Send requests to ``replica`` again after ``leave_out``."""
+        with self._lock:
+            self._running.setdefault(replica, 0)
 
     def _least_loaded(self) -> int:
         conversations = list(self._places.values())

@@ -45,6 +45,8 @@ class ChildProcess:
         self.name = name
         self.tokens = 0
         """Number of tokens that it has generated."""
+        self.prompts = 0, 0
+        """Number of tokens of its prompts, and of those that were cached."""
         self._socket, theirs = socket.socketpair()
         self._socket.settimeout(WAIT_S)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
@@ -123,7 +125,8 @@ class ChildProcess:
             self._lost(f"sent nothing for {SILENT * WAIT_S:g} s")
 
     def _take(self, message: dict[str, Any]) -> None:
-        self.tokens = message["tokens"]
+        self.tokens, *prompts = message["tokens"]
+        self.prompts = prompts[0], prompts[1]
         with self._lock:
             future = self._pending.pop(message.get("id", -1), None)
         if future is None:  # a sign of life, or the reply to a cancelled request

@@ -72,6 +72,8 @@ class Decoder:
         self._drafts = None if alone else drafts.Drafts()
         self._threads = Threads(torch.get_num_threads(), adaptive=not alone and model.device.type == "cpu")
         self._parameters = sum(p.numel() for p in model.parameters())
+        self.prompt_tokens = self.cached_tokens = 0
+        """Number of tokens of all prompts so far, and of those whose keys and values were in the cache."""
         self.reset()
 
     def reset(self) -> None:
@@ -199,6 +201,8 @@ class Decoder:
                 self._cache.copy(source, slot, known)
         self._kept_ST[slot, : len(prompt_T)] = prompt_T
         self._lengths_S[slot] = known
+        self.prompt_tokens += len(prompt_T)
+        self.cached_tokens += known
         if self._drafts is not None:
             self._drafts.learn(row.prompt, known)
         self.active.append(row)

@@ -36,7 +36,8 @@ class Drafts:
 
     def propose(self, tail: Sequence[int], most: int) -> list[int]:
         """Return up to ``most`` tokens that may follow ``tail``, the last ``CONTEXT`` tokens of a sample."""
-        context, proposed = tuple(tail), []
+        context = tuple(tail)
+        proposed: list[int] = []
         while len(proposed) < most and (token := self._next.get(context)) is not None:
             proposed.append(token)
             context = (*context[1:], token)

@@ -34,7 +34,14 @@ from nlac_bench.rollout.engines.hf.loading import load_model, load_tokenizer
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
 from nlac_bench.rollout.engines.weight_file import digest
-from nlac_bench.rollout.engines.weights import check_arrived, forward_logprobs, load_weights, probe_ids
+from nlac_bench.rollout.engines.weights import (
+    NOISE,
+    check_arrived,
+    forward_logprobs,
+    load_weights,
+    probe_ids,
+    slope_of_change,
+)
 from nlac_bench.types import Usage
 
 _running: "weakref.WeakSet[HFEngine]" = weakref.WeakSet()
@@ -175,14 +182,25 @@ class HFEngine:
         self._submit(call)
         return list(await asyncio.wrap_future(call.future))
 
-    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
+    @property
+    def prompt_tokens(self) -> int:
+        """Number of tokens of all prompts so far."""
+        return sum(decoder.prompt_tokens for decoder in list(self._decoders.values()))
+
+    @property
+    def cached_tokens(self) -> int:
+        """Number of ``prompt_tokens`` whose keys and values were cached."""
+        return sum(decoder.cached_tokens for decoder in list(self._decoders.values()))
+
+    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> float | None:
         """See ``TrainableEngine.sync``. It waits for running samples to end; later requests wait for it.
 
         The first sync of slot ``target`` copies the model.
         """
         call = _Call(lambda: self._take_over(source, version, slot), Future(), alone=True)
         self._submit(call)
-        call.future.result()
+        slope: float | None = call.future.result()
+        return slope
 
     def version(self, slot: Slot) -> int:
         """Return the version of the weights in ``slot``."""
@@ -365,18 +383,19 @@ class HFEngine:
             _fail(row.owner.future, error)
         decoder.reset()
 
-    def _take_over(self, source: WeightSource, version: int, slot: Slot) -> None:
+    def _take_over(self, source: WeightSource, version: int, slot: Slot) -> float | None:
         if slot not in self._decoders:
             twin = copy.deepcopy(self._decoders["policy"].model)
             self._decoders[slot] = self._decoder(twin)
         decoder = self._decoders[slot]
         decoder.reset()  # what is cached belongs to the old weights
-        load_weights(decoder.model, source)
         ids = probe_ids(self.tokenizer)
-        check_arrived(
-            forward_logprobs(decoder.model, ids, 1), source.logprobs(ids, 1), self.sync_tolerance, version
-        )
+        before = forward_logprobs(decoder.model, ids, 1)
+        load_weights(decoder.model, source)
+        after, expected = forward_logprobs(decoder.model, ids, 1), source.logprobs(ids, 1)
+        check_arrived(after, expected, self.sync_tolerance, version)
         self._versions[slot] = version
+        return slope_of_change(before, after, expected, NOISE[decoder.model.dtype == torch.float32])
 
     def _busy(self) -> bool:
         return any(decoder.active for decoder in self._decoders.values())

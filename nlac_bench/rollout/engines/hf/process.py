@@ -68,6 +68,16 @@ class ProcessEngine:
         return self._child.tokens
 
     @property
+    def prompt_tokens(self) -> int:
+        """Number of tokens of all prompts so far; at most a second old."""
+        return self._child.prompts[0]
+
+    @property
+    def cached_tokens(self) -> int:
+        """Number of ``prompt_tokens`` whose keys and values were cached."""
+        return self._child.prompts[1]
+
+    @property
     def context(self) -> int:
         """Largest number of tokens of prompt and answer together."""
         return int(self._loading.result()["context"])
@@ -96,7 +106,7 @@ class ProcessEngine:
         call = self._child.call("logprobs", ids=list(ids), prompt_len=prompt_len, slot=slot)
         return list(await asyncio.wrap_future(call))
 
-    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
+    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> float | None:
         """See ``TrainableEngine.sync``. It waits for running samples to end; later requests wait for it.
 
         The process compares its log-probabilities of the probe text with those of ``source``. This process
@@ -111,6 +121,8 @@ class ProcessEngine:
         if found["version"] != version:
             raise SyncError(f"the engine has version {found['version']} after the sync to version {version}")
         check_digests(found["digests"], source.named_tensors())
+        slope: float | None = found["slope"]
+        return slope
 
 
 def start_pool(model: str, replicas: int, *, max_rows: int, deterministic: bool = False) -> EnginePool:

@@ -66,7 +66,7 @@ class _Worker:
         self.loop = asyncio.get_running_loop()
         self.started.set()
         while os.getppid() == self._parent:
-            self._send({"tokens": 0 if self._engine is None else self._engine.generated_tokens})
+            self._send({"tokens": self._tokens()})
             await asyncio.sleep(ALIVE_EVERY_S)
         os._exit(0)
 
@@ -87,8 +87,14 @@ class _Worker:
             reply = {"result": await function(**arguments)}
         except Exception as error:
             reply = {"error": error_row(error)}
-        tokens = 0 if self._engine is None else self._engine.generated_tokens
-        self._send({"id": number, "tokens": tokens, **reply})
+        self._send({"id": number, "tokens": self._tokens(), **reply})
+
+    def _tokens(self) -> list[int]:
+        """Return the numbers of tokens generated, of the prompts, and of those that were cached."""
+        engine = self._engine
+        return [0] * 3 if engine is None else [
+            engine.generated_tokens, engine.prompt_tokens, engine.cached_tokens
+        ]  # fmt: skip
 
     def _send(self, message: dict[str, Any]) -> None:
         try:
@@ -108,9 +114,9 @@ class _Worker:
 
     async def _sync(self, path: str, probe: list[float], version: int, slot: Any) -> dict[str, Any]:
         """Load the weights of a file, let the engine check them, and return what it has now."""
-        await asyncio.to_thread(self._engine.sync, _Sent(Path(path), probe), version, slot)
+        slope = await asyncio.to_thread(self._engine.sync, _Sent(Path(path), probe), version, slot)
         digests = await asyncio.to_thread(self._engine.weight_digests, slot)
-        return {"version": self._engine.version(slot), "digests": digests}
+        return {"version": self._engine.version(slot), "digests": digests, "slope": slope}
 
 
 def _loaded(model: str, options: dict[str, Any]) -> Any:

@@ -259,7 +259,7 @@ class OpenAIEngine:
                     raise self._refusal(failure) from None
                 cause = type(error.__cause__ or error).__name__
                 raise TransientFault(f"connection to {self._host} failed ({cause})", "connection") from None
-            except _transport_errors() as error:
+            except transport_errors() as error:
                 raise TransientFault(
                     f"the connection broke during the reply ({type(error).__name__})", "connection"
                 ) from None
@@ -344,7 +344,7 @@ async def _raise_for_status(response: Any) -> None:
     raise _HttpFailure(response.status_code, asked, bytes(body))
 
 
-def _transport_errors() -> tuple[type[BaseException], ...]:
+def transport_errors() -> tuple[type[BaseException], ...]:
     """Return the HTTP library's exceptions while a body is read; openai 2 and 3 use different libraries."""
     errors: list[type[BaseException]] = [OSError]
     for name in ("httpx2", "httpx"):

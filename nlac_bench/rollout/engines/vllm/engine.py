@@ -8,11 +8,11 @@ thread. Prompts and samples are token ids; log-probabilities are those of the sa
 import asyncio
 import atexit
 import contextlib
+import functools
 import os
 import signal
 import threading
-import time
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from multiprocessing import resource_tracker
 from typing import Any, TypeVar
@@ -21,21 +21,18 @@ from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.chat_template import ChatFormat
 from nlac_bench.rollout.engines.engine import (
     EngineError,
-    Finish,
     Sample,
     SampleRequest,
     Slot,
     WeightSource,
-    derive_seed,
 )
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from nlac_bench.rollout.engines.model_files import check_model
-from nlac_bench.rollout.engines.tool_calls import parse_tool_calls
 from nlac_bench.rollout.engines.vllm import INSTALL_CPU, INSTALL_GPU
 from nlac_bench.rollout.engines.vllm.instance import Instance
 from nlac_bench.rollout.engines.vllm.push import push
+from nlac_bench.rollout.engines.vllm.sampling import Generated, sample
 from nlac_bench.rollout.engines.weight_file import WeightFile
-from nlac_bench.types import Usage
 
 T = TypeVar("T")
 
@@ -82,6 +79,7 @@ class VLLMEngine:
         self.model = model
         self.generated_tokens = 0
         """Number of tokens in all samples so far; read by progress displays."""
+        self.prompt_tokens = self.cached_tokens = 0
         self._options = {**options, "dtype": dtype}
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, name="nlac-bench-vllm", daemon=True)
@@ -127,7 +125,7 @@ class VLLMEngine:
             raise ValueError(f"prompt_len must be within 1 and the {len(ids)} ids, got {prompt_len}")
         return await asyncio.wrap_future(self._submit(self._logprobs(ids, prompt_len, slot)))
 
-    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> None:
+    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> float | None:
         """See ``TrainableEngine.sync`` and ``push``. It waits for running samples to end; later requests wait
         for it. After a failed sync, the slot cannot be sampled from until another one succeeds.
 
@@ -139,7 +137,7 @@ class VLLMEngine:
         self._call(self._pause())
         try:
             instance = self._instances.get(slot) or self._call(self._start(slot))
-            push(instance, source, version, self.sync_tolerance, self._call)
+            return push(instance, source, version, self.sync_tolerance, self._call)
         finally:
             self._call(self._resume())
 
@@ -191,57 +189,27 @@ class VLLMEngine:
         return self._instances[slot]
 
     async def _sample(self, request: SampleRequest) -> list[Sample]:
-        began = time.perf_counter()
         self._of(request.slot)
         prompt = self._format.prompt_ids(request)
-        left = self.context - len(prompt)
-        if left < 1:
-            samples = [Sample("", "context_overflow", prompt, [], []) for _ in range(request.n)]
-        else:
-            numbers = range(request.n)
-            samples = await asyncio.gather(*(self._one(request, prompt, left, i) for i in numbers))
-        usages = [Usage(completion_tokens=len(sample.ids or ())) for sample in samples]
-        usages[0] = usages[0] + Usage(1, len(prompt), 0, 0.0, time.perf_counter() - began)
-        return [
-            Sample(s.text, s.finish, prompt, s.ids, s.logprobs, s.weight_version, usage, s.tool_calls)
-            for s, usage in zip(samples, usages, strict=True)
-        ]
+        return await sample(request, prompt, self.context, functools.partial(self._generate, request, prompt))
 
-    async def _one(self, request: SampleRequest, prompt: list[int], left: int, number: int) -> Sample:
+    async def _generate(
+        self, request: SampleRequest, prompt: list[int], arguments: Mapping[str, Any]
+    ) -> Generated:
+        """Answer ``prompt``; waits while weights are being replaced."""
         from vllm import SamplingParams
 
-        sampling = request.sampling
-        limit = min(left, sampling.max_tokens)
-        seed = request.seed
-        if seed is not None and number > 0:
-            seed = derive_seed(seed, number)
-        params = SamplingParams(
-            temperature=sampling.temperature,
-            top_p=sampling.top_p,
-            max_tokens=limit,
-            stop=list(sampling.stop),
-            seed=seed,
-            logprobs=0,
-        )
-        output, version = await self._generate(request.slot, prompt, params)
+        async with self._request(request.slot) as instance:
+            output, version = await instance.generate(prompt, SamplingParams(**arguments)), instance.version
         done = output.outputs[0]
+        if done.finish_reason not in ("stop", "length"):
+            raise EngineError(f"{self!r} ended a sample with {done.finish_reason!r}", "server")
         ids = [int(i) for i in done.token_ids]
         logprobs = [float(step[i].logprob) for i, step in zip(ids, done.logprobs, strict=True)]
         self.generated_tokens += len(ids)
-        finish: Finish = "stop"
-        if done.finish_reason == "length":
-            finish = "length" if limit == sampling.max_tokens else "context_overflow"
-        elif done.finish_reason != "stop":
-            raise EngineError(f"{self!r} ended a sample with {done.finish_reason!r}", "server")
-        text, calls = parse_tool_calls(done.text) if request.tools else (done.text, ())
-        if calls and finish == "stop":
-            finish = "tool_calls"
-        return Sample(text, finish, prompt, ids, logprobs, version, Usage(), calls)
-
-    async def _generate(self, slot: Slot, prompt: list[int], params: Any) -> tuple[Any, int]:
-        """Return the final output and the version of its weights; waits while weights are being replaced."""
-        async with self._request(slot) as instance:
-            return await instance.generate(prompt, params), instance.version
+        self.prompt_tokens += len(prompt)
+        self.cached_tokens += output.num_cached_tokens or 0
+        return Generated(ids, logprobs, done.text, done.finish_reason == "stop", version)
 
     async def _logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot) -> list[float]:
         async with self._request(slot) as instance:

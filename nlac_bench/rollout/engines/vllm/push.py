@@ -9,21 +9,18 @@
 """
 
 import math
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from nlac_bench.rollout.engines.engine import SyncError
-from nlac_bench.rollout.engines.vllm.instance import Instance
-from nlac_bench.rollout.engines.weight_file import WeightFile, digest
-from nlac_bench.rollout.engines.weights import PROBE, check_arrived, check_moved, probe_ids
+from nlac_bench.rollout.engines.weight_file import WeightFile
+from nlac_bench.rollout.engines.weights import NOISE, PROBE, check_arrived, check_moved, probe_ids
 
 T = TypeVar("T")
 
 CONTINUED = 8
 """Number of tokens sampled after the beginning that was cached with the old weights."""
-NOISE = {True: 2e-5, False: 0.04}
-"""Differences of log-probabilities between vLLM and a learner with the same weights that rounding may cause,
-in float32 (True) and lower precision. Measured on CPUs: 2e-6 and 0.016 on average."""
 
 
 class Call(Protocol):
@@ -33,7 +30,42 @@ class Call(Protocol):
         """Return the result."""
 
 
-def push(instance: Instance, file: WeightFile, version: int, tolerance: float, call: Call) -> None:
+class Receiver(Protocol):
+    """A vLLM that takes weights: an ``Instance`` in this process, or a ``Server``."""
+
+    intact: bool
+    """Whether the weights are known: False from the start of a transfer until it has been verified."""
+
+    @property
+    def tokenizer(self) -> Any:
+        """The Hugging Face tokenizer."""
+
+    @property
+    def context(self) -> int:
+        """Largest number of tokens of prompt and answer together."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the model computes in float32."""
+
+    @property
+    def block_size(self) -> int:
+        """Number of tokens of a block of the prefix cache; only whole blocks are cached."""
+
+    async def logprobs(self, ids: Sequence[int], prompt_len: int) -> list[float]:
+        """Return the log-probabilities of ``ids[prompt_len:]``; the prefix cache is not read."""
+
+    async def greedy(self, prompt: Sequence[int], count: int) -> tuple[list[int], list[float]]:
+        """Return ``count`` greedy tokens after ``prompt`` and their log-probabilities at temperature 1."""
+
+    async def transfer(self, path: Path, digests: Mapping[str, str], version: int) -> None:
+        """Load the weights of a file, which the workers check, and set their version."""
+
+    async def check_version(self, version: int) -> None:
+        """Check the version of the weights that vLLM says it has."""
+
+
+def push(instance: Receiver, file: WeightFile, version: int, tolerance: float, call: Call) -> float | None:
     """Load the weights of ``file`` and verify them. No other requests may run.
 
     The source behind ``file`` is used in the calling thread alone.
@@ -41,29 +73,34 @@ def push(instance: Instance, file: WeightFile, version: int, tolerance: float, c
     Args:
         tolerance: largest mean difference of the probe's log-probabilities.
 
+    Returns:
+        As ``check_moved``; None if the weights were not known before.
+
     Raises:
         SyncError: the weights were refused or are not those of ``file``; the message names the layer.
     """
+    noise = NOISE[instance.exact and file.exact]
     probe = probe_ids(instance.tokenizer)
     beginning, count = _cacheable(instance)
     before = call(instance.logprobs(probe, 1)) if instance.intact else None
     if count > 0 and instance.intact:
         call(instance.greedy(beginning, 1))  # fills the prefix cache
-    call(
-        instance.transfer(file.path, {name: digest(tensor) for name, tensor in file.named_tensors()}, version)
-    )
+    instance.intact = False
+    call(instance.transfer(file.path, file.digests(), version))
     call(instance.check_version(version))
     after, expected = call(instance.logprobs(probe, 1)), file.logprobs(probe, 1)
     gap = check_arrived(after, expected, tolerance, version)
+    slope = None
     if before is not None:
-        check_moved(before, after, expected, NOISE[instance.exact], version)
+        slope = check_moved(before, after, expected, noise, version)
     if count > 0:
         ids, found = call(instance.greedy(beginning, count))
-        _check_cache(found, file.logprobs([*beginning, *ids], len(beginning)), gap, NOISE[instance.exact])
+        _check_cache(found, file.logprobs([*beginning, *ids], len(beginning)), gap, noise)
     instance.intact = True
+    return slope
 
 
-def _cacheable(instance: Instance) -> tuple[list[int], int]:
+def _cacheable(instance: Receiver) -> tuple[list[int], int]:
     """Return a text that fills a block of the prefix cache, and the number of tokens that fit after it."""
     ids = [int(i) for i in instance.tokenizer(PROBE, add_special_tokens=False)["input_ids"]]
     length = instance.block_size + 1

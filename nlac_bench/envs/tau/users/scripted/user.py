@@ -79,6 +79,7 @@ class ScriptedUser:
                 break
         else:
             reply = f"{reply} {self._pick(speech.BEFORE)}"
+        assert self._talk is not None
         self._talk.said += (reply,)
         return reply
 

@@ -1,0 +1,98 @@
+"""The cost model of docs/scaling.md. ``python -m docs.scaling_model`` prints the page's tables.
+
+Seconds of an iteration of NLAC with the paper's configurations of τ-retail: 128 episodes, and the gradient
+steps on as many transitions as they have. A test compares the tables with the page.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from nlac_bench.eval.launch.settings import LaunchSettings
+from nlac_bench.eval.training.estimate import ENGINE_SHARE, LEARNER_SHARE, PEAK_FLOPS
+
+EPISODES, TURNS, MINI_BATCH, ANSWER = 128, 12, 128, 150
+"""Of the configurations; turns and the length of an answer as ``run --dry-run`` estimates them."""
+STEPS = EPISODES * TURNS // MINI_BATCH
+GENERATED, READ, TRAINED = 134_400, 734_961, 1_508_322
+"""Tokens a gradient step, from ``run --dry-run`` (its totals divided by 30,720 steps)."""
+PLAYER = 12_200
+"""Environment steps a CPU second of the player; measured on two CPU cores."""
+WRITTEN, HASHED = 1.7e9, 0.84e9
+"""Bytes a second of the file backend: writing safetensors, and sha256; measured on one CPU core."""
+RECOMPUTED = 8
+"""Operations a parameter and trained token with activation checkpointing (6 without)."""
+SLOTS = 2
+"""Policy and moving average."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A model on ``learners`` GPUs that learn and ``servers`` GPUs that sample."""
+
+    name: str
+    parameters: float
+    learners: int
+    servers: int
+
+    def sampling(self) -> float:
+        """Seconds in which the servers generate and read, if they are never idle."""
+        operations = 2 * self.parameters * (GENERATED + READ) * STEPS
+        return operations / (ENGINE_SHARE * PEAK_FLOPS * self.servers)
+
+    def learning(self) -> float:
+        """Seconds of the gradient steps."""
+        operations = RECOMPUTED * self.parameters * TRAINED * STEPS
+        return operations / (LEARNER_SHARE * PEAK_FLOPS * self.learners)
+
+    def pushing(self) -> float:
+        """Seconds of a push by the file backend: a file in float32 is written, hashed by the sender and by
+        each server; servers of a slot load it at the same time."""
+        size = 4 * self.parameters
+        return SLOTS * (size / WRITTEN + 2 * size / HASHED)
+
+    def row(self) -> list[str]:
+        """Return the row of the table."""
+        stages = (self.sampling(), self.learning(), self.pushing())
+        together, ahead = sum(stages), max(stages[0], stages[1]) + stages[2]
+        steps = 30_720 / STEPS
+        cells = [f"{seconds:,.0f} s" for seconds in (*stages, together)]
+        return [self.name, *cells, f"{together * steps / 3600:,.0f} h", f"{together / ahead:.2f} ×"]
+
+
+SETUPS = (
+    Setup("7B, 4 GPUs learn, 4 sample", 7e9, 4, 4),
+    Setup("7B, 32 learn, 32 sample", 7e9, 32, 32),
+    Setup("32B, 32 learn, 32 sample", 32e9, 32, 32),
+)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, ["---"] * len(header), *rows))
+
+
+def costs() -> str:
+    """Return the table of an iteration's seconds."""
+    header = [
+        "model and GPUs",
+        "sampling",
+        "learning",
+        "push",
+        "an iteration",
+        "30,720 steps",
+        "one step ahead",
+    ]
+    return table(header, (setup.row() for setup in SETUPS))
+
+
+def settings() -> str:
+    """Return the table of the settings of ``[launch]``."""
+    rows = [
+        [f"`{name}`", "–" if field.default is None else f"`{field.default}`", str(field.description)]
+        for name, field in LaunchSettings.model_fields.items()
+    ]
+    return table(["setting", "default", "meaning"], rows)
+
+
+if __name__ == "__main__":
+    print(f"{costs()}\n\n{settings()}")

@@ -1,0 +1,1 @@
+"""Measurements for machines with GPUs (``nlac-bench bench-gpu``): learner, weight pushes, rollout."""

@@ -1,0 +1,50 @@
+"""Reads ``--servers`` and decides which slot each server has."""
+
+import typing
+
+from nlac_bench.errors import ConfigError
+from nlac_bench.rollout.engines.engine import Slot
+
+SHARE = 8
+"""One in so many servers gets the moving average, from which a method like NLAC samples one call in eight."""
+
+
+def assigned(servers: str, needs_target: bool) -> list[tuple[str, Slot]]:
+    """Return the address and the slot of each server that the run uses.
+
+    Servers without a label are of slot ``policy``; if the method keeps a moving average and no server is
+    labelled ``target``, one in eight of all, at least one, is of slot ``target``: the last ones.
+
+    Args:
+        servers: ``URL[@SLOT]``, separated by commas.
+        needs_target: whether the method samples from a moving average; otherwise servers labelled ``target``
+            are not used.
+
+    Raises:
+        ConfigError: a label is not a slot, an address is repeated, or a slot would have no server.
+    """
+    found: list[tuple[str, Slot | None]] = []
+    for text in filter(None, (part.strip() for part in servers.split(","))):
+        url, at, label = text.rpartition("@") if "@" in text.rpartition("/")[2] else (text, "", None)
+        if at and label not in typing.get_args(Slot):
+            raise ConfigError(
+                f"--servers: {label!r} is not a slot; write URL@policy or URL@target, or the URL alone"
+            )
+        found.append((url, typing.cast(Slot | None, label)))
+    urls = [url for url, _ in found]
+    if twice := next((url for url in urls if urls.count(url) > 1), None):
+        raise ConfigError(f"--servers names {twice} twice; a server has the weights of one slot")
+    if not needs_target:
+        found = [(url, slot) for url, slot in found if slot != "target"]
+    elif all(slot != "target" for _, slot in found):
+        free = [number for number, (_, slot) in enumerate(found) if slot is None]
+        for number in free[len(free) - max(1, round(len(found) / SHARE)) :] if free else ():
+            found[number] = found[number][0], "target"
+    slots = [(url, slot or "policy") for url, slot in found]
+    for wanted in ("policy", "target") if needs_target else ("policy",):
+        if all(slot != wanted for _, slot in slots):
+            raise ConfigError(
+                f"--servers {servers!r} has no server of slot {wanted!r}; a server has the weights of one "
+                f"slot, so start another one and add it as URL@{wanted}"
+            )
+    return slots

@@ -1,0 +1,68 @@
+"""The floors and the oracle of a run: played on the same tasks and seeds, kept in its folder ``references/``.
+
+A success rate means little beside nothing: agents without a model show what a task gives away, and the oracle
+shows what can be reached.
+"""
+
+import asyncio
+import shutil
+from pathlib import Path
+
+from nlac_bench.agents.floors import CHEAP_FLOORS
+from nlac_bench.envs import registry
+from nlac_bench.eval.measure.play import play
+from nlac_bench.eval.measure.prepare import FLOORS, Prepared, prepare
+from nlac_bench.eval.runs.configuration import RunConfig
+from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.eval.runs.trust import to_repeat
+from nlac_bench.eval.runs.writer import RunWriter
+from nlac_bench.eval.training.untrained import BASE
+
+REFERENCES = "references"
+ORACLE = "oracle"
+
+
+def reference_agents(config: RunConfig) -> tuple[str, ...]:
+    """Return the agents that are played for a run's report; none where they would cost more than seconds.
+
+    These are environments of other packages, those whose user, oracle or judge is a model, and runs of agents
+    without a model. The agent ``constant`` is left out, because its action is searched.
+    """
+    name, _ = registry.parse(config.env)
+    if config.agent in FLOORS or name not in registry.BUILTIN or to_repeat({"env": config.env}):
+        return ()
+    if config.user_model is not None or config.replay is not None:
+        return ()
+    return (ORACLE, *CHEAP_FLOORS, *(("transfer",) if name.startswith("tau") else ()))
+
+
+def play_references(prepared: Prepared, folder: Path) -> None:
+    """Play the floors and the oracle on the tasks of the run in ``folder``; those that are there are kept.
+
+    Raises:
+        NlacBenchError: they cannot be played or written.
+    """
+    for agent in reference_agents(prepared.config):
+        config = prepared.config.changed(
+            agent=agent, model=None, train=None, offline=None, base=None, prompts=None, record=None
+        )
+        own = prepare(config)
+        path = folder / REFERENCES / agent
+        measured_before = folder / BASE / REFERENCES / agent  # where --base named a run that has them
+        if measured_before.is_dir() and not path.exists():
+            shutil.copytree(measured_before, path)
+        if (path / "manifest.json").exists():
+            writer = RunWriter.resume(path, conditions=own.conditions, subject=own.subject, plan=own.plan)
+        else:
+            writer = RunWriter.create(
+                path, config=config.as_dict(), conditions=own.conditions, subject=own.subject, plan=own.plan
+            )
+        with writer:
+            asyncio.run(play(own, writer, lambda result: None))
+
+
+def stored_references(run: RunFolder) -> dict[str, RunFolder]:
+    """Return the floors and the oracle that were played for ``run``, by agent, the oracle last."""
+    folder = run.path / REFERENCES
+    found = {path.name: RunFolder.open(path) for path in sorted(folder.glob("*")) if path.is_dir()}
+    return {name: found[name] for name in sorted(found, key=lambda name: (name == ORACLE, name))}

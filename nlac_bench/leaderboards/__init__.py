@@ -1,0 +1,1 @@
+"""Leaderboards: entries made from finished runs, and the boards that are collected from them."""

@@ -1,0 +1,316 @@
+"""The schema of a leaderboard's entry: one JSON file per submitted run, or per algorithm with several seeds.
+
+An entry holds the outcome of every planned episode, so that two entries are paired by task without their run
+folders, and every number is derived from these outcomes (``numbers.py``). Unknown fields and other versions
+of the schema are refused. Texts come from others: their lengths are bounded here, and whoever prints them
+escapes them.
+"""
+
+from typing import Annotated, Literal, Self, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
+
+from nlac_bench.agents.names import FLOORS
+
+SCHEMA_VERSION: Literal[1] = 1
+
+Kind: TypeAlias = Literal["models", "algorithms"]
+"""A board of models compares single runs, one of algorithms compares training methods over several seeds."""
+Level: TypeAlias = Literal["reported", "imported", "recomputed", "replayed"]
+State: TypeAlias = Literal["scored", "unscored", "content_filter", "infra", "owed"]
+"""What became of a planned episode; ``unscored`` ended without a success value from the environment."""
+Relation: TypeAlias = Literal["first_party", "third_party", "collaborative", "other"]
+"""Relation of the submitter to the model, in the words of Every Eval Ever 0.3 (``evaluator_relationship``).
+"""
+
+Name: TypeAlias = Annotated[str, StringConstraints(max_length=500)]
+Text: TypeAlias = Annotated[str, StringConstraints(max_length=4_000)]
+Id: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_.-]{0,119}$")]
+Sha256: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Count: TypeAlias = Annotated[int, Field(ge=0)]
+Amount: TypeAlias = Annotated[float, Field(ge=0)]
+Rate: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+Bounds: TypeAlias = tuple[float, float]
+"""A 95 % confidence interval."""
+
+
+class Part(BaseModel):
+    """Base class of all parts of an entry: immutable, with strict types and without unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Limits(Part):
+    """Administrative limits of an episode; None is no limit."""
+
+    max_turns: Count | None = None
+    max_seconds: Amount | None = None
+
+
+class Simulator(Part):
+    """The model that plays the environment's user, oracle or judge."""
+
+    model: Name | None
+    temperature: Amount
+    max_tokens: Count
+
+
+class BoardKey(Part):
+    """What was measured. Entries are compared only if all of this is equal; ``board_id`` is its hash.
+
+    ``arguments`` are the environment's, without the world (which belongs to the subject) and without what
+    other fields state. ``rules`` are all other conditions of the environment: its user, oracle or judge, and
+    the hashes of their prompts.
+    """
+
+    env: Name
+    env_version: Name | None = None
+    arguments: dict[Name, JsonValue] = Field(default_factory=dict, max_length=100)
+    split: Name | None = None
+    data_source: Name | None = None
+    data_sha256: Name | None = None
+    reward: Name | None = None
+    rules: dict[Name, JsonValue] = Field(default_factory=dict, max_length=100)
+    simulator: Simulator | None = None
+    limits: Limits = Limits()
+
+
+class Tokens(Part):
+    """Calls and tokens of one role; ``cost`` is in US dollars (0 if the price is unknown)."""
+
+    calls: Count
+    prompt_tokens: Count
+    completion_tokens: Count
+    cost: Amount
+    seconds: Amount
+
+
+class TrainingCost(Part):
+    """What the training of one seed took, up to its end (``chosen_step`` is the tested checkpoint's)."""
+
+    seed: int
+    gradient_steps: Count
+    environment_steps: Count
+    generated_tokens: Count
+    seconds: Amount
+    tokens_by_role: dict[Name, Tokens] = Field(max_length=200)
+    chosen_step: Count | None
+    base_success: Rate | None
+    """Success of the untrained model on the same tasks and seeds."""
+
+
+class Training(Part):
+    """How a subject was trained: one ``TrainingCost`` per seed."""
+
+    method: Name
+    budget: Name | None
+    settings: dict[Name, JsonValue] = Field(default_factory=dict, max_length=500)
+    offline: bool = False
+    runs: list[TrainingCost] = Field(min_length=1, max_length=1_000)
+
+
+class Subject(Part):
+    """Who was measured: an agent, its model and prompts, and how it was trained."""
+
+    agent: Name
+    model: Name | None = None
+    revision: Name | None = None
+    engine: Name | None = None
+    prompts: dict[Name, Name] = Field(default_factory=dict, max_length=500)
+    temperature: Amount | None = None
+    max_tokens: Count | None = None
+    worlds: list[int] | None = Field(None, max_length=1_000)
+    training: Training | None = None
+
+
+class TaskOutcome(Part):
+    """The planned trials of one task, in the order of their numbers. All lists have the same length.
+
+    ``success`` and ``reward`` are None where there is no result; an ``imported`` entry has rewards and end
+    reasons only if they were kept.
+    """
+
+    state: list[State] = Field(min_length=1, max_length=10_000)
+    success: list[bool | None]
+    reward: list[float | None]
+    end_reason: list[Name | None]
+    truncated: list[bool]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        n = len(self.state)
+        if any(len(column) != n for column in (self.success, self.reward, self.end_reason, self.truncated)):
+            raise ValueError("state, success, reward, end_reason and truncated must have the same length")
+        if any((s == "scored") != (won is not None) for s, won in zip(self.state, self.success, strict=True)):
+            raise ValueError("exactly the trials with state 'scored' have a success value")
+        return self
+
+
+class RunOutcomes(Part):
+    """All outcomes of one run, by task id in planned order (tasks are sorted in the file)."""
+
+    seed: int
+    tasks: dict[Name, TaskOutcome] = Field(min_length=1, max_length=1_000_000)
+    recovered_errors: Count = 0
+    """Infrastructure errors of episodes that were then played again and recorded."""
+    unknown_rate: Rate | None = None
+    """Share of questions whose answer the environment's oracle did not know; None if no oracle answers."""
+
+
+class PassPowerK(Part):
+    """pass^k, or why it cannot be estimated."""
+
+    k: Annotated[int, Field(ge=1)]
+    value: Rate | None
+    ci: Bounds | None
+    why_not: Text | None = None
+
+
+class EpisodeCounts(Part):
+    """Numbers of episodes, as in ``eval.statistics.outcomes.Counts``, summed over the runs."""
+
+    planned: Count
+    scored: Count
+    unscored: Count
+    infra_errors: Count
+    owed: Count
+    truncated: Count
+    content_filter: Count
+    length: Count
+    recovered_errors: Count
+
+
+class Numbers(Part):
+    """Everything that is computed from ``outcomes``; the mean over runs where there are several.
+
+    ``success`` is the rate over scored trials. ``success_if_missing_failed`` counts every planned episode
+    without a score as a failure; boards are ranked by it, and ``ci`` is the interval of this rate. A
+    ``reported`` entry has only what its source states.
+    """
+
+    tasks: Count | None
+    trials: Count | None
+    success: Rate | None
+    success_if_missing_failed: Rate | None
+    ci: Bounds | None
+    ci_method: Name | None
+    mean_reward: float | None
+    by_seed: list[Rate]
+    """``success_if_missing_failed`` of each run."""
+    pass_k: list[PassPowerK] = Field(max_length=1_000)
+    """From k = 1; empty if there are several runs."""
+    counts: EpisodeCounts | None
+    end_reasons: dict[Name, Count]
+
+
+class CurvePoint(Part):
+    """One validation during training."""
+
+    gradient_steps: Count
+    environment_steps: Count
+    tokens: Count
+    seconds: Amount
+    success: Rate
+    ci: Bounds | None
+    tasks: Count
+    best: bool
+    """Whether this was the best checkpoint so far; the last such one was tested."""
+
+
+class Curve(Part):
+    """The validations of the training with one seed."""
+
+    seed: int
+    points: list[CurvePoint] = Field(max_length=100_000)
+
+
+class Cost(Part):
+    """What the test episodes took, summed over the runs (``seconds`` of episodes that ran side by side)."""
+
+    tokens_by_role: dict[Name, Tokens] = Field(default_factory=dict, max_length=200)
+    seconds: Amount = 0.0
+
+
+class RunProvenance(Part):
+    """Where one run comes from: code, packages, and hashes of its files."""
+
+    started: Name
+    nlac_bench: Name
+    python: Name
+    commit: Name | None
+    dirty: bool | None
+    """Whether tracked files differed from the commit; None if that is unknown."""
+    packages_sha256: Sha256
+    manifest_sha256: Sha256
+    episodes_sha256: Sha256
+
+
+class Provenance(Part):
+    """The origin of an entry. ``relation`` is that of the submitter to the model; None is not stated."""
+
+    runs: list[RunProvenance] = Field(default_factory=list, max_length=1_000)
+    submitter: Name | None = None
+    relation: Relation | None = None
+
+
+class Source(Part):
+    """What a ``reported`` or ``imported`` entry is taken from."""
+
+    title: Name
+    url: Annotated[str, StringConstraints(pattern=r"^https://[!-~]{1,500}$")] | None
+    where: Name
+    """The table, section or file within the source."""
+
+
+class Entry(Part):
+    """An entry of a leaderboard.
+
+    ``level`` says what was checked. ``recomputed``: the plan is the whole split, the seeds follow the rule,
+    and every number was derived again from the episodes. ``replayed``: every action of every episode was also
+    played again through the environment. Neither proves which model acted. ``imported`` rows come from kept
+    results whose episodes are gone, ``reported`` ones from a publication; both are unranked, as ``partial``
+    entries are: some of their planned episodes, or tasks of the split, are missing.
+    """
+
+    schema_version: Literal[1]
+    entry_id: Id
+    board_id: Id
+    kind: Kind
+    board: BoardKey
+    subject: Subject
+    outcomes: list[RunOutcomes] = Field(max_length=1_000)
+    numbers: Numbers
+    curves: list[Curve] = Field(default_factory=list, max_length=1_000)
+    cost: Cost = Cost()
+    provenance: Provenance = Provenance()
+    level: Level
+    partial: bool = False
+    warnings: list[Text] = Field(default_factory=list, max_length=100)
+    reproduce: Text | None = None
+    """The command that makes the run again; without servers and paths."""
+    source: Source | None = None
+
+    @property
+    def standing(self) -> Literal["ranked", "unranked", "floor", "oracle"]:
+        """How boards show the entry: only ``ranked`` entries are tested against each other."""
+        if self.level != "reported" and self.kind == "models" and self.subject.agent in FLOORS:
+            return "oracle" if self.subject.agent == "oracle" else "floor"
+        unranked = self.level in ("reported", "imported") or self.partial
+        return "unranked" if unranked else "ranked"
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.level in ("reported", "imported")) != (self.source is not None):
+            raise ValueError("exactly the levels 'reported' and 'imported' name a source")
+        if (self.level == "reported") != (not self.outcomes):
+            raise ValueError("exactly the level 'reported' has no outcomes")
+        if self.outcomes and (len(self.outcomes) > 1) != (self.kind == "algorithms"):
+            raise ValueError("an entry of kind 'algorithms' has at least two runs, one of 'models' has one")
+        tasks = [set(run.tasks) for run in self.outcomes]
+        if any(each != tasks[0] for each in tasks[1:]):
+            raise ValueError("the runs of an entry must have the same tasks")
+        if self.kind == "algorithms" and self.outcomes and len(tasks[0]) < 2:
+            raise ValueError("an entry of kind 'algorithms' needs at least two tasks")
+        if len({len(task.state) for run in self.outcomes for task in run.tasks.values()}) > 1:
+            raise ValueError("all tasks of all runs must have the same number of trials")
+        return self

@@ -1,0 +1,138 @@
+"""Compares the ranked entries of a board pair by pair, and an entry with the floors of its board.
+
+Entries are compared in ``success_if_missing_failed``: an episode without a score counts as a failure on both
+sides, so that losing episodes never helps.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from nlac_bench.eval.statistics.compare import ALPHA, Measured, compare
+from nlac_bench.eval.statistics.compare_seeds import compare_algorithms
+from nlac_bench.eval.statistics.intervals import Floats
+from nlac_bench.eval.statistics.outcomes import Counts, Outcomes
+from nlac_bench.eval.statistics.pooled import PairError, paired_error, pooled_errors
+from nlac_bench.eval.statistics.significance import holm, sign_flip_p
+from nlac_bench.eval.statistics.tables import p_text
+from nlac_bench.leaderboards.entry import Bounds, Entry, RunOutcomes
+from nlac_bench.leaderboards.numbers import failed_if_missing, success_table
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The comparison of two ranked entries, A minus B, in ``success_if_missing_failed``.
+
+    ``p`` is that of the exact sign-flip test for models; for algorithms the larger one of
+    ``compare_algorithms`` and of ``pooled_errors``. ``p_holm`` is adjusted over all pairs of the board.
+    ``detectable`` is the difference that this pair would have shown with a probability of 80 % on this board,
+    and ``tasks_needed`` the number of tasks with which the present difference would be shown; None if the two
+    are told apart, or if no number of tasks is enough (equal rates, or seeds that differ too much).
+    """
+
+    a: str
+    b: str
+    difference: float
+    ci: Bounds | None
+    p: float
+    p_holm: float
+    winner: str | None
+    """``entry_id`` of the significantly better entry, or None."""
+    detectable: float
+    tasks_needed: int | None
+
+
+def all_pairs(entries: Sequence[Entry]) -> list[Pair]:
+    """Compare every pair of entries of one kind, which have the same tasks, with Holm's correction over all.
+
+    As in ``compare``, a difference counts if the test rejects and the interval excludes 0.
+    """
+    if len(entries) < 2:
+        return []
+    compared = _models(entries) if entries[0].kind == "models" else _algorithms(entries)
+    adjusted = holm([p for p, _, _ in compared])
+    level = ALPHA / len(compared)
+    pairs = []
+    for (a, b), (p, ci, error), p_holm in zip(combinations(entries, 2), compared, adjusted, strict=True):
+        winner = None
+        if p_holm < ALPHA and error.difference != 0 and not (ci is not None and ci[0] <= 0 <= ci[1]):
+            winner = a.entry_id if error.difference > 0 else b.entry_id
+        needed = error.tasks_needed(level) if winner is None else None
+        pairs.append(
+            Pair(
+                a.entry_id,
+                b.entry_id,
+                error.difference,
+                ci,
+                p,
+                p_holm,
+                winner,
+                error.detectable(level),
+                needed,
+            )
+        )
+    return pairs
+
+
+def floor_note(entry: Entry, floors: Sequence[Entry]) -> str | None:
+    """Return in words that ``entry`` is not significantly above the best of ``floors``; None if it is.
+
+    Floors with other tasks are left out. The test is that of ``compare``, on the mean over the entry's seeds.
+    """
+    tasks = set(entry.outcomes[0].tasks)
+    usable = [floor for floor in floors if set(floor.outcomes[0].tasks) == tasks]
+    if not usable:
+        return None
+    best = max(usable, key=lambda floor: (floor.numbers.by_seed[0], floor.entry_id))
+    differences = np.mean([failed_if_missing(run) for run in entry.outcomes], axis=0) - failed_if_missing(
+        best.outcomes[0]
+    )
+    difference, p = float(differences.mean()), sign_flip_p(differences)
+    if difference > 0 and p < ALPHA:
+        return None
+    where = "below" if difference < 0 and p < ALPHA else "not above"
+    return (
+        f"{where} its floor: the agent {best.subject.agent!r}, which uses no model, has "
+        f"{best.numbers.by_seed[0]:.3f} (difference {difference:+.3f}, p = {p_text(p)})"
+    )
+
+
+_Compared = tuple[float, Bounds | None, PairError]
+
+
+def _models(entries: Sequence[Entry]) -> list[_Compared]:
+    found = []
+    for a, b in combinations(entries, 2):
+        sides = [_measured(entry.outcomes[0]) for entry in (a, b)]
+        comparison = compare(*sides)
+        single = all(side.outcomes.trials == 1 for side in sides)
+        error = paired_error(*(side.outcomes.task_means("success") for side in sides), single=single)
+        ci = comparison.interval
+        found.append((comparison.p_value, None if ci is None else (ci.low, ci.high), error))
+    return found
+
+
+def _algorithms(entries: Sequence[Entry]) -> list[_Compared]:
+    sides = [[_measured(run) for run in entry.outcomes] for entry in entries]
+    rates_ST: list[Floats] = [
+        np.array([run.outcomes.task_means("success") for run in side]) for side in sides
+    ]
+    found: list[_Compared] = []
+    for (a, b), error in zip(combinations(sides, 2), pooled_errors(rates_ST), strict=True):
+        comparison = compare_algorithms(a, b)
+        half = error.quantile(ALPHA) * error.error
+        low, high = max(error.difference - half, -1.0), min(error.difference + half, 1.0)
+        if comparison.interval is not None:
+            low, high = min(low, comparison.interval.low), max(high, comparison.interval.high)
+        found.append((max(comparison.p_value, error.p_value), (low, high), error))
+    return found
+
+
+def _measured(run: RunOutcomes) -> Measured:
+    """Return a run as the comparisons read it; every planned trial without a score is a failure."""
+    success = np.nan_to_num(success_table(run))
+    planned = success.size
+    counts = Counts(planned, planned, unscored=0, infra_errors=0, owed=0, truncated=0)
+    return Measured(f"seed {run.seed}", {}, Outcomes(tuple(sorted(run.tasks)), success, success, counts))

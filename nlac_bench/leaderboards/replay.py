@@ -1,0 +1,109 @@
+"""Plays the recorded actions of a run again through its environment, and compares what comes back.
+
+The rollout driver plays, so an episode ends by the same rules as the recorded one. Only the environment is
+checked: a replay does not prove which model wrote the actions.
+"""
+
+import asyncio
+import dataclasses
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+
+from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
+from nlac_bench.rollout.limits import Limits
+from nlac_bench.types import Episode, Turn
+
+_BY_CLOCK = ("time_limit", "cost_limit", "token_limit")
+"""End reasons that a replay cannot repeat: such an episode's turns are compared, and not how it ended."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """An agent that takes the recorded actions, in the episode of the same task and seed."""
+
+    episodes: dict[tuple[str, int], Episode]
+    name: str = "recorded"
+
+    def begin(self, env: Any, seed: int) -> "_Actor":
+        """Return an actor, which finds its episode when it gets the first observation."""
+        return _Actor(self.episodes, seed)
+
+
+@dataclass
+class _Actor:
+    episodes: dict[tuple[str, int], Episode]
+    seed: int
+    _left: list[Turn] | None = None
+
+    async def act(self, observation: str, info: dict[str, Any]) -> Turn:
+        if self._left is None:
+            self._left = list(self.episodes[str(info.get("task_id")), self.seed].turns)
+        if not self._left:
+            return Turn("", finish="length")  # no action, so the driver ends the episode
+        turn = self._left.pop(0)
+        return Turn(turn.text, role=turn.role, finish=turn.finish)
+
+
+def replay(run: RunFolder, make_env: Callable[[], gymnasium.Env[str, str]]) -> list[str]:
+    """Play every recorded action of ``run`` again and return the differences; empty if there are none.
+
+    Raises:
+        NlacBenchError: the environment cannot be played, for instance because a simulator's reply is not in
+            its recording.
+    """
+    recorded = {(episode.task_id, episode.trial): episode for episode in run.episodes()}
+    agent = Recorded({(episode.task_id, episode.seed): episode for episode in recorded.values()})
+    limits = Limits(turns=run.conditions.get("max_turns"))
+    driver = Driver(agent, make_env, concurrency=1, limits=limits)
+    specs = [EpisodeSpec(e.env, e.task_id, e.trial, e.seed) for e in recorded.values()]
+
+    async def play_all() -> list[Episode | Failure]:
+        async with aclosing(driver.run(specs)) as results:
+            return [result async for result in results]
+
+    found = []
+    for result in asyncio.run(play_all()):
+        if isinstance(result, Failure):
+            key = str(result.spec.task_id), result.spec.trial
+            found.append(f"{_name(key)} failed ({result.error}: {result.message[:300]})")
+        else:
+            key = result.task_id, result.trial
+            difference = first_difference(recorded[key], result)
+            if difference is not None:
+                found.append(f"{_name(key)}, {difference}")
+    return found
+
+
+def first_difference(recorded: Episode, played: Episode) -> str | None:
+    """Return the first difference of two episodes in what the environment returned, or None."""
+    pairs: list[tuple[str, Any, Any]] = [
+        ("the first observation", recorded.first_observation, played.first_observation)
+    ]
+    for number, (old, new) in enumerate(zip(recorded.turns, played.turns, strict=False), start=1):
+        pairs.append((f"turn {number}: the observation", old.observation, new.observation))
+        pairs.append((f"turn {number}: the reward", old.reward, new.reward))
+    if recorded.end_reason in _BY_CLOCK:
+        played = dataclasses.replace(played, turns=played.turns[: len(recorded.turns)])
+        endings: tuple[str, ...] = ()
+    else:
+        endings = ("end_reason", "success", "terminated", "truncated")
+    pairs.append(("the number of turns", len(recorded.turns), len(played.turns)))
+    pairs += [(name, getattr(recorded, name), getattr(played, name)) for name in endings]
+    for what, old, new in pairs:
+        if repr(old) != repr(new):  # NaN equals itself here
+            return f"{what} is {_cut(old)} in the folder, and {_cut(new)} when played again"
+    return None
+
+
+def _name(key: tuple[str, int]) -> str:
+    return f"task {key[0]!r:.200}, trial {key[1]}"
+
+
+def _cut(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 160 else f"{text[:157]}…"

@@ -1,0 +1,90 @@
+"""Verifies an entry: derives it again from its run folders and compares everything that it states."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nlac_bench.leaderboards.checks import Check, equal, none_of
+from nlac_bench.leaderboards.entry import Entry
+from nlac_bench.leaderboards.entry_file import EntryError, file_content, parse_entry, wrong_ids
+from nlac_bench.leaderboards.numbers import json_differences
+from nlac_bench.leaderboards.submit import INTACT, DamagedRunError, derive
+
+
+@dataclass(frozen=True)
+class Verified:
+    """The result of ``verify``; ``level`` is what was checked."""
+
+    level: str
+    checks: list[Check]
+
+    @property
+    def holds(self) -> bool:
+        """Whether all checks hold."""
+        return all(check.ok for check in self.checks)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that ``--json`` prints."""
+        checks = [check.to_json() for check in self.checks]
+        return {"holds": self.holds, "level": self.level, "checks": checks}
+
+    def to_text(self) -> str:
+        """Return one line for each check, and the verdict."""
+        lines = [f"holds  {check.name}" if check.ok else f"FAILS  {check}" for check in self.checks]
+        return "\n".join([*lines, f"the entry {'holds' if self.holds else 'does not hold'} ({self.level})"])
+
+
+def verify(path: Path, paths: Sequence[Path], *, replayed: bool = False, env: str | None = None) -> Verified:
+    """Derive the entry in ``path`` again from its run folders, and compare everything that it states.
+
+    An entry of level ``replayed`` is always played again. Nothing is written.
+
+    Args:
+        path: the entry's file.
+        paths, replayed, env: as for ``derive``.
+
+    Raises:
+        EntryError: the file is not an entry, or an entry without run folders (``imported``, ``reported``).
+        NlacBenchError: a folder contains no run, or its environment cannot be made or played.
+    """
+    try:
+        entry = parse_entry(file_content(path))
+    except EntryError as error:
+        raise EntryError(f"{path} {error}") from None
+    if not entry.provenance.runs:
+        raise EntryError(f"{path} is an entry of level {entry.level}, which has no run to verify it against")
+    replayed = replayed or entry.level == "replayed"
+    level = "replayed" if replayed else "recomputed"
+    try:
+        derived = derive(paths, replayed=replayed, env=env)
+    except DamagedRunError as error:
+        return Verified(level, [Check(INTACT, False, "readable files that agree", str(error))])
+    ids = none_of("ids are hashes of the content", wrong_ids(entry), "the ids of the content")
+    checks = [check for check in derived.checks if not (entry.partial and check in derived.missing)]
+    return Verified(level, [*checks, ids, *_comparison(entry, derived.entry)])
+
+
+def _comparison(stated: Entry, derived: Entry) -> Iterator[Check]:
+    """Yield the checks that the parts of an entry are those that its run folders have."""
+    yield equal("kind", derived.kind, stated.kind)
+    yield equal("partial", derived.partial, stated.partial)
+    files = [
+        [(run.manifest_sha256, run.episodes_sha256) for run in entry.provenance.runs]
+        for entry in (derived, stated)
+    ]
+    yield equal("files are those that were submitted", *files)
+    for name, part in (
+        ("board is that of the runs", "board"),
+        ("subject is that of the runs", "subject"),
+        ("outcomes are those of the episodes", "outcomes"),
+        ("numbers recompute", "numbers"),
+        ("curves recompute", "curves"),
+        ("cost recomputes", "cost"),
+        ("provenance is that of the runs", "provenance"),
+        ("command is that of the runs", "reproduce"),
+    ):
+        pair = [entry.model_dump(mode="json")[part] for entry in (derived, stated)]
+        if part == "provenance":
+            pair = [each["runs"] for each in pair]
+        yield none_of(name, list(json_differences(*pair)), "as derived from the runs")

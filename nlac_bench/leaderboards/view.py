@@ -1,0 +1,267 @@
+"""Describes a board in words and numbers: what its page, its Markdown and its CSV print."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from nlac_bench.eval.statistics.tables import number, p_text
+from nlac_bench.leaderboards.boards import Board, Pair, Row
+from nlac_bench.leaderboards.entry import Entry
+from nlac_bench.leaderboards.figures import Chart, board_charts
+from nlac_bench.leaderboards.rows import NOTHING, Facts, Relation, RowView, plain
+
+
+@dataclass(frozen=True)
+class PairView:
+    """A pair of ranked entries; ``difference`` is A minus B."""
+
+    a: str
+    b: str
+    difference: str
+    p: str
+    p_holm: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of the matrix of pairs, row minus column; ``word`` is empty where they are not told apart."""
+
+    difference: str
+    p: str
+    word: str
+
+
+@dataclass(frozen=True)
+class MatrixRow:
+    """A row of the matrix of pairs; the cell of an entry with itself is None."""
+
+    name: str
+    cells: list[Cell | None]
+
+
+class BoardView:
+    """What the templates print of a board; texts are not escaped yet."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self._names = _names([row.entry for row in (*board.pinned, *board.ranked, *board.unranked)])
+        self.pinned = [self._row(row) for row in board.pinned]
+        self.rows = [self._row(row) for row in (*board.ranked, *board.unranked)]
+        self.reported = [RowView(Row(entry), entry.subject.agent) for entry in board.reported]
+
+    @property
+    def stem(self) -> str:
+        """The names of the board's files, without their endings."""
+        return f"{self.board.board_id}-{self.board.kind}"
+
+    @property
+    def title(self) -> str:
+        key = self.board.key
+        parts = [
+            "" if key.data_source is None else f"{key.data_source} data",
+            "" if key.split is None else f"{key.split} tasks",
+            "" if key.env_version is None else f"version {key.env_version}",
+        ]
+        where = ", ".join(filter(None, parts))
+        return f"{key.env}, {self.board.kind}" + (f" ({where})" if where else "")
+
+    @property
+    def verdict(self) -> str:
+        """The result in one or two sentences."""
+        ranked = [row for row in self.rows if row.ranked]
+        if not ranked:
+            return "No entry of this board is ranked."
+        first = ranked[0]
+        rate = f"with a success rate of {number(first.success)}"
+        if len(ranked) == 1:
+            return f"The only ranked entry is {first.name}, {rate}."
+        told = sum(pair.winner is not None for pair in self.board.pairs)
+        pairs = len(self.board.pairs)
+        share = f"Of {pairs} pairs, {told or 'none'} {'is' if told < 2 else 'are'} told apart."
+        place = first.place if "–" not in first.place else f"between {first.place.replace('–', ' and ')}"
+        return f"{first.name} comes first {rate}; its place is {place}. {share}"
+
+    @property
+    def summary(self) -> str:
+        """Number of entries and tasks."""
+        counts = (
+            ("ranked", len(self.board.ranked)),
+            ("unranked", len(self.board.unranked)),
+            ("reported", len(self.board.reported)),
+        )
+        known = [f"{count} {kind}" for kind, count in counts if count]
+        words = f"{', '.join(known) or 'no'} {'entry' if known and known[-1][:2] == '1 ' else 'entries'}"
+        shown = next((r.entry.numbers for r in (*self.rows, *self.pinned) if r.entry.numbers.tasks), None)
+        if shown is not None:
+            trials = "1 trial" if shown.trials == 1 else f"{shown.trials:,} trials"
+            words += f", {shown.tasks:,} tasks with {trials} each"
+            words += " for each seed" if self.board.kind == "algorithms" else ""
+        return words
+
+    @property
+    def caption(self) -> str:
+        return f"{self.summary}, ordered by success. Oracle and floors come first, without a place."
+
+    @property
+    def facts(self) -> Facts:
+        """The conditions that all entries of the board share."""
+        key = self.board.key
+        facts = [
+            ("Board", self.board.board_id),
+            ("Environment", key.env),
+            ("Version", key.env_version or NOTHING),
+            ("Tasks", key.split or NOTHING),
+            ("Data", key.data_source or NOTHING),
+            ("Data, SHA-256", key.data_sha256 or NOTHING),
+            ("Reward", key.reward or NOTHING),
+        ]
+        facts += [(f"Argument {name}", plain(value)) for name, value in sorted(key.arguments.items())]
+        facts += [(f"Rule {name}", plain(value)) for name, value in sorted(key.rules.items())]
+        if key.simulator is not None:
+            facts += [
+                (f"Simulator, {name.replace('_', ' ')}", plain(value))
+                for name, value in key.simulator.model_dump().items()
+            ]
+        facts += [
+            (f"Limit, {name.replace('_', ' ')}", "none" if value is None else plain(value))
+            for name, value in key.limits.model_dump().items()
+        ]
+        return facts
+
+    @property
+    def has_pass_k(self) -> bool:
+        return any(row.pass_k_value is not None for row in (*self.pinned, *self.rows))
+
+    @property
+    def oracle(self) -> float | None:
+        """The oracle's success rate."""
+        return next((row.success for row in self.pinned if row.entry.standing == "oracle"), None)
+
+    @property
+    def floor(self) -> float | None:
+        """The success rate of the best floor."""
+        floors = [row.success for row in self.pinned if row.entry.standing == "floor"]
+        return max((rate for rate in floors if rate is not None), default=None)
+
+    @property
+    def filters(self) -> list[tuple[str, str, list[str]]]:
+        """Key, label and choices of each filter that leaves something out."""
+        return [
+            (key, label, choices)
+            for key, label, choices in (
+                ("agent", "Agent", sorted({row.agent for row in self.rows})),
+                ("level", "Level", sorted({row.level for row in self.rows})),
+            )
+            if len(choices) > 1
+        ]
+
+    @cached_property
+    def pairs(self) -> list[PairView]:
+        return [
+            PairView(
+                self._names[pair.a], self._names[pair.b], number(pair.difference, sign=True),
+                p_text(pair.p), p_text(pair.p_holm),
+                "not told apart" if pair.winner is None else f"{self._names[pair.winner]} is better",
+            )
+            for pair in self.board.pairs
+        ]  # fmt: skip
+
+    @property
+    def matrix(self) -> list[MatrixRow]:
+        ids = [row.entry.entry_id for row in self.board.ranked]
+        cells: dict[tuple[str, str], Cell] = {}
+        for pair in self.board.pairs:
+            for one, other, sign in ((pair.a, pair.b, 1), (pair.b, pair.a, -1)):
+                word = "" if pair.winner is None else "better" if pair.winner == one else "worse"
+                difference = number(sign * pair.difference, sign=True)
+                cells[one, other] = Cell(difference, p_text(pair.p_holm), word)
+        return [MatrixRow(self._names[one], [cells.get((one, other)) for other in ids]) for one in ids]
+
+    @property
+    def needed(self) -> list[list[Any]]:
+        """For each pair that is not told apart: what the board could have seen, and the tasks needed."""
+        tasks = next((row.entry.numbers.tasks for row in self.board.ranked), None)
+        return [
+            [
+                f"{self._names[pair.a]} and {self._names[pair.b]}",
+                number(pair.difference, sign=True),
+                number(pair.detectable),
+                tasks,
+                "no number of tasks" if pair.tasks_needed is None else pair.tasks_needed,
+            ]
+            for pair in self.board.pairs
+            if pair.winner is None
+        ]
+
+    @cached_property
+    def figures(self) -> list[Chart]:
+        return board_charts(self.rows, self.pinned)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The board's numbers, as ``leaderboard build --json`` prints them, without the names of files."""
+        return {
+            "board_id": self.board.board_id,
+            "kind": self.board.kind,
+            "entries": [
+                {
+                    "entry_id": row.id,
+                    "place": None if row.row.place is None else [row.row.place.best, row.row.place.worst],
+                    "success": row.success,
+                    "ci": None if row.entry.numbers.ci is None else list(row.entry.numbers.ci),
+                }
+                for row in (*self.pinned, *self.rows)
+            ],
+            "pairs": [
+                {"a": pair.a, "b": pair.b, "difference": pair.difference, "p": pair.p, "p_holm": pair.p_holm}
+                for pair in self.board.pairs
+            ],
+        }
+
+    def _row(self, row: Row) -> RowView:
+        of = {
+            ids: [self._relation(row.entry.entry_id, other) for other in ids]
+            for ids in (row.better_than, row.not_told_apart, row.worse_than)
+        }
+        return RowView(
+            row,
+            self._names[row.entry.entry_id],
+            better=of[row.better_than],
+            tied=of[row.not_told_apart],
+            worse=of[row.worse_than],
+        )
+
+    def _relation(self, one: str, other: str) -> Relation:
+        pair, sign = self._pair(one, other)
+        words = f"{number(sign * pair.difference, sign=True)}, p {p_text(pair.p_holm)}"
+        if pair.winner is None and pair.detectable is not None:
+            words += f"; {number(pair.detectable)} could have been seen"
+            words += f", about {pair.tasks_needed:,} tasks needed" if pair.tasks_needed is not None else ""
+        return Relation(self._names[other], words)
+
+    def _pair(self, one: str, other: str) -> tuple[Pair, int]:
+        return next(
+            (pair, 1 if pair.a == one else -1)
+            for pair in self.board.pairs
+            if {pair.a, pair.b} == {one, other}
+        )
+
+
+def _names(entries: Sequence[Entry]) -> dict[str, str]:
+    """Return a name for each entry id: the agent, with the model or the id's hash where agents are equal."""
+    agents = Counter(entry.subject.agent for entry in entries)
+    models = Counter((entry.subject.agent, entry.subject.model) for entry in entries)
+    names = {}
+    for entry in entries:
+        agent, model = entry.subject.agent, entry.subject.model
+        if agents[agent] == 1:
+            name = agent
+        elif models[agent, model] == 1:
+            name = f"{agent} ({model or 'no model'})"
+        else:
+            name = f"{agent} ({entry.entry_id.rsplit('-', 1)[-1][:6]})"
+        names[entry.entry_id] = name
+    return names

@@ -1,0 +1,114 @@
+"""Several vLLM servers, each with the weights of one slot, as one engine."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nlac_bench.errors import NlacBenchError
+from nlac_bench.rollout.engines.chat_template import ChatFormat
+from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Slot, WeightSource
+from nlac_bench.rollout.engines.hf.loading import load_model, load_tokenizer
+from nlac_bench.rollout.engines.model_files import check_model
+from nlac_bench.rollout.engines.pool import EnginePool
+from nlac_bench.rollout.engines.vllm.server_engine import ServerEngine
+from nlac_bench.rollout.engines.weight_file import WeightFile
+from nlac_bench.rollout.engines.weights import ModelSource
+
+
+class SlotEngine:
+    """A ``TrainableEngine`` that sends each request to the pool of its slot.
+
+    Args:
+        pools: the engines of each slot, ``policy`` at least.
+        folder: where weights are written for the servers to read (see ``WeightFile``).
+    """
+
+    def __init__(self, pools: Mapping[Slot, EnginePool], folder: Path | None = None) -> None:
+        self.pools, self.folder = dict(pools), folder
+        self.name = pools["policy"].name
+
+    def __repr__(self) -> str:
+        return f"SlotEngine({self.pools!r})"
+
+    @property
+    def tokenizer(self) -> Any:
+        """See ``TrainableEngine.tokenizer``."""
+        return self.pools["policy"].tokenizer
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """See ``TrainableEngine.slots``."""
+        return tuple(self.pools)
+
+    @property
+    def generated_tokens(self) -> int:
+        """Number of tokens sampled so far; read by progress displays."""
+        return sum(pool.generated_tokens for pool in self.pools.values())
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Number of tokens of all prompts so far."""
+        return sum(pool.prompt_tokens for pool in self.pools.values())
+
+    @property
+    def cached_tokens(self) -> int:
+        """Number of ``prompt_tokens`` that were read from a cache."""
+        return sum(pool.cached_tokens for pool in self.pools.values())
+
+    async def sample(self, request: SampleRequest) -> list[Sample]:
+        """See ``Engine.sample``."""
+        return await self._of(request.slot).sample(request)
+
+    async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
+        """See ``Engine.logprobs``."""
+        return await self._of(slot).logprobs(ids, prompt_len, slot)
+
+    def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> float | None:
+        """See ``TrainableEngine.sync`` and ``EnginePool.sync``."""
+        with WeightFile(source, self.folder) as file:
+            return self._of(slot).sync(file, version, slot)
+
+    def close(self) -> None:
+        """Close the connections; the servers go on."""
+        for pool in self.pools.values():
+            pool.close()
+
+    def _of(self, slot: Slot) -> EnginePool:
+        if slot not in self.pools:
+            raise NlacBenchError(f"no server has the slot {slot!r}; add one to --servers as URL@{slot}")
+        return self.pools[slot]
+
+
+def connect(
+    model: str, servers: Sequence[tuple[str, Slot]], *, timeout: float, folder: Path | None = None
+) -> SlotEngine:
+    """Return the engine of ``servers``, all of which have the weights of ``model`` then.
+
+    Earlier runs may have left other weights there. Servers that cannot be used are left out with a message.
+
+    Args:
+        model: name or folder of a Hugging Face model with a chat template.
+        servers: the address and the slot of each, at least one of slot ``policy``.
+        timeout: seconds for each request.
+        folder: of the files with weights, which the servers read; by default shared memory of this machine.
+
+    Raises:
+        NlacBenchError: the model cannot be loaded, an address is invalid, or a server refuses the weights.
+        EngineError: a slot has no server that can be used.
+    """
+    import torch
+
+    check_model(model)
+    format = ChatFormat(load_tokenizer(model))
+    engines = [ServerEngine(url, model, slot, format, timeout) for url, slot in servers]
+    slots: tuple[Slot, ...] = ("policy", "target")
+    pools = {slot: EnginePool(own) for slot in slots if (own := [e for e in engines if slot in e.slots])}
+    engine = SlotEngine(pools, folder)
+    try:
+        source = ModelSource(load_model(model, torch.float32))
+        for slot in engine.slots:
+            engine.sync(source, 0, slot)
+    except BaseException:
+        engine.close()
+        raise
+    return engine

@@ -1,0 +1,151 @@
+"""Boards: places as intervals, pairs with Holm's correction, entries without a place, rejected files."""
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nlac_bench.eval.statistics.compare import Measured, compare_all
+from nlac_bench.eval.statistics.places import Place, places
+from nlac_bench.eval.statistics.significance import holm, sign_flip_p
+from nlac_bench.leaderboards.boards import collect, make_boards
+from nlac_bench.leaderboards.entry import Entry, Source
+from nlac_bench.leaderboards.entry_file import entry_text
+from nlac_bench.leaderboards.numbers import stated_numbers
+from nlac_bench.leaderboards.pairs import _measured, all_pairs
+from tests.leaderboards.factory import KEY, entry
+
+
+def wins(n: int, of: int = 60) -> list[bool]:
+    return [i < n for i in range(of)]
+
+
+GOOD, LEVEL, POOR = entry("good", wins(50)), entry("level", wins(47)), entry("poor", wins(20))
+FLOOR, ORACLE = entry("constant", wins(18)), entry("oracle", wins(60))
+
+
+def write(folder: Path, *entries: Entry) -> None:
+    for each in entries:
+        (folder / f"{each.entry_id}.json").write_text(entry_text(each))
+
+
+def test_places_are_counted_from_the_significant_pairs() -> None:
+    # A > C only: B may be first or last.
+    assert places(3, [(0, 2)]) == [Place(1, 2), Place(1, 3), Place(2, 3)]
+    assert places(3, []) == [Place(1, 3)] * 3
+    assert [str(p) for p in places(2, [(1, 0)])] == ["2", "1"]
+    assert str(Place(1, 3)) == "1–3"
+
+
+def test_a_board_of_models() -> None:
+    (board,) = make_boards([POOR, ORACLE, GOOD, FLOOR, LEVEL])
+    assert [row.entry.subject.agent for row in board.ranked] == ["good", "level", "poor"]
+    assert [str(row.place) for row in board.ranked] == ["1–2", "1–2", "3"]
+    assert [row.entry.subject.agent for row in board.pinned] == ["oracle", "constant"]
+    good, level, poor = board.ranked
+    assert good.better_than == level.better_than == (POOR.entry_id,)
+    assert good.not_told_apart == (LEVEL.entry_id,) and good.worse_than == ()
+    assert poor.worse_than == (GOOD.entry_id, LEVEL.entry_id)
+    assert good.floor_note is None
+    assert poor.floor_note is not None and "not above its floor" in poor.floor_note
+    assert "'constant'" in poor.floor_note and "0.300" in poor.floor_note
+
+
+def test_pairs_have_the_exact_p_values_and_holms_correction() -> None:
+    entries = [GOOD, LEVEL, POOR]
+    pairs = all_pairs(entries)
+    rates = [np.array(wins(n), dtype=float) for n in (50, 47, 20)]
+    expected = [sign_flip_p(a - b) for a, b in itertools.combinations(rates, 2)]
+    assert [pair.p for pair in pairs] == pytest.approx(expected)
+    assert [pair.p_holm for pair in pairs] == pytest.approx(holm(expected))
+    assert pairs[0].winner is None and pairs[0].difference == pytest.approx(0.05)
+    assert pairs[0].tasks_needed is not None and pairs[0].tasks_needed > 60
+    assert pairs[0].detectable > 0.05
+    assert pairs[1].winner == GOOD.entry_id and pairs[1].tasks_needed is None
+
+
+def test_more_tasks_of_the_needed_number_tell_the_two_apart() -> None:
+    (pair,) = all_pairs([GOOD, LEVEL])
+    assert pair.tasks_needed is not None
+    times = -(-pair.tasks_needed // 60)
+    (more,) = all_pairs([entry("good", wins(50) * times), entry("level", wins(47) * times)])
+    assert more.difference == pytest.approx(pair.difference) and more.winner is not None
+
+
+def test_missing_episodes_count_as_failures_in_the_pairs() -> None:
+    lost = entry("lost", [True if i < 40 else None for i in range(60)])
+    (pair,) = all_pairs([GOOD, lost])
+    assert pair.difference == pytest.approx(10 / 60)
+    assert lost.numbers.success == 1.0
+
+
+def test_partial_imported_and_reported_entries_have_no_place() -> None:
+    partial = entry("half", wins(55), partial=True)
+    imported = entry("old", wins(55), level="imported", source=Source(title="kept", url=None, where="file"))
+    source = Source(title="A paper", url="https://arxiv.org/abs/2512.04601", where="table 1")
+    reported = entry("paper", level="reported", source=source, kind="models", numbers=stated_numbers(0.59))
+    (board,) = make_boards([GOOD, LEVEL, partial, imported, reported])
+    assert {row.entry.subject.agent for row in board.unranked} == {"half", "old"}
+    assert all(row.place is None for row in board.unranked)
+    assert [e.subject.agent for e in board.reported] == ["paper"]
+    assert len(board.pairs) == 1  # the family is the two ranked entries
+
+
+def test_algorithms_and_models_have_boards_of_their_own_with_the_same_floors() -> None:
+    nlac = entry("nlac", wins(50), wins(52))
+    ppo = entry("ppo", wins(20), wins(18))
+    models, algorithms = sorted(make_boards([GOOD, nlac, ppo, FLOOR]), key=lambda b: b.kind, reverse=True)
+    assert (models.kind, algorithms.kind) == ("models", "algorithms")
+    assert [row.entry.subject.agent for row in algorithms.ranked] == ["nlac", "ppo"]
+    assert [str(row.place) for row in algorithms.ranked] == ["1", "2"]
+    assert models.pinned == algorithms.pinned
+    assert models.board_id == algorithms.board_id
+
+
+def test_seeds_that_differ_much_are_not_told_apart_by_more_tasks() -> None:
+    (pair,) = all_pairs([entry("a", wins(50), wins(20)), entry("b", wins(25), wins(35))])
+    assert pair.winner is None and pair.tasks_needed is None
+
+
+def test_other_conditions_make_another_board() -> None:
+    other = entry("good", wins(50), key=KEY.model_copy(update={"env_version": "2"}))
+    assert len(make_boards([GOOD, other])) == 2
+
+
+def test_the_order_of_files_does_not_matter(tmp_path: Path) -> None:
+    for name, order in (("a", [GOOD, LEVEL, POOR, FLOOR]), ("b", [FLOOR, POOR, LEVEL, GOOD])):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, *order)
+    assert collect(tmp_path / "a").boards == collect(tmp_path / "b").boards
+
+
+def test_bad_files_are_rejected_with_path_and_reason(tmp_path: Path) -> None:
+    write(tmp_path, GOOD, POOR)
+    text = entry_text(LEVEL)
+    altered = json.loads(text)
+    altered["numbers"]["success_if_missing_failed"] = 0.99
+    other_tasks = entry("fewer", wins(30, of=40))
+    (tmp_path / "altered.json").write_text(json.dumps(altered))
+    (tmp_path / "broken.json").write_text(text[:-20])
+    (tmp_path / "deeper").mkdir()
+    (tmp_path / "deeper" / "copy.json").write_text(entry_text(GOOD))
+    (tmp_path / "link.json").symlink_to(tmp_path / "broken.json")
+    (tmp_path / "tasks.json").write_text(entry_text(other_tasks))
+    found = collect(tmp_path)
+    reasons = {each.path.name: each.reason for each in found.rejected}
+    assert "success_if_missing_failed: 0.99 is stated" in reasons["altered.json"]
+    assert "JSON" in reasons["broken.json"]
+    assert "link" in reasons["link.json"]
+    assert "other tasks" in reasons["tasks.json"]
+    # Of two files with one run, the later path is rejected.
+    assert len(reasons) == 5 and any("same run" in reason for reason in reasons.values())
+
+
+def test_compare_all_and_a_board_agree() -> None:
+    entries = [GOOD, LEVEL, POOR]
+    runs: list[Measured] = [_measured(each.outcomes[0]) for each in entries]
+    for pair, comparison in zip(all_pairs(entries), compare_all(runs), strict=True):
+        assert pair.p_holm == pytest.approx(comparison.p_adjusted)
+        assert (pair.winner is None) == (comparison.verdict == "not distinguishable")

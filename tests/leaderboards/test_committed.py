@@ -1,0 +1,22 @@
+"""The boards in ``leaderboards/boards`` are those that the entries in ``leaderboards/results`` give.
+
+Slow: matplotlib draws the figures of all boards. Other versions than those of constraints.txt give other
+bytes.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from nlac_bench.leaderboards.boards import collect
+from nlac_bench.leaderboards.build import differing, render_boards
+
+BOARDS = Path(__file__).parents[2] / "leaderboards"
+
+
+@pytest.mark.slow
+def test_committed_boards_are_rendered_from_the_committed_entries() -> None:
+    collected = collect(BOARDS / "results")
+    assert collected.boards and not collected.rejected
+    changed = differing(render_boards(collected.boards), BOARDS / "boards")
+    assert not changed, f"{changed} differ: run make boards"

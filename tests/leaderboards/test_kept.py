@@ -1,0 +1,62 @@
+"""Imported, reported and floor entries are made by commands, and stand outside the family of tests."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nlac_bench.leaderboards import floors, kept
+from nlac_bench.leaderboards.boards import collect
+
+LEADERBOARDS = Path(__file__).parents[2] / "leaderboards"
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("results")
+    kept.main(["--leaderboards", str(LEADERBOARDS), "--out", str(out)])
+    return out
+
+
+def test_the_kept_comparison_becomes_imported_rows_without_places(results: Path) -> None:
+    boards, comparison = (
+        collect(results),
+        json.loads((LEADERBOARDS / "miniature" / "comparison.json").read_bytes()),
+    )
+    assert boards.rejected == ()
+    imported = [board for board in boards.boards if board.unranked]
+    assert {board.key.env for board in imported} == set(comparison["runs"])
+    for board in imported:
+        assert board.kind == "algorithms" and not board.ranked and not board.pairs
+        assert board.key.env_version == "0"
+        rates = {row.entry.subject.agent: row.entry.numbers.success for row in board.unranked}
+        for row in comparison["rows"]:
+            if row["env"] == board.key.env:
+                assert rates[row["method"]] == pytest.approx(row["success"])
+
+
+def test_reported_figures_have_a_source_and_no_interval(results: Path) -> None:
+    reported = [entry for board in collect(results).boards for entry in board.reported]
+    assert len(reported) == 19
+    for entry in reported:
+        assert entry.source is not None and entry.source.url is not None
+        assert entry.numbers.ci is None and entry.standing == "unranked"
+        assert "reported, not reproduced" in entry.warnings
+
+
+def test_the_same_sources_make_the_same_bytes(results: Path, tmp_path: Path) -> None:
+    kept.main(["--leaderboards", str(LEADERBOARDS), "--out", str(tmp_path)])
+    for path in sorted(results.rglob("*.json")):
+        assert (tmp_path / path.relative_to(results)).read_bytes() == path.read_bytes()
+
+
+def test_a_floor_is_played_and_replayed(tmp_path: Path) -> None:
+    entry = floors.played('math500_hard@{"num_tasks": 3}', "oracle", tmp_path / "run")
+    assert (entry.level, entry.standing) == ("replayed", "oracle")
+    assert entry.numbers.success == 1.0
+
+
+def test_every_environment_and_data_source_has_floors() -> None:
+    assert len(list(floors.environments())) == 12
+    assert "transfer" in floors.agents_of("tau_retail")
+    assert "transfer" not in floors.agents_of("math500_hard")

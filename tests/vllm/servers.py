@@ -1,0 +1,59 @@
+"""Starts real vLLM servers, as a user would, with what ``server_check`` asks for."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+from nlac_bench.rollout.engines.vllm.server_check import ENVIRONMENT, FLAGS
+
+ROOT = Path(__file__).parents[2]
+START_S = 600
+
+
+class Served:
+    """A vLLM server on a port of its own. The constructor returns at once; ``wait`` until it answers.
+
+    Args:
+        model: a folder.
+        log: the file that gets the server's output.
+        more: further flags.
+    """
+
+    def __init__(self, model: str, log: Path, *more: str) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.url, self.log = f"http://127.0.0.1:{self.port}", log
+        self._command = [
+            sys.executable, "-m", "vllm.entrypoints.openai.api_server",  # `vllm serve`
+            "--model", model, "--host", "127.0.0.1", "--port", str(self.port), "--dtype", "float32",
+            "--enforce-eager", "--gpu-memory-utilization", "0.2", *FLAGS, *more,
+        ]  # fmt: skip
+        self.start()
+
+    def start(self) -> None:
+        path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+        environment = {"VLLM_CPU_KVCACHE_SPACE": "1", **os.environ, **ENVIRONMENT, "PYTHONPATH": path}
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen(
+                self._command, stdout=log, stderr=subprocess.STDOUT, env=environment, start_new_session=True
+            )
+
+    def wait(self) -> None:
+        for _ in range(START_S):
+            assert self.process.poll() is None, self.log.read_text()[-3000:]
+            try:
+                urllib.request.urlopen(f"{self.url}/health", timeout=1)
+                return
+            except OSError:
+                time.sleep(1)
+        raise TimeoutError(self.log.read_text()[-3000:])
+
+    def kill(self) -> None:
+        """Kill the server and the engine processes that it started, as a machine that is lost."""
+        os.killpg(self.process.pid, 9)
+        self.process.wait()
