@@ -79,14 +79,24 @@ def _items(units: Sequence[Unit], goal: Goal, script: Script) -> tuple[Item, ...
 
 
 def _legs(units: Sequence[Unit], goal: Goal) -> tuple[Leg, ...]:
-    """Return the flights named; none if others are named beside them that are not said to be the old ones."""
+    """Return the flights named, without the dates that are not; none if others are named that are not the old ones."""
     text = joined(units)
     own = {leg.number.lower() for leg in goal.legs}
     new = f"(?:{'|'.join(own)})"
-    for other in {number for number, _, _ in flights_said(units)} - own:
+    said = flights_said(units)
+    for other in {number for number, _, _ in said} - own:
         if not re.search(rf"{_OLD}{other}\b|\b{other}\b{_BECOMES}{new}\b", text):
             return ()
-    return tuple(leg for leg in goal.legs if leg.number.lower() in text)
+    stated = {number for number, _, role in said if role not in ("present", "context")}
+    dates = set(re.findall(r"\b2024-\d\d-\d\d\b", text))
+    partial = dates <= {
+        leg.date for leg in goal.legs
+    }  # "NB102 on 24 May; NB101 stays": one date is not named
+    return tuple(
+        replace(leg, date="") if partial and leg.date not in dates else leg
+        for leg in goal.legs
+        if leg.number.lower() in stated
+    )
 
 
 _OLD = (

@@ -201,7 +201,7 @@ class ScriptedUser:
             and not (goal.change or heard.refused)
             and actions.fits(joined(asked), goal)
             and not check.objections(heard.claims, goal, self._script, self._now.goal)
-            and not goods.hides_items(heard.claims, goal, self._script)
+            and (not goal.items or goods.names_items(heard.claims, goal))
         )
 
     def _identify_again(self, heard: Reading, goal: Goal) -> str:
