@@ -79,7 +79,7 @@ def _items(units: Sequence[Unit], goal: Goal, script: Script) -> tuple[Item, ...
 
 
 def _legs(units: Sequence[Unit], goal: Goal) -> tuple[Leg, ...]:
-    """Return the flights named, without the dates that are not; none if others are named that are not the old ones."""
+    """Return the flights named, with the dates named; none if a flight is named that is not the old one."""
     text = joined(units)
     own = {leg.number.lower() for leg in goal.legs}
     new = f"(?:{'|'.join(own)})"
