@@ -59,7 +59,7 @@ app = typer.Typer(
       nlac-bench run --env tau_retail --agent nlac  train the embedded model
       nlac-bench critiques runs/…                   critiques of a training run
       nlac-bench sweep FILE.toml --out runs/sweep   several methods and seeds
-      nlac-bench launch --config FILE.toml          servers and learner on many GPUs
+      nlac-bench launch --config FILE.toml          servers and learner on GPUs
 
     [bold]Leaderboards[/bold]
       nlac-bench submit runs/… --out results        make an entry of a run

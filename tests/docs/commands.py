@@ -25,9 +25,10 @@ EXCEPTIONS = {
     r"^torchrun ": "it trains on several ranks; tests/cli/test_ranks_killed.py runs it with small settings",
     r"bench-gpu": "it needs GPUs; tests/eval/test_bench_gpu.py measures small shapes on a CPU",
     r"^nlac-bench tiny build": "it trains for 45 minutes; tests/tiny/test_build.py builds with a few steps",
-    r"^nlac-bench sweep configs/sweeps/miniature\.toml": (
+    r"^nlac-bench sweep configs/sweeps/(miniature|shop)\.toml": (
         "it trains for hours; tests/eval/test_sweep.py runs the command with a smaller file"
     ),
+    r"^pip install ray": "it changes the environment; it is for the machines of one server with many GPUs",
     r"^nlac-bench verify": "its entry has a hash in its name; tests/leaderboards/test_submit.py runs it",
     r"^python -m nlac_bench\.leaderboards\.floors": (
         "it plays whole test splits; tests/leaderboards/test_kept.py plays one floor"

@@ -39,7 +39,7 @@ for number, (env, agent, limit) in enumerate(json.loads(runs)):
 
 
 def content(folder: Path) -> dict[str, Any]:
-    """Names and contents of a run's files, without times, hardware and packages."""
+    """Names and contents of a run's files, without times, hardware, packages, and the report of these."""
     found: dict[str, Any] = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
@@ -50,7 +50,7 @@ def content(folder: Path) -> dict[str, Any]:
             manifest = json.loads(path.read_text())
             del manifest["sessions"]
             found[name] = json.dumps(manifest)  # in the order of the file
-        elif path.name != ".lock":
+        elif path.name not in (".lock", "report.html"):
             found[name] = path.read_bytes() if path.is_file() else None
     return found
 

@@ -228,6 +228,7 @@ def test_a_server_whose_push_failed_is_not_sampled_from(engine: SlotEngine, stub
     assert stubs[0].served["/inference/v1/generate"] == before
 
 
+@pytest.mark.slow  # the push waits for the time-out of a request, 60 s
 def test_a_program_that_was_killed_in_a_push_does_not_keep_others_from_pushing(
     engine: SlotEngine, stubs: list[StubVLLM]
 ) -> None:
