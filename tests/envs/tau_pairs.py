@@ -108,7 +108,11 @@ def reports(
 ) -> None:
     """Report what the user wants, and the same with one slot wrong, without having asked for a yes."""
     values, rng = facts(at, at.goal), random.Random(number)
-    wrongs = [(slot, facts(at, goal)) for slot, goal in wrong_goals(at.goal, at.script, rng)]
+    wrongs = [
+        (slot, facts(at, goal))
+        for slot, goal in wrong_goals(at.goal, at.script, rng)
+        if len(goal.items) >= len(at.goal.items)  # a report may name some of the items only
+    ]
     for place, phrase in enumerate(phrases):
         said = fill(phrase["text"], values) if fits(phrase, at) else None
         if said is None or (number + place) % 3:

@@ -6,6 +6,7 @@ answer that is no confirmation, ``next`` the following request, ``stop`` the end
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ TWINS = Goal(
     payment=GIFT,
 )
 EXCHANGE = Goal("exchange", record="#W2222222", items=(JACKET,), payment=PAL)
+TOWEL = Item("Bath Towel", {"size": "sheet", "colour": "plum"}, {"size": "bath"})
 TWO = Goal(
     "modify_items",
     record="#W2323232",
@@ -65,6 +67,7 @@ BOOK = Goal(
     "book", origin="JFK", destination="SEA", trip="one_way", cabin="economy",
     legs=(Leg("NB110", "2024-05-21"),), passengers=CREW[:1], bags=1, insurance="no", payment=VISA,
 )  # fmt: skip
+BOOK_TWO = replace(BOOK, passengers=CREW)
 DROP = Goal("cancel", record="FG7HJK", reason="I am ill")
 HURT = Goal("compensation", record="AB3CDE", reason="the airline cancelled one of its flights")
 
@@ -81,6 +84,7 @@ SCRIPTS = {
     "twins": _script(ADA, TWINS),
     "exchange": _script(ADA, EXCHANGE),
     "two": _script(ADA, TWO),
+    "towel": _script(BEN, Goal("exchange", record="#W2222222", items=(TOWEL,), payment=VISA)),
     "address": _script(ADA, ADDRESS),
     "profile": _script(BEN, PROFILE),
     "pay": _script(ADA, PAY),
@@ -98,8 +102,11 @@ SCRIPTS = {
     "bags": _script(FLO, BAGS),
     "people": _script(FLO, PEOPLE),
     "book": _script(FLO, BOOK),
+    "book two": _script(FLO, BOOK_TWO),
     "drop": _script(FLO, DROP),
     "hurt": _script(FLO, HURT),
+    "bare question": replace(_script(ADA, ASK), opening="bare"),
+    "bare cancel": replace(_script(ADA, CANCEL), opening="bare"),
 }
 
 

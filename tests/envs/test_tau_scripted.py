@@ -278,6 +278,21 @@ def test_the_user_leaves_an_agent_that_gets_nowhere(name: str, message: str) -> 
     assert replies[-1] == STOP
 
 
+@pytest.mark.parametrize("name", ["two", "exchange"])
+@pytest.mark.parametrize(
+    "question",
+    ["Then tell me which options you'd like instead for:\n- the **Toaster**\n- the **Monitor**\n- the jacket",
+     "What is it that you'd like to have instead, and which item is it about? What should be exchanged?"],
+)  # fmt: skip
+def test_each_sentence_is_said_once(name: str, question: str) -> None:
+    for seed in range(5):
+        user, _ = user_of(SCRIPTS[name], seed)
+        reply = run(user.reply(f"To look you up, please give me your email. {question}"))
+        assert SCRIPTS[name].goals[0].items[0].product in reply
+        sentences = reply.split(". ")
+        assert len(sentences) == len(set(sentences)), reply
+
+
 def test_a_change_of_mind_comes_once() -> None:
     user, _ = user_of(SCRIPTS["mind"])
     first = run(

@@ -23,7 +23,7 @@ ACTIONS = compiled(
         "cancel": (
             r"\bcancel|\bcall(ed|ing)? off|\bvoid|\b(annul|scrap|terminat|rescind|undo|nix)|"
             r"\b(drop|withdraw|abort|kill)(p?ing)?(?= (the |your |this |that |whole |entire |complete )*"
-            r"(order|booking|reservation|trip|itinerary|# ?w|w?\d|[a-z0-9]*\d))"
+            r"(order|booking|reservation|trip|itinerary|# ?w|w?\d|[a-z0-9]*\d))|\bdrop(?=\?)"
         ),
         "return": r"\breturn(?! (flight|trip|leg|date))|\bsen[dt](ing)? (it |them )?back|\bgive back",
         "exchange": r"\bexchang|\bswap|\breplac|\btrade",
@@ -100,6 +100,8 @@ def names_other(text: str, goal: Goal) -> bool:
     named = {action for action in _DECISIVE if ACTIONS[action].search(text)} - set(FITTING[goal.kind])
     if goal.kind not in ("cancel", "return", "book", "compensation", "ask"):
         named.discard("modify")
+    if goal.legs:
+        named.discard("return")  # the flight back
     return bool(named)
 
 

@@ -18,6 +18,7 @@ from nlac_bench.envs.tau.users.scripted.goods import (
     wrong_options,
 )
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Script
+from nlac_bench.envs.tau.users.scripted.part import named_part, names_stranger
 from nlac_bench.envs.tau.users.scripted.places import short, wrong_address
 from nlac_bench.envs.tau.users.scripted.reading import Reading
 from nlac_bench.envs.tau.users.scripted.roles import item_roles, proposes
@@ -75,10 +76,15 @@ def known_slots(text: str, goal: Goal) -> bool:
 def misreported(heard: Reading, goal: Goal, script: Script, current: int) -> list[str]:
     """Return the topics on which a report that ``goal`` is done contradicts it.
 
-    The sentence that reports it decides on the action; the values of the whole message are compared.
+    The sentence that reports it decides on the action; the values of the whole message are compared, with the
+    part of the goal that they are about.
     """
-    reported = objections(heard.reports, goal, script, current)
-    return reported or [topic for topic in objections(heard.stated, goal, script, current) if topic != "kind"]
+    reported = objections(heard.reports, named_part(heard.reports, goal, script), script, current)
+    if reported:
+        return reported
+    part = named_part(heard.stated, goal, script)
+    wrong = [topic for topic in objections(heard.stated, part, script, current) if topic != "kind"]
+    return wrong or (["passengers"] if names_stranger(heard.stated, goal) else [])
 
 
 def passed_over(heard: Reading, goal: Goal, script: Script, current: int) -> list[str]:

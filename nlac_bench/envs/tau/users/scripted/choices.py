@@ -1,5 +1,6 @@
 """Answers choices and questions about one detail: which of the values offered does the user want?"""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nlac_bench.envs.tau.users.scripted import actions, slots
@@ -7,6 +8,8 @@ from nlac_bench.envs.tau.users.scripted import phrases as say
 from nlac_bench.envs.tau.users.scripted.goods import option_mentions, wanted
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Script
 from nlac_bench.envs.tau.users.scripted.reading import Reading
+from nlac_bench.envs.tau.users.scripted.requests import WH
+from nlac_bench.envs.tau.users.scripted.roles import Role
 from nlac_bench.envs.tau.users.scripted.structure import joined
 
 
@@ -59,12 +62,14 @@ _FOCUS = {
 def _options(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answer | None:
     """Return the wanted value of each option of which the question, or the list before it, names a value."""
     asked: dict[tuple[str, str], set[str]] = {}
+    roles: set[Role] = set()
     for source in (
         heard.questions,
         heard.claims if heard.asks & {"options", "unclear", "items", "flights", "record"} else (),
     ):
-        for product, key, value, _ in option_mentions(source, goal, script):
+        for product, key, value, role in option_mentions(source, goal, script):
             asked.setdefault((product, key), set()).add(value)
+            roles.add(role)
         if asked:
             break
     parts: list[str] = []
@@ -74,6 +79,8 @@ def _options(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answ
         alone = sum(other.product == product for other in goal.items) == 1
         if alone and (len(values) > 1 or heard.choice or key in joined(heard.questions) or len(asked) == 1):
             (parts if _changes(thing, key) else same).append(_value(thing, key))
+    if not parts and (roles == {"present"} or _describes(heard, asked)):
+        return None  # "what would you like in place of the plum towel?" asks for something else than plum
     parts += [f"{value}, the same as now" for value in same]
     only_payment = "payment" in heard.asks and not heard.asks & {"options", "items", "record", "flights"}
     if not parts or (only_payment and len(parts) < 2 and not heard.choice):
@@ -82,8 +89,11 @@ def _options(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answ
     return Answer(f"{text[0].upper()}{text[1:]}, please.", frozenset({"options"}))
 
 
-def text(heard: Reading) -> str:
-    return "\n".join(unit.full for unit in heard.questions)
+def _describes(heard: Reading, asked: Mapping[tuple[str, str], set[str]]) -> bool:
+    """Return whether values only describe what an open question is about: "What for the red one?"."""
+    text = joined(heard.questions)
+    one = all(len(values) == 1 for values in asked.values())
+    return one and not heard.choice and bool(WH.search(text)) and not any(key in text for _, key in asked)
 
 
 def _changes(thing: Item, key: str) -> bool:

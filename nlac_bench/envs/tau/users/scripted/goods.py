@@ -327,4 +327,5 @@ def _value(value: str, key: str, named: bool) -> re.Pattern[str]:
     if value in ("yes", "no", "none"):
         last = re.escape(key.lower().split()[-1])
         return re.compile(rf"\b{last}(?: is| to|:)*:? ?\"?{plain}\b")
-    return re.compile(rf"(?<![\w.$'-]){plain}(?![\w'-]|\.\d)")
+    # "sheet-size" names the size sheet
+    return re.compile(rf"(?<![\w.$'-]){plain}(?![\w']|-(?!{word}\b)|\.\d)")

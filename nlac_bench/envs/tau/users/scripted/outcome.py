@@ -44,7 +44,8 @@ _DONE = compiled(
         ),
         "book": r"\bbooked\b|" + _either("(?:booking|reservation)", _MADE),
         "change_flights": _either(
-            ("(?:flights?|itinerary|reservation|booking|trip)"), rf"(?:{_CHANGED}|rebooked|booked)"
+            "(?:flights?|itinerary|reservation|booking|trip|outbound|return)",
+            rf"(?:{_CHANGED}|rebooked|booked)",
         )
         + r"|\brebooked\b",
         "change_cabin": (

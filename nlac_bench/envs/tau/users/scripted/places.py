@@ -100,6 +100,15 @@ def _other_city(text: str, place: Mapping[str, str]) -> bool:
     return place["city"] not in text[follows.start() : follows.end() + len(place["city"])]
 
 
+def named_place(text: str, address: Mapping[str, str]) -> Mapping[str, str] | None:
+    """Return ``address`` as far as ``text`` names it; None if it names the city and the zip code only."""
+    text = short(text)
+    place = {key: short(value.lower()) for key, value in address.items()}
+    if place["zip"] in text and place["city"] in text and not _ADDRESS.search(text):
+        return address if place["address1"] in text else None
+    return address if place["address2"] in text else {**address, "address2": ""}
+
+
 def _after(text: str, block: str) -> str:
     """Return the last occurrence of ``block`` in ``text`` with the few words after it."""
     at = text.rfind(block)

@@ -142,7 +142,7 @@ def read(message: str) -> Reading:
             announced = announced or bool(signals.ANNOUNCES.search(said))
             if (
                 signals.REPORT.search(said)
-                and not signals.REFUSED.search(said)
+                and not (signals.REFUSED.search(said) or signals.SLIP.search(said))
                 and (signals.PERFECT.match(said) or not signals.FUTURE.search(said))
             ):
                 reports.append(part)

@@ -11,7 +11,7 @@ from nlac_bench.envs.tau.users.scripted.consent import (
     VALUE,
     YES_ONLY,
 )
-from nlac_bench.envs.tau.users.scripted.signals import YES_NO
+from nlac_bench.envs.tau.users.scripted.signals import SLIP, YES_NO
 from nlac_bench.envs.tau.users.scripted.topics import topics
 
 IDENTITY = frozenset({"email", "zip", "name", "user_id", "identity"})
@@ -99,7 +99,11 @@ def is_unidentified(sentence: str, bare: bool) -> bool:
     """
     if not _UNKNOWN.search(sentence) or _OF_GOODS.search(sentence):
         return False
-    if wants_identity(sentence) or _WHO.search(sentence):
+    if wants_identity(sentence):
+        return True
+    if SLIP.search(sentence) or _ADMITS.search(sentence):
+        return False
+    if _WHO.search(sentence):
         return True
     return bare and len(sentence.split()) < 10 and not sentence.endswith("?")
 
@@ -234,6 +238,8 @@ _WHO = re.compile(
     r"\b(?:you|your (?:details|information|data)|accounts?|profiles?|users?|customers?|records?|system|"
     r"database|anyone|anybody|someone|somebody|nobody|identif\w*)\b"
 )
+_ADMITS = re.compile(r"\byou(?:'re| are) (?:\w+ )?(?:right|correct)\b|\bmy (?:mistake|bad|error|fault)\b")
+"""Agrees with what the user has objected to."""
 _OF_GOODS = re.compile(
     r"\b(?:orders?|reservations?|bookings?|items?|products?|flights?|trips?|return|exchange|cancel\w*|refund\w*|"
     r"cards?|payments?|policy|bags?|cabin|price|stock|available|changes?)\b"

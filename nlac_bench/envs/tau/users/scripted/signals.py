@@ -163,11 +163,19 @@ REPORT = any_of(
     r"moved|switched|set|refunded|good to go|now in)\b",
     r"\b(request|return|exchange|cancellation|order|booking|change) is (now )?(in|on its way|live|"
     r"through|underway)\b",
+    r"\bwhat you (now have|have now)\b", r"\byou now (have|hold)\b",
+    r"\byou're now (on|in|flying|travell?ing|confirmed)\b",
     r"\bwill now (be|go|ship|have|show|use)\b", r"\bhas gone through\b", (
         r"\bwill now be (shipped|sent|delivered) to\b"
     ),
 )  # fmt: skip
 """States that something has been done."""
+SLIP = re.compile(
+    r"\bi(?:'ve| have| had)? (?:put|set|made|wrote|written|booked|mixed|chose|picked|listed|misread|mistyped|"
+    r"confused|entered)\b.{0,40}\b(?:wrong|incorrect|mistake|error|typo|up)\b"
+    r"(?!.*\b(?:now|corrected|fixed)\b)"
+)
+"""Admits a mistake of the agent's own: "I put in the wrong colour"."""
 PERFECT = re.compile(
     r"(?:(?:done|great|okay|ok|all right|good news|perfect|thanks?|thank you|all set)[,!:-]* )?"
     r"(?:(?:i|we)(?:'ve| have)|your (?:\w+ ){1,2}has been) (?:now |just |also |successfully |already )*"

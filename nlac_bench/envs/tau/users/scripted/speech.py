@@ -1,5 +1,6 @@
 """Writes a scripted user's messages: openings, answers, corrections, farewells, several wordings of each."""
 
+import re
 from collections.abc import Iterable, Sequence, Set
 
 from nlac_bench.envs.tau.users.scripted import phrases as say
@@ -28,6 +29,7 @@ MIND = (
 ACCEPT = ("I see, that's a pity.", "All right, I understand.", "Okay, then leave it.")
 THANKS = ("Thank you!", "Great, thanks.", "Perfect, thank you.", "Thanks a lot.", "Wonderful, thanks.")
 WAIT = ("Sure, take your time.", "All right, I am waiting.", "Okay.", "Sure, no hurry.")
+ALSO_YES = ("And yes, that is what I want.", "And yes, that's right.")
 GO_ON = ("Yes, please.", "Yes, please do.", "Sure, go ahead.")
 HOPELESS = ("We are getting nowhere, so I will leave it here.", "This does not help me. Goodbye.")
 TRANSFERRED = ("All right, thanks.", "Okay, thank you.")
@@ -146,6 +148,11 @@ def details(asked: Iterable[Set[str]], goal: Goal, pick: say.Pick) -> str:
     topics = dict.fromkeys(topic for asks in asked for topic in _ORDER if topic in asks)
     found = [told for topic in topics if (told := _detail(topic, goal, pick))]
     return " ".join(dict.fromkeys(found))
+
+
+def once(text: str) -> str:
+    """Return ``text`` without the sentences that it repeats."""
+    return " ".join(dict.fromkeys(re.split(r"(?<=[.!?]) ", text)))
 
 
 def correction(wrong: Sequence[str], goal: Goal, told: Set[str], pick: say.Pick) -> str:

@@ -162,7 +162,16 @@ def _row(cells: list[str], columns: list[str] | None) -> str:
 
 def _sentences(text: str) -> list[str]:
     text = _SHORT.sub(lambda found: found[0].replace(".", "\0"), text)
-    return [part.replace("\0", ".").strip() for part in _SPLIT.split(text) if part.strip()] or [text]
+    parts = [part.replace("\0", ".").strip() for part in _SPLIT.split(text) if part.strip()] or [text]
+    return [question for part in parts for question in _questions(part)]
+
+
+def _questions(sentence: str) -> list[str]:
+    """Return the questions that ``sentence`` joins: "which card is it, and shall I go ahead?"."""
+    for second in _SECOND.finditer(sentence) if sentence.endswith("?") else ():
+        if _ASKING.search(sentence, 0, second.start()):
+            return [f"{sentence[: second.start()]}?", *_questions(sentence[second.end() :])]
+    return [sentence]
 
 
 _PLAIN = str.maketrans({
@@ -217,6 +226,14 @@ _OLD = re.compile(r"\b(?:current(?:ly)?|old|present|existing|now|today|before|fr
 _NEW = re.compile(r"\b(?:new|after|to|proposed|updated?|requested|replacement|change)\b")
 _SHORT = re.compile(r"\b(?:b|e\.g|i\.e|no|nr|st|apt|ave|rd|dr|mr|mrs|ms|approx|incl|vs|etc)\.(?= )")
 _SPLIT = re.compile(r"(?<=[.!?])[\"')]* +(?=\S)|(?<=[?])(?=[a-z])")
+_INVERTED = (
+    r"(?:(?:shall|should|may|can|could|would|will) (?:i|we|you|it|this|that|these|they)|do (?:i|we|you)|"
+    r"(?:is|are) (?:you|it|this|that|these|they|there))\b"
+)
+_VERB = r"(?:'s|(?:shall|should|may|can|could|would|will|do|does|did|is|are)\b)"
+_OPEN = rf"(?:which|what|whose|how many|how much|where|when|why|who|how)(?: [\w-]+){{0,3}}? ?{_VERB}"
+_ASKING = re.compile(rf"^{_VERB}|(?:^|[,:;-] |\b(?:and|so|then|also) )(?:{_INVERTED}|{_OPEN})")
+_SECOND = re.compile(rf"(?:,|;| -)? (?:and|but)(?: also| then)? (?={_INVERTED}|{_OPEN})")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
     r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"

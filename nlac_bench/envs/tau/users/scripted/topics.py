@@ -50,7 +50,8 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\b(which|what) (reservation|booking|trip)", r"\border do you mean", (
             r"\b(orders?|reservations?|bookings?|trips?) (you|that you|in question)\b"
         ),
-        r"\bwhat (exactly )?(would|do) you (like|want|wish|need) to cancel", r"\bw-?number", r"\border\?",
+        r"\bwhat (is it )?(exactly )?(that )?((would|do) you|you|you'd) (like|want|wish|need) to cancel",
+        r"\bw-?number", r"\border\?",
         r"\b(items?|products?) and orders?\b", r"\bwhich (one )?of (them|these|those|your)\b",
     )),
     ("items", any_of(
@@ -72,6 +73,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("payment", any_of(
         r"\bpay(ing|ment|ments)?\b", r"\brefund(ed)?\b", r"\bmethods?\b", r"\bpaypal\b", r"\bgift card",
         r"\bcredit card", r"\bcards?\b", r"\bcertificate", r"\bcharg(e|ed|es|ing)\b", r"\bsettle\b",
+        r"\bbe paid\b",
         r"\bprice difference",
     )),
     ("address", any_of(
@@ -97,13 +99,14 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     )),
     ("passengers", any_of(
         r"\bpassengers?", r"\btravell?ers?", r"\bpeople\b", r"\bwho (is|will|are|is going|should)\b",
-        r"\btravell?ing\b",
+        r"\btravell?ing\b", r"\bwho(?:'s|'ll be) (?:all )?(?:coming|flying|going|joining)\b",
     )),
     ("passengers", any_of(
         r"\bbirth", r"\bdob\b", r"\bd\.o\.b",
     )),
     ("bags", any_of(
         r"\bbags?\b", r"\bbaggages?\b", r"\bluggage", r"\bsuitcases?",
+        r"\bhow many (more|extra|additional)( ones)?( (would|do|should|shall|in|of)\b|\W*$)",
     )),
     ("insurance", any_of(
         r"\binsur",

@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Passenger
+from nlac_bench.envs.tau.users.scripted.roles import Role
 from nlac_bench.envs.tau.users.scripted.slots import spoken
 from nlac_bench.envs.tau.users.scripted.structure import Unit, joined
 
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _FLIGHT = re.compile(
-    r"\b([a-z]{2,3}\d{3})\b(?:[^\n;,.]{0,25}?(\d{4}-\d\d-\d\d)|[^\n;.]{0,12}?(\d{4}-\d\d-\d\d))?"
+    r"\b([a-z]{2,3}\d{3})\b(?:(?:(?!\b[a-z]{2,3}\d{3}\b)[^\n;,.]){0,25}?(\d{4}-\d\d-\d\d)|"
+    r"[^\n;.]{0,12}?(\d{4}-\d\d-\d\d))?"
 )
 _BORN = (
     r"[ ,:;(\n-]*(?:(?:who|was|is|born|on|with|(?:a |the )?(?:date of birth|birth ?dates?|birthday)|"
@@ -33,12 +35,7 @@ _SWAPS = re.compile(
 def wrong_flights(units: Sequence[Unit], goal: Goal) -> bool:
     if not goal.legs:
         return False
-
-    def find(text: str) -> Iterable[tuple[int, int, str]]:
-        for match in _FLIGHT.finditer(text):
-            yield *match.span(), f"{match[1]} {match[2] or match[3] or ''}"
-
-    named = [(*value.split(" "), role) for value, role, _ in spoken(units, find)]
+    named = flights_said(units)
     said = [leg for leg in named if leg[2] not in ("present", "context")]
     wanted = {leg.number.lower(): leg.date for leg in goal.legs}
     numbers = {number for number, _, _ in said}
@@ -61,7 +58,21 @@ def wrong_flights(units: Sequence[Unit], goal: Goal) -> bool:
     dates = {m[0] for unit in units for m in _DATE.finditer(unit.text)} - {
         person.dob for person in goal.passengers
     }
-    return bool(dates) and bool(numbers) and not set(wanted.values()) <= dates
+    return bool(dates) and bool(numbers) and not set(wanted.values()) - {""} <= dates
+
+
+def flights_said(units: Sequence[Unit]) -> list[tuple[str, str, Role]]:
+    """Return the flights that ``units`` name: number, date or an empty text, and role."""
+
+    def find(text: str) -> Iterable[tuple[int, int, str]]:
+        for match in _FLIGHT.finditer(text):
+            yield *match.span(), f"{match[1]} {match[2] or match[3] or ''}"
+
+    named = []
+    for value, role, _ in spoken(units, find):
+        number, date = value.split(" ")
+        named.append((number, date, role))
+    return named
 
 
 def _absent(wanted: Mapping[str, str], named: Set[tuple[str, str]]) -> bool:

@@ -14,7 +14,7 @@ from nlac_bench.envs.tau.users.scripted import phrases as say
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Script
 from nlac_bench.envs.tau.users.scripted.official_train import script_of, vocabulary_of
 from nlac_bench.envs.tau.users.scripted.reading import Reading, read
-from nlac_bench.envs.tau.users.scripted.requests import IDENTITY
+from nlac_bench.envs.tau.users.scripted.requests import IDENTITY, wants_identity
 from nlac_bench.envs.tau.users.scripted.structure import joined
 from nlac_bench.envs.tau.users.scripted.talk import MAX_REPLIES, PATIENCE, UNREAD, VARIANTS, Talk
 from nlac_bench.errors import DataError
@@ -74,7 +74,7 @@ class ScriptedUser:
         talk.timed = talk.timed or bool(signals.REFUND_TIME.search(heard.text))
         for variant in range(VARIANTS):
             self._talk = replace(talk, variant=variant, introduced=False)
-            reply = self._answer(heard, talk.introduced)
+            reply = speech.once(self._answer(heard, talk.introduced))
             if talk.said.count(reply) < 2:
                 break
         else:
@@ -106,11 +106,18 @@ class ScriptedUser:
         if self._reported(heard, goal):
             wrong = check.misreported(heard, goal, self._script, self._now.goal)
             return self._object(wrong) if wrong else self._next(speech.THANKS)
-        if heard.not_found and (
-            identity or not _about(heard.text, ("order", "reservation", "item", "product"))
+        proposes = (
+            heard.confirm
+            and not (identity or wants_identity(joined(heard.proposed)))
+            and (actions.fits(joined(heard.claims), goal) or check.known_slots(heard.text, goal))
+        )
+        if (
+            not proposes
+            and heard.not_found
+            and (identity or not _about(heard.text, ("order", "reservation", "item", "product")))
         ):
             return self._identify_again(heard, goal)
-        if self._now.given and heard.unidentified(introduced and not heard.confirm):
+        if self._now.given and not proposes and heard.unidentified(introduced and not heard.confirm):
             return self._identify_again(heard, goal)
         if identity and not self._known_identity(heard):
             return self._identify(heard, goal)
@@ -135,7 +142,7 @@ class ScriptedUser:
         pending = goal.kind != "ask" and not self._now.agreed
         if pending and heard.reports and outcome.reports_something(heard.reports):
             wrong = check.misreported(heard, goal, self._script, self._now.goal)
-            if wrong and outcome.finishes(heard.reports):
+            if wrong and (self._now.objected or outcome.finishes(heard.reports)):
                 return self._object(wrong)
             self._now.vague += 1
             return self._restate(goal, speech.DONE)
@@ -177,10 +184,25 @@ class ScriptedUser:
             told = f"{told} {chosen.text}"
         elif goods.names_items(rest.questions, goal):  # "What should change about the toaster?"
             told = f"{told} {speech.details([choices.subject(rest, goal)], goal, self._pick)}".strip()
-        without = {"request"} | (chosen.topics | {"items"} if chosen else frozenset())
+        without = chosen.topics | {"items"} if chosen else frozenset[str]()
+        requested = any("request" in topics and not topics & IDENTITY for topics in heard.asked)
+        if not requested or self._now.told >= speech.CORE:
+            without |= {"request"}
         before = self._details(replace(heard, asked=heard.asked[:place], complete=False), without, goal)
         after = self._details(replace(heard, asked=heard.asked[place:]), without, goal)
-        return self._tell(heard.asks, " ".join(filter(None, dict.fromkeys((before, told, after)))))
+        also = self._pick(speech.ALSO_YES) if self._agrees(heard, goal) else ""
+        return self._tell(heard.asks, " ".join(filter(None, (before, told, after, also))))
+
+    def _agrees(self, heard: Reading, goal: Goal) -> bool:
+        """Return whether a yes-or-no question beside one about the identity names what the user wants."""
+        asked = [unit for unit in heard.proposed if unit.text.endswith("?")]
+        return (
+            goal.kind not in ("ask", "other")
+            and not (goal.change or heard.refused)
+            and actions.fits(joined(asked), goal)
+            and not check.objections(heard.claims, goal, self._script, self._now.goal)
+            and (not goal.items or goods.names_items(heard.claims, goal))
+        )
 
     def _identify_again(self, heard: Reading, goal: Goal) -> str:
         """Answer that the user was not found: with what it has not told yet, if there is such."""
