@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from nlac_bench.errors import NlacBenchError, UnknownIdError
 
-LOAD_S = 30.0
+LOAD_S = 120.0
 """Seconds that the import of a plug-in may take."""
 
 T = TypeVar("T")

@@ -159,7 +159,7 @@ def _given_subject(run: RunFolder, config: RunConfig) -> dict[str, Any]:
             "model": config.model,
             "temperature": config.temperature if sampled else None,
             "max_tokens": config.max_tokens if sampled else None,
-            "train": None if config.train is None else config.train.as_dict(),
+            "train": None if config.train is None else config.train.subject(),
             "offline": config.offline,
         }
     )
