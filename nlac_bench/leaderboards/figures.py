@@ -42,13 +42,16 @@ class Chart:
 def board_charts(rows: Sequence[RowView], pinned: Sequence[RowView]) -> list[Chart]:
     """Return the figures of a board; without entries that were trained there are no learning curves."""
     charts = []
-    shown = [row for row in rows if row.success is not None]
+    known = [row for row in rows if any(cost(row) is not None for _, cost in _POINTS)]
+    shown = [row for row in known if row.success is not None]
     if shown:
         charts.append(
             Chart(
                 "Cost against success",
                 "Success with its 95 % interval against the cost of training (mean over seeds) or, without "
-                "training, of the test episodes. Dashed lines: floors and oracle.",
+                "training, of the test episodes."
+                + (" Dashed lines: floors and oracle." if pinned else "")
+                + (" Entries whose cost is unknown are left out." if len(shown) < len(rows) else ""),
                 _cost_figure(shown, pinned),
             )
         )
@@ -59,8 +62,8 @@ def board_charts(rows: Sequence[RowView], pinned: Sequence[RowView]) -> list[Cha
                 Chart(
                     f"Learning curves by {name}",
                     "Validation success, the mean and the range over seeds; the other entries are grey. "
-                    "Diamonds: the test result of each seed, with its 95 % interval, at the cost of its checkpoint; "
-                    "the number is the mean of these results.",
+                    "Diamonds: the test result of each seed, with its 95 % interval, at the cost of its "
+                    "checkpoint; the number is the mean of these results.",
                     _curves(trained, pinned, key, name),
                 )
             )

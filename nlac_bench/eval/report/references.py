@@ -59,8 +59,8 @@ def missing_references(config: Mapping[str, Any]) -> str:
     if reason is not None:
         return f"Floors and oracle are not played for this run, because {reason}."
     return (
-        "The folder of this run has no floors and no oracle. They are played when the command that makes a run "
-        "ends; the command `nlac-bench report` plays nothing."
+        "The folder of this run has no floors and no oracle. They are played when the command that makes a "
+        "run ends; the command `nlac-bench report` plays nothing."
     )
 
 

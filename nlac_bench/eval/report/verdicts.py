@@ -11,7 +11,6 @@ from nlac_bench.eval.statistics.compare_seeds import AlgorithmComparison
 from nlac_bench.eval.statistics.tables import bracket, number, p_text
 from nlac_bench.eval.training.curve import rows_of
 
-
 TESTS = {"exact McNemar": "exact McNemar test", "sign flips by task": "sign-flip test by task"}
 """How a sentence names the tests of ``compare``."""
 
@@ -141,7 +140,8 @@ def _pair(c: Comparison, metric: Metric) -> str:
 
 
 def _difference(c: Comparison) -> str:
-    return f"{number(c.difference, sign=True)} {bracket(c.interval, sign=True)}, {p_said(c.p_adjusted)}, {TESTS.get(c.test, c.test)}"
+    tested = f"{p_said(c.p_adjusted)}, {TESTS.get(c.test, c.test)}"
+    return f"{number(c.difference, sign=True)} {bracket(c.interval, sign=True)}, {tested}"
 
 
 def p_said(p: float) -> str:
