@@ -263,7 +263,7 @@ class RowView:
         runs = [] if training is None else [run.tokens_by_role for run in training.runs]
         parts = (("training", _summed(runs)), ("test", self.entry.cost.tokens_by_role))
         return [
-            [f"{part}: {role}", spent.calls, spent.prompt_tokens, spent.completion_tokens, spent.cost]
+            [f"{part}: {role}", spent.calls, spent.prompt_tokens, spent.completion_tokens, spent.cost or None]
             for part, roles in parts
             for role, spent in sorted(roles.items())
         ]

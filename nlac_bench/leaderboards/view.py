@@ -13,6 +13,9 @@ from nlac_bench.leaderboards.entry import Entry
 from nlac_bench.leaderboards.figures import Chart, board_charts
 from nlac_bench.leaderboards.rows import NOTHING, Facts, Relation, RowView, plain
 
+_TITLE_RULES = ("level", "user", "oracle")
+"""Rules of an environment that its boards' titles have; arguments are there anyway."""
+
 
 @dataclass(frozen=True)
 class PairView:
@@ -60,19 +63,25 @@ class BoardView:
 
     @property
     def title(self) -> str:
+        return f"{self.board.key.env}, {self.label}"
+
+    @property
+    def label(self) -> str:
+        """The title without the environment: the kind, and the conditions that tell boards apart."""
         key = self.board.key
+        stated = key.arguments | {name: key.rules[name] for name in _TITLE_RULES if name in key.rules}
         parts = [
             "" if key.data_source is None else f"{key.data_source} data",
             "" if key.split is None else f"{key.split} tasks",
             *(
                 f"{name} {plain(value)}"
-                for name, value in sorted(key.arguments.items())
-                if isinstance(value, str | int | float) and len(f"{name} {plain(value)}") <= 60
+                for name, value in sorted(stated.items())
+                if isinstance(value, str | int | float) and len(f"{name} {value}") <= 60
             ),
             "" if key.env_version is None else f"version {key.env_version}",
         ]
         where = ", ".join(filter(None, parts))
-        return f"{key.env}, {self.board.kind}" + (f" ({where})" if where else "")
+        return self.board.kind + (f" ({where})" if where else "")
 
     @property
     def verdict(self) -> str:

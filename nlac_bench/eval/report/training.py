@@ -96,7 +96,7 @@ def cost_section(measurements: Sequence[Measurement]) -> Section:
     total = sum(usage.values(), Usage())
     note = (
         f"{total.completion_tokens:,} tokens were generated and {total.prompt_tokens:,} read, in "
-        f"{total.calls:,} calls. A cost of 0 US$ means that no price was given."
+        f"{total.calls:,} calls. A dash under US$ means that no price was given."
     )
     return Section("cost", "Cost by role", (note,), (costs(usage),))
 
