@@ -40,9 +40,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(skip)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator["Browser"]:
-    """A running Chromium, for ``tests.browser.opened``."""
+    """A running Chromium, for ``tests.browser.opened``.
+
+    Until it ends, Playwright has an event loop running in this thread, so that other tests could not use
+    ``asyncio.run``.
+    """
     from tests.browser import launched
 
     yield from launched()
