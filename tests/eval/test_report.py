@@ -198,7 +198,7 @@ def test_a_report_says_what_was_measured() -> None:
     assert setting([tiny, tiny]) == (
         f"Measured: the miniature model tiny, which nlac-bench contains, {where}."
     )
-    assert setting([other, none]) == f"Measured: the model a/b {where}; no model {where}."
+    assert setting([other, none]) == f"Measured: the model a/b {where}; an agent without a model {where}."
 
 
 @pytest.mark.parametrize(

@@ -1,63 +1,66 @@
-"""What a page says of its board is true of this board: the committed entries, and small ones."""
+"""What a page says of its board is true of this board: kept and published figures, and small boards."""
 
 import json
-import re
-from functools import cache
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from nlac_bench.leaderboards.boards import collect, make_boards
+from nlac_bench.leaderboards.boards import make_boards
 from nlac_bench.leaderboards.build import render_boards
+from nlac_bench.leaderboards.entry import Entry
 from nlac_bench.leaderboards.figures import board_charts
-from nlac_bench.leaderboards.kept import imported
+from nlac_bench.leaderboards.kept import imported, reported
 from nlac_bench.leaderboards.rows import duration
 from nlac_bench.leaderboards.strip import strip
 from nlac_bench.leaderboards.view import BoardView
 from tests.leaderboards.boards_of import algorithm
-from tests.leaderboards.factory import entry
+from tests.leaderboards.factory import KEY, entry
 
 LEADERBOARDS = Path(__file__).parents[2] / "leaderboards"
 
 
-@cache
-def committed() -> dict[str, BoardView]:
-    """The boards of the committed entries, by title without the version of the environment."""
-    boards = map(BoardView, collect(LEADERBOARDS / "results").boards)
-    return {re.sub(r", version \d+", "", each.title): each for each in boards}
-
-
-def view(*entries: object) -> BoardView:
+def view(*entries: Entry) -> BoardView:
     """The only board of ``entries``."""
-    [board] = make_boards(entries)  # type: ignore[arg-type]
+    [board] = make_boards(entries)
     return BoardView(board)
 
 
+def published() -> list[Entry]:
+    """The figures of publications in the repository."""
+    return list(reported(tomllib.loads((LEADERBOARDS / "reported.toml").read_text(encoding="utf-8"))))
+
+
 def test_a_board_of_floors_and_published_figures_counts_them_and_compares_them() -> None:
-    board = committed()["tau_airline, models (official data, test tasks, user none)"]
-    assert board.summary == "no entry yet, 1 oracle, 4 floors, 8 published figures; 50 tasks × 1 trial"
+    key = KEY.model_copy(update={"data_source": "official", "env": "tau_airline"})
+    floors = [
+        entry("oracle", [True] * 50, key=key),
+        entry("constant", [False] * 50, key=key),
+        entry("silent", [True] * 19 + [False] * 31, key=key),
+    ]
+    cited = [each for each in published() if each.board.env == "tau_airline"]
+    board = view(*floors, *cited)
+    assert board.summary == "no entry yet, 1 oracle, 2 floors, 8 published figures; 50 tasks × 1 trial"
     assert "ordered" not in board.caption and "Oracle and floors come first" not in board.caption
-    solved = max(sum(task.success == [True] for task in row.entry.outcomes[0].tasks.values())
-                 for row in board.pinned if row.entry.standing == "floor")  # fmt: skip
-    below = [row for row in board.reported if (row.success or 0) < solved / 50]
-    assert below and board.floor_against_reported.startswith(f"{solved} of the 50 tasks here are solved by")
-    assert f"{len(below)} of the 8 published figures" in board.floor_against_reported
-    assert [row for row in board.reported if board.below_best_floor(row)] == below
+    assert board.floor_against_reported == (
+        "19 of the 50 tasks here are solved by the agent silent, which uses no model (success 0.380); "
+        "5 of the 8 published figures are below it."
+    )
+    below = [row.success for row in board.reported if board.below_best_floor(row)]
+    assert below == [0.365, 0.36, 0.325, 0.32, 0.225]
 
 
 def test_published_figures_alone() -> None:
-    board = committed()["tau_retail, models (official data)"]
+    board = view(*(each for each in published() if each.board.env == "tau_retail"))
     assert board.summary == "no entry yet, 8 published figures" and board.floor_against_reported == ""
     assert {value for label, value in board.facts if label.startswith("Limit")} == {"–"}
-    assert not any("trained" in warning for row in board.reported for warning in row.entry.warnings)
+    assert not any("not trained" in warning for each in published() for warning in each.warnings)
 
 
-def test_a_title_has_the_arguments_that_tell_boards_apart() -> None:
-    titles = [title for title in committed() if title.startswith("tau_airline, models (embedded")]
-    assert sorted(titles) == [
-        "tau_airline, models (embedded data, test tasks, level easy, user scripted)",
-        "tau_airline, models (embedded data, test tasks, user scripted)",
-    ]
+def test_a_title_has_what_tells_boards_apart() -> None:
+    assert view(entry("a", [True])).title == (
+        "tau_retail, models (embedded data, test tasks, level easy, user scripted, version 1)"
+    )
 
 
 def test_what_was_not_kept_is_a_dash_and_is_not_drawn_as_free() -> None:

@@ -21,17 +21,20 @@ def setting(runs: Sequence[RunFolder]) -> str:
     It goes before the verdict.
     """
     measured = [
-        f"{_model(run.subject.get('model'))} on {shown(str(run.conditions.get('env')), 100)}"
+        f"{_model(run.subject)} on {shown(str(run.conditions.get('env')), 100)}"
         + (f" ({where})" if (where := ", ".join(_where(run.conditions))) else "")
         for run in runs
     ]
     return f"Measured: {'; '.join(dict.fromkeys(measured))}."
 
 
-def _model(name: object) -> str:
+def _model(subject: Mapping[str, Any]) -> str:
+    if "model" not in subject:
+        return "a model that is not named"
+    name = subject["model"]
     if name == "tiny":
         return "the miniature model tiny, which nlac-bench contains,"
-    return "no model" if name is None else f"the model {shown(str(name), 100)}"
+    return "an agent without a model" if name is None else f"the model {shown(str(name), 100)}"
 
 
 def _where(conditions: Mapping[str, Any]) -> Iterator[str]:
