@@ -12,7 +12,7 @@ from typing import Any
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.eval.statistics.tables import number
 from nlac_bench.leaderboards.boards import Board
-from nlac_bench.leaderboards.rows import NOTHING, RowView, amount, hours, plain
+from nlac_bench.leaderboards.rows import NOTHING, RowView, amount, duration, plain
 from nlac_bench.leaderboards.view import BoardView
 from nlac_bench.pages.render import environment
 from nlac_bench.pages.text import csv_text
@@ -38,8 +38,11 @@ def render_boards(boards: Sequence[Board]) -> dict[str, str]:
         files[f"{view.stem}.html"] = html.get_template("board.html.jinja").render(board=view)
         files[f"{view.stem}.md"] = markdown.get_template("board.md.jinja").render(board=view)
         files[f"{view.stem}.csv"] = _board_csv(view)
-    files["index.html"] = html.get_template("index.html.jinja").render(boards=views)
-    files["index.md"] = markdown.get_template("index.md.jinja").render(boards=views)
+    groups: dict[str, list[BoardView]] = {}
+    for view in sorted(views, key=lambda view: (view.board.key.env, not view.rows, view.title, view.stem)):
+        groups.setdefault(view.board.key.env, []).append(view)
+    files["index.html"] = html.get_template("index.html.jinja").render(groups=groups)
+    files["index.md"] = markdown.get_template("index.md.jinja").render(groups=groups)
     listed = [view.data | {"files": board_files(view.stem)} for view in views]
     files[LISTING] = json.dumps({"boards": listed}, indent=1, sort_keys=True, allow_nan=False) + "\n"
     return files
@@ -111,7 +114,7 @@ def _cell(value: Any) -> str:
 
 
 _FORMATS = {
-    "rate": number, "amount": amount, "hours": hours, "across": _across, "value": _value, "cell": _cell,
+    "rate": number, "amount": amount, "duration": duration, "across": _across, "value": _value, "cell": _cell,
 }  # fmt: skip
 
 _COLUMNS = (
@@ -130,7 +133,6 @@ def _board_csv(view: BoardView) -> str:
 
 def _csv_row(row: RowView) -> list[Any]:
     entry, place, numbers = row.entry, row.row.place, row.entry.numbers
-    counts = None if numbers.counts is None else numbers.counts
     tokens = {name: spent for name, _, _, spent, _ in row.token_rows}
     return [
         row.standing or "ranked",
@@ -140,7 +142,7 @@ def _csv_row(row: RowView) -> list[Any]:
         row.agent,
         entry.subject.model,
         entry.subject.revision,
-        row.training,
+        None if row.training == NOTHING else row.training,
         len(entry.outcomes) or None,
         row.success,
         row.low,
@@ -152,7 +154,7 @@ def _csv_row(row: RowView) -> list[Any]:
         numbers.tasks,
         numbers.trials,
         *(
-            None if counts is None else getattr(counts, name)
+            row.count(name)
             for name in (
                 "planned",
                 "scored",

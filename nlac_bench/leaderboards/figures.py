@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from nlac_bench.eval.figures.curves import Method, Reference, Tested, Trained, method_curves
 from nlac_bench.eval.figures.figure import ACCENT, BLACK, GREY, Cell, Figure, Table, compact, label
 from nlac_bench.eval.figures.labels import EndLabel, label_ends
+from nlac_bench.eval.statistics.intervals import rate_interval
 from nlac_bench.leaderboards.entry import Curve, CurvePoint
+from nlac_bench.leaderboards.numbers import failed_if_missing
 from nlac_bench.leaderboards.rows import RowView
 
 if TYPE_CHECKING:
@@ -40,13 +42,16 @@ class Chart:
 def board_charts(rows: Sequence[RowView], pinned: Sequence[RowView]) -> list[Chart]:
     """Return the figures of a board; without entries that were trained there are no learning curves."""
     charts = []
-    shown = [row for row in rows if row.success is not None]
+    known = [row for row in rows if any(cost(row) is not None for _, cost in _POINTS)]
+    shown = [row for row in known if row.success is not None]
     if shown:
         charts.append(
             Chart(
                 "Cost against success",
                 "Success with its 95 % interval against the cost of training (mean over seeds) or, without "
-                "training, of the test episodes. Dashed lines: floors and oracle.",
+                "training, of the test episodes."
+                + (" Dashed lines: floors and oracle." if pinned else "")
+                + (" Entries whose cost is unknown are left out." if len(shown) < len(rows) else ""),
                 _cost_figure(shown, pinned),
             )
         )
@@ -57,7 +62,8 @@ def board_charts(rows: Sequence[RowView], pinned: Sequence[RowView]) -> list[Cha
                 Chart(
                     f"Learning curves by {name}",
                     "Validation success, the mean and the range over seeds; the other entries are grey. "
-                    "Diamonds: the test result of each seed at the cost of its checkpoint.",
+                    "Diamonds: the test result of each seed, with its 95 % interval, at the cost of its "
+                    "checkpoint; the number is the mean of these results.",
                     _curves(trained, pinned, key, name),
                 )
             )
@@ -145,10 +151,10 @@ def _tested(row: RowView, curve: Curve) -> Tested | None:
     place = next((i for i, run in enumerate(row.entry.outcomes) if run.seed == curve.seed), None)
     if best is None or place is None:
         return None
+    run = row.entry.outcomes[place]
+    trials = len(next(iter(run.tasks.values())).state)
+    interval = rate_interval(failed_if_missing(run), trials)
+    if interval is None:
+        return None
     success = row.entry.numbers.by_seed[place]
-    only = len(row.entry.outcomes) == 1
-    low, high = (row.low, row.high) if only else (None, None)
-    return Tested(
-        {key: getattr(best, key) for key in COSTS}, success,
-        success if low is None else low, success if high is None else high,
-    )  # fmt: skip
+    return Tested({key: getattr(best, key) for key in COSTS}, success, interval.low, interval.high)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from nlac_bench.eval.figures.figure import compact
 from nlac_bench.eval.statistics.tables import number
 from nlac_bench.leaderboards.boards import Row
-from nlac_bench.leaderboards.entry import Entry, Tokens, TrainingCost
+from nlac_bench.leaderboards.entry import Cost, Entry, Tokens, TrainingCost
 from nlac_bench.leaderboards.strip import Strip, strip
 from nlac_bench.pages.render import link
 
@@ -144,10 +144,25 @@ class RowView:
     @property
     def exceptions(self) -> str:
         """Infrastructure errors, truncated episodes, and those that a content filter stopped."""
-        counts = self.entry.numbers.counts
-        if counts is None:
+        if self.entry.numbers.counts is None:
             return ""
-        return f"{counts.infra_errors:,}, {counts.truncated:,}, {counts.content_filter:,}"
+        return ", ".join(_count(self.count(name)) for name in ("infra_errors", "truncated", "content_filter"))
+
+    @property
+    def only_outcomes(self) -> bool:
+        """Whether an imported entry has nothing but outcomes: its costs and its lost episodes are unknown."""
+        untrained = self.entry.subject.training is None
+        return self.level == "imported" and untrained and self.entry.cost == Cost()
+
+    def count(self, name: str) -> int | None:
+        """Return one of ``EpisodeCounts`` by its name; None if it is unknown."""
+        numbers = self.entry.numbers
+        if numbers.counts is None or (self.only_outcomes and name not in ("planned", "scored")):
+            return None
+        if self.level == "imported" and not numbers.end_reasons and name in ("length", "recovered_errors"):
+            return None
+        count: int = getattr(numbers.counts, name)
+        return count
 
     @property
     def tokens(self) -> float | None:
@@ -178,7 +193,7 @@ class RowView:
         return None if training is None else sum(map(value, training.runs)) / len(training.runs)
 
     def _test_only(self, value: float) -> float | None:
-        return value if self.entry.outcomes else None
+        return value if self.entry.outcomes and not self.only_outcomes else None
 
     @property
     def source(self) -> "Markup | None":
@@ -209,20 +224,23 @@ class RowView:
         ]
         facts.append(("Mean reward", number(numbers.mean_reward)))
         if numbers.tasks is not None:
-            facts.append(("Tasks × trials", f"{numbers.tasks:,} × {numbers.trials:,}"))
-        if (counts := numbers.counts) is not None:
+            facts.append((
+                "Tasks × trials × seeds",
+                f"{numbers.tasks:,} × {numbers.trials:,} × {len(self.entry.outcomes)}",
+            ))  # fmt: skip
+        if numbers.counts is not None:
             facts += [
-                (label, f"{count:,}")
-                for label, count in (
-                    ("Planned episodes", counts.planned),
-                    ("Scored", counts.scored),
-                    ("Without a score", counts.unscored),
-                    ("Infrastructure errors", counts.infra_errors),
-                    ("Infrastructure errors, played again", counts.recovered_errors),
-                    ("Owed (not played yet)", counts.owed),
-                    ("Truncated", counts.truncated),
-                    ("Stopped by a content filter", counts.content_filter),
-                    ("Replies cut at their length", counts.length),
+                (label, _count(self.count(name)))
+                for label, name in (
+                    ("Planned episodes", "planned"),
+                    ("Scored", "scored"),
+                    ("Without a score", "unscored"),
+                    ("Infrastructure errors", "infra_errors"),
+                    ("Infrastructure errors, played again", "recovered_errors"),
+                    ("Owed (not played yet)", "owed"),
+                    ("Truncated", "truncated"),
+                    ("Stopped by a content filter", "content_filter"),
+                    ("Replies cut at their length", "length"),
                 )
             ]
         if numbers.end_reasons:
@@ -234,7 +252,8 @@ class RowView:
                 ("Questions that the oracle could not answer", ", ".join(f"{u:.1%}" for u in unknown))
             )
         if self.entry.outcomes:
-            facts.append(("Hours of the test episodes", hours(cost.seconds / 3600)))
+            known = self.level != "imported" or cost != Cost()
+            facts.append(("Time of the test episodes", duration(cost.seconds / 3600 if known else None)))
         return facts
 
     @property
@@ -244,7 +263,7 @@ class RowView:
         runs = [] if training is None else [run.tokens_by_role for run in training.runs]
         parts = (("training", _summed(runs)), ("test", self.entry.cost.tokens_by_role))
         return [
-            [f"{part}: {role}", spent.calls, spent.prompt_tokens, spent.completion_tokens, spent.cost]
+            [f"{part}: {role}", spent.calls, spent.prompt_tokens, spent.completion_tokens, spent.cost or None]
             for part, roles in parts
             for role, spent in sorted(roles.items())
         ]
@@ -258,7 +277,7 @@ class RowView:
         results = by_seed if len(by_seed) == len(training.runs) else [None] * len(training.runs)
         return [
             [str(run.seed), run.gradient_steps, run.environment_steps, run.generated_tokens,
-             hours(run.seconds / 3600), run.chosen_step, number(run.base_success), number(result)]
+             duration(run.seconds / 3600), run.chosen_step, number(run.base_success), number(result)]
             for run, result in zip(training.runs, results, strict=True)
         ]  # fmt: skip
 
@@ -307,9 +326,17 @@ class RowView:
         ]
 
 
-def hours(value: float | None) -> str:
-    """Return hours with two significant digits, or a dash for None."""
-    return NOTHING if value is None else f"{value:.2g}" if value < 10 else f"{value:,.0f}"
+def duration(hours: float | None) -> str:
+    """Return a time such as ``0.3 s``, ``6 min`` or ``12 h`` with two digits, or a dash for None."""
+    if hours is None:
+        return NOTHING
+    seconds = hours * 3600
+    value, unit = (seconds, "s") if seconds < 60 else (seconds / 60, "min") if hours < 1 else (hours, "h")
+    return f"{value:.2g} {unit}" if value < 10 else f"{value:,.0f} {unit}"
+
+
+def _count(value: int | None) -> str:
+    return NOTHING if value is None else f"{value:,}"
 
 
 def amount(value: float | None) -> str:

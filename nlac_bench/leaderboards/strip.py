@@ -8,12 +8,6 @@ from nlac_bench.leaderboards.entry import RunOutcomes
 
 _LINE, _CELL, _SIDE = 60, 10, 8
 """Squares in a line, and their distance and side in units of the drawing."""
-_LABELS = {
-    "won": "Succeeded in every trial",
-    "part": "In some trials",
-    "lost": "In none",
-    "unscored": "Without a score",
-}
 
 
 @dataclass(frozen=True)
@@ -23,12 +17,13 @@ class Strip:
     paths: dict[str, str]
     height: int
     summary: str
+    legend: str
     lists: list[tuple[str, list[str]]]
 
 
 def strip(outcomes: Sequence[RunOutcomes]) -> Strip:
     """Return the strip of an entry. The trials of all runs count; one without a score counts as failed."""
-    kinds: dict[str, list[str]] = {kind: [] for kind in _LABELS}
+    kinds: dict[str, list[str]] = {kind: [] for kind in ("won", "part", "lost", "unscored")}
     paths = dict.fromkeys(("lost", "part", "partly", "unscored", "won"), "")
     tasks = sorted(outcomes[0].tasks)
     for i, task in enumerate(tasks):
@@ -43,13 +38,23 @@ def strip(outcomes: Sequence[RunOutcomes]) -> Strip:
             paths["partly"] += f"M{x} {y + _SIDE // 2}h{_SIDE}v{_SIDE // 2}h-{_SIDE}z"
         if kind == "unscored":
             paths[kind] += f"l{_SIDE} {_SIDE}M{x + _SIDE} {y}l-{_SIDE} {_SIDE}"
-    summary = (
-        f"{len(kinds['won'])} of {len(tasks)} tasks succeeded in every trial, {len(kinds['part'])} in some, "
-        f"{len(kinds['lost'])} in none, {len(kinds['unscored'])} without a score"
-    )
+    labels = _labels(len(outcomes), len(outcomes[0].tasks[tasks[0]].success))
+    counts = (f"{len(kinds[kind])} {label}" for kind, label in labels.items())
+    marks = {"won": "full", "part": "half", "lost": "empty", "unscored": "crossed out"}
     return Strip(
         {kind: path for kind, path in paths.items() if path},
         math.ceil(len(tasks) / _LINE) * _CELL,
-        summary,
-        [(label, kinds[kind]) for kind, label in _LABELS.items()],
+        f"Of {len(tasks)} tasks: {', '.join(counts)}",
+        "; ".join(f"{marks[kind]}: {label}" for kind, label in labels.items()).capitalize(),
+        [(label.capitalize(), kinds[kind]) for kind, label in labels.items()],
     )
+
+
+def _labels(seeds: int, trials: int) -> dict[str, str]:
+    """Return what each kind of square means; a task that was played once cannot succeed in part."""
+    if seeds * trials == 1:
+        return {"won": "succeeded", "lost": "did not succeed", "unscored": "without a score"}
+    unit = "trial" if seeds == 1 else "seed" if trials == 1 else "trial of every seed"
+    some = "some trials" if trials > 1 else "some seeds"
+    won = f"succeeded in every {unit}"
+    return {"won": won, "part": f"in {some}", "lost": "in none", "unscored": "without a score"}

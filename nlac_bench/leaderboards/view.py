@@ -7,10 +7,14 @@ from functools import cached_property
 from typing import Any
 
 from nlac_bench.eval.statistics.tables import number, p_text
+from nlac_bench.leaderboards import words
 from nlac_bench.leaderboards.boards import Board, Pair, Row
 from nlac_bench.leaderboards.entry import Entry
 from nlac_bench.leaderboards.figures import Chart, board_charts
 from nlac_bench.leaderboards.rows import NOTHING, Facts, Relation, RowView, plain
+
+_TITLE_RULES = ("level", "user", "oracle")
+"""Rules of an environment that its boards' titles have; arguments are there anyway."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +63,25 @@ class BoardView:
 
     @property
     def title(self) -> str:
+        return f"{self.board.key.env}, {self.label}"
+
+    @property
+    def label(self) -> str:
+        """The title without the environment: the kind, and the conditions that tell boards apart."""
         key = self.board.key
+        stated = key.arguments | {name: key.rules[name] for name in _TITLE_RULES if name in key.rules}
         parts = [
             "" if key.data_source is None else f"{key.data_source} data",
             "" if key.split is None else f"{key.split} tasks",
+            *(
+                f"{name} {plain(value)}"
+                for name, value in sorted(stated.items())
+                if isinstance(value, str | int | float) and len(f"{name} {value}") <= 60
+            ),
             "" if key.env_version is None else f"version {key.env_version}",
         ]
         where = ", ".join(filter(None, parts))
-        return f"{key.env}, {self.board.kind}" + (f" ({where})" if where else "")
+        return self.board.kind + (f" ({where})" if where else "")
 
     @property
     def verdict(self) -> str:
@@ -86,24 +101,46 @@ class BoardView:
 
     @property
     def summary(self) -> str:
-        """Number of entries and tasks."""
-        counts = (
-            ("ranked", len(self.board.ranked)),
-            ("unranked", len(self.board.unranked)),
-            ("reported", len(self.board.reported)),
-        )
-        known = [f"{count} {kind}" for kind, count in counts if count]
-        words = f"{', '.join(known) or 'no'} {'entry' if known and known[-1][:2] == '1 ' else 'entries'}"
-        shown = next((r.entry.numbers for r in (*self.rows, *self.pinned) if r.entry.numbers.tasks), None)
-        if shown is not None:
-            trials = "1 trial" if shown.trials == 1 else f"{shown.trials:,} trials"
-            words += f", {shown.tasks:,} tasks with {trials} each"
-            words += " for each seed" if self.board.kind == "algorithms" else ""
-        return words
+        """Numbers of entries of each kind, and of tasks and trials."""
+        return words.summary(self.board)
 
     @property
     def caption(self) -> str:
-        return f"{self.summary}, ordered by success. Oracle and floors come first, without a place."
+        """What the table has, and its order."""
+        return words.caption(self.board)
+
+    @property
+    def note(self) -> str:
+        """How to read the table of entries."""
+        references = (("the best floor", self.floor), ("the oracle", self.oracle))
+        lines = [name for name, rate in references if rate is not None]
+        return words.note((*self.pinned, *self.rows), lines, compared=bool(self.board.pairs))
+
+    @property
+    def interval_methods(self) -> str:
+        """The methods of the intervals of success on this board; empty if it has none."""
+        methods = {row.entry.numbers.ci_method for row in (*self.pinned, *self.rows)}
+        return ", ".join(sorted(filter(None, methods)))
+
+    @property
+    def levels(self) -> set[str]:
+        """The levels of the entries that the page shows."""
+        return {row.level for row in (*self.pinned, *self.rows, *self.reported)}
+
+    @property
+    def floor_against_reported(self) -> str:
+        """What the best floor solves, and how many published figures are below it; empty without both."""
+        below = [row for row in self.reported if self.below_best_floor(row)]
+        best = max(self._floors, key=lambda row: row.success or 0.0, default=None)
+        return "" if best is None or not self.reported else words.floor(best, len(below), len(self.reported))
+
+    def below_best_floor(self, row: RowView) -> bool:
+        """Return whether a published figure is below the best floor of this board."""
+        return self.floor is not None and row.success is not None and row.success < self.floor
+
+    @property
+    def _floors(self) -> list[RowView]:
+        return [row for row in self.pinned if row.entry.standing == "floor"]
 
     @property
     def facts(self) -> Facts:
@@ -125,8 +162,10 @@ class BoardView:
                 (f"Simulator, {name.replace('_', ' ')}", plain(value))
                 for name, value in key.simulator.model_dump().items()
             ]
+        # Only a run states that it has no limit; the other levels do not know.
+        unlimited = "none" if self.levels & {"recomputed", "replayed"} else NOTHING
         facts += [
-            (f"Limit, {name.replace('_', ' ')}", "none" if value is None else plain(value))
+            (f"Limit, {name.replace('_', ' ')}", unlimited if value is None else plain(value))
             for name, value in key.limits.model_dump().items()
         ]
         return facts
@@ -143,8 +182,7 @@ class BoardView:
     @property
     def floor(self) -> float | None:
         """The success rate of the best floor."""
-        floors = [row.success for row in self.pinned if row.entry.standing == "floor"]
-        return max((rate for rate in floors if rate is not None), default=None)
+        return max((row.success for row in self._floors if row.success is not None), default=None)
 
     @property
     def filters(self) -> list[tuple[str, str, list[str]]]:

@@ -120,5 +120,5 @@ def link(url: str, text: str | None = None) -> "Markup":
     except ValueError:
         return shown
     if parts.scheme not in ("http", "https") or not parts.hostname or visible(url) != url or " " in url:
-        return shown if text is None else Markup("{} ({})").format(shown, visible(url))
+        return shown if text is None or not url else Markup("{} ({})").format(shown, visible(url))
     return Markup('<a href="{}" rel="noopener noreferrer">{}</a>').format(url, shown)

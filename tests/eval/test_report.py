@@ -10,8 +10,10 @@ from nlac_bench.errors import NlacBenchError
 from nlac_bench.eval.figures.figure import Table
 from nlac_bench.eval.report.build import report_of
 from nlac_bench.eval.report.page import Report, Section, write_files, write_page
-from nlac_bench.eval.report.references import REFERENCES
+from nlac_bench.eval.report.references import REFERENCES, missing_references
 from nlac_bench.eval.report.training import DRAWN, draw_critiques
+from nlac_bench.eval.report.verdicts import setting
+from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.lines import RunFolderError
 from nlac_bench.eval.statistics.compare import Measured, NotComparableError, compare, compare_all
 from nlac_bench.eval.statistics.summary import summarise
@@ -65,6 +67,8 @@ def test_a_training_run_is_reported_with_its_own_numbers(tmp_path: Path) -> None
     assert (
         "raised success from 0.250 to 0.833" in report.verdict and f"{gain.difference:+.3f}" in report.verdict
     )
+    assert "exact McNemar test)" in report.verdict
+    assert "gradient step 4 had the best of 3 validations" in section(report, "curves").notes[1]
     (figure,) = section(report, "success").figures
     estimates = by_first(figure.table)
     assert list(estimates) == ["random", "untrained model", "trained with nlac", "oracle"]
@@ -76,7 +80,7 @@ def test_a_training_run_is_reported_with_its_own_numbers(tmp_path: Path) -> None
             (summary.success, summary.interval.low, summary.interval.high)
         )
     tasks = section(report, "tasks")
-    assert "8 tasks were won, 1 were lost and 3 are the same, of 12" in tasks.notes[0]
+    assert "of 12 tasks that have both scores: won 8, lost 1, the same 3" in tasks.notes[0]
     change = by_first(tasks.figures[0].table)
     assert (change[task(0)]["change"], change[task(1)]["change"], change[task(3)]["change"]) == (
         "lost", "same", "won",
@@ -85,7 +89,7 @@ def test_a_training_run_is_reported_with_its_own_numbers(tmp_path: Path) -> None
     test = [row for row in curves.table.rows if row[0] == "test"]
     (best,) = (row[1:6] for row in test)
     assert best == pytest.approx((4.0, 60.0, 50_000.0, 20.0, 10 / 12)), "the best one"
-    assert {row[0] for row in curves.table.rows} >= {"oracle", "random", "untrained", "validation"}
+    assert {row[0] for row in curves.table.rows} >= {"oracle", "random", "untrained (test)", "validation"}
     costs = {row[:2]: row[4] for row in section(report, "cost").figures[0].table.rows}
     assert costs["training", "policy"] == 140 and costs["probes of the critic", "evaluator"] == 4
     assert costs["untrained", "policy"] == costs["test", "policy"] == 120
@@ -180,6 +184,44 @@ def test_a_run_is_compared_with_its_highest_floor(tmp_path: Path) -> None:
     assert "It is better than the highest floor (random, 0.000)" in report_of([str(high)]).verdict
 
 
+def test_a_report_says_what_was_measured() -> None:
+    folder = Path("run")
+    conditions = {
+        "env": "tau_retail", "data_source": "embedded", "split": "test", "env_args": {"level": "easy"},
+        "user": "scripted",
+    }  # fmt: skip
+    tiny, other, none = (
+        RunFolder(folder, {}, {"conditions": conditions, "subject": {"model": model}}, ())
+        for model in ("tiny", "a/b", None)
+    )
+    where = "on tau_retail (embedded data, test tasks, level easy, scripted user)"
+    assert setting([tiny, tiny]) == (
+        f"Measured: the miniature model tiny, which nlac-bench contains, {where}."
+    )
+    assert setting([other, none]) == f"Measured: the model a/b {where}; an agent without a model {where}."
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, "They are played when the command that makes a run ends"),
+        ({"agent": "random"}, "its agent uses no model"),
+        ({"env": "mine:Env"}, "its environment belongs to another package"),
+        ({"user_model": "gpt"}, "a model plays the user"),
+        ({"replay": "file"}, "a model plays the user"),
+    ],
+)
+def test_a_report_says_why_it_has_no_floors(changed: dict[str, str], said: str, tmp_path: Path) -> None:
+    """The folder of a finished run may lack them although they could be played."""
+    config = {"env": "tau_retail", "agent": "nlac", **changed}
+    assert said in missing_references(config)
+    bare = make_training(tmp_path / "run", [WON] * 3, [WON] * 3)
+    assert (
+        missing_references({"env": "tau_retail", "agent": "nlac"})
+        in section(report_of([str(bare)]), "success").notes
+    )
+
+
 def test_two_runs_and_three_runs_are_compared_as_the_command_compares_them(tmp_path: Path) -> None:
     a = make_run(tmp_path / "a", [WON] * 12)
     b = make_run(tmp_path / "b", [LOST] * 11 + [WON])
@@ -187,7 +229,7 @@ def test_two_runs_and_three_runs_are_compared_as_the_command_compares_them(tmp_p
     two = report_of([str(a), str(b)])
     assert two.verdict.startswith("a is better than b: success 1.000 against 0.083 on 12 tasks")
     assert [each.id for each in two.sections][:2] == ["success", "pairs"]
-    assert "0 tasks were won, 11 were lost" in section(two, "tasks").notes[0]
+    assert "won 0, lost 11" in section(two, "tasks").notes[0]
     three = report_of(list(map(str, (a, b, c))))
     found = compare_all([Measured.read(run, run.name) for run in (a, b, c)])
     rows = section(three, "pairs").tables[0].table.rows

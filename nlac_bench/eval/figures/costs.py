@@ -36,7 +36,7 @@ def costs(usage: Mapping[tuple[str, str], Usage]) -> Figure:
         return figure
 
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (part, role, u.calls, u.prompt_tokens, u.completion_tokens, u.cost)
+        (part, role, u.calls, u.prompt_tokens, u.completion_tokens, u.cost or None)
         for (part, role), u in usage.items()
     )
     header = ("part", "role", "calls", "tokens read", "tokens generated", "US$")

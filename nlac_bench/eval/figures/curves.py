@@ -204,8 +204,9 @@ def draw_panels(
             x, ys = own
             panel.fill_between(x, ys.min(axis=0), ys.max(axis=0), color=ACCENT, alpha=0.18, linewidth=0)
             panel.plot(x, ys.mean(axis=0), color=ACCENT, linewidth=1.8)
-            marks = [seed.tested.high for seed in method.seeds if seed.tested is not None]
-            _over_end(panel, f"{ys.mean(axis=0)[-1]:.2f}", float(x[-1]), max([*marks, float(ys.max())]))
+            tests = [seed.tested for seed in method.seeds if seed.tested is not None]
+            if len(tests) == len(method.seeds):
+                _test_label(panel, tests, key, x, ys.max(axis=0))
         for seed in method.seeds:
             if seed.tested is not None:
                 _test_mark(panel, seed.tested, key)
@@ -269,12 +270,26 @@ def _reference_lines(panel: Any, references: Sequence[Reference]) -> list[EndLab
     return [EndLabel(label(ref.name, 20), right, ref.success, GREY) for ref in references]
 
 
-def _over_end(panel: Any, text: str, x: float, top: float) -> None:
-    """Write ``text`` over the end of a line at ``x``, above everything that is drawn up to ``top``."""
-    part = panel.transAxes.inverted().transform(panel.transData.transform((x, top)))[0]
+def _test_label(panel: Any, tests: Sequence[Tested], key: str, x: Any, top: Any) -> None:
+    """Write the mean of ``tests`` over the end of a line and over the marks beside it.
+
+    The text says that it is the test result: the line itself is validation.
+
+    Args:
+        x, top: costs ``[points]`` of the line, and the highest success ``[points]`` that is drawn there.
+    """
+
+    def across(cost: float) -> float:
+        place: float = panel.transAxes.inverted().transform(panel.transData.transform((cost, 0.0)))[0]
+        return place
+
+    part = across(float(x[-1]))
+    drawn = [*zip(x, top, strict=True), *((test.at[key], test.high) for test in tests)]
+    highest = max(float(y) for cost, y in drawn if abs(across(float(cost)) - part) < 0.3)
     panel.annotate(
-        text, (x, min(top + 0.02, 0.9)), ha="right" if part > 0.85 else "center", va="bottom", fontsize=SMALL,
-        color=ACCENT, fontweight="bold",
+        f"test {np.mean([test.success for test in tests]):.3f}", (float(x[-1]), min(highest + 0.02, 0.9)),
+        ha="right" if part > 0.7 else "left" if part < 0.3 else "center", va="bottom", fontsize=SMALL,
+        color=SECOND, fontweight="bold",
     )  # fmt: skip
 
 

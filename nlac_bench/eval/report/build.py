@@ -14,12 +14,13 @@ from nlac_bench.eval.report.outcomes import (
     unscored_section,
 )
 from nlac_bench.eval.report.page import Numbers, Report, Section, sentence
+from nlac_bench.eval.report.references import missing_references
 from nlac_bench.eval.report.reproduce import reproduce_section
 from nlac_bench.eval.report.stored_sweep import COMPARISON
 from nlac_bench.eval.report.subjects import Measurement, Subject, estimate, metric_of
 from nlac_bench.eval.report.sweep import sweep_report
 from nlac_bench.eval.report.training import cost_section, critiques_section, curves_section
-from nlac_bench.eval.report.verdicts import algorithms_verdict, pairs_verdict, run_verdict
+from nlac_bench.eval.report.verdicts import algorithms_verdict, pairs_verdict, run_verdict, setting
 from nlac_bench.eval.statistics.compare import (
     Comparison,
     Metric,
@@ -62,7 +63,7 @@ def run_report(folder: Path) -> Report:
     subjects = measurement.subjects()
     metric = metric_of([each for each in subjects if each.kind not in ("floor", "oracle")] or subjects)
     flips = [base, own] if base is not None else [own]
-    notes = [] if measurement.references else [NO_REFERENCES]
+    notes = [] if measurement.references else [missing_references(own.run.config)]
     sections = [
         success_section(subjects, metric, notes),
         denominators_section(subjects),
@@ -75,13 +76,8 @@ def run_report(folder: Path) -> Report:
         reproduce_section([own.run], [str(folder)]),
     ]
     title = f"{own.run.subject['agent']} on {own.run.conditions['env']}"
-    return Report(title, run_verdict(measurement, metric), _progress(subjects), tuple(filter(None, sections)))
-
-
-NO_REFERENCES = (
-    "Floors and oracle were not played for this run. That is so for agents without a model, for environments "
-    "of other packages, and where a model plays the user, the oracle or the judge."
-)
+    verdict = run_verdict(measurement, metric)
+    return Report(title, setting([own.run]), verdict, _progress(subjects), tuple(filter(None, sections)))
 
 
 def comparison_report(sides: Sequence[Sequence[Path]], arguments: Sequence[str]) -> Report:
@@ -120,7 +116,10 @@ def comparison_report(sides: Sequence[Sequence[Path]], arguments: Sequence[str])
         reproduce_section([each.run for each in owns], list(arguments)),
     ]
     title = f"Comparison of {sentence(names)} on {owns[0].run.conditions['env']}"
-    return Report(title, verdict, _progress(subjects), tuple(filter(None, sections)))
+    return Report(
+        title, setting([each.run for each in owns]), verdict, _progress(subjects),
+        tuple(filter(None, sections)),
+    )  # fmt: skip
 
 
 def _success(

@@ -59,8 +59,8 @@ def tasks_section(subjects: Sequence[Subject], metric: Metric) -> Section:
     won, lost = int((last > first)[scored].sum()), int((last < first)[scored].sum())
     if len(subjects) == 2:
         note = (
-            f"From {subjects[0].name} to {subjects[1].name}, {won} tasks were won, {lost} were lost and "
-            f"{int(scored.sum()) - won - lost} are the same, of {int(scored.sum())} that have both scores."
+            f"From {subjects[0].name} to {subjects[1].name}, of {int(scored.sum())} tasks that have both "
+            f"scores: won {won}, lost {lost}, the same {int(scored.sum()) - won - lost}."
         )
     else:
         note = (

@@ -50,9 +50,11 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """A report. ``verdict`` is the sentence that it begins with; ``progress`` is said of unfinished runs."""
+    """A report. It begins with ``setting``, which says what was measured, and ``verdict``, which says what
+    came of it; ``progress`` is said of unfinished runs."""
 
     title: str
+    setting: str
     verdict: str
     progress: tuple[str, ...]
     sections: tuple[Section, ...]

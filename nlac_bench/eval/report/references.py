@@ -6,7 +6,9 @@ shows what can be reached.
 
 import asyncio
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from nlac_bench.agents.floors import CHEAP_FLOORS
 from nlac_bench.envs import registry
@@ -23,17 +25,43 @@ ORACLE = "oracle"
 
 
 def reference_agents(config: RunConfig) -> tuple[str, ...]:
-    """Return the agents that are played for a run's report; none where they would cost more than seconds.
+    """Return the agents that are played for a run's report; none where ``why_none`` has a reason.
 
-    These are environments of other packages, those whose user, oracle or judge is a model, and runs of agents
-    without a model. The agent ``constant`` is left out, because its action is searched.
+    The agent ``constant`` is left out, because its action is searched.
     """
+    if why_none(config.as_dict()) is not None:
+        return ()
     name, _ = registry.parse(config.env)
-    if config.agent in FLOORS or name not in registry.BUILTIN or to_repeat({"env": config.env}):
-        return ()
-    if config.user_model is not None or config.replay is not None:
-        return ()
     return (ORACLE, *CHEAP_FLOORS, *(("transfer",) if name.startswith("tau") else ()))
+
+
+def why_none(config: Mapping[str, Any]) -> str | None:
+    """Return why a run with these settings gets no floors and no oracle, as a part of a sentence.
+
+    Returns:
+        None if it gets them: it takes seconds to play them.
+    """
+    name = str(config.get("env")).partition("@")[0]
+    if config.get("agent") in FLOORS:
+        return "its agent uses no model"
+    if name not in registry.BUILTIN:
+        return "its environment belongs to another package"
+    if to_repeat({"env": config.get("env")}):
+        return "its environment imports other code or writes to a file"
+    if config.get("user_model") is not None or config.get("replay") is not None:
+        return "a model plays the user, the oracle or the judge"
+    return None
+
+
+def missing_references(config: Mapping[str, Any]) -> str:
+    """Return the sentence that a report has in place of floors and oracle, for a run with these settings."""
+    reason = why_none(config)
+    if reason is not None:
+        return f"Floors and oracle are not played for this run, because {reason}."
+    return (
+        "The folder of this run has no floors and no oracle. They are played when the command that makes a "
+        "run ends; the command `nlac-bench report` plays nothing."
+    )
 
 
 def play_references(prepared: Prepared, folder: Path) -> None:

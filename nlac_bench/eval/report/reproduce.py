@@ -1,5 +1,6 @@
 """The section on how to reproduce runs: commands, code, data, hardware."""
 
+import json
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -45,7 +46,8 @@ def facts(run: RunFolder) -> list[tuple[str, str]]:
     conditions = run.conditions
     found: list[tuple[str, Any]] = [
         ("environment", conditions.get("env")),
-        ("environment's arguments", conditions.get("env_args") or None),
+        ("environment's arguments", json.dumps(conditions["env_args"], sort_keys=True)
+         if conditions.get("env_args") else None),
         ("environment's version", conditions.get("env_version")),
         ("split", conditions.get("split")),
         ("data", conditions.get("data_source")),

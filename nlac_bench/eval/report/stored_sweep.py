@@ -138,7 +138,7 @@ class StoredSweep(_Stored):
     def references(self, env: str) -> list[Reference]:
         """Return the floors and the untrained model on ``env``."""
         values = dict(self.of(env)[0].floors)
-        values["untrained"] = self.estimate(env, BASE, "base").value
+        values["untrained (test)"] = self.estimate(env, BASE, "base").value
         return [Reference(name.removeprefix("floor-"), v) for name, v in values.items() if v is not None]
 
 

@@ -15,6 +15,7 @@ from nlac_bench.eval.report.reproduce import reproduce_section
 from nlac_bench.eval.report.stored_sweep import StoredRow, StoredSweep, means_over
 from nlac_bench.eval.report.subjects import Measurement
 from nlac_bench.eval.report.training import cost_section, critiques_section
+from nlac_bench.eval.report.verdicts import setting
 from nlac_bench.eval.statistics.tables import number, p_text
 from nlac_bench.eval.training.curve import AXES
 from nlac_bench.eval.training.untrained import BASE
@@ -54,7 +55,8 @@ def sweep_report(folder: Path) -> Report:
     ]  # fmt: skip
     title = f"Sweep of {sentence(list(dict.fromkeys(row.method for row in sweep.rows)))}"
     verdict = " ".join(_verdict(sweep, env) for env in sweep.envs())
-    return Report(title, verdict, _progress(sweep), tuple(filter(None, sections)))
+    measured = setting([each.run for each in owns]) if owns else absent.format("model, data and level")
+    return Report(title, measured, verdict, _progress(sweep), tuple(filter(None, sections)))
 
 
 MEANS = (

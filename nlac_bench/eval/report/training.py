@@ -47,13 +47,30 @@ def curves_section(measurements: Sequence[Measurement]) -> Section:
         "which training reached the tested checkpoint, with its 95 % interval."
     )
     title = "Learning curves"
+    optimistic = tuple(filter(None, map(_optimism, trained)))
     if len(trained) == 1:
         figure = curve(trained[0].own.run.path, references)
         band = " The band is the 95 % interval of a validation."
-        return Section("curves", title, (note + band,), (figure,))
+        return Section("curves", title, (note + band, *optimistic), (figure,))
     methods = [Method(m.name, m.name, [learned(m.own.run.path, m.name)]) for m in trained]
     figures = tuple(method_curves(methods, references, key, name) for key, name in AXES.items())
-    return Section("curves", title, (note,), figures)
+    return Section("curves", title, (note, *optimistic), figures)
+
+
+def _optimism(measurement: Measurement) -> str:
+    """Return a warning about the validation result that the tested checkpoint was chosen by; "" without one.
+
+    The largest of several results with chance in them is too large on average.
+    """
+    rows = rows_of(measurement.own.run, "validation")
+    chosen = [row for row in rows if row["best"]]
+    if len(rows) < 2 or not chosen:
+        return ""
+    on = f" on {chosen[-1]['tasks']:,} tasks" if isinstance(chosen[-1].get("tasks"), int) else ""
+    return (
+        f"{measurement.name}: gradient step {chosen[-1]['gradient_steps_total']:,} had the best of "
+        f"{len(rows)} validations{on}, so its validation result is optimistic; the test is not."
+    )
 
 
 def cost_section(measurements: Sequence[Measurement]) -> Section:
@@ -79,7 +96,7 @@ def cost_section(measurements: Sequence[Measurement]) -> Section:
     total = sum(usage.values(), Usage())
     note = (
         f"{total.completion_tokens:,} tokens were generated and {total.prompt_tokens:,} read, in "
-        f"{total.calls:,} calls. A cost of 0 US$ means that no price was given."
+        f"{total.calls:,} calls. A dash under US$ means that no price was given."
     )
     return Section("cost", "Cost by role", (note,), (costs(usage),))
 

@@ -1,12 +1,55 @@
 """The sentences that reports begin with. They claim no difference that the comparison does not show."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+from nlac_bench.eval.report.page import shown
 from nlac_bench.eval.report.subjects import Measurement, Subject
+from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.statistics.compare import Comparison, Metric, NotComparableError, compare
 from nlac_bench.eval.statistics.compare_seeds import AlgorithmComparison
 from nlac_bench.eval.statistics.tables import bracket, number, p_text
 from nlac_bench.eval.training.curve import rows_of
+
+TESTS = {"exact McNemar": "exact McNemar test", "sign flips by task": "sign-flip test by task"}
+"""How a sentence names the tests of ``compare``."""
+
+
+def setting(runs: Sequence[RunFolder]) -> str:
+    """Return a sentence with the models and the environments of ``runs``, so that no figure is read without.
+
+    It goes before the verdict.
+    """
+    measured = [
+        f"{_model(run.subject)} on {shown(str(run.conditions.get('env')), 100)}"
+        + (f" ({where})" if (where := ", ".join(_where(run.conditions))) else "")
+        for run in runs
+    ]
+    return f"Measured: {'; '.join(dict.fromkeys(measured))}."
+
+
+def _model(subject: Mapping[str, Any]) -> str:
+    if "model" not in subject:
+        return "a model that is not named"
+    name = subject["model"]
+    if name == "tiny":
+        return "the miniature model tiny, which nlac-bench contains,"
+    return "an agent without a model" if name is None else f"the model {shown(str(name), 100)}"
+
+
+def _where(conditions: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a reader has to know of the tasks: data, split, arguments of the environment, its user."""
+    for name, word in (("data_source", "data"), ("split", "tasks")):
+        if conditions.get(name) is not None:
+            yield f"{shown(str(conditions[name]), 60)} {word}"
+    arguments = conditions.get("env_args") or {}
+    yield from (
+        f"{shown(str(key), 60)} {shown(str(value), 60)}"
+        for key, value in arguments.items()
+        if key not in ("data", "split", "user")
+    )
+    if isinstance(conditions.get("user"), str):
+        yield f"{shown(conditions['user'], 60)} user"
 
 
 def run_verdict(measurement: Measurement, metric: Metric) -> str:
@@ -95,12 +138,13 @@ def _pair(c: Comparison, metric: Metric) -> str:
     better, worse = (c.a, c.b) if c.verdict == "A better" else (c.b, c.a)
     return (
         f"{better.name} is better than {worse.name}: {metric} {number(better.mean)} against "
-        f"{number(worse.mean)} on {c.tasks} tasks ({p_said(c.p_adjusted)})."
+        f"{number(worse.mean)} on {c.tasks} tasks ({p_said(c.p_adjusted)}, {TESTS.get(c.test, c.test)})."
     )
 
 
 def _difference(c: Comparison) -> str:
-    return f"{number(c.difference, sign=True)} {bracket(c.interval, sign=True)}, {p_said(c.p_adjusted)}"
+    tested = f"{p_said(c.p_adjusted)}, {TESTS.get(c.test, c.test)}"
+    return f"{number(c.difference, sign=True)} {bracket(c.interval, sign=True)}, {tested}"
 
 
 def p_said(p: float) -> str:

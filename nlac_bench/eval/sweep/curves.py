@@ -51,7 +51,7 @@ def methods_of(sweep: Sweep, results: Results, env: str) -> list[Method]:
 def references_of(results: Results, env: str) -> list[Reference]:
     """Return the success of the untrained model (mean over seeds) and of the floors on ``env``."""
     values = {name: mean_success(run) for name, run in results.floors.get(env, {}).items()}
-    values["untrained"] = mean_of(map(mean_success, results.bases[env].values()))
+    values["untrained (test)"] = mean_of(map(mean_success, results.bases[env].values()))
     return [
         Reference(name.removeprefix("floor-"), value) for name, value in values.items() if value is not None
     ]

@@ -71,7 +71,7 @@ def curve(folder: Path, references: Sequence[Reference] = ()) -> Figure:
     shown = list(references)
     if (folder / BASE / "manifest.json").exists():
         base, _ = success_rate(outcomes_of(RunFolder.open(folder / BASE)).success)
-        shown += [] if base is None else [Reference("untrained", base)]
+        shown += [] if base is None else [Reference("untrained (test)", base)]
     return run_curve(learned(folder), training, shown, AXES)
 
 

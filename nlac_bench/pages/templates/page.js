@@ -47,7 +47,7 @@
           : value !== "" && group.dataset[dataset.filter] !== value);
       shown += !group.hidden;
     }
-    if (count) count.textContent = `${shown} of ${ranking.length} entries shown`;
+    if (count) count.textContent = shown ? `${shown} of ${ranking.length} entries shown` : "No entry matches";
   };
 
   const setOpen = (group, open) => {

@@ -1,0 +1,87 @@
+"""Sentences of a board's page. Each says only what is true of the board that it is given."""
+
+from collections.abc import Sequence
+
+from nlac_bench.eval.report.page import sentence
+from nlac_bench.eval.statistics.tables import number
+from nlac_bench.leaderboards.boards import Board
+from nlac_bench.leaderboards.rows import RowView
+
+
+def summary(board: Board) -> str:
+    """Return the numbers of entries of each kind, and of tasks and trials."""
+    entries = (*board.ranked, *board.unranked)
+    oracles = sum(row.entry.standing == "oracle" for row in board.pinned)
+    parts = [
+        _counted(len(board.ranked), "ranked entry", "ranked entries"),
+        _counted(len(board.unranked), "unranked entry", "unranked entries"),
+        "" if entries else "no entry yet",
+        _counted(oracles, "oracle", "oracles"),
+        _counted(len(board.pinned) - oracles, "floor", "floors"),
+        _counted(len(board.reported), "published figure", "published figures"),
+    ]
+    words = ", ".join(filter(None, parts))
+    numbers = next((row.entry.numbers for row in (*entries, *board.pinned)), None)
+    if numbers is None or numbers.tasks is None or numbers.trials is None:
+        return words
+    played = f"{_counted(numbers.tasks, 'task', 'tasks')} × {_counted(numbers.trials, 'trial', 'trials')}"
+    return f"{words}; {played}{' for each seed' if board.kind == 'algorithms' else ''}"
+
+
+def caption(board: Board) -> str:
+    """Return what the table of entries has, and its order."""
+    words = f"{summary(board)}."
+    entries = len(board.ranked) + len(board.unranked)
+    if entries > 1:
+        words += " Entries are ordered by success."
+    if board.pinned and entries:
+        words += " Oracle and floors come first, without a place."
+    return words
+
+
+def note(rows: Sequence[RowView], lines: Sequence[str], *, compared: bool) -> str:
+    """Return how to read the table of entries.
+
+    Args:
+        lines: what dashed lines mark.
+        compared: whether opened rows have comparisons with other entries.
+    """
+    opened = (
+        "its tasks" if any(row.strip for row in rows) else "",
+        "its comparisons" if compared else "",
+        "tokens by role" if any(row.token_rows for row in rows) else "",
+        "its provenance",
+        "the command that reproduces it" if any(row.entry.reproduce for row in rows) else "",
+    )
+    words = f"Open a row for {sentence(list(filter(None, opened)))}."
+    if any(row.entry.subject.training is not None for row in rows):
+        words += (
+            " Tokens, steps and time are the training's, the mean over its seeds; of an entry without "
+            "training, tokens and time are those of its test episodes."
+        )
+    else:
+        words += " Tokens and time are those of the test episodes."
+    if any(row.only_outcomes for row in rows):
+        words += " Of an imported entry, a dash is a number that was not kept."
+    return words + (f" Dashed lines mark {sentence(lines)}." if lines else "")
+
+
+def floor(best: RowView, below: int, reported: int) -> str:
+    """Return what the best floor solves, and how many of the ``reported`` figures are ``below`` it."""
+    tasks = best.entry.outcomes[0].tasks.values()
+    won = sum(all(task.success) for task in tasks)
+    solved = f"{won} of the {_counted(len(tasks), 'task', 'tasks')} here {_be(won)} solved"
+    published = _counted(reported, "published figure", "published figures")
+    return (
+        f"{solved} by the agent {best.name}, which uses no model (success {number(best.success)}); "
+        f"{below} of the {published} {_be(below)} below it."
+    )
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    """Return a count with its noun; "" for 0."""
+    return "" if not count else f"{count:,} {one if count == 1 else many}"
+
+
+def _be(count: int) -> str:
+    return "is" if count == 1 else "are"
