@@ -62,7 +62,8 @@ def test_markdown_shows_a_cell_literally(text: str) -> None:
     assert {each.type for each in parts} <= {"text", "text_special", "html_inline"}
     assert all(each.content == "<br>" for each in parts if each.type == "html_inline")
     shown = "".join("\n" if each.type == "html_inline" else each.content for each in parts)
-    assert shown == f"x{visible(text).replace(chr(9), ' ')}x"
+    expected = f"x{visible(text).replace(chr(9), ' ')}x"
+    assert shown.replace("\xa0", " ") == expected.replace("\xa0", " "), "a line's first space does not break"
 
 
 @given(st.text("#-+=*_>~`123456789.)( \ta|<&", min_size=1))
