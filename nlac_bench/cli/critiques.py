@@ -39,8 +39,9 @@ def critiques(
 ) -> None:
     """Print critiques of a training run, each with its action and the refined action.
 
-    A run stores the texts of at most kept_critiques lessons of each iteration. For nlrl, which has no
-    critiques, lessons are printed in which the language values changed the action.
+    A run stores the texts of at most kept_critiques lessons of each iteration.
+    For nlrl, which has no critiques, lessons are printed in which the language
+    values changed the action.
 
     Example:
       nlac-bench critiques runs/tau_retail-nlac-20260101-120000 --count 10

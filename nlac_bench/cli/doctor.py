@@ -53,7 +53,7 @@ def doctor(
 
     Examples:
       nlac-bench doctor
-      nlac-bench doctor --server http://10.0.0.5:8000 --model Qwen/Qwen2.5-7B-Instruct
+      nlac-bench doctor --server http://10.0.0.5:8000 --model Qwen/Qwen2.5-7B
     """
     if server is not None:
         _check_server(server, model, as_json)

@@ -41,7 +41,7 @@ def submit(
 
     Examples:
       nlac-bench submit runs/react --out results
-      nlac-bench submit runs/nlac-0,runs/nlac-1 runs/ppo-0,runs/ppo-1 --replay --out results
+      nlac-bench submit runs/nlac-0,runs/nlac-1 runs/ppo-0 --replay --out out
     """
     from nlac_bench.leaderboards.submit import derive, refuse_faults, write_entries
 
@@ -83,7 +83,7 @@ def verify(
     Nothing is written.
 
     Example:
-      nlac-bench verify results/tau_retail-nlac-0a1b2c3d4e5f.json --run runs/nlac-0,runs/nlac-1
+      nlac-bench verify out/tau_retail-nlac-0a1b2c3d4e5f.json --run runs/nlac-0
     """
     from nlac_bench.leaderboards.verify import verify as verified
 

@@ -24,12 +24,12 @@ def build(
 ) -> None:
     """Render all boards: HTML, Markdown and CSV for each, and an index.
 
-    Entries share a board if their conditions and their kind are equal. If any file
-    of --results is rejected, nothing is written and the exit code is 2; with
+    Entries share a board if their conditions and their kind are equal. If any
+    file of --results is rejected, nothing is written and the exit code is 2; with
     --json the object is printed all the same, with the reasons.
 
     Example:
-      nlac-bench leaderboard build --results leaderboards/results --out leaderboards/boards
+      nlac-bench leaderboard build --results results --out boards
     """
     from nlac_bench.leaderboards.boards import collect
     from nlac_bench.leaderboards.build import board_files, differing, render_boards, write_boards
