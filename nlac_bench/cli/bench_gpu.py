@@ -24,8 +24,8 @@ def bench_gpu(
     """Measure learner, weight pushes and rollout on this machine's GPUs, beside their goals.
 
     Models have the shapes of Qwen2.5-7B and QwQ-32B and random weights, so that
-    nothing is downloaded. One GPU trains as many layers of the 7B model as fit; torchrun
-    starts the learner on several. A row that this machine cannot measure has no
+    nothing is downloaded. One GPU trains as many layers of the 7B model as fit;
+    torchrun starts the learner on several. A row that this machine cannot measure has no
     value; standard error says why. Pushes and rollout need vLLM.
 
     Examples:
