@@ -25,8 +25,8 @@ def bench_gpu(
 
     Models have the shapes of Qwen2.5-7B and QwQ-32B and random weights, so that
     nothing is downloaded. One GPU trains as many layers of the 7B model as fit;
-    torchrun starts the learner on several. A row that this machine cannot measure has no
-    value; standard error says why. Pushes and rollout need vLLM.
+    torchrun starts the learner on several. A row that this machine cannot measure
+    has no value; standard error says why. Pushes and rollout need vLLM.
 
     Examples:
       nlac-bench bench-gpu --out bench_gpu.json
