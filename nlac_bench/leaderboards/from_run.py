@@ -49,7 +49,8 @@ _NOT_REPEATED = {
 """Settings that name a server, a file or a folder of the machine; and those that are written separately."""
 
 
-def _texts(stated: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def _chosen(stated: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return the values of ``names``, None where one is not stated; the schema checks their types."""
     return {name: stated.get(name) for name in names}
 
 
@@ -65,7 +66,7 @@ def board_key(run: RunFolder) -> BoardKey:
     simulator = conditions.get("simulator")
     known = {*_STATED, "env_args", "max_seconds"}
     return BoardKey(
-        **_texts(conditions, _STATED[:6]),
+        **_chosen(conditions, _STATED[:6]),
         arguments=arguments,
         rules={name: value for name, value in conditions.items() if name not in known},
         simulator=None if simulator is None else Simulator.model_validate(simulator),
@@ -78,7 +79,7 @@ def subject_of(runs: Sequence[RunFolder]) -> Subject:
     first = runs[0].subject
     worlds = [world for run in runs if isinstance(world := world_of(run), int)]
     return Subject(
-        **_texts(first, ("agent", "engine", "temperature", "max_tokens")),
+        **_chosen(first, ("agent", "engine", "temperature", "max_tokens")),
         model=model_name(first.get("model")),
         revision=first.get("revision"),
         prompts=dict(first.get("prompts") or {}),

@@ -19,6 +19,7 @@ from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.trust import refuse_unrepeated, to_repeat
 from nlac_bench.eval.training.curve import latest
 from nlac_bench.eval.training.mismatch import MismatchError
+from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from tests.cli.command import call
 from tests.eval.server_run import PHASES, happening, settings
 from tests.eval.test_training import play
@@ -148,7 +149,9 @@ def test_a_run_on_servers_trains_and_reports_its_pushes(
     for row in latest(list(run.metrics()), "iteration"):
         assert row["push_seconds"] > 0 and 0 < row["prefix_hit_rate"] < 1
         assert row["push_slope"] == pytest.approx(1.0, abs=0.1)
-        assert 0 <= row["logprob_gap"] < 1e-3
+        assert (
+            0 <= row["logprob_gap"] < (0.03 if fast_bf16() else 1e-3)
+        )  # bf16 rounds a logit by up to 1 in 256
     versions = [stub.weight_version.split(":")[0] for stub in stubs]
     assert versions == ["policy", "target" if agent == "nlac" else versions[1]]
 

@@ -100,7 +100,8 @@ def test_a_run_has_base_training_and_test(whole: Path) -> None:
         assert row["push_seconds"] > 0 and math.isfinite(row["push_slope"])
         if not fast_bf16():  # bf16 rounds most of a small update away
             assert row["push_slope"] == pytest.approx(1.0, abs=0.05)
-        assert row["logprob_gap"] < 1e-3 and row["prefix_hit_rate"] == 0.0  # of deterministic samples
+        assert row["prefix_hit_rate"] == 0.0  # of deterministic samples
+        assert row["logprob_gap"] < (0.03 if fast_bf16() else 1e-3)  # bf16 rounds a logit by up to 1 in 256
     assert {"successor", "evaluator"} <= {r for r in iterations[-1]["usage"] if ":" not in r}
     validations = latest(rows, "validation")
     assert validations[0]["iteration"] == 0 and max(v["success"] for v in validations if v["best"]) == max(
