@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from nlac_bench.errors import NlacBenchError
+from nlac_bench.eval.figures.figure import cell_text
 from nlac_bench.eval.statistics.tables import number
 from nlac_bench.leaderboards.boards import Board
-from nlac_bench.leaderboards.rows import NOTHING, RowView, amount, duration, plain
+from nlac_bench.leaderboards.formats import NOTHING, across, amount, duration, plain, sort_value
+from nlac_bench.leaderboards.rows import RowView
 from nlac_bench.leaderboards.view import BoardView
 from nlac_bench.pages.render import environment
 from nlac_bench.pages.text import csv_text
@@ -94,35 +96,17 @@ def _bytes_at(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def _across(rate: float) -> str:
-    """Return where a rate is in the drawing of a row, which is 200 wide."""
-    return f"{4 + 192 * rate:.1f}"
-
-
-def _value(value: float | None) -> str:
-    """Return what a column is sorted by."""
-    return "" if value is None else repr(value)
-
-
-def _cell(value: Any) -> str:
-    """Return a cell of a table: counts with separators, other numbers with three digits."""
-    if value is None:
-        return NOTHING
-    if isinstance(value, float) and not value.is_integer():
-        return f"{value:.3f}" if abs(value) < 100 else f"{value:,.0f}"
-    return f"{value:,.0f}" if isinstance(value, int | float) else str(value)
-
-
 _FORMATS = {
-    "rate": number, "amount": amount, "duration": duration, "across": _across, "value": _value, "cell": _cell,
+    "rate": number, "amount": amount, "duration": duration, "across": across, "value": sort_value,
+    "cell": cell_text,
 }  # fmt: skip
 
 _COLUMNS = (
     "standing", "place_best", "place_worst", "entry_id", "agent", "model", "revision", "training", "seeds",
     "success_if_missing_failed", "ci_low", "ci_high", "ci_method", "success_scored_only", "success_by_seed",
-    "pass_k", "tasks", "trials", "planned", "scored", "unscored", "infra_errors", "owed", "truncated",
-    "content_filter", "environment_steps", "gradient_steps", "generated_tokens", "hours", "tokens_by_role",
-    "level", "partial", "warnings", "floor_note", "reproduce", "source", "source_url",
+    "mean_reward", "pass_k", "tasks", "trials", "planned", "scored", "unscored", "infra_errors", "owed",
+    "truncated", "content_filter", "environment_steps", "gradient_steps", "generated_tokens", "hours",
+    "tokens_by_role", "level", "partial", "warnings", "floor_note", "reproduce", "source", "source_url",
 )  # fmt: skip
 
 
@@ -150,6 +134,7 @@ def _csv_row(row: RowView) -> list[Any]:
         numbers.ci_method,
         numbers.success,
         plain(numbers.by_seed),
+        row.reward,
         plain({str(each.k): each.value for each in numbers.pass_k}),
         numbers.tasks,
         numbers.trials,

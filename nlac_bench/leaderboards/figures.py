@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nlac_bench.eval.figures.curves import Method, Reference, Tested, Trained, method_curves
 from nlac_bench.eval.figures.figure import ACCENT, BLACK, GREY, Cell, Figure, Table, compact, label
-from nlac_bench.eval.figures.labels import EndLabel, label_ends
+from nlac_bench.eval.figures.labels import EndLabel, label_points
 from nlac_bench.eval.statistics.intervals import rate_interval
 from nlac_bench.leaderboards.entry import Curve, CurvePoint
 from nlac_bench.leaderboards.numbers import failed_if_missing
@@ -90,11 +90,10 @@ def _cost_figure(rows: Sequence[RowView], pinned: Sequence[RowView]) -> Figure:
     def draw(new: Any) -> Any:
         from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-        figure = new(figsize=(2.9 * len(axes) + 1.2, 3.4), layout="constrained")
+        figure = new(figsize=(3.3 * len(axes) + 0.5, 3.4), layout="constrained")
         panels = figure.subplots(1, len(axes), sharey=True, squeeze=False)[0]
-        for panel, (name, cost) in zip(panels, axes, strict=True):
-            known = [(row, cost(row)) for row in rows]
-            points = [(row, x) for row, x in known if x is not None]
+        known = [[(row, x) for row in rows if (x := cost(row)) is not None] for _, cost in axes]
+        for panel, points, (name, _) in zip(panels, known, axes, strict=True):
             panel.set_ylim(low, high)
             panel.set_xlim(0, 1.05 * max((x for _, x in points), default=0) or 1)
             panel.grid(axis="y", linewidth=0.5)
@@ -110,20 +109,25 @@ def _cost_figure(rows: Sequence[RowView], pinned: Sequence[RowView]) -> Figure:
                 if row.low is not None and row.high is not None:
                     panel.plot([x, x], [row.low, row.high], color=ACCENT, linewidth=1, alpha=0.45)
                 panel.plot([x], [row.success], "o", color=ACCENT, markersize=5, clip_on=False, zorder=3)
-        # An entry has the same height in all panels, so one label at the right names it in all of them.
-        right = panels[-1].get_xlim()[1]
-        names = [EndLabel(label(row.name, 22), right, row.success or 0.0, BLACK) for row in rows]
-        label_ends(figure, {panels[-1]: names})
         panels[0].set_ylabel("success")
+        figure.draw_without_rendering()  # computes the layout, and with it the room for the names
+        for panel, points in zip(panels, known, strict=True):
+            names = [EndLabel(label(row.name, 22), x, row.success or 0.0, BLACK) for row, x in points]
+            label_points(figure, panel, names)
         return figure
 
     header = ("entry", *(name for name, _ in axes), "success", "95 % low", "95 % high")
     table: list[tuple[Cell, ...]] = [
-        (row.name, *(cost(row) for _, cost in axes), row.success, row.low, row.high) for row in rows
+        (row.name, *(_whole(cost(row)) for _, cost in axes), row.success, row.low, row.high) for row in rows
     ]
     table += [(r.name, *(None for _ in axes), r.success, None, None) for r in _references(pinned)]
     title = "Success against the cost of training, one point for each entry"
     return Figure("cost", title, Table(header, tuple(table)), draw)
+
+
+def _whole(cost: float | None) -> int | None:
+    """Return a mean over seeds as the nearest integer: the costs are counts."""
+    return None if cost is None else round(cost)
 
 
 def _curves(rows: Sequence[RowView], pinned: Sequence[RowView], key: str, name: str) -> Figure:

@@ -1,21 +1,29 @@
 """Describes an entry of a board in words and numbers, for its row in HTML, Markdown and CSV."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nlac_bench.eval.figures.figure import compact
 from nlac_bench.eval.statistics.tables import number
 from nlac_bench.leaderboards.boards import Row
-from nlac_bench.leaderboards.entry import Cost, Entry, Tokens, TrainingCost
+from nlac_bench.leaderboards.entry import Bounds, Entry, TrainingCost
+from nlac_bench.leaderboards.facts import (
+    Facts,
+    count_of,
+    has_only_outcomes,
+    result_facts,
+    run_facts,
+    seed_rows,
+    subject_facts,
+    success_of,
+    token_rows,
+)
+from nlac_bench.leaderboards.formats import NOTHING, count_text
 from nlac_bench.leaderboards.strip import Strip, strip
 from nlac_bench.pages.render import link
 
 if TYPE_CHECKING:
     from markupsafe import Markup
-
-NOTHING = "–"
-Facts = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -54,17 +62,22 @@ class RowView:
 
     @property
     def ranked(self) -> bool:
-        return self.row.place is not None
+        """Whether the entry has a place; without a success, nothing is compared."""
+        return self.row.place is not None and self.success is not None
 
     @property
     def place(self) -> str:
-        return NOTHING if self.row.place is None else str(self.row.place)
+        return str(self.row.place) if self.ranked else NOTHING
 
     @property
     def place_value(self) -> str:
         """The number that rows are sorted by: the middle of the interval, then its best place."""
         place = self.row.place
-        return "" if place is None else f"{(place.best + place.worst) / 2 + place.best / 1e6:.6f}"
+        return (
+            ""
+            if place is None or not self.ranked
+            else f"{(place.best + place.worst) / 2 + place.best / 1e6:.6f}"
+        )
 
     @property
     def standing(self) -> str:
@@ -73,6 +86,8 @@ class RowView:
             return ""
         if self.entry.standing != "unranked":
             return self.entry.standing
+        if self.success is None:
+            return "unranked: no success"
         return "unranked: partial" if self.entry.partial else f"unranked: {self.level}"
 
     @property
@@ -108,17 +123,26 @@ class RowView:
 
     @property
     def success(self) -> float | None:
-        """The rate that boards are ordered by; a publication says only one."""
-        numbers = self.entry.numbers
-        return numbers.success if self.level == "reported" else numbers.success_if_missing_failed
+        """The rate that boards are ordered by."""
+        return success_of(self.entry)
 
     @property
     def low(self) -> float | None:
-        return None if self.entry.numbers.ci is None else self.entry.numbers.ci[0]
+        return None if self.interval is None else self.interval[0]
 
     @property
     def high(self) -> float | None:
-        return None if self.entry.numbers.ci is None else self.entry.numbers.ci[1]
+        return None if self.interval is None else self.interval[1]
+
+    @property
+    def interval(self) -> Bounds | None:
+        """The 95 % interval of the success rate."""
+        return None if self.success is None else self.entry.numbers.ci
+
+    @property
+    def reward(self) -> float | None:
+        """The mean over tasks of the reward."""
+        return self.entry.numbers.mean_reward
 
     @property
     def pass_k_value(self) -> float | None:
@@ -146,23 +170,18 @@ class RowView:
         """Infrastructure errors, truncated episodes, and those that a content filter stopped."""
         if self.entry.numbers.counts is None:
             return ""
-        return ", ".join(_count(self.count(name)) for name in ("infra_errors", "truncated", "content_filter"))
+        return ", ".join(
+            count_text(self.count(name)) for name in ("infra_errors", "truncated", "content_filter")
+        )
 
     @property
     def only_outcomes(self) -> bool:
-        """Whether an imported entry has nothing but outcomes: its costs and its lost episodes are unknown."""
-        untrained = self.entry.subject.training is None
-        return self.level == "imported" and untrained and self.entry.cost == Cost()
+        """Whether costs and lost episodes of the entry are unknown."""
+        return has_only_outcomes(self.entry)
 
     def count(self, name: str) -> int | None:
         """Return one of ``EpisodeCounts`` by its name; None if it is unknown."""
-        numbers = self.entry.numbers
-        if numbers.counts is None or (self.only_outcomes and name not in ("planned", "scored")):
-            return None
-        if self.level == "imported" and not numbers.end_reasons and name in ("length", "recovered_errors"):
-            return None
-        count: int = getattr(numbers.counts, name)
-        return count
+        return count_of(self.entry, name)
 
     @property
     def tokens(self) -> float | None:
@@ -206,165 +225,20 @@ class RowView:
 
     @property
     def facts(self) -> Facts:
-        """All results, with their denominators."""
-        numbers, cost = self.entry.numbers, self.entry.cost
-        facts = [
-            ("Success, missing episodes counted as failed", _with_interval(self.success, numbers.ci)),
-            ("Success over scored episodes only", number(numbers.success)),
-            ("Method of the interval", numbers.ci_method or NOTHING),
-        ]
-        if len(numbers.by_seed) > 1:
-            facts.append(("Success of each seed", ", ".join(map(number, numbers.by_seed))))
-        facts += [
-            (
-                f"pass^{each.k}",
-                each.why_not or NOTHING if each.value is None else _with_interval(each.value, each.ci),
-            )
-            for each in numbers.pass_k
-        ]
-        facts.append(("Mean reward", number(numbers.mean_reward)))
-        if numbers.tasks is not None:
-            facts.append((
-                "Tasks × trials × seeds",
-                f"{numbers.tasks:,} × {numbers.trials:,} × {len(self.entry.outcomes)}",
-            ))  # fmt: skip
-        if numbers.counts is not None:
-            facts += [
-                (label, _count(self.count(name)))
-                for label, name in (
-                    ("Planned episodes", "planned"),
-                    ("Scored", "scored"),
-                    ("Without a score", "unscored"),
-                    ("Infrastructure errors", "infra_errors"),
-                    ("Infrastructure errors, played again", "recovered_errors"),
-                    ("Owed (not played yet)", "owed"),
-                    ("Truncated", "truncated"),
-                    ("Stopped by a content filter", "content_filter"),
-                    ("Replies cut at their length", "length"),
-                )
-            ]
-        if numbers.end_reasons:
-            reasons = ", ".join(f"{reason} {count:,}" for reason, count in numbers.end_reasons.items())
-            facts.append(("Ends of episodes", reasons))
-        unknown = [run.unknown_rate for run in self.entry.outcomes if run.unknown_rate is not None]
-        if unknown:
-            facts.append(
-                ("Questions that the oracle could not answer", ", ".join(f"{u:.1%}" for u in unknown))
-            )
-        if self.entry.outcomes:
-            known = self.level != "imported" or cost != Cost()
-            facts.append(("Time of the test episodes", duration(cost.seconds / 3600 if known else None)))
-        return facts
+        return result_facts(self.entry)
 
     @property
     def token_rows(self) -> list[list[Any]]:
-        """Calls, tokens and cost by role: of the training of all seeds, and of the test episodes."""
-        training = self.entry.subject.training
-        runs = [] if training is None else [run.tokens_by_role for run in training.runs]
-        parts = (("training", _summed(runs)), ("test", self.entry.cost.tokens_by_role))
-        return [
-            [f"{part}: {role}", spent.calls, spent.prompt_tokens, spent.completion_tokens, spent.cost or None]
-            for part, roles in parts
-            for role, spent in sorted(roles.items())
-        ]
+        return token_rows(self.entry)
 
     @property
     def seed_rows(self) -> list[list[Any]]:
-        """The cost and the result of each seed's training."""
-        training, by_seed = self.entry.subject.training, self.entry.numbers.by_seed
-        if training is None:
-            return []
-        results = by_seed if len(by_seed) == len(training.runs) else [None] * len(training.runs)
-        return [
-            [str(run.seed), run.gradient_steps, run.environment_steps, run.generated_tokens,
-             duration(run.seconds / 3600), run.chosen_step, number(run.base_success), number(result)]
-            for run, result in zip(training.runs, results, strict=True)
-        ]  # fmt: skip
+        return seed_rows(self.entry)
 
     @property
     def subject(self) -> Facts:
-        """Who was measured, and where the entry comes from."""
-        subject, provenance = self.entry.subject, self.entry.provenance
-        facts = [
-            ("Entry", self.id),
-            ("Agent", subject.agent),
-            ("Model", subject.model or NOTHING),
-            ("Revision", subject.revision or NOTHING),
-            ("Engine", subject.engine or NOTHING),
-            ("Temperature", NOTHING if subject.temperature is None else f"{subject.temperature:g}"),
-            (
-                "Tokens of a reply at most",
-                NOTHING if subject.max_tokens is None else f"{subject.max_tokens:,}",
-            ),
-            ("Submitted by", provenance.submitter or NOTHING),
-            ("Relation to the model", provenance.relation or "not stated"),
-        ]
-        if subject.worlds is not None:
-            facts.append(("Worlds", ", ".join(map(str, subject.worlds))))
-        facts += [(f"Prompt {name}", digest) for name, digest in sorted(subject.prompts.items())]
-        if subject.training is not None:
-            facts += [
-                (f"Setting {name}", plain(value)) for name, value in sorted(subject.training.settings.items())
-            ]
-        return facts
+        return subject_facts(self.entry)
 
     @property
     def runs(self) -> list[Facts]:
-        """The provenance of each run."""
-        dirty = {True: "with local changes", False: "without local changes", None: "local changes unknown"}
-        return [
-            [
-                ("Started", run.started),
-                ("nlac-bench", run.nlac_bench),
-                ("Python", run.python),
-                ("Commit", f"{run.commit or 'unknown'}, {dirty[run.dirty]}"),
-                ("Packages, SHA-256", run.packages_sha256),
-                ("Manifest, SHA-256", run.manifest_sha256),
-                ("Episodes, SHA-256", run.episodes_sha256),
-            ]
-            for run in self.entry.provenance.runs
-        ]
-
-
-def duration(hours: float | None) -> str:
-    """Return a time such as ``0.3 s``, ``6 min`` or ``12 h`` with two digits, or a dash for None."""
-    if hours is None:
-        return NOTHING
-    seconds = hours * 3600
-    value, unit = (seconds, "s") if seconds < 60 else (seconds / 60, "min") if hours < 1 else (hours, "h")
-    return f"{value:.2g} {unit}" if value < 10 else f"{value:,.0f} {unit}"
-
-
-def _count(value: int | None) -> str:
-    return NOTHING if value is None else f"{value:,}"
-
-
-def amount(value: float | None) -> str:
-    """Return a count such as 12.3k, or a dash for None."""
-    return NOTHING if value is None else compact(value)
-
-
-def plain(value: Any) -> str:
-    """Return a JSON value as text; a string without quotes."""
-    import json
-
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
-
-
-def _with_interval(value: float | None, ci: tuple[float, float] | None) -> str:
-    return number(value) if ci is None else f"{number(value)} [{number(ci[0])}, {number(ci[1])}]"
-
-
-def _summed(runs: Sequence[Mapping[str, Tokens]]) -> dict[str, Tokens]:
-    total: dict[str, Tokens] = {}
-    for run in runs:
-        for role, spent in run.items():
-            before = total.get(role)
-            total[role] = spent if before is None else Tokens(
-                calls=before.calls + spent.calls,
-                prompt_tokens=before.prompt_tokens + spent.prompt_tokens,
-                completion_tokens=before.completion_tokens + spent.completion_tokens,
-                cost=before.cost + spent.cost,
-                seconds=before.seconds + spent.seconds,
-            )  # fmt: skip
-    return total
+        return run_facts(self.entry)

@@ -10,8 +10,10 @@ from nlac_bench.eval.statistics.tables import number, p_text
 from nlac_bench.leaderboards import words
 from nlac_bench.leaderboards.boards import Board, Pair, Row
 from nlac_bench.leaderboards.entry import Entry
+from nlac_bench.leaderboards.facts import Facts
 from nlac_bench.leaderboards.figures import Chart, board_charts
-from nlac_bench.leaderboards.rows import NOTHING, Facts, Relation, RowView, plain
+from nlac_bench.leaderboards.formats import NOTHING, plain
+from nlac_bench.leaderboards.rows import Relation, RowView
 
 _TITLE_RULES = ("level", "user", "oracle")
 """Rules of an environment that its boards' titles have; arguments are there anyway."""
@@ -87,17 +89,21 @@ class BoardView:
     def verdict(self) -> str:
         """The result in one or two sentences."""
         ranked = [row for row in self.rows if row.ranked]
+        if (self.rows or self.pinned) and not self.reports_success:
+            return words.NO_SUCCESS
         if not ranked:
-            return "No entry of this board is ranked."
+            return words.unranked(self.rows, self.pinned)
         first = ranked[0]
-        rate = f"with a success rate of {number(first.success)}"
         if len(ranked) == 1:
-            return f"The only ranked entry is {first.name}, {rate}."
+            return f"The only ranked entry is {first.name}, with a success rate of {number(first.success)}."
         told = sum(pair.winner is not None for pair in self.board.pairs)
         pairs = len(self.board.pairs)
         share = f"Of {pairs} pairs, {told or 'none'} {'is' if told < 2 else 'are'} told apart."
+        if pairs == 1:
+            share = f"The two entries are {'told apart' if told else 'not told apart'}."
         place = first.place if "–" not in first.place else f"between {first.place.replace('–', ' and ')}"
-        return f"{first.name} comes first {rate}; its place is {place}. {share}"
+        rate = f"{first.name} has the highest success rate, {number(first.success)}"
+        return f"{rate}; its place is {place}. {share}"
 
     @property
     def summary(self) -> str:
@@ -114,7 +120,7 @@ class BoardView:
         """How to read the table of entries."""
         references = (("the best floor", self.floor), ("the oracle", self.oracle))
         lines = [name for name, rate in references if rate is not None]
-        return words.note((*self.pinned, *self.rows), lines, compared=bool(self.board.pairs))
+        return words.note((*self.pinned, *self.rows), lines, compared=bool(self.pairs))
 
     @property
     def interval_methods(self) -> str:
@@ -172,7 +178,18 @@ class BoardView:
 
     @property
     def has_pass_k(self) -> bool:
-        return any(row.pass_k_value is not None for row in (*self.pinned, *self.rows))
+        return any(row.pass_k_value is not None for row in self.rows or self.pinned)
+
+    @property
+    def has_reward(self) -> bool:
+        """Whether the rewards say something that the success rates do not."""
+        means = [(row.reward, row.entry.numbers.success) for row in (*self.pinned, *self.rows)]
+        return any(a is not None and (b is None or abs(a - b) > 1e-9) for a, b in means)
+
+    @property
+    def reports_success(self) -> bool:
+        """Whether the environment says if an episode was a success."""
+        return any(row.success is not None for row in (*self.pinned, *self.rows))
 
     @property
     def oracle(self) -> float | None:
@@ -198,6 +215,8 @@ class BoardView:
 
     @cached_property
     def pairs(self) -> list[PairView]:
+        if not self.reports_success:
+            return []
         return [
             PairView(
                 self._names[pair.a], self._names[pair.b], number(pair.difference, sign=True),
@@ -249,7 +268,7 @@ class BoardView:
                     "entry_id": row.id,
                     "place": None if row.row.place is None else [row.row.place.best, row.row.place.worst],
                     "success": row.success,
-                    "ci": None if row.entry.numbers.ci is None else list(row.entry.numbers.ci),
+                    "ci": None if row.interval is None else list(row.interval),
                 }
                 for row in (*self.pinned, *self.rows)
             ],

@@ -5,7 +5,10 @@ from collections.abc import Sequence
 from nlac_bench.eval.report.page import sentence
 from nlac_bench.eval.statistics.tables import number
 from nlac_bench.leaderboards.boards import Board
+from nlac_bench.leaderboards.facts import reports_success
 from nlac_bench.leaderboards.rows import RowView
+
+NO_SUCCESS = "The environment reports no success, so the mean rewards are shown and nothing is compared."
 
 
 def summary(board: Board) -> str:
@@ -28,10 +31,28 @@ def summary(board: Board) -> str:
     return f"{words}; {played}{' for each seed' if board.kind == 'algorithms' else ''}"
 
 
+def unranked(rows: Sequence[RowView], pinned: Sequence[RowView]) -> str:
+    """Return the result of a board without ranked entries: its highest rate, its best floor, the oracle."""
+    floors = [row for row in pinned if row.entry.standing == "floor"]
+    oracles = [row for row in pinned if row.entry.standing == "oracle"]
+    sentences = ["No entry of this board is ranked."]
+    for of, words in (
+        (rows, "{name} has the highest success rate, {rate}."),
+        (floors, "The best floor, {name}, has a success rate of {rate}."),
+        (oracles, "The oracle has a success rate of {rate}."),
+    ):
+        if of:
+            best = max(of, key=lambda row: row.success or 0.0)
+            sentences.append(words.format(name=best.name, rate=number(best.success)))
+    return " ".join(sentences)
+
+
 def caption(board: Board) -> str:
     """Return what the table of entries has, and its order."""
     words = f"{summary(board)}."
     entries = len(board.ranked) + len(board.unranked)
+    if not any(reports_success(row.entry) for row in (*board.pinned, *board.ranked, *board.unranked)):
+        return f"{words} {NO_SUCCESS}"
     if entries > 1:
         words += " Entries are ordered by success."
     if board.pinned and entries:

@@ -26,6 +26,9 @@ The CSS variables ``--c0`` to ``--c7`` of ``page.css`` are their values on a dar
 GREY = "#808080"
 """Colour of what stands back: the grid, other series, reference lines."""
 
+PIXELS_PER_POINT = 1.5
+"""Size of figures on pages: labels of 8 points are 12 CSS pixels high in all figures and windows."""
+
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _COLOURS = {"#000000": "currentColor", "#ffffff": "var(--page)", GREY: "var(--line, #808080)"} | {
     colour: f"var(--c{i}, {colour})" for i, colour in enumerate(PALETTE)
@@ -90,7 +93,7 @@ def inline_svg(figure: Any, title: str) -> "Markup":
     root.attrib |= {"role": "img", "aria-labelledby": f"{identifier}-title", "class": "figure",
                     "stroke-linejoin": "round"}  # fmt: skip
     for name in ("width", "height"):
-        root.attrib[f"data-{name}"] = root.attrib.pop(name, "").removesuffix("pt")
+        root.attrib[name] = f"{float(root.attrib[name].removesuffix('pt')) * PIXELS_PER_POINT:.0f}"
     return Markup(ElementTree.tostring(root, encoding="unicode"))
 
 

@@ -14,7 +14,7 @@ from nlac_bench.rollout.driver import EpisodeSpec, Failure
 from nlac_bench.types import CONTENT_FILTER, Episode, Turn, Usage
 
 ENV = "tau_retail"
-WON, LOST, OWED, INFRA, FILTERED, SILENT = "won", "lost", "owed", "infra", "filtered", "silent"
+WON, LOST, OWED, INFRA, FILTERED, SILENT, CUT = "won", "lost", "owed", "infra", "filtered", "silent", "cut"
 
 
 def task(place: int) -> str:
@@ -47,14 +47,27 @@ def make_run(
                 writer.record_failure(item, Failure(spec, "infra", "EnvInfraError", message, 0, spent, 1.0))
             if end in (OWED, INFRA):
                 continue
-            success = {WON: True, LOST: False}.get(end)
-            reason = {WON: "success", LOST: "max_steps", FILTERED: CONTENT_FILTER}.get(end, "ended")
+            success = {WON: True, LOST: False, CUT: False}.get(end)
+            reasons = {WON: "success", LOST: "max_steps", FILTERED: CONTENT_FILTER, CUT: "turn_limit"}
+            reason = reasons.get(end, "ended")
             reward = rewards[place] if rewards else float(bool(success))
             kind = "invalid" if end == LOST and place % 2 else "message"
             turns = [Turn("a", reward=reward, info={"action_kind": kind})]
             writer.append(
                 Episode(
-                    env, item.task_id, 0, item.seed, "hi", turns, True, False, success, reason, {}, spent, 1.0
+                    env,
+                    item.task_id,
+                    0,
+                    item.seed,
+                    "hi",
+                    turns,
+                    end != CUT,
+                    end == CUT,
+                    success,
+                    reason,
+                    {},
+                    spent,
+                    1.0,
                 )
             )
     return folder

@@ -3,22 +3,28 @@
 import json
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from nlac_bench.envs.text_env import EndReason
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.eval.figures.figure import Table
 from nlac_bench.eval.report.build import report_of
+from nlac_bench.eval.report.ends import end_in_words
 from nlac_bench.eval.report.page import Report, Section, write_files, write_page
 from nlac_bench.eval.report.references import REFERENCES, missing_references
 from nlac_bench.eval.report.training import DRAWN, draw_critiques
+from nlac_bench.eval.report.typed import as_typed
 from nlac_bench.eval.report.verdicts import setting
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.lines import RunFolderError
 from nlac_bench.eval.statistics.compare import Measured, NotComparableError, compare, compare_all
 from nlac_bench.eval.statistics.summary import summarise
 from nlac_bench.eval.sweep.report import write as write_sweep
+from nlac_bench.types import CONTENT_FILTER
 from tests.eval.report_runs import (
+    CUT,
     FILTERED,
     INFRA,
     LOST,
@@ -32,6 +38,7 @@ from tests.eval.report_runs import (
 )
 from tests.eval.test_sweep_failures import PLAN, Cell, fail, fill
 
+LIMITS = ("turn_limit", "token_limit", "cost_limit", "time_limit")
 MINIATURE = Path(__file__).parents[2] / "leaderboards" / "miniature"
 
 
@@ -94,9 +101,17 @@ def test_a_training_run_is_reported_with_its_own_numbers(tmp_path: Path) -> None
     assert costs["training", "policy"] == 140 and costs["probes of the critic", "evaluator"] == 4
     assert costs["untrained", "policy"] == costs["test", "policy"] == 120
     failures = section(report, "failures").tables[0].table.rows
-    assert [(row[0], row[2]) for row in failures] == [("untrained model", 9), ("trained with nlac", 2)]
+    limit = "the task's limit of steps was reached"
+    assert [row[:3] for row in failures] == [
+        ("untrained model", limit, 9), ("trained with nlac", limit, 2),
+    ]  # fmt: skip
     commands = section(report, "reproduce").commands
-    assert commands[0] == f"nlac-bench run --config {folder / 'config.json'}"
+    assert commands == (
+        "nlac-bench run --config nlac/config.json", "nlac-bench report nlac --out report.html",
+    )  # fmt: skip
+    page = report.to_html()
+    assert str(tmp_path) not in page and "folder that contains nlac" in page
+    assert "50,000<" in page and "4.000<" not in page, "steps and tokens are integers"
 
 
 def test_five_critiques_are_drawn_by_the_seed_with_what_happened_beside_them(tmp_path: Path) -> None:
@@ -148,7 +163,45 @@ def test_an_environment_without_success_is_reported_by_reward(tmp_path: Path) ->
     assert by_first(figure.table)["react"]["reward"] == pytest.approx(3.0)
     assert [row[1] for row in section(report, "tasks").tables[0].table.rows] == [1.0, 2.0, 3.0, 6.0]
     assert "--env my_pkg:MyEnv-v0" in section(report, "reproduce").commands[0]
+    assert section(report, "failures").title == "Ends of episodes"
+    assert "so only their reward counts" in section(report, "unscored").notes[0]
     assert report.to_html()
+
+
+def test_an_episode_that_is_cut_does_not_make_a_reward_a_success(tmp_path: Path) -> None:
+    """The driver sets the success of a cut episode to False in every environment."""
+    folder = make_run(tmp_path / "run", [SILENT, SILENT, CUT], rewards=[2.0, 5.0, 2.0])
+    assert "a reward of 3.000" in report_of([str(folder)]).verdict
+    cut = make_run(tmp_path / "cut", [LOST, CUT], rewards=[0.0, 0.0])
+    assert "a success of 0.000" in report_of([str(cut)]).verdict
+
+
+def test_ends_of_episodes_are_words() -> None:
+    known = {*get_args(EndReason), *LIMITS, "length", "terminated", "truncated", CONTENT_FILTER}
+    words = {reason: end_in_words(reason) for reason in known}
+    assert not any("_" in text or text == reason for reason, text in words.items())
+    assert len(set(words.values())) == len(words)
+    assert end_in_words("my_own <end>") == "my_own <end>"
+
+
+def test_folders_are_named_as_they_are_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert list(as_typed([Path("runs/nlac")]).values()) == ["nlac"]
+    assert list(as_typed([tmp_path / "a" / "x", Path("a/../b/x/")]).values()) == ["a/x", "b/x"]
+    assert list(as_typed([Path("-x"), Path("y z")]).values()) == ["./-x", "y z"]
+    assert list(as_typed([Path()]).values()) == [tmp_path.name]
+    assert list(as_typed([Path("a"), Path("a/b")]).values()) == ["a", "a/b"]
+    make_run(tmp_path / "a" / "x", [WON, LOST])
+    make_run(tmp_path / "b" / "x", [WON, WON])
+    report = report_of([str(tmp_path / "a" / "x"), "b/x"])
+    assert report.verdict.startswith("a/x and b/x cannot be told apart")
+    assert section(report, "reproduce").commands == (
+        "nlac-bench run --config a/x/config.json", "nlac-bench run --config b/x/config.json",
+        "nlac-bench report a/x b/x --out report.html",
+    )  # fmt: skip
+    assert "folder that contains a and b." in section(report, "reproduce").notes[0]
+    assert str(tmp_path) not in report.to_html()
+    assert report_of(["b/x", "b/x"]).to_html()
 
 
 def test_a_training_without_a_gradient_step_is_said_to_be_untrained(tmp_path: Path) -> None:
@@ -265,7 +318,8 @@ def test_seeds_of_two_algorithms_and_training_runs_side_by_side(tmp_path: Path) 
         for seed in (0, 1)
     ]
     report = report_of([f"{runs[0]},{runs[1]}", f"{runs[2]},{runs[3]}"])
-    assert " is better than " in report.verdict and "2 and 2 seeds" in report.verdict
+    assert report.verdict.startswith("nlac-0,nlac-1 is better than ppo-0,ppo-1: ")
+    assert "2 and 2 seeds" in report.verdict and str(tmp_path) not in report.to_html()
     assert len(section(report, "curves").figures) == 4
     assert section(report, "pairs").notes
     (figure,) = section(report, "success").figures
@@ -291,7 +345,19 @@ def test_a_sweep_is_reported_with_failed_seeds(tmp_path: Path) -> None:
         assert estimates[method]["success"] == pytest.approx(rows[method]["success"])
     assert estimates["ppo"]["note"] == "(1 of 2 seeds)" and estimates["random"]["kind"] == "floor"
     assert any("CUDA out of memory" in note for note in section(report, "unscored").notes)
-    assert section(report, "failures").tables and section(report, "reproduce").commands
+    assert section(report, "failures").tables
+    name = tmp_path.name
+    commands = section(report, "reproduce").commands
+    assert f"nlac-bench run --config {name}/tau_retail/nlac-0/config.json" in commands
+    assert commands[-1] == f"nlac-bench report {name} --out report.html"
+    assert any("CUDA out of memory" in note for note in section(report, "unscored").notes)
+    assert section(report, "failures").tables
+    name = tmp_path.name
+    commands = section(report, "reproduce").commands
+    assert f"nlac-bench run --config {name}/tau_retail/nlac-0/config.json" in commands
+    assert commands[-1] == f"nlac-bench report {name} --out report.html"
+    costs = by_first(section(report, "curves").figures[0].table)
+    assert costs and not re.search(r">\d+\.000</td><td>[^<]*gradient", report.to_html())
     assert report.verdict.startswith("On tau_retail, nlac has a success of 0.500")
 
 

@@ -10,8 +10,8 @@ from nlac_bench.leaderboards.boards import make_boards
 from nlac_bench.leaderboards.build import render_boards
 from nlac_bench.leaderboards.entry import Entry
 from nlac_bench.leaderboards.figures import board_charts
+from nlac_bench.leaderboards.formats import duration
 from nlac_bench.leaderboards.kept import imported, reported
-from nlac_bench.leaderboards.rows import duration
 from nlac_bench.leaderboards.strip import strip
 from nlac_bench.leaderboards.view import BoardView
 from tests.leaderboards.boards_of import algorithm

@@ -10,19 +10,21 @@ from nlac_bench.types import Usage
 def costs(usage: Mapping[tuple[str, str], Usage]) -> Figure:
     """Return bars of the tokens of each part of a run (base, training, test) and role.
 
-    A bar's full part are generated tokens, its hatched part the tokens that were read.
+    The full part of a bar shows the generated tokens, its hatched part the tokens that were read.
     """
     shown = [(key, spent) for key, spent in usage.items() if spent.prompt_tokens + spent.completion_tokens]
 
     def draw(new: Any) -> Any:
-        figure = new(figsize=(7.6, 0.24 * len(shown) + 0.65), layout="constrained")
+        figure = new(figsize=(7.6, 0.24 * len(shown) + 0.9), layout="constrained")
         panel = figure.subplots()
         most = max(spent.prompt_tokens + spent.completion_tokens for _, spent in shown)
         for place, (_, spent) in enumerate(shown):
             made, read = spent.completion_tokens, spent.prompt_tokens
-            panel.barh(place, made, color=ACCENT, height=0.62)
-            panel.barh(place, read, left=made, facecolor=WHITE, edgecolor=ACCENT, hatch="/////", height=0.62,
-                       linewidth=0.6)  # fmt: skip
+            full = panel.barh(place, made, color=ACCENT, height=0.62)
+            hatched = panel.barh(
+                place, read, left=made, facecolor=WHITE, edgecolor=ACCENT, hatch="/////", height=0.62,
+                linewidth=0.6,
+            )  # fmt: skip
             panel.annotate(
                 f"{compact(made)} generated, {compact(read)} read", (made + read, place), xytext=(5, 0),
                 textcoords="offset points", va="center", fontsize=SMALL, color=BLACK,
@@ -33,6 +35,10 @@ def costs(usage: Mapping[tuple[str, str], Usage]) -> Figure:
         panel.set_xlim(0, most * 1.45)
         panel.xaxis.set_major_formatter(compact)
         panel.set_xlabel("tokens")
+        figure.legend(
+            [full, hatched], ["generated", "read"], loc="outside upper left", ncols=2, frameon=False,
+            fontsize=SMALL,
+        )  # fmt: skip
         return figure
 
     rows: tuple[tuple[Cell, ...], ...] = tuple(
@@ -41,5 +47,8 @@ def costs(usage: Mapping[tuple[str, str], Usage]) -> Figure:
     )
     header = ("part", "role", "calls", "tokens read", "tokens generated", "US$")
     return Figure(
-        "costs", "Tokens generated and read, by part of the run and role", Table(header, rows), draw
+        "costs",
+        "Tokens generated (full) and read (hatched), by part of the run and role",
+        Table(header, rows),
+        draw,
     )

@@ -130,8 +130,9 @@ def method_curves(
         columns = min(COLUMNS, len(methods))
         lines = math.ceil(len(methods) / columns)
         figure, panels = grid(new, lines, columns, (1.75, 1.35), (0.2, 0.35), sharex=True, sharey=True)
-        for empty in panels.flat[len(methods) :]:
-            empty.set_visible(False)
+        for place in range(len(methods), panels.size):
+            panels.flat[place].set_visible(False)
+            panels.flat[place - columns].tick_params(labelbottom=True)  # is now the lowest of its column
         labels: dict[Any, list[EndLabel]] = {}
         for line, row in enumerate(panels):
             labels |= draw_panels(row, methods, references, key, line * columns)
@@ -286,10 +287,11 @@ def _test_label(panel: Any, tests: Sequence[Tested], key: str, x: Any, top: Any)
     part = across(float(x[-1]))
     drawn = [*zip(x, top, strict=True), *((test.at[key], test.high) for test in tests)]
     highest = max(float(y) for cost, y in drawn if abs(across(float(cost)) - part) < 0.3)
+    side, beside = ("right", -4) if part > 0.7 else ("left", 4) if part < 0.3 else ("center", 0)
     panel.annotate(
         f"test {np.mean([test.success for test in tests]):.3f}", (float(x[-1]), min(highest + 0.02, 0.9)),
-        ha="right" if part > 0.7 else "left" if part < 0.3 else "center", va="bottom", fontsize=SMALL,
-        color=SECOND, fontweight="bold",
+        xytext=(beside, 0), textcoords="offset points", ha=side, va="bottom", fontsize=SMALL, color=SECOND,
+        fontweight="bold",
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ Cell: TypeAlias = str | int | float | None
 Format: TypeAlias = Literal["svg", "png", "csv"]
 
 __all__ = ["ACCENT", "BLACK", "GREY", "SECOND", "SMALL", "WHITE", "Cell", "Figure", "Format", "Table",
-           "canvas", "compact", "file_name", "label"]  # fmt: skip
+           "canvas", "cell_text", "compact", "file_name", "label"]  # fmt: skip
 
 BLACK, WHITE, ACCENT, SECOND = "#000000", "#ffffff", PALETTE[0], PALETTE[1]
 """Colours of text, of the page, of the emphasised series, of test results; shapes tell the same."""
@@ -36,11 +36,6 @@ class Table:
 
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
-
-    @staticmethod
-    def text(cell: int | float) -> str:
-        """Return a number as a page shows it: with three decimals, or as an integer with commas."""
-        return f"{cell:,}" if isinstance(cell, int) else f"{cell:,.3f}"
 
     def numeric(self, column: int) -> bool:
         """Return whether a column has only numbers, known or not."""
@@ -107,6 +102,18 @@ def label(text: str, longest: int = 36) -> str:
         return line
     tail = (longest - 1) // 2
     return f"{line[: longest - 1 - tail]}…{line[-tail:]}"
+
+
+def cell_text(cell: Cell) -> str:
+    """Return a cell of a table as a page shows it.
+
+    Integers have separators, other numbers three decimals and from 100 on one; None is a dash.
+    """
+    if cell is None or isinstance(cell, str):
+        return "–" if cell is None else cell
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    return f"{cell:,.3f}" if abs(cell) < 100 else f"{cell:,.1f}"
 
 
 def compact(value: float, _: object = None) -> str:

@@ -1,4 +1,4 @@
-"""Labels at the ends of lines, moved apart where they would overlap."""
+"""Labels at the ends of lines and beside points, moved apart where they would overlap."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,11 +12,15 @@ _LINE = 1.3
 """Distance of two labels, in font sizes."""
 _OFFSET = 6
 """Distance of a label from its panel, in points."""
+_BESIDE = 10
+"""Distance of a label from its point, in points."""
+_COLUMN = 70
+"""Labels of points that are nearer horizontally, in points, are in one column."""
 
 
 @dataclass(frozen=True)
 class EndLabel:
-    """A label for the line that ends at ``(x, y)``, in the units of its panel."""
+    """A label for the point, or for the line that ends, at ``(x, y)`` in the units of its panel."""
 
     text: str
     x: float
@@ -73,3 +77,37 @@ def label_ends(figure: Any, labels: Mapping[Any, Sequence[EndLabel]]) -> None:
             if abs(place[1]) > SMALL / 3:
                 line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.5}
                 panel.annotate("", end, xytext=place, arrowprops=line, **outside)
+
+
+def label_points(figure: Any, panel: Any, labels: Sequence[EndLabel]) -> None:
+    """Write labels beside points, on the side where a panel has more room.
+
+    Points that are near each other horizontally have their labels in one column.
+
+    Args:
+        figure: of ``panel``; its layout and the panel's limits are final.
+    """
+    (left, right), (low, high) = panel.get_xlim(), panel.get_ylim()
+    size = panel.get_window_extent()
+    across, up = (
+        pixels * 72 / figure.dpi / length  # points
+        for pixels, length in ((size.width, right - left), (size.height, high - low))
+    )
+    columns: list[list[EndLabel]] = []
+    for each in sorted(labels, key=lambda each: each.x):
+        if columns and (each.x - columns[-1][-1].x) * across < _COLUMN:
+            columns[-1].append(each)
+        else:
+            columns.append([each])
+    for column in columns:
+        to_left = column[0].x + column[-1].x > left + right
+        x, side = (column[0].x, -_BESIDE) if to_left else (column[-1].x, _BESIDE)
+        for each, y in zip(column, spread([e.y for e in column], SMALL * _LINE / up, low, high), strict=True):
+            moved = abs(y - each.y) * up > SMALL / 3 or each.x != x
+            beside = panel.annotate(
+                each.text, (each.x, each.y), xytext=((x - each.x) * across + side, (y - each.y) * up),
+                textcoords="offset points", ha="right" if to_left else "left", va="center", fontsize=SMALL,
+                color=each.colour,
+                arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.5} if moved else None,
+            )  # fmt: skip
+            beside.set_in_layout(False)  # the layout has been computed

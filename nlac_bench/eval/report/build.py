@@ -20,6 +20,7 @@ from nlac_bench.eval.report.stored_sweep import COMPARISON
 from nlac_bench.eval.report.subjects import Measurement, Subject, estimate, metric_of
 from nlac_bench.eval.report.sweep import sweep_report
 from nlac_bench.eval.report.training import cost_section, critiques_section, curves_section
+from nlac_bench.eval.report.typed import as_typed
 from nlac_bench.eval.report.verdicts import algorithms_verdict, pairs_verdict, run_verdict, setting
 from nlac_bench.eval.statistics.compare import (
     Comparison,
@@ -49,7 +50,7 @@ def report_of(arguments: Sequence[str]) -> Report:
     sides = [[Path(each) for each in argument.split(",") if each] for argument in arguments]
     if any(len(side) > 1 for side in sides) and len(sides) != 2:
         raise ConfigError(f"algorithms are compared in pairs: expected two sides, got {len(sides)}")
-    return comparison_report(sides, arguments)
+    return comparison_report(sides)
 
 
 def run_report(folder: Path) -> Report:
@@ -59,38 +60,42 @@ def run_report(folder: Path) -> Report:
         RunFolderError: ``folder`` contains no run, or is damaged.
     """
     measurement = Measurement.read(folder)
-    own, base = measurement.own, measurement.base
+    own, base, typed = measurement.own, measurement.base, as_typed([folder])[folder]
     subjects = measurement.subjects()
     metric = metric_of([each for each in subjects if each.kind not in ("floor", "oracle")] or subjects)
     flips = [base, own] if base is not None else [own]
     notes = [] if measurement.references else [missing_references(own.run.config)]
     sections = [
         success_section(subjects, metric, notes),
-        denominators_section(subjects),
+        denominators_section(subjects, metric),
         curves_section([measurement]) if measurement.trains else None,
         tasks_section(flips, metric),
-        failures_section(flips),
+        failures_section(flips, metric),
         cost_section([measurement]),
         critiques_section([measurement]),
-        unscored_section(subjects),
-        reproduce_section([own.run], [str(folder)]),
+        unscored_section(subjects, metric),
+        reproduce_section({typed: own.run}, [typed]),
     ]
     title = f"{own.run.subject['agent']} on {own.run.conditions['env']}"
     verdict = run_verdict(measurement, metric)
     return Report(title, setting([own.run]), verdict, _progress(subjects), tuple(filter(None, sections)))
 
 
-def comparison_report(sides: Sequence[Sequence[Path]], arguments: Sequence[str]) -> Report:
+def comparison_report(sides: Sequence[Sequence[Path]]) -> Report:
     """Return the report of a comparison: of runs, or of two algorithms by several seeds each.
+
+    A run is called by its folder's name, or, if several have that name, by its relative path.
 
     Raises:
         NotComparableError: the conditions of the runs differ.
         RunFolderError: a folder contains no run, or is damaged.
     """
     paths = [path for side in sides for path in side]
-    names = [path.name for path in paths]
+    typed = as_typed(paths)
+    arguments = [",".join(typed[path] for path in side) for side in sides]
+    names = [Path(typed[path]).name for path in paths]
     if len(set(names)) < len(names):
-        names = list(map(str, paths))
+        names = [typed[path] for path in paths]
     runs = [Measurement.read(path, name) for path, name in zip(paths, names, strict=True)]
     check_conditions([each.own.measured for each in runs])
     references = runs[0].references
@@ -106,14 +111,16 @@ def comparison_report(sides: Sequence[Sequence[Path]], arguments: Sequence[str])
     sections = [
         _success(subjects, by_side, arguments, metric),
         compared,
-        denominators_section(subjects),
+        denominators_section(subjects, metric),
         curves_section(runs) if any(each.trains for each in runs) else None,
         tasks_section(owns, metric),
-        failures_section(owns),
+        failures_section(owns, metric),
         cost_section(runs),
         critiques_section(runs),
-        unscored_section(subjects),
-        reproduce_section([each.run for each in owns], list(arguments)),
+        unscored_section(subjects, metric),
+        reproduce_section(
+            {typed[path]: run.own.run for path, run in zip(paths, runs, strict=True)}, arguments
+        ),
     ]
     title = f"Comparison of {sentence(names)} on {owns[0].run.conditions['env']}"
     return Report(

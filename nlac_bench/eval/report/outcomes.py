@@ -8,10 +8,14 @@ import numpy as np
 from nlac_bench.eval.figures.figure import Cell, Table
 from nlac_bench.eval.figures.forest import forest
 from nlac_bench.eval.figures.strip import strip
+from nlac_bench.eval.report.ends import end_in_words
 from nlac_bench.eval.report.page import Numbers, Section, shown
 from nlac_bench.eval.report.subjects import Subject, means_of
 from nlac_bench.eval.statistics.compare import Metric
 from nlac_bench.types import CONTENT_FILTER
+
+REWARD_ONLY = "The environment reports no success, so its results are rewards."
+"""What a report by reward says where a reader would look for a success."""
 
 
 def success_section(subjects: Sequence[Subject], metric: Metric, notes: Sequence[str] = ()) -> Section:
@@ -20,7 +24,7 @@ def success_section(subjects: Sequence[Subject], metric: Metric, notes: Sequence
     return Section("success", metric.capitalize(), tuple(notes), (figure,))
 
 
-def denominators_section(subjects: Sequence[Subject]) -> Section:
+def denominators_section(subjects: Sequence[Subject], metric: Metric) -> Section:
     """Return how many episodes of each subject were planned, scored, lost and cut."""
     header = ("", "tasks", "planned", "scored", "infra errors", "not played", "content filter",
               "without a score", "truncated", "recovered errors")  # fmt: skip
@@ -37,7 +41,8 @@ def denominators_section(subjects: Sequence[Subject]) -> Section:
         "were stopped by a content filter, or ended without a score. Truncated episodes were cut by a limit "
         "of tokens, time or cost, and are counted among those that ended."
     )
-    return Section("denominators", "Denominators", (note,), tables=(table,))
+    notes = (note,) if metric == "success" else (note, REWARD_ONLY)
+    return Section("denominators", "Denominators", notes, tables=(table,))
 
 
 def tasks_section(subjects: Sequence[Subject], metric: Metric) -> Section:
@@ -50,10 +55,8 @@ def tasks_section(subjects: Sequence[Subject], metric: Metric) -> Section:
             for i, task in enumerate(tasks)
         )
         table = Table(("task", *(each.name for each in subjects)), rows)
-        note = "The environment reports no success, so the tasks have a reward only."
-        return Section(
-            "tasks", "Tasks", (note,), tables=(Numbers("tasks", "Mean reward of each task", table),)
-        )
+        each = Numbers("tasks", "Mean reward of each task", table)
+        return Section("tasks", "Tasks", (REWARD_ONLY,), tables=(each,))
     first, last = means_RT[0], means_RT[-1]
     scored = ~np.isnan(first) & ~np.isnan(last)
     won, lost = int((last > first)[scored].sum()), int((last < first)[scored].sum())
@@ -71,8 +74,10 @@ def tasks_section(subjects: Sequence[Subject], metric: Metric) -> Section:
     )
 
 
-def failures_section(subjects: Sequence[Subject]) -> Section:
+def failures_section(subjects: Sequence[Subject], metric: Metric) -> Section:
     """Return how the lost episodes of each subject ended, and how many had invalid actions or tool errors.
+
+    Without a success no episode is lost, so all of them are counted.
 
     Raises:
         RunFolderError: an episode is damaged.
@@ -90,11 +95,23 @@ def failures_section(subjects: Sequence[Subject]) -> Section:
             found["invalid"] += any(info.get("action_kind") == "invalid" for info in infos)
             found["tool"] += any(info.get("tool_error") for info in infos)
         rows += [
-            (each.name, shown(reason, 100), n["episodes"], n["truncated"], n["invalid"], n["tool"])
+            (
+                each.name,
+                shown(end_in_words(reason), 100),
+                n["episodes"],
+                n["truncated"],
+                n["invalid"],
+                n["tool"],
+            )
             for reason, n in sorted(ends.items(), key=lambda item: (-item[1]["episodes"], item[0]))
         ]
+    title, caption = (
+        ("Kinds of failure", "Episodes that were not won, by how they ended")
+        if metric == "success"
+        else ("Ends of episodes", "Episodes by how they ended")
+    )
     if not rows:
-        return Section("failures", "Kinds of failure", ("No episode was lost.",))
+        return Section("failures", title, ("No episode was lost.",))
     header = (
         "",
         "how the episode ended",
@@ -103,12 +120,12 @@ def failures_section(subjects: Sequence[Subject]) -> Section:
         "with an invalid action",
         "with a tool error",
     )
-    table = Numbers("failures", "Episodes that were not won, by how they ended", Table(header, tuple(rows)))
+    table = Numbers("failures", caption, Table(header, tuple(rows)))
     note = "The last three columns count episodes among those of their line; one may be in several."
-    return Section("failures", "Kinds of failure", (note,), tables=(table,))
+    return Section("failures", title, (note,), tables=(table,))
 
 
-def unscored_section(subjects: Sequence[Subject]) -> Section:
+def unscored_section(subjects: Sequence[Subject], metric: Metric) -> Section:
     """Return every episode without a score and the reason.
 
     Raises:
@@ -134,9 +151,8 @@ def unscored_section(subjects: Sequence[Subject]) -> Section:
                 f"{each.name}: {counts.owed} of {counts.planned} episodes were not played to the end."
             )
         if silent := counts.unscored - counts.content_filter:
-            notes.append(
-                f"{each.name}: {silent} episodes ended without info['success'], so they have no score."
-            )
+            counted = "so they have no score" if metric == "success" else "so only their reward counts"
+            notes.append(f"{each.name}: {silent} episodes ended without info['success'], {counted}.")
     if not rows and not notes:
         return Section("unscored", "What could not be scored", ("Every planned episode has a score.",))
     table = Table(("", "task", "trial", "reason", "message"), tuple(rows))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from nlac_bench.errors import ConfigError, NlacBenchError
-from nlac_bench.eval.figures.figure import Figure, Format, Table
+from nlac_bench.eval.figures.figure import Figure, Format, Table, cell_text
 from nlac_bench.files import replace_file
 from nlac_bench.pages.render import render_html
 from nlac_bench.pages.text import visible
@@ -65,7 +65,7 @@ class Report:
         Raises:
             MissingError: matplotlib is not installed.
         """
-        page = render_html(__package__ or "", "report.html.jinja", report=self)
+        page = render_html(__package__ or "", "report.html.jinja", report=self, cell_text=cell_text)
         return redact(page)
 
     def figures(self) -> Iterator[Figure]:

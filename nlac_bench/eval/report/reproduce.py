@@ -8,34 +8,42 @@ from typing import Any
 
 from nlac_bench.agents import methods
 from nlac_bench.eval.figures.figure import Cell, Table
-from nlac_bench.eval.report.page import Numbers, Section
+from nlac_bench.eval.report.page import Numbers, Section, sentence
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.trust import as_options, to_repeat
 
 
-def reproduce_section(runs: Sequence[RunFolder], arguments: Sequence[str]) -> Section:
-    """Return the commands that repeat ``runs`` and the report of ``arguments``, and what they ran with."""
-    commands = [run_command(run) for run in runs]
+def reproduce_section(runs: Mapping[str, RunFolder], arguments: Sequence[str]) -> Section:
+    """Return the commands that repeat ``runs`` and the report of ``arguments``, and what they ran with.
+
+    Args:
+        runs: by their folders, relative to the one in which the commands are typed.
+        arguments: of the command ``report``, with the same folders.
+    """
+    commands = [run_command(folder, run) for folder, run in runs.items()]
     commands.append(shlex.join(["nlac-bench", "report", *arguments, "--out", "report.html"]))
     rows: list[tuple[Cell, ...]] = []
-    for run in runs:
-        rows += [(run.path.name or str(run.path), *fact) for fact in facts(run)]
+    for folder, run in runs.items():
+        rows += [(folder, *fact) for fact in facts(run)]
     table = Numbers(
         "provenance", "What the runs were made with", Table(("run", "what", "value"), tuple(rows))
     )
-    note = (
+    where = sentence(list(dict.fromkeys(Path(folder).parts[0] for folder in runs)))
+    notes = (
+        f"The commands are typed in the folder that contains {where}.",
         "A run repeats exactly on the same hardware and packages if it is deterministic (--train "
-        "deterministic=true for training); otherwise it repeats statistically."
+        "deterministic=true for training); otherwise it repeats statistically.",
     )
-    return Section("reproduce", "How to reproduce", (note,), tables=(table,), commands=tuple(commands))
+    return Section("reproduce", "How to reproduce", notes, tables=(table,), commands=tuple(commands))
 
 
-def run_command(run: RunFolder) -> str:
-    """Return the command that starts a new run with the settings of ``run``."""
+def run_command(folder: str, run: RunFolder) -> str:
+    """Return the command that starts a new run with the settings of ``run``, which is in ``folder``."""
     trains = run.subject.get("train") is not None
     verb = "eval" if run.subject["agent"] in methods.names() and not trains else "run"
-    config = str(Path(run.path) / "config.json")
-    return shlex.join(["nlac-bench", verb, "--config", config, *as_options(to_repeat(run.config))])
+    return shlex.join(
+        ["nlac-bench", verb, "--config", f"{folder}/config.json", *as_options(to_repeat(run.config))]
+    )
 
 
 def facts(run: RunFolder) -> list[tuple[str, str]]:

@@ -34,7 +34,7 @@ class StoredRun(_Stored):
     """A run: success by task, and for training its validations."""
 
     success: dict[str, float | None]
-    validations: list[dict[str, float]] = []
+    validations: list[dict[str, int | float]] = []
 
 
 class StoredRow(_Stored):

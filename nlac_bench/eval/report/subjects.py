@@ -130,10 +130,21 @@ class Measurement:
 
 
 def metric_of(subjects: Sequence[Subject]) -> Metric:
-    """Return ``reward`` if episodes were recorded and none has a success value; otherwise ``success``."""
-    no_success = all(np.isnan(each.outcomes.success).all() for each in subjects)
+    """Return ``reward`` if episodes were recorded and no environment reported a success; else ``success``."""
+    reported = any(_reports_success(each.outcomes) for each in subjects)
     rewarded = any(not np.isnan(each.outcomes.reward).all() for each in subjects)
-    return "reward" if no_success and rewarded else "success"
+    return "reward" if rewarded and not reported else "success"
+
+
+def _reports_success(outcomes: Outcomes) -> bool:
+    """Return whether a success value comes from the environment.
+
+    The driver sets that of an episode which a limit cuts to False, also where all others have none.
+    """
+    counts = outcomes.counts
+    silent = counts.unscored - counts.content_filter
+    only_cut = silent > 0 and counts.scored <= counts.truncated and not np.nansum(outcomes.success)
+    return counts.scored > 0 and not only_cut
 
 
 def means_of(outcomes: Sequence[Outcomes], metric: Metric, tasks: Sequence[str]) -> Floats:

@@ -1,5 +1,6 @@
 """The report of a sweep, from its ``comparison.json`` and those of its run folders that are there."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from nlac_bench.eval.report.reproduce import reproduce_section
 from nlac_bench.eval.report.stored_sweep import StoredRow, StoredSweep, means_over
 from nlac_bench.eval.report.subjects import Measurement
 from nlac_bench.eval.report.training import cost_section, critiques_section
+from nlac_bench.eval.report.typed import as_typed
 from nlac_bench.eval.report.verdicts import setting
 from nlac_bench.eval.statistics.tables import number, p_text
 from nlac_bench.eval.training.curve import AXES
@@ -37,6 +39,8 @@ def sweep_report(folder: Path) -> Report:
     ]
     trained = [each for each in runs if each.trains]
     owns = [each.own for each in runs]
+    typed = as_typed([folder])[folder]
+    own_runs = {f"{typed}/{each.run.path.relative_to(folder).as_posix()}": each.run for each in owns}
     absent = "The folders of the sweep's runs are not here, so this report has no {}."
     sections = [
         Section("success", "Success", figures=tuple(_forest(sweep, env, runs) for env in sweep.envs())),
@@ -44,14 +48,14 @@ def sweep_report(folder: Path) -> Report:
         _denominators_section(sweep),
         _curves_section(sweep),
         Section("tasks", "Tasks won and lost", (MEANS,), tuple(_strip(sweep, env) for env in sweep.envs())),
-        failures_section(owns) if runs else Section(
+        failures_section(owns, "success") if runs else Section(
             "failures", "Kinds of failure", (absent.format("kinds of failure"),)),
         _cost_section(sweep, trained),
         critiques_section(trained),
         _unscored_section(sweep, runs),
-        reproduce_section([each.run for each in owns], [str(folder)]) if runs else Section(
+        reproduce_section(own_runs, [typed]) if runs else Section(
             "reproduce", "How to reproduce", (absent.format("commands"),),
-            commands=(f"nlac-bench sweep FILE.toml --out {folder}",)),
+            commands=(shlex.join(["nlac-bench", "sweep", "FILE.toml", "--out", typed]),)),
     ]  # fmt: skip
     title = f"Sweep of {sentence(list(dict.fromkeys(row.method for row in sweep.rows)))}"
     verdict = " ".join(_verdict(sweep, env) for env in sweep.envs())
@@ -160,7 +164,7 @@ def _cost_section(sweep: StoredSweep, trained: list[Measurement]) -> Section:
 
 
 def _unscored_section(sweep: StoredSweep, runs: list[Measurement]) -> Section:
-    found = unscored_section([each.own for each in runs])
+    found = unscored_section([each.own for each in runs], "success")
     missing = tuple(
         f"{row.method} on {row.env}, seed {seed}: {status.get('state')}"
         + (f" ({status['reason']})" if status.get("reason") else "")

@@ -61,7 +61,7 @@ def tested(checkpoint: dict[str, Any], outcomes: Outcomes) -> Tested | None:
     success, interval = success_rate(outcomes.success)
     if success is None or interval is None:
         return None
-    at = {key: float(checkpoint[key]) for key in AXES}
+    at = {key: checkpoint[key] for key in AXES}
     return Tested(at, success, interval.low, interval.high)
 
 
