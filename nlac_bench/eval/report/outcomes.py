@@ -39,7 +39,7 @@ def denominators_section(subjects: Sequence[Subject], metric: Metric) -> Section
     note = (
         "Planned episodes are scored, failed for a reason outside the agent (infra errors), were not played, "
         "were stopped by a content filter, or ended without a score. Truncated episodes were cut by a limit "
-        "of tokens, time or cost, and are counted among those that ended."
+        "of turns, tokens, time, cost or context, and are counted among those that ended."
     )
     notes = (note,) if metric == "success" else (note, REWARD_ONLY)
     return Section("denominators", "Denominators", notes, tables=(table,))

@@ -51,7 +51,7 @@ def facts(run: RunFolder) -> list[tuple[str, str]]:
     first = run.manifest["sessions"][0]
     git = _mapping(_mapping(first.get("git")).get("package"))
     hardware = _mapping(first.get("hardware"))
-    conditions = run.conditions
+    conditions, gpus = run.conditions, hardware.get("gpus")
     found: list[tuple[str, Any]] = [
         ("environment", conditions.get("env")),
         ("environment's arguments", json.dumps(conditions["env_args"], sort_keys=True)
@@ -74,7 +74,7 @@ def facts(run: RunFolder) -> list[tuple[str, str]]:
         ("platform", first.get("platform")),
         ("processor", hardware.get("cpu")),
         ("cores", hardware.get("cores")),
-        ("GPUs", ", ".join(map(str, hardware.get("gpus") or [])) or None),
+        ("GPUs", ", ".join(map(str, gpus)) if isinstance(gpus, list) and gpus else None),
         ("packages", len(first["packages"])),
     ]  # fmt: skip
     return [(name, str(value)) for name, value in found if value is not None]

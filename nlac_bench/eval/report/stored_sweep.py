@@ -4,13 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from nlac_bench.eval.figures.curves import Method, Reference, Tested, Trained
 from nlac_bench.eval.figures.forest import Estimate, Kind
 from nlac_bench.eval.runs.lines import RunFolderError, refuse_special
 from nlac_bench.eval.statistics.intervals import rate_interval
 from nlac_bench.eval.training.curve import AXES
+from nlac_bench.eval.training.metrics_row import fault_of
 from nlac_bench.eval.training.untrained import BASE
 
 COMPARISON = "comparison.json"
@@ -35,6 +36,14 @@ class StoredRun(_Stored):
 
     success: dict[str, float | None]
     validations: list[dict[str, int | float]] = []
+
+    @field_validator("validations")
+    @classmethod
+    def _check(cls, rows: list[dict[str, int | float]]) -> list[dict[str, int | float]]:
+        for row in rows:
+            if fault := fault_of(row, "compared"):
+                raise ValueError(fault)
+        return rows
 
 
 class StoredRow(_Stored):

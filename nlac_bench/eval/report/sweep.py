@@ -35,7 +35,7 @@ def sweep_report(folder: Path) -> Report:
         for env in sweep.envs()
         for row in sweep.of(env)
         for seed in row.seeds
-        if ((path := folder / env / f"{row.method}-{seed}") / "manifest.json").exists()
+        if _has_run(folder, path := folder / env / f"{row.method}-{seed}")
     ]
     trained = [each for each in runs if each.trains]
     owns = [each.own for each in runs]
@@ -47,7 +47,8 @@ def sweep_report(folder: Path) -> Report:
         _pairs_section(sweep),
         _denominators_section(sweep),
         _curves_section(sweep),
-        Section("tasks", "Tasks won and lost", (MEANS,), tuple(_strip(sweep, env) for env in sweep.envs())),
+        Section("tasks", "Tasks won and lost", (MEANS,), tuple(filter(None, (
+            _strip(sweep, env) for env in sweep.envs())))),
         failures_section(owns, "success") if runs else Section(
             "failures", "Kinds of failure", (absent.format("kinds of failure"),)),
         _cost_section(sweep, trained),
@@ -61,6 +62,12 @@ def sweep_report(folder: Path) -> Report:
     verdict = " ".join(_verdict(sweep, env) for env in sweep.envs())
     measured = setting([each.run for each in owns]) if owns else absent.format("model, data and level")
     return Report(title, measured, verdict, _progress(sweep), tuple(filter(None, sections)))
+
+
+def _has_run(folder: Path, path: Path) -> bool:
+    """Return whether a run is in ``path`` within ``folder``; names in a comparison may be somebody else's."""
+    inside = path.is_relative_to(folder) and ".." not in path.relative_to(folder).parts
+    return inside and (path / "manifest.json").exists()
 
 
 MEANS = (
@@ -84,11 +91,14 @@ def _forest(sweep: StoredSweep, env: str, runs: Sequence[Measurement]) -> Figure
     return forest(rows, "success", env, file_name("forest", env))
 
 
-def _strip(sweep: StoredSweep, env: str) -> Figure:
+def _strip(sweep: StoredSweep, env: str) -> Figure | None:
+    """Return the strip of the tasks of ``env``; None if no run on it is finished."""
     names = [BASE, *(row.method for row in reversed(sweep.of(env)))]
     runs = {name: list(sweep.runs_of(env, name).values()) for name in names}
     tasks = list(dict.fromkeys(task for of in runs.values() for run in of for task in run.success))
     shown = [name for name in names if runs[name]]
+    if not shown:
+        return None
     means_RT = np.array([means_over(runs[name], tasks) for name in shown]).reshape(len(shown), len(tasks))
     figure = strip(shown, tasks, means_RT, env)
     return Figure(file_name("tasks", env), figure.title, figure.table, figure.draw)

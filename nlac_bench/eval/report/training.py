@@ -12,6 +12,7 @@ from nlac_bench.eval.report.references import stored_references
 from nlac_bench.eval.report.subjects import Measurement, Subject
 from nlac_bench.eval.runs.critiques import read_critiques
 from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.eval.runs.lines import RunFolderError
 from nlac_bench.eval.statistics.outcomes import success_rate
 from nlac_bench.eval.training.curve import AXES, curve, learned, rows_of
 from nlac_bench.rollout.meter import spent_from_row
@@ -83,10 +84,11 @@ def cost_section(measurements: Sequence[Measurement]) -> Section:
             parts.append(("untrained", each.base.outcomes.usage))
         if each.trains:
             rows = rows_of(each.own.run, "iteration")
-            for (purpose, each_role), spent in (
-                spent_from_row(rows[-1].get("usage", {})) if rows else {}
-            ).items():
-                parts.append((_PURPOSES[purpose], {each_role: spent}))
+            during = spent_from_row(rows[-1].get("usage", {})) if rows else {}
+            parts += [
+                (part, {role: spent for (of, role), spent in during.items() if of == purpose})
+                for purpose, part in _PURPOSES.items()
+            ]
         parts.append(("test" if each.trains else "episodes", each.own.outcomes.usage))
         for part, by_role in parts:
             for role, spent in by_role.items():
@@ -110,7 +112,7 @@ def critiques_section(measurements: Sequence[Measurement]) -> Section | None:
     texts: list[Texts] = []
     notes = []
     for each in measurements:
-        path, seed = each.own.run.path, int(each.own.run.config.get("seed") or 0)
+        path, seed = each.own.run.path, _seed(each.own.run)
         drawn, known = draw_critiques(path, seed)
         if not known:
             continue
@@ -126,6 +128,15 @@ def critiques_section(measurements: Sequence[Measurement]) -> Section | None:
         "which may be another one."
     )
     return Section("critiques", "What the critic said", tuple(notes), texts=tuple(texts))
+
+
+def _seed(run: RunFolder) -> int:
+    seed = run.config.get("seed") or 0
+    if not isinstance(seed, int):
+        raise RunFolderError(
+            f"{run.path / 'config.json'} is damaged (seed {seed!r:.80} is no integer); restore the file"
+        )
+    return seed
 
 
 def draw_critiques(folder: Path, seed: int) -> tuple[list[CritiqueRecord], int]:

@@ -42,7 +42,9 @@ def _where(conditions: Mapping[str, Any]) -> Iterator[str]:
     for name, word in (("data_source", "data"), ("split", "tasks")):
         if conditions.get(name) is not None:
             yield f"{shown(str(conditions[name]), 60)} {word}"
-    arguments = conditions.get("env_args") or {}
+    arguments = conditions.get("env_args")
+    if not isinstance(arguments, Mapping):  # of a run of somebody else; None without arguments
+        arguments = {}
     yield from (
         f"{shown(str(key), 60)} {shown(str(value), 60)}"
         for key, value in arguments.items()

@@ -9,6 +9,7 @@ from nlac_bench.eval.figures.figure import Figure
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.lines import RunFolderError
 from nlac_bench.eval.statistics.outcomes import Outcomes, outcomes_of, success_rate
+from nlac_bench.eval.training.metrics_row import fault_of
 from nlac_bench.eval.training.untrained import BASE
 
 AXES = {
@@ -32,16 +33,16 @@ def rows_of(run: RunFolder, kind: str) -> list[dict[str, Any]]:
     """
     try:
         rows = latest(list(run.metrics()), kind)
-        for row in rows:
-            _ = [float(row[key]) for key in AXES]
-            if kind == "validation":
-                low, high = row["ci"]
-                _ = float(row["success"]), float(low), float(high), row["best"]
-    except (LookupError, TypeError, ValueError) as error:
-        raise RunFolderError(
-            f"{run.path / 'metrics.jsonl'} is damaged ({error!r}); restore the file"
-        ) from error
+    except (LookupError, TypeError) as error:
+        raise RunFolderError(_damaged(run, repr(error))) from error
+    for row in rows:
+        if fault := fault_of(row, kind):
+            raise RunFolderError(_damaged(run, fault))
     return rows
+
+
+def _damaged(run: RunFolder, fault: str) -> str:
+    return f"{run.path / 'metrics.jsonl'} is damaged ({fault}); restore the file"
 
 
 def learned(folder: Path, name: str = "") -> Trained:
