@@ -1,7 +1,7 @@
 """Figures: labels do not overlap, tests are drawn at their checkpoints, the bytes are the same again."""
 
 import re
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.text import Text
 
 from nlac_bench.eval.figures import curves
 from nlac_bench.eval.figures.costs import costs
 from nlac_bench.eval.figures.curves import Method, Reference, Trained, draw_panels, method_curves, run_curve
 from nlac_bench.eval.figures.figure import Figure, canvas, compact, label
 from nlac_bench.eval.figures.forest import Estimate, forest
-from nlac_bench.eval.figures.labels import EndLabel, label_ends, spread
+from nlac_bench.eval.figures.labels import EndLabel, label_ends, label_points, spread
 from nlac_bench.eval.figures.strip import order, strip
 from nlac_bench.eval.training.curve import AXES
 from nlac_bench.types import Usage
@@ -85,6 +86,47 @@ def test_the_drawn_labels_do_not_overlap() -> None:
         )
     assert len(boxes) == 6
     assert all(below.y1 <= above.y0 + 1 for below, above in pairwise(boxes))
+
+
+def test_names_beside_points_do_not_overlap_and_stay_in_the_panel() -> None:
+    """Eight points at equal cost, as in the panel of gradient steps, and single points elsewhere."""
+    points = [(40.0, 0.6 + i / 200) for i in range(8)] + [(1.0, 0.3), (20.0, 0.31)]
+    with canvas() as new:
+        figure = new(figsize=(4, 3), layout="constrained")
+        panel = figure.subplots()
+        panel.set_xlim(0, 42)
+        panel.set_ylim(0, 1)
+        figure.draw_without_rendering()
+        frame = panel.get_window_extent()
+        label_points(figure, panel, [EndLabel(f"entry {x:g} {y:.3f}", x, y, "#000000") for x, y in points])
+        figure.draw_without_rendering()
+        boxes = [Text.get_window_extent(text) for text in panel.texts]  # without the lines to the points
+        assert panel.get_window_extent().bounds == frame.bounds
+    assert len(boxes) == 10 and all(frame.x0 <= box.x0 and box.x1 <= frame.x1 for box in boxes)
+    boxes = [box.shrunk(0.9, 0.9) for box in boxes]
+    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+
+
+def test_each_column_of_panels_has_its_ticks() -> None:
+    """Five methods leave three panels of the second line empty."""
+    methods = [Method(name, name, [Trained("0", rows())]) for name in "abcde"]
+    figure = method_curves(methods, (), "tokens", "tokens")
+    with canvas() as new:
+        drawn = figure.draw(new)
+        drawn.draw_without_rendering()
+        labelled = [
+            any(tick.label1.get_visible() for tick in panel.xaxis.get_major_ticks())
+            for panel in drawn.axes if panel.get_visible()
+        ]  # fmt: skip
+    assert labelled == [False, True, True, True, True]
+
+
+def test_the_bars_of_cost_have_a_legend() -> None:
+    with canvas() as new:
+        figure = costs({("training", "policy"): Usage(1, 1000, 10)}).draw(new)
+    [legend] = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["generated", "read"]
+    assert [patch.get_hatch() for patch in legend.get_patches()] == [None, "/////"]
 
 
 @pytest.mark.parametrize(

@@ -386,13 +386,51 @@ def test_a_damaged_comparison_and_a_folder_without_a_run_are_refused(tmp_path: P
 
 
 @pytest.mark.parametrize("field", ["success", "ci", "tokens", "best"])
-def test_damaged_metrics_are_refused(tmp_path: Path, field: str) -> None:
+@pytest.mark.parametrize("value", [None, "text", -1, 10**400, [0.1]])
+def test_damaged_metrics_are_refused(tmp_path: Path, field: str, value: object) -> None:
     folder = trained(tmp_path)
     rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    del rows[-1][field]
+    rows[-1][field] = value
     (folder / "metrics.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     with pytest.raises(RunFolderError, match=r"metrics\.jsonl is damaged"):
         report_of([str(folder)])
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [[1], "text", {"policy": 1}, {"policy": {"x": 1}}, {"policy": {"calls": "1"}}, {"odd:policy": {}}],
+)
+def test_damaged_costs_are_refused(tmp_path: Path, usage: object) -> None:
+    folder = trained(tmp_path)
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["usage"] = usage
+    (folder / "metrics.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with pytest.raises((RunFolderError, ValueError), match=r"is damaged|purpose must be one of"):
+        report_of([str(folder)])
+
+
+@pytest.mark.parametrize("field", ["success", "tokens", "gradient_steps_total"])
+def test_damaged_validations_of_a_sweep_are_refused(tmp_path: Path, field: str) -> None:
+    data = json.loads((MINIATURE / "comparison.json").read_text())
+    del data["runs"]["tau_retail"]["nlac-0"]["validations"][1][field]
+    (tmp_path / "comparison.json").write_text(json.dumps(data))
+    with pytest.raises(RunFolderError, match=rf"nlac-0.*{field}"):
+        report_of([str(tmp_path)])
+
+
+def test_a_sweep_without_any_result_is_reported(tmp_path: Path) -> None:
+    data = json.loads((MINIATURE / "comparison.json").read_text())
+    data["runs"] = {}
+    for row in data["rows"]:
+        row |= {"success": None, "seeds": dict.fromkeys(row["seeds"]), "env": f"../{row['env']}"}
+    (tmp_path / "sweep").mkdir()
+    (tmp_path / "sweep" / "comparison.json").write_text(json.dumps(data))
+    make_run(tmp_path / "tau_retail" / "nlac-0", [WON])
+    report = report_of([str(tmp_path / "sweep")])
+    assert "0 of 3 seeds are finished" in report.progress[0] and not section(report, "tasks").figures
+    assert "The folders of the sweep's runs are not here" in report.setting, "folders outside are not read"
+    assert report.to_html()
 
 
 def test_files_for_a_paper(tmp_path: Path) -> None:

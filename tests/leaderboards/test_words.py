@@ -8,12 +8,15 @@ import pytest
 
 from nlac_bench.leaderboards.boards import make_boards
 from nlac_bench.leaderboards.build import render_boards
-from nlac_bench.leaderboards.entry import Entry
+from nlac_bench.leaderboards.entry import Entry, RunOutcomes, Subject, TaskOutcome
+from nlac_bench.leaderboards.entry_file import sealed
 from nlac_bench.leaderboards.figures import board_charts
 from nlac_bench.leaderboards.formats import duration
 from nlac_bench.leaderboards.kept import imported, reported
+from nlac_bench.leaderboards.numbers import numbers_of
 from nlac_bench.leaderboards.strip import strip
 from nlac_bench.leaderboards.view import BoardView
+from nlac_bench.leaderboards.words import NO_SUCCESS
 from tests.leaderboards.boards_of import algorithm
 from tests.leaderboards.factory import KEY, entry
 
@@ -97,6 +100,59 @@ def test_a_page_says_only_what_is_on_it() -> None:
     )
     assert "A place is an interval" in both and 'role="search"' in both
     assert "replayed</b>" not in both and "imported</b>" not in both
+
+
+def rewarded(agent: str, rewards: list[float], cut: int = 0) -> Entry:
+    """An entry of an environment without a success; the first ``cut`` episodes were cut by a limit."""
+    tasks = {
+        f"{i:03d}": TaskOutcome(
+            state=["scored" if i < cut else "unscored"], success=[False if i < cut else None],
+            reward=[reward], end_reason=["turn_limit" if i < cut else "terminated"], truncated=[i < cut],
+        )
+        for i, reward in enumerate(rewards)
+    }  # fmt: skip
+    outcomes = [RunOutcomes(seed=0, tasks=tasks)]
+    changes = {"outcomes": outcomes, "numbers": numbers_of(outcomes)}
+    return sealed(
+        {"kind": "models", "board": KEY, "subject": Subject(agent=agent), "level": "recomputed", **changes}
+    )
+
+
+@pytest.mark.parametrize("cut", [0, 1])
+def test_without_a_success_a_board_shows_rewards_and_compares_nothing(cut: int) -> None:
+    board = view(rewarded("a", [1.0, 3.0, 5.0], cut), rewarded("b", [2.0, 2.0, 2.0], cut))
+    assert board.verdict == NO_SUCCESS and NO_SUCCESS in board.caption
+    rows = {row.agent: row for row in board.rows}
+    assert (rows["a"].reward, rows["a"].success, rows["a"].low, rows["a"].place) == (3.0, None, None, "–")
+    assert dict(rows["a"].facts)["Success, missing episodes counted as failed"] == "–"
+    assert board.data["entries"][0]["success"] is None and board.data["entries"][0]["ci"] is None
+    text = render_boards([board.board])
+    assert r"| unranked\: no success | a | none | – | – | 3.000 |" in text[f"{board.stem}.md"]
+    page = text[f"{board.stem}.html"]
+    assert ">Mean reward<" in page and "ordered by their success" not in page and "All pairs" not in page
+
+
+def test_rewards_are_shown_where_they_differ_from_success() -> None:
+    assert not view(entry("a", [True, False])).has_reward
+    tasks = {"0": TaskOutcome(state=["scored"], success=[True], reward=[-7.0], end_reason=["success"],
+                              truncated=[False])}  # fmt: skip
+    outcomes = [RunOutcomes(seed=0, tasks=tasks)]
+    other = entry("a", [True], outcomes=outcomes, numbers=numbers_of(outcomes))
+    assert view(other).has_reward and view(other).verdict.startswith("The only ranked entry is a")
+    assert dict(view(other).rows[0].facts)["How episodes ended"] == "the task was solved: 1"
+
+
+def test_the_verdict_names_pairs_floors_and_oracle() -> None:
+    tied = view(entry("a", [True] * 6 + [False]), entry("b", [True] * 7))
+    assert tied.verdict == (
+        "b has the highest success rate, 1.000; its place is between 1 and 2. "
+        "The two entries are not told apart."
+    )
+    pinned = view(entry("oracle", [True] * 4), entry("silent", [False] * 3 + [True]))
+    assert pinned.verdict == (
+        "No entry of this board is ranked. The best floor, silent, has a success rate of 0.250. "
+        "The oracle has a success rate of 1.000."
+    )
 
 
 @pytest.mark.parametrize(
