@@ -116,7 +116,7 @@ def _board_csv(view: BoardView) -> str:
 
 
 def _csv_row(row: RowView) -> list[Any]:
-    entry, place, numbers = row.entry, row.row.place, row.entry.numbers
+    entry, place, numbers = row.entry, row.places, row.entry.numbers
     tokens = {name: spent for name, _, _, spent, _ in row.token_rows}
     return [
         row.standing or "ranked",

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from nlac_bench.eval.statistics.places import Place
 from nlac_bench.eval.statistics.tables import number
 from nlac_bench.leaderboards.boards import Row
 from nlac_bench.leaderboards.entry import Bounds, Entry, TrainingCost
@@ -61,30 +62,30 @@ class RowView:
         return self.entry.subject.agent
 
     @property
+    def places(self) -> Place | None:
+        """The interval of places; None where the entry is unranked or the environment reports no success."""
+        return None if self.success is None else self.row.place
+
+    @property
     def ranked(self) -> bool:
-        """Whether the entry has a place; without a success, nothing is compared."""
-        return self.row.place is not None and self.success is not None
+        return self.places is not None
 
     @property
     def place(self) -> str:
-        return str(self.row.place) if self.ranked else NOTHING
+        return NOTHING if self.places is None else str(self.places)
 
     @property
     def place_value(self) -> str:
         """The number that rows are sorted by: the middle of the interval, then its best place."""
-        place = self.row.place
-        return (
-            ""
-            if place is None or not self.ranked
-            else f"{(place.best + place.worst) / 2 + place.best / 1e6:.6f}"
-        )
+        place = self.places
+        return "" if place is None else f"{(place.best + place.worst) / 2 + place.best / 1e6:.6f}"
 
     @property
     def standing(self) -> str:
         """Why the entry has no place; empty if it has one."""
         if self.ranked:
             return ""
-        if self.entry.standing != "unranked":
+        if self.entry.standing in ("oracle", "floor"):
             return self.entry.standing
         if self.success is None:
             return "unranked: no success"
@@ -92,7 +93,7 @@ class RowView:
 
     @property
     def below_floor(self) -> str:
-        return self.row.floor_note or ""
+        return "" if self.success is None else self.row.floor_note or ""
 
     @property
     def model(self) -> str:

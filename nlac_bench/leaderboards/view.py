@@ -250,7 +250,7 @@ class BoardView:
                 "no number of tasks" if pair.tasks_needed is None else pair.tasks_needed,
             ]
             for pair in self.board.pairs
-            if pair.winner is None
+            if pair.winner is None and self.reports_success
         ]
 
     @cached_property
@@ -266,7 +266,7 @@ class BoardView:
             "entries": [
                 {
                     "entry_id": row.id,
-                    "place": None if row.row.place is None else [row.row.place.best, row.row.place.worst],
+                    "place": None if row.places is None else [row.places.best, row.places.worst],
                     "success": row.success,
                     "ci": None if row.interval is None else list(row.interval),
                 }

@@ -14,10 +14,11 @@ NO_SUCCESS = "The environment reports no success, so the mean rewards are shown 
 def summary(board: Board) -> str:
     """Return the numbers of entries of each kind, and of tasks and trials."""
     entries = (*board.ranked, *board.unranked)
+    ranked = sum(reports_success(row.entry) for row in board.ranked)
     oracles = sum(row.entry.standing == "oracle" for row in board.pinned)
     parts = [
-        _counted(len(board.ranked), "ranked entry", "ranked entries"),
-        _counted(len(board.unranked), "unranked entry", "unranked entries"),
+        _counted(ranked, "ranked entry", "ranked entries"),
+        _counted(len(entries) - ranked, "unranked entry", "unranked entries"),
         "" if entries else "no entry yet",
         _counted(oracles, "oracle", "oracles"),
         _counted(len(board.pinned) - oracles, "floor", "floors"),
@@ -51,9 +52,7 @@ def caption(board: Board) -> str:
     """Return what the table of entries has, and its order."""
     words = f"{summary(board)}."
     entries = len(board.ranked) + len(board.unranked)
-    if not any(reports_success(row.entry) for row in (*board.pinned, *board.ranked, *board.unranked)):
-        return f"{words} {NO_SUCCESS}"
-    if entries > 1:
+    if entries > 1 and any(reports_success(row.entry) for row in (*board.ranked, *board.unranked)):
         words += " Entries are ordered by success."
     if board.pinned and entries:
         words += " Oracle and floors come first, without a place."

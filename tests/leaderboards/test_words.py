@@ -1,5 +1,6 @@
 """What a page says of its board is true of this board: kept and published figures, and small boards."""
 
+import csv
 import json
 import tomllib
 from pathlib import Path
@@ -121,7 +122,7 @@ def rewarded(agent: str, rewards: list[float], cut: int = 0) -> Entry:
 @pytest.mark.parametrize("cut", [0, 1])
 def test_without_a_success_a_board_shows_rewards_and_compares_nothing(cut: int) -> None:
     board = view(rewarded("a", [1.0, 3.0, 5.0], cut), rewarded("b", [2.0, 2.0, 2.0], cut))
-    assert board.verdict == NO_SUCCESS and NO_SUCCESS in board.caption
+    assert board.verdict == NO_SUCCESS and board.caption == "2 unranked entries; 3 tasks × 1 trial."
     rows = {row.agent: row for row in board.rows}
     assert (rows["a"].reward, rows["a"].success, rows["a"].low, rows["a"].place) == (3.0, None, None, "–")
     assert dict(rows["a"].facts)["Success, missing episodes counted as failed"] == "–"
@@ -129,7 +130,10 @@ def test_without_a_success_a_board_shows_rewards_and_compares_nothing(cut: int) 
     text = render_boards([board.board])
     assert r"| unranked\: no success | a | none | – | – | 3.000 |" in text[f"{board.stem}.md"]
     page = text[f"{board.stem}.html"]
-    assert ">Mean reward<" in page and "ordered by their success" not in page and "All pairs" not in page
+    assert ">Mean reward<" in page and "ordered by" not in page and "All pairs" not in page
+    assert "A place is" not in page and "What would it take" not in page + text[f"{board.stem}.md"]
+    line = dict(zip(*csv.reader(text[f"{board.stem}.csv"].splitlines()[:2]), strict=True))
+    assert (line["standing"], line["place_best"], line["mean_reward"]) == ("unranked: no success", "", "3.0")
 
 
 def test_rewards_are_shown_where_they_differ_from_success() -> None:
