@@ -95,7 +95,7 @@ class Learner:
         self.device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
         causal_lm = _causal_lm(model)
         ranks().begin(Learner, self.number, Skeleton.of(causal_lm), config)
-        attention.use_where_faster(causal_lm, self.device)
+        attention.replace_sdpa(causal_lm)
         self.reference = self._frozen(causal_lm) if config.reference else None
         if config.lora is not None:
             causal_lm = add_lora(causal_lm, config.lora)
