@@ -26,9 +26,10 @@ from nlac_bench.errors import CheckpointError, DataError
 from nlac_bench.files import replace_folder, restore_folder, sync
 from nlac_bench.train import checkpoint_index, optimizer_state, tensor_file
 from nlac_bench.train.checkpoint_index import Index
-from nlac_bench.train.learner import Learner, local_part, sharded_like
+from nlac_bench.train.learner import Learner
 from nlac_bench.train.ranks import collective
 from nlac_bench.train.shards import rank_file, read_shards
+from nlac_bench.train.whole import local_part, sharded_like
 
 _MERSENNE_WORDS = 624
 EXPORT_FILE = 5 * 10**9

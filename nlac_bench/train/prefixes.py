@@ -39,8 +39,8 @@ class PrefixTree:
 
     def to(self, device: torch.device) -> "PrefixTree":
         """Return the tree with its tensors on ``device``."""
-        moved = {name: getattr(self, name) for name in ("first_N", "node_BT", "paths")}
-        return replace(self, **{name: t if t is None else t.to(device) for name, t in moved.items()})
+        paths = None if self.paths is None else self.paths.to(device)
+        return replace(self, first_N=self.first_N.to(device), node_BT=self.node_BT.to(device), paths=paths)
 
 
 def prefix_tree(ids_BT: Tensor, segment_ids_BT: Tensor, shared: bool = True) -> PrefixTree:

@@ -32,7 +32,7 @@ def test_the_tree_by_hand() -> None:
     tree = prefix_tree(batch.ids, batch.segment_ids)
     # sorted: 4 4 | 5 6 | 5 6 7 8 | 5 6 9
     assert tree.new == [2, 2, 2, 1] and tree.lengths == [2, 2, 4, 3]
-    assert tree.paths.tolist() == [0, 1, 2, 3, 2, 3, 4, 5, 2, 3, 6]
+    assert tree.paths is not None and tree.paths.tolist() == [0, 1, 2, 3, 2, 3, 4, 5, 2, 3, 6]
     assert tree.node_BT[0, :11].tolist() == [2, 3, 4, 5, 2, 3, 6, 2, 3, 0, 1]
     assert batch.ids.flatten()[tree.first_N].tolist() == [4, 4, 5, 6, 7, 8, 9]
 

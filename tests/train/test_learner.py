@@ -14,7 +14,8 @@ from torch import Tensor
 
 from nlac_bench.train import checkpoint, losses
 from nlac_bench.train.batch import TokenBatch, TokenSequence, one_a_row, pack
-from nlac_bench.train.learner import Learner, LearnerConfig
+from nlac_bench.train.learner import Learner
+from nlac_bench.train.learner_config import LearnerConfig
 from nlac_bench.train.model import Lora
 from nlac_bench.train.outputs import Outputs
 from tests.train.small_model import model, nll, sequences, steps, weights
