@@ -102,6 +102,13 @@ class TrainConfig(Settings):
         "auto", description="auto: bf16 if the hardware is fast in it, else fp32"
     )
     deterministic: bool = Field(False, description="bitwise reproducible, but slower")
+    max_staleness: int = Field(
+        0,
+        ge=0,
+        le=1,
+        description="1 plays the next iteration's episodes during the update, with weights one update old; "
+        "PPO and GRPO then weight tokens by their importance",
+    )
     val_tasks: int = Field(
         50, ge=1, description="training tasks held out for validation, which selects the best checkpoint"
     )
