@@ -80,6 +80,26 @@ class Opened:
             )
         )
 
+    def smallest_text_of_figures(self) -> float:
+        """The height of the smallest font in the page's figures, in CSS pixels."""
+        return float(
+            self.page.evaluate(
+                """() => Math.min(...[...document.querySelectorAll('figure svg text')].map((text) => {
+                const svg = text.ownerSVGElement;
+                const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+                return parseFloat(getComputedStyle(text).fontSize) * scale; }))"""
+            )
+        )
+
+    def narrowest_row_head(self) -> float:
+        """The width of the narrowest visible head of a table's row, in CSS pixels."""
+        return float(
+            self.page.evaluate(
+                """() => Math.min(...[...document.querySelectorAll('tbody th')].filter((head) =>
+                head.offsetParent).map((head) => head.getBoundingClientRect().width))"""
+            )
+        )
+
     def wcag_violations(self) -> list[str]:
         """Rules of WCAG 2.2, levels A and AA, that the page breaks, each with the first place (axe-core)."""
         found = Axe().run(self.page, options={"runOnly": {"type": "tag", "values": _WCAG}})

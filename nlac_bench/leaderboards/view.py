@@ -2,50 +2,21 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from nlac_bench.eval.statistics.tables import number, p_text
+from nlac_bench.eval.statistics.tables import number
 from nlac_bench.leaderboards import words
-from nlac_bench.leaderboards.boards import Board, Pair, Row
+from nlac_bench.leaderboards.boards import Board, Row
 from nlac_bench.leaderboards.entry import Entry
 from nlac_bench.leaderboards.facts import Facts
 from nlac_bench.leaderboards.figures import Chart, board_charts
 from nlac_bench.leaderboards.formats import NOTHING, plain
-from nlac_bench.leaderboards.rows import Relation, RowView
+from nlac_bench.leaderboards.pair_view import MatrixRow, PairView, matrix, needed, pair_views, relations
+from nlac_bench.leaderboards.rows import RowView
 
 _TITLE_RULES = ("level", "user", "oracle")
 """Rules of an environment that its boards' titles have; arguments are there anyway."""
-
-
-@dataclass(frozen=True)
-class PairView:
-    """A pair of ranked entries; ``difference`` is A minus B."""
-
-    a: str
-    b: str
-    difference: str
-    p: str
-    p_holm: str
-    words: str
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A cell of the matrix of pairs, row minus column; ``word`` is empty where they are not told apart."""
-
-    difference: str
-    p: str
-    word: str
-
-
-@dataclass(frozen=True)
-class MatrixRow:
-    """A row of the matrix of pairs; the cell of an entry with itself is None."""
-
-    name: str
-    cells: list[Cell | None]
 
 
 class BoardView:
@@ -215,43 +186,16 @@ class BoardView:
 
     @cached_property
     def pairs(self) -> list[PairView]:
-        if not self.reports_success:
-            return []
-        return [
-            PairView(
-                self._names[pair.a], self._names[pair.b], number(pair.difference, sign=True),
-                p_text(pair.p), p_text(pair.p_holm),
-                "not told apart" if pair.winner is None else f"{self._names[pair.winner]} is better",
-            )
-            for pair in self.board.pairs
-        ]  # fmt: skip
+        return pair_views(self.board, self._names) if self.reports_success else []
 
     @property
     def matrix(self) -> list[MatrixRow]:
-        ids = [row.entry.entry_id for row in self.board.ranked]
-        cells: dict[tuple[str, str], Cell] = {}
-        for pair in self.board.pairs:
-            for one, other, sign in ((pair.a, pair.b, 1), (pair.b, pair.a, -1)):
-                word = "" if pair.winner is None else "better" if pair.winner == one else "worse"
-                difference = number(sign * pair.difference, sign=True)
-                cells[one, other] = Cell(difference, p_text(pair.p_holm), word)
-        return [MatrixRow(self._names[one], [cells.get((one, other)) for other in ids]) for one in ids]
+        return matrix(self.board, self._names)
 
     @property
     def needed(self) -> list[list[Any]]:
         """For each pair that is not told apart: what the board could have seen, and the tasks needed."""
-        tasks = next((row.entry.numbers.tasks for row in self.board.ranked), None)
-        return [
-            [
-                f"{self._names[pair.a]} and {self._names[pair.b]}",
-                number(pair.difference, sign=True),
-                number(pair.detectable),
-                tasks,
-                "no number of tasks" if pair.tasks_needed is None else pair.tasks_needed,
-            ]
-            for pair in self.board.pairs
-            if pair.winner is None and self.reports_success
-        ]
+        return needed(self.board, self._names) if self.reports_success else []
 
     @cached_property
     def figures(self) -> list[Chart]:
@@ -279,32 +223,11 @@ class BoardView:
         }
 
     def _row(self, row: Row) -> RowView:
-        of = {
-            ids: [self._relation(row.entry.entry_id, other) for other in ids]
-            for ids in (row.better_than, row.not_told_apart, row.worse_than)
-        }
-        return RowView(
-            row,
-            self._names[row.entry.entry_id],
-            better=of[row.better_than],
-            tied=of[row.not_told_apart],
-            worse=of[row.worse_than],
+        better, tied, worse = (
+            relations(self.board, self._names, row.entry.entry_id, others)
+            for others in (row.better_than, row.not_told_apart, row.worse_than)
         )
-
-    def _relation(self, one: str, other: str) -> Relation:
-        pair, sign = self._pair(one, other)
-        words = f"{number(sign * pair.difference, sign=True)}, p {p_text(pair.p_holm)}"
-        if pair.winner is None and pair.detectable is not None:
-            words += f"; {number(pair.detectable)} could have been seen"
-            words += f", about {pair.tasks_needed:,} tasks needed" if pair.tasks_needed is not None else ""
-        return Relation(self._names[other], words)
-
-    def _pair(self, one: str, other: str) -> tuple[Pair, int]:
-        return next(
-            (pair, 1 if pair.a == one else -1)
-            for pair in self.board.pairs
-            if {pair.a, pair.b} == {one, other}
-        )
+        return RowView(row, self._names[row.entry.entry_id], better=better, tied=tied, worse=worse)
 
 
 def _names(entries: Sequence[Entry]) -> dict[str, str]:

@@ -75,6 +75,7 @@ def test_a_report_is_accessible_and_fits_its_window(
     with opened(chromium, ordinary, width=width, scheme=scheme, bypass_csp=True) as found:
         assert found.wcag_violations() == []
         assert found.page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
+        assert found.smallest_text_of_figures() >= 11 and found.narrowest_row_head() >= 60
         assert (
             found.page.locator("figure svg[role=img]").count() == found.page.locator("figure details").count()
         )

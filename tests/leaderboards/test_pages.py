@@ -153,6 +153,7 @@ def test_boards_follow_wcag(chromium: Browser, boards: Path, scheme: str, width:
         with opened(chromium, path, width=width, scheme=scheme, bypass_csp=True) as seen:  # type: ignore[arg-type]
             if path.name != "index.html":
                 seen.page.get_by_role("button", name=first).click()
+                assert seen.smallest_text_of_figures() >= 11 and seen.narrowest_row_head() >= 60
             assert seen.wcag_violations() == [], path.name
 
 
