@@ -52,7 +52,7 @@ class _Compared(_Row):
     success: _Rate
 
 
-_KINDS = {"iteration": _Iteration, "validation": _Validation, "compared": _Compared}
+_KINDS: dict[str, type[_Row]] = {"iteration": _Iteration, "validation": _Validation, "compared": _Compared}
 
 
 def fault_of(row: Mapping[str, Any], kind: str) -> str | None:
