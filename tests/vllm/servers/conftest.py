@@ -43,9 +43,9 @@ def model() -> Any:
     return load_model(str(tiny.path()), torch.float32)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def engine(pair: list[Served]) -> Iterator["SlotEngine"]:
-    """One server for each slot."""
+    """One server for each slot; earlier runs may have left other weights there."""
     from nlac_bench.rollout.engines.vllm.servers import connect
 
     made = connect(str(tiny.path()), [(pair[0].url, "policy"), (pair[1].url, "target")], timeout=300.0)
@@ -55,7 +55,7 @@ def engine(pair: list[Served]) -> Iterator["SlotEngine"]:
 
 @pytest.fixture
 def pushed(engine: "SlotEngine", model: Any) -> Any:
-    """The embedded model, whose weights the policy's server has; earlier tests may have left others there."""
+    """The embedded model, whose weights the policy's server has."""
     from nlac_bench.rollout.engines.weights import ModelSource
 
     engine.sync(ModelSource(model), next(VERSIONS))

@@ -84,7 +84,6 @@ def test_a_killed_server_and_a_killed_job(
     """
     folder = tmp_path / "run"
     servers = ",".join(f"{server.url}@policy" for server in pair)
-    engine.sync(ModelSource(model), next(VERSIONS))
     with (tmp_path / "told").open("w") as told:
         job = subprocess.Popen(
             training("ppo", folder, servers), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=told
