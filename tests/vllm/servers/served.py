@@ -1,5 +1,6 @@
 """Starts real vLLM servers, as a user would, with what ``server_check`` asks for."""
 
+import contextlib
 import json
 import os
 import socket
@@ -60,7 +61,8 @@ class Served:
 
     def kill(self) -> None:
         """Kill the server and the engine processes that it started, as a machine that is lost."""
-        os.killpg(self.process.pid, 9)
+        with contextlib.suppress(ProcessLookupError):  # it has ended already
+            os.killpg(self.process.pid, 9)
         self.process.wait()
 
 
