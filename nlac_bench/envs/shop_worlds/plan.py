@@ -15,15 +15,15 @@ _DONE: Mapping[str, str] = {
     "cancel": "{order} has been cancelled.",
     "return": "The return of {items} from {order} has been requested.",
     "exchange": "The exchange of {items} from {order} has been requested.",
-    "modify_items": "The items of {order} have been changed: {items}.",
+    "modify_items": "In {order}, {items} has been changed as you wished.",
     "order_address": "The address of {order} has been changed to {address}.",
     "order_payment": "The payment method of {order} has been changed to {payment}.",
 }
 _PROPOSED: Mapping[str, str] = {
     "cancel": "I will cancel {order}.",
     "return": "I will request the return of {items} from {order}.",
-    "exchange": "I will request to {swap} from {order}.",
-    "modify_items": "I will {swap} in {order}.",
+    "exchange": "I will exchange {items} from {order} for the variant that you described.",
+    "modify_items": "I will change {items} in {order} to the variant that you described.",
     "order_address": "I will change the address of {order} to {address}.",
     "order_payment": "I will change the payment method of {order} to {payment}.",
 }
@@ -68,10 +68,7 @@ def _readings(request: Request, user_id: str, procedure: Procedure) -> Iterator[
 def _words(forms: Mapping[str, str], goal: Goal) -> str:
     said = forms[goal.kind].format(
         order=say.record(goal),
-        items=say.items(goal.items) if goal.items else "",
-        swap=say.exchanges(goal.items, "exchange" if goal.kind == "exchange" else "change")
-        if goal.items and goal.items[0].wanted is not None
-        else "",
+        items=say.join([f"the {item.product}" for item in goal.items]) if goal.items else "",
         address=say.address(goal.address) if goal.address else "",
         payment=goal.payment.id if goal.payment else "",
     )
