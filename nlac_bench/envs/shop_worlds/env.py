@@ -113,15 +113,19 @@ class ShopWorldsEnv(TauEnv):
                 f"{self.worlds[0]} to {self.worlds[-1]}"
             )
         domain = load_world(world, rules)
-        self.world, self.rules, self.reward = world, rules, "original"
+        self.played_world, self.rules, self.reward = world, rules, "original"
         self._serve(domain, selected_tasks(domain, split, level, None), split, render_mode)
         self._procedures = procedures_of(world)
         self.user_kind, self.floors_only = "scripted", False
         self._new_user = Customer(domain)
 
-    def procedures(self) -> dict[str, str]:
-        """Return the names of the world's procedures by kind of request."""
-        return {kind: name_of(procedure) for kind, procedure in self._procedures.items()}
+    def describe_world(self) -> dict[str, Any]:
+        """Return the world, the names of its procedures by kind of request, and whether it is held out."""
+        return {
+            "world": self.played_world,
+            "procedures": {kind: name_of(procedure) for kind, procedure in self._procedures.items()},
+            "held_out": self.played_world in HELD_OUT,
+        }
 
     def conditions(self) -> dict[str, Any]:
         """Return the user, the reward and whether the rules are told. The world is not a condition."""

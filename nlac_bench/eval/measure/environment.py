@@ -7,6 +7,7 @@ import gymnasium
 
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.adapter import PlainEnv
+from nlac_bench.envs.seed_world import world_of_seed
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError
 from nlac_bench.eval.measure.simulator import simulator_settings
@@ -19,11 +20,14 @@ MakeEnv = Callable[[], gymnasium.Env[str, str]]
 def environment_factories(config: RunConfig, chat: ChatFn | None) -> tuple[MakeEnv, Callable[[], TextEnv]]:
     """Return two functions: the first makes the environment that is measured, the second its training split.
 
+    If the environment string names several worlds, both make the world of ``config.seed``.
+
     Args:
         chat: calls the model behind the environment's user, oracle or judge.
 
     Raises:
-        NlacBenchError: the run trains an agent, and the environment does not support training.
+        NlacBenchError: the run trains an agent, and the environment does not support training; or there is
+            no world for the seed.
     """
     arguments: dict[str, Any] = {
         name: value for name in ("split", "data", "user") if (value := getattr(config, name)) is not None
@@ -32,6 +36,7 @@ def environment_factories(config: RunConfig, chat: ChatFn | None) -> tuple[MakeE
         arguments["tasks"] = "clean"
     if chat is not None:
         arguments["chat"] = chat
+    arguments |= world_of_seed(config.env, config.seed, **arguments)
 
     def make_env() -> gymnasium.Env[str, str]:
         try:
