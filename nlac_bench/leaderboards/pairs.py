@@ -6,7 +6,7 @@ sides, so that losing episodes never helps.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, zip_longest
+from itertools import combinations, repeat
 
 import numpy as np
 
@@ -133,16 +133,14 @@ def _algorithms(entries: Sequence[Entry]) -> list[_Compared]:
 
 def _sides(a: Entry, b: Entry) -> Iterator[list[Measured]]:
     """Yield the runs of both entries, with their worlds if both have one run in each of the same worlds."""
-    paired = (
-        a.subject.worlds is not None
-        and b.subject.worlds is not None
-        and set(a.subject.worlds) == set(b.subject.worlds)
-        and len(a.outcomes) == len(b.outcomes) == len(set(a.subject.worlds))
+    played = [entry.subject.worlds or [] for entry in (a, b)]
+    paired = set(played[0]) == set(played[1]) and all(
+        len(entry.outcomes) == len(worlds) == len(set(worlds))
+        for entry, worlds in zip((a, b), played, strict=True)
     )
-    for entry in (a, b):
-        worlds: Sequence[int | None] = (entry.subject.worlds if paired else None) or []
-        pairs = zip_longest(entry.outcomes, worlds)
-        yield [_measured(run, world) for run, world in pairs]
+    for entry, worlds in zip((a, b), played, strict=True):
+        runs = zip(entry.outcomes, worlds if paired else repeat(None), strict=False)
+        yield [_measured(run, world) for run, world in runs]
 
 
 def _measured(run: RunOutcomes, world: int | None = None) -> Measured:

@@ -13,7 +13,7 @@ from nlac_bench.envs.tau.actions import Call, render_call, render_message
 
 
 def guessed(rng: np.random.Generator) -> dict[str, Procedure]:
-    """Return a random valid procedure for each kind of request: all that an agent knows without experience."""
+    """Return a random valid procedure for each kind: all that is known without experience."""
     return {name: kind.procedures[int(rng.integers(4))] for name, kind in KINDS.items()}
 
 

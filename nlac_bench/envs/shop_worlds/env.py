@@ -102,6 +102,8 @@ class ShopWorldsEnv(TauEnv):
     ) -> None:
         if data != "embedded":
             raise ValueError(f"data must be 'embedded', the only data of shop_worlds, got {data!r}")
+        if rules not in ("told", "hidden"):
+            raise ValueError(f"rules must be 'told' or 'hidden', got {rules!r}")
         if worlds not in (None, "held_out"):
             raise ValueError(f"worlds must be 'held_out' or left out, got {worlds!r}")
         self.worlds = HELD_OUT if worlds == "held_out" else ()
@@ -112,10 +114,10 @@ class ShopWorldsEnv(TauEnv):
                 f"world {world!r} is not held out; with worlds='held_out' it must be from "
                 f"{self.worlds[0]} to {self.worlds[-1]}"
             )
+        self._procedures = procedures_of(world)
         domain = load_world(world, rules)
         self.played_world, self.rules, self.reward = world, rules, "original"
         self._serve(domain, selected_tasks(domain, split, level, None), split, render_mode)
-        self._procedures = procedures_of(world)
         self.user_kind, self.floors_only = "scripted", False
         self._new_user = Customer(domain)
 
