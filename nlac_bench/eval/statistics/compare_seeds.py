@@ -159,15 +159,11 @@ def compare_algorithms(
     means_a, means_b = np.array(means[: len(a)]), np.array(means[len(a) :])
     difference = float(means_a.mean() - means_b.mean())
     rng = np.random.default_rng(seed)
-    if worlds:
-        resampled = (*world_error(means_a - means_b, rng), RESAMPLED_WORLDS)
-    else:
-        resampled = (*hierarchical_error(means_a, means_b, rng), RESAMPLED)
     if metric == "success":
-        error, df, method = _not_below_tasks(means_a, means_b, *resampled)
+        error, df, method = algorithm_error(means_a, means_b, rng, paired=bool(worlds))
         farthest = 1.0  # a difference of two rates is between -1 and 1
     else:
-        error, df, method = resampled
+        error, df, method = _resampled(means_a, means_b, rng, RESAMPLES, bool(worlds))
         farthest = math.inf
     interval = detectable = None
     p_value = 1.0  # without any spread the test cannot reject
@@ -196,7 +192,12 @@ def compare_algorithms(
 
 
 def algorithm_error(
-    means_a: Floats, means_b: Floats, rng: np.random.Generator, resamples: int = RESAMPLES
+    means_a: Floats,
+    means_b: Floats,
+    rng: np.random.Generator,
+    resamples: int = RESAMPLES,
+    *,
+    paired: bool = False,
 ) -> tuple[float, float, str]:
     """Return the standard error of the difference of two algorithms' success rates.
 
@@ -204,7 +205,7 @@ def algorithm_error(
 
     Of two standard errors the one with the wider interval is used:
 
-    - ``hierarchical_error``, the bootstrap over seeds and tasks;
+    - ``hierarchical_error``, the bootstrap over seeds and tasks, or ``world_error`` for ``paired`` seeds;
     - the error of a single paired comparison (``paired_moments``, clustered by task), in which the seeds of a
       side are the trials of a task. It says how well the tasks determine the difference between *these* runs.
 
@@ -219,21 +220,24 @@ def algorithm_error(
         means_a, means_b: ``[seeds, tasks]`` success rates of the same tasks.
         rng: draws the resamples.
         resamples: number of resamples.
+        paired: whether the seeds of both sides are the same worlds, in the same order.
     """
-    found = hierarchical_error(means_a, means_b, rng, resamples)
-    return _not_below_tasks(means_a, means_b, *found, RESAMPLED)
-
-
-def _not_below_tasks(
-    means_a: Floats, means_b: Floats, error: float, df: float, method: str
-) -> tuple[float, float, str]:
-    """Return ``error``, ``df`` and ``method``, or those of the paired comparison if its interval is wider."""
     tasks = means_a.shape[1]
     sums = paired_sums(means_a.mean(axis=0) - means_b.mean(axis=0))
-    paired = float(paired_moments(*sums, tasks, single=False)[1])
-    if t_quantile(0.975, df) * error > t_quantile(0.975, tasks - 1) * paired:
+    by_task = float(paired_moments(*sums, tasks, single=False)[1])
+    error, df, method = _resampled(means_a, means_b, rng, resamples, paired)
+    if t_quantile(0.975, df) * error > t_quantile(0.975, tasks - 1) * by_task:
         return error, df, method
-    return paired, tasks - 1, "Bonett-Price over the mean of seeds, clustered by task"
+    return by_task, tasks - 1, "Bonett-Price over the mean of seeds, clustered by task"
+
+
+def _resampled(
+    means_a: Floats, means_b: Floats, rng: np.random.Generator, resamples: int, paired: bool
+) -> tuple[float, float, str]:
+    """Return the error by resampling, its degrees of freedom and its method."""
+    if paired:
+        return *world_error(means_a - means_b, rng, resamples), RESAMPLED_WORLDS
+    return *hierarchical_error(means_a, means_b, rng, resamples), RESAMPLED
 
 
 def hierarchical_error(
