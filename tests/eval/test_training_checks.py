@@ -72,6 +72,51 @@ def test_offline_episodes_of_another_environment_are_refused(tmp_path: Path) -> 
         outline(config(offline=str(tmp_path / "run")))
 
 
+def recorded(folder: Path, conditions: dict[str, Any], **settings: Any) -> str:
+    """Record an episode of the last planned task of a run with ``settings``; return the folder."""
+    planned = outline(config(train=None, limit=None, **settings))
+    item, env = planned.plan[-1], planned.config.env
+    subject = {"agent": "silent", "world": planned.world}
+    with RunWriter.create(folder, config={}, conditions=conditions, subject=subject, plan=(item,)) as writer:
+        episode = Episode(env, item.task_id, item.trial, item.seed, first_observation="x")
+        episode.terminated, episode.success = True, False
+        writer.append(episode)
+    return str(folder)
+
+
+def test_offline_episodes_of_test_tasks_that_are_not_measured_are_refused(tmp_path: Path) -> None:
+    """The run measures the first four tasks; the recorded one is the last."""
+    stated = recorded(tmp_path / "stated", {"env": ENV, "split": "test"})
+    unstated = recorded(tmp_path / "unstated", {"env": ENV})
+    other_level = recorded(tmp_path / "level", {"env": ENV, "split": "test"}, env='math500_hard@{"level": 2}')
+    train = recorded(tmp_path / "train", {"env": ENV, "split": "train"}, split="train")
+    for folder in (stated, unstated, other_level):
+        for changes in ({}, {"split": "train"}, {"tasks": None, "limit": 1}):
+            with pytest.raises(NlacBenchError, match="of the test split, which must not be trained on"):
+                outline(config(offline=folder, **changes))
+    assert outline(config(offline=train, train={"val_tasks": 1})).plan
+
+
+def test_offline_episodes_of_a_plain_environments_test_are_refused(tmp_path: Path) -> None:
+    env = "tests.envs.plain_env:nlac_bench_test/Echo-v0"
+    for split, refused in (("test", True), ("train", False)):
+        folder = recorded(tmp_path / split, {"env": env}, env=env, split=split)
+        if refused:
+            with pytest.raises(NlacBenchError, match="of the test split, which must not be trained on"):
+                outline(config(env=env, offline=folder))
+        else:
+            assert outline(config(env=env, offline=folder)).plan
+
+
+def test_offline_episodes_of_another_world_are_refused(tmp_path: Path) -> None:
+    env = 'shop_worlds@{"rules": "hidden", "worlds": "held_out"}'
+    folder = recorded(tmp_path / "run", {"env": env, "split": "train"}, env=env, split="train", seed=3)
+    settings = {"env": env, "offline": folder, "train": {"val_tasks": 1}}
+    assert outline(config(**settings, seed=3)).world == 1003
+    with pytest.raises(NlacBenchError, match="contains episodes of world 1003, and this run trains in world"):
+        outline(config(**settings, seed=4))
+
+
 def test_options_of_vllm_are_passed_on_and_training_leaves_room_for_the_learner() -> None:
     ours = {"engine": "vllm", "tensor_parallel_size": 2, "max_model_len": 512}
     assert vllm_options(config(**ours, train=None)) == {"tensor_parallel_size": 2, "max_model_len": 512}

@@ -74,7 +74,7 @@ def make_training(
     schedule = Schedule(env.name, env.task_ids, settings, config.seed)
     if config.offline is not None:
         validation = {spec.task_id for spec in schedule.validation}
-        algorithm.remember(offline_episodes(Path(config.offline), env, config.env, prepared.plan, validation))
+        algorithm.remember(offline_episodes(Path(config.offline), env, config, prepared.plan, validation))
     checkpoints = Checkpoints(folder / "checkpoints", learner, algorithm, engine.tokenizer)
 
     def keep(episode: Episode) -> None:
