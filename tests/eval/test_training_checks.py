@@ -8,9 +8,11 @@ import pytest
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.eval.measure.engines import TRAINING_SHARE, vllm_options
+from nlac_bench.eval.measure.environment import environment_factories
 from nlac_bench.eval.measure.missing import missing
+from nlac_bench.eval.measure.official_tasks import OFFICIAL_TASKS
 from nlac_bench.eval.measure.prepare import outline, prepare
-from nlac_bench.eval.runs.configuration import RunConfig
+from nlac_bench.eval.runs.configuration import RunConfig, read_config
 from nlac_bench.eval.runs.writer import RunWriter
 from nlac_bench.eval.training.checks import check_training
 from nlac_bench.types import Episode
@@ -140,3 +142,22 @@ def test_a_run_says_that_vllm_is_not_installed(monkeypatch: pytest.MonkeyPatch) 
 def test_what_can_be_trained_passes() -> None:
     ready = prepare(config())
     check_training(ready.config, ready.plan, ready.make_training_env)
+
+
+def test_training_on_all_levels_leaves_the_test_as_it_is() -> None:
+    one, every = (outline(config(train=train)) for train in ({}, {"levels": "all"}))
+    assert every.conditions == one.conditions and every.plan == one.plan
+    levels = {str(task_id).split("/")[-2] for task_id in every.make_training_env().task_ids}
+    assert levels == {"1", "2", "3", "4", "5"}
+    assert {str(task_id).split("/")[-2] for task_id in one.make_training_env().task_ids} == {"1"}
+    with pytest.raises(NlacBenchError, match="has no argument 'level'"):
+        outline(config(env="examples.register_env:CountDown-v0", train={"levels": "all"}))
+
+
+@pytest.mark.official
+@pytest.mark.parametrize("name", ["math500_hard_qwen2.5-7b", "math500_hard_qwq-32b"])
+def test_the_papers_mathematics_is_trained_on_all_levels(name: str, official_data: Path) -> None:
+    settings = read_config(Path(__file__).parents[2] / "configs" / "paper" / f"{name}.toml")
+    make_env, make_training_env = environment_factories(RunConfig.from_mapping(settings, name), None)
+    assert len(make_env().unwrapped.task_ids) == 134  # type: ignore[attr-defined]
+    assert len(make_training_env().task_ids) == 11_951 == OFFICIAL_TASKS["math500_hard"].all_levels

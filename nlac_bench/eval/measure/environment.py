@@ -1,6 +1,7 @@
 """Makes the environments that a configuration names, selects tasks and records the conditions of a run."""
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium
@@ -48,6 +49,8 @@ def environment_factories(config: RunConfig, chat: ChatFn | None) -> tuple[MakeE
 
     # ``tasks`` selects tasks of the test split only.
     training = {name: value for name, value in arguments.items() if name != "tasks"}
+    if config.train is not None and config.train.levels == "all":
+        training |= _all_levels(config.env, training)
     if config.train is not None:
         envs.check_training(config.env, **training)
 
@@ -55,6 +58,18 @@ def environment_factories(config: RunConfig, chat: ChatFn | None) -> tuple[MakeE
         return envs.make_training_env(config.env, **training)
 
     return make_env, make_training_env
+
+
+def _all_levels(env: str, arguments: Mapping[str, Any]) -> dict[str, None]:
+    """Return the constructor argument with which ``env`` has the tasks of all its levels.
+
+    Raises:
+        ConfigError: its constructor has no argument ``level``.
+    """
+    made = envs.make_playable(env, **arguments).unwrapped
+    if "level" not in inspect.signature(type(made).__init__).parameters:
+        raise ConfigError(f"train.levels = 'all': {env} has no argument 'level'; leave out levels")
+    return {"level": None}
 
 
 def chosen_tasks(config: RunConfig, env: TextEnv) -> list[str]:
