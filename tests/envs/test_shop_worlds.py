@@ -25,7 +25,9 @@ from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import UnknownIdError
 from tests.envs.shop_worlds_players import follow, guessed
 
-EASY_OF = {case.requests[0].goal.kind: case.task_id for case in reversed(cases()["test"][:120])}
+EASY_OF: dict[str, str] = {
+    case.requests[0].goal.kind: case.task_id for case in reversed(cases()["test"][:120])
+}
 """Kind of request → the first test task that has only this request."""
 
 
