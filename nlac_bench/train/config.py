@@ -58,6 +58,9 @@ class TrainConfig(Settings):
         ge=1,
         description="largest number of passes over the training tasks; none: no limit",
     )
+    levels: Literal["all"] | None = Field(
+        None, description="all: train on the tasks of all levels; none: of the level that is measured"
+    )
     train_batch_size: int = Field(32, ge=1, description="episodes per iteration")
     rollouts_per_task: int = Field(1, ge=1, description="episodes of each task per iteration")
     mini_batch_size: int = Field(

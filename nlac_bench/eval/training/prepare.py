@@ -91,7 +91,7 @@ def make_training(
     )  # fmt: skip
     if config.offline is not None:
         validation = {spec.task_id for spec in schedule.validation}
-        algorithm.remember(offline_episodes(Path(config.offline), env, config.env, prepared.plan, validation))
+        algorithm.remember(offline_episodes(Path(config.offline), env, config, prepared.plan, validation))
     checkpoints = Checkpoints(folder / "checkpoints", learner, algorithm, engine.tokenizer)
 
     def log_and_show(row: dict[str, Any]) -> None:
