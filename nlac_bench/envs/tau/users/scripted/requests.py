@@ -11,7 +11,7 @@ from nlac_bench.envs.tau.users.scripted.consent import (
     VALUE,
     YES_ONLY,
 )
-from nlac_bench.envs.tau.users.scripted.signals import SLIP, YES_NO
+from nlac_bench.envs.tau.users.scripted.signals import FUTURE, REPORT, SLIP, YES_NO
 from nlac_bench.envs.tau.users.scripted.topics import topics
 
 IDENTITY = frozenset({"email", "zip", "name", "user_id", "identity"})
@@ -55,6 +55,14 @@ def asks_for_value(sentence: str) -> bool:
     )
 
 
+def asks_for_list(heading: str, entry: str) -> bool:
+    """Return whether ``heading`` asks for what its list names, of which ``entry`` is the first."""
+    return (
+        heading.endswith(":") and bool(_LACKS.search(heading)) and not CONFIRM.search(heading)
+        and bool(topics(entry)) and len(entry.split()) < 9 and not (VALUE.search(entry) or ": " in entry)
+    )  # fmt: skip
+
+
 @lru_cache(maxsize=1024)
 def asks_for_yes(sentence: str) -> bool:
     """Return whether a sentence asks for a yes or no, and not for a value or a choice."""
@@ -76,6 +84,8 @@ def asks_for_yes(sentence: str) -> bool:
             and not terse
         )
         return bool(_AUXILIARY.search(sentence) or _TAG.search(sentence) or _nudge(sentence) or plain)
+    if _CONFIRMS.search(sentence) and REPORT.search(sentence) and not FUTURE.search(sentence):
+        return False  # "we confirm that it has been cancelled"
     return bool(CONFIRM.search(sentence)) and not WH_START.match(sentence)
 
 
@@ -146,14 +156,24 @@ _INFORM = re.compile(
     rf"\b(?:could|can|would|will|may|might) (?:you|i|we) {_POLITE}{_GIVES}\b|"
     rf"\bkind (?:enough |as )to {_POLITE}{_GIVES}\b|"
     rf"\b(?:please|pls|plz|kindly) (?:also |first |just |either )*{_GIVES}\b|"
-    r"^(?:and |then |so |first,? |ok(?:ay)?,? |next,? |just )*(?:tell|give|send) (?:me|us)\b|"
+    r"^(?:and |then |so |first,? |ok(?:ay)?,? |next,? |just )*(?:pray |please |do )*(?:tell|give|send|inform) (?:me|us)\b|"
+    r"\bso (?:good|kind) as to (?:state|tell|name|give|provide|indicate|share|send)\b|"
+    r"\b(?:grateful|glad|happy|pleased|obliged) to (?:learn|know|hear|be told)\b(?! (?:that|if)\b)|"
+    r"\bmay i (?:be told|learn|be informed)\b|\bfor you to (?:state|tell|name|give|provide|indicate)\b|"
     r"^(?:kindly )?(?:provide|share|enter|spell|state|specify)\b(?!:)|"
-    r"\blet (?:me|us) know (?:your|the|which|what|who|when|where|how|whether it)\b|\b(?:mind|you "
+    rf"\bask (?:that )?you (?:to )?{_POLITE}(?:{_GIVES}|send|furnish)\b|"
+    r"\blet (?:me|us) know (?:(?:to|on|onto|from|for|with|by|in) (?=wh))?"
+    r"(?:your|the|which|what|who|when|where|how|whether it)\b|\b(?:mind|you "
     r"mind) (?:sharing|telling|giving|providing|confirming your)\b|"
     r"\bif you (?:could|can|would) (?:please )?(?:provide|share|tell|give|send|let)\b|"
     r"\bwondering (?:which|what|who|when|where|how|whether)\b|\b(?:would|'d) like to know\b"
 )
 _NEEDS = re.compile(
+    r"\b(?:i|we)(?:'ll|'d| will| would| do| must| shall| should| have to)? (?:just |also |first |still |further |now )*"
+    r"(?:(?:request|ask)(?: for)?(?: (?:your|the) (?:reason|order number)| that you (?:state|give|tell|name|indicate|"
+    r"provide|share))|(?:need|require) (?:to note )?(?:the|a|your) reason)\b|"
+    r"\breason\b[^.?!:]*\b(?:required|(?<!longer )needed|missing)\b|"
+    r"\b(?:required|(?<!longer )needed|missing)\b[^.?!]*\breason\b|"
     r"\b(?:i|we)(?:'ll|'d| will| would| do)? (?:just |also |first |still )?(?:need|require)(?: to "
     r"(?:know|verify|confirm|authenticate|identify|locate|have|get|ask|see)\b"
     r"(?! that)| your| the| a (?:bit|few|little|couple)| some| one of| either| you to (?:provide|"
@@ -215,10 +235,10 @@ _SOUNDS = re.compile(
 _INVERTED = re.compile(r"'s\b|\b(?:do|does|did|would|should|can|could|is|are|was|will|may|shall)\b")
 _PERMISSION = re.compile(
     r"\b(?:your|(?:give|have|get|need|want|await\w*|wait\w* for|hear)(?: me| us| is)? (?:a|an|"
-    r"the)) (?:explicit |final |clear |"
+    r"the)) (?:explicit |express |kind |formal |written |prior |final |clear |"
     r"simple |short |quick )*(?:approval|permission|consent|go-ahead|ok|okay|confirmation|green light|yes|"
     r"thumbs[- ]up|nod|"
-    r"authori[sz]ation|blessing|say-so|all-clear)\b(?! (?:number|code|id))"
+    r"authori[sz]ation|agreement|blessing|say-so|all-clear|word on (?:that|this|it))\b(?! (?:number|code|id))"
 )
 _VERIFY = re.compile(r"\b(?:verif|authenticat|identif)\w*|\blook you up\b|\bfind you\b|\bpull up your\b")
 _UNKNOWN = re.compile(
@@ -260,12 +280,13 @@ WH = re.compile(
     rf"^{WH_START.pattern}|(?:[,:;(-] ?|\b(?:and|so|then|but|also|or|know|hear|ask|see|tell me|"
     r"first) )(?:which|what|what's|who|whom|whose|where|why|how|when do|when would|when is)\b(?! "
     rf"(?:is (?:why|how|what|where|when|something)|means|gives|makes|brings|leaves|comes|includes)\b)(?! "
-    rf"(?:is|are) (?:\w+ ){{0,3}}(?:delivered|listed|shown))"
+    rf"(?:is|are) (?:\w+ ){{0,3}}(?:delivered|listed|shown|pending|processed|shipped|open)\b)"
 )
 _TAG = re.compile(
     r"(?:\b(?:correct|right|ok|okay|k|agreed|alright|all right|good|fine|yes|y/n|yes/no|sound good|"
     r"deal|cool|confirm|"
-    r"go|proceed|yeah|y))\W*\?$|"
+    r"go|proceed|yeah|y)|nothing (?:else|more))\W*\?$|"
+    r"^(?:and |so |then |it's |is it )*(?:just|only)\b(?! (?:to|so|in|as)\b)(?!.*\b(?:wh\w+|how)\b)[^:]*\?$|"
     r"[,;-] ?(?:is|are|was|were|do|does|did|will|would|can|could|should|shall|have|has|am)(?:n't|"
     r" not)? (?:that|it|this|"
     r"they|these|you|we|i)(?: not)?(?: (?:right|correct|so|ok|okay|true|fine))?\?$"
@@ -277,6 +298,15 @@ _AUXILIARY = re.compile(
     r"right|correct|clear)|"
     r"sounds?|looks?|want|wanna|any objections?|anything|everything|proceed|go ahead|continue|mind|"
     r"care|does|am)\b"
+)
+_LACKS = re.compile(
+    r"\b(?:need|require|required|request|ask|furnish|provide|send me|you (?:sent|shared|gave)|share|supply|"
+    r"let me have|trouble you|missing|lack|looking for)\b"
+)
+"""Words with which the heading of a list asks for its entries: "what I need from you:"."""
+_CONFIRMS = re.compile(
+    r"\b(?:i|we|me|can|hereby|just|is|wish|write|able|glad|happy|pleased|delighted|hono(?:u)?r|like)"
+    r"(?: \w+ly| to)* confirm\b|^confirming\b"
 )
 _ACTS = re.compile(
     r"\b(?:cancel|return|exchang|modif|chang|updat|swap|switch|book|add|refund|replac|upgrad|"

@@ -17,6 +17,11 @@ OTHERS = re.compile(
     r"(?:return|exchange|modify|change|this|that|the|cancel)"
 )
 """Asks whether the request has further parts."""
+ONLY = re.compile(
+    r"\bthe only (?:thing|item|product|article|one|piece)s?\b[^.?]*\?$|\bnothing (?:else|more)\?$|"
+    r"^(?:and |so |then |it's |is it |that's )*(?:just|only)\b(?! (?:to|so|in|as)\b)(?!.*\b(?:wh\w+|how)\b)[^?]*\?$"
+)
+"""Asks whether what was named is everything."""
 PROCEED = re.compile(r"\b(?:proceed|go ahead|confirm)\b|\bor (?:may|shall|should|can) i\b")
 ASSENT = any_of(
     r"\b(if|once|when|as soon as|after|until) you('ve| have)? (confirm|agree|approve|sa(y|id) (yes|"
@@ -35,7 +40,10 @@ MORE = any_of(
     r"\bany (other|further|more) (questions?|requests?|issues?|concerns?|help|assistance|thing|matters?)\b",
     r"\b(can|may|could) i (help|assist|be of)( \w+){0,3} (else|further|more|other)\b",
     r"\banother (thing|matter|request|question|issue|concern)\b[^.!]*\?", r"^(any )?(more|other \w+)\?",
-    r"\bany other (orders?|reservations?|bookings?|trips?|purchases?)\b.*\b(help|assist|look|i can)\b",
+    r"\bany other (orders?|reservations?|bookings?|trips?|purchases?)\b.*\b(help|assist(ance)?|look|i can)\b",
+    r"\b(another|some other|other|(any|some) (further|more)) (orders?|reservations?|bookings?|trips?|"
+    r"purchases?)\b.*\b(help|assist\w*|look|i can|i may|attention|need)\b",
+    r"^(did|have|has) (i|we|that|this) (now )?(cover|taken? care of|answer|address|handled?)\w* (everything|all\b)", r"^did (that|this|it) answer\b", r"^does (that|this|it) answer\b",
     r"\banything (besides|apart from|beyond)\b",
     r"\bdo you have (another|other) (questions?|requests?|issues?)\b",
     r"\bfurther (help|assistance)\b", r"\bis that all\b(?=\W*$|,| (?:for|you|i|then|today|"
@@ -57,7 +65,7 @@ REFUSED = any_of(
     r"\bpolicy (does not|doesn't|forbids|prohibits)",
     r"\b(does not|doesn't|do not|don't) (allow|permit|qualify|meet|offer|cover)",
     r"\bmust (decline|refuse|deny)", r"\bhave to (decline|refuse|deny)",
-    r"\bno longer (be|possible|available)\b",
+    r"\bno longer (possible|available|be (?!used|your|the|needed|sent|shipped|delivered|charged|there)\w)",
     r"\bonly (pending|delivered) orders?\b",
     r"\bonly be (cancelled|canceled|returned|modified|changed|exchanged|refunded)\b(?! once)",
     r"\b(can|could|may|must) only (go|be (?!(done|called|used|made|requested|changed|modified|"
@@ -176,6 +184,14 @@ SLIP = re.compile(
     r"(?!.*\b(?:now|corrected|fixed)\b)"
 )
 """Admits a mistake of the agent's own: "I put in the wrong colour"."""
+MISTYPED = re.compile(
+    r"\byou (?:told|said|gave|asked|wrote|meant)\b.*\b(?:and|but|while|whereas) i(?:'d| had)? "
+    r"(?:wrote|written|put|typed|said|entered|read|took|noted)\b|"
+    r"\bi(?:'d| had| have|'ve)? (?:wrote|written|typed|put|entered|noted) .*\b(?:instead of|rather than|where you)\b|"
+    r"\bi(?:'d| had| have|'ve)? (?:accidentally |mistakenly )?(?:misread|mistyped|misheard|mistook|transposed|mixed up|"
+    r"fat-fingered)\b"
+)
+"""Tells a mistake of the agent's own: what it wrote, beside what the user has said."""
 PERFECT = re.compile(
     r"(?:(?:done|great|okay|ok|all right|good news|perfect|thanks?|thank you|all set)[,!:-]* )?"
     r"(?:(?:i|we)(?:'ve| have)|your (?:\w+ ){1,2}has been) (?:now |just |also |successfully |already )*"

@@ -96,6 +96,8 @@ class ScriptedUser:
     def _answer(self, heard: Reading, introduced: bool) -> str:
         """Return the reply; ``introduced``: the user's last message told its identity."""
         goal = self._goal
+        if heard.slips and not check.names_target(heard.claims, goal, self._script):
+            heard = heard.with_slips()  # what is proposed may be in the sentence about the mistake
         identity = heard.asks & IDENTITY
         if heard.transfer:
             return self._leave(speech.TRANSFERRED)
@@ -103,6 +105,9 @@ class ScriptedUser:
             if goal.kind == "other":
                 return self._say_again(self._pick(speech.GO_ON))
             return self._refused(heard, goal) if goal.forbidden else self._object(["kind"])
+        extras = actions.extras(heard.offers, goal, self._others)
+        if extras:
+            return self._decline(heard.without(extras), goal)
         if self._reported(heard, goal):
             wrong = check.misreported(heard, goal, self._script, self._now.goal)
             return self._object(wrong) if wrong else self._next(speech.THANKS)
@@ -280,7 +285,8 @@ class ScriptedUser:
         if goods.hides_items(heard.claims, goal, self._script):
             return self._which_goods(goal)
         told = self._details(heard, {"request"}, goal)
-        yes = f"{self._pick(speech.YES)} {told}".strip()
+        only = any(signals.ONLY.search(unit.text) for unit in heard.proposed)
+        yes = f"{self._pick(speech.YES_ALL if only else speech.YES)} {told}".strip()
         if not actions.names_action(claims) and not check.known_slots(claims, goal):
             if self._now.agreed or (self._now.objected == 0 and self._now.puzzled):
                 return self._say_again(yes)
@@ -291,6 +297,13 @@ class ScriptedUser:
         if goal.items and not goods.names_items(heard.claims, goal) and "items" not in self._now.told:
             yes = f"{yes} {speech.details([{'items'}], goal, self._pick)}"
         return self._say_again(self._ask_back(yes, goal))
+
+    def _decline(self, heard: Reading, goal: Goal) -> str:
+        """Decline an offer of something else as well, and answer the rest of the message."""
+        no = self._pick(speech.NOT_ALSO)
+        if self._reported(heard, goal) or heard.proposed or heard.asked:
+            return f"{no} {self._answer(heard, introduced=False)}"
+        return self._say_again(f"{no} {speech.want(goal, self._now.told, self._pick)}")
 
     def _which_goods(self, goal: Goal) -> str:
         """Ask which goods a proposal means, and then agree on condition that it means the right ones."""
@@ -389,6 +402,11 @@ class ScriptedUser:
     @property
     def _goal(self) -> Goal:
         return self._script.goals[self._now.goal]
+
+    @property
+    def _others(self) -> list[Goal]:
+        """The user's goals after the current one."""
+        return list(self._script.goals[self._now.goal + 1 :])
 
     def _pick(self, wordings: Sequence[str]) -> str:
         """Choose one of several wordings by the episode's seed and the position in the conversation."""
