@@ -53,7 +53,7 @@ class Named:
 
 
 def named_addresses(text: str, place: Mapping[str, str]) -> list[Named]:
-    """Return the addresses and the lone zip codes that ``text`` names; ``text`` and ``place`` are ``short``."""
+    """Return the addresses and lone zip codes that ``text`` names, which abbreviates streets as ``place``."""
     found: list[Named] = []
     tokens = list(_tokens(text, place))
     for number, (kind, value, start, end) in enumerate(tokens):
@@ -88,7 +88,9 @@ def _tokens(text: str, place: Mapping[str, str]) -> Iterator[tuple[str, str, int
     """Yield kind, value, start and end of everything in ``text`` that can be a part of an address."""
     for match in _parts(place["address1"], place["city"]).finditer(text):
         kind, value = match.lastgroup or "", match[0]
-        if kind == "unit" and (match["label"] or match["mark"] in (None, "no", place["address2"].split(" ")[0])):
+        if kind == "unit" and (
+            match["label"] or match["mark"] in (None, "no", place["address2"].split(" ")[0])
+        ):
             value = match["number"]
         elif kind == "state":
             value = _CODES.get(value, value)
@@ -104,7 +106,7 @@ def _parts(street: str, city: str) -> re.Pattern[str]:
         r"(?P<unit>(?:(?<![\w-])(?P<mark>apt|unit|suite|ste|floor|room|no)\b(?P<label>:?)[ #]*|# ?)"
         r"(?P<number>\d{1,4}[a-z]?|(?<=apt )[a-z]|(?<=unit )[a-z]|(?<=suite )[a-z])\b)",
         r"(?P<zip>(?<![\d_#w.$-])\d{5}\b(?!-))", rf"(?P<city>\b{re.escape(city)}\b)",
-        rf"(?P<state>\b(?:{'|'.join(_CODES)}|{'|'.join(_CODES.values())})\b)", rf"(?P<country>\b(?:{_COUNTRY})\b)",
+        rf"(?P<state>\b(?:{_STATES})\b)", rf"(?P<country>\b(?:{_COUNTRY})\b)",
     )  # fmt: skip
 
 
@@ -119,7 +121,7 @@ def _is_state(
 
 
 def _is_city(gap: str, street: bool) -> bool:
-    """Return whether the words between two parts, of which the second may be a ``street``, are another city."""
+    """Return whether the words between two parts are another city; ``street``: the second is a street."""
     words = (_WORDS_LISTED if street else _WORDS_BETWEEN).fullmatch(gap) if 0 < len(gap) <= _MOST else None
     return words is not None and not _NO_CITY.search(words[1])
 
@@ -144,7 +146,8 @@ def named_state(name: str) -> str:
 _MOST = 60
 """Most characters between two parts of one address."""
 _LABEL = (
-    r"(?:street|st|city|town|state|province|region|zip|postal|post|postcode|country|apt|apartment|unit|suite|line|"
+    r"(?:street|st|city|town|state|province|region|zip|postal|post|postcode|country|apt|apartment|unit|"
+    r"suite|line|"
     r"code|address ?\d?|address[ _]line|number|\d(?=:))"
 )
 _SIGNS = r"[\s,;/|(){}\[\]\"'_·.:=-]"
@@ -156,8 +159,10 @@ _WORDS_BETWEEN = re.compile(rf"{_LINK.pattern}{_NAME}{_LINK.pattern}")
 _WORDS_LISTED = re.compile(rf" ?[,;/|·-] ?{_NAME} ?[,;/|·-] ?")
 _LISTED = re.compile(r" ?(?:,(?! ?(?:shall|should|may|can|is|do|does|right|correct|then|so)\b)|[)|.;]|$)")
 _NO_CITY = re.compile(
-    r"\b(?:a|address|addresses|after|all|also|and|are|as|at|be|becomes?|but|by|change|changed|comes?|confirm|current|"
-    r"currently|default|for|from|gets?|goes|going|has|have|i|if|in|instead|is|it|new|not|now|of|old|on|one|or|"
+    r"\b(?:a|address|addresses|after|all|also|and|are|as|at|be|becomes?|but|by|change|changed|comes?|"
+    r"confirm|current|"
+    r"currently|default|for|from|gets?|goes|going|has|have|i|if|in|instead|is|it|new|not|now|of|old|on|one|"
+    r"or|"
     r"order|out|over|place|present|profile|rather|replaces?|replaced|same|save|saved|set|shall|ship|shipping|"
     r"should|so|still|than|that|the|then|there|this|to|verified|was|we|which|will|with|would|you|your|zip)\b"
 )
@@ -166,8 +171,10 @@ _WORDS = frozenset({"in", "or", "me", "ok", "hi", "oh", "id", "la", "de", "ma", 
 """Codes of states that may be words."""
 _USA = re.compile(r"u[., ]{0,2}s[., ]{0,2}a|usa?|united states(?: of america)?|america")
 _COUNTRY = (
-    rf"{_USA.pattern}|canada|mexico|uk|united kingdom|great britain|england|scotland|ireland|germany|france|spain|italy|"
-    r"portugal|netherlands|belgium|austria|switzerland|poland|sweden|norway|denmark|finland|australia|new zealand|"
+    rf"{_USA.pattern}|canada|mexico|uk|united kingdom|great britain|england|scotland|ireland|germany|france|"
+    rf"spain|italy|"
+    r"portugal|netherlands|belgium|austria|switzerland|poland|sweden|norway|denmark|finland|australia|"
+    r"new zealand|"
     r"india|china|japan|brazil|argentina"
 )
 _CODES = {
@@ -182,3 +189,4 @@ _CODES = {
     "south dakota": "sd", "tennessee": "tn", "texas": "tx", "utah": "ut", "vermont": "vt",
     "west virginia": "wv", "virginia": "va", "washington": "wa", "wisconsin": "wi", "wyoming": "wy",
 }  # fmt: skip
+_STATES = "|".join((*_CODES, *_CODES.values()))

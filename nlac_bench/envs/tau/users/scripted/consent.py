@@ -52,7 +52,8 @@ CONFIRM = any_of(
     r"\bunless you object", r"\bsay the word\b", r"\bawait\w*\b.*\b(confirm|approv|go-ahead|repl)", (
         r"\bwith your (ok|okay|approval|permission|go-ahead|consent)\b"
     ),
-    r"\byour (?:express |explicit |formal |kind |prior |written |final |clear )*(approval|permission|consent|go-ahead|ok|okay|confirmation(?! "
+    r"\byour (?:express |explicit |formal |kind |prior |written |final |clear )*(approval|permission|"
+    r"consent|go-ahead|ok|okay|confirmation(?! "
     r"(code|number|id|e-?mail|is|will))|authori[sz]ation|green light)\b",
     r"\b(do|would|if) you (agree|approve|authori[sz]e|consent|accept)",
     r"\bplease (approve|authori[sz]e|agree|review and|verify (that|these|the (above|details)))\b",

@@ -17,7 +17,8 @@ from nlac_bench.envs.tau.users.scripted.structure import Unit
 
 _ADDRESS = re.compile(ADDRESS)
 _LABELLED = re.compile(
-    r"(?<!old )(?<!current )(?<!previous )\b(city|state|country) ?[:=] ?(?:from [^>\n]*-> )?([a-z][a-z' .-]*?)"
+    r"(?<!old )(?<!current )(?<!previous )\b(city|state|"
+    r"country) ?[:=] ?(?:from [^>\n]*-> )?([a-z][a-z' .-]*?)"
     r"(?= ?(?:\b(?:zip|postal|street|city|state|country)\b|[^a-z' .-]|$))"
 )
 """A part of an address with its name; of a change the new value."""
@@ -40,14 +41,16 @@ def wrong_address(units: Sequence[Unit], goal: Goal) -> bool:
     said = [(named, role) for named, role in heard if role not in ("present", "context")]
     if any(role == "new" for _, role in said):
         said = [(named, role) for named, role in said if role == "new"]
-    if not said:
-        return False
+    if not said:  # the user's own address as the present one, beside another
+        return len(streets) > 1 and any(named.own and role == "present" for named, role in heard)
     blocks = [named for named, _ in said if named.street]
     if blocks and not blocks[-1].fits(place):
         return True
     zips = {code for named, _ in said for code in named.get("zip")}
     if not blocks:
-        return bool(zips - {place["zip"]}) or not re.search(rf"(?<![\w-]){re.escape(place['address1'])}\b", flat)
+        return bool(zips - {place["zip"]}) or not re.search(
+            rf"(?<![\w-]){re.escape(place['address1'])}\b", flat
+        )
     if not zips:
         return False
     apartment = place["address2"] in flat or any(named.get("unit") for named in blocks if named.fits(place))
@@ -68,10 +71,9 @@ def _spoken_addresses(units: Sequence[Unit], place: Mapping[str, str]) -> list[t
         roles = value_roles(
             unit.full, [(max(one.start, begin) - shift, min(one.end, end) - shift) for one in inside]
         )
-        heard += [
-            (one, "present" if says_present(text, one.end) else role) for one, role in zip(inside, roles, strict=True)
-            if begin <= (one.street or (one.start, one.end))[0] < end
-        ]  # fmt: skip
+        for one, role in zip(inside, roles, strict=True):
+            if begin <= (one.street or (one.start, one.end))[0] < end:
+                heard.append((one, "present" if says_present(text, one.end) else role))
     return heard
 
 
@@ -94,29 +96,35 @@ def _about_this(units: Sequence[Unit], goal: Goal) -> list[Unit]:
     return found
 
 
-_CLAUSES = re.compile(r"(?<=;) |(?<=[;.]) |(?=,? (?:and|but|while|whereas|so) (?:your|the|my|order|orders|i|we)\b)")
+_CLAUSES = re.compile(
+    r"(?<=;) |(?<=[;.]) |(?=,? (?:and|but|while|whereas|so) (?:your|the|my|order|orders|i|we)\b)"
+)
 _PROFILE = re.compile(r"\b(?:default|profile|account)\b")
 _ORDER = re.compile(r"\borders?\b|#w\d")
 _PLACED = re.compile(
     r"#w\d|\b(?:pending|open|existing|placed|current|earlier|previous|processed) orders?\b|"
-    r"\borders?\b.*\b(?:still|stays?|remains?|unchanged|continues?|not affected|unaffected|already|on its way)\b"
+    r"\borders?\b.*\b(?:still|stays?|remains?|unchanged|continues?|not affected|unaffected|already|"
+    r"on its way)\b"
 )
 """Orders that exist, of which a remark says where they go."""
 _UNCHANGED = re.compile(r"(?:\bnot|n't|\bnever)(?: \w+){0,3} \w*(?:chang|updat|affect|mov)\w*")
-_CHANGES = re.compile(r"\b(?:chang|updat|switch|mov|redirect|modif|appl|set|put|us(?:e|ing)|sav|becom|new|i'd|i'll)\w*")
+_CHANGES = re.compile(
+    r"\b(?:chang|updat|switch|mov|redirect|modif|appl|set|put|us(?:e|ing)|sav|becom|new|i'd|i'll)\w*"
+)
 
 
 def _other_city(text: str, place: Mapping[str, str]) -> bool:
     """Return whether ``text`` says that the street of ``place`` is in another city."""
-    follows = re.search(
-        rf"(?<![\w-]){re.escape(place['address1'])}(?: {re.escape(place['address2'])})? in (?!{_NO_CITY})[a-z]+",
-        text,
+    street, unit = re.escape(place["address1"]), re.escape(place["address2"])
+    follows = re.search(rf"(?<![\w-]){street}(?: {unit})? in (?!{_NO_CITY})[a-z]+", text)
+    return (
+        follows is not None
+        and place["city"] not in text[follows.start() : follows.end() + len(place["city"])]
     )
-    return follows is not None and place["city"] not in text[follows.start() : follows.end() + len(place["city"])]
 
 
 def _other_label(units: Sequence[Unit], place: Mapping[str, str]) -> bool:
-    """Return whether ``units`` name a city, a state or a country by its label, and never that of ``place``."""
+    """Return whether ``units`` name a city, a state or a country by its label, but not that of ``place``."""
     named: dict[str, set[str]] = {}
     for unit in units:
         for label, value in _LABELLED.findall(unit.text):

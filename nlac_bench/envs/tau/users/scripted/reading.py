@@ -81,7 +81,9 @@ class Reading:
         """Return this reading without ``offers``."""
         proposed = tuple(unit for unit in self.proposed if unit not in offers)
         rest = [
-            (unit, topics) for unit, topics in zip(self.questions, self.asked, strict=True) if unit not in offers
+            (unit, topics)
+            for unit, topics in zip(self.questions, self.asked, strict=True)
+            if unit not in offers
         ]
         return replace(
             self, claims=tuple(unit for unit in self.claims if unit not in offers), proposed=proposed,

@@ -156,7 +156,8 @@ _INFORM = re.compile(
     rf"\b(?:could|can|would|will|may|might) (?:you|i|we) {_POLITE}{_GIVES}\b|"
     rf"\bkind (?:enough |as )to {_POLITE}{_GIVES}\b|"
     rf"\b(?:please|pls|plz|kindly) (?:also |first |just |either )*{_GIVES}\b|"
-    r"^(?:and |then |so |first,? |ok(?:ay)?,? |next,? |just )*(?:pray |please |do )*(?:tell|give|send|inform) (?:me|us)\b|"
+    r"^(?:and |then |so |first,? |ok(?:ay)?,? |next,? |just )*(?:pray |please |do )*(?:tell|give|send|"
+    r"inform) (?:me|us)\b|"
     r"\bso (?:good|kind) as to (?:state|tell|name|give|provide|indicate|share|send)\b|"
     r"\b(?:grateful|glad|happy|pleased|obliged) to (?:learn|know|hear|be told)\b(?! (?:that|if)\b)|"
     r"\bmay i (?:be told|learn|be informed)\b|\bfor you to (?:state|tell|name|give|provide|indicate)\b|"
@@ -169,8 +170,10 @@ _INFORM = re.compile(
     r"\bwondering (?:which|what|who|when|where|how|whether)\b|\b(?:would|'d) like to know\b"
 )
 _NEEDS = re.compile(
-    r"\b(?:i|we)(?:'ll|'d| will| would| do| must| shall| should| have to)? (?:just |also |first |still |further |now )*"
-    r"(?:(?:request|ask)(?: for)?(?: (?:your|the) (?:reason|order number)| that you (?:state|give|tell|name|indicate|"
+    r"\b(?:i|we)(?:'ll|'d| will| would| do| must| shall| should| have to)? (?:just |also |first |still |"
+    r"further |now )*"
+    r"(?:(?:request|ask)(?: for)?(?: (?:your|the) (?:reason|order number)| that you (?:state|give|tell|name|"
+    r"indicate|"
     r"provide|share))|(?:need|require) (?:to note )?(?:the|a|your) reason)\b|"
     r"\breason\b[^.?!:]*\b(?:required|(?<!longer )needed|missing)\b|"
     r"\b(?:required|(?<!longer )needed|missing)\b[^.?!]*\breason\b|"
@@ -261,7 +264,8 @@ _WHO = re.compile(
 _ADMITS = re.compile(r"\byou(?:'re| are) (?:\w+ )?(?:right|correct)\b|\bmy (?:mistake|bad|error|fault)\b")
 """Agrees with what the user has objected to."""
 _OF_GOODS = re.compile(
-    r"\b(?:orders?|reservations?|bookings?|items?|products?|flights?|trips?|return|exchange|cancel\w*|refund\w*|"
+    r"\b(?:orders?|reservations?|bookings?|items?|products?|flights?|trips?|return|exchange|cancel\w*|"
+    r"refund\w*|"
     r"cards?|payments?|policy|bags?|cabin|price|stock|available|changes?)\b"
 )
 _KNOWS = re.compile(

@@ -66,13 +66,15 @@ _PRESENT = (
     r"already|was|were|taking|as it stands|no more|until now|in exchange for|taken off|drops? out|"
     r"gives? up|tak(?:e|es|ing) the place of|swap(?:s|ping)? out|overwrit(?:e|es|ing)|still (?:ships?|goes)|"
     r"had|instead of|rather than|in place of|replac(?:es?|ing)|supersed(?:es?|ing)|out (?:goes|with)|"
-    r"the one (?:there|on file|on record|in (?:your|the) \w+)(?: \w+){0,3}? (?:is|was)|in lieu of|no longer|remov(?:e|es|ed|"
+    r"the one (?:there|on file|on record|in (?:your|the) \w+)(?: \w+){0,3}? (?:is|was)|in lieu of|no longer|"
+    r"remov(?:e|es|ed|"
     r"ing)|out of|(?:now|before|today)(?=:)|"
     r"(?<!would )(?<!will )(?<!'ll )(?<!'d )(?<!so )(?<!to )(?:you|it|reservation|they) (?:have|has))\b"
 )
 _NEW = (
-    r"\b(?:after(?:wards)?(?=:)|after (?:the|this|that) (?:change|update)|new|will|would|become|becomes|updated? to|changed? to|switch(?:ed)? to|mov(?:e|ed) to|"
-    r"instead|total of|"
+    r"\b(?:after(?:wards)?(?=:)|after (?:the|this|that) (?:change|update)|new|will|would|become|becomes|"
+    r"updated? to|changed? to|switch(?:ed)? to|mov(?:e|ed) to|"
+    r"instead|total of|put(?:s|ting)? in|"
     r"in total|(?:gives?|giving) you|receiv(?:e|es|ing)|makes?|making|brings?|bringing|upgrad\w*|"
     r"downgrad\w*)\b|'ll\b|'d\b"
 )
@@ -260,17 +262,19 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
 
 
 def says_present(text: str, end: int) -> bool:
-    """Return whether a predicate directly after a value that ends at ``end`` says that it is the present one."""
+    """Return whether the predicate after a value, which ends at ``end``, says that it is the present one."""
     return _IS_PRESENT.match(text, end) is not None
 
 
 _IS_PRESENT = re.compile(
     r"[ ,)\"']*(?:which |that |and )?(?:"
-    r"(?:is|are|was|were) (?:(?:only|just) )?(?:what(?:'s| is| was| stands)? (?:there|here|on|in|it|we|you|they|your)\b|"
+    r"(?:is|are|was|were) (?:(?:only|just) )?(?:what(?:'s| is| was| stands)? (?:there|here|on|in|it|we|you|"
+    r"they|your)\b|"
     r"(?:there|here)\b|on (?:file|record)\b|in (?:your|the) (?:profile|account|system)\b|the one\b|"
     r"the (?:old|current|present|previous|existing|former)\b|gone\b|out\b|dropped\b|removed\b|deleted\b)|"
     r"(?:drops?|comes?|goes|falls) (?:out|away|off)\b|no more\b|any ?more\b|"
-    r"(?:will|would) (?:go(?= ?[,.;)?]| away)|no longer|disappear|drop out|be (?:removed|deleted|dropped|gone)))"
+    r"(?:will|would) (?:go(?= ?[,.;)?]| away)|no longer|disappear|drop out|be (?:removed|deleted|dropped|"
+    r"gone)))"
 )
 """In "(A is what's there today)"."""
 _ASIDE = re.compile(r", (?:under|in|for|on|with|as) [^,.;:]{1,40}(?:, (?:on|in|at|with|for|to)\b|:)")

@@ -19,7 +19,8 @@ OTHERS = re.compile(
 """Asks whether the request has further parts."""
 ONLY = re.compile(
     r"\bthe only (?:thing|item|product|article|one|piece)s?\b[^.?]*\?$|\bnothing (?:else|more)\?$|"
-    r"^(?:and |so |then |it's |is it |that's )*(?:just|only)\b(?! (?:to|so|in|as)\b)(?!.*\b(?:wh\w+|how)\b)[^?]*\?$"
+    r"^(?:and |so |then |it's |is it |that's )*(?:just|only)\b(?! (?:to|so|in|as)\b)(?!.*\b(?:wh\w+|"
+    r"how)\b)[^?]*\?$"
 )
 """Asks whether what was named is everything."""
 PROCEED = re.compile(r"\b(?:proceed|go ahead|confirm)\b|\bor (?:may|shall|should|can) i\b")
@@ -43,7 +44,8 @@ MORE = any_of(
     r"\bany other (orders?|reservations?|bookings?|trips?|purchases?)\b.*\b(help|assist(ance)?|look|i can)\b",
     r"\b(another|some other|other|(any|some) (further|more)) (orders?|reservations?|bookings?|trips?|"
     r"purchases?)\b.*\b(help|assist\w*|look|i can|i may|attention|need)\b",
-    r"^(did|have|has) (i|we|that|this) (now )?(cover|taken? care of|answer|address|handled?)\w* (everything|all\b)", r"^did (that|this|it) answer\b", r"^does (that|this|it) answer\b",
+    r"^(did|have|has) (i|we|that|this) (now )?(cover|taken? care of|answer|address|handled?)\w* (everything|"
+    r"all\b)", r"^did (that|this|it) answer\b", r"^does (that|this|it) answer\b",
     r"\banything (besides|apart from|beyond)\b",
     r"\bdo you have (another|other) (questions?|requests?|issues?)\b",
     r"\bfurther (help|assistance)\b", r"\bis that all\b(?=\W*$|,| (?:for|you|i|then|today|"
@@ -187,15 +189,18 @@ SLIP = re.compile(
 MISTYPED = re.compile(
     r"\byou (?:told|said|gave|asked|wrote|meant)\b.*\b(?:and|but|while|whereas) i(?:'d| had)? "
     r"(?:wrote|written|put|typed|said|entered|read|took|noted)\b|"
-    r"\bi(?:'d| had| have|'ve)? (?:wrote|written|typed|put|entered|noted) .*\b(?:instead of|rather than|where you)\b|"
-    r"\bi(?:'d| had| have|'ve)? (?:accidentally |mistakenly )?(?:misread|mistyped|misheard|mistook|transposed|mixed up|"
+    r"\bi(?:'d| had| have|'ve)? (?:wrote|written|typed|put|entered|noted) .*\b(?:instead of|rather than|"
+    r"where you)\b|"
+    r"\bi(?:'d| had| have|'ve)? (?:accidentally |mistakenly )?(?:misread|mistyped|misheard|mistook|"
+    r"transposed|mixed up|"
     r"fat-fingered)\b"
 )
 """Tells a mistake of the agent's own: what it wrote, beside what the user has said."""
 PERFECT = re.compile(
     r"(?:(?:done|great|okay|ok|all right|good news|perfect|thanks?|thank you|all set)[,!:-]* )?"
     r"(?:(?:i|we)(?:'ve| have)|your (?:\w+ ){1,2}has been) (?:now |just |also |successfully |already )*"
-    r"(?:cancell?ed|returned|exchanged|modified|updated|changed|switched|swapped|set|booked|rebooked|upgraded|"
+    r"(?:cancell?ed|returned|exchanged|modified|updated|changed|switched|swapped|set|booked|rebooked|"
+    r"upgraded|"
     r"downgraded|saved|added|issued|processed|submitted|completed|moved|replaced|placed|filed)\b"
 )
 """States first that something has been done, and then what will follow."""

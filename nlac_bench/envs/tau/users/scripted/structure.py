@@ -239,7 +239,9 @@ _ASKING = re.compile(
     rf"^{_VERB}|(?:^|[,:;-] |\b(?:and|so|then|also) )"
     rf"(?:{_INVERTED}|{_PREPOSED}{_OPEN}|{_BRIEF}$)"
 )
-_SECOND = re.compile(rf"(?:,|;| -)? (?:and|but)(?: also| then)? (?={_INVERTED}|{_PREPOSED}{_OPEN}|{_BRIEF}\?)")
+_SECOND = re.compile(
+    rf"(?:,|;| -)? (?:and|but)(?: also| then)? (?={_INVERTED}|{_PREPOSED}{_OPEN}|{_BRIEF}\?)"
+)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
     r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"

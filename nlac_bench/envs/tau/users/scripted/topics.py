@@ -45,7 +45,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         ), r"\bidentify you",
     )),
     ("record", any_of(
-        r"\border ?(id|number|no\b|nr|#)", r"\b(which|what) orders?\b", r"\bid of (the|your) order",
+        r"\border ?(id|number|no\b|nr|#)", r"\b(which|what) orders?\b", r"\b(id|number) of (the|your) order",
         r"\b(reservation|booking|confirmation) ?(id|number|code|reference|ref|#)",
         r"\b(which|what) (reservation|booking|trip)", r"\border do you mean", (
             r"\b(orders?|reservations?|bookings?|trips?) (you|that you|in question)\b"
@@ -85,7 +85,8 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     )),
     ("flights", any_of(
         r"\b(which|what|preferred|choose|prefer|flight) (\w+ ){0,2}(flights?|number|option|itinerary)",
-        r"\bflight numbers?", r"\bwhich (one|of)", r"\bflights? (would|do|should|you(?:'d)? (?:want|wish|like|prefer|need|"
+        r"\bflight numbers?", r"\bwhich (one|of)", r"\bflights? (would|do|should|you(?:'d)? (?:want|wish|"
+        r"like|prefer|need|"
         r"desire))", r"\bnew flights?",
     )),
     ("date", any_of(
@@ -109,7 +110,8 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\bbags?\b", r"\bbaggages?\b", r"\bluggage", r"\bsuitcases?",
         r"\bhow many(?: more| extra| additional)?(?: ones| of them)?(?= (?:would|do|should|shall|will|are|in|"
         r"altogether|overall|you)\b|\W*$|,)"
-        r"(?!.*\b(?:fly|flying|travel\w*|people|passengers?|tickets?|seats?|party|guests?|join|come|coming|of you)\b)",
+        r"(?!.*\b(?:fly|flying|travel\w*|people|passengers?|tickets?|seats?|party|guests?|join|come|coming|"
+        r"of you)\b)",
         r"\bwhat(?:'s| is) the total (?:number|you)\b",
     )),
     ("insurance", any_of(
