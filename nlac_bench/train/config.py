@@ -13,7 +13,7 @@ from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from nlac_bench.settings import Settings
 
 if TYPE_CHECKING:
-    from nlac_bench.train.learner import LearnerConfig
+    from nlac_bench.train.learner_config import LearnerConfig
 
 BudgetUnit: typing.TypeAlias = Literal["steps", "env_steps", "tokens"]
 
@@ -134,7 +134,7 @@ class TrainConfig(Settings):
         Raises:
             ConfigError: adapters are combined with a moving average.
         """
-        from nlac_bench.train.learner import LearnerConfig
+        from nlac_bench.train.learner_config import LearnerConfig
         from nlac_bench.train.model import Lora
 
         if self.lora_rank and options.get("ema"):
