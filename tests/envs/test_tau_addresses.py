@@ -175,3 +175,53 @@ def test_parts_are_read_in_any_order(seed: int) -> None:
         order = keys if part in keys else [*keys, part]
         wrong = text.format(separator.join({**own, part: value}[key] for key in order))
         assert meaning(run(start(script, 1).reply(wrong))) != "yes", wrong
+
+
+LABELLED = (
+    "Default address:\n- Street: {a1}\n- Apt: {a2}\n- City: {c}\n- State: {s}\n- Zip: {z}\n- Country: "
+    "{k}\n\nShall I save it?",
+    "| Field | Old | New |\n|---|---|---|\n| Street | {o1} | {a1} |\n| Unit | {o2} | {a2} |\n| City | "
+    "{oc} | {c} |\n| State | {os} | {s} |\n| Zip | {oz} | {z} |\n| Country | {ok} | {k} |\n\nShall I "
+    "update your default address?",
+    "Your default address:\nStreet: {o1} -> {a1}\nApt: {o2} -> {a2}\nCity: {oc} -> {c}\nState: {os} -> "
+    "{s}\nZip: {oz} -> {z}\nCountry: {ok} -> {k}\nOK?",
+    "Default address, street {a1}, {a2}, city {c}, state {s}, zip {z}, country {k}. Right?",
+    "I'd save as your default address: address1 = {a1}, address2 = {a2}, city = {c}, state = {s}, zip "
+    "= {z}, country = {k}. OK?",
+    'update default address {{"address1": "{a1}", "address2": "{a2}", "city": "{c}", "state": "{s}", '
+    '"country": "{k}", "zip": "{z}"}}. Do you confirm?',
+    "Default address: **{a1}**, **{a2}**, **{c}**, **{s}** **{z}**, **{k}**. Is that right?",
+    "Your default address would be {a1} ({a2}) in {c}, {s}, zip code {z}, {k}. Shall I?",
+    "Your new default address is {a1}, {a2}. City: {c}. State: {s}. Zip: {z}. Country: {k}. Ok?",
+    "Country: {k}\nState: {s}\nZip: {z}\nCity: {c}\nUnit: {a2}\nStreet: {a1}\n\nIs this your new "
+    "default address?",
+    "I'd set your default address to:\n1. {a1}\n2. {a2}\n3. {c}\n4. {s}\n5. {z}\n6. {k}\nOK?",
+    "Default address: {z} {c}, {s}, {a1}, {a2}, {k}. Shall I?",
+    "Default address → {a1} · {a2} · {c} · {s} · {z} · {k}. Shall I?",
+    "| Street | Unit | City | State | Zip | Country |\n|---|---|---|---|---|---|\n| {a1} | {a2} | {c} "
+    "| {s} | {z} | {k} |\n\nShall I make this your default address?",
+    "Before I update your default address: is {a1}, {a2}, {c}, {s} {z}, {k} correct?",
+    "Default address will be {a1}, {a2}, {c} {s}-{z} ({k}); correct?",
+    "Default address: {a1}, {a2}, {c}, {s} {z}, {k}, is it?",
+    "Let me read it back: {a1}. {a2}. {c}, {s}. {z}. {k}. Shall I put it in your profile?",
+)
+OLD = {"address1": "88 Oak Drive", "address2": "Apt 31", "city": "Boise", "state": "ID", "zip": "83701"}
+
+
+@pytest.mark.parametrize("text", LABELLED)
+def test_parts_are_read_with_their_labels(text: str) -> None:
+    script = _script(BEN, Goal("user_address", address=HOME))
+
+    def said(**parts: str) -> str:
+        new, before = {**HOME, **parts}, {**OLD, "country": "USA"}
+        short = dict(zip(("a1", "a2", "c", "s", "z", "k"), ("address1", "address2", "city", "state", "zip",
+                     "country"), strict=True))  # fmt: skip
+        old = dict(zip(("o1", "o2", "oc", "os", "oz", "ok"), short.values(), strict=True))
+        return text.format(**{key: new[part] for key, part in short.items()},
+                           **{key: before[part] for key, part in old.items()})  # fmt: skip
+
+    for right in (said(), said(state="Idaho"), said(country="United States")):
+        assert meaning(run(start(script, 1).reply(right))) == "yes", right
+    for part, value in (*_others(HOME), ("city", "New Haven"), ("address2", "Apt 40"), ("zip", OLD["zip"])):
+        wrong = said(**{part: value})
+        assert meaning(run(start(script, 1).reply(wrong))) != "yes", wrong

@@ -55,10 +55,11 @@ class Named:
 def named_addresses(text: str, place: Mapping[str, str]) -> list[Named]:
     """Return the addresses and lone zip codes that ``text`` names, which abbreviates streets as ``place``."""
     found: list[Named] = []
+    text = _CHANGED.sub(lambda row: row[1] + " " * len(row[2]), text)
     tokens = list(_tokens(text, place))
     for number, (kind, value, start, end) in enumerate(tokens):
         last = found[-1] if found else None
-        gap = text[last.end : start] if last else ""
+        gap = _SPACES.sub(" ", text[last.end : start]) if last else ""
         following = tokens[number + 1] if number + 1 < len(tokens) else None
         linked = last is not None and len(gap) <= _MOST and _LINK.fullmatch(gap) is not None
         if (
@@ -105,7 +106,7 @@ def _parts(street: str, city: str) -> re.Pattern[str]:
         rf"(?P<own>(?<![\w-]){re.escape(street)}\b)", rf"(?P<street>{ADDRESS})",
         r"(?P<unit>(?:(?<![\w-])(?P<mark>apt|unit|suite|ste|floor|room|no)\b(?P<label>:?)[ #]*|# ?)"
         r"(?P<number>\d{1,4}[a-z]?|(?<=apt )[a-z]|(?<=unit )[a-z]|(?<=suite )[a-z])\b)",
-        r"(?P<zip>(?<![\d_#w.$-])\d{5}\b(?!-))", rf"(?P<city>\b{re.escape(city)}\b)",
+        r"(?P<zip>(?<![\d_#w.$])(?<!\d-)\d{5}\b(?!-))", rf"(?P<city>\b{re.escape(city)}\b)",
         rf"(?P<state>\b(?:{_STATES})\b)", rf"(?P<country>\b(?:{_COUNTRY})\b)",
     )  # fmt: skip
 
@@ -151,6 +152,9 @@ _LABEL = (
     r"code|address ?\d?|address[ _]line|number|\d(?=:))"
 )
 _SIGNS = r"[\s,;/|(){}\[\]\"'_·.:=-]"
+_CHANGED = re.compile(rf"(\b{_LABEL} ?[:=] ?)((?:from )?[^,;|>\n]*-> ?)")
+"""A part of an address with its old value: "city: from albany -> boise"."""
+_SPACES = re.compile(r" +")
 _LINK = re.compile(rf"(?:{_SIGNS}|\b{_LABEL}(?![a-z])|\b(?:in|at|with|and|the|of|is)\b)*")
 """What stands between the parts of one address."""
 _BLANK = re.compile(rf"(?:{_SIGNS}|\b{_LABEL}(?![a-z]))*")
@@ -161,7 +165,7 @@ _LISTED = re.compile(r" ?(?:,(?! ?(?:shall|should|may|can|is|do|does|right|corre
 _NO_CITY = re.compile(
     r"\b(?:a|address|addresses|after|all|also|and|are|as|at|be|becomes?|but|by|change|changed|comes?|"
     r"confirm|current|"
-    r"currently|default|for|from|gets?|goes|going|has|have|i|if|in|instead|is|it|new|not|now|of|old|on|one|"
+    r"currently|default|for|from|gets?|goes|going|has|have|i|if|in|instead|is|it|not|now|of|on|one|"
     r"or|"
     r"order|out|over|place|present|profile|rather|replaces?|replaced|same|save|saved|set|shall|ship|shipping|"
     r"should|so|still|than|that|the|then|there|this|to|verified|was|we|which|will|with|would|you|your|zip)\b"

@@ -18,7 +18,7 @@ from nlac_bench.envs.tau.users.scripted.structure import Unit
 _ADDRESS = re.compile(ADDRESS)
 _LABELLED = re.compile(
     r"(?<!old )(?<!current )(?<!previous )\b(city|state|"
-    r"country) ?[:=] ?(?:from [^>\n]*-> )?([a-z][a-z' .-]*?)"
+    r"country) ?[:=] ?(?:[^,;>\n]*-> )?([a-z][a-z' .-]*?)"
     r"(?= ?(?:\b(?:zip|postal|street|city|state|country)\b|[^a-z' .-]|$))"
 )
 """A part of an address with its name; of a change the new value."""
@@ -47,6 +47,7 @@ def wrong_address(units: Sequence[Unit], goal: Goal) -> bool:
     if blocks and not blocks[-1].fits(place):
         return True
     zips = {code for named, _ in said for code in named.get("zip")}
+    zips |= {place["zip"] for named, role in heard if role == "none" and place["zip"] in named.get("zip")}
     if not blocks:
         return bool(zips - {place["zip"]}) or not re.search(
             rf"(?<![\w-]){re.escape(place['address1'])}\b", flat

@@ -119,7 +119,7 @@ def is_unidentified(sentence: str, bare: bool) -> bool:
 
 
 _LABEL = re.compile(r"(?:who(?:'s flying)?|what|how(?: you pay| many \w+)?|where(?: to)?|when|which \w+): \S")
-_FILLED = re.compile(r"zip(?: ?code)?: ?\d{5}\b")
+_FILLED = re.compile(r"zip(?: ?code)?: ?(?:from )?\d{5}\b")
 _HOW_MANY = re.compile(
     r"\b(?:(?:will|would|are|do|did|does|is|have|won't|aren't|don't) (?:you|there|"
     r"(?:anyone|anybody|somebody)(?: in your \w+| of you)?|"
