@@ -148,8 +148,7 @@ _MOST = 60
 """Most characters between two parts of one address."""
 _LABEL = (
     r"(?:street|st|city|town|state|province|region|zip|postal|post|postcode|country|apt|apartment|unit|"
-    r"suite|line|"
-    r"code|address ?\d?|address[ _]line|number|\d(?=:))"
+    r"suite|line|code|address ?\d?|address[ _]line|number|\d(?=:))"
 )
 _SIGNS = r"[\s,;/|(){}\[\]\"'_·.:=-]"
 _CHANGED = re.compile(rf"(\b{_LABEL} ?[:=] ?)((?:from )?[^,;|>\n]*-> ?)")
@@ -165,8 +164,7 @@ _LISTED = re.compile(r" ?(?:,(?! ?(?:shall|should|may|can|is|do|does|right|corre
 _NO_CITY = re.compile(
     r"\b(?:a|address|addresses|after|all|also|and|are|as|at|be|becomes?|but|by|change|changed|comes?|"
     r"confirm|current|"
-    r"currently|default|for|from|gets?|goes|going|has|have|i|if|in|instead|is|it|not|now|of|on|one|"
-    r"or|"
+    r"currently|default|for|from|gets?|goes|going|has|have|i|if|in|instead|is|it|not|now|of|on|one|or|"
     r"order|out|over|place|present|profile|rather|replaces?|replaced|same|save|saved|set|shall|ship|shipping|"
     r"should|so|still|than|that|the|then|there|this|to|verified|was|we|which|will|with|would|you|your|zip)\b"
 )
@@ -178,8 +176,7 @@ _COUNTRY = (
     rf"{_USA.pattern}|canada|mexico|uk|united kingdom|great britain|england|scotland|ireland|germany|france|"
     rf"spain|italy|"
     r"portugal|netherlands|belgium|austria|switzerland|poland|sweden|norway|denmark|finland|australia|"
-    r"new zealand|"
-    r"india|china|japan|brazil|argentina"
+    r"new zealand|india|china|japan|brazil|argentina"
 )
 _CODES = {
     "alabama": "al", "alaska": "ak", "arizona": "az", "arkansas": "ar", "california": "ca", "colorado": "co",

@@ -126,8 +126,7 @@ _HOW_MANY = re.compile(
     r"(?:any|either|all|both|one|none) of you|your (?:party|group)|the (?:passengers?|travell?ers?|party)|"
     r"they|we)\b(?! (?:like|want|wish|need|prefer)\b.{0,12}\b(?:me|us|i) )"
     r"|^any\b|[:,;-] any\b|\b(?:and|so|what about|how about) any\b)"
-    r"(?:(?!\d|\b(?:the|this|that|these|those|your|my|"
-    r"one|two|three|four|five|no|confirm|agree)\b)[^?.])*"
+    r"(?:(?!\d|\b(?:the|this|that|these|those|your|my|one|two|three|four|five|no|confirm|agree)\b)[^?.])*"
     r"\b(?:bags?|baggage|luggage|suitcases?)\b(?:(?!\d|\$|\bor\b|\bis that\b|\b(?:confirm|correct|right)\b)"
     r"[^?.])*\?$"
 )
@@ -141,8 +140,7 @@ _INSURANCE = re.compile(
 _POLITE = r"(?:please |kindly |also |first |just |briefly |quickly |maybe |perhaps |possibly |now |you |me )*"
 _GIVES = (
     r"(?:provide|share|type|paste|quote|fill in|drop|write down|reply with|respond with|tell|give|"
-    r"let me know|let us know|specify|clarify|send me|supply|state|have "
-    r"(?:your|the|a|an|some|both|one)|"
+    r"let me know|let us know|specify|clarify|send me|supply|state|have (?:your|the|a|an|some|both|one)|"
     r"get (?:your|the|a|an|some|both|one)|ask (?:for|you for|who|what|which|your|how)|ask\b|know|"
     r"spell|enter|type in|remind me|"
     r"describe|explain|elaborate|rephrase|repeat|indicate|list|advise|start with|begin with|verify "
@@ -157,8 +155,7 @@ _INFORM = re.compile(
     rf"\bkind (?:enough |as )to {_POLITE}{_GIVES}\b|"
     rf"\b(?:please|pls|plz|kindly) (?:also |first |just |either )*{_GIVES}\b|"
     r"^(?:and |then |so |first,? |ok(?:ay)?,? |next,? |just )*(?:pray |please |do )*(?:tell|give|send|"
-    r"inform) (?:me|us)\b|"
-    r"\bso (?:good|kind) as to (?:state|tell|name|give|provide|indicate|share|send)\b|"
+    r"inform) (?:me|us)\b|\bso (?:good|kind) as to (?:state|tell|name|give|provide|indicate|share|send)\b|"
     r"\b(?:grateful|glad|happy|pleased|obliged) to (?:learn|know|hear|be told)\b(?! (?:that|if)\b)|"
     r"\bmay i (?:be told|learn|be informed)\b|\bfor you to (?:state|tell|name|give|provide|indicate)\b|"
     r"^(?:kindly )?(?:provide|share|enter|spell|state|specify)\b(?!:)|"
@@ -173,8 +170,7 @@ _NEEDS = re.compile(
     r"\b(?:i|we)(?:'ll|'d| will| would| do| must| shall| should| have to)? (?:just |also |first |still |"
     r"further |now )*"
     r"(?:(?:request|ask)(?: for)?(?: (?:your|the) (?:reason|order number)| that you (?:state|give|tell|name|"
-    r"indicate|"
-    r"provide|share))|(?:need|require) (?:to note )?(?:the|a|your) reason)\b|"
+    r"indicate|provide|share))|(?:need|require) (?:to note )?(?:the|a|your) reason)\b|"
     r"\breason\b[^.?!:]*\b(?:required|(?<!longer )needed|missing)\b|"
     r"\b(?:required|(?<!longer )needed|missing)\b[^.?!]*\breason\b|"
     r"\b(?:i|we)(?:'ll|'d| will| would| do)? (?:just |also |first |still )?(?:need|require)(?: to "
@@ -212,24 +208,20 @@ _WISHES = re.compile(
     r"suffice|be (?:enough|"
     r"great|perfect|helpful|needed|ideal))|(?:is|are) (?:all|what) (?:i|we) (?:need|require|ask)|(?:all|"
     r"what) (?:i|we) (?:need|"
-    r"require)|(?:i|we)(?:'m| am|'re| are) (?:still )?(?:missing|lacking)|(?:i|we) (?:still )?(?:lack|"
-    r"miss)|"
+    r"require)|(?:i|we)(?:'m| am|'re| are) (?:still )?(?:missing|lacking)|(?:i|we) (?:still )?(?:lack|miss)|"
     r"(?:need|ask|want|wait\w*|have to have|looking) (?:you )?(?:for|from you)|feel free to|"
     r"don't hesitate to|"
     r"(?:is|are|still) missing|mandatory|necessary|works? (?:by|with|through|via)|if you (?:gave|sent|"
-    r"told|shared|"
-    r"provided))\b"
+    r"told|shared|provided))\b"
 )
 """Wishes for a value, which ask for it indirectly."""
 _MAILED = re.compile(
     r"\b(?:receive|sent|send you|get an|check (?:your|the) (?:e-?mail|mail|inbox)|e-?mailed|"
     r"confirmation e-?mail|"
     r"(?:sen[dt]|get|arriv\w*|contact|notif\w*|comes?|follows?|instructions?)\b.*\b(?:by|via) e-?mail|"
-    r"\b(?:an|the|another) e-?mail\b(?! address|,| (?:on|of|before|or|linked|"
-    r"associated|registered|you used|"
+    r"\b(?:an|the|another) e-?mail\b(?! address|,| (?:on|of|before|or|linked|associated|registered|you used|"
     r"first|to (?:look|find|verify|identify|get|start|go))\b)(?!\W*$)|inbox|"
-    r"e-?mail (?:with|will|shortly|once|from))\b|"
-    r"\bconfirm\b(?! your| who| the)|\bthank"
+    r"e-?mail (?:with|will|shortly|once|from))\b|\bconfirm\b(?! your| who| the)|\bthank"
 )
 _SOUNDS = re.compile(
     r"\bhow (?:does|do|would) (?:that|this|it|these|they|everything)(?: all)? (?:sound|look|work|"
@@ -265,8 +257,7 @@ _ADMITS = re.compile(r"\byou(?:'re| are) (?:\w+ )?(?:right|correct)\b|\bmy (?:mi
 """Agrees with what the user has objected to."""
 _OF_GOODS = re.compile(
     r"\b(?:orders?|reservations?|bookings?|items?|products?|flights?|trips?|return|exchange|cancel\w*|"
-    r"refund\w*|"
-    r"cards?|payments?|policy|bags?|cabin|price|stock|available|changes?)\b"
+    r"refund\w*|cards?|payments?|policy|bags?|cabin|price|stock|available|changes?)\b"
 )
 _KNOWS = re.compile(
     r"\b(?:do|would|did) you (?:happen to )?(?:have|know|remember|recall)\b(?! any (?:other|further|"
@@ -274,8 +265,7 @@ _KNOWS = re.compile(
 )
 WH_START = re.compile(
     r"(?:(?:and|so|then|now|also|ok|okay|great|sure|thanks?|thank you|finally|but|first|next|to|for|"
-    r"from|on|in|with|by|"
-    r"at|perfect|alright|got it|of course|certainly|absolutely|\w+ you),? |\(?\d[.)] )*"
+    r"from|on|in|with|by|at|perfect|alright|got it|of course|certainly|absolutely|\w+ you),? |\(?\d[.)] )*"
     r"(?:which|what|what's|who|who's|whom|whose|when(?! (?:this|that|it|everything) (?:all )?(?:looks|seems|"
     r"sounds|suits|works))|where|why|how)\b(?! (?:i\b|i'|we\b|we'|you're\b|"
     r"you'll\b|you (?:confirm|say)|ready|happens))"
@@ -288,12 +278,10 @@ WH = re.compile(
 )
 _TAG = re.compile(
     r"(?:\b(?:correct|right|ok|okay|k|agreed|alright|all right|good|fine|yes|y/n|yes/no|sound good|"
-    r"deal|cool|confirm|"
-    r"go|proceed|yeah|y)|nothing (?:else|more))\W*\?$|"
+    r"deal|cool|confirm|go|proceed|yeah|y)|nothing (?:else|more))\W*\?$|"
     r"^(?:and |so |then |it's |is it )*(?:just|only)\b(?! (?:to|so|in|as)\b)(?!.*\b(?:wh\w+|how)\b)[^:]*\?$|"
     r"[,;-] ?(?:is|are|was|were|do|does|did|will|would|can|could|should|shall|have|has|am)(?:n't|"
-    r" not)? (?:that|it|this|"
-    r"they|these|you|we|i)(?: not)?(?: (?:right|correct|so|ok|okay|true|fine))?\?$"
+    r" not)? (?:that|it|this|they|these|you|we|i)(?: not)?(?: (?:right|correct|so|ok|okay|true|fine))?\?$"
 )
 _AUXILIARY = re.compile(
     r"(?:^|[,:;.!-] ?|\b(?:and|so|then|but|now|if so|also|before i \w+|please) )(?:shall|should|may|"
@@ -314,8 +302,7 @@ _CONFIRMS = re.compile(
 )
 _ACTS = re.compile(
     r"\b(?:cancel|return|exchang|modif|chang|updat|swap|switch|book|add|refund|replac|upgrad|"
-    r"downgrad|mov|ship|send|pay|"
-    r"issu|want|lik)(?:e|y|s|es|ed|ing|ling|led)?\b|\b(?:will|using|to)\b"
+    r"downgrad|mov|ship|send|pay|issu|want|lik)(?:e|y|s|es|ed|ing|ling|led)?\b|\b(?:will|using|to)\b"
 )
 _NO_NUDGE = re.compile(
     r"^(?:could|can|would|will) you|choice|preference|pick|thoughts|option|prefer|^(?:hello|hi|hey)\b|else"

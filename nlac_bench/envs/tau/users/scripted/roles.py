@@ -15,11 +15,9 @@ Role: TypeAlias = Literal["none", "new", "present", "kept", "context"]
 Span: TypeAlias = tuple[int, int]
 
 ACTION = (
-    r"cancel\w*|call(?:ed|ing)? off|return(?:s|ed|ing)?\b(?! (?:window|policy|flight|trip|label|"
-    r"period|leg))|"
+    r"cancel\w*|call(?:ed|ing)? off|return(?:s|ed|ing)?\b(?! (?:window|policy|flight|trip|label|period|leg))|"
     r"sen[dt](?:ing)? (?:\w+ ){0,2}?back\b|exchang\w*|swap\w*|replac(?:e|es|ed|ing|ement)\b|trad(?:e|"
-    r"ing)\b|modif\w*|"
-    r"chang(?:e|es|ed|ing)\b|updat\w*|switch(?! types?\b)\w*|process(?!ors?\b)\w*|refund\w*"
+    r"ing)\b|modif\w*|chang(?:e|es|ed|ing)\b|updat\w*|switch(?! types?\b)\w*|process(?!ors?\b)\w*|refund\w*"
 )
 _GOES = (
     r"(?:goes|go|going|come|comes|coming|"
@@ -35,8 +33,7 @@ _KEPT = (
     r"leav(?:e|es|ing)|left (?:alone|as|out|un|with)\w*|"
     r"h[ao]ng(?:s|ing)? on to|h[oe]ld(?:s|ing)? on to|(?<!nothing )except(?:ing)?(?: for)?|"
     r"excluding|excluded|without|apart from|aside from|(?<!nothing )other than|(?<!nothing )besides|but not|"
-    r"not (?:the|your|a|"
-    r"an|for)|"
+    r"not (?:the|your|a|an|for)|"
     r"no changes?|nothing (?:changes|else)|unchanged|unaffected|untouched|unmodified|remain(?:s|ing)?|"
     r"stay(?:s|ing)?|rest of|(?:(?:fine|okay|ok|good|alright|correct) )?as (?:it|they) (?:is|are)|is "
     r"fine|are fine|isn't|aren't|is not|are not|not)\b"
@@ -67,21 +64,18 @@ _PRESENT = (
     r"gives? up|tak(?:e|es|ing) the place of|swap(?:s|ping)? out|overwrit(?:e|es|ing)|still (?:ships?|goes)|"
     r"had|instead of|rather than|in place of|replac(?:es?|ing)|supersed(?:es?|ing)|out (?:goes|with)|"
     r"the one (?:there|on file|on record|in (?:your|the) \w+)(?: \w+){0,3}? (?:is|was)|in lieu of|no longer|"
-    r"remov(?:e|es|ed|"
-    r"ing)|out of|(?:now|before|today)(?=:)|"
+    r"remov(?:e|es|ed|ing)|out of|(?:now|before|today)(?=:)|"
     r"(?<!would )(?<!will )(?<!'ll )(?<!'d )(?<!so )(?<!to )(?:you|it|reservation|they) (?:have|has))\b"
 )
 _NEW = (
     r"\b(?:after(?:wards)?(?=:)|after (?:the|this|that) (?:change|update)|new|will|would|become|becomes|"
-    r"updated? to|changed? to|switch(?:ed)? to|mov(?:e|ed) to|"
-    r"instead|total of|put(?:s|ting)? in|"
+    r"updated? to|changed? to|switch(?:ed)? to|mov(?:e|ed) to|instead|total of|put(?:s|ting)? in|"
     r"in total|(?:gives?|giving) you|receiv(?:e|es|ing)|makes?|making|brings?|bringing|upgrad\w*|"
     r"downgrad\w*)\b|'ll\b|'d\b"
 )
 _WEAK = r"\b(?:to|into|onto|with|via|by|on|using|use|charged?|paid|pay|for|as|is|are|be|in)\b"
 _END = (
-    r";|,? (?:but|while|whereas)\b|, (?=(?:and |so )?(?:i|we|you|they|it|the refund)\b)|, so\b|\. |"
-    r" - (?!\$)"
+    r";|,? (?:but|while|whereas)\b|, (?=(?:and |so )?(?:i|we|you|they|it|the refund)\b)|, so\b|\. | - (?!\$)"
 )
 
 _ITEM_MARKS = re.compile(
@@ -91,8 +85,7 @@ _ITEM_MARKS = re.compile(
 _VALUE_MARKS = re.compile(
     rf"(?P<arrow>->|\b(?:replac|supersed)(?:e|ed|ing) (?:(?:it|that|this|them|those|these|the (?:above|old|"
     rf"present) \w+) )?(?:with|by)\b)|(?P<kept>{_KEPT})|(?P<from>\bfrom\b)|"
-    rf"(?P<context>{_LISTING})|(?P<present>{_PRESENT})|"
-    rf"(?P<new>{_NEW})|(?P<weak>{_WEAK})|(?P<end>{_END}|, )"
+    rf"(?P<context>{_LISTING})|(?P<present>{_PRESENT})|(?P<new>{_NEW})|(?P<weak>{_WEAK})|(?P<end>{_END}|, )"
 )
 _FILL = re.compile(
     r"(?:[\s,:()\"'-]|\$[\d.]+|#w\d+|\([^()]*\)|\b(?:and|or|the|your|an?|both|which|that|also|other|items?|"
@@ -108,8 +101,7 @@ _COULD = re.compile(r"\b(?:could|can|may|might|eligible to) (?:also )?(?:still )
 _BEFORE = re.compile(
     r"(?:without|except|exclud|apart|aside|other than|besides|but not|"
     r"not (?:(?:the|your|a|an|for|with|to|on|by|via|in|from|economy|business|basic|paypal|gift|visa|"
-    r"mastercard|credit)\b|[\d#])|no "
-    r"changes?|nothing)"
+    r"mastercard|credit)\b|[\d#])|no changes?|nothing)"
 )
 """Words that govern what follows them, never what precedes."""
 _IN_ORDER = re.compile(r"(?:items?|everything|products?) ")

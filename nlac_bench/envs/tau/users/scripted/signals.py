@@ -8,8 +8,7 @@ ANNOUNCES = re.compile(
     r"\b(?:i'll|i will|i'm going to|i am going to|let me|i'm about to|i am about to|i'll now|i "
     r"shall)(?: now| just| then| go ahead and)* "
     r"(?:cancel|return|exchange|modify|change|update|swap|switch|book|add|process|submit|issue|send|"
-    r"replace|move|set|upgrade)\b|"
-    r"\bcancell?ing (?:it|your|the|order|reservation)\b.*\bnow\b"
+    r"replace|move|set|upgrade)\b|\bcancell?ing (?:it|your|the|order|reservation)\b.*\bnow\b"
 )
 OTHERS = re.compile(
     r"\b(?:any|some) (?:other|more|further|additional) (?:items?|products?|things?)\b|\b(?:any|"
@@ -36,8 +35,7 @@ YES_NO = any_of(
 """A yes-no question, whatever else it contains."""
 MORE = any_of(
     r"\b(?<!before )((anything|something|what) (further|more)|(any(thing)?|something|what) else)\b"
-    r"(?! (to|in|from|about) "
-    r"(return|exchange|modify|change|this order|that order|the order))",
+    r"(?! (to|in|from|about) (return|exchange|modify|change|this order|that order|the order))",
     r"\bany (other|further|more) (questions?|requests?|issues?|concerns?|help|assistance|thing|matters?)\b",
     r"\b(can|may|could) i (help|assist|be of)( \w+){0,3} (else|further|more|other)\b",
     r"\banother (thing|matter|request|question|issue|concern)\b[^.!]*\?", r"^(any )?(more|other \w+)\?",
@@ -134,8 +132,7 @@ REPORT = any_of(
     r"already )*)?(cancell?|return|exchang|modif|updat|chang|switch|swap|set\b|book|upgrad|"
     r"downgrad|add|sen[dt]|issu|process|submit|complet|initiat|request|moved|replac|refund|done|"
     r"made|credit|appl|schedul|arrang|correct|received|saved|gone through|accepted|filed|placed|"
-    r"registered|opened|put\b|"
-    r"started|logged|lodged|rebooked|finali[sz]ed)",
+    r"registered|opened|put\b|started|logged|lodged|rebooked|finali[sz]ed)",
     r"\b(i've|i have|we've|we have|i) (now |just |also |successfully |already |gone ahead and |went "
     r"ahead and )*(cancell?ed|"
     r"returned|exchanged|modified|updated|changed|switched|swapped|set|booked|rebooked|upgraded|"
@@ -144,8 +141,7 @@ REPORT = any_of(
     r"made|moved|replaced|done|refunded|filed|put|corrected)\b",
     r"\bi went ahead and\b",
     r"\b(cancell?ation|return|exchange|change|update|booking|upgrade)s? (is |are |was |has been "
-    r")?(now |all )?"
-    r"(completed?|done|confirmed|successful|set|in place|live|active)\b",
+    r")?(now |all )?(completed?|done|confirmed|successful|set|in place|live|active)\b",
     r"^\W*(\w+ ){1,3}(cancell?ed|updated|changed|exchanged|returned|booked|added|upgraded|saved)\W*$",
     r"^(\W*(your )?(order|reservation|booking) \S+ |\W*)(cancell?ed|updated|exchanged|returned)\b"
     r"(?! (?:items?|products?|goods|orders?|tickets?|flights?) (?:are|is|can|will|get|must|may)\b)",
@@ -154,8 +150,7 @@ REPORT = any_of(
     r"passengers?|names?|trip|seats?|order|reservation|booking|certificate|return|exchange|"
     r"cancell?ation) (now )?(cancell?ed|updated|"
     r"changed|exchanged|returned|booked|added|upgraded|downgraded|saved|issued|switched|modified|"
-    r"submitted|requested|rebooked|"
-    r"done)\b",
+    r"submitted|requested|rebooked|done)\b",
     r"\bsuccess(ful(ly)?)?\b", r"\btaken care of\b", r": (all )?(done|completed?|submitted)\W*$",
     r"\b(is|are|was|were) (now )?(created|registered|filed|initiated|arranged|scheduled|opened|lodged)\b",
     r"\b(is|are|was|were|got) (now |all |already )?(cancell?ed|returned|exchanged|modified|updated|changed|"
@@ -192,23 +187,20 @@ MISTYPED = re.compile(
     r"\bi(?:'d| had| have|'ve)? (?:wrote|written|typed|put|entered|noted) .*\b(?:instead of|rather than|"
     r"where you)\b|"
     r"\bi(?:'d| had| have|'ve)? (?:accidentally |mistakenly )?(?:misread|mistyped|misheard|mistook|"
-    r"transposed|mixed up|"
-    r"fat-fingered)\b"
+    r"transposed|mixed up|fat-fingered)\b"
 )
 """Tells a mistake of the agent's own: what it wrote, beside what the user has said."""
 PERFECT = re.compile(
     r"(?:(?:done|great|okay|ok|all right|good news|perfect|thanks?|thank you|all set)[,!:-]* )?"
     r"(?:(?:i|we)(?:'ve| have)|your (?:\w+ ){1,2}has been) (?:now |just |also |successfully |already )*"
     r"(?:cancell?ed|returned|exchanged|modified|updated|changed|switched|swapped|set|booked|rebooked|"
-    r"upgraded|"
-    r"downgraded|saved|added|issued|processed|submitted|completed|moved|replaced|placed|filed)\b"
+    r"upgraded|downgraded|saved|added|issued|processed|submitted|completed|moved|replaced|placed|filed)\b"
 )
 """States first that something has been done, and then what will follow."""
 FUTURE = any_of(
     r"\b(currently|right now|at the moment|at present|so far)\b",
     r"\b(will be|would be|to be|can be|could be|going to|not yet|if you|once you|about to|"
-    r"haven't|has not|hasn't|have not)\b(?! (e-?mail|refund|credit|sent|notif|process|receiv|"
-    r"ship))",
+    r"haven't|has not|hasn't|have not)\b(?! (e-?mail|refund|credit|sent|notif|process|receiv|ship))",
 )  # fmt: skip
 """States what is currently so, or has not been done yet."""
 REFUND_TIME = re.compile(

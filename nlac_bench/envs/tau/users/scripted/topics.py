@@ -21,8 +21,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     )),
     ("zip", any_of(
         r"\bzip ?codes?\b", (
-            r"(?<!left )(?<!right )\bzip\b(?= *(?:$|[?,.!)/:;&]|and\b|or\b|please|plus|works|is\b|"
-            r"on\b))"
+            r"(?<!left )(?<!right )\bzip\b(?= *(?:$|[?,.!)/:;&]|and\b|or\b|please|plus|works|is\b|on\b))"
         ), r"\bpost(al)? ?code",
     )),
     ("name", any_of(
