@@ -1,7 +1,7 @@
 """Compares the address that an agent proposes with the one that the user wants."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from nlac_bench.envs.tau.users.scripted.addresses import (
@@ -131,8 +131,8 @@ def _other_label(units: Sequence[Unit], place: Mapping[str, str]) -> bool:
         for label, value in _LABELLED.findall(unit.text):
             named.setdefault(label, set()).add(short(value).strip())
     own = {"city": place["city"], "state": place["state"], "country": named_country(place["country"])}
-    written = {"city": str, "state": named_state, "country": named_country}
-    return any(own[label] not in map(written[label], values) for label, values in named.items())
+    code: Mapping[str, Callable[[str], str]] = {"city": str, "state": named_state, "country": named_country}
+    return any(own[label] not in {code[label](value) for value in values} for label, values in named.items())
 
 
 def named_place(text: str, address: Mapping[str, str]) -> Mapping[str, str] | None:
