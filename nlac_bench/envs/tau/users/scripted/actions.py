@@ -105,6 +105,36 @@ def names_other(text: str, goal: Goal) -> bool:
     return bool(named)
 
 
+def extras(units: Sequence[Unit], goal: Goal, others: Sequence[Goal]) -> list[Unit]:
+    """Return the offers among ``units`` to do something else as well, which no goal of the user asks for.
+
+    A booking has bags and passengers of its own, so nothing beside it is taken for another matter.
+    """
+    if goal.kind in ("ask", "other", "book"):
+        return []
+    return [
+        unit for unit in units
+        if unit.text.endswith("?") and _ALSO.search(unit.text)
+        and all(_elsewhere(unit.text, own) for own in (goal, *others))
+    ]  # fmt: skip
+
+
+def _elsewhere(text: str, goal: Goal) -> bool:
+    """Return whether ``text`` names an action or a kind of address, and not that of ``goal``."""
+    if goal.kind == "user_address" and _OF_ORDER.search(text):
+        return True
+    if goal.kind == "order_address" and _OF_PROFILE.search(text):
+        return (goal.record or "").lower() not in text
+    return names_action(text) and not fits(text, goal)
+
+
+_ALSO = re.compile(r"\b(?:also|as well|too|in addition|additionally)\b")
+_OF_ORDER = re.compile(
+    r"#w\d|\b(?:orders?|shipping|delivery)\b[^?]{0,40}\baddress|\bship(?:s|ped)? (?:to|there)\b"
+)
+_OF_PROFILE = re.compile(r"\b(?:default|profile|account)\b")
+
+
 def wrong_kind(units: Sequence[Unit], goal: Goal) -> bool:
     text = joined(units)
     if goal.kind == "other":

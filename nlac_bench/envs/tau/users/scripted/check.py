@@ -124,6 +124,13 @@ def states_target(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
     return bool(spots) and all(spot.lower() in text for spot in spots)
 
 
+def names_target(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
+    """Return whether ``units`` state what ``goal`` aims at; of a cancellation the record."""
+    if goal.kind == "cancel":
+        return bool(goal.record) and (goal.record or "").lower() in joined(units)
+    return states_target(units, goal, script)
+
+
 def _wrong_record(units: Sequence[Unit], goal: Goal, others: Sequence[Goal]) -> bool:
     if goal.record is None:
         return False

@@ -7,8 +7,7 @@ from nlac_bench.envs.tau.users.scripted.topics import any_of
 YES_ONLY = re.compile(
     r"\byes ?/ ?no\b|\byes or no\b|\(y(?:es)?\b|\by/n\b|\"yes\"|'yes'|\b(?:reply|say|type|answer|"
     r"respond|write|send)(?: back)?(?: to me)?(?: with)?(?: an?)?(?: simple| clear)? \W?(?:yes|ok|okay|"
-    r"confirm|"
-    r"confirmed|i agree|agreed|approve|approved|go ahead|proceed)\b|"
+    r"confirm|confirmed|i agree|agreed|approve|approved|go ahead|proceed)\b|"
     r"\byes to (?:continue|proceed|confirm|accept|go)|"
     r"\b(?:an?|the|your|simple|clear|quick|short|plain|explicit|one|with|me|us|just|by|only|either|"
     r"word|like|for):? "
@@ -32,8 +31,7 @@ CONFIRM = any_of(
     r"(me|us|we)\b",
     r"\b(if|once|when|provided( that)?|assuming( that)?|as long as|so long as) (all( of)? )?"
     r"(this|that|it|everything|all|they|(the|these|those|this|that)( (above|rest|plan|summary|details?|"
-    r"changes?|information|terms|arrangement|proposal))?)"
-    r"( of (this|it|that|these))?( above)?( all)? "
+    r"changes?|information|terms|arrangement|proposal))?)( of (this|it|that|these))?( above)?( all)? "
     r"(looks?|sounds?|seems?|works?|reads?|suits?|match(es)?|(is|are)( \w+)? (good|fine|ok|okay|right|"
     r"correct|acceptable|alright|in order|as (you|it should)|what you|to your))\b",
     r"\bif (this|that|it|everything|all)( of this)?( above)? (looks?|sounds?|is|seems|works?|reads?)\b",
@@ -52,7 +50,8 @@ CONFIRM = any_of(
     r"\bunless you object", r"\bsay the word\b", r"\bawait\w*\b.*\b(confirm|approv|go-ahead|repl)", (
         r"\bwith your (ok|okay|approval|permission|go-ahead|consent)\b"
     ),
-    r"\byour (approval|permission|consent|go-ahead|explicit confirmation|ok|okay|confirmation(?! "
+    r"\byour (?:express |explicit |formal |kind |prior |written |final |clear )*(approval|permission|"
+    r"consent|go-ahead|ok|okay|confirmation(?! "
     r"(code|number|id|e-?mail|is|will))|authori[sz]ation|green light)\b",
     r"\b(do|would|if) you (agree|approve|authori[sz]e|consent|accept)",
     r"\bplease (approve|authori[sz]e|agree|review and|verify (that|these|the (above|details)))\b",

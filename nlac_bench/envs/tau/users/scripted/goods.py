@@ -7,6 +7,7 @@ from functools import lru_cache
 from nlac_bench.envs.tau.users.scripted.actions import RETAIL_ID, names_action
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Script
 from nlac_bench.envs.tau.users.scripted.roles import Role, item_roles, value_roles
+from nlac_bench.envs.tau.users.scripted.signals import ONLY
 from nlac_bench.envs.tau.users.scripted.slots import PAYMENT_ID
 from nlac_bench.envs.tau.users.scripted.structure import Unit
 
@@ -84,7 +85,8 @@ def wrong_items(units: Sequence[Unit], goal: Goal, script: Script, others: Seque
     text = "\n".join(unit.full for unit in units)
     if said:
         if set(said) < set(own):  # "The colour goes from navy to red, is that so?" is about one of them
-            return names_action(text) or bool(RETAIL_ID.search(text) or PAYMENT_ID.search(text))
+            only = any(ONLY.search(unit.text) for unit in units)
+            return only or names_action(text) or bool(RETAIL_ID.search(text) or PAYMENT_ID.search(text))
         if any(said.count(name) < own.count(name) and not _several(text, name) for name in set(said)):
             return True
     else:

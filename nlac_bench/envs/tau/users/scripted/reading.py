@@ -14,6 +14,7 @@ from nlac_bench.envs.tau.users.scripted.requests import (
     IDENTITY,
     WH,
     WH_START,
+    asks_for_list,
     asks_for_value,
     asks_for_yes,
     is_choice,
@@ -30,7 +31,8 @@ class Reading:
 
     ``claims`` are the units that state or propose something (without open questions, conditions and
     consequences), ``questions`` those that ask for a value or offer a choice, ``asked`` the topics of each
-    question in the same order, ``reports`` the units that say that something has been done. ``confirm``: the
+    question in the same order, ``reports`` the units that say that something has been done, ``slips``
+    those that tell a mistake of the agent's own and what is right instead. ``confirm``: the
     message asks for a yes; ``announced``: it says that the agent is about to act, without asking;
     ``complete``: it asks whether the request has further parts.
     """
@@ -41,6 +43,7 @@ class Reading:
     questions: tuple[Unit, ...]
     asked: tuple[frozenset[str], ...]
     reports: tuple[Unit, ...]
+    slips: tuple[Unit, ...]
     confirm: bool
     announced: bool
     choice: bool
@@ -66,6 +69,32 @@ class Reading:
         """Return whether the agent says that it does not know who the user is (see ``is_unidentified``)."""
         return any(is_unidentified(line, bare) for line in self.text.split("\n"))
 
+    @property
+    def offers(self) -> list[Unit]:
+        """The questions that can be answered with yes or no."""
+        return [
+            unit for unit in (*self.proposed, *self.questions)
+            if not (WH.search(unit.text) or wants_identity(unit.text))
+        ]  # fmt: skip
+
+    def without(self, offers: Sequence[Unit]) -> Self:
+        """Return this reading without ``offers``."""
+        proposed = tuple(unit for unit in self.proposed if unit not in offers)
+        rest = [
+            (unit, topics)
+            for unit, topics in zip(self.questions, self.asked, strict=True)
+            if unit not in offers
+        ]
+        return replace(
+            self, claims=tuple(unit for unit in self.claims if unit not in offers), proposed=proposed,
+            questions=tuple(unit for unit, _ in rest), asked=tuple(topics for _, topics in rest),
+            confirm=bool(proposed),
+        )  # fmt: skip
+
+    def with_slips(self) -> Self:
+        """Return this reading with the sentences about mistakes among its claims."""
+        return replace(self, claims=(*self.slips, *self.claims), slips=())
+
     def besides_identity(self) -> Self:
         """Return this reading with those questions only that do not ask who the user is."""
         rest = [
@@ -86,6 +115,7 @@ def read(message: str) -> Reading:
     proposed: list[Unit] = []
     questions: list[tuple[Unit, Set[str]]] = []
     reports: list[Unit] = []
+    slips: list[Unit] = []
     confirm = announced = choice = refused = not_found = complete = more = wait = False
     asking = ""  # the heading of a list whose entries are asked for
     for place, part in enumerate(parts):
@@ -114,6 +144,8 @@ def read(message: str) -> Reading:
             asking = said if _opens_list(parts, place) else ""
             if said.endswith("?") and not WH_START.match(said):
                 claims.append(part)
+        elif _opens_list(parts, place) and asks_for_list(said, parts[place + 1].text):
+            asking = said
         elif asks_for_yes(said):
             confirm = True
             choice = choice or is_choice(said)
@@ -137,7 +169,9 @@ def read(message: str) -> Reading:
                 asking = said
                 questions.append((part, topics(said) & IDENTITY or {"identity"}))
                 continue
-            if not signals.REFUSED.search(said) or signals.CAVEAT.search(said):
+            if signals.MISTYPED.search(said):
+                slips.append(part)
+            elif not signals.REFUSED.search(said) or signals.CAVEAT.search(said):
                 claims.append(part)
             announced = announced or bool(signals.ANNOUNCES.search(said))
             if (
@@ -156,6 +190,7 @@ def read(message: str) -> Reading:
         questions=tuple(part for part, _ in questions),
         asked=tuple(frozenset(asks) for _, asks in questions),
         reports=tuple(reports),
+        slips=tuple(slips),
         confirm=confirm,
         announced=announced,
         choice=choice,

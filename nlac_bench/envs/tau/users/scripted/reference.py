@@ -20,7 +20,8 @@ _POINTS = any_of(
 _OPEN = frozenset({"unclear", "record", "flights", "items", "request", "payment", "options"})
 """Topics that such a word may seem to have."""
 _FINDS = re.compile(
-    r"\b(?:find|found|look\w*|locat\w+|identif\w+|verif\w+|search\w*|pull\w*|access|open|reach|match\w*|authenticat\w+|"
+    r"\b(?:find|found|look\w*|locat\w+|identif\w+|verif\w+|search\w*|pull\w*|access|open|reach|match\w*|"
+    r"authenticat\w+|"
     r"know who|sure who|recogni[sz]e)\b"
 )
 _MAY = re.compile(

@@ -11,7 +11,7 @@ from nlac_bench.envs.tau.users.scripted.consent import (
     VALUE,
     YES_ONLY,
 )
-from nlac_bench.envs.tau.users.scripted.signals import SLIP, YES_NO
+from nlac_bench.envs.tau.users.scripted.signals import FUTURE, REPORT, SLIP, YES_NO
 from nlac_bench.envs.tau.users.scripted.topics import topics
 
 IDENTITY = frozenset({"email", "zip", "name", "user_id", "identity"})
@@ -55,6 +55,14 @@ def asks_for_value(sentence: str) -> bool:
     )
 
 
+def asks_for_list(heading: str, entry: str) -> bool:
+    """Return whether ``heading`` asks for what its list names, of which ``entry`` is the first."""
+    return (
+        heading.endswith(":") and bool(_LACKS.search(heading)) and not CONFIRM.search(heading)
+        and bool(topics(entry)) and len(entry.split()) < 9 and not (VALUE.search(entry) or ": " in entry)
+    )  # fmt: skip
+
+
 @lru_cache(maxsize=1024)
 def asks_for_yes(sentence: str) -> bool:
     """Return whether a sentence asks for a yes or no, and not for a value or a choice."""
@@ -76,6 +84,8 @@ def asks_for_yes(sentence: str) -> bool:
             and not terse
         )
         return bool(_AUXILIARY.search(sentence) or _TAG.search(sentence) or _nudge(sentence) or plain)
+    if _CONFIRMS.search(sentence) and REPORT.search(sentence) and not FUTURE.search(sentence):
+        return False  # "we confirm that it has been cancelled"
     return bool(CONFIRM.search(sentence)) and not WH_START.match(sentence)
 
 
@@ -109,15 +119,14 @@ def is_unidentified(sentence: str, bare: bool) -> bool:
 
 
 _LABEL = re.compile(r"(?:who(?:'s flying)?|what|how(?: you pay| many \w+)?|where(?: to)?|when|which \w+): \S")
-_FILLED = re.compile(r"zip(?: ?code)?: ?\d{5}\b")
+_FILLED = re.compile(r"zip(?: ?code)?: ?(?:from )?\d{5}\b")
 _HOW_MANY = re.compile(
     r"\b(?:(?:will|would|are|do|did|does|is|have|won't|aren't|don't) (?:you|there|"
     r"(?:anyone|anybody|somebody)(?: in your \w+| of you)?|"
     r"(?:any|either|all|both|one|none) of you|your (?:party|group)|the (?:passengers?|travell?ers?|party)|"
     r"they|we)\b(?! (?:like|want|wish|need|prefer)\b.{0,12}\b(?:me|us|i) )"
     r"|^any\b|[:,;-] any\b|\b(?:and|so|what about|how about) any\b)"
-    r"(?:(?!\d|\b(?:the|this|that|these|those|your|my|"
-    r"one|two|three|four|five|no|confirm|agree)\b)[^?.])*"
+    r"(?:(?!\d|\b(?:the|this|that|these|those|your|my|one|two|three|four|five|no|confirm|agree)\b)[^?.])*"
     r"\b(?:bags?|baggage|luggage|suitcases?)\b(?:(?!\d|\$|\bor\b|\bis that\b|\b(?:confirm|correct|right)\b)"
     r"[^?.])*\?$"
 )
@@ -131,8 +140,7 @@ _INSURANCE = re.compile(
 _POLITE = r"(?:please |kindly |also |first |just |briefly |quickly |maybe |perhaps |possibly |now |you |me )*"
 _GIVES = (
     r"(?:provide|share|type|paste|quote|fill in|drop|write down|reply with|respond with|tell|give|"
-    r"let me know|let us know|specify|clarify|send me|supply|state|have "
-    r"(?:your|the|a|an|some|both|one)|"
+    r"let me know|let us know|specify|clarify|send me|supply|state|have (?:your|the|a|an|some|both|one)|"
     r"get (?:your|the|a|an|some|both|one)|ask (?:for|you for|who|what|which|your|how)|ask\b|know|"
     r"spell|enter|type in|remind me|"
     r"describe|explain|elaborate|rephrase|repeat|indicate|list|advise|start with|begin with|verify "
@@ -146,14 +154,25 @@ _INFORM = re.compile(
     rf"\b(?:could|can|would|will|may|might) (?:you|i|we) {_POLITE}{_GIVES}\b|"
     rf"\bkind (?:enough |as )to {_POLITE}{_GIVES}\b|"
     rf"\b(?:please|pls|plz|kindly) (?:also |first |just |either )*{_GIVES}\b|"
-    r"^(?:and |then |so |first,? |ok(?:ay)?,? |next,? |just )*(?:tell|give|send) (?:me|us)\b|"
+    r"^(?:and |then |so |first,? |ok(?:ay)?,? |next,? |just )*(?:pray |please |do )*(?:tell|give|send|"
+    r"inform) (?:me|us)\b|\bso (?:good|kind) as to (?:state|tell|name|give|provide|indicate|share|send)\b|"
+    r"\b(?:grateful|glad|happy|pleased|obliged) to (?:learn|know|hear|be told)\b(?! (?:that|if)\b)|"
+    r"\bmay i (?:be told|learn|be informed)\b|\bfor you to (?:state|tell|name|give|provide|indicate)\b|"
     r"^(?:kindly )?(?:provide|share|enter|spell|state|specify)\b(?!:)|"
-    r"\blet (?:me|us) know (?:your|the|which|what|who|when|where|how|whether it)\b|\b(?:mind|you "
+    rf"\bask (?:that )?you (?:to )?{_POLITE}(?:{_GIVES}|send|furnish)\b|"
+    r"\blet (?:me|us) know (?:(?:to|on|onto|from|for|with|by|in) (?=wh))?"
+    r"(?:your|the|which|what|who|when|where|how|whether it)\b|\b(?:mind|you "
     r"mind) (?:sharing|telling|giving|providing|confirming your)\b|"
     r"\bif you (?:could|can|would) (?:please )?(?:provide|share|tell|give|send|let)\b|"
     r"\bwondering (?:which|what|who|when|where|how|whether)\b|\b(?:would|'d) like to know\b"
 )
 _NEEDS = re.compile(
+    r"\b(?:i|we)(?:'ll|'d| will| would| do| must| shall| should| have to)? (?:just |also |first |still |"
+    r"further |now )*"
+    r"(?:(?:request|ask)(?: for)?(?: (?:your|the) (?:reason|order number)| that you (?:state|give|tell|name|"
+    r"indicate|provide|share))|(?:need|require) (?:to note )?(?:the|a|your) reason)\b|"
+    r"\breason\b[^.?!:]*\b(?:required|(?<!longer )needed|missing)\b|"
+    r"\b(?:required|(?<!longer )needed|missing)\b[^.?!]*\breason\b|"
     r"\b(?:i|we)(?:'ll|'d| will| would| do)? (?:just |also |first |still )?(?:need|require)(?: to "
     r"(?:know|verify|confirm|authenticate|identify|locate|have|get|ask|see)\b"
     r"(?! that)| your| the| a (?:bit|few|little|couple)| some| one of| either| you to (?:provide|"
@@ -189,24 +208,20 @@ _WISHES = re.compile(
     r"suffice|be (?:enough|"
     r"great|perfect|helpful|needed|ideal))|(?:is|are) (?:all|what) (?:i|we) (?:need|require|ask)|(?:all|"
     r"what) (?:i|we) (?:need|"
-    r"require)|(?:i|we)(?:'m| am|'re| are) (?:still )?(?:missing|lacking)|(?:i|we) (?:still )?(?:lack|"
-    r"miss)|"
+    r"require)|(?:i|we)(?:'m| am|'re| are) (?:still )?(?:missing|lacking)|(?:i|we) (?:still )?(?:lack|miss)|"
     r"(?:need|ask|want|wait\w*|have to have|looking) (?:you )?(?:for|from you)|feel free to|"
     r"don't hesitate to|"
     r"(?:is|are|still) missing|mandatory|necessary|works? (?:by|with|through|via)|if you (?:gave|sent|"
-    r"told|shared|"
-    r"provided))\b"
+    r"told|shared|provided))\b"
 )
 """Wishes for a value, which ask for it indirectly."""
 _MAILED = re.compile(
     r"\b(?:receive|sent|send you|get an|check (?:your|the) (?:e-?mail|mail|inbox)|e-?mailed|"
     r"confirmation e-?mail|"
     r"(?:sen[dt]|get|arriv\w*|contact|notif\w*|comes?|follows?|instructions?)\b.*\b(?:by|via) e-?mail|"
-    r"\b(?:an|the|another) e-?mail\b(?! address|,| (?:on|of|before|or|linked|"
-    r"associated|registered|you used|"
+    r"\b(?:an|the|another) e-?mail\b(?! address|,| (?:on|of|before|or|linked|associated|registered|you used|"
     r"first|to (?:look|find|verify|identify|get|start|go))\b)(?!\W*$)|inbox|"
-    r"e-?mail (?:with|will|shortly|once|from))\b|"
-    r"\bconfirm\b(?! your| who| the)|\bthank"
+    r"e-?mail (?:with|will|shortly|once|from))\b|\bconfirm\b(?! your| who| the)|\bthank"
 )
 _SOUNDS = re.compile(
     r"\bhow (?:does|do|would) (?:that|this|it|these|they|everything)(?: all)? (?:sound|look|work|"
@@ -215,10 +230,10 @@ _SOUNDS = re.compile(
 _INVERTED = re.compile(r"'s\b|\b(?:do|does|did|would|should|can|could|is|are|was|will|may|shall)\b")
 _PERMISSION = re.compile(
     r"\b(?:your|(?:give|have|get|need|want|await\w*|wait\w* for|hear)(?: me| us| is)? (?:a|an|"
-    r"the)) (?:explicit |final |clear |"
+    r"the)) (?:explicit |express |kind |formal |written |prior |final |clear |"
     r"simple |short |quick )*(?:approval|permission|consent|go-ahead|ok|okay|confirmation|green light|yes|"
     r"thumbs[- ]up|nod|"
-    r"authori[sz]ation|blessing|say-so|all-clear)\b(?! (?:number|code|id))"
+    r"authori[sz]ation|agreement|blessing|say-so|all-clear|word on (?:that|this|it))\b(?! (?:number|code|id))"
 )
 _VERIFY = re.compile(r"\b(?:verif|authenticat|identif)\w*|\blook you up\b|\bfind you\b|\bpull up your\b")
 _UNKNOWN = re.compile(
@@ -241,8 +256,8 @@ _WHO = re.compile(
 _ADMITS = re.compile(r"\byou(?:'re| are) (?:\w+ )?(?:right|correct)\b|\bmy (?:mistake|bad|error|fault)\b")
 """Agrees with what the user has objected to."""
 _OF_GOODS = re.compile(
-    r"\b(?:orders?|reservations?|bookings?|items?|products?|flights?|trips?|return|exchange|cancel\w*|refund\w*|"
-    r"cards?|payments?|policy|bags?|cabin|price|stock|available|changes?)\b"
+    r"\b(?:orders?|reservations?|bookings?|items?|products?|flights?|trips?|return|exchange|cancel\w*|"
+    r"refund\w*|cards?|payments?|policy|bags?|cabin|price|stock|available|changes?)\b"
 )
 _KNOWS = re.compile(
     r"\b(?:do|would|did) you (?:happen to )?(?:have|know|remember|recall)\b(?! any (?:other|further|"
@@ -250,8 +265,7 @@ _KNOWS = re.compile(
 )
 WH_START = re.compile(
     r"(?:(?:and|so|then|now|also|ok|okay|great|sure|thanks?|thank you|finally|but|first|next|to|for|"
-    r"from|on|in|with|by|"
-    r"at|perfect|alright|got it|of course|certainly|absolutely|\w+ you),? |\(?\d[.)] )*"
+    r"from|on|in|with|by|at|perfect|alright|got it|of course|certainly|absolutely|\w+ you),? |\(?\d[.)] )*"
     r"(?:which|what|what's|who|who's|whom|whose|when(?! (?:this|that|it|everything) (?:all )?(?:looks|seems|"
     r"sounds|suits|works))|where|why|how)\b(?! (?:i\b|i'|we\b|we'|you're\b|"
     r"you'll\b|you (?:confirm|say)|ready|happens))"
@@ -260,15 +274,14 @@ WH = re.compile(
     rf"^{WH_START.pattern}|(?:[,:;(-] ?|\b(?:and|so|then|but|also|or|know|hear|ask|see|tell me|"
     r"first) )(?:which|what|what's|who|whom|whose|where|why|how|when do|when would|when is)\b(?! "
     rf"(?:is (?:why|how|what|where|when|something)|means|gives|makes|brings|leaves|comes|includes)\b)(?! "
-    rf"(?:is|are) (?:\w+ ){{0,3}}(?:delivered|listed|shown))"
+    rf"(?:is|are) (?:\w+ ){{0,3}}(?:delivered|listed|shown|pending|processed|shipped|open)\b)"
 )
 _TAG = re.compile(
     r"(?:\b(?:correct|right|ok|okay|k|agreed|alright|all right|good|fine|yes|y/n|yes/no|sound good|"
-    r"deal|cool|confirm|"
-    r"go|proceed|yeah|y))\W*\?$|"
+    r"deal|cool|confirm|go|proceed|yeah|y)|nothing (?:else|more))\W*\?$|"
+    r"^(?:and |so |then |it's |is it )*(?:just|only)\b(?! (?:to|so|in|as)\b)(?!.*\b(?:wh\w+|how)\b)[^:]*\?$|"
     r"[,;-] ?(?:is|are|was|were|do|does|did|will|would|can|could|should|shall|have|has|am)(?:n't|"
-    r" not)? (?:that|it|this|"
-    r"they|these|you|we|i)(?: not)?(?: (?:right|correct|so|ok|okay|true|fine))?\?$"
+    r" not)? (?:that|it|this|they|these|you|we|i)(?: not)?(?: (?:right|correct|so|ok|okay|true|fine))?\?$"
 )
 _AUXILIARY = re.compile(
     r"(?:^|[,:;.!-] ?|\b(?:and|so|then|but|now|if so|also|before i \w+|please) )(?:shall|should|may|"
@@ -278,10 +291,18 @@ _AUXILIARY = re.compile(
     r"sounds?|looks?|want|wanna|any objections?|anything|everything|proceed|go ahead|continue|mind|"
     r"care|does|am)\b"
 )
+_LACKS = re.compile(
+    r"\b(?:need|require|required|request|ask|furnish|provide|send me|you (?:sent|shared|gave)|share|supply|"
+    r"let me have|trouble you|missing|lack|looking for)\b"
+)
+"""Words with which the heading of a list asks for its entries: "what I need from you:"."""
+_CONFIRMS = re.compile(
+    r"\b(?:i|we|me|can|hereby|just|is|wish|write|able|glad|happy|pleased|delighted|hono(?:u)?r|like)"
+    r"(?: \w+ly| to)* confirm\b|^confirming\b"
+)
 _ACTS = re.compile(
     r"\b(?:cancel|return|exchang|modif|chang|updat|swap|switch|book|add|refund|replac|upgrad|"
-    r"downgrad|mov|ship|send|pay|"
-    r"issu|want|lik)(?:e|y|s|es|ed|ing|ling|led)?\b|\b(?:will|using|to)\b"
+    r"downgrad|mov|ship|send|pay|issu|want|lik)(?:e|y|s|es|ed|ing|ling|led)?\b|\b(?:will|using|to)\b"
 )
 _NO_NUDGE = re.compile(
     r"^(?:could|can|would|will) you|choice|preference|pick|thoughts|option|prefer|^(?:hello|hi|hey)\b|else"

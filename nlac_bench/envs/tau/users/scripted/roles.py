@@ -15,26 +15,25 @@ Role: TypeAlias = Literal["none", "new", "present", "kept", "context"]
 Span: TypeAlias = tuple[int, int]
 
 ACTION = (
-    r"cancel\w*|call(?:ed|ing)? off|return(?:s|ed|ing)?\b(?! (?:window|policy|flight|trip|label|"
-    r"period|leg))|"
+    r"cancel\w*|call(?:ed|ing)? off|return(?:s|ed|ing)?\b(?! (?:window|policy|flight|trip|label|period|leg))|"
     r"sen[dt](?:ing)? (?:\w+ ){0,2}?back\b|exchang\w*|swap\w*|replac(?:e|es|ed|ing|ement)\b|trad(?:e|"
-    r"ing)\b|modif\w*|"
-    r"chang(?:e|es|ed|ing)\b|updat\w*|switch(?! types?\b)\w*|process(?!ors?\b)\w*|refund\w*"
+    r"ing)\b|modif\w*|chang(?:e|es|ed|ing)\b|updat\w*|switch(?! types?\b)\w*|process(?!ors?\b)\w*|refund\w*"
 )
 _GOES = (
     r"(?:goes|go|going|come|comes|coming|"
     r"(?:tak(?:e|es|ing)|hand(?:s|ed|ing)?|giv(?:e|es|ing))(?: \w+){0,2}?) back\b(?!\?: no\b)"
 )
 _NEGATED = (
-    r"(?:\bnot|n't|\bnever)(?: \w+){0,2}? (?:be |being |get )?"
+    r"(?:\bnot|\b\w+n't|\bnever)(?: \w+){0,2}? (?:be |being |get )?"
     r"(?:touch|affect|chang|includ|return|exchang|modif|cancel|part|involv|mov|swap|go|alter|replac|"
-    r"impact|remov|travel|fly|join|com(?:e|ing)\b)\w*"
+    r"impact|remov|travel|fly|join|com(?:e|ing)\b|sen[dt] back|go(?:ing)? back|sold back)\w*"
 )
 _KEPT = (
-    rf"{_NEGATED}|\b(?:keep|keeps|keeping|kept|leav(?:e|es|ing)|left (?:alone|as|out|un)\w*|"
-    r"except(?:ing)?(?: for)?|"
-    r"excluding|excluded|without|apart from|aside from|other than|besides|but not|not (?:the|your|a|"
-    r"an|for)|"
+    rf"{_NEGATED}|\b(?:keep|keeps|keeping|kept|retain(?:s|ed|ing)?|"
+    r"leav(?:e|es|ing)|left (?:alone|as|out|un|with)\w*|"
+    r"h[ao]ng(?:s|ing)? on to|h[oe]ld(?:s|ing)? on to|(?<!nothing )except(?:ing)?(?: for)?|"
+    r"excluding|excluded|without|apart from|aside from|(?<!nothing )other than|(?<!nothing )besides|but not|"
+    r"not (?:the|your|a|an|for)|"
     r"no changes?|nothing (?:changes|else)|unchanged|unaffected|untouched|unmodified|remain(?:s|ing)?|"
     r"stay(?:s|ing)?|rest of|(?:(?:fine|okay|ok|good|alright|correct) )?as (?:it|they) (?:is|are)|is "
     r"fine|are fine|isn't|aren't|is not|are not|not)\b"
@@ -62,21 +61,21 @@ _ADVERB = r"\b(?:currently|presently|at present|right now|at the moment|so far|a
 _PRESENT = (
     rf"{_ADVERB}|\b(?:current|present|existing|old|previous(?:ly)?|originally|formerly|former|today|"
     r"already|was|were|taking|as it stands|no more|until now|in exchange for|taken off|drops? out|"
-    r"gives? up|"
-    r"had|instead of|rather than|in place of|replac(?:es?|ing)|in lieu of|no longer|remov(?:e|es|ed|"
-    r"ing)|out of|(?:now|before|today)(?=:)|"
+    r"gives? up|tak(?:e|es|ing) the place of|swap(?:s|ping)? out|overwrit(?:e|es|ing)|still (?:ships?|goes)|"
+    r"had|instead of|rather than|in place of|replac(?:es?|ing)|supersed(?:es?|ing)|out (?:goes|with)|"
+    r"the one (?:there|on file|on record|in (?:your|the) \w+)(?: \w+){0,3}? (?:is|was)|in lieu of|no longer|"
+    r"remov(?:e|es|ed|ing)|out of|(?:now|before|today)(?=:)|"
     r"(?<!would )(?<!will )(?<!'ll )(?<!'d )(?<!so )(?<!to )(?:you|it|reservation|they) (?:have|has))\b"
 )
 _NEW = (
-    r"\b(?:new|will|would|become|becomes|updated? to|changed? to|switch(?:ed)? to|mov(?:e|ed) to|"
-    r"instead|total of|"
+    r"\b(?:after(?:wards)?(?=:)|after (?:the|this|that) (?:change|update)|new|will|would|become|becomes|"
+    r"updated? to|changed? to|switch(?:ed)? to|mov(?:e|ed) to|instead|total of|put(?:s|ting)? in|"
     r"in total|(?:gives?|giving) you|receiv(?:e|es|ing)|makes?|making|brings?|bringing|upgrad\w*|"
     r"downgrad\w*)\b|'ll\b|'d\b"
 )
 _WEAK = r"\b(?:to|into|onto|with|via|by|on|using|use|charged?|paid|pay|for|as|is|are|be|in)\b"
 _END = (
-    r";|,? (?:but|while|whereas)\b|, (?=(?:and |so )?(?:i|we|you|they|it|the refund)\b)|, so\b|\. |"
-    r" - (?!\$)"
+    r";|,? (?:but|while|whereas)\b|, (?=(?:and |so )?(?:i|we|you|they|it|the refund)\b)|, so\b|\. | - (?!\$)"
 )
 
 _ITEM_MARKS = re.compile(
@@ -84,14 +83,13 @@ _ITEM_MARKS = re.compile(
     rf"(?P<end>{_END})"
 )
 _VALUE_MARKS = re.compile(
-    rf"(?P<arrow>->|\breplac(?:e|ed|ing) (?:(?:it|that|this|them|those|these|the (?:above|old|"
+    rf"(?P<arrow>->|\b(?:replac|supersed)(?:e|ed|ing) (?:(?:it|that|this|them|those|these|the (?:above|old|"
     rf"present) \w+) )?(?:with|by)\b)|(?P<kept>{_KEPT})|(?P<from>\bfrom\b)|"
-    rf"(?P<context>{_LISTING})|(?P<present>{_PRESENT})|"
-    rf"(?P<new>{_NEW})|(?P<weak>{_WEAK})|(?P<end>{_END}|, )"
+    rf"(?P<context>{_LISTING})|(?P<present>{_PRESENT})|(?P<new>{_NEW})|(?P<weak>{_WEAK})|(?P<end>{_END}|, )"
 )
 _FILL = re.compile(
-    r"(?:[\s,:()\"'-]|\$[\d.]+|\([^()]*\)|\b(?:and|or|the|your|an?|both|which|that|also|other|items?|"
-    r"just|simply|is|are|"
+    r"(?:[\s,:()\"'-]|\$[\d.]+|#w\d+|\([^()]*\)|\b(?:and|or|the|your|an?|both|which|that|also|other|items?|"
+    r"just|simply|is|are|same|that's|it's|they're|"
     r"will|would|could|may|might|they|it|this|order|in|one|be|can|to|all|of|we|i|you)\b)*"
 )
 _KEEPS = re.compile(r"(?:keep|leav)(?:e|s|es|ing)?\b")
@@ -103,8 +101,7 @@ _COULD = re.compile(r"\b(?:could|can|may|might|eligible to) (?:also )?(?:still )
 _BEFORE = re.compile(
     r"(?:without|except|exclud|apart|aside|other than|besides|but not|"
     r"not (?:(?:the|your|a|an|for|with|to|on|by|via|in|from|economy|business|basic|paypal|gift|visa|"
-    r"mastercard|credit)\b|[\d#])|no "
-    r"changes?|nothing)"
+    r"mastercard|credit)\b|[\d#])|no changes?|nothing)"
 )
 """Words that govern what follows them, never what precedes."""
 _IN_ORDER = re.compile(r"(?:items?|everything|products?) ")
@@ -211,7 +208,7 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
     for start, end, kind in _events(text, spans, _VALUE_MARKS):
         near = bool(roles) and bool(_FILL.fullmatch(text, last_end, start))
         if kind == "mention":
-            roles.append(state)
+            roles.append("present" if says_present(text, end) else state)
             seen, last_end = True, end
             continue
         if kind == "end":
@@ -256,6 +253,22 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
     return roles
 
 
+def says_present(text: str, end: int) -> bool:
+    """Return whether the predicate after a value, which ends at ``end``, says that it is the present one."""
+    return _IS_PRESENT.match(text, end) is not None
+
+
+_IS_PRESENT = re.compile(
+    r"[ ,)\"']*(?:which |that |and )?(?:"
+    r"(?:is|are|was|were) (?:(?:only|just) )?(?:what(?:'s| is| was| stands)? (?:there|here|on|in|it|we|you|"
+    r"they|your)\b|"
+    r"(?:there|here)\b|on (?:file|record)\b|in (?:your|the) (?:profile|account|system)\b|the one\b|"
+    r"the (?:old|current|present|previous|existing|former)\b|gone\b|out\b|dropped\b|removed\b|deleted\b)|"
+    r"(?:drops?|comes?|goes|falls) (?:out|away|off)\b|no more\b|any ?more\b|"
+    r"(?:will|would) (?:go(?= ?[,.;)?]| away)|no longer|disappear|drop out|be (?:removed|deleted|dropped|"
+    r"gone)))"
+)
+"""In "(A is what's there today)"."""
 _ASIDE = re.compile(r", (?:under|in|for|on|with|as) [^,.;:]{1,40}(?:, (?:on|in|at|with|for|to)\b|:)")
 _TARGETS = frozenset({"to", "into"})
 _MEANS = frozenset({"to", "with", "via", "using", "charge", "charged", "paid", "pay"})

@@ -8,8 +8,7 @@ ANNOUNCES = re.compile(
     r"\b(?:i'll|i will|i'm going to|i am going to|let me|i'm about to|i am about to|i'll now|i "
     r"shall)(?: now| just| then| go ahead and)* "
     r"(?:cancel|return|exchange|modify|change|update|swap|switch|book|add|process|submit|issue|send|"
-    r"replace|move|set|upgrade)\b|"
-    r"\bcancell?ing (?:it|your|the|order|reservation)\b.*\bnow\b"
+    r"replace|move|set|upgrade)\b|\bcancell?ing (?:it|your|the|order|reservation)\b.*\bnow\b"
 )
 OTHERS = re.compile(
     r"\b(?:any|some) (?:other|more|further|additional) (?:items?|products?|things?)\b|\b(?:any|"
@@ -17,6 +16,12 @@ OTHERS = re.compile(
     r"(?:return|exchange|modify|change|this|that|the|cancel)"
 )
 """Asks whether the request has further parts."""
+ONLY = re.compile(
+    r"\bthe only (?:thing|item|product|article|one|piece)s?\b[^.?]*\?$|\bnothing (?:else|more)\?$|"
+    r"^(?:and |so |then |it's |is it |that's )*(?:just|only)\b(?! (?:to|so|in|as)\b)(?!.*\b(?:wh\w+|"
+    r"how)\b)[^?]*\?$"
+)
+"""Asks whether what was named is everything."""
 PROCEED = re.compile(r"\b(?:proceed|go ahead|confirm)\b|\bor (?:may|shall|should|can) i\b")
 ASSENT = any_of(
     r"\b(if|once|when|as soon as|after|until) you('ve| have)? (confirm|agree|approve|sa(y|id) (yes|"
@@ -30,12 +35,15 @@ YES_NO = any_of(
 """A yes-no question, whatever else it contains."""
 MORE = any_of(
     r"\b(?<!before )((anything|something|what) (further|more)|(any(thing)?|something|what) else)\b"
-    r"(?! (to|in|from|about) "
-    r"(return|exchange|modify|change|this order|that order|the order))",
+    r"(?! (to|in|from|about) (return|exchange|modify|change|this order|that order|the order))",
     r"\bany (other|further|more) (questions?|requests?|issues?|concerns?|help|assistance|thing|matters?)\b",
     r"\b(can|may|could) i (help|assist|be of)( \w+){0,3} (else|further|more|other)\b",
     r"\banother (thing|matter|request|question|issue|concern)\b[^.!]*\?", r"^(any )?(more|other \w+)\?",
-    r"\bany other (orders?|reservations?|bookings?|trips?|purchases?)\b.*\b(help|assist|look|i can)\b",
+    r"\bany other (orders?|reservations?|bookings?|trips?|purchases?)\b.*\b(help|assist(ance)?|look|i can)\b",
+    r"\b(another|some other|other|(any|some) (further|more)) (orders?|reservations?|bookings?|trips?|"
+    r"purchases?)\b.*\b(help|assist\w*|look|i can|i may|attention|need)\b",
+    r"^(did|have|has) (i|we|that|this) (now )?(cover|taken? care of|answer|address|handled?)\w* (everything|"
+    r"all\b)", r"^did (that|this|it) answer\b", r"^does (that|this|it) answer\b",
     r"\banything (besides|apart from|beyond)\b",
     r"\bdo you have (another|other) (questions?|requests?|issues?)\b",
     r"\bfurther (help|assistance)\b", r"\bis that all\b(?=\W*$|,| (?:for|you|i|then|today|"
@@ -57,7 +65,7 @@ REFUSED = any_of(
     r"\bpolicy (does not|doesn't|forbids|prohibits)",
     r"\b(does not|doesn't|do not|don't) (allow|permit|qualify|meet|offer|cover)",
     r"\bmust (decline|refuse|deny)", r"\bhave to (decline|refuse|deny)",
-    r"\bno longer (be|possible|available)\b",
+    r"\bno longer (possible|available|be (?!used|your|the|needed|sent|shipped|delivered|charged|there)\w)",
     r"\bonly (pending|delivered) orders?\b",
     r"\bonly be (cancelled|canceled|returned|modified|changed|exchanged|refunded)\b(?! once)",
     r"\b(can|could|may|must) only (go|be (?!(done|called|used|made|requested|changed|modified|"
@@ -124,8 +132,7 @@ REPORT = any_of(
     r"already )*)?(cancell?|return|exchang|modif|updat|chang|switch|swap|set\b|book|upgrad|"
     r"downgrad|add|sen[dt]|issu|process|submit|complet|initiat|request|moved|replac|refund|done|"
     r"made|credit|appl|schedul|arrang|correct|received|saved|gone through|accepted|filed|placed|"
-    r"registered|opened|put\b|"
-    r"started|logged|lodged|rebooked|finali[sz]ed)",
+    r"registered|opened|put\b|started|logged|lodged|rebooked|finali[sz]ed)",
     r"\b(i've|i have|we've|we have|i) (now |just |also |successfully |already |gone ahead and |went "
     r"ahead and )*(cancell?ed|"
     r"returned|exchanged|modified|updated|changed|switched|swapped|set|booked|rebooked|upgraded|"
@@ -134,8 +141,7 @@ REPORT = any_of(
     r"made|moved|replaced|done|refunded|filed|put|corrected)\b",
     r"\bi went ahead and\b",
     r"\b(cancell?ation|return|exchange|change|update|booking|upgrade)s? (is |are |was |has been "
-    r")?(now |all )?"
-    r"(completed?|done|confirmed|successful|set|in place|live|active)\b",
+    r")?(now |all )?(completed?|done|confirmed|successful|set|in place|live|active)\b",
     r"^\W*(\w+ ){1,3}(cancell?ed|updated|changed|exchanged|returned|booked|added|upgraded|saved)\W*$",
     r"^(\W*(your )?(order|reservation|booking) \S+ |\W*)(cancell?ed|updated|exchanged|returned)\b"
     r"(?! (?:items?|products?|goods|orders?|tickets?|flights?) (?:are|is|can|will|get|must|may)\b)",
@@ -144,8 +150,7 @@ REPORT = any_of(
     r"passengers?|names?|trip|seats?|order|reservation|booking|certificate|return|exchange|"
     r"cancell?ation) (now )?(cancell?ed|updated|"
     r"changed|exchanged|returned|booked|added|upgraded|downgraded|saved|issued|switched|modified|"
-    r"submitted|requested|rebooked|"
-    r"done)\b",
+    r"submitted|requested|rebooked|done)\b",
     r"\bsuccess(ful(ly)?)?\b", r"\btaken care of\b", r": (all )?(done|completed?|submitted)\W*$",
     r"\b(is|are|was|were) (now )?(created|registered|filed|initiated|arranged|scheduled|opened|lodged)\b",
     r"\b(is|are|was|were|got) (now |all |already )?(cancell?ed|returned|exchanged|modified|updated|changed|"
@@ -176,18 +181,26 @@ SLIP = re.compile(
     r"(?!.*\b(?:now|corrected|fixed)\b)"
 )
 """Admits a mistake of the agent's own: "I put in the wrong colour"."""
+MISTYPED = re.compile(
+    r"\byou (?:told|said|gave|asked|wrote|meant)\b.*\b(?:and|but|while|whereas) i(?:'d| had)? "
+    r"(?:wrote|written|put|typed|said|entered|read|took|noted)\b|"
+    r"\bi(?:'d| had| have|'ve)? (?:wrote|written|typed|put|entered|noted) .*\b(?:instead of|rather than|"
+    r"where you)\b|"
+    r"\bi(?:'d| had| have|'ve)? (?:accidentally |mistakenly )?(?:misread|mistyped|misheard|mistook|"
+    r"transposed|mixed up|fat-fingered)\b"
+)
+"""Tells a mistake of the agent's own: what it wrote, beside what the user has said."""
 PERFECT = re.compile(
     r"(?:(?:done|great|okay|ok|all right|good news|perfect|thanks?|thank you|all set)[,!:-]* )?"
     r"(?:(?:i|we)(?:'ve| have)|your (?:\w+ ){1,2}has been) (?:now |just |also |successfully |already )*"
-    r"(?:cancell?ed|returned|exchanged|modified|updated|changed|switched|swapped|set|booked|rebooked|upgraded|"
-    r"downgraded|saved|added|issued|processed|submitted|completed|moved|replaced|placed|filed)\b"
+    r"(?:cancell?ed|returned|exchanged|modified|updated|changed|switched|swapped|set|booked|rebooked|"
+    r"upgraded|downgraded|saved|added|issued|processed|submitted|completed|moved|replaced|placed|filed)\b"
 )
 """States first that something has been done, and then what will follow."""
 FUTURE = any_of(
     r"\b(currently|right now|at the moment|at present|so far)\b",
     r"\b(will be|would be|to be|can be|could be|going to|not yet|if you|once you|about to|"
-    r"haven't|has not|hasn't|have not)\b(?! (e-?mail|refund|credit|sent|notif|process|receiv|"
-    r"ship))",
+    r"haven't|has not|hasn't|have not)\b(?! (e-?mail|refund|credit|sent|notif|process|receiv|ship))",
 )  # fmt: skip
 """States what is currently so, or has not been done yet."""
 REFUND_TIME = re.compile(

@@ -17,6 +17,8 @@ SURE = (
     "Really? Could you have another look?",
     "Please have another look.",
 )
+YES_ALL = ("Yes, that's all.", "Yes, that is all of it.", "Yes, nothing else.")
+NOT_ALSO = ("No, thank you.", "No, thanks.", "No, thank you, not that.")
 THEN = (
     "I see. Then I'd rather do something else.", "All right. In that case, something else.",
     "Okay, understood. Then let's do this instead.",

@@ -47,9 +47,9 @@ def units(message: str) -> list[Unit]:
             cells = _cells(line)
             if _RULE.fullmatch(line):
                 columns = _cells(lines[number - 1]) if number else None
-                if found and columns is not None and not _FILLED.search(found[-1].text):
+                if found and columns and any(columns) and not _FILLED.search(found[-1].text):
                     found.pop()  # names of columns; a first row with values belongs to the table's contents
-            else:
+            elif any(cells):
                 found.append(Unit(_row(cells, columns), heading))
             listed, open_line, blank = True, False, False
             continue
@@ -216,7 +216,7 @@ _STARS = re.compile(r"^[ \t]*\* +(?=\S)", re.MULTILINE)
 _TITLE = re.compile(r"^ *(?:#{1,6} |> ?|[*_=-]{3,} *$)", re.MULTILINE)
 _FILLED = re.compile(r"\d|: .*\b(?:paypal|gift card|visa|mastercard|economy|business|yes|no|none)\b")
 _PLURAL = re.compile(r"(?<=[a-z])\(e?s\)")
-_RULE = re.compile(r"[|:\- ]+")
+_RULE = re.compile(r"[|:\- ]*-[|:\- ]*")
 _BULLET = re.compile(r"(?:[-+] ?(?=\S)|\(?\d{1,2}[.)] ?(?=\D)|\(?[a-z][.)] |[✅✔☑🔹👉➤▶] ?)")
 _ENDS = re.compile(r"[.!?:][\"')]*$")
 _DANGLES = re.compile(r"\b(?:to|is|be|as|with|for|at|address|following)$")
@@ -231,9 +231,17 @@ _INVERTED = (
     r"(?:is|are) (?:you|it|this|that|these|they|there))\b"
 )
 _VERB = r"(?:'s|(?:shall|should|may|can|could|would|will|do|does|did|is|are)\b)"
-_OPEN = rf"(?:which|what|whose|how many|how much|where|when|why|who|how)(?: [\w-]+){{0,3}}? ?{_VERB}"
-_ASKING = re.compile(rf"^{_VERB}|(?:^|[,:;-] |\b(?:and|so|then|also) )(?:{_INVERTED}|{_OPEN})")
-_SECOND = re.compile(rf"(?:,|;| -)? (?:and|but)(?: also| then)? (?={_INVERTED}|{_OPEN})")
+_OPEN = rf"(?:which|what|whose|how many|how much|where|when|why|who|how)(?: [\w-]+){{0,5}}? ?{_VERB}"
+_PREPOSED = r"(?:(?:to|on|onto|for|from|with|by) )?"
+_BRIEF = rf"{_PREPOSED}(?:(?:which|what|whose)(?: [\w-]+){{1,2}}|how many|how much)"
+"""A question without a verb: "with which card?"."""
+_ASKING = re.compile(
+    rf"^{_VERB}|(?:^|[,:;-] |\b(?:and|so|then|also) )"
+    rf"(?:{_INVERTED}|{_PREPOSED}{_OPEN}|{_BRIEF}$)"
+)
+_SECOND = re.compile(
+    rf"(?:,|;| -)? (?:and|but)(?: also| then)? (?={_INVERTED}|{_PREPOSED}{_OPEN}|{_BRIEF}\?)"
+)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
     r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"

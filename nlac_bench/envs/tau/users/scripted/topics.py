@@ -21,8 +21,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     )),
     ("zip", any_of(
         r"\bzip ?codes?\b", (
-            r"(?<!left )(?<!right )\bzip\b(?= *(?:$|[?,.!)/:;&]|and\b|or\b|please|plus|works|is\b|"
-            r"on\b))"
+            r"(?<!left )(?<!right )\bzip\b(?= *(?:$|[?,.!)/:;&]|and\b|or\b|please|plus|works|is\b|on\b))"
         ), r"\bpost(al)? ?code",
     )),
     ("name", any_of(
@@ -45,7 +44,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         ), r"\bidentify you",
     )),
     ("record", any_of(
-        r"\border ?(id|number|no\b|nr|#)", r"\b(which|what) orders?\b", r"\bid of (the|your) order",
+        r"\border ?(id|number|no\b|nr|#)", r"\b(which|what) orders?\b", r"\b(id|number) of (the|your) order",
         r"\b(reservation|booking|confirmation) ?(id|number|code|reference|ref|#)",
         r"\b(which|what) (reservation|booking|trip)", r"\border do you mean", (
             r"\b(orders?|reservations?|bookings?|trips?) (you|that you|in question)\b"
@@ -66,7 +65,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"that) for|changed? (it|them) to|swap(ped)? (it|them)? ?for)\b",
     )),
     ("reason", any_of(
-        r"\breasons?\b", r"\bwhy\b", (
+        r"\breasons?\b", r"\bwhy\b", r"\bwhat (?:prompted|made you|led you|caused)\b", (
             r"\bwhat (exactly )?(happened|went wrong)\b"
         ), r"\bmistake\b", r"\bno longer need",
     )),
@@ -85,7 +84,9 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     )),
     ("flights", any_of(
         r"\b(which|what|preferred|choose|prefer|flight) (\w+ ){0,2}(flights?|number|option|itinerary)",
-        r"\bflight numbers?", r"\bwhich (one|of)", r"\bflights? (would|do|should)", r"\bnew flights?",
+        r"\bflight numbers?", r"\bwhich (one|of)", r"\bflights? (would|do|should|you(?:'d)? (?:want|wish|"
+        r"like|prefer|need|"
+        r"desire))", r"\bnew flights?",
     )),
     ("date", any_of(
         r"\bdates?\b(?! of birth)", r"\bwhen\b", r"\bwhat day", r"\btravel day", r"\bwhich day",
@@ -106,7 +107,11 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     )),
     ("bags", any_of(
         r"\bbags?\b", r"\bbaggages?\b", r"\bluggage", r"\bsuitcases?",
-        r"\bhow many (more|extra|additional)( ones)?( (would|do|should|shall|in|of)\b|\W*$)",
+        r"\bhow many(?: more| extra| additional)?(?: ones| of them)?(?= (?:would|do|should|shall|will|are|in|"
+        r"altogether|overall|you)\b|\W*$|,)"
+        r"(?!.*\b(?:fly|flying|travel\w*|people|passengers?|tickets?|seats?|party|guests?|join|come|coming|"
+        r"of you)\b)",
+        r"\bwhat(?:'s| is) the total (?:number|you)\b",
     )),
     ("insurance", any_of(
         r"\binsur",

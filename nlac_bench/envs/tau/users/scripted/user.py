@@ -1,6 +1,5 @@
 """Implements the dialogue policy of the scripted user, which needs no model."""
 
-import zlib
 from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import ClassVar, Self
@@ -12,16 +11,17 @@ from nlac_bench.envs.tau.users.base import STOP, UserKind
 from nlac_bench.envs.tau.users.scripted import actions, check, choices, goods, outcome, signals, speech
 from nlac_bench.envs.tau.users.scripted import phrases as say
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Script
+from nlac_bench.envs.tau.users.scripted.moves import Moves
 from nlac_bench.envs.tau.users.scripted.official_train import script_of, vocabulary_of
 from nlac_bench.envs.tau.users.scripted.reading import Reading, read
 from nlac_bench.envs.tau.users.scripted.requests import IDENTITY, wants_identity
 from nlac_bench.envs.tau.users.scripted.structure import joined
-from nlac_bench.envs.tau.users.scripted.talk import MAX_REPLIES, PATIENCE, UNREAD, VARIANTS, Talk
+from nlac_bench.envs.tau.users.scripted.talk import MAX_REPLIES, VARIANTS, Talk
 from nlac_bench.errors import DataError
 from nlac_bench.types import Usage
 
 
-class ScriptedUser:
+class ScriptedUser(Moves):
     """A user that plays a task's structured intent.
 
     It opens with a request, identifies itself and gives details when asked, answers choices, confirms a
@@ -96,6 +96,8 @@ class ScriptedUser:
     def _answer(self, heard: Reading, introduced: bool) -> str:
         """Return the reply; ``introduced``: the user's last message told its identity."""
         goal = self._goal
+        if heard.slips and not check.names_target(heard.claims, goal, self._script):
+            heard = heard.with_slips()  # what is proposed may be in the sentence about the mistake
         identity = heard.asks & IDENTITY
         if heard.transfer:
             return self._leave(speech.TRANSFERRED)
@@ -103,6 +105,9 @@ class ScriptedUser:
             if goal.kind == "other":
                 return self._say_again(self._pick(speech.GO_ON))
             return self._refused(heard, goal) if goal.forbidden else self._object(["kind"])
+        extras = actions.extras(heard.offers, goal, self._others)
+        if extras:
+            return self._decline(heard.without(extras), goal)
         if self._reported(heard, goal):
             wrong = check.misreported(heard, goal, self._script, self._now.goal)
             return self._object(wrong) if wrong else self._next(speech.THANKS)
@@ -280,7 +285,8 @@ class ScriptedUser:
         if goods.hides_items(heard.claims, goal, self._script):
             return self._which_goods(goal)
         told = self._details(heard, {"request"}, goal)
-        yes = f"{self._pick(speech.YES)} {told}".strip()
+        only = any(signals.ONLY.search(unit.text) for unit in heard.proposed)
+        yes = f"{self._pick(speech.YES_ALL if only else speech.YES)} {told}".strip()
         if not actions.names_action(claims) and not check.known_slots(claims, goal):
             if self._now.agreed or (self._now.objected == 0 and self._now.puzzled):
                 return self._say_again(yes)
@@ -291,6 +297,13 @@ class ScriptedUser:
         if goal.items and not goods.names_items(heard.claims, goal) and "items" not in self._now.told:
             yes = f"{yes} {speech.details([{'items'}], goal, self._pick)}"
         return self._say_again(self._ask_back(yes, goal))
+
+    def _decline(self, heard: Reading, goal: Goal) -> str:
+        """Decline an offer of something else as well, and answer the rest of the message."""
+        no = self._pick(speech.NOT_ALSO)
+        if self._reported(heard, goal) or heard.proposed or heard.asked:
+            return f"{no} {self._answer(heard, introduced=False)}"
+        return self._say_again(f"{no} {speech.want(goal, self._now.told, self._pick)}")
 
     def _which_goods(self, goal: Goal) -> str:
         """Ask which goods a proposal means, and then agree on condition that it means the right ones."""
@@ -314,87 +327,6 @@ class ScriptedUser:
             return yes
         self._now.asked_back = True
         return f"{yes} {self._pick(speech.BACK)}"
-
-    # --- moves ----------------------------------------------------------------------------------
-
-    def _object(self, wrong: Sequence[str], also: str = "") -> str:
-        """Correct the topics ``wrong``; ``also`` answers the message's questions about others."""
-        self._now.objected += 1
-        self._now.agreed = False
-        if self._now.objected > PATIENCE:
-            return self._leave(speech.HOPELESS)
-        self._now.unread = 0
-        self._now.told |= set(wrong)
-        right = speech.correction(wrong, self._goal, self._now.told, self._pick)
-        right = right if also in right else f"{right} {also}"
-        return (
-            right
-            if wrong == ["insurance"] and self._goal.insurance == "no"
-            else f"{self._pick(speech.NO)} {right}"
-        )
-
-    def _next(self, thanks: Sequence[str]) -> str:
-        self._now.goal += 1
-        self._reset()
-        if self._now.goal >= len(self._script.goals):
-            return self._leave(thanks)
-        return f"{self._pick(thanks)} {speech.following(self._goal, self._now.told, self._pick)}"
-
-    def _replace(self, goal: Goal, lead: Sequence[str]) -> str:
-        goals = list(self._script.goals)
-        goals[self._now.goal] = goal
-        self._now.script = replace(self._script, goals=tuple(goals))
-        self._reset()
-        self._now.told = speech.ALL
-        return f"{self._pick(lead)} {speech.want(goal, speech.ALL, self._pick)}"
-
-    def _reset(self) -> None:
-        """Begin the next request, which the user states as fully as its first one, by subject at least."""
-        talk = self._now
-        talk.agreed = talk.puzzled = False
-        talk.answered = frozenset()
-        talk.told = speech.told_at_first(self._script) | speech.SHORT
-        talk.unread = talk.objected = talk.refusals = talk.vague = 0
-
-    def _restate(self, goal: Goal, lead: Sequence[str]) -> str:
-        return self._say_again(f"{self._pick(lead)} {speech.want(goal, self._now.told, self._pick)}")
-
-    def _say_again(self, text: str) -> str:
-        """Return ``text``, or give up after too many turns in a row without progress."""
-        self._now.unread += 1
-        return self._leave(speech.HOPELESS) if self._now.unread > UNREAD else text
-
-    def _tell(self, topics: frozenset[str], text: str) -> str:
-        """Answer questions; an answer that was not given before counts as progress."""
-        if topics <= self._now.answered:
-            return self._say_again(text)
-        self._now.answered |= topics
-        self._now.told |= topics | (speech.CORE if "request" in topics else frozenset())
-        self._now.unread = 0
-        return text
-
-    def _leave(self, words: Sequence[str]) -> str:
-        self._now.over = True
-        return f"{self._pick(words)} {STOP}"
-
-    @property
-    def _now(self) -> Talk:
-        assert self._talk is not None
-        return self._talk
-
-    @property
-    def _script(self) -> Script:
-        return self._now.script
-
-    @property
-    def _goal(self) -> Goal:
-        return self._script.goals[self._now.goal]
-
-    def _pick(self, wordings: Sequence[str]) -> str:
-        """Choose one of several wordings by the episode's seed and the position in the conversation."""
-        talk = self._now
-        place = talk.replies + MAX_REPLIES * talk.variant
-        return wordings[zlib.crc32(f"{talk.seed}/{place}/{wordings[0]}".encode()) % len(wordings)]
 
 
 def _about(text: str, words: Sequence[str]) -> bool:
