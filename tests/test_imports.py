@@ -58,8 +58,8 @@ print(ids, heavy)
 """
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == (
-        "['nlac_bench/Math500Hard-v0', 'nlac_bench/TauAirline-v0', 'nlac_bench/TauRetail-v0', "
-        "'nlac_bench/TwentyQuestions-v0'] []"
+        "['nlac_bench/Math500Hard-v0', 'nlac_bench/ShopWorlds-v0', 'nlac_bench/TauAirline-v0', "
+        "'nlac_bench/TauRetail-v0', 'nlac_bench/TwentyQuestions-v0'] []"
     )
 
 

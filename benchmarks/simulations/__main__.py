@@ -8,7 +8,13 @@ import argparse
 import time
 from collections.abc import Callable, Sequence
 
-from benchmarks.simulations import board_places, coverage, coverage_algorithms, coverage_pairs
+from benchmarks.simulations import (
+    board_places,
+    coverage,
+    coverage_algorithms,
+    coverage_pairs,
+    coverage_worlds,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -22,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "power": coverage_pairs.power_report,
         "algorithms": coverage_algorithms.algorithms_report,
         "boundary": coverage_algorithms.boundary_report,
+        "worlds": coverage_worlds.worlds_report,
         "places": board_places.models_report,
         "places of algorithms": board_places.algorithms_report,
     }

@@ -10,7 +10,8 @@ that an algorithm needs:
   of ``resources.prompts``, answers in one of the model's roles (policy, successor, evaluator, ...).
   ``nlac_bench.agents.roles.speaker.Speaker`` does so and parses the answers.
 - **Learn.** ``resources.learner``: ``forward_backward(batch, loss)`` accumulates gradients,
-  ``optim_step()`` applies them, ``ema_update(tau)`` updates the moving average.
+  ``optim_step()`` applies them, ``ema_update(tau)`` updates the moving average. ``await
+  resources.learn(steps)`` calls the function that does so.
 - **Sync.** ``Resources.push`` copies the learner's weights to the engine, which checks them.
 - **Count.** The engine counts the tokens of each role; the loop counts the environment steps of the episodes
   that it plays. ``update`` reports the rest in its metrics: ``gradient_steps`` (required) and
@@ -22,7 +23,7 @@ that an algorithm needs:
 by token, ``nlac_bench.agents.nlac.algorithm.NLAC`` one for algorithms with a replay buffer and roles.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
@@ -47,6 +48,11 @@ PLAYOUT_TURNS = 40
 that repeats itself must not delay the training."""
 
 
+async def at_once(steps: Callable[[], Metrics]) -> Metrics:
+    """Return ``steps()``."""
+    return steps()
+
+
 @dataclass(frozen=True)
 class Resources(Generic[C]):
     """The resources that an algorithm's constructor receives.
@@ -62,6 +68,8 @@ class Resources(Generic[C]):
         seed: the run's seed; derive others from it with ``derive_seed(seed, ...)``.
         concurrency: number of requests to send to the engine at the same time.
         keep_critiques: stores texts of the critic in ``critiques.jsonl``; called once in each ``update``.
+        learn: calls the function that takes the gradient steps of an ``update``. It returns when the engine
+            may get new weights: with ``train.max_staleness=1``, episodes are played in the meantime.
     """
 
     config: C
@@ -73,6 +81,7 @@ class Resources(Generic[C]):
     seed: int
     concurrency: int
     keep_critiques: Callable[[Sequence[CritiqueRecord]], None] = lambda records: None
+    learn: Callable[[Callable[[], Metrics]], Awaitable[Metrics]] = at_once
 
     @property
     def tokenizer(self) -> Any:

@@ -24,6 +24,8 @@ from nlac_bench.train.outputs import LossFn, Metrics, Outputs, mean_of_steps
 from nlac_bench.types import Episode, Turn
 
 C = TypeVar("C", bound=TrainConfig)
+IMPORTANCE_CAP = 2.0
+"""Largest factor by which importance sampling multiplies a token's advantage."""
 Mean: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 """Called with values and a mask; returns this micro-batch's part of the mean over the batch."""
 
@@ -52,7 +54,7 @@ class OnPolicy(ABC, Generic[C]):
         """Take at most ``max_steps`` gradient steps on ``episodes`` and return the metrics."""
 
     async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
-        """Learn from ``episodes``, which were played with the newest weights.
+        """Learn from ``episodes``, which were played with weights at most ``max_staleness`` updates old.
 
         Raises:
             NlacBenchError: ``episodes`` is empty; the algorithm cannot learn from other policies' episodes.
@@ -62,7 +64,7 @@ class OnPolicy(ABC, Generic[C]):
                 f"{type(self).__name__} learns on policy and needs new episodes in every iteration; "
                 "it cannot train offline"
             )
-        metrics = self.learn(episodes, max_steps)
+        metrics = await self.resources.learn(lambda: self.learn(episodes, max_steps))
         self.sync()
         too_long, self.too_long = self.too_long, 0
         return metrics | {"too_long": float(too_long)}
@@ -126,7 +128,16 @@ class OnPolicy(ABC, Generic[C]):
             self.too_long += 1
             return None
         mask = [0.0] * len(prompt) + [1.0] * len(output)
-        return TokenSequence([*prompt, *output], mask, group_id=number)
+        if not self.config.max_staleness:
+            return TokenSequence([*prompt, *output], mask, group_id=number)
+        if turn.logprobs is None:
+            raise NlacBenchError(
+                "train.max_staleness = 1 needs the log-probabilities of sampled tokens, which this engine "
+                "does not return; set it to 0"
+            )
+        return TokenSequence(
+            [*prompt, *output], mask, group_id=number, old_logprobs=[0.0] * len(prompt) + [*turn.logprobs]
+        )
 
     def left_in(self, episode: Episode, number: int) -> TokenSequence | None:
         """Return the prompt of the state in which a truncated episode ended, plus one token.
@@ -176,13 +187,17 @@ class OnPolicy(ABC, Generic[C]):
         )
 
     def epochs(self, batches: Sequence[TokenBatch], count: int) -> Iterator[TokenBatch]:
-        """Yield ``batches`` ``count`` times, with ``old_logprobs`` of the policy that played.
+        """Yield ``batches`` ``count`` times, with ``old_logprobs`` of the policy at the start of the update.
 
-        The learner recomputes them, so that the ratio is exactly 1 until the weights change.
+        The learner computes them, so that the ratio is exactly 1 until the weights change. If older weights
+        may have played, a token's advantage is multiplied by its importance, the ratio of the probabilities
+        of both policies, but at most ``IMPORTANCE_CAP`` (truncated importance sampling; Ionides 2008).
         """
-        played = [replace(b, old_logprobs=self.learner.logprobs(b)) for b in batches]
+        started = [replace(b, old_logprobs=self.learner.logprobs(b)) for b in batches]
+        if self.config.max_staleness:
+            started = [weighted(now, played) for now, played in zip(started, batches, strict=True)]
         for _ in range(count):
-            yield from played
+            yield from started
 
     def surrogate(
         self, outputs: Outputs, micro: TokenBatch, mean: Mean, clip: float
@@ -211,6 +226,18 @@ class OnPolicy(ABC, Generic[C]):
             return total
         metrics["kl"] = mean(outputs.reference_kl_BT, micro.loss_mask)
         return total + self.config.kl_coef * metrics["kl"]
+
+
+def weighted(now: TokenBatch, played: TokenBatch) -> TokenBatch:
+    """Return ``now`` with each token's advantage multiplied by its capped importance.
+
+    Args:
+        now: with ``old_logprobs`` of the policy at the start of the update.
+        played: the same batch with those of the policy that sampled it.
+    """
+    assert now.old_logprobs is not None and played.old_logprobs is not None and now.advantages is not None
+    importance_BT = (now.old_logprobs - played.old_logprobs).exp().clamp(max=IMPORTANCE_CAP)
+    return replace(now, advantages=importance_BT * now.advantages)
 
 
 def rewards_of(episode: Episode) -> list[float]:

@@ -80,9 +80,19 @@ def list_(as_json: JsonFlag = False) -> None:
 
 
 @app.command()
-def show(name: EnvName, as_json: JsonFlag = False) -> None:
-    """Show an environment's rules, arguments, data, tools and a first observation."""
-    env = registry.make(name)
+def show(
+    name: EnvName,
+    world: Annotated[
+        int | None, typer.Option(help="The world to show, of an environment that has several.")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show an environment's rules, arguments, data, tools and a first observation.
+
+    Of an environment with worlds, such as shop_worlds, also the world, its
+    procedures, and whether it is held out. Agents do not see these.
+    """
+    env = registry.make(name) if world is None else registry.make(name, world=world)
     raw = env.unwrapped
     observation, info = env.reset(seed=0)
     signature = inspect.signature(type(raw).__init__)
@@ -107,6 +117,8 @@ def show(name: EnvName, as_json: JsonFlag = False) -> None:
         "data_sha256": info.get("data_sha256"),
         "observation": observation,
     }
+    played = raw.describe_world() if isinstance(raw, TextEnv) else {}
+    described |= played
     if as_json:
         print_json(described)
         return
@@ -118,6 +130,7 @@ def show(name: EnvName, as_json: JsonFlag = False) -> None:
         [key, described[key]]
         for key in ("origin", "observation_space", "action_space", "tasks", "data_source", "data_sha256")
     ]
+    rows += [[key, json.dumps(value)] for key, value in played.items()]
     console.print(table("", ["", "value"], rows))
     console.print(table("arguments", ["name", "default"], [[k, json.dumps(v)] for k, v in arguments.items()]))
     if described["tools"]:

@@ -10,6 +10,7 @@ import typer
 from nlac_bench.agents.floors import floor_agent
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
 from nlac_bench.envs import registry
+from nlac_bench.envs.seed_world import world_of_seed
 from nlac_bench.errors import ConfigError
 from nlac_bench.eval.statistics.outcomes import unknown_rate_of
 from nlac_bench.eval.statistics.tables import number, render_table
@@ -21,7 +22,7 @@ AGENTS = ("oracle", "constant", "random", "silent")
 
 def floors(
     env: Annotated[
-        list[str] | None, typer.Option(help="Environment; can be repeated; default: the four built-in ones.")
+        list[str] | None, typer.Option(help="Environment; can be repeated; default: the built-in ones.")
     ] = None,
     agent: Annotated[
         list[str] | None,
@@ -74,14 +75,15 @@ def floors(
 
 
 def _play(name: str, agent_name: str, episodes: int, seed: int) -> dict[str, Any]:
-    env = registry.make_text_env(name)
-    agent = floor_agent(agent_name, lambda: registry.make_training_env(name))
+    world = world_of_seed(name, seed)
+    env = registry.make_text_env(name, **world)
+    agent = floor_agent(agent_name, lambda: registry.make_training_env(name, **world))
     every = (
         max(1, len(env.task_ids) // episodes) if episodes else 1
     )  # evenly chosen, because tasks are sorted by level
     tasks = env.task_ids[::every][: episodes or None]
     specs = [EpisodeSpec(name, task, 0, derive_seed(seed, task, 0)) for task in tasks]
-    driver = Driver(agent, lambda: registry.make_playable(name), concurrency=1)
+    driver = Driver(agent, lambda: registry.make_playable(name, **world), concurrency=1)
 
     async def play_all() -> list[Any]:
         async with aclosing(driver.run(specs)) as results:

@@ -29,6 +29,7 @@ BUILTIN = {
     ),
     "tau_retail": ("nlac_bench/TauRetail-v0", "nlac_bench.envs.tau:TauRetailEnv"),
     "tau_airline": ("nlac_bench/TauAirline-v0", "nlac_bench.envs.tau:TauAirlineEnv"),
+    "shop_worlds": ("nlac_bench/ShopWorlds-v0", "nlac_bench.envs.shop_worlds:ShopWorldsEnv"),
 }
 """CLI name → (Gymnasium id, entry point)."""
 
@@ -56,7 +57,7 @@ class EnvEntry:
 
 
 def register_builtin() -> None:
-    """Register the four built-in environments with Gymnasium, without importing them."""
+    """Register the built-in environments with Gymnasium, without importing them."""
     for env_id, entry_point in BUILTIN.values():
         if env_id not in gymnasium.registry:
             gymnasium.register(

@@ -95,6 +95,10 @@ class TextEnv(gymnasium.Env[str, str]):
     names, for an environment with its own wording; None replaces no prompt."""
     max_steps: int
     """Number of steps after which an episode ends with ``end_reason="max_steps"``."""
+    played_world: int | None = None
+    """Which of several worlds with the same tasks is played; None if the environment has no worlds."""
+    worlds: Sequence[int] = ()
+    """The worlds of runs with the seeds 0, 1, 2, …, where the argument ``worlds`` names them; else empty."""
     remote: bool = False
     """Whether ``_begin`` or ``_respond`` may suspend, for instance for a model server. Set per instance."""
 
@@ -178,6 +182,13 @@ class TextEnv(gymnasium.Env[str, str]):
         """Return what else determines a score: rules, simulators and hashes of their prompts.
 
         Only runs with equal conditions can be compared.
+        """
+        return {}
+
+    def describe_world(self) -> dict[str, Any]:
+        """Return what distinguishes the world that is played from others; empty without worlds.
+
+        It is for people: agents must not see it.
         """
         return {}
 

@@ -99,7 +99,7 @@ def run_checks(run: RunFolder, config: RunConfig, outcomes: RunOutcomes) -> Iter
         differences(run.conditions, stated),
         "the same environment, version, arguments, data, reward, simulator and limits",
     )
-    given = _given_subject(run, config)
+    given = {**_given_subject(run, config), "world": env.played_world}
     yield none_of(
         "subject is that of the configuration",
         differences({name: run.subject.get(name) for name in given}, given),

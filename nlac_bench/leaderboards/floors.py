@@ -25,8 +25,11 @@ from nlac_bench.leaderboards.submit import derive, refuse_faults, write_entries
 
 def environments() -> Iterator[str]:
     """Yield the environments of the boards: all built-in ones with embedded data, also at the level that the
-    embedded model plays, and with official data."""
+    embedded model plays, and with official data; those with worlds instead with each kind of rules."""
     for name in registry.BUILTIN:
+        if name == "shop_worlds":
+            yield from (registry.join(name, {"rules": r, "worlds": "held_out"}) for r in ("told", "hidden"))
+            continue
         yield name
         yield registry.join(name, EASY[name])
         yield registry.join(name, {"data": "official"})

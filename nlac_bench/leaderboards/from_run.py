@@ -77,7 +77,7 @@ def board_key(run: RunFolder) -> BoardKey:
 def subject_of(runs: Sequence[RunFolder]) -> Subject:
     """Return who played ``runs``, which are seeds of one algorithm."""
     first = runs[0].subject
-    worlds = [world for run in runs if isinstance(world := world_of(run), int)]
+    worlds = [run.world for run in runs if run.world is not None]
     return Subject(
         **_chosen(first, ("agent", "engine", "temperature", "max_tokens")),
         model=model_name(first.get("model")),
@@ -86,11 +86,6 @@ def subject_of(runs: Sequence[RunFolder]) -> Subject:
         worlds=worlds or None,
         training=_training(runs),
     )
-
-
-def world_of(run: RunFolder) -> Any:
-    """Return the world that ``run`` played, or None if its environment has no worlds."""
-    return run.subject.get(WORLD, run.conditions.get("env_args", {}).get(WORLD))
 
 
 def model_name(model: Any) -> str | None:

@@ -4,9 +4,9 @@ Entries are compared in ``success_if_missing_failed``: an episode without a scor
 sides, so that losing episodes never helps.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, repeat
 
 import numpy as np
 
@@ -26,7 +26,8 @@ class Pair:
     """The comparison of two ranked entries, A minus B, in ``success_if_missing_failed``.
 
     ``p`` is that of the exact sign-flip test for models; for algorithms the larger one of
-    ``compare_algorithms`` and of ``pooled_errors``. ``p_holm`` is adjusted over all pairs of the board.
+    ``compare_algorithms``, paired by world where both entries played the same worlds, and of
+    ``pooled_errors``, which does not pair. ``p_holm`` is adjusted over all pairs of the board.
     ``detectable`` is the difference that this pair would have shown with a probability of 80 % on this board,
     and ``tasks_needed`` the number of tasks with which the present difference would be shown; None if the two
     are told apart, or if no number of tasks is enough (equal rates, or seeds that differ too much).
@@ -115,13 +116,13 @@ def _models(entries: Sequence[Entry]) -> list[_Compared]:
 
 
 def _algorithms(entries: Sequence[Entry]) -> list[_Compared]:
-    sides = [[_measured(run) for run in entry.outcomes] for entry in entries]
     rates_ST: list[Floats] = [
-        np.array([run.outcomes.task_means("success") for run in side]) for side in sides
+        np.array([_measured(run).outcomes.task_means("success") for run in entry.outcomes])
+        for entry in entries
     ]
     found: list[_Compared] = []
-    for (a, b), error in zip(combinations(sides, 2), pooled_errors(rates_ST), strict=True):
-        comparison = compare_algorithms(a, b)
+    for (a, b), error in zip(combinations(entries, 2), pooled_errors(rates_ST), strict=True):
+        comparison = compare_algorithms(*_sides(a, b))
         half = error.quantile(ALPHA) * error.error
         low, high = max(error.difference - half, -1.0), min(error.difference + half, 1.0)
         if comparison.interval is not None:
@@ -130,9 +131,23 @@ def _algorithms(entries: Sequence[Entry]) -> list[_Compared]:
     return found
 
 
-def _measured(run: RunOutcomes) -> Measured:
+def _sides(a: Entry, b: Entry) -> Iterator[list[Measured]]:
+    """Yield the runs of both entries, with their worlds if both have one run in each of the same worlds."""
+    played = [entry.subject.worlds or [] for entry in (a, b)]
+    paired = set(played[0]) == set(played[1]) and all(
+        len(entry.outcomes) == len(worlds) == len(set(worlds))
+        for entry, worlds in zip((a, b), played, strict=True)
+    )
+    for entry, worlds in zip((a, b), played, strict=True):
+        runs = zip(entry.outcomes, worlds if paired else repeat(None), strict=False)
+        yield [_measured(run, world) for run, world in runs]
+
+
+def _measured(run: RunOutcomes, world: int | None = None) -> Measured:
     """Return a run as the comparisons read it; every planned trial without a score is a failure."""
     success = np.nan_to_num(success_table(run))
     planned = success.size
     counts = Counts(planned, planned, unscored=0, infra_errors=0, owed=0, truncated=0)
-    return Measured(f"seed {run.seed}", {}, Outcomes(tuple(sorted(run.tasks)), success, success, counts))
+    return Measured(
+        f"seed {run.seed}", {}, Outcomes(tuple(sorted(run.tasks)), success, success, counts), world
+    )

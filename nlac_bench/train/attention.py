@@ -1,7 +1,8 @@
-"""Attention over a tree of prefixes, for CPUs: each token attends to its own path instead of the whole row.
+"""Attention over a tree of prefixes: each token attends to its own path instead of the whole row.
 
 With a mask, scores are computed between every token and its whole row: for a row of eight sequences, eight
-times the work, and the causal kernel would also skip half of the rest. On GPUs the mask is fast and is used.
+times the work, and the causal kernel would also skip half of the rest. A dense mask of a row of 16k tokens
+has 256 MB. GPUs get a tree without shared nodes, so that every sequence is computed by a causal kernel.
 """
 
 from typing import Any
@@ -37,7 +38,11 @@ def _by_path(
         return sdpa_attention_forward(
             module, query, key, value, attention_mask, scaling=scaling, dropout=dropout, **kwargs
         )
-    keys, values = (tensor.index_select(2, tree.paths).split(tree.lengths, 2) for tensor in (key, value))
+    paths = tree.paths
+    keys, values = (
+        (tensor if paths is None else tensor.index_select(2, paths)).split(tree.lengths, 2)
+        for tensor in (key, value)
+    )
     attended = [
         nn.functional.scaled_dot_product_attention(
             q, k, v, attn_mask=_mask(q, k), dropout_p=dropout, is_causal=q.shape[2] == k.shape[2],
@@ -60,7 +65,7 @@ AttentionInterface.register(NAME, _by_path)
 AttentionMaskInterface.register(NAME, sdpa_mask)
 
 
-def use_where_faster(model: Any, device: torch.device) -> None:
-    """Switch ``model`` to this attention if ``device`` is a CPU and the model uses ``sdpa``."""
-    if device.type == "cpu" and model.config._attn_implementation == "sdpa":
+def replace_sdpa(model: Any) -> None:
+    """Switch ``model`` to this attention if it uses ``sdpa``."""
+    if model.config._attn_implementation == "sdpa":
         model.set_attn_implementation(NAME)

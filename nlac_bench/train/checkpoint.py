@@ -7,6 +7,7 @@ have them (``Shards``). Nothing in it is unpickled, so a folder that somebody el
 Rank 0 calls these functions; all ranks must see the same folder, which on several machines is a shared one.
 """
 
+import copy
 import math
 import os
 import random
@@ -25,9 +26,10 @@ from nlac_bench.errors import CheckpointError, DataError
 from nlac_bench.files import replace_folder, restore_folder, sync
 from nlac_bench.train import checkpoint_index, optimizer_state, tensor_file
 from nlac_bench.train.checkpoint_index import Index
-from nlac_bench.train.learner import Learner, local_part, sharded_like
+from nlac_bench.train.learner import Learner
 from nlac_bench.train.ranks import collective
 from nlac_bench.train.shards import rank_file, read_shards
+from nlac_bench.train.whole import local_part, sharded_like
 
 _MERSENNE_WORDS = 624
 EXPORT_FILE = 5 * 10**9
@@ -148,16 +150,20 @@ def _read(learner: Learner, path: Path, index: Index) -> tuple[dict[str, Tensor]
 def export(learner: Learner, folder: str | os.PathLike[str], tokenizer: Any = None) -> None:
     """Write the policy as a Hugging Face folder (safetensors) that any engine can load.
 
+    The tensors have the dtype in which the learner computes, so a model trained in bf16 is written in bf16.
     Only rank 0 keeps the whole model in memory; the tensors are gathered one by one. A model of more than
     ``EXPORT_FILE`` is written as several files and an index.
     """
+    dtype = torch.bfloat16 if learner.config.precision == "bf16" else torch.float32
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     base: Any = learner.model.causal_lm
     base = base.get_base_model() if learner.config.lora is not None else base
-    tensors = {name: tensor.cpu() for name, tensor in learner.named_tensors()}
+    tensors = {name: tensor.to("cpu", dtype) for name, tensor in learner.named_tensors()}
     save_torch_state_dict(tensors, folder, max_shard_size=EXPORT_FILE)
-    base.config.save_pretrained(folder)
+    config = copy.deepcopy(base.config)
+    config.dtype = dtype
+    config.save_pretrained(folder)
     if base.can_generate():
         base.generation_config.save_pretrained(folder)
     if tokenizer is not None:

@@ -13,7 +13,7 @@ from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from nlac_bench.settings import Settings
 
 if TYPE_CHECKING:
-    from nlac_bench.train.learner import LearnerConfig
+    from nlac_bench.train.learner_config import LearnerConfig
 
 BudgetUnit: typing.TypeAlias = Literal["steps", "env_steps", "tokens"]
 
@@ -57,6 +57,9 @@ class TrainConfig(Settings):
         None,
         ge=1,
         description="largest number of passes over the training tasks; none: no limit",
+    )
+    levels: Literal["all"] | None = Field(
+        None, description="all: train on the tasks of all levels; none: of the level that is measured"
     )
     train_batch_size: int = Field(32, ge=1, description="episodes per iteration")
     rollouts_per_task: int = Field(1, ge=1, description="episodes of each task per iteration")
@@ -102,6 +105,13 @@ class TrainConfig(Settings):
         "auto", description="auto: bf16 if the hardware is fast in it, else fp32"
     )
     deterministic: bool = Field(False, description="bitwise reproducible, but slower")
+    max_staleness: int = Field(
+        0,
+        ge=0,
+        le=1,
+        description="1 plays the next iteration's episodes during the update, with weights one update old; "
+        "PPO and GRPO then weight tokens by their importance",
+    )
     val_tasks: int = Field(
         50, ge=1, description="training tasks held out for validation, which selects the best checkpoint"
     )
@@ -134,7 +144,7 @@ class TrainConfig(Settings):
         Raises:
             ConfigError: adapters are combined with a moving average.
         """
-        from nlac_bench.train.learner import LearnerConfig
+        from nlac_bench.train.learner_config import LearnerConfig
         from nlac_bench.train.model import Lora
 
         if self.lora_rank and options.get("ema"):

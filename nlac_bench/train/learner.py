@@ -4,12 +4,10 @@ The same code runs in one process on a CPU and under torchrun on many GPUs, wher
 """
 
 import copy
-import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,58 +18,14 @@ from torch.distributed.tensor import DTensor
 from nlac_bench.rollout.engines.engine import Slot
 from nlac_bench.train import attention, share
 from nlac_bench.train.batch import TokenBatch, TokenSequence, one_a_row
+from nlac_bench.train.learner_config import LearnerConfig
 from nlac_bench.train.logits import Logits
-from nlac_bench.train.model import Head, Lora, PolicyModel, add_lora, load_causal_lm, shard
+from nlac_bench.train.model import Head, PolicyModel, add_lora, load_causal_lm, shard
 from nlac_bench.train.outputs import LossFn, Metrics, Outputs
 from nlac_bench.train.prefixes import micro_batch_starts
 from nlac_bench.train.ranks import collective, ranks, reported
 from nlac_bench.train.skeleton import Skeleton, fill
-
-
-@dataclass(frozen=True, slots=True)
-class LearnerConfig:
-    """The settings of the learner.
-
-    ``micro_rows`` is the number of packed rows per forward pass. The learning rate rises linearly from 0
-    during ``warmup_steps``; then it is constant, or falls linearly or as a cosine to 0 at ``total_steps``.
-
-    Raises:
-        ValueError: the schedule needs ``total_steps``, or ``lora`` is combined with ``ema``.
-    """
-
-    lr: float = 1e-6
-    optimizer: Literal["adamw", "sgd"] = "adamw"
-    betas: tuple[float, float] = (0.9, 0.999)
-    weight_decay: float = 0.0
-    max_grad_norm: float = 1.0
-    warmup_steps: int = 0
-    schedule: Literal["constant", "linear", "cosine"] = "constant"
-    total_steps: int | None = None
-    precision: Literal["fp32", "bf16"] = "bf16"
-    micro_rows: int = 4
-    activation_checkpointing: bool = False
-    heads: tuple[Head, ...] = ()
-    lora: Lora | None = None
-    ema: bool = False
-    reference: bool = False
-    deterministic: bool = False
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.schedule != "constant" and self.total_steps is None:
-            raise ValueError(f"schedule {self.schedule!r} needs total_steps, which is not set")
-        if self.lora is not None and self.ema:
-            raise ValueError("a moving average of adapters is not supported; use full training for ema=True")
-
-    def lr_at(self, step: int) -> float:
-        """Return the learning rate of optimizer step ``step`` (0-based)."""
-        if step < self.warmup_steps:
-            return self.lr * (step + 1) / self.warmup_steps
-        if self.schedule == "constant" or self.total_steps is None:
-            return self.lr
-        done = (step - self.warmup_steps) / max(1, self.total_steps - self.warmup_steps)
-        left = 1 - min(1.0, done)
-        return self.lr * (left if self.schedule == "linear" else 0.5 * (1 + math.cos(math.pi * (1 - left))))
+from nlac_bench.train.whole import local_part, whole_tensors
 
 
 class Learner:
@@ -95,7 +49,7 @@ class Learner:
         self.device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
         causal_lm = _causal_lm(model)
         ranks().begin(Learner, self.number, Skeleton.of(causal_lm), config)
-        attention.use_where_faster(causal_lm, self.device)
+        attention.replace_sdpa(causal_lm)
         self.reference = self._frozen(causal_lm) if config.reference else None
         if config.lora is not None:
             causal_lm = add_lora(causal_lm, config.lora)
@@ -324,20 +278,7 @@ class Learner:
             pass
 
     def _gathered(self, slot: Slot) -> Iterator[tuple[str, Tensor]]:
-        averaged = dict(zip(self.master, self.ema or (), strict=False))
-        for name, parameter in self.master.items():
-            if not name.startswith("causal_lm.") or ".lora_" in name:
-                continue
-            full = _full(parameter if slot == "policy" else sharded_like(parameter, averaged[name]))
-            if name.endswith(".base_layer.weight"):
-                full = full + self._adapter(name.removesuffix(".base_layer.weight"))
-            yield _plain_name(name), full
-
-    def _adapter(self, module_name: str) -> Tensor:
-        """Return what a LoRA module adds to its weight; peft's own merge does not support shards."""
-        a, b = (_full(self.master[f"{module_name}.lora_{x}.default.weight"]) for x in "AB")
-        module: Any = self.model.get_submodule(module_name)
-        return module.scaling["default"] * (b @ a)
+        return whole_tensors(self.model, self.master, None if slot == "policy" else self.ema)
 
     def _frozen(self, causal_lm: nn.Module) -> PolicyModel:
         """Return a sharded copy of the current model, the frozen reference of the KL to it.
@@ -387,27 +328,3 @@ def seed_everything(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed % 2**32)
     torch.manual_seed(seed)
-
-
-def _plain_name(name: str) -> str:
-    name = name.removeprefix("causal_lm.").removeprefix("base_model.model.")
-    return name.replace(".base_layer.", ".")
-
-
-def _full(parameter: Tensor) -> Tensor:
-    parameter = parameter.detach()
-    return parameter.full_tensor() if isinstance(parameter, DTensor) else parameter
-
-
-def sharded_like(parameter: Tensor, local: Tensor) -> Tensor:
-    """Return ``local`` as a tensor that is sharded like ``parameter``."""
-    if not isinstance(parameter, DTensor):
-        return local
-    return DTensor.from_local(
-        local, parameter.device_mesh, parameter.placements, shape=parameter.shape, stride=parameter.stride()
-    )
-
-
-def local_part(parameter: Tensor) -> Tensor:
-    """Return the shard that this process has; the tensor itself if it is not sharded."""
-    return parameter.to_local() if isinstance(parameter, DTensor) else parameter

@@ -70,9 +70,12 @@ class PolicyModel(nn.Module):
     ) -> Forward:
         """Compute hidden states where ``wanted_BT`` is true, and every head's scalar at every position."""
         base: Any = self.causal_lm
-        mask = _attention_mask(segment_ids_BT)
-        if mask is not None and base.config._attn_implementation == attention.NAME:
-            return self._by_tree(ids_BT, position_ids_BT, prefix_tree(ids_BT, segment_ids_BT), wanted_BT)
+        alone = bool((segment_ids_BT <= 1).all())  # each row has one sequence
+        if not alone and base.config._attn_implementation == attention.NAME:
+            tree = prefix_tree(ids_BT.cpu(), segment_ids_BT.cpu(), shared=not ids_BT.is_cuda)
+            return self._by_tree(ids_BT, position_ids_BT, tree.to(ids_BT.device), wanted_BT)
+        # The padding of a row with one sequence is at its end, so no token of the sequence attends to it.
+        mask = None if alone else _attention_mask(segment_ids_BT)
         hidden_BTH = base.get_decoder()(
             input_ids=ids_BT, position_ids=position_ids_BT, attention_mask=mask, use_cache=False
         ).last_hidden_state
@@ -82,7 +85,7 @@ class PolicyModel(nn.Module):
     def _by_tree(
         self, ids_BT: Tensor, position_ids_BT: Tensor, tree: PrefixTree, wanted_BT: Tensor
     ) -> Forward:
-        """Compute what ``forward`` computes, but each different prefix of the batch only once."""
+        """Compute what ``forward`` computes, but only the nodes of ``tree``."""
         base: Any = self.causal_lm
         hidden_NH = base.get_decoder()(
             input_ids=ids_BT.flatten()[None, tree.first_N],
@@ -99,13 +102,8 @@ class PolicyModel(nn.Module):
         return Forward(hidden_MH, heads_BT)
 
 
-def _attention_mask(segment_ids_BT: Tensor) -> Tensor | None:
-    """Return the attention mask ``[B, 1, T, T]``; None (plain causal) if each row has one sequence.
-
-    The padding of such a row is at its end, so no token of the sequence attends to it.
-    """
-    if bool((segment_ids_BT <= 1).all()):
-        return None
+def _attention_mask(segment_ids_BT: Tensor) -> Tensor:
+    """Return the attention mask ``[B, 1, T, T]``: each token attends to earlier ones of its sequence."""
     length = segment_ids_BT.shape[1]
     same_BTT = segment_ids_BT[:, :, None] == segment_ids_BT[:, None, :]
     # Padding (segment 0) attends to itself and earlier padding, since softmax over no positions is NaN.

@@ -1,4 +1,4 @@
-"""The tree of a micro-batch's prefixes, with which CPUs compute the common beginnings of sequences once.
+"""The tree of a micro-batch's prefixes: without padding, and on CPUs without repeated beginnings.
 
 A token's hidden state depends only on the tokens before it, so sequences with the same beginning have the
 same states up to their first difference. NLAC trains on a critic's and a policy's sequence for each
@@ -8,7 +8,7 @@ sequence.
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -26,19 +26,30 @@ class PrefixTree:
         first_N: the first position of each node's token in the flattened batch.
         node_BT: the node of each token; 0 on padding.
         new: the number of nodes that each sequence adds, without sequences that add no node. Sums to N.
-        paths: all nodes of each of these sequences, from its first token to its last, concatenated.
+        paths: all nodes of each of these sequences, from its first token to its last, concatenated; None if
+            each sequence has nodes of its own, which are then its path.
         lengths: the lengths of the paths.
     """
 
     first_N: Tensor
     node_BT: Tensor
     new: list[int]
-    paths: Tensor
+    paths: Tensor | None
     lengths: list[int]
 
+    def to(self, device: torch.device) -> "PrefixTree":
+        """Return the tree with its tensors on ``device``."""
+        paths = None if self.paths is None else self.paths.to(device)
+        return replace(self, first_N=self.first_N.to(device), node_BT=self.node_BT.to(device), paths=paths)
 
-def prefix_tree(ids_BT: Tensor, segment_ids_BT: Tensor) -> PrefixTree:
-    """Build the tree of all sequences of a micro-batch, which must be on the CPU (see ``TokenBatch``)."""
+
+def prefix_tree(ids_BT: Tensor, segment_ids_BT: Tensor, shared: bool = True) -> PrefixTree:
+    """Build the tree of all sequences of a micro-batch, which must be on the CPU (see ``TokenBatch``).
+
+    Args:
+        shared: False for a tree in which no sequence shares a node with another one. Each then attends to
+            itself without a mask, which the fastest kernels of GPUs need.
+    """
     node_BT = np.zeros(ids_BT.shape, dtype=np.int64)
     node_flat = node_BT.reshape(-1)
     first: list[NDArray[np.int64]] = []
@@ -48,12 +59,12 @@ def prefix_tree(ids_BT: Tensor, segment_ids_BT: Tensor) -> PrefixTree:
     before = path = np.zeros(0, dtype=np.int64)
     for start, ids in sorted(_sequences(ids_BT, segment_ids_BT), key=lambda item: item[1].tolist()):
         # The order is sorted, so the previous sequence shares the longest beginning of all earlier ones.
-        shared = _common(before, ids)
-        added = len(ids) - shared
-        path = np.concatenate([path[:shared], np.arange(nodes, nodes + added)])
+        known = _common(before, ids) if shared else 0
+        added = len(ids) - known
+        path = np.concatenate([path[:known], np.arange(nodes, nodes + added)])
         node_flat[start : start + len(ids)] = path
         if added:
-            first.append(np.arange(start + shared, start + len(ids)))
+            first.append(np.arange(start + known, start + len(ids)))
             paths.append(path)
             new.append(added)
         nodes, before = nodes + added, ids
@@ -61,7 +72,7 @@ def prefix_tree(ids_BT: Tensor, segment_ids_BT: Tensor) -> PrefixTree:
         torch.from_numpy(np.concatenate(first)),
         torch.from_numpy(node_BT),
         new,
-        torch.from_numpy(np.concatenate(paths)),
+        torch.from_numpy(np.concatenate(paths)) if shared else None,
         [len(p) for p in paths],
     )
 

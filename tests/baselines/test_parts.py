@@ -1,6 +1,7 @@
 """What must be right in each baseline, on figures worked by hand."""
 
 import asyncio
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -180,6 +181,35 @@ def test_ratios_begin_at_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(algorithm.learner, "forward_backward", spy)
     algorithm.learn([episode("a", [1.0, 0.0]), episode("a", [0.0])], None)
     assert steps == [(0.0, 0.0)]
+
+
+@pytest.mark.parametrize("name", ["ppo", "grpo"])
+@pytest.mark.parametrize(
+    ("older", "factor"), [(0.0, 1.0), (-0.5, math.exp(0.5)), (0.5, math.exp(-0.5)), (-9, 2.0)]
+)
+def test_tokens_that_older_weights_sampled_are_weighted_by_their_importance(
+    name: str, older: float, factor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``older`` is the difference of a token's log-probability when it was sampled to the present one."""
+    advantages: list[torch.Tensor] = []
+    for staleness in (0, 1):
+        algorithm: Any = make(name, num_epochs=1, mini_batch_size=64, kl_coef=0.0, max_staleness=staleness)
+        played = [episode("a", [1.0, 0.0]), episode("a", [0.0])]
+        for turn in (turn for e in played for turn in e.turns):
+            ids = [*(turn.prompt_ids or ()), *(turn.output_ids or ())]
+            now = algorithm.learner.text_logprobs(ids, len(turn.prompt_ids or ()))
+            turn.logprobs = [logprob + older for logprob in now]
+
+        def spy(batch: TokenBatch, loss: Any) -> dict[str, float]:
+            assert batch.advantages is not None
+            advantages.append(batch.advantages * batch.loss_mask)
+            return {"loss": 0.0}
+
+        monkeypatch.setattr(algorithm.learner, "forward_backward", spy)
+        algorithm.learn(played, None)
+    plain, weighted = advantages
+    assert plain.abs().max() > 0
+    torch.testing.assert_close(weighted, plain * factor, rtol=1e-4, atol=1e-6)
 
 
 # --- GRPO, RFT ----------------------------------------------------------------------------------------

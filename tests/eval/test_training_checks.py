@@ -8,9 +8,11 @@ import pytest
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.eval.measure.engines import TRAINING_SHARE, vllm_options
+from nlac_bench.eval.measure.environment import environment_factories
 from nlac_bench.eval.measure.missing import missing
+from nlac_bench.eval.measure.official_tasks import OFFICIAL_TASKS
 from nlac_bench.eval.measure.prepare import outline, prepare
-from nlac_bench.eval.runs.configuration import RunConfig
+from nlac_bench.eval.runs.configuration import RunConfig, read_config
 from nlac_bench.eval.runs.writer import RunWriter
 from nlac_bench.eval.training.checks import check_training
 from nlac_bench.types import Episode
@@ -72,6 +74,51 @@ def test_offline_episodes_of_another_environment_are_refused(tmp_path: Path) -> 
         outline(config(offline=str(tmp_path / "run")))
 
 
+def recorded(folder: Path, conditions: dict[str, Any], **settings: Any) -> str:
+    """Record an episode of the last planned task of a run with ``settings``; return the folder."""
+    planned = outline(config(train=None, limit=None, **settings))
+    item, env = planned.plan[-1], planned.config.env
+    subject = {"agent": "silent", "world": planned.world}
+    with RunWriter.create(folder, config={}, conditions=conditions, subject=subject, plan=(item,)) as writer:
+        episode = Episode(env, item.task_id, item.trial, item.seed, first_observation="x")
+        episode.terminated, episode.success = True, False
+        writer.append(episode)
+    return str(folder)
+
+
+def test_offline_episodes_of_test_tasks_that_are_not_measured_are_refused(tmp_path: Path) -> None:
+    """The run measures the first four tasks; the recorded one is the last."""
+    stated = recorded(tmp_path / "stated", {"env": ENV, "split": "test"})
+    unstated = recorded(tmp_path / "unstated", {"env": ENV})
+    other_level = recorded(tmp_path / "level", {"env": ENV, "split": "test"}, env='math500_hard@{"level": 2}')
+    train = recorded(tmp_path / "train", {"env": ENV, "split": "train"}, split="train")
+    for folder in (stated, unstated, other_level):
+        for changes in ({}, {"split": "train"}, {"tasks": None, "limit": 1}):
+            with pytest.raises(NlacBenchError, match="of the test split, which must not be trained on"):
+                outline(config(offline=folder, **changes))
+    assert outline(config(offline=train, train={"val_tasks": 1})).plan
+
+
+def test_offline_episodes_of_a_plain_environments_test_are_refused(tmp_path: Path) -> None:
+    env = "tests.envs.plain_env:nlac_bench_test/Echo-v0"
+    for split, refused in (("test", True), ("train", False)):
+        folder = recorded(tmp_path / split, {"env": env}, env=env, split=split)
+        if refused:
+            with pytest.raises(NlacBenchError, match="of the test split, which must not be trained on"):
+                outline(config(env=env, offline=folder))
+        else:
+            assert outline(config(env=env, offline=folder)).plan
+
+
+def test_offline_episodes_of_another_world_are_refused(tmp_path: Path) -> None:
+    env = 'shop_worlds@{"rules": "hidden", "worlds": "held_out"}'
+    folder = recorded(tmp_path / "run", {"env": env, "split": "train"}, env=env, split="train", seed=3)
+    settings = {"env": env, "offline": folder, "train": {"val_tasks": 1}}
+    assert outline(config(**settings, seed=3)).world == 1003
+    with pytest.raises(NlacBenchError, match="contains episodes of world 1003, and this run trains in world"):
+        outline(config(**settings, seed=4))
+
+
 def test_options_of_vllm_are_passed_on_and_training_leaves_room_for_the_learner() -> None:
     ours = {"engine": "vllm", "tensor_parallel_size": 2, "max_model_len": 512}
     assert vllm_options(config(**ours, train=None)) == {"tensor_parallel_size": 2, "max_model_len": 512}
@@ -95,3 +142,22 @@ def test_a_run_says_that_vllm_is_not_installed(monkeypatch: pytest.MonkeyPatch) 
 def test_what_can_be_trained_passes() -> None:
     ready = prepare(config())
     check_training(ready.config, ready.plan, ready.make_training_env)
+
+
+def test_training_on_all_levels_leaves_the_test_as_it_is() -> None:
+    one, every = (outline(config(train=train)) for train in ({}, {"levels": "all"}))
+    assert every.conditions == one.conditions and every.plan == one.plan
+    levels = {str(task_id).split("/")[-2] for task_id in every.make_training_env().task_ids}
+    assert levels == {"1", "2", "3", "4", "5"}
+    assert {str(task_id).split("/")[-2] for task_id in one.make_training_env().task_ids} == {"1"}
+    with pytest.raises(NlacBenchError, match="has no argument 'level'"):
+        outline(config(env="examples.register_env:CountDown-v0", train={"levels": "all"}))
+
+
+@pytest.mark.official
+@pytest.mark.parametrize("name", ["math500_hard_qwen2.5-7b", "math500_hard_qwq-32b"])
+def test_the_papers_mathematics_is_trained_on_all_levels(name: str, official_data: Path) -> None:
+    settings = read_config(Path(__file__).parents[2] / "configs" / "paper" / f"{name}.toml")
+    make_env, make_training_env = environment_factories(RunConfig.from_mapping(settings, name), None)
+    assert len(make_env().unwrapped.task_ids) == 134  # type: ignore[attr-defined]
+    assert len(make_training_env().task_ids) == 11_951 == OFFICIAL_TASKS["math500_hard"].all_levels

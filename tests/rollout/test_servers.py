@@ -1,5 +1,5 @@
 """vLLM servers as an engine: samples, routes, verified pushes, lost servers. The servers are stubs
-(``stub_vllm``) that run a small model; ``tests/vllm/test_servers.py`` uses real ones."""
+(``stub_vllm``) that run a small model; ``tests/vllm/servers`` uses real ones."""
 
 import asyncio
 import contextlib

@@ -27,9 +27,11 @@ from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.meter import MeteredEngine
 from nlac_bench.train import share
 from nlac_bench.train.batch import TokenBatch
-from nlac_bench.train.learner import Learner, LearnerConfig, local_part
+from nlac_bench.train.learner import Learner
+from nlac_bench.train.learner_config import LearnerConfig
 from nlac_bench.train.outputs import Metrics, Outputs
 from nlac_bench.train.ranks import collective
+from nlac_bench.train.whole import local_part
 from nlac_bench.types import Episode, Turn
 from tests.baselines import signal_env
 from tests.baselines.signal_env import BUTTONS, COLOURS, Signal

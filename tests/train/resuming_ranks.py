@@ -8,7 +8,8 @@ from safetensors.torch import load_file, save_file
 
 from nlac_bench.errors import CheckpointError
 from nlac_bench.train import checkpoint
-from nlac_bench.train.learner import Learner, LearnerConfig
+from nlac_bench.train.learner import Learner
+from nlac_bench.train.learner_config import LearnerConfig
 from tests.train.small_model import model, sequences, steps, weights
 
 CONFIG = LearnerConfig(lr=1e-2, precision="fp32", micro_rows=2, ema=True, heads=("value",))

@@ -9,7 +9,8 @@ from torch import Tensor
 
 from nlac_bench.train import losses, share
 from nlac_bench.train.batch import TokenBatch, TokenSequence
-from nlac_bench.train.learner import Learner, LearnerConfig
+from nlac_bench.train.learner import Learner
+from nlac_bench.train.learner_config import LearnerConfig
 from nlac_bench.train.outputs import LossFn, Outputs
 
 VOCABULARY = 61

@@ -7,7 +7,7 @@ from torch import Tensor
 from nlac_bench.train import attention
 from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
 from nlac_bench.train.model import Forward, PolicyModel
-from nlac_bench.train.prefixes import micro_batch_starts, prefix_tree
+from nlac_bench.train.prefixes import PrefixTree, micro_batch_starts, prefix_tree
 from tests.train.small_model import model
 
 
@@ -32,7 +32,7 @@ def test_the_tree_by_hand() -> None:
     tree = prefix_tree(batch.ids, batch.segment_ids)
     # sorted: 4 4 | 5 6 | 5 6 7 8 | 5 6 9
     assert tree.new == [2, 2, 2, 1] and tree.lengths == [2, 2, 4, 3]
-    assert tree.paths.tolist() == [0, 1, 2, 3, 2, 3, 4, 5, 2, 3, 6]
+    assert tree.paths is not None and tree.paths.tolist() == [0, 1, 2, 3, 2, 3, 4, 5, 2, 3, 6]
     assert tree.node_BT[0, :11].tolist() == [2, 3, 4, 5, 2, 3, 6, 2, 3, 0, 1]
     assert batch.ids.flatten()[tree.first_N].tolist() == [4, 4, 5, 6, 7, 8, 9]
 
@@ -50,8 +50,28 @@ def test_every_node_is_one_prefix(seed: int) -> None:
     assert len(set(prefixes.values())) == len(prefixes) == len(tree.first_N) == sum(tree.new)
 
 
+def test_a_tree_without_shared_nodes_has_each_token_once() -> None:
+    batch = branching(0)
+    tree = prefix_tree(batch.ids, batch.segment_ids, shared=False)
+    used = batch.segment_ids != 0
+    assert tree.paths is None and tree.new == tree.lengths and sum(tree.new) == int(used.sum())
+    assert sorted(tree.node_BT[used].tolist()) == list(range(sum(tree.new)))
+    assert torch.equal(batch.ids.flatten()[tree.first_N][tree.node_BT][used], batch.ids[used])
+
+
+@pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("seed", range(4))
-def test_a_pass_over_the_tree_equals_the_mask(seed: int) -> None:
+def test_a_pass_over_the_tree_equals_the_mask(
+    seed: int, shared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GPUs compute a tree without shared nodes."""
+    trees: list[PrefixTree] = []
+
+    def tree_of(ids_BT: Tensor, segment_ids_BT: Tensor, **_: bool) -> PrefixTree:
+        trees.append(prefix_tree(ids_BT, segment_ids_BT, shared))
+        return trees[-1]
+
+    monkeypatch.setattr("nlac_bench.train.model.prefix_tree", tree_of)
     batch = branching(seed)
     wanted = batch.loss_mask.roll(-1, 1) != 0
     wanted[:, -1] = False
@@ -60,12 +80,13 @@ def test_a_pass_over_the_tree_equals_the_mask(seed: int) -> None:
     for by_tree in (True, False):
         policy = PolicyModel(model().double(), ("value", "q1")).double()
         if by_tree:
-            attention.use_where_faster(policy.causal_lm, torch.device("cpu"))
+            attention.replace_sdpa(policy.causal_lm)
         torch.manual_seed(1)
         for head in policy.heads.values():
             torch.nn.init.normal_(head.weight)  # type: ignore[arg-type]
         forward = policy(batch.ids, batch.position_ids, batch.segment_ids, wanted)
         found.append([*outcomes(forward, used), *gradients(policy, forward, used)])
+    assert [tree.paths is not None for tree in trees] == [shared]
     for tree, masked in zip(*found, strict=True):
         assert torch.linalg.norm(tree - masked) <= 1e-5 * torch.linalg.norm(masked)  # norms are in float32
 

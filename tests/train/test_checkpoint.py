@@ -19,7 +19,8 @@ from safetensors.torch import load_file, save_file
 
 from nlac_bench.errors import CheckpointError
 from nlac_bench.train import checkpoint
-from nlac_bench.train.learner import Learner, LearnerConfig
+from nlac_bench.train.learner import Learner
+from nlac_bench.train.learner_config import LearnerConfig
 from nlac_bench.train.model import Lora
 from tests.payload import Payload
 from tests.train.small_model import model, sequences, steps, weights
@@ -229,7 +230,8 @@ def test_saving_and_loading_unpickle_nothing(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from nlac_bench.train import checkpoint
-from nlac_bench.train.learner import Learner, LearnerConfig
+from nlac_bench.train.learner import Learner
+from nlac_bench.train.learner_config import LearnerConfig
 from tests.train.small_model import model, sequences, steps
 
 learner = Learner(model(), LearnerConfig(lr=1e-2, precision="fp32", ema=True))

@@ -3,7 +3,7 @@
 import functools
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -11,7 +11,8 @@ from torch import Tensor
 
 from nlac_bench.train import checkpoint, losses
 from nlac_bench.train.batch import TokenBatch, TokenSequence, one_a_row, pack
-from nlac_bench.train.learner import Learner, LearnerConfig
+from nlac_bench.train.learner import Learner
+from nlac_bench.train.learner_config import LearnerConfig
 from nlac_bench.train.model import Lora
 from nlac_bench.train.outputs import Outputs
 from tests.train.small_model import model, nll, sequences, steps, weights
@@ -288,6 +289,19 @@ def test_exported_folder_loads_anywhere(
         logprobs = loaded(torch.tensor([ids])).logits.float().log_softmax(-1)
     expected = [float(logprobs[0, t - 1, ids[t]]) for t in range(1, len(ids))]
     torch.testing.assert_close(learner.text_logprobs(ids, 1), expected, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize(("precision", "dtype"), [("bf16", torch.bfloat16), ("fp32", torch.float32)])
+def test_an_export_has_the_dtype_in_which_the_learner_computes(
+    tmp_path: Path, precision: Literal["bf16", "fp32"], dtype: torch.dtype
+) -> None:
+    from transformers import AutoModelForCausalLM
+
+    learner = Learner(model(), LearnerConfig(precision=precision))
+    checkpoint.export(learner, tmp_path)
+    loaded = AutoModelForCausalLM.from_pretrained(tmp_path, dtype="auto").state_dict()
+    for name, tensor in learner.named_tensors():
+        assert loaded[name].dtype == dtype and torch.equal(loaded[name], tensor.to(dtype))
 
 
 def test_lora_trains_adapters_alone_and_exports_them_merged(tmp_path: Path) -> None:

@@ -9,9 +9,11 @@ from torch import Tensor, nn
 
 from nlac_bench.train import logits, losses
 from nlac_bench.train.batch import TokenBatch, pack
-from nlac_bench.train.learner import Learner, LearnerConfig, local_part
+from nlac_bench.train.learner import Learner
+from nlac_bench.train.learner_config import LearnerConfig
 from nlac_bench.train.logits import Logits
 from nlac_bench.train.outputs import Outputs
+from nlac_bench.train.whole import local_part
 from tests.train.memory import peak_bytes
 from tests.train.small_model import VOCABULARY, model, sequences
 

@@ -16,7 +16,8 @@ from safetensors.torch import load_file
 from nlac_bench.agents.methods import BUILT_IN
 from nlac_bench.train import share
 from nlac_bench.train.batch import pack
-from nlac_bench.train.learner import Learner, LearnerConfig
+from nlac_bench.train.learner import Learner
+from nlac_bench.train.learner_config import LearnerConfig
 from tests.train import resuming_ranks
 from tests.train.rank_steps import three_steps
 from tests.train.small_model import model, sequences, steps, weights

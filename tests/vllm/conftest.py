@@ -1,6 +1,5 @@
 """One vLLM for each of two models, shared by all tests: starting one takes a minute of CPU time."""
 
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -14,13 +13,25 @@ if TYPE_CHECKING:
 CONTEXT = 256
 
 
+@pytest.fixture(scope="session", autouse=True)
+def environment() -> Iterator[None]:
+    """Settings of all vLLM processes: 1 GiB for keys and values, and one thread that is not bound to a core.
+
+    By default vLLM leaves one core free and binds itself to the others, so that on two cores all instances
+    would run on the same one.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
+        patch.setenv("VLLM_CPU_OMP_THREADS_BIND", "nobind")
+        yield
+
+
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator["VLLMEngine"]:
     """The random model of ``tiny_model``; its workers can be given faults."""
     from nlac_bench.rollout.engines.vllm.engine import VLLMEngine
     from tests.rollout import tiny_model
 
-    os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
     folder = tmp_path_factory.mktemp("model")
     tiny_model.model(0, context=CONTEXT).save_pretrained(folder)
     tiny_model.tokenizer().save_pretrained(folder)
@@ -35,7 +46,6 @@ def embedded() -> Iterator["VLLMEngine"]:
     """The embedded model; prompts of more than 512 tokens are computed in chunks."""
     from nlac_bench.rollout.engines.vllm.engine import VLLMEngine
 
-    os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
     made = VLLMEngine(
         str(tiny.path()),
         dtype="float32", max_model_len=4096, gpu_memory_utilization=0.2, max_num_batched_tokens=512,

@@ -21,8 +21,9 @@ from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.engines.vllm.engine import VLLMEngine
 from nlac_bench.types import Episode
+from tests.vllm import WHERE
 
-pytest.importorskip("vllm", reason="vLLM is not installed; run make test-vllm")
+pytest.importorskip("vllm", reason=WHERE)
 pytestmark = [pytest.mark.vllm, pytest.mark.slow]
 
 T = TypeVar("T")

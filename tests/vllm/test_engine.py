@@ -16,8 +16,9 @@ from nlac_bench.rollout.engines.weights import ModelSource, forward_logprobs
 from nlac_bench.types import Episode
 from tests.rollout import tiny_model
 from tests.rollout.stubs import Guess
+from tests.vllm import WHERE
 
-pytest.importorskip("vllm", reason="vLLM is not installed; run make test-vllm")
+pytest.importorskip("vllm", reason=WHERE)
 pytestmark = [pytest.mark.vllm, pytest.mark.slow]
 
 T = TypeVar("T")
@@ -144,9 +145,11 @@ def test_a_sync_waits_for_running_samples(engine: VLLMEngine) -> None:
     async def scenario() -> tuple[list[Sample], list[Sample]]:
         long = SampleRequest(messages=CHAT, n=4, sampling=Sampling(max_tokens=150, temperature=2.0), seed=1)
         running = asyncio.create_task(engine.sample(long))
-        await asyncio.sleep(0.2)
+        while not engine._running:
+            await asyncio.sleep(0.01)
         sync = asyncio.create_task(asyncio.to_thread(engine.sync, ModelSource(tiny_model.model(1)), 8))
-        await asyncio.sleep(0.05)
+        while engine._open.is_set() and not sync.done():
+            await asyncio.sleep(0.01)
         later = await engine.sample(SampleRequest(messages=CHAT, sampling=Sampling(temperature=0)))
         await sync
         return await running, later

@@ -1,37 +1,24 @@
 """Faults in a push of weights: each is caught by the layer named here, however little the weights changed."""
 
-import copy
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-import torch
 
 from nlac_bench.rollout.engines.engine import Slot, SyncError
 from nlac_bench.rollout.engines.vllm.engine import VLLMEngine
 from nlac_bench.rollout.engines.vllm.instance import Instance
 from nlac_bench.rollout.engines.weights import ModelSource
 from tests.rollout import tiny_model
+from tests.vllm import WHERE
 from tests.vllm.conftest import CONTEXT
+from tests.vllm.updates import SIZES, Half, perturbed
 
-pytest.importorskip("vllm", reason="vLLM is not installed; run make test-vllm")
+pytest.importorskip("vllm", reason=WHERE)
 pytestmark = [pytest.mark.vllm, pytest.mark.slow]
 
-SIZES = [1e-2, 1e-3, 1e-4]
 VERSIONS = itertools.count(100)
-
-
-def perturbed(model: Any, size: float) -> Any:
-    """A copy of ``model`` in which each parameter has noise of ``size`` times its own spread."""
-    generator = torch.Generator().manual_seed(1)
-    made = copy.deepcopy(model)
-    with torch.no_grad():
-        for parameter in made.parameters():
-            spread = parameter.std() if parameter.numel() > 1 else parameter.abs()
-            spread = torch.where(spread > 0, spread, torch.ones(()))
-            parameter.add_(size * spread * torch.randn(parameter.shape, generator=generator))
-    return made
 
 
 @pytest.fixture
@@ -51,12 +38,6 @@ def start(engine: VLLMEngine) -> Iterator[Any]:
 def plant(engine: VLLMEngine, fault: str) -> None:
     for instance in engine._instances.values():
         engine._call(instance._vllm.collective_rpc("plant", args=(fault,)))
-
-
-class Half(ModelSource):
-    def named_tensors(self) -> Any:
-        tensors = list(super().named_tensors())
-        return tensors[: len(tensors) // 2]
 
 
 def skipped_by_the_worker(engine: VLLMEngine, patch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,9 @@ import torch
 from safetensors.torch import save_file
 
 from nlac_bench.rollout.engines.weight_file import digest
+from tests.vllm import WHERE
 
-pytest.importorskip("vllm", reason="vLLM is not installed; run make test-vllm")
+pytest.importorskip("vllm", reason=WHERE)
 pytestmark = [pytest.mark.vllm, pytest.mark.slow]
 
 SIZES = {"q_proj": 4, "k_proj": 2, "v_proj": 2}

@@ -1,6 +1,6 @@
 """The gradient steps of Natural Language Actor-Critic (arXiv 2512.04601, Algorithm 1)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,10 @@ class NLAC(LanguagePolicyIteration):
     def __getstate__(self) -> dict[str, Any]:
         """Return what losses use of the algorithm: several ranks receive it with each of them."""
         return {"config": self.config}
+
+    async def run_steps(self, steps: Callable[[], Metrics]) -> Metrics:
+        """See ``Resources.learn``."""
+        return await self.resources.learn(steps)
 
     def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> Metrics:
         """Take one gradient step for each mini-batch of ``lessons`` and update the replay's priorities."""

@@ -72,6 +72,10 @@ class LanguagePolicyIteration(ABC):
     def sync(self) -> None:
         """Copy θ and θ̄ to the engine."""
 
+    async def run_steps(self, steps: Callable[[], Metrics]) -> Metrics:
+        """Call ``steps``, which takes the gradient steps of an update."""
+        return steps()
+
     def remember(self, episodes: Sequence[Episode]) -> int:
         """Append the transitions of ``episodes``, of any policy, to D; return their number."""
         found = [t for e in episodes for t in self.transitions(e)]
@@ -99,7 +103,7 @@ class LanguagePolicyIteration(ABC):
         for lesson in lessons:
             lesson.keep()
         self.keep_texts(lessons)
-        metrics = self.learn(lessons, indices.tolist())
+        metrics = await self.run_steps(lambda: self.learn(lessons, indices.tolist()))
         self.sync()
         metrics["buffer_age"] = self.replay.mean_age(indices.tolist())
         metrics["buffer_size"] = len(self.replay)

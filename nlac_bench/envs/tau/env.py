@@ -2,14 +2,14 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from nlac_bench.envs.tau.actions import RESPOND, Call, Invalid, parse_action, render_call, render_message
 from nlac_bench.envs.tau.database import Database
-from nlac_bench.envs.tau.domain import DomainName, Task, ToolCall, load_official
+from nlac_bench.envs.tau.domain import Domain, DomainName, Task, ToolCall, load_official
 from nlac_bench.envs.tau.embedded import load_embedded
 from nlac_bench.envs.tau.invoke import TRANSFER, invoke
 from nlac_bench.envs.tau.reward import Grader
@@ -25,7 +25,7 @@ HANDED_OVER = render_call(TRANSFER, {"summary": "handed over"})
 
 
 @dataclass(slots=True)
-class _State:
+class ServiceState:
     """All state that changes during an episode."""
 
     task: Task
@@ -36,9 +36,10 @@ class _State:
     gold_done: int = 0
     """Number of gold calls that have been made in order; the oracle continues from there."""
 
-    def copy(self) -> "_State":
-        return _State(
-            self.task, self.db.fork(), self.user.copy(), list(self.said), list(self.heard), self.gold_done
+    def copy(self) -> Self:
+        """Return an independent copy."""
+        return replace(
+            self, db=self.db.fork(), user=self.user.copy(), said=list(self.said), heard=list(self.heard)
         )
 
 
@@ -138,16 +139,21 @@ class TauEnv(TextEnv):
             raise TypeError(f"chat must be a function that calls a model, got {chat!r:.80}")
         self.reward = reward
         name = self.domain_name
-        self._domain = load_embedded(name) if data == "embedded" else load_official(name, data)
-        self._tasks = {task.task_id: task for task in selected_tasks(self._domain, split, level, tasks)}
-        super().__init__(
-            task_ids=tuple(self._tasks), split=split, source=self._domain.source, render_mode=render_mode
-        )
-        self._grader = Grader(self._domain)
+        domain = load_embedded(name) if data == "embedded" else load_official(name, data)
+        self._serve(domain, selected_tasks(domain, split, level, tasks), split, render_mode)
         self.user_kind = user or default_user(self._domain, split, chat)
         self._new_user = make_user(self.user_kind, self._domain, split, chat=chat, replies=replies)
         self.floors_only = self.user_kind == "none"
         self.remote = self.user_kind in REMOTE
+
+    def _serve(self, domain: Domain, tasks: Sequence[Task], split: str, render_mode: str | None) -> None:
+        """Set what is played and graded: ``tasks`` of ``split`` in ``domain``."""
+        self._domain = domain
+        self._tasks = {task.task_id: task for task in tasks}
+        super().__init__(
+            task_ids=tuple(self._tasks), split=split, source=domain.source, render_mode=render_mode
+        )
+        self._grader = Grader(domain)
 
     def conversation(self) -> dict[str, Any]:
         """Return the conversation so far, as a line of the file that ``user="replay"`` reads."""
@@ -172,7 +178,7 @@ class TauEnv(TextEnv):
         task = self._tasks[task_id]
         user = self._new_user.copy()
         first = await user.begin(task, np.random.default_rng(self.np_random.integers(2**63)))
-        self._state = _State(task, self._domain.new_database(), user, heard=[first])
+        self._state = ServiceState(task, self._domain.new_database(), user, heard=[first])
         return first
 
     async def _respond(self, action: str) -> Outcome:

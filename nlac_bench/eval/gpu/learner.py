@@ -13,7 +13,8 @@ from nlac_bench.eval.gpu.shapes import layers_that_fit, memory_shape, random_mod
 from nlac_bench.train import losses
 from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
 from nlac_bench.train.config import TrainConfig
-from nlac_bench.train.learner import Learner, LearnerConfig
+from nlac_bench.train.learner import Learner
+from nlac_bench.train.learner_config import LearnerConfig
 from nlac_bench.train.outputs import Outputs
 
 ROW_TOKENS, SEQUENCES_OF_A_ROW = 4096, 4

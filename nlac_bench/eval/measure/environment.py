@@ -1,12 +1,14 @@
 """Makes the environments that a configuration names, selects tasks and records the conditions of a run."""
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium
 
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.adapter import PlainEnv
+from nlac_bench.envs.seed_world import world_of_seed
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError
 from nlac_bench.eval.measure.simulator import simulator_settings
@@ -19,11 +21,14 @@ MakeEnv = Callable[[], gymnasium.Env[str, str]]
 def environment_factories(config: RunConfig, chat: ChatFn | None) -> tuple[MakeEnv, Callable[[], TextEnv]]:
     """Return two functions: the first makes the environment that is measured, the second its training split.
 
+    If the environment string names several worlds, both make the world of ``config.seed``.
+
     Args:
         chat: calls the model behind the environment's user, oracle or judge.
 
     Raises:
-        NlacBenchError: the run trains an agent, and the environment does not support training.
+        NlacBenchError: the run trains an agent, and the environment does not support training; or there is
+            no world for the seed.
     """
     arguments: dict[str, Any] = {
         name: value for name in ("split", "data", "user") if (value := getattr(config, name)) is not None
@@ -32,6 +37,7 @@ def environment_factories(config: RunConfig, chat: ChatFn | None) -> tuple[MakeE
         arguments["tasks"] = "clean"
     if chat is not None:
         arguments["chat"] = chat
+    arguments |= world_of_seed(config.env, config.seed, **arguments)
 
     def make_env() -> gymnasium.Env[str, str]:
         try:
@@ -43,6 +49,8 @@ def environment_factories(config: RunConfig, chat: ChatFn | None) -> tuple[MakeE
 
     # ``tasks`` selects tasks of the test split only.
     training = {name: value for name, value in arguments.items() if name != "tasks"}
+    if config.train is not None and config.train.levels == "all":
+        training |= _all_levels(config.env, training)
     if config.train is not None:
         envs.check_training(config.env, **training)
 
@@ -50,6 +58,18 @@ def environment_factories(config: RunConfig, chat: ChatFn | None) -> tuple[MakeE
         return envs.make_training_env(config.env, **training)
 
     return make_env, make_training_env
+
+
+def _all_levels(env: str, arguments: Mapping[str, Any]) -> dict[str, None]:
+    """Return the constructor argument with which ``env`` has the tasks of all its levels.
+
+    Raises:
+        ConfigError: its constructor has no argument ``level``.
+    """
+    made = envs.make_playable(env, **arguments).unwrapped
+    if "level" not in inspect.signature(type(made).__init__).parameters:
+        raise ConfigError(f"train.levels = 'all': {env} has no argument 'level'; leave out levels")
+    return {"level": None}
 
 
 def chosen_tasks(config: RunConfig, env: TextEnv) -> list[str]:

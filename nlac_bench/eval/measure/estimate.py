@@ -241,6 +241,8 @@ def _plan(config: RunConfig, lacking: list[Missing]) -> _Plan:
         if count is None:
             raise ConfigError(f"the official data of {name} have no such split; there are {official.counts}")
         training = official.counts.get("train", training)
+        if config.train is not None and config.train.levels == "all":
+            training = official.all_levels or training
         said = "without the official data, from stored lengths of oracle episodes"
         return _Plan(count * config.trials, count, training, needed, official.sampled, None, said)
     tasks = list(dict.fromkeys(item.task_id for item in planned.plan))

@@ -36,6 +36,7 @@ class OfficialTasks:
         counts: numbers of tasks by split.
         sampled: what ``sample_episodes`` measures on the test split.
         clean: numbers of tasks by split with ``--tasks clean``.
+        all_levels: number of training tasks of all levels, if the default is one of several levels.
         scripted: splits whose user is a script; a model must play the user of the others. None if the tasks
             have no user.
     """
@@ -44,6 +45,7 @@ class OfficialTasks:
     counts: Mapping[str, int]
     sampled: tuple[Sampled, ...]
     clean: Mapping[str, int] = field(default_factory=dict)
+    all_levels: int | None = None
     scripted: frozenset[str] | None = None
 
     def planned(self, config: RunConfig) -> int | None:
@@ -129,6 +131,7 @@ OFFICIAL_TASKS = {
         "math",
         {"train": 3_476, "test": 134},
         (_math(217), _math(329), _math(336), _math(289), _math(144)),
+        all_levels=11_951,
     ),
     "twenty_questions": OfficialTasks(
         "twenty_questions",

@@ -40,6 +40,8 @@ class Outline:
     make_training_env: Callable[[], TextEnv]
     conditions: dict[str, Any]
     plan: tuple[Planned, ...]
+    world: int | None
+    """The world that is played; None if the environment has no worlds."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
             f"--offline: agent {config.agent!r} cannot be trained; leave out --offline or choose a "
             "training algorithm as --agent"
         )
-    return Outline(config, make_env, make_training_env, conditions(config, env), plan)
+    return Outline(config, make_env, make_training_env, conditions(config, env), plan, env.played_world)
 
 
 def prepare(config: RunConfig) -> Prepared:
@@ -105,6 +107,7 @@ def prepare(config: RunConfig) -> Prepared:
         make_training_env=planned.make_training_env,
         conditions=planned.conditions,
         plan=planned.plan,
+        world=planned.world,
         agent=agent,
         subject={
             "agent": config.agent,
@@ -115,5 +118,6 @@ def prepare(config: RunConfig) -> Prepared:
             "max_tokens": config.max_tokens if engine else None,
             "train": config.train.subject() if config.train is not None else None,
             "offline": config.offline,
+            **({} if planned.world is None else {"world": planned.world}),
         },
     )

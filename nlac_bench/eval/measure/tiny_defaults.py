@@ -14,6 +14,7 @@ from nlac_bench.eval.runs.configuration import MOST_REPLICAS
 EASY: Mapping[str, Mapping[str, Any]] = {
     "tau_retail": {"level": "easy"},
     "tau_airline": {"level": "easy"},
+    "shop_worlds": {"level": "easy"},
     "twenty_questions": {"level": "easy", "reward": "binary"},
     "math500_hard": {"level": 1},
 }

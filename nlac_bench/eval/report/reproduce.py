@@ -56,6 +56,7 @@ def facts(run: RunFolder) -> list[tuple[str, str]]:
         ("agent", run.subject.get("agent")),
         ("model", run.subject.get("model")),
         ("seed", run.config.get("seed")),
+        ("world", run.world),
         ("started", first.get("started")),
         ("sessions", len(run.manifest["sessions"])),
         ("nlac-bench", first.get("nlac_bench")),

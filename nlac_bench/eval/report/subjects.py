@@ -37,7 +37,7 @@ class Subject:
     @property
     def measured(self) -> Measured:
         """The subject as the comparisons need it."""
-        return Measured(self.name, self.run.conditions, self.outcomes)
+        return Measured(self.name, self.run.conditions, self.outcomes, self.run.world)
 
     @property
     def progress(self) -> str | None:

@@ -15,8 +15,9 @@
 
 ``conditions`` describe what was measured (environment and version, split, data source and hash, reward, user,
 oracle, limits); runs can be compared only if their conditions are equal. ``subject`` describes the agent
-(agent, model, prompt hashes, sampling). A run can be resumed only if conditions, subject and plan are
-unchanged.
+(agent, model, prompt hashes, sampling) and names the world that it played, if the environment has several:
+one seed of an algorithm is trained and measured in one world. A run can be resumed only if conditions,
+subject and plan are unchanged.
 """
 
 import json
@@ -68,8 +69,14 @@ class RunFolder:
 
     @property
     def subject(self) -> Mapping[str, Any]:
-        """The agent that was measured."""
+        """The agent that was measured, and the world in which it was."""
         return self.manifest["subject"]
+
+    @property
+    def world(self) -> int | None:
+        """The world that was played; None if the environment has no worlds."""
+        found = self.subject.get("world")
+        return found if type(found) is int else None
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield the recorded episodes as plain dicts, in the order in which they ended, read one at a time.

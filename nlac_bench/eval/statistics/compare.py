@@ -35,11 +35,12 @@ class NotComparableError(NlacBenchError):
 
 @dataclass(frozen=True)
 class Measured:
-    """The conditions and outcomes of a run, as ``compare`` needs them."""
+    """The conditions and outcomes of a run, as ``compare`` needs them, and the world that it played."""
 
     name: str
     conditions: Mapping[str, Any]
     outcomes: Outcomes
+    world: int | None = None
 
     @classmethod
     def read(cls, path: str | Path, name: str | None = None) -> Self:
@@ -49,7 +50,7 @@ class Measured:
             RunFolderError: the folder contains no run, or is damaged.
         """
         run = RunFolder.open(path)
-        return cls(name or str(path), run.conditions, outcomes_of(run))
+        return cls(name or str(path), run.conditions, outcomes_of(run), run.world)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +170,14 @@ def compare(a: Measured, b: Measured, *, metric: Metric = "success", tasks: Task
             tasks for which both runs have a score, and reports how many were left out.
 
     Raises:
-        NotComparableError: the conditions or the tasks of the runs differ.
+        NotComparableError: the conditions, the worlds or the tasks of the runs differ.
     """
     check_conditions([a, b])
+    if a.world != b.world:
+        raise NotComparableError(
+            f"{a.name} played world {a.world} and {b.name} world {b.world}; compare runs of the same world, "
+            "or algorithms by several seeds each"
+        )
     means_a, means_b, left_out = paired_means([a, b], metric, tasks)
     difference = means_a - means_b
     single = a.outcomes.trials == b.outcomes.trials == 1

@@ -4,6 +4,9 @@ Comparing one run of each algorithm shows which *model* is better. A statement a
 for new seeds and new tasks, so both are resampled: a bootstrap over seeds (separately for each algorithm) and
 tasks (the same for all runs). Where the runs hardly differ, the paired interval of the tasks is wider and is
 used instead (``algorithm_error``).
+
+If each run played a world of its environment, runs of the same world are paired, and worlds are resampled for
+both algorithms together (``world_error``).
 """
 
 import math
@@ -35,6 +38,8 @@ RESAMPLES = 4_000
 _BLOCK = 500
 RESAMPLED = "bootstrap over seeds and tasks, t"
 """Name of the interval of ``hierarchical_error``."""
+RESAMPLED_WORLDS = "bootstrap over worlds and tasks, t"
+"""Name of the interval of ``world_error``."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,8 @@ class AlgorithmComparison:
     df: float
     detectable: float | None
     notes: tuple[str, ...]
+    worlds: tuple[int, ...] = ()
+    """The worlds of the seeds of both sides, in their order; empty if they are not paired by world."""
 
     @property
     def verdict(self) -> Verdict:
@@ -88,6 +95,7 @@ class AlgorithmComparison:
             "detectable_difference": self.detectable,
             "tasks": self.tasks,
             "tasks_left_out": self.left_out,
+            **({"worlds": list(self.worlds)} if self.worlds else {}),
             **sides,
             "notes": list(self.notes),
         }
@@ -106,6 +114,8 @@ class AlgorithmComparison:
             f"on {self.tasks} tasks, p = {p_text(self.p_value)} (t with {self.df:.1f} degrees of freedom)",
             f"verdict: {self.verdict}",
         ]
+        if self.worlds:
+            lines.insert(1, f"the seeds are paired by world: {', '.join(map(str, self.worlds))}")
         if self.detectable is not None:
             lines.append(
                 f"differences of {number(self.detectable)} or more are detected with about {POWER:.0%} power"
@@ -126,14 +136,14 @@ def compare_algorithms(
     """Compare two algorithms, each by at least two runs that differ only in the training seed.
 
     Args:
-        a, b: one run per training seed.
+        a, b: one run per training seed. Runs of several worlds are paired by world, in any order.
         metric, tasks: as for ``compare``.
         name_a, name_b: names of the algorithms.
         seed: random seed of the resampling.
 
     Raises:
-        NotComparableError: an algorithm has fewer than two seeds, conditions or tasks differ, or there are
-            fewer than two tasks.
+        NotComparableError: an algorithm has fewer than two seeds, conditions, worlds or tasks differ, two
+            seeds of an algorithm played the same world, or there are fewer than two tasks.
     """
     for name, runs in ((name_a, a), (name_b, b)):
         if len(runs) < 2:
@@ -142,6 +152,7 @@ def compare_algorithms(
                 "To compare single models, compare two runs"
             )
     check_conditions([*a, *b])
+    a, b, worlds = _by_world(a, b, name_a, name_b)
     means, left_out = matched_means([*a, *b], metric, tasks)
     if len(means[0]) < 2:
         raise NotComparableError(f"a comparison of algorithms needs at least two tasks, got {len(means[0])}")
@@ -149,11 +160,11 @@ def compare_algorithms(
     difference = float(means_a.mean() - means_b.mean())
     rng = np.random.default_rng(seed)
     if metric == "success":
-        error, df, method = algorithm_error(means_a, means_b, rng)
+        error, df, method = algorithm_error(means_a, means_b, rng, paired=bool(worlds))
         farthest = 1.0  # a difference of two rates is between -1 and 1
     else:
-        error, df = hierarchical_error(means_a, means_b, rng)
-        method, farthest = RESAMPLED, math.inf
+        error, df, method = _resampled(means_a, means_b, rng, RESAMPLES, bool(worlds))
+        farthest = math.inf
     interval = detectable = None
     p_value = 1.0  # without any spread the test cannot reject
     if error > ROUNDING * max(np.abs(means_a).max(), np.abs(means_b).max()):
@@ -176,11 +187,17 @@ def compare_algorithms(
         df=df,
         detectable=detectable,
         notes=(*_few_seeds(a, b), *missing_notes([*a, *b])),
+        worlds=worlds,
     )
 
 
 def algorithm_error(
-    means_a: Floats, means_b: Floats, rng: np.random.Generator, resamples: int = RESAMPLES
+    means_a: Floats,
+    means_b: Floats,
+    rng: np.random.Generator,
+    resamples: int = RESAMPLES,
+    *,
+    paired: bool = False,
 ) -> tuple[float, float, str]:
     """Return the standard error of the difference of two algorithms' success rates.
 
@@ -188,7 +205,7 @@ def algorithm_error(
 
     Of two standard errors the one with the wider interval is used:
 
-    - ``hierarchical_error``, the bootstrap over seeds and tasks;
+    - ``hierarchical_error``, the bootstrap over seeds and tasks, or ``world_error`` for ``paired`` seeds;
     - the error of a single paired comparison (``paired_moments``, clustered by task), in which the seeds of a
       side are the trials of a task. It says how well the tasks determine the difference between *these* runs.
 
@@ -203,14 +220,24 @@ def algorithm_error(
         means_a, means_b: ``[seeds, tasks]`` success rates of the same tasks.
         rng: draws the resamples.
         resamples: number of resamples.
+        paired: whether the seeds of both sides are the same worlds, in the same order.
     """
     tasks = means_a.shape[1]
     sums = paired_sums(means_a.mean(axis=0) - means_b.mean(axis=0))
-    paired = float(paired_moments(*sums, tasks, single=False)[1])
-    error, df = hierarchical_error(means_a, means_b, rng, resamples)
-    if t_quantile(0.975, df) * error > t_quantile(0.975, tasks - 1) * paired:
-        return error, df, RESAMPLED
-    return paired, tasks - 1, "Bonett-Price over the mean of seeds, clustered by task"
+    by_task = float(paired_moments(*sums, tasks, single=False)[1])
+    error, df, method = _resampled(means_a, means_b, rng, resamples, paired)
+    if t_quantile(0.975, df) * error > t_quantile(0.975, tasks - 1) * by_task:
+        return error, df, method
+    return by_task, tasks - 1, "Bonett-Price over the mean of seeds, clustered by task"
+
+
+def _resampled(
+    means_a: Floats, means_b: Floats, rng: np.random.Generator, resamples: int, paired: bool
+) -> tuple[float, float, str]:
+    """Return the error by resampling, its degrees of freedom and its method."""
+    if paired:
+        return *world_error(means_a - means_b, rng, resamples), RESAMPLED_WORLDS
+    return *hierarchical_error(means_a, means_b, rng, resamples), RESAMPLED
 
 
 def hierarchical_error(
@@ -229,30 +256,81 @@ def hierarchical_error(
         rng: draws the resamples.
         resamples: number of resamples.
     """
+    return _two_way_error([(means_a, 1.0), (means_b, -1.0)], rng, resamples)
+
+
+def world_error(
+    differences_WT: Floats, rng: np.random.Generator, resamples: int = RESAMPLES
+) -> tuple[float, float]:
+    """Return the standard error of the mean difference of two algorithms, and its degrees of freedom.
+
+    Both algorithms have a run in each world, so that what a world adds to both does not count. Worlds and
+    tasks are drawn with replacement as seeds and tasks are in ``hierarchical_error``, each world for both
+    algorithms together.
+
+    Args:
+        differences_WT: ``[worlds, tasks]`` of A minus B in the same world and task.
+        rng: draws the resamples.
+        resamples: number of resamples.
+    """
+    return _two_way_error([(differences_WT, 1.0)], rng, resamples)
+
+
+def _two_way_error(
+    sides: Sequence[tuple[Floats, float]], rng: np.random.Generator, resamples: int
+) -> tuple[float, float]:
+    """Return the error of the sum of the means of ``sides``, each ``[seeds, tasks]`` with its sign."""
     variances = []
     noise = 0.0
     draws = np.zeros(resamples)
-    n = means_a.shape[1]
+    n = sides[0][0].shape[1]
     for start in range(0, resamples, _BLOCK):
         size = min(_BLOCK, resamples - start)
         weights_t = rng.multinomial(n - 1, np.full(n, 1 / n), size) / (n - 1)
-        for means, sign in ((means_a, 1.0), (means_b, -1.0)):
+        for means, sign in sides:
             seeds = len(means)
             weights_s = rng.multinomial(seeds - 1, np.full(seeds, 1 / seeds), size) / (seeds - 1)
             draws[start : start + size] += sign * ((weights_s @ means) * weights_t).sum(axis=1)
-    for means in (means_a, means_b):
+    for means, _ in sides:
         seeds = len(means)
         by_seed, by_task = means.mean(axis=1), means.mean(axis=0)
         variances.append((float(by_seed.var(ddof=1)) / seeds, seeds - 1))
         residual = means - by_seed[:, None] - by_task[None, :] + means.mean()
         noise += float((residual**2).sum()) / ((seeds - 1) * (n - 1)) / (seeds * n)
     over_seeds = sum(variance for variance, _ in variances)
-    over_tasks = float((means_a.mean(axis=0) - means_b.mean(axis=0)).var(ddof=1)) / n
+    over_tasks = float(sum(sign * means.mean(axis=0) for means, sign in sides).var(ddof=1)) / n
     variance = max(float(draws.var()) - 2 * noise, over_seeds, over_tasks)
     variances.append((over_tasks, n - 1))
     total = sum(v for v, _ in variances)
     spread = sum(v * v / df for v, df in variances)
     return math.sqrt(variance), max(1.0, total * total / spread) if spread > 0 else 1.0
+
+
+def _by_world(
+    a: Sequence[Measured], b: Sequence[Measured], name_a: str, name_b: str
+) -> tuple[Sequence[Measured], Sequence[Measured], tuple[int, ...]]:
+    """Return the runs of both sides in the order of their worlds, and the worlds.
+
+    If all runs played the same world, or the environment has no worlds, they are returned as they are.
+
+    Raises:
+        NotComparableError: a world has no run, or more than one, on one of the sides.
+    """
+    if len({run.world for run in (*a, *b)}) == 1:
+        return a, b, ()
+    found = [{run.world: run for run in runs} for runs in (a, b)]
+    worlds = [world for world in found[0] if world is not None]
+    if not (len(worlds) == len(a) == len(b) and found[0].keys() == found[1].keys()):
+        said = [
+            f"{name} played {', '.join(str(run.world) for run in runs)}"
+            for name, runs in ((name_a, a), (name_b, b))
+        ]
+        raise NotComparableError(
+            "algorithms are compared world by world, so each side needs one run in each of the same worlds, "
+            f"but {' and '.join(said)}"
+        )
+    worlds.sort()
+    return [found[0][world] for world in worlds], [found[1][world] for world in worlds], tuple(worlds)
 
 
 def _seeds(runs: Sequence[Measured], means: Floats) -> tuple[tuple[str, float, Counts], ...]:

@@ -8,6 +8,7 @@ from typing import Any, Self, TypeVar
 from pydantic import Field, field_validator, model_validator
 
 from nlac_bench.agents import methods as known_methods
+from nlac_bench.envs.seed_world import world_of_seed
 from nlac_bench.errors import ConfigError, NlacBenchError
 from nlac_bench.eval.measure.prepare import outline
 from nlac_bench.eval.runs.configuration import RunConfig
@@ -142,9 +143,14 @@ def check_sweep(sweep: Sweep) -> None:
                 known_methods.find(method).config(sweep.settings(cell, lr)["train"])
             except NlacBenchError as error:
                 raise ConfigError(f"{method}: {error}") from error
+    seeds = dict(sweep.seeds_by_env())
+    if sweep.learning_rates:
+        seeds[sweep.tuning_env] = (*seeds.get(sweep.tuning_env, ()), sweep.tuning_seed)
     for env in (*sweep.seeds, *sweep.transfer, sweep.tuning_env):
         try:
             outline(RunConfig.from_mapping(sweep.base(env), "[run]"))
+            for seed in seeds.get(env, ()):
+                world_of_seed(env, seed)
         except (NlacBenchError, ValueError) as error:
             raise ConfigError(f"{env}: {error}") from error
 

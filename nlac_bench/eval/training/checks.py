@@ -60,7 +60,7 @@ def check_training(
             f"--offline plays no episodes, so --budget {settings.budget} is never spent; use "
             "--budget steps=N or tokens=N"
         )
-    offline_episodes(Path(config.offline), env, config.env, plan, validation)
+    offline_episodes(Path(config.offline), env, config, plan, validation)
 
 
 def _check_engine(config: RunConfig) -> None:

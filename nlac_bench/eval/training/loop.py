@@ -11,6 +11,7 @@ from nlac_bench.agents.algorithm import Algorithm
 from nlac_bench.eval.runs.iteration_log import IterationLog
 from nlac_bench.eval.statistics.distributions import Z95
 from nlac_bench.eval.statistics.intervals import wilson_bounds
+from nlac_bench.eval.training.ahead import Ahead
 from nlac_bench.eval.training.checkpoints import Checkpoints
 from nlac_bench.eval.training.mismatch import Mismatch
 from nlac_bench.eval.training.player import Player
@@ -46,6 +47,7 @@ class Training:
             this learns from them.
         logs: files that are kept in step with the checkpoints.
         probe_set: is read at every validation; None if the algorithm has no language critic.
+        ahead: plays one iteration ahead; None to play after each update.
     """
 
     def __init__(
@@ -64,12 +66,13 @@ class Training:
         mismatch: Mismatch = lambda episodes: None,
         logs: Sequence[IterationLog] = (),
         probe_set: ProbeSet | None = None,
+        ahead: Ahead | None = None,
     ) -> None:
         self.config, self.algorithm, self.engine, self.plays = config, algorithm, engine, plays
         self.schedule, self.player, self.checkpoints = schedule, player, checkpoints
         self.log, self.on_phase = log, on_phase
         self.stop_requested, self.mismatch = stop_requested, mismatch
-        self.logs, self.probe_set = logs, probe_set
+        self.logs, self.probe_set, self.ahead = logs, probe_set, ahead
         self.budget = Budget.parse(config.budget)
         self.progress = Progress()
         self.stopped = False
@@ -83,21 +86,26 @@ class Training:
             self._restart_logs_after(-1)
             self.algorithm.sync()
             await self.validate()
-        while not self.finished() and not self.stopped:
-            await self.iterate()
+        try:
+            while not self.finished() and not self.stopped:
+                await self.iterate()
+        finally:
+            if self.ahead is not None:
+                await self.ahead.close()
 
     async def iterate(self) -> None:
         """Run and log one iteration; validate and save if they are due."""
         began, before = time.monotonic(), self.progress.gradient_steps
         self.engine.metrics()  # begins to measure anew: not the validation before this iteration
-        specs = self.schedule.iteration(self.progress.iteration) if self.plays else []
         self.on_phase("playing")
-        episodes = await self.player.train(specs)
+        episodes = await (self.ahead.episodes if self.ahead else self.play)(self.progress.iteration)
         self.on_phase("learning")
         gap = self.mismatch(episodes)
         metrics = await self.algorithm.update(episodes, self.progress.steps_left(self.budget))
         self.stopped |= self.stop_requested()
         self.progress.count(episodes, metrics, self.engine.generated_tokens(), time.monotonic() - began)
+        if self.ahead and self.finished():
+            self.progress.env_steps += self.ahead.unused_steps()
         self.progress.check_idle(self.budget)
         deep = self.finished() or self.passed(self.config.test_freq, before)
         engine = {**self.engine.metrics(), "logprob_gap": gap}
@@ -111,6 +119,10 @@ class Training:
         # Always save a new best: after a crash, `last` must know the success of `best`.
         if best or self.stopped or self.finished() or self.passed(self.config.save_freq, before):
             self.save()
+
+    async def play(self, iteration: int) -> list[Episode]:
+        """Play the training episodes of ``iteration``."""
+        return await self.player.train(self.schedule.iteration(iteration) if self.plays else [])
 
     def finished(self) -> bool:
         """Return whether the budget is spent, or ``total_epochs`` passes over the training tasks are done."""

@@ -3,21 +3,24 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.envs.registry import find, parse
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError
+from nlac_bench.eval.measure.environment import environment_factories
+from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.runs.episode_json import episode_from_row
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.lines import read_lines
 from nlac_bench.eval.runs.seeds import Planned
-from nlac_bench.types import Episode
+from nlac_bench.types import ChatReply, Episode, Messages, Role
 
 ROLLOUTS = "rollouts.jsonl"
 """File of a training run's training episodes."""
 
 
 def offline_episodes(
-    folder: Path, env: TextEnv, env_text: str, plan: Sequence[Planned], validation: Collection[str | None]
+    folder: Path, env: TextEnv, config: RunConfig, plan: Sequence[Planned], validation: Collection[str | None]
 ) -> list[Episode]:
     """Return the training episodes of the run in ``folder``; if it has none, its test episodes.
 
@@ -25,35 +28,49 @@ def offline_episodes(
 
     Args:
         folder: of the earlier run.
-        env, env_text: the environment of the run that will be trained, and how the user wrote it.
-        plan: the test episodes of the run that will be trained.
+        env: the training split of the run that will be trained.
+        config: its configuration.
+        plan: its test episodes.
         validation: the validation tasks of that run; episodes of these tasks are left out.
 
     Raises:
-        ConfigError: there is no episode to train on, or an episode plays another environment or a task of
-            ``plan``.
+        ConfigError: there is no episode to train on, or an episode plays another environment or world, a
+            task of ``plan``, or a task of the test split.
     """
     found = [episode_from_row(row) for row, _ in read_lines(folder / ROLLOUTS)]
     # An episode that was repeated after a crash is recorded twice; the second is kept.
     found = list({(e.task_id, e.trial, e.seed): e for e in found}.values())
-    if not found:
-        found = [episode for episode in RunFolder.open(folder).episodes() if not episode.filtered]
+    origin = RunFolder.open(folder) if not found or (folder / "manifest.json").exists() else None
+    tested = False
+    if not found and origin is not None:
+        found = [episode for episode in origin.episodes() if not episode.filtered]
+        tested = origin.conditions.get("split") == "test"
     if not found:
         raise ConfigError(f"--offline: {folder} contains no episodes; name the folder of a run that has some")
-    written = parse(env_text)[0]
+    written = parse(config.env)[0]
     entry = find(written)
     names = {written, entry.name, entry.env_id, env.name}
     others = sorted({e.env for e in found if e.env.partition("@")[0] not in names})
     if others:
         raise ConfigError(
             f"--offline: {folder} contains episodes of the environment {others[0]!r}, and this run trains on "
-            f"{env_text!r}; use a run of the same environment"
+            f"{config.env!r}; use a run of the same environment"
         )
-    leaked = sorted({e.task_id for e in found} & {item.task_id for item in plan})
-    if leaked:
+    if origin is not None and origin.world != env.played_world:
+        raise ConfigError(
+            f"--offline: {folder} contains episodes of world {origin.world}, and this run trains in world "
+            f"{env.played_world}; use a run of the same world"
+        )
+    played = {episode.task_id for episode in found if episode.task_id is not None}
+    if leaked := sorted(played & {item.task_id for item in plan}):
         raise ConfigError(
             f"--offline: {folder} contains episodes of task {leaked[0]!r}, on which this run is measured; "
             "use a run with --split train"
+        )
+    if leaked := sorted(played if tested else played & _never_trained_on(config, env, played)):
+        raise ConfigError(
+            f"--offline: {folder} contains episodes of task {leaked[0]!r} of the test split, which must not "
+            "be trained on; use a run with --split train"
         )
     kept = [episode for episode in found if episode.task_id not in validation]
     if not kept:
@@ -65,3 +82,29 @@ def offline_episodes(
         for turn in episode.turns:
             turn.prompt_ids = turn.output_ids = turn.logprobs = None
     return kept
+
+
+def _never_trained_on(config: RunConfig, env: TextEnv, played: Collection[str]) -> set[str]:
+    """Return the tasks of the test split and of the measured split, unless that is the training split.
+
+    The measured episodes may be a part of them (``limit``, ``tasks``). A plain environment has no list of all
+    test tasks; of ``played`` those that are not named as its training tasks are returned.
+    """
+    if isinstance(env, PlainEnv):
+        return {task_id for task_id in played if not task_id.startswith("train-")}
+    found: set[str] = set()
+    measured = config.split or parse(config.env)[1].get("split") or "test"
+    chat = None if config.user_model is None and config.replay is None else _never_called
+    for split in {"test", measured} - {"train"}:
+        whole = config.changed(
+            split=split, limit=None, tasks=None, train=None, offline=None, base=None, agent="silent"
+        )
+        make_env, _ = environment_factories(whole, chat)
+        tested: TextEnv = make_env().unwrapped  # type: ignore[assignment]
+        found.update(tested.task_ids)
+    return found
+
+
+async def _never_called(messages: Messages, role: Role) -> ChatReply:
+    """Stand in for the model that plays the user; no episode is played."""
+    raise AssertionError("the tasks are only listed")

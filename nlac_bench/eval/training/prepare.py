@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nlac_bench.agents import methods
-from nlac_bench.agents.algorithm import ReadsStates, Resources
+from nlac_bench.agents.algorithm import ReadsStates, Resources, at_once
 from nlac_bench.agents.nlac.records import CritiqueRecord
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.eval.measure.engines import local_model
@@ -16,6 +16,7 @@ from nlac_bench.eval.runs.critiques import CRITIQUES
 from nlac_bench.eval.runs.episode_json import episode_line
 from nlac_bench.eval.runs.iteration_log import IterationLog
 from nlac_bench.eval.runs.lines import Appender, read_lines
+from nlac_bench.eval.training.ahead import Ahead
 from nlac_bench.eval.training.checkpoints import Checkpoints
 from nlac_bench.eval.training.loop import Training
 from nlac_bench.eval.training.mismatch import mismatch
@@ -64,26 +65,11 @@ def make_training(
     def keep_critiques(records: Sequence[CritiqueRecord]) -> None:
         critiques.append(map(asdict, records))
 
-    algorithm = method.algorithm_class(
-        Resources(
-            settings, engine, learner, judge.prompts, agent, prepared.make_training_env,
-            seed=config.seed, concurrency=config.concurrency, keep_critiques=keep_critiques,
-        )
-    )  # fmt: skip
-    env = prepared.make_training_env()
-    schedule = Schedule(env.name, env.task_ids, settings, config.seed)
-    if config.offline is not None:
-        validation = {spec.task_id for spec in schedule.validation}
-        algorithm.remember(offline_episodes(Path(config.offline), env, config.env, prepared.plan, validation))
-    checkpoints = Checkpoints(folder / "checkpoints", learner, algorithm, engine.tokenizer)
-
     def keep(episode: Episode) -> None:
         rollouts.append(episode_line(episode, redactor()))
 
-    def log_and_show(row: dict[str, Any]) -> None:
-        log(row)
-        on_metrics(row)
-
+    env = prepared.make_training_env()
+    schedule = Schedule(env.name, env.task_ids, settings, config.seed)
     player = Player(
         prepared.make_training_env,
         learner=agent,
@@ -93,6 +79,25 @@ def make_training(
         concurrency=config.concurrency,
         keep=keep,
     )
+    ahead = None
+    if settings.max_staleness and config.offline is None:
+        ahead = Ahead(lambda number: player.train(schedule.iteration(number)), learner.device)
+    algorithm = method.algorithm_class(
+        Resources(
+            settings, engine, learner, judge.prompts, agent, prepared.make_training_env,
+            seed=config.seed, concurrency=config.concurrency, keep_critiques=keep_critiques,
+            learn=ahead.learn if ahead else at_once,
+        )
+    )  # fmt: skip
+    if config.offline is not None:
+        validation = {spec.task_id for spec in schedule.validation}
+        algorithm.remember(offline_episodes(Path(config.offline), env, config, prepared.plan, validation))
+    checkpoints = Checkpoints(folder / "checkpoints", learner, algorithm, engine.tokenizer)
+
+    def log_and_show(row: dict[str, Any]) -> None:
+        log(row)
+        on_metrics(row)
+
     logs, probe_set = [critiques], None
     if method.keeps_critiques and isinstance(algorithm, ReadsStates) and algorithm.probe_states:
         probe_set = ProbeSet(folder, algorithm, config.seed)
@@ -102,7 +107,7 @@ def make_training(
         yield Training(
             settings, algorithm, engine, schedule, player, checkpoints, log_and_show,
             on_phase=on_phase, stop_requested=learner.stop_requested, plays=config.offline is None, logs=logs,
-            probe_set=probe_set, mismatch=mismatch(learner, settings, config.max_logprob_gap),
+            probe_set=probe_set, mismatch=mismatch(learner, settings, config.max_logprob_gap), ahead=ahead,
         )  # fmt: skip
     finally:
         rollouts.close()

@@ -68,23 +68,25 @@ class Decoder:
         self.end_ids = end_ids
         self.max_rows = 1 if alone else max_rows
         self.reuse = not alone
-        self.active: list[Row] = []
         self._drafts = None if alone else drafts.Drafts()
         self._threads = Threads(torch.get_num_threads(), adaptive=not alone and model.device.type == "cpu")
         self._parameters = sum(p.numel() for p in model.parameters())
         self.prompt_tokens = self.cached_tokens = 0
         """Number of tokens of all prompts so far, and of those whose keys and values were in the cache."""
-        self.reset()
+        self._empty(0, 0)
 
     def reset(self) -> None:
-        """Drop all rows and the cache; called after new weights and after a failure."""
-        self.active = []
-        self._cache = SlotCache(self.model.config.get_text_config().num_hidden_layers)
-        self._kept_ST = np.zeros((0, 0), dtype=np.int64)  # the tokens whose keys and values a slot holds
-        self._lengths_S = np.zeros(0, dtype=np.int64)
-        self._ended_S = np.zeros(
-            0, dtype=np.int64
-        )  # when its row ended; the slot that ended first is overwritten first
+        """Drop all rows and what is cached; called after new weights and after a failure."""
+        # As large as before: growing again would copy the cache several times after every iteration.
+        self._empty(self._cache.slots, self._cache.length)
+
+    def _empty(self, slots: int, length: int) -> None:
+        self.active: list[Row] = []
+        self._cache = SlotCache(self.model.config.get_text_config().num_hidden_layers, slots, length)
+        self._kept_ST = np.zeros((slots, length), dtype=np.int64)  # tokens whose keys and values a slot holds
+        self._lengths_S = np.zeros(slots, dtype=np.int64)
+        # When the slot's row ended; the slot that ended first is overwritten first.
+        self._ended_S = np.zeros(slots, dtype=np.int64)
         self._clock = 0
 
     def admit(self, rows: Sequence[Row]) -> None:

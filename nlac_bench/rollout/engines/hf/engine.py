@@ -1,18 +1,12 @@
 """HFEngine: runs a transformers model in this process, on CPU or GPU; one thread batches all requests."""
 
 import asyncio
-import atexit
 import contextlib
 import copy
-import queue
 import secrets
-import threading
 import time
-import weakref
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, InvalidStateError
-from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +15,6 @@ import torch
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.chat_template import ChatFormat
 from nlac_bench.rollout.engines.engine import (
-    EngineError,
     Sample,
     SampleRequest,
     Slot,
@@ -29,6 +22,7 @@ from nlac_bench.rollout.engines.engine import (
     WeightSource,
 )
 from nlac_bench.rollout.engines.hf import attention
+from nlac_bench.rollout.engines.hf.batching import Batching, Call, Job
 from nlac_bench.rollout.engines.hf.decoder import Decoder, Row
 from nlac_bench.rollout.engines.hf.loading import load_model, load_tokenizer
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
@@ -44,37 +38,8 @@ from nlac_bench.rollout.engines.weights import (
 )
 from nlac_bench.types import Usage
 
-_running: "weakref.WeakSet[HFEngine]" = weakref.WeakSet()
 
-
-@atexit.register
-def _close_all() -> None:
-    """Stop every worker thread: a thread inside torch at interpreter shutdown aborts the process."""
-    for engine in list(_running):
-        engine.close()
-
-
-@dataclass(eq=False, slots=True)
-class _Job:
-    """A request in progress. ``rows`` is filled when the prompt is tokenised."""
-
-    request: SampleRequest
-    future: Future[list[Sample]]
-    began: float
-    prompt: list[int] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
-
-
-@dataclass(eq=False, slots=True)
-class _Call:
-    """Another function for the worker thread. With ``alone`` it is not called while rows are decoded."""
-
-    function: Callable[[], Any]
-    future: Future[Any]
-    alone: bool
-
-
-class HFEngine:
+class HFEngine(Batching):
     """An engine that runs a transformers causal LM.
 
     Requests of any number of tasks and event loops are decoded together (continuous batching): rows join and
@@ -129,17 +94,11 @@ class HFEngine:
         attention.use_where_faster(model)
         exact = model.dtype == torch.float32
         self.sync_tolerance = sync_tolerance if sync_tolerance is not None else (1e-3 if exact else 0.05)
-        self.generated_tokens = 0
-        """Number of tokens sampled so far, including unfinished samples; read by progress displays."""
         self._format = ChatFormat(tokenizer)
         self._max_rows = max_rows
         self._end_ids = _end_ids(model, tokenizer)
-        self._decoders: dict[Slot, Decoder] = {"policy": self._decoder(model)}
         self._versions: dict[Slot, int] = {"policy": 0}
-        self._inbox: queue.SimpleQueue[_Job | _Call | None] = queue.SimpleQueue()
-        self._waiting: deque[Row | _Call] = deque()
-        self._thread: threading.Thread | None = None
-        self._start_lock = threading.Lock()
+        super().__init__({"policy": self._decoder(model)})
 
     @classmethod
     def from_pretrained(cls, name: str, *, device: str = "auto", dtype: str = "auto", **options: Any) -> Self:
@@ -172,13 +131,13 @@ class HFEngine:
             EngineError: the model failed (out of memory, NaN), or the engine is closed.
             NlacBenchError: the chat template fails on the messages, or the slot has no weights yet.
         """
-        job = _Job(request, Future(), time.perf_counter())
+        job = Job(request, Future(), time.perf_counter())
         self._submit(job)
         return await asyncio.wrap_future(job.future)
 
     async def logprobs(self, ids: Sequence[int], prompt_len: int, slot: Slot = "policy") -> list[float]:
         """See ``Engine.logprobs``."""
-        call = _Call(lambda: forward_logprobs(self._of(slot).model, ids, prompt_len), Future(), alone=False)
+        call = Call(lambda: forward_logprobs(self._of(slot).model, ids, prompt_len), Future(), alone=False)
         self._submit(call)
         return list(await asyncio.wrap_future(call.future))
 
@@ -197,7 +156,7 @@ class HFEngine:
 
         The first sync of slot ``target`` copies the model.
         """
-        call = _Call(lambda: self._take_over(source, version, slot), Future(), alone=True)
+        call = Call(lambda: self._take_over(source, version, slot), Future(), alone=True)
         self._submit(call)
         slope: float | None = call.future.result()
         return slope
@@ -213,63 +172,12 @@ class HFEngine:
             named = self._of(slot).model.named_parameters(remove_duplicate=False)
             return {name: (str(p.dtype).removeprefix("torch."), digest(p)) for name, p in named}
 
-        call = _Call(compute, Future(), alone=False)
+        call = Call(compute, Future(), alone=False)
         self._submit(call)
         found: dict[str, tuple[str, str]] = call.future.result()
         return found
 
-    def close(self) -> None:
-        """Stop the worker thread; requests that have not ended fail with ``EngineError``."""
-        self._inbox.put(None)
-        if self._thread is not None:
-            self._thread.join()
-
-    # --- the caller's side ----------------------------------------------------------------------
-
-    def _submit(self, item: _Job | _Call) -> None:
-        with self._start_lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="nlac-bench-hf", daemon=True)
-                self._thread.start()
-                _running.add(self)
-            elif not self._thread.is_alive():
-                raise EngineError(f"{self!r} is closed", "closed")
-        self._inbox.put(item)
-
-    # --- the worker's side ----------------------------------------------------------------------
-
-    def _work(self) -> None:
-        while self._collect():
-            self._begin_waiting()
-            for decoder in self._decoders.values():
-                try:
-                    self._step(decoder)
-                except Exception as error:
-                    self._fail_all(decoder, error)
-        closed = EngineError(f"{self!r} was closed", "closed")
-        for item in [*self._waiting, *(row for d in self._decoders.values() for row in d.active)]:
-            _fail(item.future if isinstance(item, _Call) else item.owner.future, closed)
-
-    def _collect(self) -> bool:
-        """Tokenise and queue new requests; block if there is nothing else to do. False after ``close``."""
-        idle = not self._waiting and not self._busy()
-        while True:
-            try:
-                item = self._inbox.get(block=idle)
-            except queue.Empty:
-                return True
-            if item is None:
-                return False
-            idle = False
-            if isinstance(item, _Call):
-                self._waiting.append(item)
-            else:
-                try:
-                    self._waiting += self._rows(item)
-                except Exception as error:  # a chat template may raise any exception
-                    _fail(item.future, error)
-
-    def _rows(self, job: _Job) -> list[Row]:
+    def _rows(self, job: Job) -> list[Row]:
         """Return the rows of a request. If its prompt fills the context, deliver a result and return []."""
         request = job.request
         self._of(request.slot)
@@ -294,62 +202,12 @@ class HFEngine:
         self._deliver(job)
         return []
 
-    def _begin_waiting(self) -> None:
-        """Start waiting rows and calls in the order of their arrival while there is room."""
-        while self._waiting:
-            head = self._waiting[0]
-            if isinstance(head, _Call):
-                if head.alone and self._busy():
-                    return
-                self._waiting.popleft()
-                try:
-                    head.future.set_result(head.function())
-                except Exception as error:
-                    _fail(head.future, error)
-                continue
-            decoder = self._of(head.owner.request.slot)
-            room = decoder.max_rows - len(decoder.active)
-            rows: list[Row] = []
-            while self._waiting and len(rows) < room:
-                row = self._waiting[0]
-                if isinstance(row, _Call) or row.owner.request.slot != head.owner.request.slot:
-                    break
-                self._waiting.popleft()
-                if not row.owner.future.done():
-                    rows.append(row)
-            if not rows and room == 0:
-                return
-            try:
-                decoder.admit(rows)
-            except Exception as error:
-                self._fail_all(decoder, error, rows)
-
-    def _step(self, decoder: Decoder) -> None:
-        """Sample one token for every row and deliver the samples that ended."""
-        for row in [row for row in decoder.active if row.owner.future.done()]:
-            decoder.release(row)  # its request was cancelled
-        if not decoder.active:
-            return
-        self.generated_tokens += decoder.step()
-        for row in decoder.active:
-            if row.finish is None and row.sampling.stop and self._at_stop(row):
-                row.finish = "stop"
-        ended = [row for row in decoder.active if row.finish is not None]
-        if any(row.broken for row in ended):
-            raise EngineError(
-                "the model returned NaN instead of probabilities: its weights are invalid", "server"
-            )
-        for row in ended:
-            decoder.release(row)
-            if all(other.finish is not None for other in row.owner.rows):
-                self._deliver(row.owner)
-
     def _at_stop(self, row: Row) -> bool:
         longest = max(len(stop) for stop in row.sampling.stop)
         tail = self.tokenizer.decode(row.ids[-longest - 8 :], skip_special_tokens=True)
         return any(stop in tail for stop in row.sampling.stop)
 
-    def _deliver(self, job: _Job) -> None:
+    def _deliver(self, job: Job) -> None:
         seconds = time.perf_counter() - job.began
         samples = []
         for number, row in enumerate(job.rows):
@@ -360,7 +218,7 @@ class HFEngine:
         with contextlib.suppress(InvalidStateError):  # the request may be cancelled concurrently
             job.future.set_result(samples)
 
-    def _sample(self, row: Row, job: _Job, usage: Usage) -> Sample:
+    def _sample(self, row: Row, job: Job, usage: Usage) -> Sample:
         ended = bool(row.ids) and row.ids[-1] in self._end_ids
         text = str(self.tokenizer.decode(row.ids[: len(row.ids) - ended], skip_special_tokens=True))
         found = [at for at in (text.find(stop) for stop in row.sampling.stop) if at >= 0]
@@ -374,14 +232,6 @@ class HFEngine:
         assert finish is not None
         version = self._versions[job.request.slot]
         return Sample(text, finish, job.prompt, row.ids, row.logprobs, version, usage, calls)
-
-    def _fail_all(self, decoder: Decoder, error: Exception, rows: Sequence[Row] = ()) -> None:
-        """Fail all rows and reset the decoder, since a failed pass may have left a corrupt cache."""
-        if not isinstance(error, NlacBenchError):
-            error = EngineError(f"{self!r} failed: {type(error).__name__}: {error}"[:1000], "server")
-        for row in [*rows, *decoder.active]:
-            _fail(row.owner.future, error)
-        decoder.reset()
 
     def _take_over(self, source: WeightSource, version: int, slot: Slot) -> float | None:
         if slot not in self._decoders:
@@ -397,22 +247,8 @@ class HFEngine:
         self._versions[slot] = version
         return slope_of_change(before, after, expected, NOISE[decoder.model.dtype == torch.float32])
 
-    def _busy(self) -> bool:
-        return any(decoder.active for decoder in self._decoders.values())
-
-    def _of(self, slot: Slot) -> Decoder:
-        try:
-            return self._decoders[slot]
-        except KeyError:
-            raise NlacBenchError(f"the slot {slot!r} has no weights yet: sync it before sampling") from None
-
     def _decoder(self, model: Any) -> Decoder:
         return Decoder(model.eval(), self._end_ids, self._max_rows, alone=self.deterministic)
-
-
-def _fail(future: Future[Any], error: Exception) -> None:
-    with contextlib.suppress(InvalidStateError):
-        future.set_exception(error)
 
 
 def _end_ids(model: Any, tokenizer: Any) -> frozenset[int]:

@@ -28,10 +28,10 @@ class _Frame:
 class _SlotLayer(CacheLayerMixin):
     """The keys and values of one layer, ``[slot, head, position, dim]``."""
 
-    def __init__(self, frame: _Frame) -> None:
+    def __init__(self, frame: _Frame, slots: int, length: int) -> None:
         super().__init__()
         self.frame = frame
-        self.slots, self.length = 0, 0
+        self.slots, self.length = slots, length
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
         heads, dim = key_states.shape[1], key_states.shape[3]
@@ -71,12 +71,18 @@ class _SlotLayer(CacheLayerMixin):
 
 
 class SlotCache(Cache):
-    """The cache of all layers. It grows when needed and never shrinks."""
+    """The cache of all layers. It grows when needed and never shrinks.
 
-    def __init__(self, layers: int) -> None:
+    Args:
+        layers: number of layers of the model.
+        slots: number of conversations that it has room for at first.
+        length: number of tokens of each that it has room for at first.
+    """
+
+    def __init__(self, layers: int, slots: int = 0, length: int = 0) -> None:
         self.frame = _Frame()
-        self.slots, self.length = 0, 0
-        self._slot_layers = [_SlotLayer(self.frame) for _ in range(layers)]
+        self.slots, self.length = slots, length
+        self._slot_layers = [_SlotLayer(self.frame, slots, length) for _ in range(layers)]
         super().__init__(layers=list(self._slot_layers))
 
     def reserve(self, slots: int, length: int, most_slots: int) -> None:

