@@ -1,14 +1,8 @@
-"""A small training run on vLLM servers in which something happens in a chosen phase.
-
-As a process it plays the run in a folder, and is killed there:
-``python -m tests.eval.server_run FOLDER SERVERS PHASE NUMBER``; with ``-`` as phase it ends.
-"""
+"""A small training run on vLLM servers in which something happens in a chosen phase."""
 
 import contextlib
-import json
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -30,20 +24,27 @@ def settings(servers: str, steps: int, agent: str = "nlac", **train: Any) -> Run
     return config(steps, agent=agent, servers=servers, train={**own, "budget": f"steps={steps}", **train})
 
 
+def shortest(servers: str, iterations: int) -> RunConfig:
+    """The run with so little to play and to learn that most of its time is that of what is tested."""
+    few = {"train_batch_size": 2, "mini_batch_size": 1, "val_tasks": 1, "test_freq": 100, "probe_states": 0}
+    return settings(servers, 2 * iterations, **few).changed(limit=2)
+
+
 @contextlib.contextmanager
-def happening(phase: str, number: int, what: Callable[[], None]) -> Iterator[None]:
-    """Within this context, call ``what`` at the ``number``-th time that ``phase`` is reached, from 1.
+def happening(phase: str, iteration: int, what: Callable[[], None]) -> Iterator[None]:
+    """Within this context, call ``what`` when ``phase`` is first reached in the ``iteration``-th iteration of
+    this process, from 1.
 
     ``rollout`` and ``roles`` are samples that are asked for while episodes are played and while the method
     learns; ``step`` is a gradient step, ``push`` the time between the start of a transfer and its file, in
     training, and ``checkpoint`` the time before it takes the place of the old one.
     """
-    reached, now = 0, ""
+    begun, now, happened = 0, "", False
 
     def reach(name: str) -> None:
-        nonlocal reached
-        reached += name == phase
-        if name == phase and reached == number:
+        nonlocal happened
+        if name == phase and begun == iteration and not happened:
+            happened = True
             what()
 
     generate, start, step = Server.generate, Server._start, Learner.optim_step
@@ -67,6 +68,9 @@ def happening(phase: str, number: int, what: Callable[[], None]) -> Iterator[Non
         replace(new, path)
 
     async def iterating(self: Training) -> None:
+        nonlocal begun
+        begun += 1
+
         def on_phase(name: str) -> None:
             nonlocal now
             now = name
@@ -84,11 +88,7 @@ def happening(phase: str, number: int, what: Callable[[], None]) -> Iterator[Non
         yield
 
 
-def kill() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    folder, servers, phase, number = sys.argv[1:]
-    with happening(phase, int(number), kill):
-        print(json.dumps(play(Path(folder), settings(servers, steps=6))))
+def killed(folder: Path, servers: str, phase: str, iteration: int) -> None:
+    """Play the run in ``folder`` until ``phase`` of an iteration is reached; then kill this process."""
+    with happening(phase, iteration, lambda: os.kill(os.getpid(), signal.SIGKILL)):
+        play(folder, shortest(servers, iterations=2))

@@ -94,7 +94,8 @@ def test_an_error_arrives_where_it_is_awaited(fails: str) -> None:
 def test_episodes_are_one_update_older_than_the_learner(agent: str, tmp_path: Path) -> None:
     train = {name: value for name, value in SMALL.items() if name != "probes"}
     train |= {"max_staleness": 1, "test_freq": 100, "mini_batch_size": 6, "budget": "steps=3"}
-    wanted = config(steps=3, agent=agent, train=train)
+    train |= {"train_batch_size": 6, "val_tasks": 4, "max_response_length": 48, "row_tokens": 512}
+    wanted = config(steps=3, agent=agent, train=train, max_tokens=48)
     assert play(tmp_path / "run", wanted)
     rows = latest(list(RunFolder.open(tmp_path / "run").metrics()), "iteration")
     played = [json.loads(line) for line in (tmp_path / "run" / "rollouts.jsonl").open()]

@@ -27,7 +27,7 @@ LAST, BEST = "checkpoints/last", "checkpoints/best"
 @pytest.fixture(scope="module")
 def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("interrupted") / "run"
-    assert not play(folder, config(steps=6), stop_after=1)
+    assert not play(folder, config(steps=4, limit=1), stop_after=1)
     return folder
 
 
@@ -146,7 +146,7 @@ def test_a_death_between_two_renames_is_repaired(interrupted: Path, tmp_path: Pa
     shutil.copytree(interrupted, folder)
     for name in ("last", "best"):
         (folder / "checkpoints" / name).rename(folder / "checkpoints" / f".{name}.replaced")
-    assert play(folder, config(steps=6))
+    assert play(folder, config(steps=4, limit=1))
     assert sorted(path.name for path in (folder / "checkpoints").iterdir()) == ["best", "last"]
 
 

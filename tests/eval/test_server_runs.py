@@ -1,13 +1,14 @@
 """Training runs on vLLM servers (stubs that run the embedded model): metrics, and kills in every phase."""
 
 import contextlib
+import multiprocessing
+import re
+import signal
 import socket
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -19,11 +20,13 @@ from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.trust import refuse_unrepeated, to_repeat
 from nlac_bench.eval.training.curve import latest
 from nlac_bench.eval.training.mismatch import MismatchError
+from nlac_bench.rollout.engines.engine import EngineError
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
+from nlac_bench.rollout.engines.pool import EnginePool
 from tests.cli.command import call
-from tests.eval.server_run import PHASES, happening, settings
+from tests.eval.server_run import PHASES, happening, killed, settings, shortest
 from tests.eval.test_training import play
-from tests.rollout.stub_vllm import StubVLLM
+from tests.rollout.stub_vllm import StubVLLM, serve
 
 URLS = ["http://a:1", "http://b:2", "http://c:3"]
 
@@ -142,7 +145,7 @@ def test_a_run_on_servers_trains_and_reports_its_pushes(
     agent: str, stubs: list[StubVLLM], tmp_path: Path
 ) -> None:
     servers = labelled([stub.url for stub in stubs])
-    more = {} if agent == "nlac" else {"mini_batch_size": 6}
+    more = {} if agent == "nlac" else {"mini_batch_size": 4}
     assert play(tmp_path / "run", settings(servers, 4, agent, **more))
     run = RunFolder.open(tmp_path / "run")
     assert run.subject["engine"] == "VLLMServers" and not run.owed()
@@ -173,36 +176,37 @@ def test_rollouts_that_the_learner_cannot_explain_stop_the_run(
 
     monkeypatch.setattr(StubVLLM, "_generate", shifted)
     with pytest.raises(MismatchError, match=r"differ from the learner's by 0\.3.* at most 0\.1 is allowed"):
-        play(tmp_path / "run", settings(stubs[0].url, 4, "ppo", mini_batch_size=6))
+        play(tmp_path / "run", settings(stubs[0].url, 4, "ppo", mini_batch_size=4))
 
 
 # --- kills ----------------------------------------------------------------------------------------------
+
+
+PROCESSES = multiprocessing.get_context("forkserver")
+"""Starts processes as forks of one that has imported these modules and done nothing else, because importing
+torch takes seconds."""
+PROCESSES.set_forkserver_preload(["tests.eval.server_run", "tests.rollout.stub_vllm"])
 
 
 class Served:
     """A stub in a process of its own, which can be killed and started again at the same address."""
 
     def __init__(self) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
+        with socket.create_server(("127.0.0.1", 0)) as probe:
             self.port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self.start()
 
     def start(self) -> None:
-        arguments = ["-m", "tests.rollout.stub_vllm", "--model", str(tiny.path()), "--port", str(self.port)]
-        self.process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout is not None and self.process.stdout.readline().strip() == self.url
+        receiver, sender = PROCESSES.Pipe(duplex=False)
+        self.process = PROCESSES.Process(target=serve, args=(str(tiny.path()), self.port, sender))
+        self.process.start()
+        sender.close()
+        assert receiver.recv() == self.url
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-
-    def restart(self) -> None:
-        self.kill()
-        self.start()
+        self.process.join()
 
 
 def kept(folder: Path) -> dict[str, list[str]]:
@@ -223,57 +227,74 @@ def check_complete(folder: Path, plan: Any, before: dict[str, list[str]]) -> Non
     assert all(after[name][: len(lines)] == lines for name, lines in before.items())
 
 
-@pytest.mark.slow(reason="trains ten times; starts four processes and 10 more")
-@pytest.mark.parametrize("phase", PHASES)
-def test_a_server_that_is_killed_is_replaced_by_another_one(
-    phase: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Of two servers of each slot one is killed; it is started again, and used after the next push."""
-    servers: list[Served] = []
-    starting: list[threading.Thread] = []
+@pytest.fixture(scope="module")
+def served() -> Iterator[list[Served]]:
+    """Two servers for the policy and two for the moving average, in turn."""
+    made: list[Served] = []
     try:
         for _ in range(4):
-            servers.append(Served())  # noqa: PERF401 - those before a failure are ended
-        text = ",".join(f"{s.url}@{slot}" for s, slot in zip(servers, ("policy", "target") * 2, strict=True))
-
-        def die() -> None:
-            for server in servers[:2]:
-                server.kill()
-                starting.append(threading.Thread(target=server.start))
-                starting[-1].start()
-
-        with happening(phase, 1, die):
-            assert play(tmp_path / "run", settings(text, steps=6))
-        assert len(starting) == 2
-        run = RunFolder.open(tmp_path / "run")
-        check_complete(tmp_path / "run", run.plan, {})
-        assert [row["iteration"] for row in run.metrics() if row["kind"] == "iteration"] == [1, 2, 3]
-        told = capfd.readouterr().err
-        assert "left out" in told and servers[0].url in told
+            made.append(Served())  # noqa: PERF401 - those before a failure are ended
+        yield made
     finally:
-        for thread in starting:
-            thread.join()
-        for server in servers:
+        for server in made:
             server.kill()
 
 
-@pytest.mark.slow(reason="starts a training of some seconds 15 times")
+@pytest.mark.slow(reason="trains five times; starts four processes and 10 more")
 @pytest.mark.parametrize("phase", PHASES)
-def test_a_run_that_is_killed_is_continued(phase: str, tmp_path: Path, stubs: list[StubVLLM]) -> None:
-    """It is killed in its first and in its second iteration; each time it loses at most one iteration."""
+def test_a_server_that_is_killed_is_replaced_by_another_one(
+    phase: str, tmp_path: Path, served: list[Served], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Of two servers of each slot one is killed. It is started again when the run has left it out, and used
+    after the next push."""
+    text = ",".join(f"{s.url}@{slot}" for s, slot in zip(served, ("policy", "target") * 2, strict=True))
+    restarted: list[Served] = []
+    leave_out = EnginePool._leave_out
+
+    def left_out(self: EnginePool, number: int, error: EngineError) -> None:
+        leave_out(self, number, error)
+        for server in served[:2]:
+            if server.url in str(error) and not server.process.is_alive():
+                server.start()
+                restarted.append(server)
+
+    def die() -> None:
+        for server in served[:2]:
+            server.kill()
+
+    with happening(phase, 1, die), mock.patch.object(EnginePool, "_leave_out", left_out):
+        assert play(tmp_path / "run", shortest(text, iterations=2))
+    assert {server.url for server in restarted} == {server.url for server in served[:2]}
+    run = RunFolder.open(tmp_path / "run")
+    check_complete(tmp_path / "run", run.plan, {})
+    assert [row["iteration"] for row in run.metrics() if row["kind"] == "iteration"] == [1, 2]
+    told = capfd.readouterr().err
+    assert f"the server {served[0].url} (policy) is left out" in told
+    assert re.search(rf"{re.escape(served[0].url)}.* is used again", told)
+
+
+@pytest.mark.slow(reason="starts a training of some seconds ten times")
+def test_a_run_that_is_killed_ten_times_is_continued(tmp_path: Path, stubs: list[StubVLLM]) -> None:
+    """It is killed in each phase of its first iteration and then of its second; each time it loses at most
+    one iteration."""
     folder, servers = tmp_path / "run", labelled([stub.url for stub in stubs])
-    plan, done = None, 0
-    for number in (1, 2, 0):
+    plan = None
+    for number, phase in enumerate(PHASES * 2):
         before = kept(folder)
-        command = ["-m", "tests.eval.server_run", str(folder), servers, phase if number else "-", str(number)]
-        ended = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
-        assert ended.returncode == (-9 if number else 0), ended.stderr[-2000:]
+        # The sixth process completes the first iteration, which those before it have lost.
+        iteration = 2 if number == 5 else 1
+        process = PROCESSES.Process(target=killed, args=(folder, servers, phase, iteration))
+        process.start()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL, phase
         run = RunFolder.open(folder)
         plan = plan or run.plan
-        iterations = [row["iteration"] for row in run.metrics() if row["kind"] == "iteration"]
-        # The row of an iteration that was lost is there twice.
-        assert not 0 < done < len(iterations) or iterations[done] >= iterations[done - 1]
-        done = len(iterations)
         assert run.plan == plan
         assert all(kept(folder)[name][: len(lines)] == lines for name, lines in before.items())
-    check_complete(folder, plan, {})
+        assert (folder / "checkpoints" / "last").exists() == (number >= 5), phase
+    before = kept(folder)
+    assert play(folder, shortest(servers, iterations=2))
+    # The row of an iteration that was killed while it was saved is there twice.
+    rows = RunFolder.open(folder).metrics()
+    assert [row["iteration"] for row in rows if row["kind"] == "iteration"] == [1, 1, 2, 2]
+    check_complete(folder, plan, before)

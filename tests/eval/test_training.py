@@ -33,14 +33,14 @@ from tests.cli.command import nlac_bench, one_json
 
 ENV = 'math500_hard@{"level": 1}'
 SMALL = {
-    "train_batch_size": 6, "mini_batch_size": 3, "val_tasks": 4, "max_response_length": 48, "row_tokens": 512,
+    "train_batch_size": 4, "mini_batch_size": 2, "val_tasks": 2, "max_response_length": 32, "row_tokens": 256,
     "test_freq": 4, "save_freq": 1, "probes": 2, "lr": 1e-4, "deterministic": True, "precision": "fp32",
 }  # fmt: skip
 
 
 def config(steps: int, **changes: Any) -> RunConfig:
     base: dict[str, Any] = {
-        "env": ENV, "agent": "nlac", "model": "tiny", "limit": 4, "max_tokens": 48, "concurrency": 4,
+        "env": ENV, "agent": "nlac", "model": "tiny", "limit": 4, "max_tokens": 32, "concurrency": 4,
         "train": {**SMALL, "budget": f"steps={steps}"},
     }  # fmt: skip
     return RunConfig.from_mapping({**base, **changes}, "test")
@@ -107,7 +107,7 @@ def test_a_run_has_base_training_and_test(whole: Path) -> None:
     assert validations[0]["iteration"] == 0 and max(v["success"] for v in validations if v["best"]) == max(
         v["success"] for v in validations
     )
-    assert len((whole / "rollouts.jsonl").read_text().splitlines()) == 18
+    assert len((whole / "rollouts.jsonl").read_text().splitlines()) == 12
     result = trained(whole)
     assert result is not None and result.gain.tasks == 4
     shown = result.to_json()
@@ -138,7 +138,7 @@ def test_a_training_without_a_gradient_step_says_so(whole: Path, tmp_path: Path)
 def test_validation_tasks_are_trained_on_by_nobody(whole: Path) -> None:
     learned = {json.loads(line)["task_id"] for line in (whole / "rollouts.jsonl").read_text().splitlines()}
     tested = {item.task_id for item in RunFolder.open(whole).plan}
-    assert len(learned) == 18 and not learned & tested
+    assert len(learned) == 12 and not learned & tested
 
 
 @needs_a_run

@@ -2,11 +2,8 @@
 
 It samples from a real model, loads real weights and checks their digests. Prompts that begin as one with the
 same salt before are answered from the weights of that time, as a prefix cache would let them be read.
-
-As a process: ``python -m tests.rollout.stub_vllm --model FOLDER --port N``.
 """
 
-import argparse
 import asyncio
 import contextlib
 import json
@@ -15,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -247,12 +245,9 @@ class StubVLLM:
         return ("policy" if known == self.transfers else "target"), BLOCK
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--model", required=True)
-    parser.add_argument("--port", type=int, required=True)
-    options = parser.parse_args()
+def serve(model: str, port: int, ready: Connection) -> None:
+    """Be a server at ``port``, in a process of its own; sends its address to ``ready``."""
     torch.set_num_threads(1)
-    served = StubVLLM(options.model, options.port, deterministic=False)
-    print(served.url, flush=True)
+    served = StubVLLM(model, port, deterministic=False)
+    ready.send(served.url)
     served.http.serve_forever()

@@ -1,12 +1,10 @@
-"""The gradient steps of all methods on recorded lessons, on any number of ranks; run under torchrun by
-test_ranks.py, which compares what several ranks computed with what one process computes."""
+"""The gradient steps of all methods on recorded lessons, on any number of ranks. test_ranks.py compares what
+several ranks computed (torchrun_cases.py) with what one process computes."""
 
 import asyncio
 import contextlib
-import faulthandler
 import gc
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +25,7 @@ from nlac_bench.baselines.sac import SacLesson
 from nlac_bench.rollout.engines.engine import Sample, Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.meter import MeteredEngine
-from nlac_bench.train import ranks, share, torchrun
+from nlac_bench.train import share
 from nlac_bench.train.batch import TokenBatch
 from nlac_bench.train.learner import Learner
 from nlac_bench.train.learner_config import LearnerConfig
@@ -39,8 +37,6 @@ from tests.baselines import signal_env
 from tests.baselines.signal_env import BUTTONS, COLOURS, Signal
 from tests.train.small_model import model, nll, sequences
 
-LIMIT = 300
-"""Seconds after which a rank that hangs prints its stacks and exits."""
 SETTINGS: dict[str, dict[str, Any]] = {
     "ppo": {"num_epochs": 3, "entropy_coef": 0.01, "kl_coef": 0.05},
     "grpo": {"num_epochs": 3},
@@ -200,12 +196,3 @@ def main(out: str) -> None:
         save_file(tensors, Path(out) / f"{name}.safetensors")
     result |= {"taken": little_to_learn(), "bytes": gradient_bytes()}
     (Path(out) / "result.json").write_text(json.dumps(result))
-
-
-if __name__ == "__main__":
-    faulthandler.dump_traceback_later(LIMIT, exit=True)
-    if torchrun.rank() > 0:
-        ranks.follow()
-    else:
-        with ranks.leading():
-            main(*sys.argv[1:])

@@ -1,14 +1,13 @@
-"""Saves and resumes a checkpoint on several ranks; run under torchrun by test_checkpoint.py."""
+"""Saves and resumes a checkpoint, on any number of ranks; see torchrun_cases.py."""
 
 import json
-import sys
 from pathlib import Path
 
 import torch
 from safetensors.torch import load_file, save_file
 
 from nlac_bench.errors import CheckpointError
-from nlac_bench.train import checkpoint, ranks, torchrun
+from nlac_bench.train import checkpoint
 from nlac_bench.train.learner import Learner
 from nlac_bench.train.learner_config import LearnerConfig
 from tests.train.small_model import model, sequences, steps, weights
@@ -24,6 +23,7 @@ def everything(learner: Learner) -> dict[str, torch.Tensor]:
 
 def write(out: Path) -> None:
     """Three steps and a checkpoint, then two steps; a second learner resumes and takes the same two."""
+    out.mkdir()
     learner = Learner(model(), CONFIG)
     steps(learner, sequences(), 3)
     learner.ema_update(0.1)
@@ -51,7 +51,8 @@ def write(out: Path) -> None:
         file.write_bytes(data)
     unchanged = everything(resumed)  # the ranks still work together
     same = same and all(torch.equal(unchanged[name], tensor) for name, tensor in final.items())
-    (out / "result.json").write_text(json.dumps({"same": same, "refused": refused}))
+    files = sorted(path.name for path in (out / "last").iterdir())
+    (out / "result.json").write_text(json.dumps({"same": same, "refused": refused, "files": files}))
 
 
 def resume(out: Path) -> float:
@@ -65,14 +66,3 @@ def resume(out: Path) -> float:
     steps(learner, sequences(), 2)
     final = load_file(out / "final.safetensors")
     return max(float((final[name] - tensor).abs().max()) for name, tensor in everything(learner).items())
-
-
-if __name__ == "__main__":
-    if torchrun.rank() > 0:
-        ranks.follow()
-    else:
-        with ranks.leading():
-            if sys.argv[1] == "write":
-                write(Path(sys.argv[2]))
-            else:
-                print(resume(Path(sys.argv[2])))

@@ -1,14 +1,13 @@
-"""A small random model, data to train it on, and a loss; also run under torchrun by test_learner.py."""
+"""A small random model, data to train it on, and a loss."""
 
 import json
-import sys
 from typing import Any
 
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from nlac_bench.train import losses, ranks, share, torchrun
+from nlac_bench.train import losses, share
 from nlac_bench.train.batch import TokenBatch, TokenSequence
 from nlac_bench.train.learner import Learner
 from nlac_bench.train.learner_config import LearnerConfig
@@ -77,19 +76,11 @@ def weights(learner: Learner) -> dict[str, Tensor]:
     return {name: tensor.clone() for name, tensor in learner.named_tensors()}
 
 
-def main(out: str, optimizer: str, lr: str) -> None:
+def main(out: str, optimizer: str, lr: float) -> None:
     """Rank 0 of many: three steps, and what came of them."""
-    config = LearnerConfig(lr=float(lr), optimizer=optimizer, precision="fp32", micro_rows=2)  # type: ignore[arg-type]
+    config = LearnerConfig(lr=lr, optimizer=optimizer, precision="fp32", micro_rows=2)  # type: ignore[arg-type]
     learner = Learner(model(), config)
     seen = steps(learner, sequences())
     save_file(weights(learner), f"{out}/weights.safetensors")
     with open(f"{out}/losses.json", "w") as stream:  # noqa: PTH123
         json.dump(seen, stream)
-
-
-if __name__ == "__main__":
-    if torchrun.rank() > 0:
-        ranks.follow()
-    else:
-        with ranks.leading():
-            main(*sys.argv[1:])

@@ -23,7 +23,6 @@ from nlac_bench.train.learner import Learner
 from nlac_bench.train.learner_config import LearnerConfig
 from nlac_bench.train.model import Lora
 from tests.payload import Payload
-from tests.train.resuming_ranks import resume
 from tests.train.small_model import model, sequences, steps, weights
 
 CONFIG = LearnerConfig(lr=1e-2, precision="fp32", ema=True)
@@ -278,29 +277,3 @@ def test_all_that_is_trained_is_restored(tmp_path: Path, changes: dict[str, Any]
     checkpoint.load(other, tmp_path / "last")
     assert steps(other, sequences(), 2) == steps(learner, sequences(), 2)
     assert all(torch.equal(other.master[name], tensor) for name, tensor in learner.master.items())
-
-
-def on_ranks(count: int, *arguments: str) -> str:
-    """What resuming_ranks.py prints on so many ranks."""
-    done = subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", f"--nproc_per_node={count}", "--standalone",
-         "-m", "tests.train.resuming_ranks", *arguments],
-        cwd=Path(__file__).parents[2], check=False, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-6000:]
-    return done.stdout
-
-
-@pytest.mark.slow  # starts torchrun three times
-def test_two_ranks_resume_bitwise_and_other_numbers_of_ranks_the_same_state(tmp_path: Path) -> None:
-    on_ranks(2, "write", str(tmp_path))
-    result = json.loads((tmp_path / "result.json").read_text())
-    assert result["same"] and len(result["refused"]) == 2
-    for rank in range(2):
-        assert f"'rank-{rank}.safetensors' is damaged" in result["refused"][rank]
-    assert {p.name for p in (tmp_path / "last").iterdir()} == {STATE, RANK, "rank-1.safetensors"}
-    # Each resumes what the one before wrote. Sums over other ranks have other rounding errors.
-    assert float(on_ranks(3, "resume", str(tmp_path))) < 1e-5
-    assert len(list((tmp_path / "last").glob("rank-*"))) == 3
-    assert resume(tmp_path) < 1e-5
-    assert float(on_ranks(2, "resume", str(tmp_path))) < 1e-5

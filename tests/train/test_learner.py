@@ -2,14 +2,11 @@
 
 import functools
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 import torch
-from safetensors.torch import load_file
 from torch import Tensor
 
 from nlac_bench.train import checkpoint, losses
@@ -72,24 +69,6 @@ def test_one_process_is_bitwise_the_bare_loop(optimizer: str) -> None:
     expected, got = bare_loop(config, batch), weights(learner)
     assert expected.keys() == got.keys()
     assert all(torch.equal(expected[name], got[name]) for name in expected)
-
-
-@pytest.mark.slow  # starts torchrun four times
-@pytest.mark.parametrize(("optimizer", "lr"), [("sgd", 0.1), ("adamw", 1e-5)])
-@pytest.mark.parametrize("ranks", [2, 3])
-def test_many_ranks_give_the_same_weights(tmp_path: Path, optimizer: str, lr: float, ranks: int) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", f"--nproc_per_node={ranks}", "--standalone",
-         "-m", "tests.train.small_model", str(tmp_path), optimizer, str(lr)],
-        cwd=Path(__file__).parents[2], check=False, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-6000:]
-    alone = Learner(model(), LearnerConfig(lr=lr, optimizer=optimizer, precision="fp32", micro_rows=2))  # type: ignore[arg-type]
-    expected = steps(alone, sequences())
-    close(load_file(tmp_path / "weights.safetensors"), weights(alone), atol=1e-5)
-    torch.testing.assert_close(
-        json.loads((tmp_path / "losses.json").read_text()), expected, rtol=0, atol=1e-5
-    )
 
 
 def test_packed_gradients_equal_unpacked_ones() -> None:

@@ -1,7 +1,9 @@
 """Gradient steps of all eight methods on two and three ranks against one process; none of them hangs."""
 
+import contextlib
 import functools
 import json
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -14,10 +16,13 @@ from safetensors.torch import load_file
 from nlac_bench.agents.methods import BUILT_IN
 from nlac_bench.train import share
 from nlac_bench.train.batch import pack
+from nlac_bench.train.learner import Learner
+from nlac_bench.train.learner_config import LearnerConfig
+from tests.train import resuming_ranks
 from tests.train.rank_steps import three_steps
-from tests.train.small_model import sequences
+from tests.train.small_model import model, sequences, steps, weights
+from tests.train.torchrun_cases import OPTIMIZERS, WORLDS
 
-RANKS = [2, 3]
 TOLERANCE = 1e-5
 
 
@@ -26,17 +31,27 @@ def alone(name: str) -> tuple[dict[str, torch.Tensor], list[dict[str, float]], l
     return three_steps(name)
 
 
-@pytest.fixture(scope="module", params=RANKS)
-def together(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of what so many ranks computed: one launch for all tests, since importing torch is slow."""
-    out = tmp_path_factory.mktemp(f"ranks-{request.param}")
+@pytest.fixture(scope="module")
+def computed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of torchrun_cases.py: one start for all tests, since importing torch is slow."""
+    out = tmp_path_factory.mktemp("ranks")
+    resuming_ranks.write(out / "from 1")
+    with contextlib.ExitStack() as stack:
+        found = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in WORLDS]
+        ports = [str(each.getsockname()[1]) for each in found]
     done = subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", f"--nproc_per_node={request.param}", "--standalone",
-         "-m", "tests.train.rank_steps", str(out)],
+        [sys.executable, "-m", "torch.distributed.run", f"--nproc_per_node={max(WORLDS)}", "--standalone",
+         "-m", "tests.train.torchrun_cases", str(out), *ports],
         cwd=Path(__file__).parents[2], check=False, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-20_000:]
     return out
+
+
+@pytest.fixture(params=WORLDS)
+def together(request: pytest.FixtureRequest, computed: Path) -> Path:
+    """The folder of what so many ranks computed."""
+    return computed / str(request.param)
 
 
 def result(folder: Path) -> dict[str, Any]:
@@ -79,6 +94,34 @@ def test_ranks_without_work_take_the_same_steps(together: Path) -> None:
 def test_gradients_stay_sharded_between_micro_batches(together: Path) -> None:
     for rank in result(together)["bytes"]:
         assert rank["held"] == rank["shards"] and rank["shards"] < 0.6 * rank["whole"]
+
+
+@pytest.mark.slow  # starts torchrun
+@pytest.mark.parametrize(("optimizer", "lr"), OPTIMIZERS.items())
+def test_many_ranks_give_the_same_weights(together: Path, optimizer: str, lr: float) -> None:
+    alone = Learner(model(), LearnerConfig(lr=lr, optimizer=optimizer, precision="fp32", micro_rows=2))  # type: ignore[arg-type]
+    expected = steps(alone, sequences())
+    found = load_file(together / optimizer / "weights.safetensors")
+    torch.testing.assert_close(found, weights(alone), rtol=0, atol=1e-5)
+    losses = json.loads((together / optimizer / "losses.json").read_text())
+    torch.testing.assert_close(losses, expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.slow  # starts torchrun
+def test_each_number_of_ranks_resumes_bitwise_and_others_the_same_state(computed: Path) -> None:
+    """Each resumes what the one before wrote. Sums over other ranks have other rounding errors."""
+    for name, files in {"from 1": ["rank-0.safetensors"],
+                        "from 2": ["rank-0.safetensors", "rank-1.safetensors"]}.items():  # fmt: skip
+        found = result(computed / name)
+        assert found["same"] and len(found["refused"]) == len(files)
+        for file, said in zip(files, found["refused"], strict=True):
+            assert f"'{file}' is damaged" in said
+        assert found["files"] == ["loop_state.json", *files]
+        assert len(list((computed / name / "last").glob("rank-*"))) == 3
+        assert resuming_ranks.resume(computed / name) < 1e-5
+    for world, names in ((2, {"from 1"}), (3, {"from 1", "from 2"})):
+        differences = json.loads((computed / str(world) / "resumed.json").read_text())
+        assert differences.keys() == names and max(differences.values()) < 1e-5
 
 
 @pytest.mark.parametrize("world", [1, 2, 3, 8])
