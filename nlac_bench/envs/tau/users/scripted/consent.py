@@ -19,6 +19,7 @@ CONFIRM = any_of(
     r"(?<!for )(?<!for your )(?<!to )\bconfirm(?!ed|ation|ing)", r"\bto confirm[:,]",
     r"\bconfrim", r"\bcomfirm", r"\bcnofirm",
     r"\b(like|want|wish|happy|ready|okay|ok|me|yes\"?) to (proceed|continue|go ahead)\b",
+    r"\bwhether (i|we) (should|may|can|shall|could|might|am to|are to)\b",
     r"\bif (i|we) (should|may|can) (go|proceed|continue|make|submit|process|do|take|have your)",
     r"\b(hear|know|read|have it)( back)?( from you)? (that|if|whether) (this|that|it|you|i|everything|all|"
     r"these|the)\b",

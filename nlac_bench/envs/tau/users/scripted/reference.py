@@ -51,10 +51,16 @@ def referred(question: str, before: Sequence[Unit]) -> frozenset[str]:
     if identity and ways and _MAY.search(text) and not _KNOWN.search(text):
         return frozenset(identity)
     asked = _PURPOSE.sub("", question)
-    several = len({span[2] for span in methods(text)}) > 1
-    if several and _SPENDS.search(asked) and not _ACTS_ON.search(asked):
+    if _several(text) and _SPENDS.search(asked) and not _ACTS_ON.search(asked):
         return frozenset({"payment"})
+    if len(asked.split()) <= 5 and _several(before[-1].text if before else ""):
+        return frozenset({"payment"})  # "…: Visa, PayPal. Which of the two?"
     return frozenset()
+
+
+def _several(text: str) -> bool:
+    """Return whether ``text`` names several payment methods."""
+    return len({value for *_, value in methods(text)}) > 1
 
 
 def _said(before: Sequence[Unit]) -> Sequence[Unit]:

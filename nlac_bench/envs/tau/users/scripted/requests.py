@@ -23,6 +23,8 @@ def asks_for_value(sentence: str) -> bool:
     """Return whether a sentence asks for a value: an open question, or a request to tell something."""
     if YES_ONLY.search(sentence) or _SOUNDS.search(sentence) or _PERMISSION.search(sentence):
         return False
+    if _REVIEW.search(sentence) and not sentence.endswith("?"):
+        return False
     if _HOW_MANY.search(sentence) or _INSURANCE.search(sentence):
         return True
     if (_LABEL.match(sentence) or _FILLED.match(sentence)) and not sentence.endswith("?"):
@@ -118,6 +120,13 @@ def is_unidentified(sentence: str, bare: bool) -> bool:
     return bare and len(sentence.split()) < 10 and not sentence.endswith("?")
 
 
+_REVIEW = re.compile(
+    r"\b(?:please|kindly|do|and|to|just|so) (?:\w+ly |also |first |just |now |then )*"
+    r"(?:look (?:it |them |this )?(?:over|at|through)|review|check|double-check|make sure|ensure|"
+    r"(?:take|have) (?:a|another) (?:\w+ )?look|go (?:over|through)|read (?:over|through)|proofread|see that|"
+    r"verify that)\b[^.]*\b(?:names?|spelling|dates?|details|above|everything)\b"
+)
+"""Asks to check what the message itself states: "look over the names, since they need to match your ID"."""
 _LABEL = re.compile(r"(?:who(?:'s flying)?|what|how(?: you pay| many \w+)?|where(?: to)?|when|which \w+): \S")
 _FILLED = re.compile(r"zip(?: ?code)?: ?(?:from )?\d{5}\b")
 _HOW_MANY = re.compile(
@@ -242,8 +251,8 @@ _UNKNOWN = re.compile(
     r"\b(?:identif|verif|authenticat|confirm (?:it's you|who|your identity)|locat|find\b|found\b|match|"
     r"recogni[sz]e|exist|pull(?:ed)? up|c[ao]mes? (?:up|back)|enough|sufficient|suffice|adequate|valid\b|"
     r"correct|correspond|registered|on file|on record|in (?:our|the|my) (?:system|records|database|files)|"
-    r"know who|work(?:s|ed)?\b|do\b(?=\W*$)|tell me who|such|results?|hits?|accounts?|users?|customers?|"
-    r"profiles?|records?|linked|tied|associated|look you up)|"
+    r"know who|work(?:s|ed)?\b(?! (?:out|for you))|do\b(?=\W*$)|tell me who|such|results?|hits?|"
+    r"accounts?|users?|customers?|profiles?|records?|linked|tied|associated|look you up)|"
     r"\b(?:insufficient|unverified|unidentified|invalid|incorrect|unknown|wrong|unrecogni[sz]ed)\b|"
     r"\b(?:alone|only|just)\b[^.;!?]{0,30}(?:\bnot\b|n't\b)|"
     r"\bcame (?:up empty|back (?:empty|with nothing|blank))|\bmore than (?:just )?(?:that|this|your|an?)\b"
@@ -308,6 +317,10 @@ _NO_NUDGE = re.compile(
     r"^(?:could|can|would|will) you|choice|preference|pick|thoughts|option|prefer|^(?:hello|hi|hey)\b|else"
 )
 _IF_AGREED = re.compile(
+    rf"\b{_GIVES} (?:whether|if) (?:(?:i|we) (?:may|should|can|shall|could|might|must|am to|are to)|"
+    r"you (?:agree|approve|consent|accept|authori[sz]e|permit|(?:want|wish|would like|'d like) (?:me|us))|"
+    r"(?:this|that|these|it|everything|all)\b(?: of (?:this|it|that))? (?:is|are|looks?|suits?|meets|"
+    r"match\w*)(?!.*\bor\b))|"
     r"\blet (?:me|us) know (?:if|whether|when|that|once) (?:you(?:'d| would|'re| are| want| agree| "
     r"approve| wish| confirm)|i (?:should|may|can)|it's ok|"
     r"it is|that|this|these|everything|all|to)\b|\b(?:give|share|have|get|provide|send) (?:me |us "

@@ -39,13 +39,15 @@ _KEPT = (
     r"fine|are fine|isn't|aren't|is not|are not|not)\b"
 )
 _CONTEXT = (
-    r"\b(?:(?<!now )contain(?:s|ed|ing)?|consist(?:s|ing)? of|compris(?:es|ing|ed)|"
-    r"(?<!now )(?<!return )(?<!exchange )(?<!request )(?<!change )(?<!refund )(?:includes?|holds?)|"
+    r"\b(?:(?<!now )(?<!would )(?<!will )contain(?:s|ed|ing)?|(?<!would )(?<!will )consist(?:s|ing)? of|"
+    r"compris(?:es|ing|ed)|"
+    r"(?<!now )(?<!return )(?<!exchange )(?<!request )(?<!change )(?<!refund )(?<!would )(?<!will )"
+    r"(?:includes?|holds?)|"
     r"i (?:can |do |could |now )?(?:also |only )?(?:see|notice|found)|i(?:'m| am) (?:also "
     r")?(?:showing|seeing)|"
     r"i(?:'ve| have) (?:found|located|got|pulled up)|same as|just like|as (?:on|with) (?:the|your)|"
     r"(?:order|reservation|it|which|that|trip|account)(?: #?\w*\d+\w*)?(?: \([^()]*\))? (?:currently "
-    r"|also |only )?(?:has|had|have)|"
+    r"|also |only )?(?:has|had|have)(?! (?:now |just |already )*been\b)|"
     r"there(?:'s| is| are| was| were)(?: also)?|(?:you )?also (?:have|has)|you(?: have|'ve)? "
     r"(?:originally )?(?:ordered|bought|purchased)|"
     r"(?:what's|what is|what was|items?|everything|products?) (?:\w+ ){0,2}(?:in|on) (?:the|your|"
@@ -60,8 +62,9 @@ _LISTING = (
 _ADVERB = r"\b(?:currently|presently|at present|right now|at the moment|so far|as of now|for now)\b"
 _PRESENT = (
     rf"{_ADVERB}|\b(?:current|present|existing|old|previous(?:ly)?|originally|formerly|former|today|"
-    r"already|was|were|taking|as it stands|no more|until now|in exchange for|taken off|drops? out|"
-    r"gives? up|tak(?:e|es|ing) the place of|swap(?:s|ping)? out|overwrit(?:e|es|ing)|still (?:ships?|goes)|"
+    r"already|was|were|earlier|prior|taking|as it stands|no more|until now|in exchange for|taken off|"
+    r"drops? out|gives? up|tak(?:e|es|ing) (?:the place of|over from)|step(?:s|ping)? in for|"
+    r"supplant(?:s|ing)?|displac(?:es?|ing)|swap(?:s|ping)? out|overwrit(?:e|es|ing)|still (?:ships?|goes)|"
     r"had|instead of|rather than|in place of|replac(?:es?|ing)|supersed(?:es?|ing)|out (?:goes|with)|"
     r"the one (?:there|on file|on record|in (?:your|the) \w+)(?: \w+){0,3}? (?:is|was)|in lieu of|no longer|"
     r"remov(?:e|es|ed|ing)|out of|(?:now|before|today)(?=:)|"
@@ -90,12 +93,12 @@ _VALUE_MARKS = re.compile(
 _FILL = re.compile(
     r"(?:[\s,:()\"'-]|\$[\d.]+|#w\d+|\([^()]*\)|\b(?:and|or|the|your|an?|both|which|that|also|other|items?|"
     r"just|simply|is|are|same|that's|it's|they're|"
-    r"will|would|could|may|might|they|it|this|order|in|one|be|can|to|all|of|we|i|you)\b)*"
+    r"do|does|will|would|should|shall|could|may|might|they|it|this|order|in|one|be|can|to|all|of|we|i|you)\b)*"
 )
 _KEEPS = re.compile(r"(?:keep|leav)(?:e|s|es|ing)?\b")
 _OBJECT = re.compile(
-    r" (?:(?:only|just|both|out) )?(?:the (?!same|way)|your |this |that |an? |everything|anything|all\b|"
-    r"both\b|any\b|others\b|reservation|order |flight )"
+    r" (?:(?:only|just|both|out) )?(?:the (?!same|way)|your |(?:this|that) (?!one\b|alone\b|as\b|is\b)|"
+    r"an? |everything|anything|all\b|both\b|any\b|others\b|reservation|order |flight )"
 )
 _COULD = re.compile(r"\b(?:could|can|may|might|eligible to) (?:also )?(?:still )?be\b")
 _BEFORE = re.compile(
@@ -104,13 +107,14 @@ _BEFORE = re.compile(
     r"mastercard|credit)\b|[\d#])|no changes?|nothing)"
 )
 """Words that govern what follows them, never what precedes."""
-_IN_ORDER = re.compile(r"(?:items?|everything|products?) ")
-"""After an action, "the item in your order" is what the action is about."""
+_OF_ACTION = re.compile(r"(?:items?|everything|products?) |(?:compris|contain|consist|includ)ing\b")
+"""After an action, "the item in your order" is what the action is about, and what it comprises."""
 _CONTENTS = re.compile(r"(?:#w\d+|\border|\bcontents) \(")
 """What an order contains, in brackets: "order #W1234567 (a kite; a lamp)"."""
 _BRACKET = re.compile(r"[()]")
 _BRACKETS = re.compile(r"\([^()]*\)")
 _CLAUSE = re.compile(r", (?:and|but|while|whereas|so) ")
+_SINGULAR = re.compile(r"\b(?:stays|remains|is|was|isn't|does|doesn't|goes|comes|keeps)\b")
 _PASSIVE = re.compile(r"\b(?:be|is|are|get|gets|being|been)\b[ \w]{0,12}$")
 
 
@@ -141,7 +145,7 @@ def item_roles(text: str, spans: Sequence[Span]) -> list[Role]:
             and not _governs(text, start, end, spans)
             and _FILL.fullmatch(text, last_end, start)
         ):
-            for place in _subject(text, group, state):
+            for place in _subject(text, group, state, bool(_SINGULAR.search(text, last_end, end))):
                 roles[place] = "kept" if kind == "kept" else "new"
             state, group = "none", []
         elif kind == "kept":
@@ -152,7 +156,7 @@ def item_roles(text: str, spans: Sequence[Span]) -> list[Role]:
                 for place in _subject(text, group, state):
                     roles[place] = "context" if _COULD.search(text, last_end, start) else "new"
             state, group = "new", []
-        elif not (state == "new" and not group and _IN_ORDER.match(text, start)):
+        elif not (state == "new" and not group and _OF_ACTION.match(text, start)):
             state, group = "context", []
     return roles
 
@@ -183,13 +187,13 @@ def _contents(text: str) -> list[Span]:
     return found
 
 
-def _subject(text: str, group: Sequence[tuple[int, int]], state: Role) -> list[int]:
+def _subject(text: str, group: Sequence[tuple[int, int]], state: Role, singular: bool = False) -> list[int]:
     """Return the mentions that a predicate after them is about: those of its own clause.
 
-    Of mentions that a word before them governs, these are the ones after the last ", and", or the last one:
-    "you keep the kite, and the tent and the lamp will go back".
+    Of mentions that a word before them governs, and before a verb in the singular, these are the ones after
+    the last ", and", or the last one: "you keep the kite, and the tent and the lamp will go back".
     """
-    if state == "none":
+    if state == "none" and not singular:
         return [place for place, _ in group]
     flat = _BRACKETS.sub(lambda found: " " * len(found[0]), text[: group[-1][1]])
     cut = max((found.end() for found in _CLAUSE.finditer(flat, group[0][1])), default=group[-1][1])

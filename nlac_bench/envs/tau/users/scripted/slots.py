@@ -18,10 +18,13 @@ def spoken(
         found = sorted(span for span in find(text) if span[0] >= offset)
         roles = value_roles(text, [(start, end) for start, end, _ in found])
         for (start, end, value), role in zip(found, roles, strict=True):
-            stop = text.find(";", end)
-            clause = text[text.rfind(";", 0, start) + 1 : stop if stop >= 0 else len(text)]
-            said.append((value, role, clause))
+            stop = _CLAUSE.search(text, end)
+            before = max((found.end() for found in _CLAUSE.finditer(text, 0, start)), default=0)
+            said.append((value, role, text[before : stop.start() if stop else len(text)]))
     return said
+
+
+_CLAUSE = re.compile(r";|, (?:and|but|while|whereas|with|so)\b")
 
 
 def _proposes(said: Sequence[tuple[str, Role, str]], own: str) -> bool | None:
@@ -40,14 +43,14 @@ def _proposes(said: Sequence[tuple[str, Role, str]], own: str) -> bool | None:
 PAYMENT_ID = re.compile(r"\b(?:credit_card|gift_card|paypal|certificate)_\d+")
 _LAST_FOUR = re.compile(
     r"(?:\b(?:ending|ends|last four|last 4)(?: digits)?(?: in| with| are| is|:)? ?|\.\.\. ?|x{2,}-?|"
-    r"\b(?:visa|master ?card|amex|card)\b[ (#.x-]*(?:no\.? |number )?(?:in |at )?)(\d{4})\b(?!-)"
+    r"\b(?:visa|master ?card|amex|card)\b[ (#.:x-]*(?:no\.? |number )?(?:in |at )?)(\d{4})\b(?!-)"
 )
 _SOURCES = re.compile(
     r"(?P<paypal>\bpay ?-?pal\b(?!_))|"
     r"(?P<gift_card>\b(?:e-?)?gift[ -]?(?:cards?|vouchers?|certificates?|balance)\b(?!_)|\bstore credit\b)|"
     r"(?P<certificate>\b(?:travel )?(?:certificates?|vouchers?)\b(?!_))|"
-    r"(?P<credit_card>\b(?:credit|debit)[ -]?cards?\b(?!_)|\bvisa\b|\bmaster ?card\b|\bamex\b|"
-    r"\bamerican express\b|(?<!\bsd )(?<!memory )(?<!video )(?<!sim )\bcards?\b(?!_))|"
+    r"(?P<credit_card>\b(?:credit|debit)[ -]?cards?\b(?!_|: )|\bvisa\b|\bmaster ?card\b|\bamex\b|"
+    r"\bamerican express\b|(?<!\bsd )(?<!memory )(?<!video )(?<!sim )\bcards?\b(?!_|: ))|"
     r"(?P<other>\bbank (?:account|transfer)|\bwire transfer|\bin cash\b|\b(?:apple|google) ?pay\b|"
     r"\bvenmo\b)"
 )
@@ -63,22 +66,27 @@ _KIND_OF = re.compile(
     r"around |usually |up to )?"
     r"(?:immediate|instant|faster|at once|right away|\d+ ?(?:-|to) ?\d+ (?:business |working )?days)"
 )
-_REFUND = re.compile(r"\brefund")
+_REFUND = re.compile(
+    r"\brefund|\brevers(?:e|ed|al)\b|\breleas(?:e|ed)\b|\breimburs|"
+    r"\b(?:get|gets|giv\w+|receiv\w+|paid|pay|goes|returned|credited)\b[^;]{0,20}\bback\b"
+)
+"""Says what happens with the money of the old payment."""
 
 
 def wrong_payment(units: Sequence[Unit], goal: Goal) -> bool:
     paid = goal.payment
     if paid is None:
         return False
-    heard = [
-        (value, role)
-        for value, role, clause in spoken(units, _own_methods)
-        if not (goal.kind == "order_payment" and _REFUND.search(clause))
-    ]
-    if _absent({value for value, _ in heard}, paid) and not (
+    named = spoken(units, _own_methods)
+    if _absent({value for value, _, _ in named}, paid) and not (
         paid.original and _ORIGINAL.search(joined(units))
     ):
         return True
+    heard = [
+        (value, role)
+        for value, role, clause in named
+        if not (goal.kind == "order_payment" and _REFUND.search(clause))
+    ]
     said = [(value, role) for value, role in heard if role not in ("present", "context", "kept")]
     # "I'd bill what isn't free to your Visa" keeps nothing
     said = said or [(value, role) for value, role in heard if role == "kept"]
@@ -126,8 +134,9 @@ def methods(text: str) -> Iterable[tuple[int, int, str]]:
 def _absent(named: set[str], paid: Payment) -> bool:
     """Return whether methods are ``named``, in whatever role, but ``paid`` is not one of them."""
     ids = {value for value in named if PAYMENT_ID.fullmatch(value)}
-    if ids:
-        return paid.id not in ids
+    if ids:  # those of other sources may stand beside the user's in words: "your Visa, no longer paypal_123"
+        others = {value for value in ids if not value.startswith(paid.source)}
+        return paid.id not in ids and (paid.source not in named or ids != others)
     sources = named & _SOURCES.groupindex.keys()
     return bool(sources) and paid.source not in sources
 

@@ -9,6 +9,8 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nlac_bench.envs.tau.users.scripted.topics import topics
+
 MAX_READ_CHARS = 6_000
 """Of a longer message only the beginning and the end are read."""
 MAX_UNITS = 200
@@ -154,7 +156,9 @@ def _row(cells: list[str], columns: list[str] | None) -> str:
             return f"{', '.join(rest)}: from {', '.join(old)} -> {', '.join(new)}"
         if old:
             return f"{', '.join(rest)}: current {', '.join(old)}"
-    if columns and len(columns) == len(cells):  # a bare number or answer means nothing without its column
+    labelled = len(cells) == 2 and topics(cells[0])  # "| insurance | no |"
+    if columns and len(columns) == len(cells) and not labelled:
+        # a bare number or answer means nothing without its column
         cells = [f"{name}: {c}" if _BARE.fullmatch(c) else c for c, name in zip(cells, columns, strict=True)]
     cells = [cell for cell in cells if cell]
     return f"{cells[0]}: {cells[1]}" if len(cells) == 2 else ", ".join(cells)
@@ -222,8 +226,12 @@ _ENDS = re.compile(r"[.!?:][\"')]*$")
 _DANGLES = re.compile(r"\b(?:to|is|be|as|with|for|at|address|following)$")
 _DETAILS = re.compile(r"\b(?:following|below|these|here)\b")
 _BARE = re.compile(r"\d{1,2}|yes|no|none")
-_OLD = re.compile(r"\b(?:current(?:ly)?|old|present|existing|now|today|before|from|original|previous)\b")
-_NEW = re.compile(r"\b(?:new|after|to|proposed|updated?|requested|replacement|change)\b")
+_OLD = re.compile(
+    r"\b(?:current(?:ly)?|old|present|existing|now|today|before|from|original|previous|was|were|had)\b"
+)
+_NEW = re.compile(
+    r"\b(?:new|after|to|proposed|updated?|requested|replacement|change|will be|instead|wanted|desired)\b"
+)
 _SHORT = re.compile(r"\b(?:b|e\.g|i\.e|no|nr|st|apt|ave|rd|dr|mr|mrs|ms|approx|incl|vs|etc)\.(?= )")
 _SPLIT = re.compile(r"(?<=[.!?])[\"')]* +(?=\S)|(?<=[?])(?=[a-z])")
 _INVERTED = (

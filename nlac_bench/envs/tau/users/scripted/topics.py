@@ -17,7 +17,8 @@ def compiled(patterns: Mapping[str, str]) -> Mapping[str, re.Pattern[str]]:
 
 TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("email", any_of(
-        r"\be-?mails?\b", r"\bmail address", r"\b(which|what) (inbox|mailbox)",
+        r"(?<!'ll )(?<!will )(?<!would )(?<!shall )\be-?mails?\b",
+        r"\bmail address", r"\b(which|what) (inbox|mailbox)",
     )),
     ("zip", any_of(
         r"\bzip ?codes?\b", (
@@ -73,7 +74,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\bpay(ing|ment|ments)?\b", r"\brefund(ed)?\b", r"\bmethods?\b", r"\bpaypal\b", r"\bgift card",
         r"\bcredit card", r"\bcards?\b", r"\bcertificate", r"\bcharg(e|ed|es|ing)\b", r"\bsettle\b",
         r"\bbe paid\b",
-        r"\bprice difference",
+        r"\b(price|fare|cost) difference", r"\bdifference in (price|fare|cost)",
     )),
     ("address", any_of(
         r"\baddress", r"\bstreet", r"\bcity\b", r"\bship(ped|ping)?\b.*\b(to|where)",

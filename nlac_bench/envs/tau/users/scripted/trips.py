@@ -126,13 +126,14 @@ def _born(text: str, person: Passenger) -> str | None:
 
 
 def wrong_insurance(text: str, goal: Goal) -> bool:
-    if goal.insurance is None or "insurance" not in text:
+    if goal.insurance is None or not _INSURANCE.search(text):
         return False
-    without = bool(
-        re.search(
-            r"\b(no|without|not|decline\w*|n't)\b[^.\n]{0,25}insurance|"
-            r"insurance\b[^.\n,;]{0,12}[:( ]+(no|none|not|declined|without)\b",
-            text,
-        )
-    )
-    return without == (goal.insurance == "yes")
+    return bool(_UNINSURED.search(text)) == (goal.insurance == "yes")
+
+
+_COVER = r"(?:insurance|insured|(?:trip|travel) (?:protection|cover(?:age)?))"
+_INSURANCE = re.compile(rf"\b{_COVER}\b")
+_UNINSURED = re.compile(
+    rf"\b(?:no|without|not|decline\w*|n't)\b[^.\n]{{0,25}}\b{_COVER}\b|"
+    rf"\b{_COVER}\b[^.\n,;]{{0,12}}[:(? -]+(?:no|none|not|declined|without)\b"
+)
