@@ -166,6 +166,6 @@ _ACTING = re.compile(
     r"\b(?:i'll|i will|i'd|i would|i can|i could|i am going to|i'm going to|shall i|should i|may i|"
     r"can i|could i|want me to|like me to|"
     r"do you want to|would you like to|let me)\b (?:also |now |just |then |still |instead |please |"
-    r"go ahead and |proceed to |proceed with |be )*(?!not\b|need\b|keep\b)"
+    r"go ahead and |proceed to |proceed with |be )*(?!not\b|need\b|keep\b|\w+(?<!e)ed\b)"
     r"(\w+(?: (?:it|this|that|them|your|the|a|an|certificate|you|travel|of|order))*)"
 )

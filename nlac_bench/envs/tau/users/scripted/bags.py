@@ -53,8 +53,8 @@ _AFTER = re.compile(
 """Words directly after a number."""
 _BEFORE = re.compile(
     r"\b(?:(?P<total>total\w*|in all|altogether|overall|becomes?|after(?:wards?)?|new|makes?|making|gives?|"
-    r"giving|brings?|bringing|reach\w*|requested|proposed|updated|will|would|shall|then|to|into|requests?)|"
-    r"(?P<free>free|complimentary|included|covers?|covering|waived?|no (?:charge|cost)|of charge)|"
+    r"giving|brings?|bringing|reach\w*|requested|proposed|updated|will|would|shall|then|to|into|requests?|"
+    r"so(?= $))|(?P<free>free|complimentary|included|covers?|covering|waived?|no (?:charge|cost)|of charge)|"
     r"(?P<paid>non-?free|pay(?:ing|able)?|paid|charg(?:e|ed|ing|eable)|bill(?:ed|ing)?|fees?|costs?|owe)|"
     r"(?P<limit>limit\w*|max\w*|allow\w*|(?:bring|free|check|carry) up to|at most|entitle\w*|per)|"
     r"(?P<added>add(?:s|ed|ing|ition|itional)?|plus|extra|another|further|more|increas\w* by|by|on top of|"
@@ -76,6 +76,8 @@ _SETS = re.compile(
 _LABEL = re.compile(r"[^:\d]*?\b(?:(?P<paid>paid|non-?free|chargeable)|(?P<free>free|included))\b[^:\d]*:")
 """A table row's name, of which all numbers in the row are: "paid bags: from 0 -> 1"."""
 _MODAL = re.compile(r"\b(?:will|would|shall|then|after|once|to (?:have|be|get))\b|'ll\b|'d\b")
+_WHY_FREE = re.compile(r"\(\W*$|\bas\b[^.;]*$|\bbecause\b[^.;]*$")
+"""Before an allowance that explains a number: "2 free (1 per passenger)"."""
 _ADDS = re.compile(r"\b(?:add|adds|adding|plus)(?: (?:you|on|in|the|your|checked|extra|bags?))*:? *$")
 
 
@@ -125,6 +127,8 @@ def _counts(unit: Unit, passengers: int) -> Iterator[tuple[str, int]]:
         number = _value(found)
         if kind in ("free", "paid") and _SETS.search(text[: found.start()]):
             kind = "total"  # "setting it to 3 bags costs nothing"
+        if kind == "each" and _WHY_FREE.search(left):
+            continue
         if kind == "each":
             kind, number = "total", number * max(1, passengers)
         if found["article"] and kind == "total" and "another" in found[0]:

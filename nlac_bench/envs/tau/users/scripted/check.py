@@ -12,17 +12,19 @@ from dataclasses import replace
 from nlac_bench.envs.tau.users.scripted.actions import REASONS, RETAIL_ID, wrong_kind
 from nlac_bench.envs.tau.users.scripted.bags import states_bags, wrong_bags
 from nlac_bench.envs.tau.users.scripted.goods import (
+    acts_on_own,
     names_items,
     option_mentions,
     wrong_items,
     wrong_options,
 )
+from nlac_bench.envs.tau.users.scripted.hints import wrong_hint
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Script
 from nlac_bench.envs.tau.users.scripted.part import named_part, names_stranger
 from nlac_bench.envs.tau.users.scripted.places import short, wrong_address
 from nlac_bench.envs.tau.users.scripted.reading import Reading
 from nlac_bench.envs.tau.users.scripted.roles import item_roles, proposes
-from nlac_bench.envs.tau.users.scripted.slots import PAYMENT_ID, wrong_cabin, wrong_payment
+from nlac_bench.envs.tau.users.scripted.slots import PAYMENT_ID, names_payment, wrong_cabin, wrong_payment
 from nlac_bench.envs.tau.users.scripted.structure import Unit, joined
 from nlac_bench.envs.tau.users.scripted.trips import (
     wrong_flights,
@@ -43,7 +45,7 @@ def objections(units: Sequence[Unit], goal: Goal, script: Script, current: int) 
     others = [other for i, other in enumerate(script.goals) if i != current]
     checks: tuple[tuple[str, Callable[[], bool]], ...] = (
         ("kind", lambda: wrong_kind(units, goal)),
-        ("record", lambda: _wrong_record(units, goal, others)),
+        ("record", lambda: _wrong_record(units, goal, others) or wrong_hint(units, goal, script, others)),
         ("reason", lambda: _wrong_reason(joined(units), goal)),
         ("items", lambda: wrong_items(units, goal, script, others)),
         ("options", lambda: wrong_options(units, goal, script)),
@@ -73,18 +75,40 @@ def known_slots(text: str, goal: Goal) -> bool:
     return any(spot and spot.lower() in text for spot in spots)
 
 
-def misreported(heard: Reading, goal: Goal, script: Script, current: int) -> list[str]:
+def misreported(heard: Reading, goal: Goal, script: Script, current: int, agreed: bool = False) -> list[str]:
     """Return the topics on which a report that ``goal`` is done contradicts it.
 
     The sentence that reports it decides on the action; the values of the whole message are compared, with the
-    part of the goal that they are about.
+    part of the goal that they are about. Of what was ``agreed`` a report may tell more, such as what else the
+    order contains: it contradicts the goal only where it does not state the goal's own values.
     """
+    wrong = _misreported(heard, goal, script, current)
+    return [topic for topic in wrong if not (agreed and _states(topic, heard.stated, goal, script))]
+
+
+def _misreported(heard: Reading, goal: Goal, script: Script, current: int) -> list[str]:
     reported = objections(heard.reports, named_part(heard.reports, goal, script), script, current)
     if reported:
         return reported
     part = named_part(heard.stated, goal, script)
     wrong = [topic for topic in objections(heard.stated, part, script, current) if topic != "kind"]
     return wrong or (["passengers"] if names_stranger(heard.stated, goal) else [])
+
+
+def _states(topic: str, units: Sequence[Unit], goal: Goal, script: Script) -> bool:
+    """Return whether ``units`` state the goal's values of ``topic``, whatever else they name."""
+    match topic:
+        case "items":
+            return acts_on_own(units, goal, script)
+        case "options":
+            return states_target(units, goal, script)
+        case "bags":
+            return states_bags(units, goal)
+        case "payment":
+            return names_payment(units, goal)
+        case "record":
+            return bool(goal.record) and (goal.record or "").lower() in joined(units)
+    return False
 
 
 def passed_over(heard: Reading, goal: Goal, script: Script, current: int) -> list[str]:

@@ -19,7 +19,8 @@ CONFIRM = any_of(
     r"(?<!for )(?<!for your )(?<!to )\bconfirm(?!ed|ation|ing)", r"\bto confirm[:,]",
     r"\bconfrim", r"\bcomfirm", r"\bcnofirm",
     r"\b(like|want|wish|happy|ready|okay|ok|me|yes\"?) to (proceed|continue|go ahead)\b",
-    r"\bwhether (i|we) (should|may|can|shall|could|might|am to|are to)\b",
+    r"\b(whether|(say|state|indicate|advise|specify) if) (i|we) (should|may|can|shall|could|might|am to|"
+    r"are to)\b",
     r"\bif (i|we) (should|may|can) (go|proceed|continue|make|submit|process|do|take|have your)",
     r"\b(hear|know|read|have it)( back)?( from you)? (that|if|whether) (this|that|it|you|i|everything|all|"
     r"these|the)\b",
@@ -75,8 +76,9 @@ VALUE = any_of(
 )  # fmt: skip
 """A concrete value, so that "confirm the order #W1234567" is not read as a question for one."""
 CHOICE = any_of(
-    r"\bor\b(?! (not|no\b|any|if|more|would (you|that|this|it)|do|should|is|are|else|shall|can|need|"
-    r"want|have|there|something|make|to (change|"
+    r"\bor\b(?! (not\b(?! (?:need|want))|no\b(?! longer)|any|if|more|would (you|that|this|it)|do|should|"
+    r"is|are|else|shall|can|need|want|have|there|something|make|to (change|"
     r"make|cancel)|let me|adjust|just|wait|changes|change (any|some)|abort|stop|so\b|later|other|\d{5}))",
+    r"\bno longer need.{0,60}\bmistake\b|\bmistake\b.{0,60}\bno longer need",
 )  # fmt: skip
 """A choice between two options."""

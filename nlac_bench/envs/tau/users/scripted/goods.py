@@ -17,7 +17,6 @@ _SEVERAL = re.compile(
     r"(?: [a-z-]+){0,2} $"
 )
 """A number of pieces before a product's name: "both helmets", "2 x Kite"."""
-_ALL = re.compile(r"\b(all|both|everything|every|them|these items|those items|entire|whole)\b")
 _GOODS = re.compile(
     r"\b(?:return|exchang|swap|replac|chang|modif)\w*(?: of)? (?:the|your|a|an|one) "
     r"(?!items?\b|products?\b|order|following|address|payment|shipping|refund|request|is\b|has\b|it\b)[a-z]"
@@ -51,13 +50,29 @@ def hides_items(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
         _name(thing.product).search(text) or _head(thing.product).search(text) for thing in goal.items
     ):
         return False
-    return bool(_ITEM_ID.search(text) or _GOODS.search(text) or _named(text, goal, script))
+    named = (role for unit in units for _, role in _mentions(unit, goal, script))
+    return bool(_ITEM_ID.search(text) or _GOODS.search(text) or any(role != "kept" for role in named))
 
 
 def names_items(units: Sequence[Unit], goal: Goal) -> bool:
     """Return whether ``units`` name one of the goal's products."""
     text = "\n".join(unit.full for unit in units)
     return any(_name(thing.product).search(text) or _head(thing.product).search(text) for thing in goal.items)
+
+
+def names_products(units: Sequence[Unit], goal: Goal, script: Script) -> set[str]:
+    """Return the products that ``units`` name, of those in the user's vocabulary."""
+    text = _ORDER_WITH.sub(" ", "\n".join(unit.full for unit in units))
+    return {product for _, _, product in _named(text, goal, script)}
+
+
+def acts_on_own(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
+    """Return whether ``units`` name all of the goal's products, and no action governs another product."""
+    named = [mention for unit in units for mention in _mentions(unit, goal, script)]
+    own = {thing.product for thing in goal.items}
+    return own <= {product for product, _ in named} and own >= {
+        product for product, role in named if role == "new"
+    }
 
 
 def wrong_items(units: Sequence[Unit], goal: Goal, script: Script, others: Sequence[Goal]) -> bool:
@@ -91,8 +106,8 @@ def wrong_items(units: Sequence[Unit], goal: Goal, script: Script, others: Seque
             return True
     else:
         listed = named.get("context", [])
-        if set(listed) - set(own) - elsewhere and _ALL.search(text):
-            return True
+        if set(listed) - set(own) - elsewhere:
+            return True  # "The order contains a kite and a tent. Shall I return it?"
         if set(named.get("kept", [])) & set(own) and not any(option_mentions(units, goal, script)):
             return True  # "Shall the size of the rug stay M?" keeps no rug
     return goal.kind == "return" and len(set(_ITEM_ID.findall(text))) > len(own) and not complete

@@ -61,6 +61,14 @@ class Reading:
         return frozenset({"complete"} if self.complete else ()).union(*self.asked)
 
     @property
+    def left_open(self) -> frozenset[str]:
+        """The topics of the questions that no yes or no can answer."""
+        asked = zip(self.questions, self.asked, strict=True)
+        return frozenset().union(
+            *(topics for unit, topics in asked if WH.search(unit.text) or is_choice(unit.text))
+        )
+
+    @property
     def stated(self) -> list[Unit]:
         """The claims that are not questions."""
         return [unit for unit in self.claims if not unit.text.endswith("?")]

@@ -21,8 +21,12 @@ IDENTITY = frozenset({"email", "zip", "name", "user_id", "identity"})
 @lru_cache(maxsize=1024)
 def asks_for_value(sentence: str) -> bool:
     """Return whether a sentence asks for a value: an open question, or a request to tell something."""
+    if YES_ONLY.search(sentence) and _SEVERAL.search(sentence):
+        return True
     if YES_ONLY.search(sentence) or _SOUNDS.search(sentence) or _PERMISSION.search(sentence):
         return False
+    if _BARE_IDENTITY.fullmatch(sentence) and topics(sentence) & IDENTITY and not VALUE.search(sentence):
+        return True
     if _REVIEW.search(sentence) and not sentence.endswith("?"):
         return False
     if _HOW_MANY.search(sentence) or _INSURANCE.search(sentence):
@@ -69,7 +73,9 @@ def asks_for_list(heading: str, entry: str) -> bool:
 def asks_for_yes(sentence: str) -> bool:
     """Return whether a sentence asks for a yes or no, and not for a value or a choice."""
     if YES_ONLY.search(sentence) or _SOUNDS.search(sentence):
-        return True
+        return not _SEVERAL.search(sentence)
+    if _BARE_IDENTITY.fullmatch(sentence) and topics(sentence) & IDENTITY and not VALUE.search(sentence):
+        return False
     if CONFIRM_SLOT.search(sentence) and not VALUE.search(sentence):
         return False
     if is_choice(sentence) and not CONFIRM_WORD.search(sentence):
@@ -120,6 +126,14 @@ def is_unidentified(sentence: str, bare: bool) -> bool:
     return bare and len(sentence.split()) < 10 and not sentence.endswith("?")
 
 
+_BARE_IDENTITY = re.compile(
+    r"(?:(?:ok|okay|and|so|hi|hello|sure|great|thanks|first|also)\b[ ,!-]*)*(?:(?:your|the) )?"
+    r"(?:(?:user|full|first|last|zip|e-?mail|id|name|code|address|number|and|or|your|the)\b[ ,/+-]*)+"
+    r"(?:, )?(?:please|pls|plz)?\W*\?"
+)
+"""A question of nouns only: "User id, please?"."""
+_SEVERAL = re.compile(r"\b(?:wh(?:ich|at|o|en|ere)|how)\b.*,.*\b(?:wh(?:ich|at|o|en|ere)|how)\b[^,]*,.*\?$")
+"""Several open questions in one sentence: "which date, how many bags, insurance yes/no, and who flies?"."""
 _REVIEW = re.compile(
     r"\b(?:please|kindly|do|and|to|just|so) (?:\w+ly |also |first |just |now |then )*"
     r"(?:look (?:it |them |this )?(?:over|at|through)|review|check|double-check|make sure|ensure|"
@@ -280,7 +294,7 @@ WH_START = re.compile(
     r"you'll\b|you (?:confirm|say)|ready|happens))"
 )
 WH = re.compile(
-    rf"^{WH_START.pattern}|(?:[,:;(-] ?|\b(?:and|so|then|but|also|or|know|hear|ask|see|tell me|"
+    rf"^{WH_START.pattern}|(?:[,:;(-] ?|\b(?:and|so|then|but|also|plus|or|know|hear|ask|see|tell me|"
     r"first) )(?:which|what|what's|who|whom|whose|where|why|how|when do|when would|when is)\b(?! "
     rf"(?:is (?:why|how|what|where|when|something)|means|gives|makes|brings|leaves|comes|includes)\b)(?! "
     rf"(?:is|are) (?:\w+ ){{0,3}}(?:delivered|listed|shown|pending|processed|shipped|open)\b)"

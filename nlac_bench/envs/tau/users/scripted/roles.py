@@ -45,6 +45,7 @@ _CONTEXT = (
     r"(?:includes?|holds?)|"
     r"i (?:can |do |could |now )?(?:also |only )?(?:see|notice|found)|i(?:'m| am) (?:also "
     r")?(?:showing|seeing)|"
+    r"your other (?:\w+ )?(?:orders|reservations|bookings)|"
     r"i(?:'ve| have) (?:found|located|got|pulled up)|same as|just like|as (?:on|with) (?:the|your)|"
     r"(?:order|reservation|it|which|that|trip|account)(?: #?\w*\d+\w*)?(?: \([^()]*\))? (?:currently "
     r"|also |only )?(?:has|had|have)(?! (?:now |just |already )*been\b)|"
@@ -64,7 +65,8 @@ _PRESENT = (
     rf"{_ADVERB}|\b(?:current|present|existing|old|previous(?:ly)?|originally|formerly|former|today|"
     r"already|was|were|earlier|prior|taking|as it stands|no more|until now|in exchange for|taken off|"
     r"drops? out|gives? up|tak(?:e|es|ing) (?:the place of|over from)|step(?:s|ping)? in for|"
-    r"supplant(?:s|ing)?|displac(?:es?|ing)|swap(?:s|ping)? out|overwrit(?:e|es|ing)|still (?:ships?|goes)|"
+    r"(?:mov|com)(?:e|es|ed|ing) off|supplant(?:s|ing)?|displac(?:es?|ing)|swap(?:s|ping)? out|"
+    r"overwrit(?:e|es|ing)|still (?:ships?|goes)|"
     r"had|instead of|rather than|in place of|replac(?:es?|ing)|supersed(?:es?|ing)|out (?:goes|with)|"
     r"the one (?:there|on file|on record|in (?:your|the) \w+)(?: \w+){0,3}? (?:is|was)|in lieu of|no longer|"
     r"remov(?:e|es|ed|ing)|out of|(?:now|before|today)(?=:)|"
@@ -83,7 +85,7 @@ _END = (
 
 _ITEM_MARKS = re.compile(
     rf"(?P<kept>{_KEPT})|(?P<back>\b{_GOES}\b)|(?P<act>\b(?:{ACTION}))|(?P<context>{_CONTEXT})|"
-    rf"(?P<end>{_END})"
+    rf"(?P<end>{_END}|\bnow (?:includes?|contains?|has|have|holds?|consists? of)\b)"
 )
 _VALUE_MARKS = re.compile(
     rf"(?P<arrow>->|\b(?:replac|supersed)(?:e|ed|ing) (?:(?:it|that|this|them|those|these|the (?:above|old|"
@@ -93,7 +95,7 @@ _VALUE_MARKS = re.compile(
 _FILL = re.compile(
     r"(?:[\s,:()\"'-]|\$[\d.]+|#w\d+|\([^()]*\)|\b(?:and|or|the|your|an?|both|which|that|also|other|items?|"
     r"just|simply|is|are|same|that's|it's|they're|"
-    r"do|does|will|would|should|shall|could|may|might|they|it|this|order|in|one|be|can|to|all|of|we|i|you)\b)*"
+    r"do|does|will|would|should|shall|could|may|might|they|it|this|order|yours|in|one|be|can|to|all|of|we|i|you)\b)*"
 )
 _KEEPS = re.compile(r"(?:keep|leav)(?:e|s|es|ing)?\b")
 _OBJECT = re.compile(

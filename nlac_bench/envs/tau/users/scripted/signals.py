@@ -36,7 +36,8 @@ YES_NO = any_of(
 MORE = any_of(
     r"\b(?<!before )((anything|something|what) (further|more)|(any(thing)?|something|what) else)\b"
     r"(?! (to|in|from|about) (return|exchange|modify|change|this order|that order|the order))",
-    r"\bany (other|further|more) (questions?|requests?|issues?|concerns?|help|assistance|thing|matters?)\b",
+    r"\bany (other|further|more) (questions?|requests?|issues?|concerns?|help|assistance|thing|matters?|"
+    r"wish(es)?|needs?)\b",
     r"\b(can|may|could) i (help|assist|be of)( \w+){0,3} (else|further|more|other)\b",
     r"\banother (thing|matter|request|question|issue|concern)\b[^.!]*\?", r"^(any )?(more|other \w+)\?",
     r"\bany other (orders?|reservations?|bookings?|trips?|purchases?)\b.*\b(help|assist(ance)?|look|i can)\b",
@@ -49,6 +50,8 @@ MORE = any_of(
     r"\bfurther (help|assistance)\b", r"\bis that all\b(?=\W*$|,| (?:for|you|i|then|today|"
     r"from)\b)", r"\bwill that be all\b",
     r"\bthat be everything\b",
+    r"^(so |and |ok,? |okay,? )*that('s|'ll be| be| was)? all\b(?=\W*$|,| (for|you|i|then|today|from)\b)"
+    r"[^?]*\?",
     r"\ball set\?", r"\bmore i can\b", r"\banythng else\b", r"\bother way i can\b", r"\bwhat's next\b",
 )  # fmt: skip
 """Asks whether there is anything else."""

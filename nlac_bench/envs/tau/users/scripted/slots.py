@@ -110,6 +110,16 @@ def wrong_payment(units: Sequence[Unit], goal: Goal) -> bool:
     return _elsewhere(joined(units), paid, goal)
 
 
+def names_payment(units: Sequence[Unit], goal: Goal) -> bool:
+    """Return whether ``units`` name the goal's payment method, in whatever role."""
+    paid = goal.payment
+    named = {value for value, _, _ in spoken(units, _own_methods)}
+    if paid is None or not named or _absent(named, paid):
+        return False
+    fours = {value for value in named if value.isdigit()}
+    return not (fours and paid.last_four) or paid.last_four in fours
+
+
 def _own_methods(text: str) -> Iterable[tuple[int, int, str]]:
     """Return the payment methods that ``text`` names, without those named as examples of their kind."""
     for start, end, value in methods(text):

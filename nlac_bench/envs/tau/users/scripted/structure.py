@@ -248,7 +248,7 @@ _ASKING = re.compile(
     rf"(?:{_INVERTED}|{_PREPOSED}{_OPEN}|{_BRIEF}$)"
 )
 _SECOND = re.compile(
-    rf"(?:,|;| -)? (?:and|but)(?: also| then)? (?={_INVERTED}|{_PREPOSED}{_OPEN}|{_BRIEF}\?)"
+    rf"(?:,|;| -)? (?:and|but|plus)(?: also| then)? (?={_INVERTED}|{_PREPOSED}{_OPEN}|{_BRIEF}\?)"
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (

@@ -40,7 +40,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("identity", any_of(
         r"\bidentity\b", r"\bauthenticat", r"\bverif(y|ication)\b.*\b(you|account)",
         r"\blocate your (account|profile)", r"\b(find|pull up|look up|access) your (account|profile)",
-        r"\bwho (are )?you\b", (
+        r"\bwho (are )?you\b", r"\bwho('s| is) (this|that)\b(?! for)", r"\bwho (do|have) i\b.*\bpleasure\b", (
             r"\bwho\b.{0,30}\b(speaking|talking|chatting|writing|helping|assisting)\b"
         ), r"\bidentify you",
     )),
@@ -100,7 +100,9 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\bone[- ]?way", r"\bround[- ]?trip", r"\btrip type", r"\btype of trip",
     )),
     ("passengers", any_of(
-        r"\bpassengers?", r"\btravell?ers?", r"\bpeople\b", r"\bwho (is|will|are|is going|should)\b",
+        r"\bpassengers?", r"\btravell?ers?", r"\bpeople\b", (
+            r"\bwho (is|will|are|is going|should)\b(?! (this|that|you|speaking|writing)\b)"
+        ),
         r"\btravell?ing\b", r"\bwho(?:'s|'ll be) (?:all )?(?:coming|flying|going|joining)\b",
     )),
     ("passengers", any_of(

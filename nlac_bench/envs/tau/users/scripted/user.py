@@ -109,7 +109,7 @@ class ScriptedUser(Moves):
         if extras:
             return self._decline(heard.without(extras), goal)
         if self._reported(heard, goal):
-            wrong = check.misreported(heard, goal, self._script, self._now.goal)
+            wrong = check.misreported(heard, goal, self._script, self._now.goal, self._now.agreed)
             return self._object(wrong) if wrong else self._next(speech.THANKS)
         proposes = (
             heard.confirm
@@ -280,9 +280,13 @@ class ScriptedUser(Moves):
         if goal.change and (actions.fits(claims, goal) or not actions.names_action(claims)):
             return self._replace(goal.change, speech.MIND)
         wrong = check.objections(heard.claims, goal, self._script, self._now.goal)
+        if wrong and set(wrong) <= heard.left_open:
+            return self._tell(heard.asks, self._details(heard, {"request"}, goal))
         if wrong:
             return self._object(wrong, self._details(heard, {"request", *wrong}, goal))
-        if goods.hides_items(heard.claims, goal, self._script):
+        if goods.hides_items(heard.claims, goal, self._script) and not check.states_target(
+            heard.claims, goal, self._script
+        ):
             return self._which_goods(goal)
         told = self._details(heard, {"request"}, goal)
         only = any(signals.ONLY.search(unit.text) for unit in heard.proposed)

@@ -1,0 +1,34 @@
+"""Compares the trip or order that an agent names with how a user describes its own.
+
+A user who does not know the number of its reservation or order knows the route, or one of the products. A
+proposal about another route, or about an order of which only other products are named, is not the user's.
+"""
+
+import re
+from collections.abc import Sequence
+
+from nlac_bench.envs.tau.airline.lookups import AIRPORTS
+from nlac_bench.envs.tau.users.scripted.goods import names_products
+from nlac_bench.envs.tau.users.scripted.intent import Goal, Script
+from nlac_bench.envs.tau.users.scripted.structure import Unit, joined
+
+_CODES = {code.lower(): code for code in AIRPORTS} | {city.lower(): code for code, city in AIRPORTS.items()}
+_PLACE = "|".join(sorted(_CODES, key=len, reverse=True))
+_ROUTE = re.compile(
+    rf"\b({_PLACE})\b(?= ?(?:\([a-z]{{3}}\))? ?(?:->|to|-|/|and)(?: back to)? ?\b({_PLACE})\b)"
+)
+_HINTED = re.compile(r"\bfrom ([A-Z]{3}) to ([A-Z]{3})\b")
+
+
+def wrong_hint(units: Sequence[Unit], goal: Goal, script: Script, others: Sequence[Goal]) -> bool:
+    """Return whether ``units`` are about another trip or order than the one that ``goal`` describes."""
+    route = _HINTED.search(goal.hint)
+    if route:
+        named = {_CODES[place] for found in _ROUTE.finditer(joined(units)) for place in found.groups()}
+        return bool(named) and not set(route.groups()) <= named
+    if goal.items:
+        return False  # the products themselves are compared
+    described = {product for product in script.vocabulary if goal.hint.endswith(f"with the {product}")}
+    elsewhere = {thing.product for other in others for thing in other.items}
+    contents = names_products(units, goal, script) - elsewhere
+    return bool(described and contents) and not described & contents
