@@ -18,7 +18,7 @@ _NUMBER = re.compile(
     rf"(?<![\w.,$€£#:/-])(?:(?P<digits>\d{{1,2}})(?:(?= ?[x×])|(?![\w%/:]|[.,]\d|-\d| ?[ap]m\b))|"
     rf"(?P<word>{'|'.join(NUMBERS)})\b(?!-| (?:of my|way|moment|thing|second|minute|time|request)\b)|"
     rf"(?P<pair>(?:a )?(?:couple|pair)\b(?: of)?)|"
-    rf"(?P<none>(?:no|none|without)\b(?=(?: {_KINDS})* {_NOUN})|(?<=[:=] )(?:no|none)\b(?=[^\w\n]*$))|"
+    rf"(?P<none>(?:no|none|without)\b(?=(?: {_KINDS})* {_NOUN})|(?<=[:=] )(?:no|none)\b(?=[^\w\n]*$| \())|"
     rf"(?P<article>(?:an?|another)\b(?=(?: {_KINDS})* (?:bag|suitcase|piece)\b)))"
 )
 _NOUNS = re.compile(rf"\b{_NOUN}\b|\bchecked\b")
@@ -37,7 +37,7 @@ _AFTER = re.compile(
     r"for))*?[ (:-]*"
     r"(?:(?P<total>(?:in )?total\b|in all\b|altogether|overall|all told|in sum|combined|counting|"
     r"afterwards)|"
-    r"(?P<free>(?:\w+ )?free\b|complimentary|included\b(?! in)|no (?:\w+ )?(?:charge|cost|fee)|without "
+    r"(?P<free>(?:[a-z]+ )?free\b|complimentary|included\b(?! in)|no (?:\w+ )?(?:charge|cost|fee)|without "
     r"(?:charge|cost)|covered|on us\b|cost(?:s|ing)? nothing)|"
     r"(?P<added>more\b|additional|extra\b|further\b|on top|another|to (?:add|be added)\b|new\b)|"
     r"(?P<paid>(?:paid|payable|charged|billed|pay|owed?)\b(?! (?:with|by|via|from|through|using|on|to|"
@@ -78,6 +78,11 @@ _LABEL = re.compile(r"[^:\d]*?\b(?:(?P<paid>paid|non-?free|chargeable)|(?P<free>
 _MODAL = re.compile(r"\b(?:will|would|shall|then|after|once|to (?:have|be|get))\b|'ll\b|'d\b")
 _WHY_FREE = re.compile(r"\(\W*$|\bas\b[^.;]*$|\bbecause\b[^.;]*$")
 """Before an allowance that explains a number: "2 free (1 per passenger)"."""
+_ALLOWANCE = re.compile(
+    r"\b(?:each|every) (?:passenger|person|travell?er)\b[^.;]*"
+    r"\b(?:free|included?|allow\w*|complimentary|entitled)\b[^.;]*$"
+)
+"""Explains what is free: "each passenger gets 2 free bags (6 in all)"."""
 _ADDS = re.compile(r"\b(?:add|adds|adding|plus)(?: (?:you|on|in|the|your|checked|extra|bags?))*:? *$")
 
 
@@ -127,7 +132,7 @@ def _counts(unit: Unit, passengers: int) -> Iterator[tuple[str, int]]:
         number = _value(found)
         if kind in ("free", "paid") and _SETS.search(text[: found.start()]):
             kind = "total"  # "setting it to 3 bags costs nothing"
-        if kind == "each" and _WHY_FREE.search(left):
+        if (kind == "each" and _WHY_FREE.search(left)) or _ALLOWANCE.search(text, 0, found.end() + 12):
             continue
         if kind == "each":
             kind, number = "total", number * max(1, passengers)

@@ -281,6 +281,8 @@ def _detail(topic: str, goal: Goal, pick: say.Pick) -> str:
                 return f"It is {say.items(goal.items)}." if topic == "items" else ""
             verb = "exchange" if goal.kind == "exchange" else "change"
             return f"I would like to {say.exchanges(goal.items, verb)}."
+        case "options" if goal.kind in _CHANGED:  # "What would you like instead?"
+            return _detail(_CHANGED[goal.kind], goal, pick)
         case "reason" if goal.reason:
             return f"{say.reason(goal)[0].upper()}{say.reason(goal)[1:]}."
         case "payment" if goal.payment:
@@ -317,6 +319,7 @@ _ORDER = (
     "request", "record", "items", "options", "reason", "route", "trip", "flights", "date", "cabin", "address",
     "passengers", "bags", "insurance", "payment", "complete",
 )  # fmt: skip
+_CHANGED = {"change_flights": "flights", "change_cabin": "cabin", "change_passengers": "passengers"}
 _ORDERS = frozenset({"cancel", "return", "exchange", "modify_items", "order_address", "order_payment"})
 _BARE = {
     "cancel": ("I need to cancel something.", "There is something that I want to cancel."),

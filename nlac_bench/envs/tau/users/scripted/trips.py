@@ -13,6 +13,8 @@ _FLIGHT = re.compile(
     r"\b([a-z]{2,3}\d{3})\b(?:(?:(?!\b[a-z]{2,3}\d{3}\b)[^\n;,.]){0,25}?(\d{4}-\d\d-\d\d)|"
     r"[^\n;.]{0,12}?(\d{4}-\d\d-\d\d))?"
 )
+_MOVED = re.compile(r"\bfrom \d{4}-\d\d-\d\d\b[^;:\n]{0,20}?(?:\bto|->) (?=\d{4}-)")
+"""The present date in "NB217 moves from 21 to 26 May"."""
 _BORN = (
     r"[ ,:;(\n-]*(?:(?:who|was|is|born|on|with|(?:a |the )?(?:date of birth|birth ?dates?|birthday)|"
     r"d\.?o\.?b\.?|b\.|whose|of|as|new|passenger|=)[ ,:(\n-]*)*(\d{4}-\d\d-\d\d)"
@@ -65,6 +67,7 @@ def flights_said(units: Sequence[Unit]) -> list[tuple[str, str, Role]]:
     """Return the flights that ``units`` name: number, date or an empty text, and role."""
 
     def find(text: str) -> Iterable[tuple[int, int, str]]:
+        text = _MOVED.sub(lambda found: " " * len(found[0]), text)
         for match in _FLIGHT.finditer(text):
             yield *match.span(), f"{match[1]} {match[2] or match[3] or ''}"
 
