@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from nlac_bench.cli import app
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.training.curve import latest
+from tests.cli.command import nlac_bench, one_json
 from tests.cli.ranks_job import PHASES, RUN
 
 HERE = Path(__file__).parents[2]
@@ -135,12 +136,7 @@ def test_torchrun_stops_when_a_rank_is_killed_and_one_process_resumes(tmp_path: 
     _, err = job.communicate()
     assert job.returncode == 1 and "Signal 9 (SIGKILL)" in err and "rank      : 1" in err
     assert not any(map(alive, ranks))
-    done = subprocess.run(
-        [sys.executable, "-m", "nlac_bench", "resume", str(run), "--json"],
-        cwd=HERE, check=False, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["gradient_steps"] == 4
+    assert one_json(nlac_bench("resume", str(run), "--json"))["gradient_steps"] == 4
 
 
 def test_only_run_and_resume_use_several_ranks() -> None:

@@ -26,7 +26,13 @@ def settings(servers: str, steps: int, agent: str = "nlac", **train: Any) -> Run
 
 def shortest(servers: str, iterations: int) -> RunConfig:
     """The run with so little to play and to learn that most of its time is that of what is tested."""
-    few = {"train_batch_size": 2, "mini_batch_size": 1, "val_tasks": 1, "test_freq": 100, "probe_states": 0}
+    few: dict[str, Any] = {
+        "train_batch_size": 2,
+        "mini_batch_size": 1,
+        "val_tasks": 1,
+        "test_freq": 100,
+        "probe_states": 0,
+    }
     return settings(servers, 2 * iterations, **few).changed(limit=2)
 
 

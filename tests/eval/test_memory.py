@@ -39,7 +39,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def peak_of_training(folder: Path, agent: str, settings: dict[str, Any]) -> int:
-    """The peak of loading, of the first transfer of weights, and of two steps of two micro-batches each."""
+    """The peak of loading, of the first transfer of weights, and of two steps, of which the second, when all
+    that stays is there, has two micro-batches of whole rows."""
     method = methods.find(agent)
     train = method.config(settings)
     generator = torch.Generator().manual_seed(0)
@@ -60,8 +61,8 @@ def peak_of_training(folder: Path, agent: str, settings: dict[str, Any]) -> int:
         push(learner, engine, 1)
         if learner.ema is not None:  # the engine's thread has made this copy, which stays
             copied.append(sum(p.nbytes for p in engine._decoders["target"].model.parameters()))
-        for _ in range(2):
-            batch = pack([row(i) for i in range(2 * train.micro_rows)], ROW)
+        for count in (1, 2 * train.micro_rows):
+            batch = pack([row(i) for i in range(count)], ROW)
             learner.forward_backward(batch, loss)
             learner.optim_step()
             if learner.ema is not None:

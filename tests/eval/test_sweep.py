@@ -29,13 +29,17 @@ tau_retail = [3]
 tau_airline = "tau_retail"
 [run]
 model = "tiny"
+replicas = 1
 limit = 2
+max_turns = 6
+max_tokens = 32
 [train]
 budget = "env_steps=20"
 train_batch_size = 4
 mini_batch_size = 64
 val_tasks = 2
 max_turn_length = 6
+max_response_length = 32
 [methods_train.rft]
 lr = 1e-5
 """
@@ -235,7 +239,7 @@ def test_verdicts_are_those_of_the_corrected_p_values(monkeypatch: pytest.Monkey
     }  # fmt: skip
 
 
-@pytest.mark.slow(reason="three processes that load a model each")
+@pytest.mark.slow(reason="nine processes, of which five load a model")
 def test_a_sweep_runs_goes_on_and_compares(tmp_path: Path) -> None:
     path, out, runner = spec(tmp_path), tmp_path / "out", CliRunner()
     command = ["sweep", str(path), "--out", str(out), "--against", "rft"]

@@ -5,9 +5,11 @@ the other rows. A query at position ``p`` attends to positions up to ``p``, all 
 its own row, so stale values of a longer earlier conversation or of padding are never read.
 """
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from transformers.cache_utils import Cache, CacheLayerMixin
 
@@ -35,10 +37,8 @@ class _SlotLayer(CacheLayerMixin):
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
         heads, dim = key_states.shape[1], key_states.shape[3]
-        # CPUs attend faster in float32 (see attention.py), GPUs in the model's own dtype.
-        dtype = key_states.dtype if key_states.is_cuda else torch.float32
-        self.keys = key_states.new_zeros(self.slots, heads, self.length, dim, dtype=dtype)
-        self.values = value_states.new_zeros(self.slots, heads, self.length, dim, dtype=dtype)
+        self.keys = _zeros(key_states, (self.slots, heads, self.length, dim))
+        self.values = _zeros(value_states, (self.slots, heads, self.length, dim))
         self.is_initialized = True
 
     def update(
@@ -120,7 +120,21 @@ class SlotCache(Cache):
                 yield layer.keys, layer.values
 
 
+def _zeros(like: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+    """Return zeros on the device of ``like``, in its dtype on GPUs and in float32 on CPUs.
+
+    CPUs attend faster in float32 (see attention.py). Their zeros are NumPy's, whose pages take memory when
+    they are first written; torch's are all written at once.
+    """
+    if like.is_cuda:
+        return like.new_zeros(shape)
+    line, count = 16, math.prod(shape)  # a cache line has 16 numbers, and torch's kernels read whole lines
+    flat = np.zeros(count + line, dtype=np.float32)
+    start = -flat.ctypes.data % 64 // 4
+    return torch.from_numpy(flat[start : start + count]).view(shape)
+
+
 def _enlarged(tensor: torch.Tensor, slots: int, length: int) -> torch.Tensor:
-    larger = tensor.new_zeros(slots, tensor.shape[1], length, tensor.shape[3])
+    larger = _zeros(tensor, (slots, tensor.shape[1], length, tensor.shape[3]))
     larger[: tensor.shape[0], :, : tensor.shape[2]] = tensor
     return larger
