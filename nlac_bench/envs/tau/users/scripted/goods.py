@@ -105,9 +105,11 @@ def wrong_items(units: Sequence[Unit], goal: Goal, script: Script, others: Seque
         if any(said.count(name) < own.count(name) and not _several(text, name) for name in set(said)):
             return True
     else:
-        listed = named.get("context", [])
-        if set(listed) - set(own) - elsewhere:
+        listed = set(named.get("context", []))
+        if listed - set(own) - elsewhere:
             return True  # "The order contains a kite and a tent. Shall I return it?"
+        if set() < listed & set(own) < set(own) and names_action(text):
+            return True  # "I'd update the order so that it contains the kite": and the tent?
         if set(named.get("kept", [])) & set(own) and not any(option_mentions(units, goal, script)):
             return True  # "Shall the size of the rug stay M?" keeps no rug
     return goal.kind == "return" and len(set(_ITEM_ID.findall(text))) > len(own) and not complete
