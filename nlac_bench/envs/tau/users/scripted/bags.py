@@ -37,7 +37,7 @@ _AFTER = re.compile(
     r"for))*?[ (:-]*"
     r"(?:(?P<total>(?:in )?total\b|in all\b|altogether|overall|all told|in sum|combined|counting|"
     r"afterwards)|"
-    r"(?P<free>(?:[a-z]+ )?free\b|complimentary|included\b(?! in)|no (?:\w+ )?(?:charge|cost|fee)|without "
+    r"(?P<free>(?:(?<!\()\w+ )?free\b|complimentary|included\b(?! in)|no (?:\w+ )?(?:charge|cost|fee)|without "
     r"(?:charge|cost)|covered|on us\b|cost(?:s|ing)? nothing)|"
     r"(?P<added>more\b|additional|extra\b|further\b|on top|another|to (?:add|be added)\b|new\b)|"
     r"(?P<paid>(?:paid|payable|charged|billed|pay|owed?)\b(?! (?:with|by|via|from|through|using|on|to|"
