@@ -101,8 +101,8 @@ def wrong_payment(units: Sequence[Unit], goal: Goal) -> bool:
     sources = {value for value, _ in said if not value.isdigit()}
     brands = set(_BRANDS.findall(paid.words.lower()))
     if brands and sources == {"credit_card"}:  # "your Visa card" is not "your Mastercard"
-        named = set(_BRANDS.findall(joined(units)))
-        return bool(named) and not brands & named
+        written = set(_BRANDS.findall(joined(units)))
+        return bool(written) and not brands & written
     if fours and not sources:
         return paid.source != "credit_card"
     if sources:
