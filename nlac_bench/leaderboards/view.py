@@ -15,7 +15,7 @@ from nlac_bench.leaderboards.formats import NOTHING, plain
 from nlac_bench.leaderboards.pair_view import MatrixRow, PairView, matrix, needed, pair_views, relations
 from nlac_bench.leaderboards.rows import RowView
 
-_TITLE_RULES = ("level", "user", "oracle")
+_TITLE_RULES = ("level", "rules", "user", "oracle")
 """Rules of an environment that its boards' titles have; arguments are there anyway."""
 
 

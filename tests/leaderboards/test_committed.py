@@ -4,6 +4,7 @@ Slow: matplotlib draws the figures of all boards. Other versions than those of c
 bytes.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -20,3 +21,8 @@ def test_committed_boards_are_rendered_from_the_committed_entries() -> None:
     assert collected.boards and not collected.rejected
     changed = differing(render_boards(collected.boards), BOARDS / "boards")
     assert not changed, f"{changed} differ: run make boards"
+
+
+def test_every_board_has_a_title_of_its_own() -> None:
+    titles = re.findall(r"^\| \[(.*?)\]\(", (BOARDS / "boards" / "index.md").read_text(), re.M)
+    assert len(titles) > 10 and sorted(titles) == sorted(set(titles))
