@@ -243,8 +243,18 @@ def _mentions(unit: Unit, goal: Goal, script: Script) -> list[tuple[str, Role]]:
     """Return the products that a unit names after its heading, with their roles."""
     text, offset = unit.full, len(unit.full) - len(unit.text)
     spans = [span for span in _named(text, goal, script) if span[0] >= offset]
-    roles = item_roles(text, [(start, end) for start, end, _ in spans])
+    roles = item_roles(_without_negative_values(text, script), [(start, end) for start, end, _ in spans])
     return [(product, role) for (_, _, product), role in zip(spans, roles, strict=True)]
+
+
+def _without_negative_values(text: str, script: Script) -> str:
+    """Return ``text`` with spaces instead of values like "not resistant", which negate nothing."""
+    if "not " in text:
+        for options in script.vocabulary.values():
+            for value in (value.lower() for values in options.values() for value in values):
+                if value.startswith("not "):
+                    text = text.replace(value, " " * len(value))
+    return text
 
 
 def _named(text: str, goal: Goal, script: Script) -> list[tuple[int, int, str]]:
