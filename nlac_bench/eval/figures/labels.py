@@ -16,6 +16,8 @@ _BESIDE = 10
 """Distance of a label from its point, in points."""
 _COLUMN = 70
 """Labels of points that are nearer horizontally, in points, are in one column."""
+_LEADER = {"arrowstyle": "-", "color": GREY, "linewidth": 0.5}
+"""The line from a label that was moved to its point."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,7 @@ def label_ends(figure: Any, labels: Mapping[Any, Sequence[EndLabel]]) -> None:
                 each.text, end, xytext=place, va="center", fontsize=SMALL, color=each.colour, **outside
             )
             if abs(place[1]) > SMALL / 3:
-                line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.5}
-                panel.annotate("", end, xytext=place, arrowprops=line, **outside)
+                panel.annotate("", end, xytext=place, arrowprops=_LEADER, **outside)
 
 
 def label_points(figure: Any, panel: Any, labels: Sequence[EndLabel]) -> None:
@@ -108,6 +109,6 @@ def label_points(figure: Any, panel: Any, labels: Sequence[EndLabel]) -> None:
                 each.text, (each.x, each.y), xytext=((x - each.x) * across + side, (y - each.y) * up),
                 textcoords="offset points", ha="right" if to_left else "left", va="center", fontsize=SMALL,
                 color=each.colour,
-                arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.5} if moved else None,
+                arrowprops=_LEADER if moved else None,
             )  # fmt: skip
             beside.set_in_layout(False)  # the layout has been computed

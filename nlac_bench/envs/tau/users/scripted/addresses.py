@@ -94,7 +94,7 @@ def _tokens(text: str, place: Mapping[str, str]) -> Iterator[tuple[str, str, int
         ):
             value = match["number"]
         elif kind == "state":
-            value = _CODES.get(value, value)
+            value = named_state(value)
         elif kind == "country":
             value = named_country(value)
         yield kind, value, *match.span()
