@@ -51,6 +51,12 @@ def subject(heard: Reading, goal: Goal) -> frozenset[str]:
     return frozenset({_FOCUS.get(goal.kind, "record")})
 
 
+def about(question: str, goal: Goal) -> frozenset[str]:
+    """Return the topic of a question that names an option of the goods that the goal changes: "which colour?"."""
+    keys = {key for thing in goal.items for key in wanted(thing)}
+    return frozenset({"options"} if any(key.lower() in question for key in keys) else ())
+
+
 _FOCUS = {
     "return": "items", "exchange": "options", "modify_items": "options", "order_address": "address",
     "user_address": "address", "order_payment": "payment", "change_flights": "flights",

@@ -8,7 +8,7 @@ from nlac_bench.envs.tau.users.scripted.actions import RETAIL_ID, names_action
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Script
 from nlac_bench.envs.tau.users.scripted.roles import Role, item_roles, value_roles
 from nlac_bench.envs.tau.users.scripted.signals import ONLY
-from nlac_bench.envs.tau.users.scripted.slots import PAYMENT_ID
+from nlac_bench.envs.tau.users.scripted.slots import methods
 from nlac_bench.envs.tau.users.scripted.structure import Unit
 
 _ITEM_ID = re.compile(r"\b\d{10}\b")
@@ -101,7 +101,8 @@ def wrong_items(units: Sequence[Unit], goal: Goal, script: Script, others: Seque
     if said:
         if set(said) < set(own):  # "The colour goes from navy to red, is that so?" is about one of them
             only = any(ONLY.search(unit.text) for unit in units)
-            return only or names_action(text) or bool(RETAIL_ID.search(text) or PAYMENT_ID.search(text))
+            several = sum(bool(_mentions(unit, goal, script)) for unit in units) > 1
+            return only or several or names_action(text) or bool(RETAIL_ID.search(text)) or any(methods(text))
         if any(said.count(name) < own.count(name) and not _several(text, name) for name in set(said)):
             return True
     else:

@@ -103,6 +103,13 @@ class Reading:
         """Return this reading with the sentences about mistakes among its claims."""
         return replace(self, claims=(*self.slips, *self.claims), slips=())
 
+    def split(self, place: int) -> tuple[Self, Self]:
+        """Return this reading with the questions before the one at ``place``, and with the others."""
+        return (
+            replace(self, questions=self.questions[:place], asked=self.asked[:place], complete=False),
+            replace(self, questions=self.questions[place:], asked=self.asked[place:]),
+        )
+
     def besides_identity(self) -> Self:
         """Return this reading with those questions only that do not ask who the user is."""
         rest = [

@@ -21,7 +21,7 @@ IDENTITY = frozenset({"email", "zip", "name", "user_id", "identity"})
 @lru_cache(maxsize=1024)
 def asks_for_value(sentence: str) -> bool:
     """Return whether a sentence asks for a value: an open question, or a request to tell something."""
-    if YES_ONLY.search(sentence) and _SEVERAL.search(sentence):
+    if _INSURED.match(sentence) or (YES_ONLY.search(sentence) and _SEVERAL.search(sentence)):
         return True
     if YES_ONLY.search(sentence) or _SOUNDS.search(sentence) or _PERMISSION.search(sentence):
         return False
@@ -65,7 +65,7 @@ def asks_for_list(heading: str, entry: str) -> bool:
     """Return whether ``heading`` asks for what its list names, of which ``entry`` is the first."""
     return (
         heading.endswith(":") and bool(_LACKS.search(heading)) and not CONFIRM.search(heading)
-        and bool(topics(entry)) and len(entry.split()) < 9 and not (VALUE.search(entry) or ": " in entry)
+        and bool(topics(entry) or WH_START.match(entry)) and len(entry.split()) < 9 and not (VALUE.search(entry) or ": " in entry)
     )  # fmt: skip
 
 
@@ -160,9 +160,14 @@ _INSURANCE = re.compile(
     r"\binsurance\b[^?]{0,60}\?$"
 )
 """Asks whether the trip shall be insured: "Would you like to add travel insurance?"."""
+_INSURED = re.compile(
+    r"^(?:and |also |(?:do you )?(?:want|need|like|any|add|include|take) |travel |trip )*insurance\b"
+    r"(?:[:,-]? ?\(?(?:yes ?(?:or|/) ?no|y/n)\)?| for [^?]{0,40})?\?$"
+)
+"""The same in a few words: "Insurance: yes or no?"."""
 _POLITE = r"(?:please |kindly |also |first |just |briefly |quickly |maybe |perhaps |possibly |now |you |me )*"
 _GIVES = (
-    r"(?:provide|share|type|paste|quote|fill in|drop|write down|reply with|respond with|tell|give|"
+    r"(?:provide|share|type|paste|quote|fill (?:\w+ )?in|drop|write down|reply with|respond with|tell|give|"
     r"let me know|let us know|specify|clarify|send me|supply|state|have (?:your|the|a|an|some|both|one)|"
     r"get (?:your|the|a|an|some|both|one)|ask (?:for|you for|who|what|which|your|how)|ask\b|know|"
     r"spell|enter|type in|remind me|"
@@ -316,7 +321,8 @@ _AUXILIARY = re.compile(
 )
 _LACKS = re.compile(
     r"\b(?:need|require|required|request|ask|furnish|provide|send me|you (?:sent|shared|gave)|share|supply|"
-    r"let me have|trouble you|missing|lack|looking for)\b"
+    r"let me have|trouble you|missing|lack|looking for|details|information|few things|note (?:down )?|collect|"
+    r"gather|clarify|fill in|tell me|know|answer)\b"
 )
 """Words with which the heading of a list asks for its entries: "what I need from you:"."""
 _CONFIRMS = re.compile(
@@ -325,7 +331,8 @@ _CONFIRMS = re.compile(
 )
 _ACTS = re.compile(
     r"\b(?:cancel|return|exchang|modif|chang|updat|swap|switch|book|add|refund|replac|upgrad|"
-    r"downgrad|mov|ship|send|pay|issu|want|lik)(?:e|y|s|es|ed|ing|ling|led)?\b|\b(?:will|using|to)\b"
+    r"downgrad|mov|ship|send|pay|issu|want|lik)(?:e|y|s|es|ed|ing|ling|led)?\b"
+    r"(?! (?:method|number|address|date|reason|option)s?\b)|\b(?:will|using|to)\b"
 )
 _NO_NUDGE = re.compile(
     r"^(?:could|can|would|will) you|choice|preference|pick|thoughts|option|prefer|^(?:hello|hi|hey)\b|else"

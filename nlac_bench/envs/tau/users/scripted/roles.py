@@ -29,7 +29,7 @@ _NEGATED = (
     r"impact|remov|travel|fly|join|com(?:e|ing)\b|sen[dt] back|go(?:ing)? back|sold back)\w*"
 )
 _KEPT = (
-    rf"{_NEGATED}|\b(?:keep|keeps|keeping|kept|retain(?:s|ed|ing)?|"
+    rf"{_NEGATED}|\bstill yours\b|\byours (?:to keep|still|:)|\b(?:keep|keeps|keeping|kept|retain(?:s|ed|ing)?|"
     r"leav(?:e|es|ing)|left (?:alone|as|out|un|with)\w*|"
     r"h[ao]ng(?:s|ing)? on to|h[oe]ld(?:s|ing)? on to|(?<!nothing )except(?:ing)?(?: for)?|"
     r"excluding|excluded|without|apart from|aside from|(?<!nothing )other than|(?<!nothing )besides|but not|"
@@ -65,7 +65,7 @@ _PRESENT = (
     rf"{_ADVERB}|\b(?:current|present|existing|old|previous(?:ly)?|originally|formerly|former|today|"
     r"already|was|were|earlier|prior|taking|as it stands|no more|until now|in exchange for|taken off|"
     r"drops? out|gives? up|tak(?:e|es|ing) (?:the place of|over from)|step(?:s|ping)? in for|"
-    r"(?:mov|com)(?:e|es|ed|ing) off|supplant(?:s|ing)?|displac(?:es?|ing)|swap(?:s|ping)? out|"
+    r"off(?! of\b)|supplant(?:s|ing)?|displac(?:es?|ing)|swap(?:s|ping)? out|"
     r"overwrit(?:e|es|ing)|still (?:ships?|goes)|"
     r"had|instead of|rather than|in place of|replac(?:es?|ing)|supersed(?:es?|ing)|out (?:goes|with)|"
     r"the one (?:there|on file|on record|in (?:your|the) \w+)(?: \w+){0,3}? (?:is|was)|in lieu of|no longer|"
@@ -78,6 +78,20 @@ _NEW = (
     r"in total|(?:gives?|giving) you|receiv(?:e|es|ing)|makes?|making|brings?|bringing|upgrad\w*|"
     r"downgrad\w*)\b|'ll\b|'d\b"
 )
+_IT = r"(?:it|that|this|them|those|these|the (?:above|old|present) \w+)"
+_OF_LABEL = r"(?=[^:.;,?(]{0,24}:)"
+_AT_LABEL = r"(?: (?:the|this) (?:change|update|exchange|modification|swap|switch))?(?= ?:)"
+_PRESENT_LABEL = (
+    rf"\b(?:out|now|today|before|was){_AT_LABEL}|"
+    r"\b(?:leaving|outgoing|remov(?:e|ed|ing)|(?:send|sent|sending|giv(?:e|ing)|go(?:es|ing)|hand(?:ing)?|"
+    rf"com(?:es|ing)) (?:back|up|in)|trad(?:e|ing) in|own)\b{_OF_LABEL}"
+)
+_NEW_LABEL = (
+    rf"\b(?:in|after(?:wards)?|then){_AT_LABEL}|"
+    r"\b(?:joining|incoming|add(?:ed|ing)?|get(?:s|ting)?|receiv\w+|will be|becomes?|instead|want(?:ed)?|"
+    rf"request(?:ed)?|replacement|desired)\b{_OF_LABEL}"
+)
+"""Words in a label of which the value is the present one, and the new one: "item you're sending back: …"."""
 _WEAK = r"\b(?:to|into|onto|with|via|by|on|using|use|charged?|paid|pay|for|as|is|are|be|in)\b"
 _END = (
     r";|,? (?:but|while|whereas)\b|, (?=(?:and |so )?(?:i|we|you|they|it|the refund)\b)|, so\b|\. | - (?!\$)"
@@ -88,9 +102,11 @@ _ITEM_MARKS = re.compile(
     rf"(?P<end>{_END}|\bnow (?:includes?|contains?|has|have|holds?|consists? of)\b)"
 )
 _VALUE_MARKS = re.compile(
-    rf"(?P<arrow>->|\b(?:replac|supersed)(?:e|ed|ing) (?:(?:it|that|this|them|those|these|the (?:above|old|"
-    rf"present) \w+) )?(?:with|by)\b)|(?P<kept>{_KEPT})|(?P<from>\bfrom\b)|"
-    rf"(?P<context>{_LISTING})|(?P<present>{_PRESENT})|(?P<new>{_NEW})|(?P<weak>{_WEAK})|(?P<end>{_END}|, )"
+    rf"(?P<arrow>->|\b(?:replac|supersed)(?:e|ed|ing) (?:{_IT} )?(?:with|by)\b|"
+    rf"\b(?:overwrit|swap|chang|substitut|switch|exchang|trad)\w* {_IT} (?:with|by|for|to|into)\b)|"
+    rf"(?P<new>{_NEW_LABEL})|(?P<present>{_PRESENT_LABEL})|"
+    rf"(?P<kept>{_KEPT})|(?P<from>\bfrom\b)|"
+    rf"(?P<context>{_LISTING})|(?P<old>{_PRESENT})|(?P<aim>{_NEW})|(?P<weak>{_WEAK})|(?P<end>{_END}|, )"
 )
 _FILL = re.compile(
     r"(?:[\s,:()\"'-]|\$[\d.]+|#w\d+|\([^()]*\)|\b(?:and|or|the|your|an?|both|which|that|also|other|items?|"
@@ -239,10 +255,11 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
                 roles[-1] = "present"
             state, strong = "new", True
         elif kind == "from":
-            if not _TO.search(text, end):
+            reversed_ = seen and state == "new"  # "to B from A"
+            if not reversed_ and not _TO.search(text, end):
                 continue
-            state, opened = "present", True
-        elif kind == "present":
+            state, opened = "present", not reversed_
+        elif kind in ("present", "old"):
             closes = end >= len(text) or text[end] in ".,;)?!" or text.startswith((" and", " -"), end)
             if seen and closes and (near or (_ADVERBS.fullmatch(text, start, end) and not strong)):
                 roles[-1] = "present"
@@ -254,7 +271,7 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
             roles[-1] = "kept"
             continue
         else:
-            state, strong = ("new", True) if kind == "new" else (_STATES[kind], False)
+            state, strong = ("new", True) if kind in ("new", "aim") else (_STATES[kind], False)
         seen, since = False, end
     return roles
 

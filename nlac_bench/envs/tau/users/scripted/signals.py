@@ -34,7 +34,7 @@ YES_NO = any_of(
 )  # fmt: skip
 """A yes-no question, whatever else it contains."""
 MORE = any_of(
-    r"\b(?<!before )((anything|something|what) (further|more)|(any(thing)?|something|what) else)\b"
+    r"\b(?<!before )(?<!prefer )(?<!use )(?<!rather )((anything|something|what) (further|more)|(any(thing)?|something|what) else)\b"
     r"(?! (to|in|from|about) (return|exchange|modify|change|this order|that order|the order))",
     r"\bany (other|further|more) (questions?|requests?|issues?|concerns?|help|assistance|thing|matters?|"
     r"wish(es)?|needs?)\b",

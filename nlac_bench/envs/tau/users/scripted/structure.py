@@ -36,7 +36,7 @@ def units(message: str) -> list[Unit]:
     heading, listed, blank = "", False, False
     open_line = False  # the last unit is a line that the next line may continue, as in an address
     columns: list[str] | None = None
-    lines = normalise(message).split("\n")
+    lines = [part for line in normalise(message).split("\n") for part in _spread(line)]
     for number, raw in enumerate(lines):
         line = raw.strip()
         if not line:
@@ -68,8 +68,9 @@ def units(message: str) -> list[Unit]:
                 continue
             listed = True
             open_line = False
-        elif (open_line and not text.endswith("?") and not blank) or (
-            open_line and _DANGLES.search(found[-1].text)
+        elif open_line and (
+            _DANGLES.search(found[-1].text)
+            or not (text.endswith("?") or blank or _LABELLED.match(text))  # "order: …" is a line of its own
         ):
             found[-1] = Unit(f"{found[-1].text}, {text}", found[-1].heading)
             open_line = not _ENDS.search(text)
@@ -112,6 +113,7 @@ def normalise(text: str) -> str:
     if len(text) > MAX_READ_CHARS:
         text = text[: MAX_READ_CHARS // 2] + "\n" + text[-MAX_READ_CHARS // 2 :]
     text = _STARS.sub("- ", unicodedata.normalize("NFKC", text).lower()).translate(_PLAIN)
+    text = _CORRECTS.sub("anything to correct", _THUMBS.sub("yes or no", text))
     text = _COLLOQUIAL.sub(lambda found: _WRITTEN_OUT[found[1]], _PICTURE.sub(". ", text))
     text = _PLURAL.sub("s", text)
     text = _UNMARKED.sub(r"\g<0>?", text)
@@ -137,6 +139,27 @@ def _numbers(first: str, second: str, year: str, day_first: bool) -> str:
     if int(month) > 12:
         day, month = month, day
     return f"{year}-{int(month):02d}-{int(day):02d}"
+
+
+def _spread(line: str) -> list[str]:
+    """Return the lines of a list that is written in one line: "I need: 1) your name 2) your zip code"."""
+    marks: list[re.Match[str]] = []
+    for found in _ENUMERATOR.finditer(line):
+        if found[1] == _following(marks[-1][1]) if marks else found[1] in "1a":
+            marks.append(found)
+    if len(marks) < 2:
+        return [line]
+    ends = [*(mark.start() for mark in marks[1:]), len(line)]
+    entries = [line[mark.start() : end] for mark, end in zip(marks, ends, strict=True)]
+    last, *after = _SPLIT.split(entries[-1], maxsplit=1)
+    entries = [_JOINT.sub("", entry) for entry in (*entries[:-1], last)]
+    before = line[: marks[0].start()]
+    return [*([before] if before.strip() else []), *entries, *(["", *after] if after else [])]
+
+
+def _following(mark: str) -> str:
+    """Return the number or letter after ``mark`` in a list."""
+    return str(int(mark) + 1) if mark.isdigit() else chr(ord(mark) + 1)
 
 
 def _cells(line: str) -> list[str]:
@@ -202,6 +225,14 @@ _PICTURE = re.compile(
     r"can|could|may|is|are|i|we|let|please|just|if)\b)"
 )
 """A picture that separates two sentences in place of a full stop."""
+_THUMBS = re.compile(
+    r"👍\W{0,3}(?:or|/)\W{0,3}👎|\byay or nay\b|\byea or nay\b|\bgo or no[- ]go\b|\bdeal or no deal\b"
+)
+_CORRECTS = re.compile(
+    r"\b(?:any|some)thing(?: else)?(?: that)? (?:you(?:'d| would)?|we|i)(?: (?:like|want|wish|need|should|must|have))?"
+    r"(?: me)?(?: to)? (?:chang|correct|adjust|amend|modif|edit|fix)\w*"
+)
+"""Names no action: "is there anything you'd like to change, or may I go ahead?"."""
 _UNMARKED = re.compile(
     r"(?:(?:^ ?|(?<=[,;.!?-] ))(?:(?:and|so|then|ok|okay|now|also) )*(?:(?:shall|should|may|can|could|"
     r"would|will|do|"
@@ -222,6 +253,9 @@ _FILLED = re.compile(r"\d|: .*\b(?:paypal|gift card|visa|mastercard|economy|busi
 _PLURAL = re.compile(r"(?<=[a-z])\(e?s\)")
 _RULE = re.compile(r"[|:\- ]*-[|:\- ]*")
 _BULLET = re.compile(r"(?:[-+] ?(?=\S)|\(?\d{1,2}[.)] ?(?=\D)|\(?[a-z][.)] |[✅✔☑🔹👉➤▶] ?)")
+_ENUMERATOR = re.compile(r"(?:^|(?<=[\s:;,.?(]))\(?(\d{1,2}|[a-f])[.)] (?=\S)")
+_JOINT = re.compile(r"(?:[;,]|(?:[;,] ?)?\b(?:and|or))?\s*$")
+_LABELLED = re.compile(r"[a-z][\w '/()#-]{0,40}:(?: |$)")
 _ENDS = re.compile(r"[.!?:][\"')]*$")
 _DANGLES = re.compile(r"\b(?:to|is|be|as|with|for|at|address|following)$")
 _DETAILS = re.compile(r"\b(?:following|below|these|here)\b")
@@ -248,7 +282,8 @@ _ASKING = re.compile(
     rf"(?:{_INVERTED}|{_PREPOSED}{_OPEN}|{_BRIEF}$)"
 )
 _SECOND = re.compile(
-    rf"(?:,|;| -)? (?:and|but|plus)(?: also| then)? (?={_INVERTED}|{_PREPOSED}{_OPEN}|{_BRIEF}\?)"
+    rf"(?:,|;| -)? (?:and|but|plus)(?: also| then)? (?={_INVERTED}|{_PREPOSED}{_OPEN}|{_BRIEF}\?)|"
+    r", or (?=(?:may|shall|should|can) i (?:go ahead|proceed|continue|submit|do it)\b)"
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (

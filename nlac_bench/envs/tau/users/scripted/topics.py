@@ -40,8 +40,8 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("identity", any_of(
         r"\bidentity\b", r"\bauthenticat", r"\bverif(y|ication)\b.*\b(you|account)",
         r"\blocate your (account|profile)", r"\b(find|pull up|look up|access) your (account|profile)",
-        r"\bwho (are )?you\b", r"\bwho('s| is) (this|that)\b(?! for)", r"\bwho (do|have) i\b.*\bpleasure\b", (
-            r"\bwho\b.{0,30}\b(speaking|talking|chatting|writing|helping|assisting)\b"
+        r"\bwho (are )?you\b", r"^(and )?you('re| are)\W*\?", r"\bwho('s| is) (this|that)\b(?! for)", r"\bwho (do|have) i\b.*\bpleasure\b", (
+            r"\bwhom?\b.{0,30}\b(speaking|talking|chatting|writing|helping|assisting)\b"
         ), r"\bidentify you",
     )),
     ("record", any_of(

@@ -22,7 +22,7 @@ _BORN = (
 """A date of birth directly after a name."""
 _ALL_OF_THEM = re.compile(r"\b(?:passengers|travell?ers|names|people|party|passenger list)\b")
 _SWAPS = re.compile(
-    r"(?<=[a-z)]) -> |\bout\b.{0,80}\bin\b|\bleav(?:es?|ing)\b|\bjoin(?:s|ing)?\b|"
+    r"(?<=[a-z)]) -> |\bout\b[^?]{0,80}\bin\b|\bleav(?:es?|ing)\b|\bjoin(?:s|ing)?\b|"
     r"\b(?:new|old|former|previous|outgoing|incoming) (?:passenger|travell?er|person)\b(?!s)|"
     r"\b(?:everyone else|(?:all )?the others|other (?:passengers?|"
     r"travell?ers?)|the rest)\b|"

@@ -175,7 +175,11 @@ class ScriptedUser(Moves):
 
     def _details(self, heard: Reading, without: Set[str], goal: Goal) -> str:
         """Return what the questions ask for, in their order, except ``without`` and the identity."""
-        asked = [*heard.asked, frozenset({"complete"} if heard.complete else ())]
+        asked = [
+            topics if topics - {"unclear"} else choices.about(unit.text, goal)
+            for unit, topics in zip(heard.questions, heard.asked, strict=True)
+        ]
+        asked.append(frozenset({"complete"} if heard.complete else ()))
         return speech.details([topics - without - IDENTITY for topics in asked], goal, self._pick)
 
     def _identify(self, heard: Reading, goal: Goal) -> str:
@@ -193,8 +197,8 @@ class ScriptedUser(Moves):
         requested = any("request" in topics and not topics & IDENTITY for topics in heard.asked)
         if not requested or self._now.told >= speech.CORE:
             without |= {"request"}
-        before = self._details(replace(heard, asked=heard.asked[:place], complete=False), without, goal)
-        after = self._details(replace(heard, asked=heard.asked[place:]), without, goal)
+        first, last = heard.split(place)
+        before, after = self._details(first, without, goal), self._details(last, without, goal)
         also = self._pick(speech.ALSO_YES) if self._agrees(heard, goal) else ""
         return self._tell(heard.asks, " ".join(filter(None, (before, told, after, also))))
 
