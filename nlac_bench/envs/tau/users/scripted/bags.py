@@ -56,7 +56,7 @@ _BEFORE = re.compile(
     r"\b(?:(?P<total>total\w*|in all|altogether|overall|becomes?|after(?:wards?)?|new|makes?|making|gives?|"
     r"giving|brings?|bringing|reach\w*|requested|proposed|updated|will|would|shall|then|to|into|requests?|"
     r"so(?= $))|(?P<free>free|complimentary|included|covers?|covering|waived?|no (?:charge|cost)|of charge)|"
-    r"(?P<paid>non-?free|pay(?:ing|able)?|paid|charg(?:e|ed|ing|eable)|bill(?:ed|ing)?|fees?|costs?|owe)|"
+    r"(?P<paid>non-?free|pay(?:s|ing|able)?|paid|charg(?:e|ed|ing|eable)|bill(?:ed|ing)?|fees?|costs?|owe)|"
     r"(?P<limit>limit\w*|max\w*|allow\w*|(?:bring|free|check|carry) up to|at most|entitle\w*|per)|"
     r"(?P<added>add(?:s|ed|ing|ition|itional)?|plus|extra|another|further|more|increas\w* by|by|on top of|"
     r"buy(?:ing)?|purchas\w*)|"

@@ -63,7 +63,7 @@ CONFIRM = any_of(
 """Asks for confirmation without a question mark."""
 CONFIRM_SLOT = any_of(
     r"\b(confirm|verify) (for me |with me )?(me )?(your|the|which|what|why|whose|how|when|where|"
-    r"who)\b( [a-z'/-]+){0,4} ?(reason|e-?mail|name|zip|identity|number|id|items?|method|"
+    r"who)\b( [a-z'/-]+){0,4} ?\b(reason|e-?mail|name|zip|identity|number|id|items?|method|"
     r"address|dates?|cabin|account|order|reservation|refund|option|options|variant|passengers?)\b",
 )  # fmt: skip
 """"Please confirm your order number": asks for a value."""

@@ -17,6 +17,15 @@ _POINTS = any_of(
     rf"\bwhich(?: ones?| way| option| method)?{_VERB}",
     r"\bwhat (?:can|could|would|will|do|should|shall) (?:you|i|we)\b",
 )
+_PRONOUN = re.compile(
+    r"(?:and |so )?(?:what|which|who|where)(?:'s| is| are|'re| was| would| will| might| should| shall)? "
+    r"(?:it|that|this|they|those|he|she)(?: be)?(?:,? please)?\?"
+)
+"""A question with a pronoun only: "I need a reason. What is it?"."""
+_TOLD = frozenset({
+    "reason", "payment", "address", "cabin", "flights", "date", "passengers", "bags", "items", "options",
+    "record", "insurance", "email", "zip", "name", "user_id",
+})  # fmt: skip
 _OPEN = frozenset({"unclear", "record", "flights", "items", "request", "payment", "options"})
 """Topics that such a word may seem to have."""
 _FINDS = re.compile(
@@ -43,6 +52,8 @@ def referred(question: str, before: Sequence[Unit]) -> frozenset[str]:
     These are the user's identity, where the units say how the user may be found, and the payment, where they
     name several methods.
     """
+    if before and _PRONOUN.fullmatch(question):
+        return topics(before[-1].text) & _TOLD
     if not _POINTS.search(question) or topics(question) - _OPEN:
         return frozenset()
     text = " ".join(unit.full for unit in _said(before))

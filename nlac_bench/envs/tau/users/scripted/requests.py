@@ -16,6 +16,8 @@ from nlac_bench.envs.tau.users.scripted.topics import topics
 
 IDENTITY = frozenset({"email", "zip", "name", "user_id", "identity"})
 """Topics of questions about the user's identity."""
+MAX_LABEL_CHARS = 40
+"""Most characters of the label of a line."""
 
 
 @lru_cache(maxsize=1024)
@@ -31,8 +33,8 @@ def asks_for_value(sentence: str) -> bool:
         return False
     if _HOW_MANY.search(sentence) or _INSURANCE.search(sentence):
         return True
-    if (_LABEL.match(sentence) or _FILLED.match(sentence)) and not sentence.endswith("?"):
-        return False  # "how: business" names a cabin, "zip: 84630" a part of an address
+    if fills_in(sentence):
+        return False
     if (
         topics(sentence) & IDENTITY
         and (
@@ -59,6 +61,17 @@ def asks_for_value(sentence: str) -> bool:
     return bool(_NEEDS.search(sentence)) or bool(
         _PLEASE_NOUN.search(sentence) and topics(sentence) and not _IF_AGREED.search(sentence)
     )
+
+
+def fills_in(sentence: str) -> bool:
+    """Return whether a line gives its label's value: "how the difference is paid: PayPal", "zip: 84630"."""
+    label, _, value = sentence.partition(": ")
+    if not value or sentence.endswith("?") or len(label) > MAX_LABEL_CHARS or " or " in value:
+        return False
+    if VALUE.search(value) or WH_START.match(label):
+        return not (_LACKS.search(label) or _PLEASE.search(label) or _GIVE.search(label))
+    asked = _LACKS.search(sentence) or _PLEASE.search(sentence) or _GIVE.search(sentence)
+    return not (asked or topics(value) or _OPENING.match(label))
 
 
 def asks_for_list(heading: str, entry: str) -> bool:
@@ -129,7 +142,7 @@ def is_unidentified(sentence: str, bare: bool) -> bool:
 _BARE_IDENTITY = re.compile(
     r"(?:(?:ok|okay|and|so|hi|hello|sure|great|thanks|first|also)\b[ ,!-]*)*(?:(?:your|the) )?"
     r"(?:(?:user|full|first|last|zip|e-?mail|id|name|code|address|number|and|or|your|the)\b[ ,/+-]*)+"
-    r"(?:, )?(?:please|pls|plz)?\W*\?"
+    r"(?:, )?(?:please|pls|plz)?(?:\W*\?|\.)"
 )
 """A question of nouns only: "User id, please?"."""
 _SEVERAL = re.compile(r"\b(?:wh(?:ich|at|o|en|ere)|how)\b.*,.*\b(?:wh(?:ich|at|o|en|ere)|how)\b[^,]*,.*\?$")
@@ -141,8 +154,8 @@ _REVIEW = re.compile(
     r"verify that)\b[^.]*\b(?:names?|spelling|dates?|details|above|everything)\b"
 )
 """Asks to check what the message itself states: "look over the names, since they need to match your ID"."""
-_LABEL = re.compile(r"(?:who(?:'s flying)?|what|how(?: you pay| many \w+)?|where(?: to)?|when|which \w+): \S")
-_FILLED = re.compile(r"zip(?: ?code)?: ?(?:from )?\d{5}\b")
+_OPENING = re.compile(r"(?:great|sure|okay|ok|thanks|thank you|hello|hi|of course|next|first|now)\b")
+"""Words before a colon that are no label."""
 _HOW_MANY = re.compile(
     r"\b(?:(?:will|would|are|do|did|does|is|have|won't|aren't|don't) (?:you|there|"
     r"(?:anyone|anybody|somebody)(?: in your \w+| of you)?|"

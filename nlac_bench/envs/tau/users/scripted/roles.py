@@ -67,7 +67,7 @@ _PRESENT = (
     r"drops? out|gives? up|tak(?:e|es|ing) (?:the place of|over from)|step(?:s|ping)? in for|"
     r"off(?! of\b)|supplant(?:s|ing)?|displac(?:es?|ing)|swap(?:s|ping)? out|"
     r"overwrit(?:e|es|ing)|still (?:ships?|goes)|"
-    r"had|instead of|rather than|in place of|replac(?:es?|ing)|supersed(?:es?|ing)|out (?:goes|with)|"
+    r"you(?:'re| are) (?:booked|booked in|booked on|travell?ing|flying|sitting|on|in)|had|instead of|rather than|in place of|replac(?:es?|ing)|supersed(?:es?|ing)|out (?:goes|with)|"
     r"the one (?:there|on file|on record|in (?:your|the) \w+)(?: \w+){0,3}? (?:is|was)|in lieu of|no longer|"
     r"remov(?:e|es|ed|ing)|out of|(?:now|before|today)(?=:)|"
     r"(?<!would )(?<!will )(?<!'ll )(?<!'d )(?<!so )(?<!to )(?:you|it|reservation|they) (?:have|has))\b"
@@ -98,7 +98,7 @@ _END = (
 )
 
 _ITEM_MARKS = re.compile(
-    rf"(?P<kept>{_KEPT})|(?P<back>\b{_GOES}\b)|(?P<act>\b(?:{ACTION}))|(?P<context>{_CONTEXT})|"
+    rf"(?P<kept>{_KEPT}|\b(?:won't|will not|not going to) \w+(?: \w+ back\b| back\b)?)|(?P<back>\b{_GOES}\b)|(?P<act>\b(?:{ACTION}))|(?P<context>{_CONTEXT})|"
     rf"(?P<end>{_END}|\bnow (?:includes?|contains?|has|have|holds?|consists? of)\b)"
 )
 _VALUE_MARKS = re.compile(

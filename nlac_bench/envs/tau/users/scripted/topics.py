@@ -65,13 +65,14 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"versions?|colou?rs?|sizes?|models?|styles?|features?|instead|exchange (it|them|this|"
         r"that) for|changed? (it|them) to|swap(ped)? (it|them)? ?for)\b",
     )),
+    ("items", any_of(r"\b(?:only|just) (?:some|part|certain|a few|a couple)\b(?! (?:time|more|minutes|moments))",)),
     ("reason", any_of(
         r"\breasons?\b", r"\bwhy\b", r"\bwhat (?:prompted|made you|led you|caused)\b", (
             r"\bwhat (exactly )?(happened|went wrong)\b"
         ), r"\bmistake\b", r"\bno longer need",
     )),
     ("payment", any_of(
-        r"\bpay(ing|ment|ments)?\b", r"\brefund(ed)?\b", r"\bmethods?\b", r"\bpaypal\b", r"\bgift card",
+        r"\bpay(ing|ment|ments)?\b", r"\bmoney\b", r"\brefund(ed)?\b", r"\bmethods?\b", r"\bpaypal\b", r"\bgift card",
         r"\bcredit card", r"\bcards?\b", r"\bcertificate", r"\bcharg(e|ed|es|ing)\b", r"\bsettle\b",
         r"\bbe paid\b",
         r"\b(price|fare|cost) difference", r"\bdifference in (price|fare|cost)",

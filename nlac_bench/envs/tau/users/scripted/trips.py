@@ -55,12 +55,18 @@ def wrong_flights(units: Sequence[Unit], goal: Goal) -> bool:
         acted = {number for number, _, role in said if role == "new"}
         if goal.kind == "book" and numbers - wanted.keys():
             return True
-        if wanted.keys() <= acted and acted - wanted.keys():
+        if wanted.keys() <= acted and acted - wanted.keys() - _before(units, wanted):
             return True
     dates = {m[0] for unit in units for m in _DATE.finditer(unit.text)} - {
         person.dob for person in goal.passengers
     }
     return bool(dates) and bool(numbers) and not set(wanted.values()) - {""} <= dates
+
+
+def _before(units: Sequence[Unit], wanted: Mapping[str, str]) -> set[str]:
+    """Return the flights that are named before the first sentence with one ``wanted``: the present ones."""
+    first = next(place for place, unit in enumerate(units) if any(number in unit.text for number in wanted))
+    return {found[1] for unit in units[:first] for found in _FLIGHT.finditer(unit.text)}
 
 
 def flights_said(units: Sequence[Unit]) -> list[tuple[str, str, Role]]:
