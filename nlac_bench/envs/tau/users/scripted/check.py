@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from nlac_bench.envs.tau.users.scripted.actions import REASONS, RETAIL_ID, wrong_kind
+from nlac_bench.envs.tau.users.scripted.actions import REASONS, RETAIL_ID, names_action, wrong_kind
 from nlac_bench.envs.tau.users.scripted.bags import states_bags, wrong_bags
 from nlac_bench.envs.tau.users.scripted.goods import (
     acts_on_own,
@@ -24,7 +24,14 @@ from nlac_bench.envs.tau.users.scripted.part import named_part, names_stranger
 from nlac_bench.envs.tau.users.scripted.places import short, wrong_address
 from nlac_bench.envs.tau.users.scripted.reading import Reading
 from nlac_bench.envs.tau.users.scripted.roles import item_roles, proposes
-from nlac_bench.envs.tau.users.scripted.slots import PAYMENT_ID, names_payment, wrong_cabin, wrong_payment
+from nlac_bench.envs.tau.users.scripted.signals import USES
+from nlac_bench.envs.tau.users.scripted.slots import (
+    PAYMENT_ID,
+    methods,
+    names_payment,
+    wrong_cabin,
+    wrong_payment,
+)
 from nlac_bench.envs.tau.users.scripted.structure import Unit, joined
 from nlac_bench.envs.tau.users.scripted.trips import (
     wrong_flights,
@@ -115,6 +122,14 @@ def passed_over(heard: Reading, goal: Goal, script: Script, current: int) -> lis
     """Return the topics of wrong values that a message proposes beside a question about the payment."""
     stated = [unit for unit in heard.claims if unit not in heard.questions and proposes(unit)]
     return [topic for topic in objections(stated, goal, script, current) if topic in _SETTLED]
+
+
+def asks_payment(heard: Reading, goal: Goal) -> frozenset[str]:
+    """Return the topic payment if a message only asks whether a method may be used, and proposes nothing."""
+    asks = [unit for unit in heard.proposed if unit.text.endswith("?") and USES.search(unit.text)]
+    rest = [unit for unit in heard.claims if unit not in asks and unit not in heard.questions]
+    named = goal.kind != "order_payment" and any(any(methods(unit.text)) and not names_action(unit.text) for unit in asks)
+    return frozenset({"payment"} if named and not any(proposes(unit) for unit in rest) else ())
 
 
 _SETTLED = frozenset({"items", "options", "address", "cabin", "flights", "bags", "passengers", "insurance"})

@@ -1,5 +1,6 @@
 """Answers choices and questions about one detail: which of the values offered does the user want?"""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -25,6 +26,8 @@ def answer(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answer
     """Return the user's choice among values that ``heard`` names in a question; None if it offers none."""
     if not heard.questions:
         return None
+    if goal.address:
+        return _address_of(heard, goal)
     if goal.kind in ("exchange", "modify_items"):
         return _options(heard, goal, script, pick)
     if goal.kind == "cancel" and goal.reason:
@@ -63,6 +66,18 @@ _FOCUS = {
     "change_cabin": "cabin", "add_bags": "bags", "compensation": "reason", "change_passengers": "passengers",
     "book": "flights", "cancel": "record",
 }  # fmt: skip
+
+
+def _address_of(heard: Reading, goal: Goal) -> Answer | None:
+    """Return whether the address is meant for an order or for the profile, if the message offers both."""
+    if not any(_ORDER.search(unit.text) and _PROFILE.search(unit.text) for unit in heard.questions):
+        return None
+    own = "For the default address in my profile" if goal.kind == "user_address" else f"For {say.record(goal)}"
+    return Answer(f"{own}, please.", frozenset({"record"}))
+
+
+_ORDER = re.compile(r"\borders?\b")
+_PROFILE = re.compile(r"\b(?:profile|default|account)\b")
 
 
 def _options(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answer | None:

@@ -17,6 +17,11 @@ _PLACE = "|".join(sorted(_CODES, key=len, reverse=True))
 _ROUTE = re.compile(
     rf"\b({_PLACE})\b(?= ?(?:\([a-z]{{3}}\))? ?(?:->|to|-|/|and)(?: back to)? ?\b({_PLACE})\b)"
 )
+_END = re.compile(
+    rf"\b(?:from|origin|depart\w*|leav(?:es|ing)|to|destination|arriv\w*|into)(?: (?:in|at|from|airport))?"
+    rf"(?: is|:)? ?({_PLACE})\b"
+)
+"""An end of a route: "departs from JFK at 8:00 and arrives in Denver"."""
 _HINTED = re.compile(r"\bfrom ([A-Z]{3}) to ([A-Z]{3})\b")
 
 
@@ -24,8 +29,10 @@ def wrong_hint(units: Sequence[Unit], goal: Goal, script: Script, others: Sequen
     """Return whether ``units`` are about another trip or order than the one that ``goal`` describes."""
     route = _HINTED.search(goal.hint)
     if route:
-        named = {_CODES[place] for found in _ROUTE.finditer(joined(units)) for place in found.groups()}
-        return bool(named) and not set(route.groups()) <= named
+        text = joined(units)
+        named = {_CODES[place] for found in _ROUTE.finditer(text) for place in found.groups()}
+        named |= {_CODES[found[1]] for found in _END.finditer(text)}
+        return len(named) > 1 and not set(route.groups()) <= named
     if goal.items:
         return False  # the products themselves are compared
     described = {product for product in script.vocabulary if goal.hint.endswith(f"with the {product}")}

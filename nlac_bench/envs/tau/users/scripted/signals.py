@@ -78,6 +78,19 @@ REFUSED = any_of(
     r"\bno can do\b", r"\bnot something i\b",
 )  # fmt: skip
 """A refusal."""
+SHORT = re.compile(
+    r"\b(?:insufficient|not (?:enough|sufficient)|too (?:small|low|little)|(?:not|n't) (?:fully )?(?:cover|suffice|be "
+    r"enough|have enough|stretch)|only (?:has |have |holds? |covers? )?\$)"
+)
+"""Says that a payment method does not hold enough money."""
+GIVE_UP = re.compile(r"\bor\b[^?]*\b(?:leav|drop|skip|forget|abandon)\w*\b[^?]*\?$")
+"""Offers among others to leave the request."""
+USES = re.compile(
+    r"\b(?:shall|should|may|can|could) i (?:also )?(?:use|charge|put|take|apply|bill|refund|debit)\b|"
+    r"\b(?:would|do) you (?:also )?(?:like|want|prefer|wish)(?: to use)?\b|"
+    r"\b(?:is|are) (?:it|that|you) (?:ok|okay|fine|alright|all right|good|happy)\b[^?]{0,12}\b(?:use|charge|with)\b"
+)
+"""Asks whether a payment method may be used: "May I use your Visa again?"."""
 REGRET = any_of(
     r"\bi'm afraid\b", r"\bi am afraid\b", r"\bunfortunately\b", r"\bregret\b",
 )  # fmt: skip

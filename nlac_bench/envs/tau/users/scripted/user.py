@@ -105,6 +105,8 @@ class ScriptedUser(Moves):
             if goal.kind == "other":
                 return self._say_again(self._pick(speech.GO_ON))
             return self._refused(heard, goal) if goal.forbidden else self._object(["kind"])
+        if self._now.refusals and any(signals.GIVE_UP.search(unit.text) for unit in heard.offers):
+            return self._next(speech.ACCEPT)
         extras = actions.extras(heard.offers, goal, self._others)
         if extras:
             return self._decline(heard.without(extras), goal)
@@ -266,7 +268,9 @@ class ScriptedUser(Moves):
         self._now.refusals += 1
         if self._now.refusals > 1:
             return self._next(speech.ACCEPT)
-        _, told = self._told(heard, goal)
+        topics, told = self._told(heard, goal)
+        if topics <= {"payment", "complete"} and signals.SHORT.search(heard.text):
+            told = ""  # another method is asked for, and the user has no other
         return (
             told or f"{self._pick(speech.SURE)} {speech.want(goal, self._now.told | speech.CORE, self._pick)}"
         )
@@ -284,8 +288,12 @@ class ScriptedUser(Moves):
         if goal.change and (actions.fits(claims, goal) or not actions.names_action(claims)):
             return self._replace(goal.change, speech.MIND)
         wrong = check.objections(heard.claims, goal, self._script, self._now.goal)
-        if wrong and set(wrong) <= heard.left_open:
-            return self._tell(heard.asks, self._details(heard, {"request"}, goal))
+        asked = heard.left_open | check.asks_payment(heard, goal)
+        if wrong and set(wrong) <= asked:
+            also = "" if "payment" in heard.left_open else speech.details([asked & {"payment"}], goal, self._pick)
+            return self._tell(
+                heard.asks | set(wrong), f"{self._details(heard, {'request'}, goal)} {also}".strip()
+            )
         if wrong:
             return self._object(wrong, self._details(heard, {"request", *wrong}, goal))
         if goods.hides_items(heard.claims, goal, self._script) and not check.states_target(
