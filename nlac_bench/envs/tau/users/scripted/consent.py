@@ -17,6 +17,7 @@ YES_ONLY = re.compile(
 CONFIRM_WORD = re.compile(r"\bconfirm\b|\bproceed\b|\bgo ahead\b")
 CONFIRM = any_of(
     r"(?<!for )(?<!for your )(?<!to )\bconfirm(?!ed|ation|ing)", r"\bto confirm[:,]",
+    r"\b(kind|good|nice)( enough)?( as)? to confirm(?! (your|which|what|who|the (reason|number)))\b",
     r"\bconfrim", r"\bcomfirm", r"\bcnofirm",
     r"\b(like|want|wish|happy|ready|okay|ok|me|yes\"?) to (proceed|continue|go ahead)\b",
     r"\b(whether|(say|state|indicate|advise|specify) if) (i|we) (should|may|can|shall|could|might|am to|"
