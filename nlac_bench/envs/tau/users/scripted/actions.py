@@ -28,8 +28,9 @@ ACTIONS = compiled(
         "return": r"\breturn(?! (flight|trip|leg|date))|\bsen[dt](ing)? (it |them )?back|\bgive back",
         "exchange": r"\bexchang|\bswap|\breplac|\btrade",
         "modify": (
-            r"\bmodif|(?<!plans )(?<!plans have )(?<!plan has )\bchang(?!e of plan)|\bupdat|\bswitch|"
-            r"\bedit(?!ion)|\badjust|\bamend|\bmov(e|ed|ing)\b|\bset (?:it|the|your|up|to)\b"
+            r"\bmodif|(?<!plans )(?<!plans have )(?<!plan has )\bchang(?!e of plan)|\bupdat|"
+            r"\bswitch(?! types?\b)|"
+            r"\bedit(?!ion)|\badjust(?!able)|\bamend|\bmov(e|ed|ing)\b|\bset (?:it|the|your|up|to)\b"
         ),
         "address": r"\baddress|\b(ship|deliver|sent|send)\w* to\b",
         "payment": (

@@ -62,10 +62,14 @@ def named_addresses(text: str, place: Mapping[str, str]) -> list[Named]:
         gap = _SPACES.sub(" ", text[last.end : start]) if last else ""
         following = tokens[number + 1] if number + 1 < len(tokens) else None
         linked = last is not None and len(gap) <= _MOST and _LINK.fullmatch(gap) is not None
-        if kind == "state" and text[start:end] in _WORDS and (
-            (last is not None and last.get("state"))
-            if value == place["state"]
-            else not _is_state(text, end, last, following, linked or _is_city(gap, street=False))
+        if (
+            kind == "state"
+            and text[start:end] in _WORDS
+            and (
+                (last is not None and last.get("state"))
+                if value == place["state"]
+                else not _is_state(text, end, last, following, linked or _is_city(gap, street=False))
+            )
         ):
             continue
         street = kind in ("own", "street")

@@ -128,7 +128,9 @@ def asks_payment(heard: Reading, goal: Goal) -> frozenset[str]:
     """Return the topic payment if a message only asks whether a method may be used, and proposes nothing."""
     asks = [unit for unit in heard.proposed if unit.text.endswith("?") and USES.search(unit.text)]
     rest = [unit for unit in heard.claims if unit not in asks and unit not in heard.questions]
-    named = goal.kind != "order_payment" and any(any(methods(unit.text)) and not names_action(unit.text) for unit in asks)
+    named = goal.kind != "order_payment" and any(
+        any(methods(unit.text)) and not names_action(unit.text) for unit in asks
+    )
     return frozenset({"payment"} if named and not any(proposes(unit) for unit in rest) else ())
 
 

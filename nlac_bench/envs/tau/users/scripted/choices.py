@@ -55,7 +55,7 @@ def subject(heard: Reading, goal: Goal) -> frozenset[str]:
 
 
 def about(question: str, goal: Goal) -> frozenset[str]:
-    """Return the topic of a question that names an option of the goods that the goal changes: "which colour?"."""
+    """Return the topic of a question that names an option of the goal's goods: "which colour?"."""
     keys = {key for thing in goal.items for key in wanted(thing)}
     return frozenset({"options"} if any(key.lower() in question for key in keys) else ())
 
@@ -72,7 +72,9 @@ def _address_of(heard: Reading, goal: Goal) -> Answer | None:
     """Return whether the address is meant for an order or for the profile, if the message offers both."""
     if not any(_ORDER.search(unit.text) and _PROFILE.search(unit.text) for unit in heard.questions):
         return None
-    own = "For the default address in my profile" if goal.kind == "user_address" else f"For {say.record(goal)}"
+    own = (
+        "For the default address in my profile" if goal.kind == "user_address" else f"For {say.record(goal)}"
+    )
     return Answer(f"{own}, please.", frozenset({"record"}))
 
 

@@ -37,6 +37,7 @@ _IDIOM = re.compile(
     r"print)|plain "
     r"(?:text|english|words)|original box|box it|soft copy|hard (?:time|copy)|regular (?:price|"
     r"customer)|classic case|"
+    r"full (?:set|list|amount|refund|name|price|details?|summary|address|cost|total|order)|"
     r"slow (?:reply|response)|low (?:price|stock)|wide (?:range|selection)|clear ?cut|black and white)\b"
 )
 """Everyday phrases that contain an option's value: "straight away" is no straight stand."""
@@ -138,6 +139,11 @@ def wrong_options(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
         new = {wanted(thing).get(key, thing.options.get(key, "")) for thing in things}
         aimed, plain = by_role.get("new", set()), by_role.get("none", set())
         named = {value for values in by_role.values() for value in values}
+        if old - new and old | new == named:  # the present variant and the wanted one, and nothing else
+            stays = aimed | by_role.get("kept", set())
+            if stays & (old - new) and not new <= aimed | plain | by_role.get("context", set()):
+                return True  # the other way round
+            continue
         if named - old - new and not new <= named:  # another value is named, in whatever role, but not this
             return True
         if (aimed | plain) - old - new:

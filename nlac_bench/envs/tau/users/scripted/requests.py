@@ -78,7 +78,8 @@ def asks_for_list(heading: str, entry: str) -> bool:
     """Return whether ``heading`` asks for what its list names, of which ``entry`` is the first."""
     return (
         heading.endswith(":") and bool(_LACKS.search(heading)) and not CONFIRM.search(heading)
-        and bool(topics(entry) or WH_START.match(entry)) and len(entry.split()) < 9 and not (VALUE.search(entry) or ": " in entry)
+        and bool(topics(entry) or WH_START.match(entry)) and len(entry.split()) < 9
+        and not (VALUE.search(entry) or ": " in entry)
     )  # fmt: skip
 
 
@@ -334,7 +335,8 @@ _AUXILIARY = re.compile(
 )
 _LACKS = re.compile(
     r"\b(?:need|require|required|request|ask|furnish|provide|send me|you (?:sent|shared|gave)|share|supply|"
-    r"let me have|trouble you|missing|lack|looking for|details|information|few things|note (?:down )?|collect|"
+    r"let me have|trouble you|missing|lack|looking for|details|information|few things|note (?:down )?|"
+    r"collect|"
     r"gather|clarify|fill in|tell me|know|answer)\b"
 )
 """Words with which the heading of a list asks for its entries: "what I need from you:"."""

@@ -29,13 +29,16 @@ _NEGATED = (
     r"impact|remov|travel|fly|join|com(?:e|ing)\b|sen[dt] back|go(?:ing)? back|sold back)\w*"
 )
 _KEPT = (
-    rf"{_NEGATED}|\bstill yours\b|\byours (?:to keep|still|:)|\b(?:keep|keeps|keeping|kept|retain(?:s|ed|ing)?|"
+    rf"{_NEGATED}|\bstill yours\b|\byours (?:to keep|still|:)|\b(?:keep|keeps|keeping|kept|retain(?:s|ed|"
+    rf"ing)?|"
     r"leav(?:e|es|ing)|left (?:alone|as|out|un|with)\w*|"
     r"h[ao]ng(?:s|ing)? on to|h[oe]ld(?:s|ing)? on to|(?<!nothing )except(?:ing)?(?: for)?|"
     r"excluding|excluded|without|apart from|aside from|(?<!nothing )other than|(?<!nothing )besides|but not|"
     r"not (?:the|your|a|an|for)|"
     r"no changes?|nothing (?:changes|else)|unchanged|unaffected|untouched|unmodified|remain(?:s|ing)?|"
-    r"stay(?:s|ing)?|rest of|(?:(?:fine|okay|ok|good|alright|correct) )?as (?:it|they) (?:is|are)|is "
+    r"stay(?:s|ing)?|rest of|(?:(?:fine|okay|ok|good|alright|correct) )?as (?:it|they) (?:is|are)|"
+    r"(?:(?:ship|com|arriv|go)\w* (?:with (?:it|them|the rest) )?)?(?:just )?as (?:planned|ordered|usual|"
+    r"before|normal)|is "
     r"fine|are fine|isn't|aren't|is not|are not|not)\b"
 )
 _CONTEXT = (
@@ -48,7 +51,7 @@ _CONTEXT = (
     r"your other (?:\w+ )?(?:orders|reservations|bookings)|"
     r"i(?:'ve| have) (?:found|located|got|pulled up)|same as|just like|as (?:on|with) (?:the|your)|"
     r"(?:order|reservation|it|which|that|trip|account)(?: #?\w*\d+\w*)?(?: \([^()]*\))? (?:currently "
-    r"|also |only )?(?:has|had|have)(?! (?:now |just |already )*been\b)|"
+    r"|also |only )?(?:has|had|have)(?![a-z])(?! (?:now |just |already )*been\b)|"
     r"there(?:'s| is| are| was| were)(?: also)?|(?:you )?also (?:have|has)|you(?: have|'ve)? "
     r"(?:originally )?(?:ordered|bought|purchased)|"
     r"(?:what's|what is|what was|items?|everything|products?) (?:\w+ ){0,2}(?:in|on) (?:the|your|"
@@ -67,7 +70,8 @@ _PRESENT = (
     r"drops? out|gives? up|tak(?:e|es|ing) (?:the place of|over from)|step(?:s|ping)? in for|"
     r"off(?! of\b)|supplant(?:s|ing)?|displac(?:es?|ing)|swap(?:s|ping)? out|"
     r"overwrit(?:e|es|ing)|still (?:ships?|goes)|"
-    r"you(?:'re| are) (?:booked|booked in|booked on|travell?ing|flying|sitting|on|in)|had|instead of|rather than|in place of|replac(?:es?|ing)|supersed(?:es?|ing)|out (?:goes|with)|"
+    r"you(?:'re| are) (?:booked|booked in|booked on|travell?ing|flying|sitting|on|in)|had|instead of|"
+    r"rather than|in place of|replac(?:es?|ing)|supersed(?:es?|ing)|out (?:goes|with)|"
     r"the one (?:there|on file|on record|in (?:your|the) \w+)(?: \w+){0,3}? (?:is|was)|in lieu of|no longer|"
     r"remov(?:e|es|ed|ing)|out of|(?:now|before|today)(?=:)|"
     r"(?<!would )(?<!will )(?<!'ll )(?<!'d )(?<!so )(?<!to )(?:you|it|reservation|they) (?:have|has))\b"
@@ -83,8 +87,8 @@ _OF_LABEL = r"(?=[^:.;,?(]{0,24}:)"
 _AT_LABEL = r"(?: (?:the|this) (?:change|update|exchange|modification|swap|switch))?(?= ?:)"
 _PRESENT_LABEL = (
     rf"\b(?:out|now|today|before|was){_AT_LABEL}|"
-    r"\b(?:leaving|outgoing|remov(?:e|ed|ing)|(?:send|sent|sending|giv(?:e|ing)|go(?:es|ing)|hand(?:ing)?|"
-    rf"com(?:es|ing)) (?:back|up|in)|trad(?:e|ing) in|own)\b{_OF_LABEL}"
+    r"\b(?:leaving|outgoing|remov(?:e|ed|ing)|(?:send|sent|sending|giv(?:e|ing)|go(?:es|ing)|hand(?:ing)?) "
+    rf"(?:back|up|in)|trad(?:e|ing) in|own)\b{_OF_LABEL}"
 )
 _NEW_LABEL = (
     rf"\b(?:in|after(?:wards)?|then){_AT_LABEL}|"
@@ -98,7 +102,8 @@ _END = (
 )
 
 _ITEM_MARKS = re.compile(
-    rf"(?P<kept>{_KEPT}|\b(?:won't|will not|not going to) \w+(?: \w+ back\b| back\b)?)|(?P<back>\b{_GOES}\b)|(?P<act>\b(?:{ACTION}))|(?P<context>{_CONTEXT})|"
+    rf"(?P<kept>{_KEPT}|\b(?:won't|will not|not going to) \w+(?: \w+ back\b| back\b)?)|"
+    rf"(?P<back>\b{_GOES}\b)|(?P<act>->|\b(?:{ACTION}))|(?P<context>{_CONTEXT})|"
     rf"(?P<end>{_END}|\bnow (?:includes?|contains?|has|have|holds?|consists? of)\b)"
 )
 _VALUE_MARKS = re.compile(

@@ -34,7 +34,8 @@ YES_NO = any_of(
 )  # fmt: skip
 """A yes-no question, whatever else it contains."""
 MORE = any_of(
-    r"\b(?<!before )(?<!prefer )(?<!use )(?<!rather )((anything|something|what) (further|more)|(any(thing)?|something|what) else)\b"
+    r"\b(?<!before )(?<!prefer )(?<!use )(?<!rather )((anything|something|what) (further|more)|"
+    r"(any(thing)?|something|what) else)\b"
     r"(?! (to|in|from|about) (return|exchange|modify|change|this order|that order|the order))",
     r"\bany (other|further|more) (questions?|requests?|issues?|concerns?|help|assistance|thing|matters?|"
     r"wish(es)?|needs?)\b",
@@ -79,7 +80,8 @@ REFUSED = any_of(
 )  # fmt: skip
 """A refusal."""
 SHORT = re.compile(
-    r"\b(?:insufficient|not (?:enough|sufficient)|too (?:small|low|little)|(?:not|n't) (?:fully )?(?:cover|suffice|be "
+    r"\b(?:insufficient|not (?:enough|sufficient)|too (?:small|low|little)|(?:not|"
+    r"n't) (?:fully )?(?:cover|suffice|be "
     r"enough|have enough|stretch)|only (?:has |have |holds? |covers? )?\$)"
 )
 """Says that a payment method does not hold enough money."""
@@ -88,7 +90,8 @@ GIVE_UP = re.compile(r"\bor\b[^?]*\b(?:leav|drop|skip|forget|abandon)\w*\b[^?]*\
 USES = re.compile(
     r"\b(?:shall|should|may|can|could) i (?:also )?(?:use|charge|put|take|apply|bill|refund|debit)\b|"
     r"\b(?:would|do) you (?:also )?(?:like|want|prefer|wish)(?: to use)?\b|"
-    r"\b(?:is|are) (?:it|that|you) (?:ok|okay|fine|alright|all right|good|happy)\b[^?]{0,12}\b(?:use|charge|with)\b"
+    r"\b(?:is|are) (?:it|that|you) (?:ok|okay|fine|alright|all right|good|happy)\b[^?]{0,12}\b(?:use|"
+    r"charge|with)\b"
 )
 """Asks whether a payment method may be used: "May I use your Visa again?"."""
 REGRET = any_of(

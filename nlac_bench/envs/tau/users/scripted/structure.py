@@ -49,6 +49,8 @@ def units(message: str) -> list[Unit]:
             cells = _cells(line)
             if _RULE.fullmatch(line):
                 columns = _cells(lines[number - 1]) if number else None
+                if columns and sum(map(bool, columns)) == 1:  # a title
+                    columns = None
                 if found and columns and any(columns) and not _FILLED.search(found[-1].text):
                     found.pop()  # names of columns; a first row with values belongs to the table's contents
             elif any(cells):
@@ -190,6 +192,7 @@ def _row(cells: list[str], columns: list[str] | None) -> str:
 def _sentences(text: str) -> list[str]:
     text = _SHORT.sub(lambda found: found[0].replace(".", "\0"), text)
     parts = [part.replace("\0", ".").strip() for part in _SPLIT.split(text) if part.strip()] or [text]
+    parts = [_LEAD.sub("", part) for part in parts]
     return [question for part in parts for question in _questions(part)]
 
 
@@ -229,7 +232,8 @@ _THUMBS = re.compile(
     r"👍\W{0,3}(?:or|/)\W{0,3}👎|\byay or nay\b|\byea or nay\b|\bgo or no[- ]go\b|\bdeal or no deal\b"
 )
 _CORRECTS = re.compile(
-    r"\b(?:any|some)thing(?: else)?(?: that)? (?:you(?:'d| would)?|we|i)(?: (?:like|want|wish|need|should|must|have))?"
+    r"\b(?:any|some)thing(?: else)?(?: that)? (?:you(?:'d| would)?|we|i)(?: (?:like|want|wish|need|should|"
+    r"must|have))?"
     r"(?: me)?(?: to)? (?:chang|correct|adjust|amend|modif|edit|fix)\w*"
 )
 """Names no action: "is there anything you'd like to change, or may I go ahead?"."""
@@ -285,6 +289,11 @@ _SECOND = re.compile(
     rf"(?:,|;| -)? (?:and|but|plus)(?: also| then)? (?={_INVERTED}|{_PREPOSED}{_OPEN}|{_BRIEF}\?)|"
     r", or (?=(?:may|shall|should|can) i (?:go ahead|proceed|continue|submit|do it)\b)"
 )
+_LEAD = re.compile(
+    rf"^(?:(?:so|now|and|then|please|kindly|just|do) )*(?:tell me|let me know|"
+    rf"say)(?: please)?[,:]? (?={_INVERTED}.*\?$)"
+)
+"""What leads to a question: "please tell me, do you agree?"."""
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
     r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"

@@ -40,7 +40,8 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("identity", any_of(
         r"\bidentity\b", r"\bauthenticat", r"\bverif(y|ication)\b.*\b(you|account)",
         r"\blocate your (account|profile)", r"\b(find|pull up|look up|access) your (account|profile)",
-        r"\bwho (are )?you\b", r"^(and )?you('re| are)\W*\?", r"\bwho('s| is) (this|that)\b(?! for)", r"\bwho (do|have) i\b.*\bpleasure\b", (
+        r"\bwho (are )?you\b", r"^(and )?you('re| are)\W*\?",
+        r"\bwho('s| is) (this|that)\b(?! for)", r"\bwho (do|have) i\b.*\bpleasure\b", (
             r"\bwhom?\b.{0,30}\b(speaking|talking|chatting|writing|helping|assisting)\b"
         ), r"\bidentify you",
     )),
@@ -65,14 +66,16 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"versions?|colou?rs?|sizes?|models?|styles?|features?|instead|exchange (it|them|this|"
         r"that) for|changed? (it|them) to|swap(ped)? (it|them)? ?for)\b",
     )),
-    ("items", any_of(r"\b(?:only|just) (?:some|part|certain|a few|a couple)\b(?! (?:time|more|minutes|moments))",)),
+    ("items", any_of(r"\b(?:only|just) (?:some|part|certain|a few|a couple)\b(?! (?:time|more|minutes|"
+    r"moments))",)),
     ("reason", any_of(
         r"\breasons?\b", r"\bwhy\b", r"\bwhat (?:prompted|made you|led you|caused)\b", (
             r"\bwhat (exactly )?(happened|went wrong)\b"
         ), r"\bmistake\b", r"\bno longer need",
     )),
     ("payment", any_of(
-        r"\bpay(ing|ment|ments)?\b", r"\bmoney\b", r"\brefund(ed)?\b", r"\bmethods?\b", r"\bpaypal\b", r"\bgift card",
+        r"\bpay(ing|ment|ments)?\b", r"\bmoney\b", r"\brefund(ed)?\b", r"\bmethods?\b", r"\bpaypal\b",
+        r"\bgift card",
         r"\bcredit card", r"\bcards?\b", r"\bcertificate", r"\bcharg(e|ed|es|ing)\b", r"\bsettle\b",
         r"\bbe paid\b",
         r"\b(price|fare|cost) difference", r"\bdifference in (price|fare|cost)",

@@ -290,7 +290,11 @@ class ScriptedUser(Moves):
         wrong = check.objections(heard.claims, goal, self._script, self._now.goal)
         asked = heard.left_open | check.asks_payment(heard, goal)
         if wrong and set(wrong) <= asked:
-            also = "" if "payment" in heard.left_open else speech.details([asked & {"payment"}], goal, self._pick)
+            also = (
+                ""
+                if "payment" in heard.left_open
+                else speech.details([asked & {"payment"}], goal, self._pick)
+            )
             return self._tell(
                 heard.asks | set(wrong), f"{self._details(heard, {'request'}, goal)} {also}".strip()
             )
