@@ -11,15 +11,10 @@ from dataclasses import replace
 
 from nlac_bench.envs.tau.users.scripted.actions import REASONS, RETAIL_ID, names_action, wrong_kind
 from nlac_bench.envs.tau.users.scripted.bags import states_bags, wrong_bags
-from nlac_bench.envs.tau.users.scripted.goods import (
-    acts_on_own,
-    names_items,
-    option_mentions,
-    wrong_items,
-    wrong_options,
-)
+from nlac_bench.envs.tau.users.scripted.goods import acts_on_own, wrong_items, wrong_options
 from nlac_bench.envs.tau.users.scripted.hints import wrong_hint
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Script
+from nlac_bench.envs.tau.users.scripted.naming import names_items, option_mentions
 from nlac_bench.envs.tau.users.scripted.part import named_part, names_stranger
 from nlac_bench.envs.tau.users.scripted.places import short, wrong_address
 from nlac_bench.envs.tau.users.scripted.reading import Reading

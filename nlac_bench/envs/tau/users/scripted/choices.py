@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from nlac_bench.envs.tau.users.scripted import actions, slots
 from nlac_bench.envs.tau.users.scripted import phrases as say
-from nlac_bench.envs.tau.users.scripted.goods import option_mentions, wanted
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Script
+from nlac_bench.envs.tau.users.scripted.naming import option_mentions, wanted
 from nlac_bench.envs.tau.users.scripted.reading import Reading
 from nlac_bench.envs.tau.users.scripted.requests import WH
 from nlac_bench.envs.tau.users.scripted.roles import Role

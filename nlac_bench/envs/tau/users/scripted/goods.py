@@ -1,12 +1,12 @@
 """Compares the products and variants that an agent proposes with those that the user wants."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 
 from nlac_bench.envs.tau.users.scripted.actions import RETAIL_ID, names_action
-from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Script
-from nlac_bench.envs.tau.users.scripted.roles import Role, item_roles, value_roles
+from nlac_bench.envs.tau.users.scripted.intent import Goal, Script
+from nlac_bench.envs.tau.users.scripted.naming import mentions, name_of, names_items, option_mentions, wanted
+from nlac_bench.envs.tau.users.scripted.roles import Role
 from nlac_bench.envs.tau.users.scripted.signals import ONLY
 from nlac_bench.envs.tau.users.scripted.slots import methods
 from nlac_bench.envs.tau.users.scripted.structure import Unit
@@ -21,55 +21,20 @@ _GOODS = re.compile(
     r"\b(?:return|exchang|swap|replac|chang|modif)\w*(?: of)? (?:the|your|a|an|one) "
     r"(?!items?\b|products?\b|order|following|address|payment|shipping|refund|request|is\b|has\b|it\b)[a-z]"
 )
-_IDIOM = re.compile(
-    r"\b(?:straight (?:away|after|to|from|on|through)|right (?:away|now|here|there)|"
-    r"double[ -]?check\w*|green light|"
-    r"as long as|(?:so|how|too|"
-    r"before|not) long|long (?:as|story|time|ago)|(?:at|on|in) (?:hand|the other hand)|hand(?:s|ed|"
-    r"ing)? (?:it|this|that|"
-    r"over|back|off)|by hand|every single|single (?:step|order|time|request|reply)|(?:one|"
-    r"single) (?:moment|thing|step|last|"
-    r"more|request|second|minute|time|final|quick)|(?:return|exchange|delivery) window|window (?:of|"
-    r"for|is)|paper ?work|on paper|"
-    r"paper (?:label|form)|fast (?:refund|delivery|shipping)|at large|large (?:part|amount)|"
-    r"small (?:fee|difference|note|"
-    r"print|thing)|in short|short (?:summary|notice|version|wait|while|recap)|fine (?:with|by|for|"
-    r"print)|plain "
-    r"(?:text|english|words)|original box|box it|soft copy|hard (?:time|copy)|regular (?:price|"
-    r"customer)|classic case|"
-    r"full (?:set|list|amount|refund|name|price|details?|summary|address|cost|total|order)|"
-    r"slow (?:reply|response)|low (?:price|stock)|wide (?:range|selection)|clear ?cut|black and white)\b"
-)
-"""Everyday phrases that contain an option's value: "straight away" is no straight stand."""
-_ORDER_WITH = re.compile(r"\border with the ([a-z-]+ ?){1,3}")
 
 
 def hides_items(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
     """Return whether ``units`` are about particular goods without naming any of the goal's."""
     text = "\n".join(unit.full for unit in units)
-    if not goal.items or any(
-        _name(thing.product).search(text) or _head(thing.product).search(text) for thing in goal.items
-    ):
+    if not goal.items or names_items(units, goal):
         return False
-    named = (role for unit in units for _, role in _mentions(unit, goal, script))
+    named = (role for unit in units for _, role in mentions(unit, goal, script))
     return bool(_ITEM_ID.search(text) or _GOODS.search(text) or any(role != "kept" for role in named))
-
-
-def names_items(units: Sequence[Unit], goal: Goal) -> bool:
-    """Return whether ``units`` name one of the goal's products."""
-    text = "\n".join(unit.full for unit in units)
-    return any(_name(thing.product).search(text) or _head(thing.product).search(text) for thing in goal.items)
-
-
-def names_products(units: Sequence[Unit], goal: Goal, script: Script) -> set[str]:
-    """Return the products that ``units`` name, of those in the user's vocabulary."""
-    text = _ORDER_WITH.sub(" ", "\n".join(unit.full for unit in units))
-    return {product for _, _, product in _named(text, goal, script)}
 
 
 def acts_on_own(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
     """Return whether ``units`` name all of the goal's products, and no action governs another product."""
-    named = [mention for unit in units for mention in _mentions(unit, goal, script)]
+    named = [mention for unit in units for mention in mentions(unit, goal, script)]
     own = {thing.product for thing in goal.items}
     return own <= {product for product, _ in named} and own >= {
         product for product, role in named if role == "new"
@@ -88,7 +53,7 @@ def wrong_items(units: Sequence[Unit], goal: Goal, script: Script, others: Seque
     elsewhere = {thing.product for other in others for thing in other.items}
     named: dict[Role, list[str]] = {}
     for unit in units:
-        for product, role in _mentions(unit, goal, script):
+        for product, role in mentions(unit, goal, script):
             named.setdefault(role, []).append(product)
     acted, plain = named.get("new", []), named.get("none", [])
     if set(acted) - set(own) - elsewhere:
@@ -102,7 +67,7 @@ def wrong_items(units: Sequence[Unit], goal: Goal, script: Script, others: Seque
     if said:
         if set(said) < set(own):  # "The colour goes from navy to red, is that so?" is about one of them
             only = any(ONLY.search(unit.text) for unit in units)
-            several = sum(bool(_mentions(unit, goal, script)) for unit in units) > 1
+            several = sum(bool(mentions(unit, goal, script)) for unit in units) > 1
             return only or several or names_action(text) or bool(RETAIL_ID.search(text)) or any(methods(text))
         if any(said.count(name) < own.count(name) and not _several(text, name) for name in set(said)):
             return True
@@ -122,7 +87,7 @@ def _several(text: str, product: str) -> bool:
     return any(
         found[0] != name.lower() or _SEVERAL.search(text, max(0, found.start() - 40), found.start())
         for name in (product, product.rsplit(maxsplit=1)[-1])
-        for found in _name(name).finditer(text)
+        for found in name_of(name).finditer(text)
     )
 
 
@@ -155,213 +120,3 @@ def wrong_options(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
         if not aimed | plain and by_role.get("kept", set()) - new:
             return True  # "Do you want to keep size M?"
     return False
-
-
-def option_mentions(
-    units: Sequence[Unit], goal: Goal, script: Script
-) -> Iterator[tuple[str, str, str, Role]]:
-    """Yield (product, option, value, role) for each value of the goal's products that ``units`` name."""
-    products = list(dict.fromkeys(thing.product for thing in goal.items))
-    current = products[0] if len(products) == 1 else ""
-    unnamed = not current and not names_items(units, goal)
-    for unit in units:
-        text, offset = unit.full, len(unit.full) - len(unit.text)
-        spans = _named(text, goal, script)
-        if offset:
-            before = [product for start, _, product in spans if start < offset]
-            current = before[-1] if before else current
-        places = [(start, end, product) for start, end, product in spans if start >= offset]
-        # the text before the first name describes it, or goes on about the product of the unit before
-        first = places[0][2] if places and (not current or len(products) == 1) else current
-        stretches = [(offset, places[0][0] if places else len(text), first)]
-        for number, (_, end, product) in enumerate(places):
-            stop = places[number + 1][0] if number + 1 < len(places) else len(text)
-            stretches.append((end, stop, product))
-        found: list[tuple[int, int, str, str, str]] = []
-        for start, stop, product in stretches:
-            if product in products:
-                found += [
-                    (start + a, start + b, product, key, value)
-                    for a, b, key, value in _values(text[start:stop], product, goal, script)
-                ]
-            elif unnamed:  # "Should the colour be navy?" of two products
-                found += _somewhere(text, start, products, goal, script)
-        found.sort()
-        roles = value_roles(text, [(start, end) for start, end, *_ in found])
-        around = item_roles(text, [(start, end) for start, end, *_ in found])
-        for (_, _, product, key, value), role, near in zip(found, roles, around, strict=True):
-            yield product, key, value, "context" if near == "context" and role != "new" else role
-        if places:
-            current = places[-1][2]
-        if len(products) == 1:
-            current = products[0]
-
-
-def _somewhere(
-    text: str, start: int, products: Sequence[str], goal: Goal, script: Script
-) -> list[tuple[int, int, str, str, str]]:
-    """Return the options that ``text`` names without a product, each of the product that it fits best."""
-    found: dict[tuple[int, int], tuple[bool, str, str, str]] = {}
-    for product in products:
-        new = [wanted(thing) for thing in goal.items if thing.product == product]
-        for a, b, key, value in _values(text[start:], product, goal, script):
-            if re.search(rf"\b{re.escape(key.lower())}\b", text[start:]):
-                fits = any(options.get(key) == value for options in new)
-                found[a, b] = max(found.get((a, b), (False, "", "", "")), (fits, product, key, value))
-    return [(start + a, start + b, product, key, value) for (a, b), (_, product, key, value) in found.items()]
-
-
-def _values(text: str, product: str, goal: Goal, script: Script) -> Iterable[tuple[int, int, str, str]]:
-    things = [thing for thing in goal.items if thing.product == product]
-    known = script.vocabulary.get(product, {})
-    for name in (product, *(key for key in things[0].options if "/" in key)):
-        text = text.replace(name.lower(), " " * len(name))  # "bath towel", "bagged/bagless" contain values
-    text = _IDIOM.sub(lambda found: " " * len(found[0]), text)
-    for key in {key for thing in things for key in (*thing.options, *wanted(thing))}:
-        mine = {thing.options[key] for thing in things if key in thing.options}
-        mine |= {wanted(thing)[key] for thing in things if key in wanted(thing)}
-        values = {*known.get(key, ()), *mine}
-        # "a silver frame and blue lenses": a value of another option does not contradict this one
-        values -= {v for thing in things for v in _others(thing, key)} - mine
-        yield from ((start, end, key, value) for start, end, value in _said(text, key, values))
-
-
-def _said(text: str, key: str, values: Iterable[str]) -> list[tuple[int, int, str]]:
-    """Return where ``text`` names an option's values; "Wi-Fi + Cellular" does not name "Wi-Fi"."""
-    found: list[tuple[int, int, str]] = []
-    for named in (True, False):  # first next to the option's name, if that is written out
-        for value in sorted(values, key=len, reverse=True):
-            pattern = _value(value, key, named)
-            spots = [match.span() for match in pattern.finditer(text)]
-            for start, end in spots:
-                found.append((start, end, value))
-                text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
-        if found:
-            break
-    return found
-
-
-def _others(thing: Item, key: str) -> set[str]:
-    """Return the values of the thing's other options, before and after the exchange."""
-    return {v for options in (thing.options, wanted(thing)) for k, v in options.items() if k != key}
-
-
-def _mentions(unit: Unit, goal: Goal, script: Script) -> list[tuple[str, Role]]:
-    """Return the products that a unit names after its heading, with their roles."""
-    text, offset = unit.full, len(unit.full) - len(unit.text)
-    spans = [span for span in _named(text, goal, script) if span[0] >= offset]
-    roles = item_roles(_without_negative_values(text, script), [(start, end) for start, end, _ in spans])
-    return [(product, role) for (_, _, product), role in zip(spans, roles, strict=True)]
-
-
-def _without_negative_values(text: str, script: Script) -> str:
-    """Return ``text`` with spaces instead of values like "not resistant", which negate nothing."""
-    if "not " in text:
-        for options in script.vocabulary.values():
-            for value in (value.lower() for values in options.values() for value in values):
-                if value.startswith("not "):
-                    text = text.replace(value, " " * len(value))
-    return text
-
-
-def _named(text: str, goal: Goal, script: Script) -> list[tuple[int, int, str]]:
-    """Return where ``text`` names products: the goal's also by their head words, others in full."""
-    own = tuple(dict.fromkeys(thing.product for thing in goal.items))
-    by_name = {name.lower(): name for name in (*script.vocabulary, *own)}
-    text = _ORDER_WITH.sub(lambda found: " " * len(found[0]), text)
-    spans = []
-    for found in _any_name(tuple(by_name)).finditer(text):
-        product = by_name[found[1]]
-        # "laptop compartment" of a backpack does not name a laptop
-        if _is_value(text, found, script):
-            continue
-        spans.append((found.start(), found.end(), product))
-    taken = list(spans)
-    words = {w for thing in goal.items for k, v in thing.options.items() for w in f"{k} {v}".lower().split()}
-    for product in own:
-        head = product.lower().split()[-1]
-        twins = [other for other in own if other != product and other.lower().split()[-1] == head]
-        if " " not in product or twins or head in words:
-            continue
-        spans += [
-            (*found.span(), product)
-            for found in _head(product).finditer(text)
-            if all(found.end() <= start or found.start() >= end for start, end, _ in taken)
-        ]
-    return sorted(spans)
-
-
-def _is_value(text: str, name: re.Match[str], script: Script) -> bool:
-    """Return whether a product's name is used as the value of an option: in brackets or beside its key."""
-    keys = [key for known in script.vocabulary.values() for key, values in known.items()
-            if any(name[1] == value.lower() for value in values)]  # fmt: skip
-    if not keys:
-        return False
-    before = text[max(0, name.start() - 200) : name.start()]
-    if before.rfind("(") > before.rfind(")"):
-        return True
-    key = "|".join(re.escape(key.lower()) for key in keys)
-    return bool(
-        re.search(rf"\b(?:{key})[: =]+$", before) or re.match(rf"[ -](?:{key})\b", text[name.end() :])
-    )
-
-
-def wanted(thing: Item) -> Mapping[str, str]:
-    """Return the options that the user wants instead; empty for the same variant or a return."""
-    return thing.wanted or {}
-
-
-@lru_cache(maxsize=256)
-def _any_name(names: tuple[str, ...]) -> re.Pattern[str]:
-    longest = sorted(names, key=len, reverse=True)
-    return re.compile(rf"\b({'|'.join(map(re.escape, longest))})(?:e?s)?\b" if names else r"(?!)")
-
-
-@lru_cache(maxsize=4096)
-def _name(name: str) -> re.Pattern[str]:
-    return re.compile(rf"\b{re.escape(name.lower())}(?:e?s)?\b")
-
-
-def _head(product: str) -> re.Pattern[str]:
-    return _name(product.rsplit(maxsplit=1)[-1])
-
-
-_SPELLINGS: Mapping[str, str] = {
-    "s": "(?:s|small)", "m": "(?:m|medium|met(?:er|re)s?)", "l": "(?:l|large|lit(?:er|re)s?)",
-    "xl": "(?:xl|x-large|extra[- ]large)", "xxl": "(?:xxl|xx-large|2xl)", "inch": "(?:inch(?:es)?|in\\b|\"|"
-    "'')",
-    "inches": "(?:inch(?:es)?|in\\b|\"|'')", "gb": "(?:gb|gigs?|gigabytes?)", "tb": "(?:tb|terabytes?)",
-    "ml": "(?:ml|millilit(?:er|re)s?)", "cm": "(?:cm|centimet(?:er|re)s?)", "ft": "(?:ft|feet|foot|')",
-    "lbs": "(?:lbs?|pounds?)", "mp": "(?:mp|megapixels?)", "person": "(?:persons?|people|p)",
-    "gray": "(?:gray|grey)", "grey": "(?:gray|grey)", "hours": "(?:hours?|hrs?|h)", "pieces": "(?:pieces?|"
-    "pcs?)",
-    "piece": "(?:pieces?|pcs?)", "bar": "(?:bars?)", "one": "(?:one|1)", "two": "(?:two|"
-    "2)", "three": "(?:three|3)",
-    "1": "(?:1|one|single)", "2": "(?:2|two)", "3": "(?:3|three)", "4": "(?:4|four)", "5": "(?:5|"
-    "five)", "6": "(?:6|six)",
-    "7": "(?:7|seven)", "8": "(?:8|eight)", "9": "(?:9|nine)", "10": "(?:10|ten)", "12": "(?:12|twelve)",
-}  # fmt: skip
-"""Ways to write a part of an option's value."""
-
-
-def _spelled(value: str) -> str:
-    """Return a pattern of ``value`` in any spelling: "4 person", "four-person" and "4p" are one."""
-    parts = re.findall(r"\d+(?:\.\d+)?|[^\W\d_]+|[^\w\s-]", value.lower())
-    return "[- ]?".join(_SPELLINGS.get(part, re.escape(part)) for part in parts)
-
-
-@lru_cache(maxsize=8192)
-def _value(value: str, key: str, named: bool) -> re.Pattern[str]:
-    """Return a pattern of an option value as a whole word: by the option's name if ``named``, else anywhere.
-
-    Words such as yes and no match only next to the option's name; a price is no value.
-    """
-    plain = _spelled(value)
-    word = re.escape(key.lower())
-    if named:
-        return re.compile(rf"\b{word}(?: is| to| of| from| =|:)*:? ?[\"(]?(?:{plain})(?![\w-]|\.\d)")
-    if value in ("yes", "no", "none"):
-        last = re.escape(key.lower().split()[-1])
-        return re.compile(rf"\b{last}(?: is| to|:)*:? ?\"?{plain}\b")
-    # "sheet-size" names the size sheet
-    return re.compile(rf"(?<![\w.$'-]){plain}(?![\w']|-(?!{word}\b)|\.\d)")

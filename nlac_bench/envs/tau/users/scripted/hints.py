@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 
 from nlac_bench.envs.tau.airline.lookups import AIRPORTS
-from nlac_bench.envs.tau.users.scripted.goods import names_products
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Script
+from nlac_bench.envs.tau.users.scripted.naming import names_products
 from nlac_bench.envs.tau.users.scripted.structure import Unit, joined
 
 _CODES = {code.lower(): code for code in AIRPORTS} | {city.lower(): code for code, city in AIRPORTS.items()}

@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from nlac_bench.envs.tau.users.scripted.goods import names_items, option_mentions, wanted
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Leg, Passenger, Script
+from nlac_bench.envs.tau.users.scripted.naming import names_items, option_mentions, wanted
 from nlac_bench.envs.tau.users.scripted.places import named_place
 from nlac_bench.envs.tau.users.scripted.structure import Unit, joined
 from nlac_bench.envs.tau.users.scripted.trips import flights_said

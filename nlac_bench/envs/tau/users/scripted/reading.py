@@ -9,17 +9,15 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from nlac_bench.envs.tau.users.scripted import signals
+from nlac_bench.envs.tau.users.scripted.identity import IDENTITY, is_unidentified, wants_identity
 from nlac_bench.envs.tau.users.scripted.reference import referred
 from nlac_bench.envs.tau.users.scripted.requests import (
-    IDENTITY,
     WH,
     WH_START,
     asks_for_list,
     asks_for_value,
     asks_for_yes,
     is_choice,
-    is_unidentified,
-    wants_identity,
 )
 from nlac_bench.envs.tau.users.scripted.structure import Unit, units
 from nlac_bench.envs.tau.users.scripted.topics import topics

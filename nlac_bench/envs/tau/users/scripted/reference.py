@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from nlac_bench.envs.tau.users.scripted.requests import IDENTITY
+from nlac_bench.envs.tau.users.scripted.identity import IDENTITY
 from nlac_bench.envs.tau.users.scripted.slots import methods
 from nlac_bench.envs.tau.users.scripted.structure import Unit
 from nlac_bench.envs.tau.users.scripted.topics import any_of, topics

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Sequence, Set
 
 from nlac_bench.envs.tau.users.scripted import phrases as say
+from nlac_bench.envs.tau.users.scripted.identity import IDENTITY
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Person, Script
-from nlac_bench.envs.tau.users.scripted.requests import IDENTITY
 
 YES = (
     "Yes, please go ahead.", "Yes, please.", "Yes, that's right. Please do it.", "Yes, go ahead.",
