@@ -82,7 +82,7 @@ _WHY_FREE = re.compile(r"\(\W*$|\bas\b[^.;]*$|\bbecause\b[^.;]*$")
 """Before an allowance that explains a number: "2 free (1 per passenger)"."""
 _ALLOWANCE = re.compile(
     r"\b(?:each|every) (?:passenger|person|travell?er)\b[^.;]*"
-    r"\b(?:free|included?|allow\w*|complimentary|entitled)\b[^.;]*$"
+    r"\b(?:free|included?|allow\w*|complimentary|entitled)\b[^.;]*"
 )
 """Explains what is free: "each passenger gets 2 free bags (6 in all)"."""
 _ADDS = re.compile(r"\b(?:add|adds|adding|plus)(?: (?:you|on|in|the|your|checked|extra|bags?))*:? *$")
@@ -134,7 +134,9 @@ def _counts(unit: Unit, passengers: int) -> Iterator[tuple[str, int]]:
         number = _value(found)
         if kind in ("free", "paid") and _SETS.search(text[: found.start()]):
             kind = "total"  # "setting it to 3 bags costs nothing"
-        if (kind == "each" and _WHY_FREE.search(left)) or _ALLOWANCE.search(text, 0, found.end() + 12):
+        if (kind == "each" and _WHY_FREE.search(left)) or any(
+            rule.start() < found.start() < rule.end() for rule in _ALLOWANCE.finditer(text)
+        ):
             continue
         if kind == "each":
             kind, number = "total", number * max(1, passengers)

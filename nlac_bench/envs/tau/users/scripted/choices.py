@@ -55,9 +55,15 @@ def subject(heard: Reading, goal: Goal) -> frozenset[str]:
 
 
 def about(question: str, goal: Goal) -> frozenset[str]:
-    """Return the topic of a question that names an option of the goal's goods: "which colour?"."""
-    keys = {key for thing in goal.items for key in wanted(thing)}
-    return frozenset({"options"} if any(key.lower() in question for key in keys) else ())
+    """Return the topic of a question that names an option of the goal's goods, or one of these goods."""
+    keys = {key.lower() for thing in goal.items for key in wanted(thing)}
+    if goal.kind in ("exchange", "modify_items") and WH.search(question):
+        keys |= {word for thing in goal.items for word in (thing.product.lower(), _head(thing))}
+    return frozenset({"options"} if any(key in question for key in keys) else ())
+
+
+def _head(thing: Item) -> str:
+    return thing.product.lower().split()[-1]
 
 
 _FOCUS = {

@@ -17,6 +17,7 @@ _SEVERAL = re.compile(
     r"(?: [a-z-]+){0,2} $"
 )
 """A number of pieces before a product's name: "both helmets", "2 x Kite"."""
+_TOO = re.compile(r"\b(?:as well|too|also|likewise)\b")
 _GOODS = re.compile(
     r"\b(?:return|exchang|swap|replac|chang|modif)\w*(?: of)? (?:the|your|a|an|one) "
     r"(?!items?\b|products?\b|order|following|address|payment|shipping|refund|request|is\b|has\b|it\b)[a-z]"
@@ -54,7 +55,8 @@ def wrong_items(units: Sequence[Unit], goal: Goal, script: Script, others: Seque
     named: dict[Role, list[str]] = {}
     for unit in units:
         for product, role in mentions(unit, goal, script):
-            named.setdefault(role, []).append(product)
+            also = role == "none" and product not in own and _TOO.search(unit.text)  # "the webcam as well"
+            named.setdefault("new" if also else role, []).append(product)
     acted, plain = named.get("new", []), named.get("none", [])
     if set(acted) - set(own) - elsewhere:
         return True
@@ -93,21 +95,20 @@ def _several(text: str, product: str) -> bool:
 
 def wrong_options(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
     """Return whether ``units`` propose a value of an option that differs from the one the user wants."""
-    said: dict[tuple[str, str], dict[Role, set[str]]] = {}
+    said: dict[tuple[str, str], list[tuple[str, Role]]] = {}
     for product, key, value, role in option_mentions(units, goal, script):
-        said.setdefault((product, key), {}).setdefault(role, set()).add(value)
-    for (product, key), by_role in said.items():
+        said.setdefault((product, key), []).append((value, role))
+    for (product, key), mentioned in said.items():
         things = [thing for thing in goal.items if thing.product == product]
         if any(thing.wanted is None for thing in things):
             continue
         old = {thing.options[key] for thing in things if key in thing.options}
         new = {wanted(thing).get(key, thing.options.get(key, "")) for thing in things}
-        aimed, plain = by_role.get("new", set()), by_role.get("none", set())
-        named = {value for values in by_role.values() for value in values}
+        aimed, plain, kept = ({v for v, r in mentioned if r == role} for role in ("new", "none", "kept"))
+        named = {value for value, _ in mentioned}
         if old - new and old | new == named:  # the present variant and the wanted one, and nothing else
-            stays = aimed | by_role.get("kept", set())
-            if stays & (old - new) and not new <= aimed | plain | by_role.get("context", set()):
-                return True  # the other way round
+            if _reverses(mentioned, new):
+                return True
             continue
         if named - old - new and not new <= named:  # another value is named, in whatever role, but not this
             return True
@@ -117,6 +118,18 @@ def wrong_options(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
             return True
         if len(things) == 1 and aimed and not new <= aimed:
             return True
-        if not aimed | plain and by_role.get("kept", set()) - new:
+        if not aimed | plain and kept - new:
             return True  # "Do you want to keep size M?"
     return False
+
+
+def _reverses(mentioned: Sequence[tuple[str, Role]], new: set[str]) -> bool:
+    """Return whether a message that names the present and the ``new`` value aims at the present one.
+
+    Unless a word says that the new value is proposed, the last value counts that no word calls the present
+    one: agents name what the user has before what the user gets.
+    """
+    if any(value in new and role == "new" for value, role in mentioned):
+        return False
+    aims = [value for value, role in mentioned if role != "present"]
+    return (aims or [value for value, _ in mentioned])[-1] not in new

@@ -75,14 +75,28 @@ def option_mentions(
             elif unnamed:  # "Should the colour be navy?" of two products
                 found += _somewhere(text, start, products, goal, script)
         found.sort()
-        roles = value_roles(text, [(start, end) for start, end, *_ in found])
+        roles = _shared(text, found, value_roles(text, [(start, end) for start, end, *_ in found]))
         around = item_roles(text, [(start, end) for start, end, *_ in found])
         for (_, _, product, key, value), role, near in zip(found, roles, around, strict=True):
-            yield product, key, value, "context" if near == "context" and role != "new" else role
+            yield product, key, value, "context" if near == "context" and role in ("none", "kept") else role
         if places:
             current = places[-1][2]
         if len(products) == 1:
             current = products[0]
+
+
+def _shared(text: str, found: Sequence[tuple[int, int, str, str, str]], roles: Sequence[Role]) -> list[Role]:
+    """Return ``roles`` with one for all values in the same brackets: "the jacket (size: L, colour: navy)"."""
+    groups: dict[int, list[int]] = {}
+    for place, (start, *_) in enumerate(found):
+        opening = text.rfind("(", 0, start)
+        groups.setdefault(opening if opening > text.rfind(")", 0, start) else -1 - place, []).append(place)
+    shared = list(roles)
+    for places in groups.values():
+        told = [roles[place] for place in places if roles[place] in ("present", "kept")]
+        for place in places:
+            shared[place] = told[0] if told else roles[places[0]]
+    return shared
 
 
 def _somewhere(

@@ -22,7 +22,8 @@ MAX_LABEL_CHARS = 40
 @lru_cache(maxsize=1024)
 def asks_for_value(sentence: str) -> bool:
     """Return whether a sentence asks for a value: an open question, or a request to tell something."""
-    if _INSURED.match(sentence) or (YES_ONLY.search(sentence) and _SEVERAL.search(sentence)):
+    several = YES_ONLY.search(sentence) and _SEVERAL.search(sentence)
+    if several or _INSURED.match(sentence) or _WHETHER_ANY.search(sentence):
         return True
     if YES_ONLY.search(sentence) or _SOUNDS.search(sentence) or _PERMISSION.search(sentence):
         return False
@@ -153,6 +154,11 @@ _INSURANCE = re.compile(
     r"\binsurance\b[^?]{0,60}\?$"
 )
 """Asks whether the trip shall be insured: "Would you like to add travel insurance?"."""
+_WHETHER_ANY = re.compile(
+    r"\bis there (?:any |one |an? |another |some )[^?]*\b(?:orders?|reservations?|bookings?|trips?)\b[^?]*"
+    r"\byou(?:'d| would)? (?:like|want|wish|need)\b[^?]*\?$"
+)
+"""Asks which order or trip is meant: "Is there one of your own orders that you want to cancel?"."""
 _INSURED = re.compile(
     r"^(?:and |also |(?:do you )?(?:want|need|like|any|add|include|take) |travel |trip )*insurance\b"
     r"(?:[:,-]? ?\(?(?:yes ?(?:or|/) ?no|y/n)\)?| for [^?]{0,40})?\?$"

@@ -260,7 +260,8 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
                 roles[-1] = "present"
             state, strong = "new", True
         elif kind == "from":
-            reversed_ = seen and state == "new"  # "to B from A"
+            value = next((first for first, _ in spans if first >= end), len(text))
+            reversed_ = seen and _FILL.fullmatch(text, end, value) is not None  # "to B from A"
             if not reversed_ and not _TO.search(text, end):
                 continue
             state, opened = "present", not reversed_
@@ -289,7 +290,7 @@ def says_present(text: str, end: int) -> bool:
 _IS_PRESENT = re.compile(
     r"[ ,)\"']*(?:which |that |and )?(?:"
     r"(?:is|are|was|were) (?:(?:only|just) )?(?:what(?:'s| is| was| stands)? (?:there|here|on|in|it|we|you|"
-    r"they|your)\b|"
+    r"they|your)\b(?! (?:want|wish|need|ask|chose|choose|pick|prefer|would|request|like))(?!'d)|"
     r"(?:there|here)\b|on (?:file|record)\b|in (?:your|the) (?:profile|account|system)\b|the one\b|"
     r"the (?:old|current|present|previous|existing|former)\b|gone\b|out\b|dropped\b|removed\b|deleted\b)|"
     r"(?:drops?|comes?|goes|falls) (?:out|away|off)\b|no more\b|any ?more\b|"

@@ -145,6 +145,8 @@ def _numbers(first: str, second: str, year: str, day_first: bool) -> str:
 
 def _spread(line: str) -> list[str]:
     """Return the lines of a list that is written in one line: "I need: 1) your name 2) your zip code"."""
+    if len(_DASHED.findall(line)) > 1:
+        return _DASHED.sub("\n- ", line).strip("\n").split("\n")
     marks: list[re.Match[str]] = []
     for found in _ENUMERATOR.finditer(line):
         if found[1] == _following(marks[-1][1]) if marks else found[1] in "1a":
@@ -153,8 +155,8 @@ def _spread(line: str) -> list[str]:
         return [line]
     ends = [*(mark.start() for mark in marks[1:]), len(line)]
     entries = [line[mark.start() : end] for mark, end in zip(marks, ends, strict=True)]
-    last, *after = _SPLIT.split(entries[-1], maxsplit=1)
-    entries = [_JOINT.sub("", entry) for entry in (*entries[:-1], last)]
+    last, *after = _SPLIT.split(line[marks[-1].end() :], maxsplit=1)
+    entries = [_JOINT.sub("", entry) for entry in (*entries[:-1], f"{marks[-1][0]}{last}")]
     before = line[: marks[0].start()]
     return [*([before] if before.strip() else []), *entries, *(["", *after] if after else [])]
 
@@ -258,6 +260,8 @@ _PLURAL = re.compile(r"(?<=[a-z])\(e?s\)")
 _RULE = re.compile(r"[|:\- ]*-[|:\- ]*")
 _BULLET = re.compile(r"(?:[-+] ?(?=\S)|\(?\d{1,2}[.)] ?(?=\D)|\(?[a-z][.)] |[✅✔☑🔹👉➤▶] ?)")
 _ENUMERATOR = re.compile(r"(?:^|(?<=[\s:;,.?(]))\(?(\d{1,2}|[a-f])[.)] (?=\S)")
+_DASHED = re.compile(r"(?:^| )- (?=[a-z][a-z ]{0,40}: \S)")
+"""Begins an entry of a list in one line: "- reservation: AB3CDE - cabin: business"."""
 _JOINT = re.compile(r"(?:[;,]|(?:[;,] ?)?\b(?:and|or))?\s*$")
 _LABELLED = re.compile(r"[a-z][\w '/()#-]{0,40}:(?: |$)")
 _ENDS = re.compile(r"[.!?:][\"')]*$")
@@ -286,6 +290,7 @@ _ASKING = re.compile(
     rf"(?:{_INVERTED}|{_PREPOSED}{_OPEN}|{_BRIEF}$)"
 )
 _SECOND = re.compile(
+    rf", (?={_OPEN})|"
     rf"(?:,|;| -)? (?:and|but|plus)(?: also| then)? (?={_INVERTED}|{_PREPOSED}{_OPEN}|{_BRIEF}\?)|"
     r", or (?=(?:may|shall|should|can) i (?:go ahead|proceed|continue|submit|do it)\b)"
 )

@@ -64,7 +64,8 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("options", any_of(
         r"\b(options?|variants?|specification|specs?|configuration|replacement|new items?|"
         r"versions?|colou?rs?|sizes?|models?|styles?|features?|instead|exchange (it|them|this|"
-        r"that) for|changed? (it|them) to|swap(ped)? (it|them)? ?for)\b",
+        r"that) for|changed? (it|them) to|(it|them|this|that|these) (changed|switched|moved) (to|"
+        r"into)|swap(ped)? (it|them)? ?for)\b",
     )),
     ("items", any_of(r"\b(?:only|just) (?:some|part|certain|a few|a couple)\b(?! (?:time|more|minutes|"
     r"moments))",)),
@@ -74,7 +75,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         ), r"\bmistake\b", r"\bno longer need",
     )),
     ("payment", any_of(
-        r"\bpay(ing|ment|ments)?\b", r"\bmoney\b", r"\brefund(ed)?\b", r"\bmethods?\b", r"\bpaypal\b",
+        r"\bpay(s|ing|ment|ments)?\b", r"\bmoney\b", r"\brefund(ed)?\b", r"\bmethods?\b", r"\bpaypal\b",
         r"\bgift card",
         r"\bcredit card", r"\bcards?\b", r"\bcertificate", r"\bcharg(e|ed|es|ing)\b", r"\bsettle\b",
         r"\bbe paid\b",

@@ -55,12 +55,28 @@ def wrong_flights(units: Sequence[Unit], goal: Goal) -> bool:
         acted = {number for number, _, role in said if role == "new"}
         if goal.kind == "book" and numbers - wanted.keys():
             return True
-        if wanted.keys() <= acted and acted - wanted.keys() - _before(units, wanted):
+        if (acted | _beside(units, wanted)) - wanted.keys() - _before(units, wanted):
             return True
     dates = {m[0] for unit in units for m in _DATE.finditer(unit.text)} - {
         person.dob for person in goal.passengers
     }
     return bool(dates) and bool(numbers) and not set(wanted.values()) - {""} <= dates
+
+
+def _beside(units: Sequence[Unit], wanted: Mapping[str, str]) -> set[str]:
+    """Return the flights in a list that also names all ``wanted``: "NB101, NB102 and NB103"."""
+    found: set[str] = set()
+    for unit in units:
+        listed: list[str] = []
+        end = 0
+        for flight in _FLIGHT.finditer(unit.text):
+            listed = listed if _LISTED.fullmatch(unit.text, end, flight.start()) else []
+            listed, end = [*listed, flight[1]], flight.end()
+            found |= set(listed) if wanted.keys() <= set(listed) else set()
+    return found
+
+
+_LISTED = re.compile(r"(?: on)?[ \d()-]*(?:,|and|&|\+|plus)+ (?:and )?(?:flight )?")
 
 
 def _before(units: Sequence[Unit], wanted: Mapping[str, str]) -> set[str]:
