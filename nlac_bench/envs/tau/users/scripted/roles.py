@@ -168,7 +168,9 @@ def item_roles(text: str, spans: Sequence[Span]) -> list[Role]:
             and not _governs(text, start, end, spans)
             and _FILL.fullmatch(text, last_end, start)
         ):
-            for place in _subject(text, group, state, bool(_SINGULAR.search(text, last_end, end))):
+            # a column's name, "goes back?", is about all that the row names
+            singular = bool(_SINGULAR.search(text, last_end, end)) and text[end : end + 1] != "?"
+            for place in _subject(text, group, state, singular):
                 roles[place] = "kept" if kind == "kept" else "new"
             state, group = "none", []
         elif kind == "kept":
@@ -260,11 +262,12 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
                 roles[-1] = "present"
             state, strong = "new", True
         elif kind == "from":
-            value = next((first for first, _ in spans if first >= end), len(text))
-            reversed_ = seen and _FILL.fullmatch(text, end, value) is not None  # "to B from A"
+            reversed_ = seen and _leads(text, end, spans)  # "to B from A"
             if not reversed_ and not _TO.search(text, end):
                 continue
             state, opened = "present", not reversed_
+        elif kind == "old" and text[start:end] == "off" and not _leads(text, end, spans):
+            continue  # "take A off the profile"
         elif kind in ("present", "old"):
             closes = end >= len(text) or text[end] in ".,;)?!" or text.startswith((" and", " -"), end)
             if seen and closes and (near or (_ADVERBS.fullmatch(text, start, end) and not strong)):
@@ -280,6 +283,12 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
             state, strong = ("new", True) if kind in ("new", "aim") else (_STATES[kind], False)
         seen, since = False, end
     return roles
+
+
+def _leads(text: str, end: int, spans: Sequence[Span]) -> bool:
+    """Return whether a value directly follows the word that ends at ``end``."""
+    value = next((first for first, _ in spans if first >= end), None)
+    return value is not None and _FILL.fullmatch(text, end, value) is not None
 
 
 def says_present(text: str, end: int) -> bool:

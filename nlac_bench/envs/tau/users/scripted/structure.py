@@ -149,7 +149,8 @@ def _spread(line: str) -> list[str]:
         return _DASHED.sub("\n- ", line).strip("\n").split("\n")
     marks: list[re.Match[str]] = []
     for found in _ENUMERATOR.finditer(line):
-        if found[1] == _following(marks[-1][1]) if marks else found[1] in "1a":
+        value = marks and line[: found.start()].rstrip().endswith(":")  # "now: 1. requested: 2."
+        if not value and (found[1] == _following(marks[-1][1]) if marks else found[1] in "1a"):
             marks.append(found)
     if len(marks) < 2:
         return [line]
