@@ -1,9 +1,11 @@
 """NLAC's parts, and one real iteration of it on the embedded model."""
 
 import asyncio
+import gc
 import gzip
 import json
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from nlac_bench.agents.roles.chat import ChatPrompts
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import Critique
+from nlac_bench.agents.roles.shared import Beginning, shared_tokens
 from nlac_bench.agents.roles.styles import prompts_for
 from nlac_bench.agents.roles.transition import State, Transition, transitions
 from nlac_bench.envs import registry
@@ -138,16 +141,69 @@ def test_a_replay_goes_on_where_it_was_saved(tmp_path: Path) -> None:
     for _ in range(5):
         mine, theirs = replay.draw(3), twin.draw(3)
         assert mine[0].tolist() == theirs[0].tolist() and mine[1].tolist() == theirs[1].tolist()
+    assert twin.items[0].next_state is twin.items[1].state, "states are shared"
     header, *rows = gzip.decompress((tmp_path / "r.gz").read_bytes()).splitlines()
-    without = [
-        json.dumps({k: v for k, v in json.loads(row).items() if k != "trial"}).encode() for row in rows
-    ]
-    (tmp_path / "r.gz").write_bytes(gzip.compress(b"\n".join([header, *without])))
-    twin.load(tmp_path / "r.gz")
-    assert {t.trial for t in twin.items} == {-1} and twin.items[0].action == replay.items[0].action
+    assert len(rows) == 2, "an episode is written once"
+    earlier = json.dumps({k: v for k, v in json.loads(header).items() if k != "format"}).encode()
+    (tmp_path / "r.gz").write_bytes(gzip.compress(b"\n".join([earlier, *rows])))
+    with pytest.raises(DataError, match="it has format 1, and this version reads format 2"):
+        twin.load(tmp_path / "r.gz")
+    assert twin.items == replay.items, "a file that cannot be read changes nothing"
     (tmp_path / "r.gz").write_bytes(b"no gzip")
     with pytest.raises(DataError, match="cannot be read as a replay buffer"):
         Replay().load(tmp_path / "r.gz")
+
+
+def stored_bytes(make: Callable[[], object]) -> int:
+    """The memory that the result of ``make`` keeps."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        kept = make()
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] if kept is not None else 0
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_episode_is_kept_once(tmp_path: Path) -> None:
+    """20 turns of 200 characters and 100 tokens each; with copies, the last prompt alone takes 16 kB."""
+
+    def played() -> Episode:
+        ids, turns = list(range(1000, 1100)), []
+        for i in range(20):
+            text = f"{i} {'x' * 200}"
+            turns.append(Turn(text, text + " heard", prompt_ids=ids, output_ids=[2000 + i] * 50))
+            ids = [*ids, *[2000 + i] * 50, *[3000 + i] * 50]
+        return Episode("demo", "t1", 2, 7, "hello", turns, True, False, True)
+
+    replay = Replay()
+    live = stored_bytes(lambda: replay.add(transitions(played(), "demo", {})) or replay)
+    # The conversation has 10 kB, and 2,000 tokens of 4 bytes; a transition and its state take about 1 kB.
+    assert live < 60_000
+    replay.save(tmp_path / "r.gz")
+    twin = Replay()
+    assert stored_bytes(lambda: twin.load(tmp_path / "r.gz") or twin) < 60_000
+    assert twin.items == replay.items
+    for buffer in (replay, twin):
+        first, *_, last = buffer.items
+        assert [m["content"][:2] for m in last.state.messages[-2:]] == ["18", "18"]
+        assert (
+            list(last.state.prompt_ids or ())[-51:] == [2018] + [3018] * 50 and last.action_ids == [2019] * 50
+        )
+        assert first.state.messages.whole is last.state.messages.whole  # type: ignore[attr-defined]
+        assert first.state.prompt_ids.whole is last.state.prompt_ids.whole  # type: ignore[union-attr]
+
+
+def test_prompts_that_do_not_continue_keep_their_tokens() -> None:
+    found = shared_tokens([[1, 2], None, [1, 2, 3], [9], [9, 8]])
+    assert found == [[1, 2], None, [1, 2, 3], [9], [9, 8]]
+    assert [x and len(x.whole) for x in found] == [3, None, 3, 2, 2]
+    some = Beginning("abcd", 3)
+    assert (some[-1], some[1:], list(some), len(some)) == ("c", ("b", "c"), ["a", "b", "c"], 3)
+    assert some == ("a", "b", "c") and some not in (("a", "b"), {"a"})
+    with pytest.raises(ValueError, match="at most 4, got 5"):
+        Beginning("abcd", 5)
 
 
 # --- chat prompts -----------------------------------------------------------------------------------

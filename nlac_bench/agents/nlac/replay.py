@@ -1,24 +1,14 @@
 """The replay buffer: transitions, drawn with a probability that grows with the critic's loss."""
 
-import gzip
-import json
-import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import fields
-from itertools import islice
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlac_bench.agents.roles.transition import State, Transition
+from nlac_bench.agents.nlac import replay_file
+from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.errors import DataError
-from nlac_bench.files import replace_file
-from nlac_bench.redaction import redactor
-
-MAX_LINE = 256 * 2**20
-"""Maximum number of characters of a line of a stored buffer; the header has two numbers a transition."""
 
 
 class Replay:
@@ -98,24 +88,14 @@ class Replay:
         return float(np.mean([self.iteration - self._born[int(i)] for i in indices]))
 
     def save(self, path: Path) -> None:
-        """Write the buffer, including the random generator's state, as gzipped JSON lines."""
-        worlds: list[tuple[str, str, str]] = []
+        """Write the buffer, including the random generator's state; see ``replay_file``."""
         header = {
             "rng": self._rng.bit_generator.state,
             "iteration": self.iteration,
             "losses": self._losses,
             "born": self._born,
-            "worlds": worlds,
         }
-        rows = [_as_row(item, worlds) for item in self.items]
-        partial = path.with_name(path.name + ".partial")
-        first = json.dumps(header)
-        clean = redactor().json(first)
-        with gzip.open(partial, "wt", encoding="utf-8", compresslevel=1) as stream:
-            stream.write(clean + "\n")
-            for row in rows:
-                stream.write(_line(row, secret=clean != first) + "\n")
-        replace_file(partial, path)
+        replay_file.write(path, header, self.items)
 
     def load(self, path: Path) -> None:
         """Restore the buffer that ``save`` wrote.
@@ -123,66 +103,14 @@ class Replay:
         Raises:
             DataError: the file cannot be read.
         """
+        header, items = replay_file.read(path)
         try:
-            with gzip.open(path, "rt", encoding="utf-8") as stream:
-                lines = _lines(stream)
-                header = json.loads(next(lines, ""))
-                worlds = [(env, policy, json.loads(tools)) for env, policy, tools in header["worlds"]]
-                losses, born = list(map(float, header["losses"])), list(map(int, header["born"]))
-                items = [_from_row(json.loads(line), worlds) for line in islice(lines, len(losses))]
-                if not len(items) == len(losses) == len(born) or next(lines, None) is not None:
-                    raise ValueError("transitions, losses and iterations of origin have different lengths")
+            losses, born = list(map(float, header["losses"])), list(map(int, header["born"]))
+            if not len(items) == len(losses) == len(born):
+                raise ValueError("transitions, losses and iterations of origin have different lengths")
             iteration = int(header["iteration"])
             self._rng.bit_generator.state = header["rng"]
-        except (
-            OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, ArithmeticError, RecursionError
-        ) as error:  # fmt: skip
+        except (ValueError, LookupError, TypeError, ArithmeticError) as error:
             raise DataError(f"{path} cannot be read as a replay buffer: {error}") from error
         self.iteration, self._losses, self._born = iteration, losses, born
         self.items = items
-
-
-def _lines(stream: TextIO) -> Iterator[str]:
-    """Yield the lines of ``stream``; raise ValueError for a line that is longer than any of a buffer."""
-    while line := stream.readline(MAX_LINE + 1):
-        if len(line) > MAX_LINE:
-            raise ValueError(f"a line has more than {MAX_LINE:,} characters")
-        yield line
-
-
-def _as_row(transition: Transition, worlds: list[tuple[str, str, str]]) -> dict[str, Any]:
-    """Convert a transition to JSON; policy and tools, which are long and repeated, go to ``worlds`` once."""
-    state, following = transition.state, transition.next_state
-    world = (state.env, state.policy, json.dumps(state.tools))
-    if world not in worlds:
-        worlds.append(world)
-    rest = {f.name: getattr(transition, f.name) for f in fields(transition)}
-    return {
-        **rest,
-        "state": [worlds.index(world), state.messages, state.prompt_ids],
-        # The next state has two messages more.
-        "next_state": None if following is None else [following.messages[-2:], following.prompt_ids],
-    }
-
-
-def _line(row: dict[str, Any], secret: bool) -> str:
-    """Return ``row`` as JSON without secrets; without token ids if it had one, or if ``secret``."""
-    line = json.dumps(row)
-    clean = redactor().json(line)
-    if clean == line and not secret:
-        return line
-    following = row["next_state"]
-    without = {"state": [*row["state"][:2], None], "action_ids": None}
-    without |= {"next_state": None if following is None else [following[0], None]}
-    return redactor().json(json.dumps({**row, **without}))
-
-
-def _from_row(row: dict[str, Any], worlds: Sequence[tuple[str, str, Any]]) -> Transition:
-    index, messages, prompt_ids = row["state"]
-    env, policy, tools = worlds[index]
-    state = State(env, policy, tuple(tools), tuple(messages), prompt_ids)
-    following = row["next_state"]
-    if following is not None:
-        following = State(env, policy, state.tools, (*state.messages, *following[0]), following[1])
-    # The rows of earlier versions do not have the trial.
-    return Transition(**{"trial": -1, **row, "state": state, "next_state": following})

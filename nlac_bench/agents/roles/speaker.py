@@ -98,7 +98,7 @@ class Speaker:
         self._calls += 1
         request = SampleRequest(
             messages=None if ids else prompt.messages,
-            prompt_ids=ids or None,
+            prompt_ids=list(ids) if ids else None,
             role=role,
             slot=slot,
             sampling=self._sampling.get(role, self._default),
