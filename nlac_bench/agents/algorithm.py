@@ -70,6 +70,7 @@ class Resources(Generic[C]):
         keep_critiques: stores texts of the critic in ``critiques.jsonl``; called once in each ``update``.
         learn: calls the function that takes the gradient steps of an ``update``. It returns when the engine
             may get new weights: with ``train.max_staleness=1``, episodes are played in the meantime.
+        done: returns the share of the training that is over, from 0 to 1, for schedules.
     """
 
     config: C
@@ -82,6 +83,7 @@ class Resources(Generic[C]):
     concurrency: int
     keep_critiques: Callable[[Sequence[CritiqueRecord]], None] = lambda records: None
     learn: Callable[[Callable[[], Metrics]], Awaitable[Metrics]] = at_once
+    done: Callable[[], float] = lambda: 0.0
 
     @property
     def tokenizer(self) -> Any:

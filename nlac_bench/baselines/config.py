@@ -126,6 +126,11 @@ class SelfDistillationConfig(NlacConfig):
         "replayed", description="must be replayed: only played actions have a real future"
     )
 
+    @property
+    def backs_up(self) -> bool:
+        """Whether backup targets are sampled: only for L1, since this method draws without priorities."""
+        return self.critic_coef > 0
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.refine_source == "fresh":

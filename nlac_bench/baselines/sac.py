@@ -13,6 +13,7 @@ from torch import Tensor
 from nlac_bench.agents.nlac.algorithm import NLAC
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.roles.speaker import Action
+from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.baselines.config import SacConfig
 from nlac_bench.train import losses, share
 from nlac_bench.train.batch import TokenBatch, TokenSequence
@@ -35,6 +36,12 @@ class SAC(NLAC):
 
     config: SacConfig
     lesson_type = SacLesson
+
+    def learnable(self, transition: Transition) -> bool:
+        """Return whether the policy's prompt, which both losses need, is short enough to be trained on."""
+        fits = self.encoder.policy_fits(transition)
+        self.encoder.too_long += not fits
+        return fits
 
     async def improve(self, lessons: Sequence[Lesson]) -> None:
         """Sample a′ and the candidates; the learner computes their values in ``step``."""

@@ -48,6 +48,16 @@ class NLAC(LanguagePolicyIteration):
         """Return what losses use of the algorithm: several ranks receive it with each of them."""
         return {"config": self.config}
 
+    def learnable(self, transition: Transition) -> bool:
+        """Return whether L1 or L2 can be trained on ``transition``; if not, it is counted as too long."""
+        fits = self.encoder.fits(transition)
+        self.encoder.too_long += not fits
+        return fits
+
+    def done(self) -> float:
+        """Return the share of the training that is over; see ``Resources``."""
+        return self.resources.done()
+
     async def run_steps(self, steps: Callable[[], Metrics]) -> Metrics:
         """See ``Resources.learn``."""
         return await self.resources.learn(steps)

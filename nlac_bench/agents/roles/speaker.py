@@ -25,6 +25,8 @@ class Action:
 class Speaker:
     """Samples answers in all roles for one transition, with its own random numbers.
 
+    The weights are those of θ, or with slot ``target`` those of the moving average θ̄.
+
     Args:
         sampling: sampling parameters of policy, successor, backup and aggregator.
         improvement: sampling parameters of evaluator, refiner and picker.
@@ -46,15 +48,15 @@ class Speaker:
         self._default = sampling
         self._seed, self._calls, self._counts = seed, 0, counts
 
-    async def act(self, state: State) -> Action | None:
-        """Sample a ~ π_θ(· | s); None if the answer cannot be parsed."""
+    async def act(self, state: State, slot: Slot = "policy") -> Action | None:
+        """Sample a ~ π(· | s); None if the answer cannot be parsed."""
         prompt = self._prompts.policy(state)
-        (sample,) = await self._ask(prompt, "policy", ids=state.prompt_ids)
+        (sample,) = await self._ask(prompt, "policy", slot=slot, ids=state.prompt_ids)
         text = self._prompts.parse_action(decoded(prompt, sample)) if whole(sample) else None
         return self._action(text, sample, "policy")
 
     async def futures(self, state: State, action: str, n: int = 1, slot: Slot = "policy") -> list[str]:
-        """Sample d⁽¹⁾…d⁽ⁿ⁾ ~ M(· | s, a), with slot ``target`` from the moving average θ̄.
+        """Sample d⁽¹⁾…d⁽ⁿ⁾ ~ M(· | s, a).
 
         Answers that cannot be parsed are left out.
         """
@@ -63,10 +65,12 @@ class Speaker:
         written = [self._prompts.parse_future(decoded(prompt, s)) if whole(s) else None for s in samples]
         return [future for future in written if self._readable("successor", future) and future is not None]
 
-    async def backup(self, transition: Transition, next_action: str, next_future: str) -> str | None:
+    async def backup(
+        self, transition: Transition, next_action: str, next_future: str, slot: Slot = "policy"
+    ) -> str | None:
         """Sample d ~ B(s, a, r, s′, d′); None if the answer cannot be parsed."""
         prompt = self._prompts.backup(transition, next_action, next_future)
-        (sample,) = await self._ask(prompt, "backup")
+        (sample,) = await self._ask(prompt, "backup", slot=slot)
         target = self._prompts.parse_future(decoded(prompt, sample)) if whole(sample) else None
         return target if self._readable("backup", target) else None
 
