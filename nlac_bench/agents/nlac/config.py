@@ -22,8 +22,8 @@ class NlacConfig(TrainConfig):
     )
     backup_by: Literal["target", "successor"] = Field(
         "target",
-        description="what the averaged weights sample of a backup target: target (next action, its future and "
-        "the target's text) or successor (the future only)",
+        description="what the averaged weights sample of a backup target: target (the next action, its "
+        "future and the target's text) or successor (the future only)",
     )
     critic_coef: float = Field(
         1.0, ge=0, description="weight of L1; 0 does not train the successor model (control experiment)"

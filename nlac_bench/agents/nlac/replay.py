@@ -18,10 +18,12 @@ class Replay:
     """Proportional prioritised replay (Schaul et al. 2016, section 3.3).
 
     A transition's priority is its critic loss (mean over the target's tokens) to the power ``alpha``. New
-    transitions get the largest priority so far, so that each is drawn soon. The loss of one
-    that was drawn, but not among those that were then learned from, is halved: a transition that can never be
-    learned from does not keep its priority. Importance weights correct the bias of the draw:
-    w_i = (N · P(i))^(−β), divided by the largest weight of the batch. β grows linearly from ``beta`` to 1 over the training (section 3.4), because the bias matters
+    transitions get the largest priority so far, so that each is drawn soon. The loss of one that was drawn,
+    but was not among those that were then learned from, is halved: a transition that can never be learned
+    from does not keep its priority.
+
+    Importance weights correct the bias of the draw: w_i = (N · P(i))^(−β), divided by the largest weight of
+    the batch. β grows linearly from ``beta`` to 1 over the training (section 3.4), because the bias matters
     most near convergence.
 
     Args:

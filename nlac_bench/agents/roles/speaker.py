@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nlac_bench.agents.roles.role_prompts import Critique, Prompt, RolePrompts
+from nlac_bench.agents.roles.role_prompts import Critique, Prompt, RolePrompts, ThinkingPrompts
 from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.rollout.engines.engine import Engine, Sample, SampleRequest, Sampling, Slot, derive_seed
 from nlac_bench.types import Role
@@ -72,6 +72,15 @@ class Speaker:
         prompt = self._prompts.backup(transition, next_action, next_future)
         (sample,) = await self._ask(prompt, "backup", slot=slot)
         target = self._prompts.parse_future(decoded(prompt, sample)) if whole(sample) else None
+        return target if self._readable("backup", target) else None
+
+    async def explain(
+        self, prompts: ThinkingPrompts, transition: Transition, told: str, slot: Slot = "policy"
+    ) -> str | None:
+        """Sample the reasons of the terminal target ``told``; None if the answer cannot be parsed."""
+        prompt = prompts.ending(transition, told)
+        (sample,) = await self._ask(prompt, "backup", slot=slot)
+        target = prompts.parse_ending(decoded(prompt, sample), told) if whole(sample) else None
         return target if self._readable("backup", target) else None
 
     async def critique(self, state: State, action: str, futures: Sequence[str]) -> Critique | None:

@@ -77,6 +77,14 @@ def earned(transition: Transition) -> str:
     return f" [reward {transition.reward:g}]" if transition.reward else ""
 
 
+def beyond_success(reward: float | None, success: bool) -> str:
+    """Return an episode's reward as text; empty if it is unknown, or if it says no more than ``success``."""
+    if reward is None:
+        return ""
+    text = f"{reward + 0.0:g}"  # not "-0"
+    return "" if text == f"{float(success):g}" else text
+
+
 def first_state(env: str, observation: str, info: Mapping[str, Any]) -> State:
     """Return the first state of an episode.
 

@@ -69,6 +69,9 @@ def make_training(
     def keep(episode: Episode) -> None:
         rollouts.append(episode_line(episode, redactor()))
 
+    def done() -> float:
+        return training.done()
+
     env = prepared.make_training_env()
     schedule = Schedule(env.name, env.task_ids, settings, config.seed)
     player = Player(
@@ -87,7 +90,7 @@ def make_training(
         Resources(
             settings, engine, learner, judge.prompts, agent, prepared.make_training_env,
             seed=config.seed, concurrency=config.concurrency, keep_critiques=keep_critiques,
-            learn=ahead.learn if ahead else at_once, done=lambda: training.done(),
+            learn=ahead.learn if ahead else at_once, done=done,
         )
     )  # fmt: skip
     if config.offline is not None:
