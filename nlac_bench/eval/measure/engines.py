@@ -43,8 +43,8 @@ def server_engine(config: RunConfig) -> Engine:
     from nlac_bench.rollout.engines.vllm.servers import connect
 
     assert config.servers is not None
-    method = methods.find(config.agent) if config.train is not None else None
-    slots = assigned(config.servers, needs_target=method is not None and bool(method.learner.get("ema")))
+    used = ("policy",) if config.train is None else methods.find(config.agent).slots(config.train)
+    slots = assigned(config.servers, needs_target="target" in used)
     folder = None if config.weights_folder is None else Path(config.weights_folder)
     return connect(local_model(str(config.model)), slots, timeout=config.request_timeout, folder=folder)
 

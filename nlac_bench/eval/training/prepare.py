@@ -60,7 +60,9 @@ def make_training(
     judge = replace(_policy_agent(prepared), engine=engine)
     sampling = Sampling(temperature=settings.temperature, max_tokens=settings.max_response_length)
     agent = replace(judge, sampling=sampling)
-    learner = Learner(local_model(str(config.model)), settings.learner(config.seed, **method.learner))
+    learner = Learner(
+        local_model(str(config.model)), settings.learner(config.seed, **method.learner_options(settings))
+    )
     critiques = IterationLog(folder / CRITIQUES)
 
     def keep_critiques(records: Sequence[CritiqueRecord]) -> None:
@@ -90,7 +92,8 @@ def make_training(
         Resources(
             settings, engine, learner, judge.prompts, agent, prepared.make_training_env,
             seed=config.seed, concurrency=config.concurrency, keep_critiques=keep_critiques,
-            learn=ahead.learn if ahead else at_once, done=done,
+            learn=ahead.learn if ahead else at_once, slots=method.slots(settings),
+            done=done,
         )
     )  # fmt: skip
     if config.offline is not None:
@@ -132,7 +135,7 @@ def trainable_engine(prepared: Prepared) -> TrainableEngine:
         ConfigError: the method cannot train a model in this engine.
     """
     engine: Any = _policy_agent(prepared).engine
-    methods.find(prepared.config.agent).check_engine(engine, prepared.config.model)
+    methods.find(prepared.config.agent).check_engine(engine, prepared.config.model, prepared.config.train)
     trainable: TrainableEngine = engine
     return trainable
 
