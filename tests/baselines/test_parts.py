@@ -114,6 +114,17 @@ def test_a_resumed_algorithm_takes_the_batches_that_it_would_have_taken(tmp_path
     assert orders[0] == orders[1] and going_on.version == resumed.version
 
 
+@pytest.mark.parametrize("name", ["nlac", "nlql", "sac"])
+def test_importance_weights_are_fully_corrected_at_the_end(name: str) -> None:
+    algorithm = make(name, priority_beta=0.0)
+    assert algorithm.remember([episode("t", [0.0, 1.0])]) == 2
+    algorithm.replay.update([0, 1], [0.1, 1.0])
+    for done, smaller in ((0.0, 1.0), (0.5, 0.1**0.3), (1.0, 0.1**0.6)):
+        algorithm.resources = replace(algorithm.resources, done=lambda done=done: done)
+        _, weights = algorithm.draw(2, None)
+        assert sorted(weights) == pytest.approx([smaller, 1.0])
+
+
 @pytest.mark.parametrize("name", ["nlql", "nlrl", "sac"])
 def test_a_control_that_would_do_nothing_is_refused(name: str) -> None:
     with pytest.raises(NlacBenchError, match="shuffle_critiques"):
