@@ -196,14 +196,14 @@ def test_a_replay_goes_on_where_it_was_saved(tmp_path: Path) -> None:
         Replay().load(tmp_path / "r.gz")
 
 
-def stored_bytes(make: Callable[[], object]) -> int:
-    """The memory that the result of ``make`` keeps."""
+def stored_bytes(make: Callable[[], Replay]) -> tuple[Replay, int]:
+    """The result of ``make``, and the memory that it keeps."""
     gc.collect()
     tracemalloc.start()
     try:
         kept = make()
         gc.collect()
-        return tracemalloc.get_traced_memory()[0] if kept is not None else 0
+        return kept, tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
 
@@ -219,13 +219,22 @@ def test_an_episode_is_kept_once(tmp_path: Path) -> None:
             ids = [*ids, *[2000 + i] * 50, *[3000 + i] * 50]
         return Episode("demo", "t1", 2, 7, "hello", turns, True, False, True)
 
-    replay = Replay()
-    live = stored_bytes(lambda: replay.add(transitions(played(), "demo", {})) or replay)
+    def filled() -> Replay:
+        buffer = Replay()
+        buffer.add(transitions(played(), "demo", {}))
+        return buffer
+
+    def loaded() -> Replay:
+        buffer = Replay()
+        buffer.load(tmp_path / "r.gz")
+        return buffer
+
+    replay, live = stored_bytes(filled)
     # The conversation has 10 kB, and 2,000 tokens of 4 bytes; a transition and its state take about 1 kB.
     assert live < 60_000
     replay.save(tmp_path / "r.gz")
-    twin = Replay()
-    assert stored_bytes(lambda: twin.load(tmp_path / "r.gz") or twin) < 60_000
+    twin, resumed = stored_bytes(loaded)
+    assert resumed < 60_000
     assert twin.items == replay.items
     for buffer in (replay, twin):
         first, *_, last = buffer.items
@@ -296,13 +305,16 @@ def test_futures_without_an_outcome_are_not_trained_on(text: str) -> None:
 class Counting(LanguagePolicyIteration):
     """Learns nothing, refuses what the test says, and counts what it was to learn from."""
 
-    def __init__(self, learnable: Callable[[Transition], bool], **settings: Any) -> None:
+    def __init__(self, accepts: Callable[[Transition], bool], **settings: Any) -> None:
         config = NlacConfig(**settings)
         super().__init__(
             config, Tables(Grid(), 0), ExactPrompts(), env="grid", info={}, seed=0, concurrency=4
         )
-        self.learnable = learnable  # type: ignore[method-assign]
+        self.accepts = accepts
         self.drawn: list[int] = []
+
+    def learnable(self, transition: Transition) -> bool:
+        return self.accepts(transition)
 
     def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> dict[str, float]:
         self.drawn.append(len(lessons))
@@ -318,7 +330,7 @@ def test_what_can_never_be_learned_is_not_remembered() -> None:
     nlac = Counting(lambda t: t.step == 0, replay_ratio=1.0)
     asyncio.run(nlac.update(walks))
     assert len(nlac.replay) == 6 < count and nlac.drawn == [6]
-    nlac.learnable = lambda t: False  # type: ignore[method-assign]
+    nlac.accepts = lambda t: False
     metrics = asyncio.run(nlac.update(walks))
     assert len(nlac.replay) == 6 and nlac.drawn == [6, 0] and metrics["buffer_age"] == 0
     asyncio.run(Counting(lambda t: False).update(walks))

@@ -133,7 +133,7 @@ def test_a_continuation_adds_to_the_rewards_before_it() -> None:
     env: Any = registry.make_training_env("twenty_questions")
     observation, _ = env.reset(seed=0)
     state = State(env.name, "", (), ({"role": "user", "content": observation, "kind": "message"},))
-    agent = PolicyAgent(Scripted("Is it alive?"), CompactPrompts(), Sampling())  # type: ignore[arg-type]
+    agent = PolicyAgent(Scripted("Is it alive?"), CompactPrompts(), Sampling())
     earlier = replace(END, state=state, reward_before=-2.0)
     playout = asyncio.run(play_on(env, earlier, "Is it alive?", agent, 0, max_turns=3))
     assert not playout.success and playout.reward == -2.0 - len(playout.heard)

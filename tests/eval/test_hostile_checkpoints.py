@@ -169,21 +169,22 @@ def test_a_replay_buffer_of_another_program_is_refused(tmp_path: Path) -> None:
     replay = Replay()
     replay.load(path)
     assert len(replay) == 1 and replay.items[0].state.prompt_ids == [7, 8]
+    episodes: list[dict[str, Any]] = [
+        {"transitions": []}, {"transitions": [step] * 2}, {"transitions": {}}, {"prompts": []},
+        {"prompts": [[7, 2**40]]}, {"prompts": ["7"]}, {"messages": []}, {"world": 5}, {"world": "demo"},
+    ]  # fmt: skip
+    steps: list[dict[str, Any]] = [
+        {"state": [2, 0, 2]}, {"state": [-1, 0, 2]}, {"state": [1, 0, 3]}, {"state": [1, 9, 1]},
+        {"state": None}, {"state": [1]}, {"action_ids": "1"}, {"next_state": [4, None, None]}, {"more": 1},
+    ]  # fmt: skip
     for content in (
         b"", b"\x80\x04.", gzip.compress(b""), gzip.compress(b"[]"), gzip.compress(b'{"a":' * 10**5),
         gzip.compress(json.dumps(header).encode()), gzip.compress(b"{}" * 10), gzip.compress(b"\xff\xfe"),
         gzip.compress(json.dumps(header | {"losses": [], "born": []}).encode() + b"\n{}\n"),
         gzip.compress(json.dumps(header | {"losses": [], "born": []}).encode()),
         gzip.compress(b"a" * 1000)[:20],
-        *(written(good, row | changed) for changed in (
-            {"transitions": []}, {"transitions": [step] * 2}, {"transitions": {}}, {"prompts": []},
-            {"prompts": [[7, 2**40]]}, {"prompts": ["7"]}, {"messages": []}, {"world": 5}, {"world": "demo"},
-        )),
-        *(written(good, row | {"transitions": [step | changed]}) for changed in (
-            {"state": [2, 0, 2]}, {"state": [-1, 0, 2]}, {"state": [1, 0, 3]}, {"state": [1, 9, 1]},
-            {"state": None}, {"state": [1]}, {"action_ids": "1"}, {"next_state": [4, None, None]},
-            {"more": 1},
-        )),
+        *(written(good, row | changed) for changed in episodes),
+        *(written(good, row | {"transitions": [step | changed]}) for changed in steps),
         written(good), written(good, row, row),
     ):  # fmt: skip
         path.write_bytes(content)

@@ -66,7 +66,7 @@ def test_every_task_comes_once_in_each_epoch() -> None:
     ],
 )
 def test_the_share_of_the_training_that_is_over(
-    tmp_path: Path, settings: dict[str, Any], progress: dict[str, int], done: float
+    tmp_path: Path, settings: dict[str, Any], progress: dict[str, Any], done: float
 ) -> None:
     """An iteration has 32 tasks, 8 passes over the four training tasks."""
     training = bare_training(tmp_path, **settings)
