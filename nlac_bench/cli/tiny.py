@@ -87,20 +87,15 @@ def build(
     Example:
       nlac-bench tiny build --out my-tiny --minutes 10
     """
-    from nlac_bench.tiny.build import BuildConfig
+    from nlac_bench.tiny.build import SETTINGS, BuildConfig
     from nlac_bench.tiny.build import build as train
 
     if steps is not None and minutes is not None:
         raise NlacBenchError(
             f"--minutes and --steps cannot be used together; got --minutes {minutes} and --steps {steps}"
         )
-    config = BuildConfig(
-        steps=steps,
-        minutes=None if steps is not None else minutes or 45.0,
-        scale=scale,
-        seed=seed,
-        model=model,
-    )
+    length = {"steps": steps, "minutes": None if steps is not None else minutes or 45.0}
+    config = BuildConfig(model=model, scale=scale, seed=seed, **length, **SETTINGS[model])
     again = f"the same command, which continues the build in {out}"
     with resumable(again, errors_too=False), _BuildProgress() as progress:
         train(config, out, progress, lambda text: errors.print(text, soft_wrap=True))

@@ -70,6 +70,11 @@ class BuildConfig:
             )
 
 
+SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "tiny": {},
+    "tiny-worlds": {"length": 1_024, "batch": 4, "lr": 1e-3},
+}
+"""Settings that differ from the defaults, by model: conversations of ``shop_worlds`` are longer."""
 _TAUGHT: Mapping[str, Mapping[str, Any]] = {
     "tiny": {
         "criticised": corpus.CRITICISED,
