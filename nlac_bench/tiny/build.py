@@ -72,7 +72,7 @@ class BuildConfig:
 
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "tiny": {},
-    "tiny-worlds": {"length": 1_024, "batch": 4, "lr": 1e-3},
+    "tiny-worlds": {"length": 1_024, "batch": 2, "lr": 8e-4},
 }
 """Settings that differ from the defaults, by model: conversations of ``shop_worlds`` are longer."""
 _TAUGHT: Mapping[str, Mapping[str, Any]] = {
