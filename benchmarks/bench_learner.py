@@ -30,7 +30,7 @@ def model(hidden: int = 256, layers: int = 6, intermediate: int = 768, heads: in
     from transformers import Qwen2Config, Qwen2ForCausalLM
 
     torch.manual_seed(0)
-    config = Qwen2Config(  # type: ignore[call-arg]
+    config = Qwen2Config(
         vocab_size=VOCABULARY, hidden_size=hidden, intermediate_size=intermediate, num_hidden_layers=layers,
         num_attention_heads=heads, num_key_value_heads=kv, max_position_embeddings=4096,
         tie_word_embeddings=True, attn_implementation="sdpa",

@@ -21,7 +21,7 @@ def model(tie: bool = True) -> Any:
     from transformers import Qwen2Config, Qwen2ForCausalLM
 
     torch.manual_seed(0)
-    config = Qwen2Config(  # type: ignore[call-arg]
+    config = Qwen2Config(
         vocab_size=VOCABULARY, hidden_size=32, intermediate_size=64, num_hidden_layers=2,
         num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=256,
         tie_word_embeddings=tie, attn_implementation="sdpa",
