@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from nlac_bench.cli.exit_codes import resumable
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
 from nlac_bench.errors import NlacBenchError
+from nlac_bench.eval.measure.engines import local_model
 from nlac_bench.eval.statistics.distributions import Z95
 from nlac_bench.eval.statistics.intervals import wilson_bounds
 from nlac_bench.eval.statistics.tables import render_table
@@ -94,8 +95,8 @@ def build(
         raise NlacBenchError(
             f"--minutes and --steps cannot be used together; got --minutes {minutes} and --steps {steps}"
         )
-    length = {"steps": steps, "minutes": None if steps is not None else minutes or 45.0}
-    config = BuildConfig(model=model, scale=scale, seed=seed, **length, **SETTINGS[model])
+    minutes = None if steps is not None else minutes or 45.0
+    config = BuildConfig(model=model, steps=steps, minutes=minutes, scale=scale, seed=seed, **SETTINGS[model])
     again = f"the same command, which continues the build in {out}"
     with resumable(again, errors_too=False), _BuildProgress() as progress:
         train(config, out, progress, lambda text: errors.print(text, soft_wrap=True))
@@ -108,7 +109,10 @@ def build(
 @app.command("report")
 def report(
     model: Annotated[
-        Path | None, typer.Option(help="Folder of the weights; default: those of the package.")
+        str | None,
+        typer.Option(
+            help="tiny, tiny-worlds or a folder of weights; default: tiny, for --gates tiny-worlds."
+        ),
     ] = None,
     env: Annotated[
         list[str] | None, typer.Option(help="Environment; can be repeated; default: all four.")
@@ -133,7 +137,6 @@ def report(
     Example:
       nlac-bench tiny report --env tau_retail
     """
-    from nlac_bench import tiny
     from nlac_bench.tiny import corpus
 
     if gates:
@@ -148,7 +151,7 @@ def report(
     from nlac_bench.rollout.engines.hf.engine import HFEngine  # importing torch takes seconds
     from nlac_bench.tiny.report import improvement, play, roles
 
-    engine = HFEngine.from_pretrained(str(model or tiny.path()))
+    engine = HFEngine.from_pretrained(local_model(model or "tiny"))
     base: list[dict[str, Any]] = []
     worth: list[dict[str, Any]] = []
     gains: list[dict[str, Any]] = []
@@ -188,9 +191,8 @@ def report(
             console.print(escape(f"  expected {expected!r}\n  wrote    {written!r}"), soft_wrap=True)
 
 
-def _report_gates(model: Path | None, env: list[str], tasks: int, as_json: bool) -> None:
+def _report_gates(model: str | None, env: list[str], tasks: int, as_json: bool) -> None:
     """Print the gates of a model; exit with code 1 if one of them does not hold."""
-    from nlac_bench import tiny
     from nlac_bench.tiny import gates
 
     worlds = gates.worlds_of(env)
@@ -200,7 +202,7 @@ def _report_gates(model: Path | None, env: list[str], tasks: int, as_json: bool)
         )
     from nlac_bench.rollout.engines.hf.engine import HFEngine  # importing torch takes seconds
 
-    engine = HFEngine.from_pretrained(str(model or tiny.path()))
+    engine = HFEngine.from_pretrained(local_model(model or "tiny-worlds"))
     probes = gates.probes(tasks)
     measured = gates.measure(engine, probes)
     flipped = float(np.mean(measured.flips))
