@@ -143,6 +143,17 @@ def test_bad_files_are_rejected_with_path_and_reason(tmp_path: Path) -> None:
     assert len(reasons) == 5 and any("same run" in reason for reason in reasons.values())
 
 
+@pytest.mark.parametrize("level", ["recomputed", "replayed"])
+def test_missing_episodes_are_rejected_unless_the_entry_is_partial(level: str, tmp_path: Path) -> None:
+    lost = [*wins(30)[:-1], None]
+    write(tmp_path, entry("lost", lost, level=level))
+    [rejected] = collect(tmp_path).rejected
+    assert "1 of its episodes" in rejected.reason and "--partial" in rejected.reason
+    write(tmp_path, entry("lost", lost, level=level, partial=True))  # the same file
+    found = collect(tmp_path)
+    assert not found.rejected and [row.place for row in found.boards[0].unranked] == [None]
+
+
 def test_compare_all_and_a_board_agree() -> None:
     entries = [GOOD, LEVEL, POOR]
     runs: list[Measured] = [_measured(each.outcomes[0]) for each in entries]

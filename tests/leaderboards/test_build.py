@@ -21,7 +21,7 @@ MODELS = [
     entry("oracle", [True] * 12),
     entry("random", [False] * 11 + [True]),
     entry("react", [True] * 9 + [False] * 3),
-    entry("act", [False] * 10 + [None, True]),
+    entry("act", [False] * 11 + [True]),
 ]
 
 
