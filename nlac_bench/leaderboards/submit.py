@@ -34,6 +34,8 @@ from nlac_bench.leaderboards.from_run import (
 from nlac_bench.leaderboards.numbers import numbers_of
 
 INTACT = "run folders are intact"
+OTHER_VERSION = "measured with nlac-bench "
+"""How the only warning begins that depends on the version which checks a run."""
 
 
 class DamagedRunError(EntryError):
@@ -211,7 +213,7 @@ def _warnings(entry: Entry, runs: Sequence[RunFolder]) -> Iterator[str]:
     if len({run.packages_sha256 for run in code}) > 1:
         yield "the seeds were measured with different versions of packages"
     if others := sorted({run.nlac_bench for run in code} - {nlac_bench.__version__}):
-        yield f"measured with nlac-bench {', '.join(others)}, and checked with {nlac_bench.__version__}"
+        yield f"{OTHER_VERSION}{', '.join(others)}, and checked with {nlac_bench.__version__}"
     for run in runs:
         if any(session.get("packages") for session in run.manifest["sessions"][1:]):
             yield f"seed {seed_of(run)} was continued with other versions of packages"
