@@ -123,6 +123,16 @@ def test_one_bad_entry_stops_everything(tmp_path: Path) -> None:
     assert not out.exists() and all(board["files"] == [] for board in found["boards"])
 
 
+def test_a_check_with_a_bad_entry_names_that_entry_only(tmp_path: Path) -> None:
+    results, out = submitted(tmp_path / "results", MODELS), tmp_path / "boards"
+    build(results, out)
+    (results / "broken.json").write_text("{")
+    done = nlac_bench(
+        "leaderboard", "build", "--results", str(results), "--out", str(out), "--check", status=2
+    )
+    assert "rejected" in done.stderr and "differs" not in done.stderr
+
+
 @pytest.mark.parametrize("missing", ["absent", "empty"])
 def test_without_entries_nothing_is_written(tmp_path: Path, missing: str) -> None:
     (tmp_path / "empty").mkdir()
