@@ -123,7 +123,7 @@ def _board(
     pairs = all_pairs(ranked)
     index = {entry.entry_id: i for i, entry in enumerate(ranked)}
     won = [(index[p.winner], index[p.b if p.winner == p.a else p.a]) for p in pairs if p.winner is not None]
-    floors = [entry for entry in pinned if entry.standing == "floor" and not entry.partial]
+    floors = [entry for entry in pinned if entry.standing == "floor"]
     return Board(
         board_id=any_of.board_id,
         kind=kind,
