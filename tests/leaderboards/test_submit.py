@@ -81,6 +81,14 @@ def test_seeds_are_joined_to_an_entry_of_an_algorithm(played: Path, tmp_path: Pa
     assert result["holds"] and result["level"] == "recomputed"
 
 
+def test_the_order_of_the_seeds_does_not_matter(played: Path, tmp_path: Path) -> None:
+    pair = [played / "random-0", played / "random-1"]
+    (made,) = submit(",".join(map(str, pair)), "--out", tmp_path)["entries"]
+    (again,) = submit(",".join(map(str, pair[::-1])), "--out", tmp_path)["entries"]
+    assert made == again and len(list(tmp_path.iterdir())) == 1
+    assert verify(made["path"], ",".join(map(str, pair[::-1])), status=0)["holds"]
+
+
 @pytest.mark.parametrize("second", ["random-0", "game"])
 def test_what_is_no_other_seed_of_one_algorithm_is_refused(second: str, played: Path, tmp_path: Path) -> None:
     refused = submit(f"{played / 'random-0'},{played / second}", "--out", tmp_path / "out", status=2)
