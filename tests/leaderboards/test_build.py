@@ -142,6 +142,13 @@ def test_without_entries_nothing_is_written(tmp_path: Path, missing: str) -> Non
     assert missing in done.stderr and not (tmp_path / "out").exists()
 
 
+def test_a_file_is_no_folder_for_boards(tmp_path: Path) -> None:
+    results, out = submitted(tmp_path / "results", MODELS), tmp_path / "file"
+    out.write_text("mine")
+    done = nlac_bench("leaderboard", "build", "--results", str(results), "--out", str(out), status=2)
+    assert f"{out}" in done.stderr and "--out" in done.stderr and out.read_text() == "mine"
+
+
 def test_schema_describes_an_entry() -> None:
     schema = one_json(nlac_bench("leaderboard", "schema"))
     content = json.loads(entry_text(MODELS[2]))
