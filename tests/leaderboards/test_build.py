@@ -142,6 +142,19 @@ def test_without_entries_nothing_is_written(tmp_path: Path, missing: str) -> Non
     assert missing in done.stderr and not (tmp_path / "out").exists()
 
 
+def test_warnings_are_on_the_row_in_every_format(tmp_path: Path) -> None:
+    said = "the code had changes that are not in its commit"
+    plain, warned = MODELS[2], entry("act", [False] * 12, warnings=[said])
+    out = tmp_path / "boards"
+    build(submitted(tmp_path / "results", [plain, warned]), out)
+    html, text, table = (next(out.glob(f"*-models.{end}")).read_text() for end in ("html", "md", "csv"))
+    assert all(written.count(said) == 1 for written in (html, text, table))
+    rows = {name: next(x for x in text.splitlines() if x.startswith("|") and f"| {name}" in x)
+            for name in ("react", "act")}  # fmt: skip
+    assert "⚠ 1 warning |" in rows["act"] and "⚠" not in rows["react"]
+    assert f"- act: {said}" in text.splitlines() and "⚠ 1 warning<" in html
+
+
 def test_a_file_is_no_folder_for_boards(tmp_path: Path) -> None:
     results, out = submitted(tmp_path / "results", MODELS), tmp_path / "file"
     out.write_text("mine")
