@@ -34,7 +34,7 @@ from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import ComparingPrompts
 from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.envs.text_env import TextEnv
-from nlac_bench.rollout.engines.engine import TrainableEngine
+from nlac_bench.rollout.engines.engine import Slot, TrainableEngine
 from nlac_bench.train.config import TrainConfig
 from nlac_bench.train.learner import Learner
 from nlac_bench.train.outputs import Metrics
@@ -70,6 +70,9 @@ class Resources(Generic[C]):
         keep_critiques: stores texts of the critic in ``critiques.jsonl``; called once in each ``update``.
         learn: calls the function that takes the gradient steps of an ``update``. It returns when the engine
             may get new weights: with ``train.max_staleness=1``, episodes are played in the meantime.
+        slots: the slots that the method samples from; by default ``policy``, and ``target`` if the learner
+            keeps a moving average.
+        done: returns the share of the training that is over, from 0 to 1, for schedules.
     """
 
     config: C
@@ -82,6 +85,8 @@ class Resources(Generic[C]):
     concurrency: int
     keep_critiques: Callable[[Sequence[CritiqueRecord]], None] = lambda records: None
     learn: Callable[[Callable[[], Metrics]], Awaitable[Metrics]] = at_once
+    slots: Sequence[Slot] | None = None
+    done: Callable[[], float] = lambda: 0.0
 
     @property
     def tokenizer(self) -> Any:
@@ -95,7 +100,7 @@ class Resources(Generic[C]):
         return env.name, info
 
     def push(self, version: int) -> None:
-        """Copy the learner's weights, and their moving average if it exists, to the engine.
+        """Copy the learner's weights of ``slots`` to the engine.
 
         Args:
             version: the ``weight_version`` of the engine's samples from now on.
@@ -103,7 +108,7 @@ class Resources(Generic[C]):
         Raises:
             SyncError: the engine's log-probabilities differ from the learner's.
         """
-        push(self.learner, self.engine, version)
+        push(self.learner, self.engine, version, self.slots)
 
     async def reached(self, transition: Transition) -> TextEnv | None:
         """Return an environment in the state before ``transition``, by playing its episode's actions again.

@@ -39,7 +39,9 @@ class Method:
             (``nlac_bench.agents.algorithm``).
         settings: the class of its settings, a subclass of ``TrainConfig``.
         learner: fields of ``LearnerConfig`` that it needs: ``{"ema": True}`` keeps a moving average of the
-            weights, ``{"heads": ("value",)}`` adds a value head.
+            weights, unless ``TrainConfig.needs_average`` is False, ``{"heads": ("value",)}`` adds a value
+            head.
+        samples_average: whether roles are sampled from the moving average, so that the engine needs a copy.
         off_policy: whether it can learn from another policy's episodes (``--offline``).
         keeps_critiques: whether it has a language critic, whose texts ``nlac-bench critiques`` reads.
         generates: mean number of answers in all roles per learned transition, including the policy's own
@@ -52,6 +54,7 @@ class Method:
     algorithm: str
     settings: str = "nlac_bench.train.config:TrainConfig"
     learner: Mapping[str, Any] = field(default_factory=dict)
+    samples_average: bool = True
     off_policy: bool = False
     keeps_critiques: bool = False
     generates: float = 1.0
@@ -77,16 +80,27 @@ class Method:
         """
         return self.config_class.from_mapping(settings)
 
-    def check_engine(self, engine: object, model: str | None) -> None:
+    def learner_options(self, settings: "TrainConfig") -> dict[str, Any]:
+        """Return the fields of ``LearnerConfig`` that it needs with ``settings``."""
+        average = {"ema": settings.needs_average} if self.learner.get("ema") else {}
+        return {**self.learner, **average}
+
+    def slots(self, settings: "TrainConfig") -> tuple[Slot, ...]:
+        """Return the slots of the engine that it samples from with ``settings``."""
+        average = self.samples_average and self.learner_options(settings).get("ema")
+        return ("policy", "target") if average else ("policy",)
+
+    def check_engine(self, engine: object, model: str | None, settings: "TrainConfig | None" = None) -> None:
         """Check that this method can be trained with ``engine``.
 
         Args:
             model: the value of ``--model``, for the error message.
+            settings: of the training; by default the method's defaults.
 
         Raises:
             ConfigError: ``engine`` lacks something; the message names it.
         """
-        slots: tuple[Slot, ...] = ("policy", "target") if self.learner.get("ema") else ("policy",)
+        slots = self.slots(self.config({}) if settings is None else settings)
         if missing := missing_for_training(engine, slots):
             raise ConfigError(
                 f"{self.name} cannot train --model {model}: its engine ({type(engine).__name__}) does not "
@@ -137,16 +151,16 @@ BUILT_IN: Mapping[str, Method] = {
             algorithm=f"{_BASELINES}.sac:SAC",
             settings=f"{_BASELINES}.config:SacConfig",
             learner={**_EMA, "heads": ("q1", "q2")},
+            samples_average=False,  # the learner computes its target values
             off_policy=True,
-            generates=4,
-            learns=4,
+            generates=6,
+            learns=7,
         ),
         Method(
             name="nlrl",
             summary="values continued episodes in text and learns the action that a prompt picks",
             algorithm=f"{_BASELINES}.nlrl:NLRL",
             settings=f"{_BASELINES}.config:NlrlConfig",
-            learner=_EMA,
             keeps_critiques=True,
             generates=10,
             learns=4,

@@ -62,11 +62,25 @@ class GrpoConfig(TrainConfig):
         return self
 
 
-class SacConfig(NlacConfig):
+class CandidatesConfig(NlacConfig):
+    """NLAC's settings for methods that choose one of several actions of the policy instead of refining one.
+
+    ``num_refinement_steps`` has no effect.
+    """
+
+    num_candidates: int = Field(4, ge=1, description="actions of the policy that are compared (N)")
+
+    @model_validator(mode="after")
+    def _check_candidates(self) -> Self:
+        refuse_shuffling(self)
+        return self
+
+
+class SacConfig(CandidatesConfig):
     """NLAC's settings and those of SAC; ``critic_coef`` is the weight of the Q loss.
 
-    ``num_refinement_steps`` + 1 actions are compared (m + 1). SAC has no language critic, so
-    ``kept_critiques``, ``probe_states`` and ``probe_playouts`` have no effect.
+    SAC has no language critic, so the settings of backup, evaluator and refiner, ``kept_critiques``,
+    ``probe_states`` and ``probe_playouts`` have no effect.
     """
 
     gamma: float = Field(0.99, ge=0, le=1, description="discount per turn (the paper: 0.99)")
@@ -76,15 +90,15 @@ class SacConfig(NlacConfig):
         description="entropy temperature; 0 because an action's log-probability grows with its length",
     )
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        refuse_shuffling(self)
-        return self
+    @property
+    def needs_average(self) -> bool:
+        """True: the target values are those of the moving average."""
+        return True
 
 
-class NlrlConfig(NlacConfig):
-    """NLAC's settings and those of NLRL; those of backup, evaluator and refiner, and ``probe_playouts``,
-    have no effect.
+class NlrlConfig(CandidatesConfig):
+    """NLAC's settings and those of NLRL; those of backup, evaluator, refiner, priorities and moving average,
+    and ``probe_playouts``, have no effect.
 
     The paper's settings (512 games per iteration, at most 5 trajectories per aggregation, 10 candidates at
     temperature 0.7, two epochs, an aggregator of 70 billion parameters with learners of 8 billion) are scaled
@@ -92,25 +106,16 @@ class NlrlConfig(NlacConfig):
     """
 
     num_futures: int = Field(4, ge=1, description="on-policy continuations per (s, a) for its value (K)")
-    num_candidates: int = Field(4, ge=1, description="actions per state from which the best is chosen (N)")
     transitions_per_iteration: int = Field(
         32, ge=1, description="(s, a) per iteration with a value; each continuation costs environment steps"
     )
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        refuse_shuffling(self)
-        return self
 
-
-class NlqlConfig(NlacConfig):
-    """NLAC's settings and those of NLQL; ``num_refinement_steps`` has no effect."""
-
-    num_candidates: int = Field(4, ge=1, description="actions of the policy that the critic compares (N)")
+class NlqlConfig(CandidatesConfig):
+    """NLAC's settings for NLQL."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        refuse_shuffling(self)
         if self.refine_source == "replayed":
             raise ConfigError(
                 "train.refine_source = replayed: all candidates would be the played action; set it to fresh"
@@ -125,6 +130,11 @@ class SelfDistillationConfig(NlacConfig):
     refine_source: Literal["fresh", "replayed"] = Field(
         "replayed", description="must be replayed: only played actions have a real future"
     )
+
+    @property
+    def backs_up(self) -> bool:
+        """Whether backup targets are sampled: only for L1, since this method draws without priorities."""
+        return self.critic_coef > 0
 
     @model_validator(mode="after")
     def _check(self) -> Self:

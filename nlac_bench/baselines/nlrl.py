@@ -1,6 +1,7 @@
 """Natural language reinforcement learning (NLRL; Feng et al. 2025): language values from Monte Carlo
 continuations."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -84,20 +85,28 @@ class NLRL(NLAC):
             seed = derive_seed(self._seed, self.replay.iteration, t.seed, t.step, k)
             playout = await self.resources.play_on(env.fork(), t, t.action, seed)
             self.counts["playout_steps"] += len(playout.heard)
-            futures.append(self.prompts.hindsight(playout.heard, playout.success))
+            futures.append(self.prompts.hindsight(playout.heard, playout.success, playout.reward))
         lesson.target = await lesson.speaker.aggregate(t.state, t.action, futures)
 
     async def choose(self, lesson: Lesson) -> None:
-        """Sample a₁…a_N ~ π(· | s) and V(s, aᵢ) in the value role, and let the picker choose the best."""
+        """Sample a₁…a_N ~ π(· | s) and V(s, a) in the value role, and let the picker choose the best.
+
+        As in the paper (algorithm 3) and its code, equal actions are counted, each is valued once, and the
+        picker reads them in the order of their counts, the most frequent first.
+        """
         assert isinstance(lesson.speaker, NlrlSpeaker)
         state: State = lesson.transition.state
         drawn = [await lesson.speaker.act(state) for _ in range(self.config.num_candidates)]
-        different = {action.text: action for action in drawn if action is not None}
-        values = {text: await lesson.speaker.futures(state, text) for text in different}
-        valued = [(action, values[text][0]) for text, action in different.items() if values[text]]
+        sampled = [action for action in drawn if action is not None]
+        counted = Counter(
+            action.text for action in sampled
+        ).most_common()  # equal counts: first sampled first
+        different = {action.text: action for action in reversed(sampled)}
+        values = {text: await lesson.speaker.futures(state, text) for text, _ in counted}
+        valued = [(different[text], values[text][0]) for text, _ in counted if values[text]]
         if not valued:
             return
-        lesson.first = valued[0][0].text
+        lesson.first = next(action.text for action in sampled if values[action.text])
         shown = [(action.text, value) for action, value in valued]
         index = await lesson.speaker.pick(state, shown) if len(valued) > 1 else 0
         if index is not None:

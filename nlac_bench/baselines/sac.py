@@ -1,6 +1,6 @@
 """Soft actor-critic (SAC; Haarnoja et al. 2018) per turn: NLAC with a scalar instead of a language critic.
 
-The policy does not use the critic's gradient. It distils the best by Q of m + 1 of its own actions, with
+The policy does not use the critic's gradient. It distils the best by Q of N of its own actions, with
 NLAC's loss, so that the two algorithms differ only in the critic.
 """
 
@@ -13,6 +13,7 @@ from torch import Tensor
 from nlac_bench.agents.nlac.algorithm import NLAC
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.roles.speaker import Action
+from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.baselines.config import SacConfig
 from nlac_bench.train import losses, share
 from nlac_bench.train.batch import TokenBatch, TokenSequence
@@ -27,7 +28,7 @@ class SacLesson(Lesson):
     following: Action | None = None
     """a′ ~ π(· | s′)."""
     candidates: list[Action] = field(default_factory=list)
-    """a ~ π(· | s), m + 1 times."""
+    """a ~ π(· | s), N times."""
 
 
 class SAC(NLAC):
@@ -36,17 +37,23 @@ class SAC(NLAC):
     config: SacConfig
     lesson_type = SacLesson
 
+    def learnable(self, transition: Transition) -> bool:
+        """Return whether the policy's prompt, which both losses need, is short enough to be trained on."""
+        fits = self.encoder.policy_fits(transition)
+        self.encoder.too_long += not fits
+        return fits
+
     async def improve(self, lessons: Sequence[Lesson]) -> None:
         """Sample a′ and the candidates; the learner computes their values in ``step``."""
         await self.each(lessons, self.sample_actions)
 
     async def sample_actions(self, lesson: Lesson) -> None:
-        """Sample a′ ~ π(· | s′) and a₀…a_m ~ π(· | s)."""
+        """Sample a′ ~ π(· | s′) and a₁…a_N ~ π(· | s)."""
         assert isinstance(lesson, SacLesson)
         t = lesson.transition
         if t.next_state is not None and not t.terminated:
             lesson.following = await lesson.speaker.act(t.next_state)
-        drawn = [await lesson.speaker.act(t.state) for _ in range(self.config.num_refinement_steps + 1)]
+        drawn = [await lesson.speaker.act(t.state) for _ in range(self.config.num_candidates)]
         lesson.candidates = [action for action in drawn if action is not None]
 
     def step(self, part: Mapping[int, Lesson], indices: Sequence[int]) -> Metrics | None:
@@ -127,7 +134,11 @@ class SAC(NLAC):
         targets: Mapping[int, float],
         errors: Tensor,
     ) -> LossFn:
-        """Return the loss: mean twin Q loss per action + λ L2. It adds each action's Q loss to ``errors``."""
+        """Return the loss: mean twin Q loss per action + λ L2.
+
+        It adds each action's |δ|, the mean absolute error of both heads, to ``errors``: Schaul et al. 2016
+        (section 3.3) make the priority a power of it.
+        """
         c = self.config
         policy_tokens, actions = self.tokens(policy), max(1, len(critic))
         y_G = torch.zeros(len(errors))
@@ -136,8 +147,10 @@ class SAC(NLAC):
         def compute(outputs: Outputs, batch: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
             own_BT = last_tokens(batch) & (batch.mask_of("critic") != 0)
             y_BT = y_G.to(batch.ids.device)[batch.group_id]
-            each_BT = losses.twin_q_loss(outputs.q_BT("q1"), outputs.q_BT("q2"), y_BT) * own_BT
-            errors.index_add_(0, batch.group_id.flatten().cpu(), each_BT.detach().flatten().cpu())
+            q1_BT, q2_BT = outputs.q_BT("q1"), outputs.q_BT("q2")
+            each_BT = losses.twin_q_loss(q1_BT, q2_BT, y_BT) * own_BT
+            delta_BT = (((q1_BT - y_BT).abs() + (q2_BT - y_BT).abs()) / 2 * own_BT).detach()
+            errors.index_add_(0, batch.group_id.flatten().cpu(), delta_BT.flatten().cpu())
             q = (each_BT * batch.weights).sum() / actions
             distilled, metrics = self.distillation(outputs, batch, policy_tokens)
             return c.critic_coef * q + distilled, {"q_loss": q, **metrics}

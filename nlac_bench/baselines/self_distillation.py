@@ -17,7 +17,9 @@ class SelfDistillation(NLAC):
         found = super().transitions(episode)
         heard = [turn.observation for turn in episode.turns]
         for t in found if episode.terminated else ():  # the outcome of a truncated episode is unknown
-            t.notes["future"] = self.prompts.hindsight(heard[t.step :], bool(episode.success))
+            t.notes["future"] = self.prompts.hindsight(
+                heard[t.step :], bool(episode.success), episode.total_reward
+            )
         return found
 
     def draw(self, new: int, most: int | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -41,7 +41,7 @@ def build(
     rejected = [{"path": str(each.path), "reason": each.reason} for each in collected.rejected]
     views = [BoardView(board) for board in collected.boards]
     files: dict[str, str] = {} if rejected else render_boards(collected.boards)
-    changed = differing(files, out) if check else []
+    changed = differing(files, out) if check and not rejected else []
     if not check and not rejected:
         write_boards(files, out)
     for each in rejected:

@@ -3,7 +3,7 @@
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 import typer
@@ -12,12 +12,14 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from nlac_bench.cli.exit_codes import resumable
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
 from nlac_bench.errors import NlacBenchError
+from nlac_bench.eval.measure.engines import local_model
 from nlac_bench.eval.statistics.distributions import Z95
 from nlac_bench.eval.statistics.intervals import wilson_bounds
 from nlac_bench.eval.statistics.tables import render_table
 
 app = typer.Typer(no_args_is_help=True, help="The embedded model: build it, measure it.")
 
+Which: TypeAlias = Literal["tiny", "tiny-worlds"]
 _PLAIN_EVERY_S = 10.0
 GAINS = ("optimal", "objected", "rightly", "optimal_before", "optimal_after", "auc")
 """Shares of the policy's own actions; from ``rightly`` on, shares of the actions that were objected to."""
@@ -75,24 +77,26 @@ def build(
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of the corpus, the first weights and the batches.")
     ] = 0,
+    model: Annotated[
+        Which, typer.Option(help="Which model; tiny-worlds plays shop_worlds, and starts from tiny.")
+    ] = "tiny",
 ) -> None:
-    """Pre-train the embedded model from scratch on text that the embedded environments generate.
+    """Pre-train an embedded model on text that the embedded environments generate.
 
     The same command continues an interrupted build.
 
     Example:
       nlac-bench tiny build --out my-tiny --minutes 10
     """
-    from nlac_bench.tiny.build import BuildConfig
+    from nlac_bench.tiny.build import SETTINGS, BuildConfig
     from nlac_bench.tiny.build import build as train
 
     if steps is not None and minutes is not None:
         raise NlacBenchError(
             f"--minutes and --steps cannot be used together; got --minutes {minutes} and --steps {steps}"
         )
-    config = BuildConfig(
-        steps=steps, minutes=None if steps is not None else minutes or 45.0, scale=scale, seed=seed
-    )
+    minutes = None if steps is not None else minutes or 45.0
+    config = BuildConfig(model=model, steps=steps, minutes=minutes, scale=scale, seed=seed, **SETTINGS[model])
     again = f"the same command, which continues the build in {out}"
     with resumable(again, errors_too=False), _BuildProgress() as progress:
         train(config, out, progress, lambda text: errors.print(text, soft_wrap=True))
@@ -105,7 +109,10 @@ def build(
 @app.command("report")
 def report(
     model: Annotated[
-        Path | None, typer.Option(help="Folder of the weights; default: those of the package.")
+        str | None,
+        typer.Option(
+            help="tiny, tiny-worlds or a folder of weights; default: tiny, for --gates tiny-worlds."
+        ),
     ] = None,
     env: Annotated[
         list[str] | None, typer.Option(help="Environment; can be repeated; default: all four.")
@@ -114,6 +121,13 @@ def report(
     role_episodes: Annotated[
         int, typer.Option(min=0, help="Number of episodes on which the roles are measured.")
     ] = 30,
+    gates: Annotated[
+        bool,
+        typer.Option(
+            "--gates",
+            help="Instead, check on shop_worlds that the critic knows no rule; the exit code is 1 if not.",
+        ),
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Measure success on the test splits (greedy and at temperature 1), and each role's accuracy.
@@ -123,18 +137,21 @@ def report(
     Example:
       nlac-bench tiny report --env tau_retail
     """
-    from nlac_bench import tiny
     from nlac_bench.tiny import corpus
 
-    unknown = set(env or ()) - set(corpus.ENVS)
+    if gates:
+        _report_gates(model, env or ["shop_worlds"], tasks, as_json)
+        return
+    measurable = (*corpus.ENVS, "shop_worlds")
+    unknown = set(env or ()) - set(measurable)
     if unknown:
         raise NlacBenchError(
-            f"unknown environment {', '.join(sorted(unknown))}; choose from {', '.join(corpus.ENVS)}"
+            f"unknown environment {', '.join(sorted(unknown))}; choose from {', '.join(measurable)}"
         )
     from nlac_bench.rollout.engines.hf.engine import HFEngine  # importing torch takes seconds
     from nlac_bench.tiny.report import improvement, play, roles
 
-    engine = HFEngine.from_pretrained(str(model or tiny.path()))
+    engine = HFEngine.from_pretrained(local_model(model or "tiny"))
     base: list[dict[str, Any]] = []
     worth: list[dict[str, Any]] = []
     gains: list[dict[str, Any]] = []
@@ -149,7 +166,9 @@ def report(
         if role_episodes:
             for role, found in roles(engine, name, episodes=role_episodes).items():
                 worth.append({"env": name, "role": role, **found.figures(), "examples": found.examples})
-            gains.append({"env": name, **improvement(engine, name, episodes=role_episodes).figures()})
+            if name in corpus.TEACHINGS:  # a world has no teacher
+                found_gains = improvement(engine, name, episodes=role_episodes).figures()
+                gains.append({"env": name, **found_gains})
     if as_json:
         print_json({"base": base, "roles": worth, "improvement": gains})
         return
@@ -170,6 +189,47 @@ def report(
         for prompt, expected, written in row["examples"][:1]:
             console.print(escape(f"{row['env']} {row['role']} after …{prompt!r}"), soft_wrap=True)
             console.print(escape(f"  expected {expected!r}\n  wrote    {written!r}"), soft_wrap=True)
+
+
+def _report_gates(model: str | None, env: list[str], tasks: int, as_json: bool) -> None:
+    """Print the gates of a model; exit with code 1 if one of them does not hold."""
+    from nlac_bench.tiny import gates
+
+    worlds = gates.worlds_of(env)
+    if tasks < gates.FEWEST_TASKS:
+        raise NlacBenchError(
+            f"--gates needs at least {gates.FEWEST_TASKS} tasks, four probes each; got --tasks {tasks}"
+        )
+    from nlac_bench.rollout.engines.hf.engine import HFEngine  # importing torch takes seconds
+
+    engine = HFEngine.from_pretrained(local_model(model or "tiny-worlds"))
+    probes = gates.probes(tasks)
+    measured = gates.measure(engine, probes)
+    flipped = float(np.mean(measured.flips))
+    low, high = (float(bound) for bound in wilson_bounds(np.asarray(flipped), len(probes), Z95))
+    by_world = gates.auc_by_world(probes, measured.said_PS, worlds)
+    world, (auc, auc_low, auc_high) = max(by_world.items(), key=lambda found: abs(found[1][0] - 0.5))
+    least, most = gates.AUC_WITHIN
+    found: list[dict[str, Any]] = [
+        {"name": "verdict_follows_future", "value": flipped, "ci": [low, high],
+         "criterion": f"at least {gates.FLIPPED_AT_LEAST:.2f}", "holds": flipped >= gates.FLIPPED_AT_LEAST,
+         "probes": len(probes)},
+        {"name": "successor_auc", "value": auc, "ci": [auc_low, auc_high],
+         "criterion": f"{least:.2f} to {most:.2f} in every world", "holds": least <= auc <= most,
+         "probes": len(probes), "world": world,
+         "by_world": {str(name): value for name, (value, _, _) in by_world.items()}},
+    ]  # fmt: skip
+    holds = all(gate["holds"] for gate in found)
+    if as_json:
+        print_json({"holds": holds, "gates": found})
+    else:
+        rows = [[gate["name"], f"{gate['value']:.3f}", "{:.3f} to {:.3f}".format(*gate["ci"]),
+                 gate["criterion"], "yes" if gate["holds"] else "NO"] for gate in found]  # fmt: skip
+        header = ["gate", "value", "95 % interval", "criterion", "holds"]
+        console.print(escape(render_table(header, rows)), soft_wrap=True)
+        console.print(f"{len(probes)} probes; the AUC is that of world {world}, the farthest from 0.5")
+    if not holds:
+        raise typer.Exit(1)
 
 
 def _figure(value: float | None) -> str:

@@ -65,8 +65,9 @@ class Collected:
 def collect(results: Path) -> Collected:
     """Read every ``.json`` file in the folder ``results`` and in its folders, and make the boards.
 
-    A file is rejected if it is not a valid entry, if its numbers do not follow from its outcomes, if its run
-    is already in another entry, or if its tasks are not those of the other entries of its board.
+    A file is rejected if it is not a valid entry, if its numbers do not follow from its outcomes, if episodes
+    are missing and it is not partial, if its run is already in another entry, or if its tasks are not those
+    of the other entries of its board.
 
     Raises:
         EntryError: ``results`` is not a folder.
@@ -122,7 +123,7 @@ def _board(
     pairs = all_pairs(ranked)
     index = {entry.entry_id: i for i, entry in enumerate(ranked)}
     won = [(index[p.winner], index[p.b if p.winner == p.a else p.a]) for p in pairs if p.winner is not None]
-    floors = [entry for entry in pinned if entry.standing == "floor" and not entry.partial]
+    floors = [entry for entry in pinned if entry.standing == "floor"]
     return Board(
         board_id=any_of.board_id,
         kind=kind,
@@ -164,11 +165,19 @@ def _refuse(entry: Entry, earlier: dict[Path, Entry]) -> None:
     """Check an entry by itself and against ``earlier`` entries.
 
     Raises:
-        EntryError: its numbers do not follow from its outcomes, its run is in an earlier entry, or its tasks
-            differ from those of an earlier ranked entry of its board.
+        EntryError: its numbers do not follow from its outcomes, episodes are missing and it is not partial,
+            its run is in an earlier entry, or its tasks differ from those of an earlier ranked entry of its
+            board.
     """
     if faults := differing_numbers(entry):
         raise EntryError(f"its numbers do not follow from its outcomes: {faults[0]}")
+    counts = entry.numbers.counts
+    missing = 0 if counts is None else counts.owed + counts.infra_errors
+    if missing and entry.level in ("recomputed", "replayed") and not entry.partial:
+        raise EntryError(
+            f"{missing} of its episodes are owed or failed for a reason outside the agent, and it is not "
+            "partial: finish the run, or submit it with --partial"
+        )
     runs = {run.episodes_sha256 for run in entry.provenance.runs}
     for path, other in earlier.items():
         if other.entry_id == entry.entry_id:

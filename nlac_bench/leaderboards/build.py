@@ -62,9 +62,18 @@ def differing(files: Mapping[str, str], folder: Path) -> list[str]:
 
 
 def write_boards(files: Mapping[str, str], folder: Path) -> None:
-    """Write ``files`` to ``folder``; remove the files of boards that an earlier build has listed there."""
+    """Write ``files`` to ``folder``; remove the files of boards that an earlier build has listed there.
+
+    Raises:
+        NlacBenchError: the folder cannot be created.
+    """
     stale = _stale(files, folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise NlacBenchError(
+            f"cannot create the folder {folder} ({error.strerror}); choose another --out"
+        ) from None
     for name, text in files.items():
         (folder / name).write_bytes(text.encode())
     for name in stale:

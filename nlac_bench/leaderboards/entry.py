@@ -293,7 +293,7 @@ class Entry(Part):
     @property
     def standing(self) -> Literal["ranked", "unranked", "floor", "oracle"]:
         """How boards show the entry: only ``ranked`` entries are tested against each other."""
-        if self.level != "reported" and self.kind == "models" and self.subject.agent in FLOORS:
+        if self.level != "reported" and not self.partial and self.subject.agent in FLOORS:
             return "oracle" if self.subject.agent == "oracle" else "floor"
         unranked = self.level in ("reported", "imported") or self.partial
         return "unranked" if unranked else "ranked"

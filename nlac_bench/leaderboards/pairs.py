@@ -80,23 +80,25 @@ def all_pairs(entries: Sequence[Entry]) -> list[Pair]:
 def floor_note(entry: Entry, floors: Sequence[Entry]) -> str | None:
     """Return in words that ``entry`` is not significantly above the best of ``floors``; None if it is.
 
-    Floors with other tasks are left out. The test is that of ``compare``, on the mean over the entry's seeds.
+    Floors with other tasks are left out. The test is that of ``compare``, on the mean over the seeds of
+    each.
     """
     tasks = set(entry.outcomes[0].tasks)
     usable = [floor for floor in floors if set(floor.outcomes[0].tasks) == tasks]
     if not usable:
         return None
-    best = max(usable, key=lambda floor: (floor.numbers.by_seed[0], floor.entry_id))
-    differences = np.mean([failed_if_missing(run) for run in entry.outcomes], axis=0) - failed_if_missing(
-        best.outcomes[0]
+    best = max(usable, key=lambda floor: (np.mean(floor.numbers.by_seed), floor.entry_id))
+    rates, floor_rates = (
+        np.mean([failed_if_missing(run) for run in each.outcomes], axis=0) for each in (entry, best)
     )
+    differences = rates - floor_rates
     difference, p = float(differences.mean()), sign_flip_p(differences)
     if difference > 0 and p < ALPHA:
         return None
     where = "below" if difference < 0 and p < ALPHA else "not above"
     return (
         f"{where} its floor: the agent {best.subject.agent!r}, which uses no model, has "
-        f"{best.numbers.by_seed[0]:.3f} (difference {difference:+.3f}, p = {p_text(p)})"
+        f"{np.mean(best.numbers.by_seed):.3f} (difference {difference:+.3f}, p = {p_text(p)})"
     )
 
 

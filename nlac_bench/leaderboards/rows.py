@@ -96,6 +96,12 @@ class RowView:
         return "" if self.success is None else self.row.floor_note or ""
 
     @property
+    def warnings(self) -> str:
+        """The number of warnings in words."""
+        count = len(self.entry.warnings)
+        return "1 warning" if count == 1 else f"{count} warnings"
+
+    @property
     def model(self) -> str:
         subject = self.entry.subject
         return " @ ".join(filter(None, (subject.model, subject.revision)))

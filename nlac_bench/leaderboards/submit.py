@@ -34,6 +34,8 @@ from nlac_bench.leaderboards.from_run import (
 from nlac_bench.leaderboards.numbers import numbers_of
 
 INTACT = "run folders are intact"
+OTHER_VERSION = "measured with nlac-bench "
+"""How the only warning begins that depends on the version which checks a run."""
 
 
 class DamagedRunError(EntryError):
@@ -68,7 +70,7 @@ def derive(
     """Derive the entry of one run, or of several seeds of one algorithm, and check the folders.
 
     Args:
-        paths: the run folders.
+        paths: the run folders, in any order.
         replayed: whether to play every action again.
         env: repeats the environment of the runs, where it imports code (see ``trusted_config``).
         submitter, relation: who submits, and the relation to the model.
@@ -80,8 +82,10 @@ def derive(
         NlacBenchError: a folder contains no run, or its environment cannot be made or played.
     """
     runs = [RunFolder.open(path) for path in paths]
-    configs = [trusted_config(run, env) for run in runs]
     several = len(runs) > 1
+    if several:
+        runs.sort(key=seed_of)  # so that the order of the folders does not change the entry
+    configs = [trusted_config(run, env) for run in runs]
     joined = list(joined_checks(runs)) if several else []
     if unlike := [check for check in joined if not check.ok]:
         raise EntryError("these runs are not seeds of one algorithm: " + "; ".join(map(str, unlike)))
@@ -120,9 +124,9 @@ def derive(
     except RunFolderError as error:
         raise DamagedRunError(f"{INTACT}: {error}") from None
     except ValidationError as error:
-        raise EntryError(f"{paths[0]} does not fit into an entry: {explained(error)}") from None
+        raise EntryError(f"{runs[0].path} does not fit into an entry: {explained(error)}") from None
     except (KeyError, TypeError) as error:
-        raise DamagedRunError(f"{INTACT}: {paths[0]} is damaged ({error!r}); restore its files") from None
+        raise DamagedRunError(f"{INTACT}: {runs[0].path} is damaged ({error!r}); restore its files") from None
     checks.append(falling(entry))
     said = [f"partial: {check}"[:4_000] for check in missing]
     return Derived(entry.model_copy(update={"warnings": [*said, *_warnings(entry, runs)]}), checks, missing)
@@ -211,7 +215,7 @@ def _warnings(entry: Entry, runs: Sequence[RunFolder]) -> Iterator[str]:
     if len({run.packages_sha256 for run in code}) > 1:
         yield "the seeds were measured with different versions of packages"
     if others := sorted({run.nlac_bench for run in code} - {nlac_bench.__version__}):
-        yield f"measured with nlac-bench {', '.join(others)}, and checked with {nlac_bench.__version__}"
+        yield f"{OTHER_VERSION}{', '.join(others)}, and checked with {nlac_bench.__version__}"
     for run in runs:
         if any(session.get("packages") for session in run.manifest["sessions"][1:]):
             yield f"seed {seed_of(run)} was continued with other versions of packages"

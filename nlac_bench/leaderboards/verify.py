@@ -9,7 +9,7 @@ from nlac_bench.leaderboards.checks import Check, equal, none_of
 from nlac_bench.leaderboards.entry import Entry
 from nlac_bench.leaderboards.entry_file import EntryError, file_content, parse_entry, wrong_ids
 from nlac_bench.leaderboards.numbers import json_differences
-from nlac_bench.leaderboards.submit import INTACT, DamagedRunError, derive
+from nlac_bench.leaderboards.submit import INTACT, OTHER_VERSION, DamagedRunError, derive
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def verify(path: Path, paths: Sequence[Path], *, replayed: bool = False, env: st
         entry = parse_entry(file_content(path))
     except EntryError as error:
         raise EntryError(f"{path} {error}") from None
-    if not entry.provenance.runs:
+    if entry.source is not None or not entry.provenance.runs:
         raise EntryError(f"{path} is an entry of level {entry.level}, which has no run to verify it against")
     replayed = replayed or entry.level == "replayed"
     level = "replayed" if replayed else "recomputed"
@@ -88,3 +88,8 @@ def _comparison(stated: Entry, derived: Entry) -> Iterator[Check]:
         if part == "provenance":
             pair = [each["runs"] for each in pair]
         yield none_of(name, list(json_differences(*pair)), "as derived from the runs")
+    yield equal("warnings are those of the runs", *map(_warnings, (derived, stated)))
+
+
+def _warnings(entry: Entry) -> list[str]:
+    return [each for each in entry.warnings if not each.startswith(OTHER_VERSION)]

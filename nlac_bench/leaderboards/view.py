@@ -94,6 +94,15 @@ class BoardView:
         return words.note((*self.pinned, *self.rows), lines, compared=bool(self.pairs))
 
     @property
+    def warnings(self) -> dict[str, list[str]]:
+        """The names of the entries that have each warning."""
+        found: dict[str, list[str]] = {}
+        for row in (*self.pinned, *self.rows):
+            for warning in row.entry.warnings:
+                found.setdefault(warning, []).append(row.name)
+        return found
+
+    @property
     def interval_methods(self) -> str:
         """The methods of the intervals of success on this board; empty if it has none."""
         methods = {row.entry.numbers.ci_method for row in (*self.pinned, *self.rows)}

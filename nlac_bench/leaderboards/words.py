@@ -88,8 +88,9 @@ def note(rows: Sequence[RowView], lines: Sequence[str], *, compared: bool) -> st
 
 def floor(best: RowView, below: int, reported: int) -> str:
     """Return what the best floor solves, and how many of the ``reported`` figures are ``below`` it."""
-    tasks = best.entry.outcomes[0].tasks.values()
-    won = sum(all(task.success) for task in tasks)
+    runs = [run.tasks for run in best.entry.outcomes]
+    tasks = runs[0].keys()
+    won = sum(all(all(run[task].success) for run in runs) for task in tasks)
     solved = f"{won} of the {_counted(len(tasks), 'task', 'tasks')} here {_be(won)} solved"
     published = _counted(reported, "published figure", "published figures")
     return (

@@ -3,18 +3,21 @@
 import json
 import math
 import os
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlac_bench import tiny
+from nlac_bench.envs.shop_worlds.worlds import OPEN
 from nlac_bench.errors import DataError
 from nlac_bench.files import replace_file
-from nlac_bench.tiny import corpus, tokenizer
+from nlac_bench.tiny import corpus, tokenizer, worlds_corpus, worlds_player
 from nlac_bench.tiny.fingerprint import fingerprint
 from nlac_bench.tiny.prepare import CONTEXT_KIND, KINDS, prepare
 from nlac_bench.tiny.trees import IGNORED
@@ -33,6 +36,7 @@ class BuildConfig:
     """All settings on which the weights depend.
 
     Args:
+        model: which embedded model; the training of ``tiny-worlds`` continues from the weights of ``tiny``.
         scale: multiplies the number of episodes of each environment.
         steps, minutes: length of training; exactly one of them is given. The learning rate decays to a
             twentieth over that length.
@@ -41,6 +45,7 @@ class BuildConfig:
             builds.
     """
 
+    model: Literal["tiny", "tiny-worlds"] = "tiny"
     layers: int = 4
     width: int = 256
     heads: int = 4
@@ -65,6 +70,31 @@ class BuildConfig:
             )
 
 
+SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "tiny": {},
+    "tiny-worlds": {"length": 1_024, "batch": 2, "lr": 8e-4},
+}
+"""Settings that differ from the defaults, by model: conversations of ``shop_worlds`` are longer."""
+_TAUGHT: Mapping[str, Mapping[str, Any]] = {
+    "tiny": {
+        "criticised": corpus.CRITICISED,
+        "split": "train",
+        "level": {"math500_hard": 1, "others": "easy"},
+        "overlooked": corpus.OVERLOOKED, "false_alarm": corpus.FALSE_ALARM,
+        "misadvice": corpus.MISADVICE, "deaf": corpus.DEAF,
+    },
+    "tiny-worlds": {
+        "criticised": worlds_corpus.CRITICISED,
+        "split": "train",
+        "level": {"shop_worlds": "single requests of all levels"},
+        "worlds": [OPEN[0], OPEN[-1]],
+        "most_futures": worlds_corpus.MOST_FUTURES, "rejected": worlds_corpus.REJECTED,
+        "slip": worlds_player.SLIP,
+        "started_from": "tiny",
+    },
+}  # fmt: skip
+"""What the manifest says about the corpus, by model."""
+
 Report = Callable[[dict[str, Any]], None]
 
 
@@ -88,7 +118,11 @@ def build(config: BuildConfig, out: Path, report: Report, say: Callable[[str], N
 
     out.mkdir(parents=True, exist_ok=True)
     _same_config(config, out)
-    data = prepare(out, scale=config.scale, length=config.length, seed=config.seed, say=say)
+    if config.model == "tiny-worlds":
+        _start_from_tiny(out)
+    data = prepare(
+        out, scale=config.scale, length=config.length, seed=config.seed, say=say, model=config.model
+    )
     torch.manual_seed(config.seed)
     model: Any = Qwen2ForCausalLM(
         Qwen2Config(
@@ -146,6 +180,15 @@ def build(config: BuildConfig, out: Path, report: Report, say: Callable[[str], N
     model.to(torch.bfloat16).save_pretrained(out)
     _write_manifest(config, out, state, losses, autocast)
     checkpoint.unlink(missing_ok=True)
+
+
+def _start_from_tiny(out: Path) -> None:
+    """Copy the weights and the tokenizer of ``tiny`` to ``out``, unless it has weights."""
+    if not (out / "model.safetensors").exists():
+        for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "config.json"):
+            shutil.copyfile(tiny.path() / name, out / name)
+        shutil.copyfile(tiny.path() / "model.safetensors", out / "model.part")
+        replace_file(out / "model.part", out / "model.safetensors")
 
 
 def _done(config: BuildConfig, state: Mapping[str, float]) -> float:
@@ -273,7 +316,7 @@ def _restore(path: Path, model: Any, optimizer: "torch.optim.Optimizer") -> dict
 def _same_config(config: BuildConfig, out: Path) -> None:
     path = out / "build.json"
     now = {name: value for name, value in asdict(config).items() if name not in OF_A_PHASE}
-    if path.exists() and (before := json.loads(path.read_text())) != now:
+    if path.exists() and (before := {"model": "tiny", **json.loads(path.read_text())}) != now:
         changed = ", ".join(f"{name} {before.get(name)!r} → {now[name]!r}" for name in now
                             if before.get(name) != now[name])  # fmt: skip
         raise DataError(
@@ -301,13 +344,7 @@ def _write_manifest(
     }  # fmt: skip
     manifest = {
         "prompts": fingerprint(),
-        "taught": {
-            "criticised": corpus.CRITICISED,
-            "split": "train",
-            "level": {"math500_hard": 1, "others": "easy"},
-            "overlooked": corpus.OVERLOOKED, "false_alarm": corpus.FALSE_ALARM,
-            "misadvice": corpus.MISADVICE, "deaf": corpus.DEAF,
-        },
+        "taught": _TAUGHT[config.model],
         "build": {name: value for name, value in asdict(config).items() if name not in OF_A_PHASE},
         "phases": [*earlier, phase],
     }  # fmt: skip

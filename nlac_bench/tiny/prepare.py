@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -14,21 +14,25 @@ from numpy.typing import NDArray
 
 from nlac_bench.errors import DataError
 from nlac_bench.files import replace_file
-from nlac_bench.tiny import corpus, tokenizer
+from nlac_bench.tiny import corpus, tokenizer, worlds_corpus
 from nlac_bench.tiny.drills import drills
 from nlac_bench.tiny.trees import TokenRow, Tree, pack, trees
 
 CONTEXT_KIND = len(corpus.ROLES) + 1
 KINDS = ("none", *corpus.ROLES, "context")
-EPISODES: Mapping[str, int] = {
-    "tau_retail": 8_000, "tau_airline": 5_000, "twenty_questions": 12_000, "math500_hard": 40_000,
+EPISODES: Mapping[str, Mapping[str, int]] = {
+    "tiny": {
+        "tau_retail": 8_000, "tau_airline": 5_000, "twenty_questions": 12_000, "math500_hard": 40_000,
+    },
+    "tiny-worlds": {"shop_worlds": 12_000},
 }  # fmt: skip
-DRILLS = 25_000
-"""Number of rows of arithmetic exercises at scale 1."""
+"""Number of episodes of each environment at scale 1, by model."""
+DRILLS: Mapping[str, int] = {"tiny": 25_000, "tiny-worlds": 0}
+"""Number of rows of arithmetic exercises at scale 1, by model."""
 
 
 def prepare(
-    out: Path, *, scale: float, length: int, seed: int, say: Callable[[str], None]
+    out: Path, *, scale: float, length: int, seed: int, say: Callable[[str], None], model: str = "tiny"
 ) -> dict[str, NDArray[np.int32]]:
     """Generate the packed corpus and the tokenizer in ``out``, or read them if they exist.
 
@@ -37,6 +41,7 @@ def prepare(
         length: number of tokens of a packed row.
         seed: random seed of the corpus.
         say: called with each message.
+        model: name of the embedded model, which determines the corpus.
 
     Returns:
         int32 arrays ``[rows, length]`` by field; see ``trees.pack``.
@@ -56,17 +61,17 @@ def prepare(
         except (SafetensorError, OSError, ValueError) as error:
             raise DataError(f"{stored} is damaged ({error}); delete it to generate it again") from error
     texts: list[list[corpus.Row]] = []
-    for name, count in EPISODES.items():
+    for name, count in EPISODES[model].items():
         began = time.monotonic()
         texts += _episodes(name, max(1, round(count * scale)), seed)
         say(f"{name}: episodes played in {time.monotonic() - began:.0f} s")
-    texts += drills(round(DRILLS * scale), seed)
+    texts += drills(round(DRILLS[model] * scale), seed)
     if (out / "tokenizer.json").exists():  # when the training of a model is continued, its tokenizer is kept
         tok: Any = load_tokenizer(out)
     else:
         some = texts[:: max(1, len(texts) // 2_000)]
         said = (part for rows in some for part in (rows[0].prompt, *(row.answer for row in rows)))
-        tok = tokenizer.train(said, [f"<|{name}|>" for name in EPISODES])
+        tok = tokenizer.train(said, [f"<|{name}|>" for name in EPISODES[model]])
         tokenizer.save(tok, out)
     found_trees: list[Tree] = []
     digest = hashlib.sha256()
@@ -76,7 +81,7 @@ def prepare(
         found_trees += trees(_tokens(tok, rows), length, CONTEXT_KIND)
     np.random.default_rng(seed).shuffle(found_trees)
     packed = pack(found_trees, length, int(tok.pad_token_id))
-    counts = {name: round(count * scale) for name, count in EPISODES.items()}
+    counts = {name: round(count * scale) for name, count in EPISODES[model].items()}
     facts = {"sha256": digest.hexdigest(), "episodes": counts, "rows": sum(map(len, texts))}
     (out / "corpus.json").write_text(json.dumps(facts))
     unfinished = out / "corpus.part"
@@ -87,7 +92,7 @@ def prepare(
 
 
 def _episodes(name: str, count: int, seed: int) -> list[list[corpus.Row]]:
-    """Return ``corpus.episodes``, computed by one process per core."""
+    """Return ``generated``, computed by one process per core."""
     starts = range(0, count, 100)
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         parts = pool.map(_some_episodes, ((name, start, min(start + 100, count), seed) for start in starts))
@@ -96,7 +101,13 @@ def _episodes(name: str, count: int, seed: int) -> list[list[corpus.Row]]:
 
 def _some_episodes(job: tuple[str, int, int, int]) -> list[list[corpus.Row]]:
     name, start, stop, seed = job
-    return list(corpus.episodes(name, stop, seed, start))
+    return list(generated(name, stop, seed, start))
+
+
+def generated(name: str, count: int, seed: int, first: int = 0) -> Iterator[list[corpus.Row]]:
+    """Yield the rows of episodes ``first`` to ``count`` (exclusive) of the environment ``name``."""
+    generate = worlds_corpus.episodes if name == worlds_corpus.NAME else corpus.episodes
+    return generate(name, count, seed, first)
 
 
 def _tokens(tok: Any, rows: list[corpus.Row]) -> list[TokenRow]:

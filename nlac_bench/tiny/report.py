@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, cast
@@ -11,14 +11,22 @@ from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import Prompt
 from nlac_bench.agents.roles.transition import first_state
+from nlac_bench.envs.shop_worlds.env import ShopWorldsEnv
+from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
 from nlac_bench.rollout.engines.engine import SampleRequest, Sampling, derive_seed
 from nlac_bench.rollout.engines.hf.engine import HFEngine
-from nlac_bench.tiny import corpus
+from nlac_bench.tiny import corpus, worlds_corpus
+from nlac_bench.tiny.prepare import generated
 from nlac_bench.types import Episode, Role
 
 MAX_TOKENS = 256
 """Maximum length of an answer; the corpus contains no longer ones."""
+ENVS: Mapping[str, Callable[[str], TextEnv]] = {
+    **corpus.ENVS,
+    worlds_corpus.NAME: lambda split: ShopWorldsEnv(split=split, level="easy", worlds="held_out"),
+}
+"""Makes the environments that can be measured, by split: ``shop_worlds`` in its first held-out world."""
 EPISODES = 100
 """Number of sampled episodes; the tasks of a smaller test split are played several times."""
 _YES, _NO = "optimal: yes", "optimal: no"
@@ -32,7 +40,8 @@ def agent(engine: HFEngine, temperature: float) -> PolicyAgent:
 def play(engine: HFEngine, name: str, *, temperature: float, tasks: int, seed: int = 0) -> list[Episode]:
     """Return episodes of the policy role on the test split at the taught level, in the order in which they
     ended."""
-    ids = corpus.ENVS[name]("test").task_ids[:tasks]
+    make = ENVS[name]
+    ids = make("test").task_ids[:tasks]
     trials = 1 if temperature == 0 else max(1, min(EPISODES, tasks) // len(ids))
     specs = [
         EpisodeSpec(name, task_id, trial, derive_seed(seed, task_id, trial))
@@ -41,7 +50,7 @@ def play(engine: HFEngine, name: str, *, temperature: float, tasks: int, seed: i
     ]
 
     async def run() -> list[Episode]:
-        driver = Driver(agent(engine, temperature), lambda: corpus.ENVS[name]("test"), concurrency=32)
+        driver = Driver(agent(engine, temperature), lambda: make("test"), concurrency=32)
         return [found async for found in driver.run(specs) if isinstance(found, Episode)]
 
     return asyncio.run(run())
@@ -83,7 +92,7 @@ def roles(engine: HFEngine, name: str, *, episodes: int, seed: int = 1_000) -> d
     The rows are generated like the corpus, from other episodes of the same training tasks, so the report
     measures how well the roles were learned.
     """
-    rows = [row for found in corpus.episodes(name, episodes, seed) for row in found if row.role != "policy"]
+    rows = [row for found in generated(name, episodes, seed) for row in found if row.role != "policy"]
     answers, odds = asyncio.run(_ask_all(engine, rows))
     prompts, rng = CompactPrompts(), random.Random(seed)
     reports: dict[str, RoleReport] = {}
@@ -115,8 +124,8 @@ def roles(engine: HFEngine, name: str, *, episodes: int, seed: int = 1_000) -> d
 async def _ask_all(engine: HFEngine, rows: Sequence[corpus.Row]) -> tuple[list[str], list[float]]:
     async def ask(row: corpus.Row) -> tuple[str, float]:
         prompt = Prompt(messages=({"role": "user", "content": row.prompt},))
-        written = await _written(engine, prompt, cast(Role, row.role), 0.0, 0)
-        return written, await _odds(engine, row.prompt) if row.role == "evaluator" else 0.0
+        answer = await written(engine, prompt, cast(Role, row.role), 0.0, 0)
+        return answer, await _odds(engine, row.prompt) if row.role == "evaluator" else 0.0
 
     found: list[tuple[str, float]] = []
     waiting = iter(rows)
@@ -125,7 +134,7 @@ async def _ask_all(engine: HFEngine, rows: Sequence[corpus.Row]) -> tuple[list[s
     return [text for text, _ in found], [score for _, score in found]
 
 
-async def _written(engine: HFEngine, prompt: Prompt, role: Role, temperature: float, seed: int) -> str:
+async def written(engine: HFEngine, prompt: Prompt, role: Role, temperature: float, seed: int) -> str:
     """Return a role's answer, decoded to the environment's text."""
     sampling = Sampling(temperature=temperature, max_tokens=MAX_TOKENS)
     request = SampleRequest(messages=prompt.messages, role=role, sampling=sampling, seed=seed)
@@ -193,11 +202,11 @@ async def _improve(engine: HFEngine, name: str, task: str, seed: int, found: Imp
     state, ended = first_state(name, first, info), False
     history: tuple[tuple[str, str], ...] = ()
     while not ended:
-        action = await _written(engine, prompts.policy(state), "policy", 1.0, derive_seed(seed, len(history)))
+        action = await written(engine, prompts.policy(state), "policy", 1.0, derive_seed(seed, len(history)))
         verdict = teaching.judge(env, first, history, action)
-        future = await _written(engine, prompts.successor(state, action), "successor", 1.0, seed)
+        future = await written(engine, prompts.successor(state, action), "successor", 1.0, seed)
         asked = prompts.evaluator(state, action, [future])
-        critique = prompts.parse_critique(await _written(engine, asked, "evaluator", 0.0, seed))
+        critique = prompts.parse_critique(await written(engine, asked, "evaluator", 0.0, seed))
         if verdict is not None and critique is not None:
             found.actions += 1
             found.optimal += verdict.optimal
@@ -207,7 +216,7 @@ async def _improve(engine: HFEngine, name: str, task: str, seed: int, found: Imp
                 found.objected_rightly += not verdict.optimal
                 found.objected_optimal += verdict.optimal
                 refining = prompts.refiner(state, action, critique)
-                better = await _written(engine, refining, "refiner", 0.0, seed)
+                better = await written(engine, refining, "refiner", 0.0, seed)
                 judged = teaching.judge(env, first, history, better)
                 found.refined_optimal += judged is not None and judged.optimal
         observation, _, ended, _, info = await env.astep(action)

@@ -130,6 +130,11 @@ class TrainConfig(Settings):
             )
         return self
 
+    @property
+    def needs_average(self) -> bool:
+        """Whether a method that can keep a moving average of the weights uses it with these settings."""
+        return True
+
     def subject(self) -> dict[str, Any]:
         """Return the settings that describe the training, for a run's manifest."""
         return {name: value for name, value in self.as_dict().items() if name not in self.ONLY_STORED}

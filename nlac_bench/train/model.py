@@ -148,7 +148,8 @@ def shard(
     Each block is moved to the mesh's device before it is sharded, so the device never holds the whole model.
 
     With ``bf16`` the blocks compute in bfloat16 with float32 master weights. Gradients are reduced in
-    float32, because sums of many small gradients over ranks lose precision in bf16.
+    float32, because sums of many small gradients over ranks lose precision in bf16. The scalar heads compute
+    in float32: bfloat16 has 8 bits, and a value of 0.7 would be rounded to a multiple of 0.004.
     """
     if checkpointing:
         base: Any = model.causal_lm
@@ -160,5 +161,9 @@ def shard(
     )
     for block in blocks(model):
         fully_shard(block, mesh=device_mesh, mp_policy=policy, reshard_after_forward=True)
+    if precision == "bf16":
+        exact = MixedPrecisionPolicy(param_dtype=torch.float32, reduce_dtype=torch.float32)
+        for head in model.heads.values():
+            fully_shard(head, mesh=device_mesh, mp_policy=exact, reshard_after_forward=True)
     # The root keeps its gathered weights: its head is called after the forward pass (``Learner._forward``).
     fully_shard(model, mesh=device_mesh, mp_policy=policy, reshard_after_forward=False)

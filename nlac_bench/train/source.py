@@ -33,12 +33,17 @@ class LearnerSource:
             return self.learner.text_logprobs(ids, prompt_len)
 
 
-def push(learner: Learner, engine: TrainableEngine, version: int) -> None:
-    """Copy the policy's weights, and their moving average if it exists, to ``engine``, which checks them.
+def push(
+    learner: Learner, engine: TrainableEngine, version: int, slots: Sequence[Slot] | None = None
+) -> None:
+    """Copy the weights of ``slots`` to ``engine``, which checks them.
+
+    Args:
+        slots: by default the policy, and its moving average if it exists.
 
     Raises:
         SyncError: the engine's log-probabilities differ from the learner's.
     """
-    slots: tuple[Slot, ...] = ("policy",) if learner.ema is None else ("policy", "target")
-    for slot in slots:
+    kept: tuple[Slot, ...] = ("policy",) if learner.ema is None else ("policy", "target")
+    for slot in kept if slots is None else slots:
         engine.sync(LearnerSource(learner, slot), version, slot)

@@ -1,9 +1,11 @@
 """NLAC's parts, and one real iteration of it on the embedded model."""
 
 import asyncio
+import gc
 import gzip
 import json
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,18 +19,20 @@ from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.nlac.algorithm import NLAC
 from nlac_bench.agents.nlac.config import NlacConfig
 from nlac_bench.agents.nlac.lesson import Encoder, Lesson
-from nlac_bench.agents.nlac.policy_iteration import replayed_action
+from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration, replayed_action
 from nlac_bench.agents.nlac.replay import Replay
+from nlac_bench.agents.nlac.theory import ExactPrompts, Grid, Tables, random_walks
 from nlac_bench.agents.roles.chat import ChatPrompts
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import Critique
+from nlac_bench.agents.roles.shared import Beginning, shared_tokens
 from nlac_bench.agents.roles.styles import prompts_for
 from nlac_bench.agents.roles.transition import State, Transition, transitions
 from nlac_bench.envs import registry
 from nlac_bench.errors import DataError, NlacBenchError
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
-from nlac_bench.rollout.engines.engine import Sampling
+from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.meter import MeteredEngine
 from nlac_bench.train.learner import Learner
@@ -126,6 +130,47 @@ def test_new_transitions_are_drawn_soon_and_old_ones_leave() -> None:
         Replay().draw(1)
 
 
+def test_what_cannot_be_learned_is_drawn_more_rarely_than_the_rest() -> None:
+    """A tenth can never be learned from; with their first priority they would get a fifth of the draws."""
+    replay = Replay(seed=0)
+    replay.add([transition(str(i)) for i in range(400)])
+    rng, hopeless = np.random.default_rng(0), 0
+    for _ in range(100):
+        indices, _ = replay.draw(32)
+        known = [int(i) for i in indices if i % 10]
+        hopeless += len(indices) - len(known)
+        replay.update(known, rng.uniform(0.1, 0.6, len(known)).tolist())
+    assert hopeless / 3200 < 0.1
+
+
+def test_a_loss_that_is_not_finite_decays_like_a_missing_one(tmp_path: Path) -> None:
+    replay = Replay(seed=0)
+    replay.add([transition("0"), transition("1")])
+    replay.draw(2)
+    replay.update([0, 1], [float("nan"), 0.25])
+    replay.save(tmp_path / "r.gz")
+    assert replay._losses == [0.5, 0.25]
+    twin = Replay()
+    twin.load(tmp_path / "r.gz")
+    replay.add([transition("2")])
+    twin.add([transition("2")])
+    assert twin._losses == replay._losses == [0.5, 0.25, 0.5]
+
+
+def test_the_correction_grows_to_a_full_one() -> None:
+    weights = []
+    for done in (0.0, 0.5, 1.0):
+        replay = Replay(beta=0.4, seed=0)
+        replay.add([transition(str(i)) for i in range(4)])
+        replay.update(range(4), [0.1, 1.0, 2.0, 8.0])
+        indices, found = replay.draw(4, done)
+        chances = np.array([0.1, 1.0, 2.0, 8.0]) ** 0.6
+        expected = (4 * (chances / chances.sum())[indices]) ** -(0.4 + 0.6 * done)
+        np.testing.assert_allclose(found, expected / expected.max())
+        weights.append(found.min())
+    assert weights == sorted(weights, reverse=True)
+
+
 def test_a_replay_goes_on_where_it_was_saved(tmp_path: Path) -> None:
     replay = Replay(seed=5)
     replay.add([*transitions(episode(), "demo", {"policy": "p", "tools": [{"name": "x"}]}), transition()])
@@ -138,16 +183,78 @@ def test_a_replay_goes_on_where_it_was_saved(tmp_path: Path) -> None:
     for _ in range(5):
         mine, theirs = replay.draw(3), twin.draw(3)
         assert mine[0].tolist() == theirs[0].tolist() and mine[1].tolist() == theirs[1].tolist()
+    assert twin.items[0].next_state is twin.items[1].state, "states are shared"
     header, *rows = gzip.decompress((tmp_path / "r.gz").read_bytes()).splitlines()
-    without = [
-        json.dumps({k: v for k, v in json.loads(row).items() if k != "trial"}).encode() for row in rows
-    ]
-    (tmp_path / "r.gz").write_bytes(gzip.compress(b"\n".join([header, *without])))
-    twin.load(tmp_path / "r.gz")
-    assert {t.trial for t in twin.items} == {-1} and twin.items[0].action == replay.items[0].action
+    assert len(rows) == 2, "an episode is written once"
+    earlier = json.dumps({k: v for k, v in json.loads(header).items() if k != "format"}).encode()
+    (tmp_path / "r.gz").write_bytes(gzip.compress(b"\n".join([earlier, *rows])))
+    with pytest.raises(DataError, match="it has format 1, and this version reads format 2"):
+        twin.load(tmp_path / "r.gz")
+    assert twin.items == replay.items, "a file that cannot be read changes nothing"
     (tmp_path / "r.gz").write_bytes(b"no gzip")
     with pytest.raises(DataError, match="cannot be read as a replay buffer"):
         Replay().load(tmp_path / "r.gz")
+
+
+def stored_bytes(make: Callable[[], Replay]) -> tuple[Replay, int]:
+    """The result of ``make``, and the memory that it keeps."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        kept = make()
+        gc.collect()
+        return kept, tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_episode_is_kept_once(tmp_path: Path) -> None:
+    """20 turns of 200 characters and 100 tokens each; with copies, the last prompt alone takes 16 kB."""
+
+    def played() -> Episode:
+        ids, turns = list(range(1000, 1100)), []
+        for i in range(20):
+            text = f"{i} {'x' * 200}"
+            turns.append(Turn(text, text + " heard", prompt_ids=ids, output_ids=[2000 + i] * 50))
+            ids = [*ids, *[2000 + i] * 50, *[3000 + i] * 50]
+        return Episode("demo", "t1", 2, 7, "hello", turns, True, False, True)
+
+    def filled() -> Replay:
+        buffer = Replay()
+        buffer.add(transitions(played(), "demo", {}))
+        return buffer
+
+    def loaded() -> Replay:
+        buffer = Replay()
+        buffer.load(tmp_path / "r.gz")
+        return buffer
+
+    replay, live = stored_bytes(filled)
+    # The conversation has 10 kB, and 2,000 tokens of 4 bytes; a transition and its state take about 1 kB.
+    assert live < 60_000
+    replay.save(tmp_path / "r.gz")
+    twin, resumed = stored_bytes(loaded)
+    assert resumed < 60_000
+    assert twin.items == replay.items
+    for buffer in (replay, twin):
+        first, *_, last = buffer.items
+        assert [m["content"][:2] for m in last.state.messages[-2:]] == ["18", "18"]
+        assert (
+            list(last.state.prompt_ids or ())[-51:] == [2018] + [3018] * 50 and last.action_ids == [2019] * 50
+        )
+        assert first.state.messages.whole is last.state.messages.whole  # type: ignore[attr-defined]
+        assert first.state.prompt_ids.whole is last.state.prompt_ids.whole  # type: ignore[union-attr]
+
+
+def test_prompts_that_do_not_continue_keep_their_tokens() -> None:
+    found = shared_tokens([[1, 2], None, [1, 2, 3], [9], [9, 8]])
+    assert found == [[1, 2], None, [1, 2, 3], [9], [9, 8]]
+    assert [x and len(x.whole) for x in found] == [3, None, 3, 2, 2]
+    some = Beginning("abcd", 3)
+    assert (some[-1], some[1:], list(some), len(some)) == ("c", ("b", "c"), ["a", "b", "c"], 3)
+    assert some == ("a", "b", "c") and some not in (("a", "b"), {"a"})
+    with pytest.raises(ValueError, match="at most 4, got 5"):
+        Beginning("abcd", 5)
 
 
 # --- chat prompts -----------------------------------------------------------------------------------
@@ -190,6 +297,74 @@ def test_verdicts(written: str, optimal: bool | None) -> None:
 )
 def test_futures_without_an_outcome_are_not_trained_on(text: str) -> None:
     assert ChatPrompts().parse_future(text) is None
+
+
+# --- what is remembered and drawn -------------------------------------------------------------------
+
+
+class Counting(LanguagePolicyIteration):
+    """Learns nothing, refuses what the test says, and counts what it was to learn from."""
+
+    def __init__(self, accepts: Callable[[Transition], bool], **settings: Any) -> None:
+        config = NlacConfig(**settings)
+        super().__init__(
+            config, Tables(Grid(), 0), ExactPrompts(), env="grid", info={}, seed=0, concurrency=4
+        )
+        self.accepts = accepts
+        self.drawn: list[int] = []
+
+    def learnable(self, transition: Transition) -> bool:
+        return self.accepts(transition)
+
+    def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> dict[str, float]:
+        self.drawn.append(len(lessons))
+        return {}
+
+    def sync(self) -> None:
+        pass
+
+
+def test_what_can_never_be_learned_is_not_remembered() -> None:
+    walks = random_walks(Grid(), 6, 0)
+    count = sum(len(walk.turns) for walk in walks)
+    nlac = Counting(lambda t: t.step == 0, replay_ratio=1.0)
+    asyncio.run(nlac.update(walks))
+    assert len(nlac.replay) == 6 < count and nlac.drawn == [6]
+    nlac.accepts = lambda t: False
+    metrics = asyncio.run(nlac.update(walks))
+    assert len(nlac.replay) == 6 and nlac.drawn == [6, 0] and metrics["buffer_age"] == 0
+    asyncio.run(Counting(lambda t: False).update(walks))
+    with pytest.raises(ValueError, match="empty"):
+        asyncio.run(Counting(lambda t: True).update([]))
+
+
+def test_the_control_without_l1_draws_by_the_same_losses() -> None:
+    walks = random_walks(Grid(), 6, 0)
+    targets = []
+    for settings in ({}, {"critic_coef": 0.0}, {"critic_coef": 0.0, "priority_alpha": 0.0}):
+        nlac = Counting(lambda t: True, **settings)
+        asyncio.run(nlac.update(walks))
+        targets.append([t.notes.get("target") for t in nlac.replay.items])
+    assert any(targets[0]) and targets[1] == targets[0] and not any(targets[2])
+
+
+@pytest.mark.parametrize(
+    ("backup_by", "slots"),
+    [("target", {"target"}), ("successor", {"policy", "target"})],
+)
+def test_the_target_network_generates_the_target(backup_by: Any, slots: set[str]) -> None:
+    nlac = Counting(lambda t: True, backup_by=backup_by, num_refinement_steps=0, refine_source="replayed")
+    asked: dict[str, set[str]] = {}
+    sample = nlac.engine.sample
+
+    async def heard(request: SampleRequest) -> list[Sample]:
+        asked.setdefault(request.role, set()).add(request.slot)
+        return await sample(request)
+
+    nlac.engine.sample = heard  # type: ignore[method-assign]
+    asyncio.run(nlac.update(random_walks(Grid(), 6, 0)))
+    assert asked["successor"] == {"target"} and set.union(*asked.values()) == slots
+    assert asked["policy"] == asked["backup"] == ({"target"} if backup_by == "target" else {"policy"})
 
 
 # --- one real iteration -----------------------------------------------------------------------------
@@ -276,6 +451,9 @@ def test_long_prompts_and_unreadable_texts_are_left_out_and_counted(parts: tuple
     )
     assert encoder.critic(lesson, 0) is None and encoder.too_long == 1
     assert encoder.policy(lesson, 0) is None, "no action, no lesson"
+    assert not encoder.fits(lesson.transition)
+    thought = replace(lesson.transition.state, prompt_ids=[1, 2, 3])
+    assert encoder.fits(replace(lesson.transition, state=thought)), "the policy's prompt has 3 tokens"
     lesson.critique, lesson.proposed = None, replayed_action(lesson.transition)
     asyncio.run(nlac.refine(lesson))
     assert lesson.rounds == 0

@@ -37,7 +37,7 @@ SPEAKING = ("nlac", "nlrl", "nlql", "self_distillation")
 random weights and have the settings ``SCALAR``."""
 OWN: dict[str, dict[str, Any]] = {
     "ppo": {"lr": 2e-3, "train_batch_size": 64, "rollouts_per_task": 2, "mini_batch_size": 64},
-    "sac": {"lr": 2e-3, "mini_batch_size": 64, "replay_ratio": 4, "num_refinement_steps": 3,
+    "sac": {"lr": 2e-3, "mini_batch_size": 64, "replay_ratio": 4,
             "critic_coef": 20.0, "ema_tau": 0.2},
     "nlac": {"kl_coef": 0.1},  # else the refiner, which nothing trains here, drifts off to other words
     "nlrl": {"kl_coef": 0.1},  # no button is given up before the value role knows it
@@ -78,7 +78,7 @@ def learned(method: Method, model: Any, budget: int, shuffled: bool = False) -> 
     engine = MeteredEngine(hf)
     prompts = CompactPrompts()
     agent = PolicyAgent(engine, prompts, Sampling(max_tokens=config.max_response_length))
-    learner = Learner(copy.deepcopy(model), config.learner(0, **method.learner))
+    learner = Learner(copy.deepcopy(model), config.learner(0, **method.learner_options(config)))
 
     def make_env() -> Signal:
         return Signal(shuffled=shuffled)

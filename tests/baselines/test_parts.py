@@ -33,6 +33,7 @@ from nlac_bench.train.learner import Learner
 from nlac_bench.types import Episode, Turn
 from tests.baselines import signal_env
 from tests.baselines.signal_env import Signal
+from tests.envs.count_down import CountDown
 
 
 def make(name: str, **settings: Any) -> Any:
@@ -42,10 +43,12 @@ def make(name: str, **settings: Any) -> Any:
     model = signal_env.random_model()
     engine = MeteredEngine(HFEngine(model, signal_env.tokenizer()))
     prompts = CompactPrompts()
-    learner = Learner(signal_env.random_model(), config.learner(0, **method.learner))
+    learner = Learner(signal_env.random_model(), config.learner(0, **method.learner_options(config)))
     agent = PolicyAgent(engine, prompts, Sampling())
     return method.algorithm_class(
-        Resources(config, engine, learner, prompts, agent, Signal, seed=0, concurrency=4)
+        Resources(
+            config, engine, learner, prompts, agent, Signal, seed=0, concurrency=4, slots=method.slots(config)
+        )
     )
 
 
@@ -109,6 +112,17 @@ def test_a_resumed_algorithm_takes_the_batches_that_it_would_have_taken(tmp_path
     sequences = [TokenSequence([5, i, 6], [0.0, 0.0, 1.0]) for i in range(12)]
     orders = [[b.ids.tolist() for b in x.mini_batches(sequences)] for x in (going_on, resumed)]
     assert orders[0] == orders[1] and going_on.version == resumed.version
+
+
+@pytest.mark.parametrize("name", ["nlac", "nlql", "sac"])
+def test_importance_weights_are_fully_corrected_at_the_end(name: str) -> None:
+    algorithm = make(name, priority_beta=0.0)
+    assert algorithm.remember([episode("t", [0.0, 1.0])]) == 2
+    algorithm.replay.update([0, 1], [0.1, 1.0])
+    for done, smaller in ((0.0, 1.0), (0.5, 0.1**0.3), (1.0, 0.1**0.6)):
+        algorithm.resources = replace(algorithm.resources, done=lambda done=done: done)
+        _, weights = algorithm.draw(2, None)
+        assert sorted(weights) == pytest.approx([smaller, 1.0])
 
 
 @pytest.mark.parametrize("name", ["nlql", "nlrl", "sac"])
@@ -330,6 +344,77 @@ def test_sac_weighs_what_was_played_and_keeps_its_tokens() -> None:
     assert found["q_loss"] == pytest.approx(0.125)
 
 
+def test_sac_draws_by_the_size_of_its_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Q = 0.5 and -0.5 for y = 1 and 0: |δ| = (0.5 + 1.5) / 2 and 0.5, not the halves of the squares."""
+    sac: SAC = make("sac", mini_batch_size=4, lr=1e-9)
+    lessons = [sac_lesson(sac, True, 1.0 - i, None) for i in range(2)]
+    sac.replay.add([lesson.transition for lesson in lessons])
+    for name, parameter in sac.learner.model.heads.named_parameters():
+        parameter.data.fill_(0.0 if name.endswith("weight") else 0.5 if name.startswith("q1") else -0.5)
+    sac.learn(lessons, range(2))
+    assert sac.replay._losses == pytest.approx([1.0, 0.5])
+
+
+@pytest.mark.parametrize("settings", [{}, {"num_candidates": 3}])
+def test_methods_that_choose_have_as_many_candidates(settings: dict[str, Any]) -> None:
+    for name in ("sac", "nlql", "nlrl"):
+        assert getattr(BUILT_IN[name].config(settings), "num_candidates") == settings.get("num_candidates", 4)  # noqa: B009
+    sac: SAC = make("sac", **settings)
+    lesson = sac_lesson(sac, True, 1.0, None)
+
+    async def act(state: Any) -> Action:
+        return Action("red-0", Sample("red-0", "stop", ids=[9, 1]))
+
+    lesson.speaker.act = act  # type: ignore[method-assign, assignment]
+    asyncio.run(sac.sample_actions(lesson))
+    assert len(lesson.candidates) == settings.get("num_candidates", 4)
+
+
+def test_sac_refuses_a_prompt_that_neither_loss_can_use() -> None:
+    sac: SAC = make("sac", max_prompt_length=2)
+    assert sac.remember([episode("t", [1.0])]) == 0 and sac.encoder.too_long == 1
+    metrics = asyncio.run(sac.update([episode("t", [1.0])]))
+    assert metrics["too_long"] == 2 and metrics["gradient_steps"] == 0 == metrics["buffer_size"]
+
+
+# --- the moving average -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "ema", "slots"),
+    [
+        ("nlac", {}, True, ("policy", "target")),
+        ("nlac", {"critic_coef": 0}, True, ("policy", "target")),
+        ("nlac", {"critic_coef": 0, "priority_alpha": 0}, False, ("policy",)),
+        ("nlql", {}, True, ("policy", "target")),
+        ("self_distillation", {}, False, ("policy",)),
+        ("self_distillation", {"critic_coef": 1}, True, ("policy", "target")),
+        ("sac", {}, True, ("policy",)),
+        ("sac", {"critic_coef": 0, "priority_alpha": 0}, True, ("policy",)),
+        ("nlrl", {}, False, ("policy",)),
+        ("ppo", {}, False, ("policy",)),
+    ],
+)
+def test_a_moving_average_is_kept_and_synced_only_where_it_is_used(
+    name: str, settings: dict[str, Any], ema: bool, slots: tuple[str, ...]
+) -> None:
+    method = BUILT_IN[name]
+    config = method.config(settings)
+    assert bool(method.learner_options(config).get("ema")) == ema and method.slots(config) == slots
+    algorithm = make(name, **settings)
+    assert (algorithm.learner.ema is not None) == ema
+    synced: list[str] = []
+    algorithm.resources.engine.sync = lambda source, version, slot: synced.append(slot)
+    algorithm.sync()
+    assert tuple(synced) == slots
+    if name in ("sac", "nlrl", "self_distillation"):
+        algorithm.descend([], [TokenSequence([5, 6, 7], [0.0, 0.0, 1.0], loss="policy")], *_l2(algorithm))
+
+
+def _l2(algorithm: Any) -> tuple[Any, torch.Tensor]:
+    return lambda outputs, batch: algorithm.distillation(outputs, batch, 1.0), torch.zeros(1)
+
+
 def test_twin_q_heads_stay_two() -> None:
     sac: SAC = make("sac", mini_batch_size=4)
     lessons = [sac_lesson(sac, True, float(i % 2), None) for i in range(4)]
@@ -381,18 +466,19 @@ def test_nlrl_learns_values_of_three_iterations() -> None:
 
 
 def test_nlrl_asks_for_a_choice_only_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    nlrl: Any = make("nlrl", num_candidates=2)
+    nlrl: Any = make("nlrl")
     nlrl.remember([episode("t", [1.0])])
-    offered: list[int] = []
+    offered: list[list[str]] = []
 
     async def futures(state: Any, text: str) -> list[str]:
         return [f"next: {text}; end: success"]
 
     async def pick(state: Any, candidates: Sequence[tuple[str, str]]) -> int:
-        offered.append(len(candidates))
+        offered.append([action for action, _ in candidates])
         return len(candidates) - 1
 
     def chosen(*drawn: str) -> tuple[str | None, str]:
+        monkeypatch.setattr(nlrl, "config", nlrl.config.changed(num_candidates=len(drawn)))
         lesson, texts = Lesson(nlrl.replay.items[0], 1.0, nlrl.speaker("x")), iter(drawn)
 
         async def act(state: Any) -> Action:
@@ -405,4 +491,32 @@ def test_nlrl_asks_for_a_choice_only_where_there_is_one(monkeypatch: pytest.Monk
         return lesson.first, lesson.proposed.text
 
     assert chosen("left", "left") == ("left", "left") and offered == []
-    assert chosen("left", "right") == ("left", "right") and offered == [2]
+    assert chosen("left", "right") == ("left", "right") and offered == [["left", "right"]]
+    # Equal actions are counted: the most frequent one is read first, and of equally frequent ones the first.
+    assert chosen("left", "right", "up", "right") == ("left", "up")
+    assert offered[1:] == [["right", "left", "up"]]
+
+
+@pytest.mark.parametrize("turns", [1, 3])
+def test_nlrl_is_charged_for_every_step_that_it_plays(turns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = {"num_futures": 3, "transitions_per_iteration": 8, "num_candidates": 1, "max_response_length": 3}
+    nlrl: Any = make("nlrl", **few)
+    steps, step = 0, CountDown.astep
+
+    async def counted(env: Any, action: str) -> Any:
+        nonlocal steps
+        steps += 1
+        return await step(env, action)
+
+    monkeypatch.setattr(CountDown, "astep", counted)
+    agent = replace(nlrl.resources.agent, sampling=Sampling(max_tokens=3))
+    nlrl.resources = replace(nlrl.resources, make_env=CountDown, agent=agent)
+    env, task = CountDown(), str(turns + 1)
+    observation, _ = env.reset(seed=0, options={"task_id": task})
+    played = Episode("count_down", task, 0, 0, observation, terminated=True, success=True)
+    for number in range(turns, 0, -1):
+        observation, reward, *_, info = env.step(str(number))
+        played.turns.append(Turn(str(number), observation, reward=reward, info=info))
+    steps = 0
+    metrics = asyncio.run(nlrl.update([played]))
+    assert steps and metrics["extra_env_steps"] == steps

@@ -25,6 +25,7 @@ EXCEPTIONS = {
     r"^torchrun ": "it trains on several ranks; tests/cli/test_ranks_killed.py runs it with small settings",
     r"bench-gpu": "it needs GPUs; tests/eval/test_bench_gpu.py measures small shapes on a CPU",
     r"^nlac-bench tiny build": "it trains for 45 minutes; tests/tiny/test_build.py builds with a few steps",
+    r"^nlac-bench tiny report --gates": "it asks a model a thousand times; tests/tiny/test_worlds.py runs it",
     r"^nlac-bench sweep configs/sweeps/(miniature|shop)\.toml": (
         "it trains for hours; tests/eval/test_sweep.py runs the command with a smaller file"
     ),

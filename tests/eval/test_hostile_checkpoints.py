@@ -150,15 +150,42 @@ def test_a_death_between_two_renames_is_repaired(interrupted: Path, tmp_path: Pa
     assert sorted(path.name for path in (folder / "checkpoints").iterdir()) == ["best", "last"]
 
 
+def written(*lines: Any) -> bytes:
+    """The file of a buffer with these lines."""
+    return gzip.compress("".join(json.dumps(line) + "\n" for line in lines).encode())
+
+
 def test_a_replay_buffer_of_another_program_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "replay.jsonl.gz"
-    header = {"rng": {}, "iteration": 0, "losses": [1.0], "born": [0], "worlds": []}
+    header = {"format": 2, "rng": {}, "iteration": 0, "losses": [1.0], "born": [0], "worlds": []}
+    Replay().save(path)
+    good = json.loads(gzip.decompress(path.read_bytes())) | {"losses": [1.0], "born": [0]}
+    good["worlds"] = [["demo", "", "[]"]]
+    plain = {"reward": 0, "terminated": True, "success": True, "task_id": "t", "seed": 0, "step": 0,
+             "trial": 0, "weight_version": 0, "reward_before": 0, "last_words": "", "notes": {}}  # fmt: skip
+    step = {**plain, "action": "a", "action_ids": [1], "state": [1, 0, 2], "next_state": None}
+    row = {"world": 0, "messages": [{"content": "x"}], "prompts": [[7, 8]], "transitions": [step]}
+    path.write_bytes(written(good, row))
+    replay = Replay()
+    replay.load(path)
+    assert len(replay) == 1 and replay.items[0].state.prompt_ids == [7, 8]
+    episodes: list[dict[str, Any]] = [
+        {"transitions": []}, {"transitions": [step] * 2}, {"transitions": {}}, {"prompts": []},
+        {"prompts": [[7, 2**40]]}, {"prompts": ["7"]}, {"messages": []}, {"world": 5}, {"world": "demo"},
+    ]  # fmt: skip
+    steps: list[dict[str, Any]] = [
+        {"state": [2, 0, 2]}, {"state": [-1, 0, 2]}, {"state": [1, 0, 3]}, {"state": [1, 9, 1]},
+        {"state": None}, {"state": [1]}, {"action_ids": "1"}, {"next_state": [4, None, None]}, {"more": 1},
+    ]  # fmt: skip
     for content in (
         b"", b"\x80\x04.", gzip.compress(b""), gzip.compress(b"[]"), gzip.compress(b'{"a":' * 10**5),
         gzip.compress(json.dumps(header).encode()), gzip.compress(b"{}" * 10), gzip.compress(b"\xff\xfe"),
         gzip.compress(json.dumps(header | {"losses": [], "born": []}).encode() + b"\n{}\n"),
         gzip.compress(json.dumps(header | {"losses": [], "born": []}).encode()),
         gzip.compress(b"a" * 1000)[:20],
+        *(written(good, row | changed) for changed in episodes),
+        *(written(good, row | {"transitions": [step | changed]}) for changed in steps),
+        written(good), written(good, row, row),
     ):  # fmt: skip
         path.write_bytes(content)
         replay = Replay()

@@ -59,6 +59,32 @@ def test_one_seed_of_everything_comes_before_the_next() -> None:
     ]  # fmt: skip
 
 
+def test_a_variant_is_its_algorithm_with_settings_of_its_own(tmp_path: Path) -> None:
+    text = """methods = ["nlac", "without_l1"]
+[seeds]
+tau_retail = [3]
+[variants]
+without_l1 = "nlac"
+[run]
+model = "tiny"
+[methods_train.without_l1]
+critic_coef = 0.0
+"""
+    planned = read_sweep(spec(tmp_path, text))
+    check_sweep(planned)
+    plain, variant = planned.cells()
+    assert planned.settings(plain, None)["agent"] == planned.settings(variant, None)["agent"] == "nlac"
+    assert planned.settings(variant, None)["train"] == {"critic_coef": 0.0}
+    assert planned.settings(plain, None)["train"] == {}
+    assert plain.folder(tmp_path) != variant.folder(tmp_path)
+
+
+def test_the_pilot_of_worlds_can_start() -> None:
+    pilot = read_sweep(Path(__file__).parents[2] / "configs/sweeps/worlds_pilot.toml")
+    check_sweep(pilot)
+    assert pilot.settings(list(pilot.cells())[1], None)["train"]["critic_coef"] == 0.0
+
+
 def test_every_method_is_tuned_alike_and_takes_the_best_validation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,6 +145,10 @@ def test_every_method_is_tuned_alike_and_takes_the_best_validation(
             "tuning.seed must be a whole number, got 'x'",
         ),
         ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nbudget = 3", "tuning.budget must be text"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[variants]\nppo = 'nlac'", "needs a name of its own"),
+        ("methods = ['x']\n[seeds]\na = [0]\n[variants]\n'x/y' = 'nlac'", "needs a name of its own"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[variants]\nx = 'nlac'", "no run uses it"),
+        ("methods = ['x']\n[seeds]\na = [0]\n[variants]\nx = 'y'", "unknown method 'y'"),
     ],
 )
 def test_what_cannot_be_planned_is_named(tmp_path: Path, text: str, said: str) -> None:

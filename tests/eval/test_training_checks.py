@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from nlac_bench.agents import methods
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.eval.measure.engines import TRAINING_SHARE, vllm_options
 from nlac_bench.eval.measure.environment import environment_factories
@@ -108,6 +109,18 @@ def test_offline_episodes_of_a_plain_environments_test_are_refused(tmp_path: Pat
                 outline(config(env=env, offline=folder))
         else:
             assert outline(config(env=env, offline=folder)).plan
+
+
+@pytest.mark.parametrize("name", ["nlac", "nlql", "self_distillation", "nlrl", "sac"])
+def test_a_run_of_the_method_before_it_changed_is_not_continued(name: str, tmp_path: Path) -> None:
+    """Priorities, targets or candidates were others; a setting that such a run lacks shows it."""
+    settings = methods.find(name).config({}).subject()
+    earlier = {k: v for k, v in settings.items() if k not in ("backup_by", "num_candidates")}
+    plan = outline(config(train=None, limit=1)).plan
+    stated: dict[str, Any] = {"conditions": {"env": ENV}, "plan": plan}
+    RunWriter.create(tmp_path / "run", config={}, subject={"agent": name, "train": earlier}, **stated).close()
+    with pytest.raises(NlacBenchError, match=r"train\.backup_by: None against 'target'.* start a new run"):
+        RunWriter.resume(tmp_path / "run", subject={"agent": name, "train": settings}, **stated)
 
 
 def test_offline_episodes_of_another_world_are_refused(tmp_path: Path) -> None:

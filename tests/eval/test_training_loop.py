@@ -55,6 +55,26 @@ def test_every_task_comes_once_in_each_epoch() -> None:
     assert len({spec.seed for specs in epochs for spec in specs}) == 24
 
 
+@pytest.mark.parametrize(
+    ("settings", "progress", "done"),
+    [
+        ({"budget": "steps=40"}, {"gradient_steps": 10, "env_steps": 99, "tokens": 99}, 0.25),
+        ({"budget": "env_steps=40"}, {"gradient_steps": 99, "env_steps": 30, "tokens": 99}, 0.75),
+        ({"budget": "tokens=40"}, {"gradient_steps": 99, "env_steps": 99, "tokens": 50}, 1.0),
+        ({"budget": "steps=40", "total_epochs": 16}, {"gradient_steps": 10, "iteration": 1}, 0.5),
+        ({"budget": "steps=40", "total_epochs": 16}, {"gradient_steps": 30, "iteration": 1}, 0.75),
+    ],
+)
+def test_the_share_of_the_training_that_is_over(
+    tmp_path: Path, settings: dict[str, Any], progress: dict[str, Any], done: float
+) -> None:
+    """An iteration has 32 tasks, 8 passes over the four training tasks."""
+    training = bare_training(tmp_path, **settings)
+    assert training.done() == 0.0
+    training.progress = Progress(**progress)
+    assert training.done() == done and training.finished() == (done == 1.0)
+
+
 @pytest.mark.parametrize(("failed", "logged"), [(1, True), (3, False)])
 def test_a_validation_with_failures_is_never_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failed: int, logged: bool

@@ -104,6 +104,27 @@ def test_algorithms_and_models_have_boards_of_their_own_with_the_same_floors() -
     assert models.board_id == algorithms.board_id
 
 
+def test_floors_with_several_seeds_have_no_place_either() -> None:
+    nlac = entry("nlac", wins(50), wins(52))
+    low = entry("nlac", wins(19), wins(20))
+    floor, oracle = entry("random", wins(30), wins(10)), entry("oracle", wins(60), wins(60))
+    [board] = make_boards([nlac, low, floor, oracle, FLOOR])
+    assert board.kind == "algorithms" and [row.entry for row in board.ranked] == [nlac, low]
+    assert [row.entry for row in board.pinned] == [oracle, floor, FLOOR]
+    # The best floor is that with the highest mean over its seeds.
+    above, not_above = (row.floor_note for row in board.ranked)
+    assert above is None and "'random'" in str(not_above) and "0.333" in str(not_above)
+    [alone] = make_boards([floor])
+    assert not alone.ranked and [row.entry for row in alone.pinned] == [floor]
+
+
+def test_a_floor_with_missing_episodes_is_an_unranked_entry() -> None:
+    played = entry("random", [True] * 40 + [None] * 20, partial=True)
+    [board] = make_boards([played, GOOD, FLOOR])
+    assert [row.entry for row in board.pinned] == [FLOOR]
+    assert [row.entry for row in board.unranked] == [played]
+
+
 def test_seeds_that_differ_much_are_not_told_apart_by_more_tasks() -> None:
     (pair,) = all_pairs([entry("a", wins(50), wins(20)), entry("b", wins(25), wins(35))])
     assert pair.winner is None and pair.tasks_needed is None
@@ -141,6 +162,17 @@ def test_bad_files_are_rejected_with_path_and_reason(tmp_path: Path) -> None:
     assert "other tasks" in reasons["tasks.json"]
     # Of two files with one run, the later path is rejected.
     assert len(reasons) == 5 and any("same run" in reason for reason in reasons.values())
+
+
+@pytest.mark.parametrize("level", ["recomputed", "replayed"])
+def test_missing_episodes_are_rejected_unless_the_entry_is_partial(level: str, tmp_path: Path) -> None:
+    lost = [*wins(30)[:-1], None]
+    write(tmp_path, entry("lost", lost, level=level))
+    [rejected] = collect(tmp_path).rejected
+    assert "1 of its episodes" in rejected.reason and "--partial" in rejected.reason
+    write(tmp_path, entry("lost", lost, level=level, partial=True))  # the same file
+    found = collect(tmp_path)
+    assert not found.rejected and [row.place for row in found.boards[0].unranked] == [None]
 
 
 def test_compare_all_and_a_board_agree() -> None:

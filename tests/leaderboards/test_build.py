@@ -21,7 +21,7 @@ MODELS = [
     entry("oracle", [True] * 12),
     entry("random", [False] * 11 + [True]),
     entry("react", [True] * 9 + [False] * 3),
-    entry("act", [False] * 10 + [None, True]),
+    entry("act", [False] * 11 + [True]),
 ]
 
 
@@ -123,6 +123,16 @@ def test_one_bad_entry_stops_everything(tmp_path: Path) -> None:
     assert not out.exists() and all(board["files"] == [] for board in found["boards"])
 
 
+def test_a_check_with_a_bad_entry_names_that_entry_only(tmp_path: Path) -> None:
+    results, out = submitted(tmp_path / "results", MODELS), tmp_path / "boards"
+    build(results, out)
+    (results / "broken.json").write_text("{")
+    done = nlac_bench(
+        "leaderboard", "build", "--results", str(results), "--out", str(out), "--check", status=2
+    )
+    assert "rejected" in done.stderr and "differs" not in done.stderr
+
+
 @pytest.mark.parametrize("missing", ["absent", "empty"])
 def test_without_entries_nothing_is_written(tmp_path: Path, missing: str) -> None:
     (tmp_path / "empty").mkdir()
@@ -130,6 +140,26 @@ def test_without_entries_nothing_is_written(tmp_path: Path, missing: str) -> Non
         "leaderboard", "build", "--results", str(tmp_path / missing), "--out", str(tmp_path / "out"), status=2
     )
     assert missing in done.stderr and not (tmp_path / "out").exists()
+
+
+def test_warnings_are_on_the_row_in_every_format(tmp_path: Path) -> None:
+    said = "the code had changes that are not in its commit"
+    plain, warned = MODELS[2], entry("act", [False] * 12, warnings=[said])
+    out = tmp_path / "boards"
+    build(submitted(tmp_path / "results", [plain, warned]), out)
+    html, text, table = (next(out.glob(f"*-models.{end}")).read_text() for end in ("html", "md", "csv"))
+    assert all(written.count(said) == 1 for written in (html, text, table))
+    rows = {name: next(x for x in text.splitlines() if x.startswith("|") and f"| {name}" in x)
+            for name in ("react", "act")}  # fmt: skip
+    assert "⚠ 1 warning |" in rows["act"] and "⚠" not in rows["react"]
+    assert f"- act: {said}" in text.splitlines() and "⚠ 1 warning<" in html
+
+
+def test_a_file_is_no_folder_for_boards(tmp_path: Path) -> None:
+    results, out = submitted(tmp_path / "results", MODELS), tmp_path / "file"
+    out.write_text("mine")
+    done = nlac_bench("leaderboard", "build", "--results", str(results), "--out", str(out), status=2)
+    assert f"{out}" in done.stderr and "--out" in done.stderr and out.read_text() == "mine"
 
 
 def test_schema_describes_an_entry() -> None:

@@ -81,6 +81,14 @@ def test_seeds_are_joined_to_an_entry_of_an_algorithm(played: Path, tmp_path: Pa
     assert result["holds"] and result["level"] == "recomputed"
 
 
+def test_the_order_of_the_seeds_does_not_matter(played: Path, tmp_path: Path) -> None:
+    pair = [played / "random-0", played / "random-1"]
+    (made,) = submit(",".join(map(str, pair)), "--out", tmp_path)["entries"]
+    (again,) = submit(",".join(map(str, pair[::-1])), "--out", tmp_path)["entries"]
+    assert made == again and len(list(tmp_path.iterdir())) == 1
+    assert verify(made["path"], ",".join(map(str, pair[::-1])), status=0)["holds"]
+
+
 @pytest.mark.parametrize("second", ["random-0", "game"])
 def test_what_is_no_other_seed_of_one_algorithm_is_refused(second: str, played: Path, tmp_path: Path) -> None:
     refused = submit(f"{played / 'random-0'},{played / second}", "--out", tmp_path / "out", status=2)
@@ -237,6 +245,7 @@ def test_a_seed_that_was_not_planned_is_named(copies: Path, tmp_path: Path) -> N
         (("board", "reward"), "strict", "board is that of the runs"),
         (("reproduce",), "rm -rf", "command is that of the runs"),
         (("provenance", "runs", 0, "dirty"), None, "provenance is that of the runs"),
+        (("warnings",), ["nothing to see"], "warnings are those of the runs"),
     ],
 )
 def test_an_altered_entry_does_not_hold(
@@ -250,6 +259,30 @@ def test_an_altered_entry_does_not_hold(
     inner[path[-1]] = value
     Path(made["path"]).write_text(json.dumps(content))
     assert check in failed(verify(made["path"], played / "random-0", status=1))
+
+
+def test_the_warning_of_local_changes_cannot_be_removed(copies: Path, tmp_path: Path) -> None:
+    run = copies / "random-0"
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["sessions"][0]["git"] = {"package": {"commit": "0" * 40, "dirty": True}}
+    manifest["sessions"][0]["nlac_bench"] = "0.0.1"
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    (made,) = submit(run, "--out", tmp_path / "out")["entries"]
+    dirty, version = made["warnings"]
+    assert "changes that are not in its commit" in dirty and "measured with nlac-bench 0.0.1" in version
+    content = json.loads(Path(made["path"]).read_text())
+    for kept, missed in (([dirty], set()), ([version], {"warnings are those of the runs"})):
+        Path(made["path"]).write_text(json.dumps(content | {"warnings": kept}))
+        assert failed(verify(made["path"], run, status=1 if missed else 0)) == missed
+
+
+def test_an_imported_entry_has_no_run_to_verify_it_against(played: Path, tmp_path: Path) -> None:
+    (made,) = submit(played / "random-0", "--out", tmp_path)["entries"]
+    content = json.loads(Path(made["path"]).read_text())
+    content |= {"level": "imported", "source": {"title": "kept", "url": None, "where": "table 1"}}
+    Path(made["path"]).write_text(json.dumps(content))
+    done = nlac_bench("verify", made["path"], "--run", str(played / "random-0"), status=2)
+    assert "level imported" in done.stderr
 
 
 def test_an_entry_of_another_run_does_not_hold(played: Path, tmp_path: Path) -> None:

@@ -7,13 +7,16 @@ import pytest
 
 from nlac_bench import tiny
 from nlac_bench.agents.roles import codec, compact
+from nlac_bench.eval.measure.engines import engine_kind, local_model
+from nlac_bench.eval.measure.tiny_defaults import is_tiny
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.tiny.fingerprint import fingerprint
 
 
-def test_weights_and_prompts_belong_together() -> None:
+@pytest.mark.parametrize("model", tiny.FOLDERS)
+def test_weights_and_prompts_belong_together(model: str) -> None:
     """When this fails, the prompts have changed: build the weights anew, or take the change back."""
-    manifest = json.loads((tiny.path() / "manifest.json").read_text())
+    manifest = json.loads((tiny.path(model) / "manifest.json").read_text())
     assert manifest["prompts"] == fingerprint()
 
 
@@ -43,11 +46,20 @@ def test_weights_are_small_and_of_the_architecture_promised() -> None:
     assert model.config.eos_token_id == found.eos_token_id
 
 
-def test_weights_play() -> None:
+def test_tiny_worlds_is_at_most_8_mb_and_has_the_tokenizer_of_tiny() -> None:
+    folder = tiny.path("tiny-worlds")
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= 8_000_000
+    assert (folder / "tokenizer.json").read_bytes() == (tiny.path() / "tokenizer.json").read_bytes()
+    assert local_model("tiny-worlds") == str(folder) and is_tiny("tiny-worlds")
+    assert engine_kind("tiny-worlds", None, "auto") == "hf"
+
+
+@pytest.mark.parametrize(("model", "env"), [("tiny", "tau_retail"), ("tiny-worlds", "shop_worlds")])
+def test_weights_play(model: str, env: str) -> None:
     from nlac_bench.tiny.report import play
 
-    engine = HFEngine.from_pretrained(str(tiny.path()), device="cpu")
-    episodes = play(engine, "tau_retail", temperature=0.0, tasks=3)
+    engine = HFEngine.from_pretrained(str(tiny.path(model)), device="cpu")
+    episodes = play(engine, env, temperature=0.0, tasks=3)
     assert len(episodes) == 3 and all(episode.success is not None for episode in episodes)
     kinds = [turn.info.get("action_kind") for episode in episodes for turn in episode.turns]
     assert kinds.count("invalid") <= 0.2 * len(kinds)

@@ -157,6 +157,27 @@ def test_heads_values_and_q_are_aligned_and_trained() -> None:
     assert not torch.equal(q1, q2)
 
 
+def test_scalar_heads_compute_in_float32_in_a_model_of_bfloat16() -> None:
+    learner = Learner(model(), LearnerConfig(lr=0.05, precision="bf16", heads=("q1",)))
+    head, batch = learner.model.heads["q1"], pack(sequences(), 64)
+    read: list[tuple[torch.dtype, torch.dtype]] = []
+    head.register_forward_hook(lambda module, inputs, output: read.append((inputs[0].dtype, output.dtype)))
+
+    def loss(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
+        error_BT = (outputs.q_BT("q1") - 0.7) ** 2
+        return losses.aggregate(error_BT, micro.loss_mask, "token_mean", batch.loss_mask.sum()), {}
+
+    values = []
+    for _ in range(12):
+        learner.forward_backward(batch, loss)
+        learner.optim_step()
+        values.append(learner.q_values(batch, ["q1"])[batch.loss_mask != 0])
+    assert {output for _, output in read} == {torch.float32}
+    assert (values[-1] != values[-1].bfloat16().float()).any(), "bfloat16 would have rounded them"
+    assert (values[-1] - 0.7).square().mean() < 0.3 * (values[0] - 0.7).square().mean()
+    assert values[0].unique().numel() > 1 and not torch.equal(values[0], values[1]), "steps reach the head"
+
+
 def test_entropy_and_reference_kl() -> None:
     learner = Learner(model(), LearnerConfig(lr=0.05, precision="fp32", reference=True))
     batch = pack(sequences(), 64)

@@ -29,7 +29,8 @@ class NLAC(LanguagePolicyIteration):
     It is also the base class of other algorithms with a replay buffer: SAC, NLRL and NLAC's ablations.
 
     Args:
-        resources: the learner must have been made with ``ema=True``.
+        resources: the learner must have been made with ``ema=True`` if backups are sampled from θ̄
+            (``NlacConfig.backs_up``).
     """
 
     def __init__(self, resources: Resources[NlacConfig]) -> None:
@@ -47,6 +48,16 @@ class NLAC(LanguagePolicyIteration):
     def __getstate__(self) -> dict[str, Any]:
         """Return what losses use of the algorithm: several ranks receive it with each of them."""
         return {"config": self.config}
+
+    def learnable(self, transition: Transition) -> bool:
+        """Return whether L1 or L2 can be trained on ``transition``; if not, it is counted as too long."""
+        fits = self.encoder.fits(transition)
+        self.encoder.too_long += not fits
+        return fits
+
+    def done(self) -> float:
+        """Return the share of the training that is over; see ``Resources``."""
+        return self.resources.done()
 
     async def run_steps(self, steps: Callable[[], Metrics]) -> Metrics:
         """See ``Resources.learn``."""
@@ -79,7 +90,7 @@ class NLAC(LanguagePolicyIteration):
         loss: LossFn,
         losses_N: Tensor,
     ) -> Metrics | None:
-        """Take a gradient step of θ, then update θ̄; None without sequences.
+        """Take a gradient step of θ, then update θ̄ if there is one; None without sequences.
 
         ``loss`` adds to ``losses_N``, which has zeros before.
         """
@@ -89,7 +100,8 @@ class NLAC(LanguagePolicyIteration):
         batch = share.packed([*critic, *policy], self.config.row_tokens)
         metrics = self.learner.forward_backward(batch, loss, losses_N)
         metrics |= self.learner.optim_step()
-        self.learner.ema_update(self.config.ema_tau)
+        if self.learner.ema is not None:
+            self.learner.ema_update(self.config.ema_tau)
         return metrics
 
     def loss(self, critic: Sequence[TokenSequence], policy: Sequence[TokenSequence], nll: Tensor) -> LossFn:
@@ -131,7 +143,7 @@ class NLAC(LanguagePolicyIteration):
         return total, metrics
 
     def sync(self) -> None:
-        """Copy θ and θ̄ to the engine, which checks them."""
+        """Copy θ, and θ̄ if roles are sampled from it, to the engine, which checks them."""
         self.version += 1
         self.resources.push(self.version)
 

@@ -20,6 +20,11 @@ class NlacConfig(TrainConfig):
     refine_source: Literal["fresh", "replayed"] = Field(
         "fresh", description="the action that is refined: a new action of the policy, or the replayed one"
     )
+    backup_by: Literal["target", "successor"] = Field(
+        "target",
+        description="what the averaged weights sample of a backup target: target (the next action, its "
+        "future and the target's text) or successor (the future only)",
+    )
     critic_coef: float = Field(
         1.0, ge=0, description="weight of L1; 0 does not train the successor model (control experiment)"
     )
@@ -36,7 +41,11 @@ class NlacConfig(TrainConfig):
     replay_capacity: int = Field(100_000, ge=1, description="transitions kept in the replay buffer")
     priority_alpha: float = Field(0.6, ge=0, description="exponent of prioritised replay; 0 draws uniformly")
     priority_beta: float = Field(
-        0.4, ge=0, le=1, description="exponent of importance weights; 1 fully corrects the bias of priorities"
+        0.4,
+        ge=0,
+        le=1,
+        description="exponent of importance weights at the beginning; it grows linearly to 1, which fully "
+        "corrects the bias of priorities, at the end of the budget",
     )
     improvement_temperature: float = Field(
         1.0, ge=0, description="sampling temperature of evaluator, refiner and picker"
@@ -66,6 +75,19 @@ class NlacConfig(TrainConfig):
         description="states of the fixed probe set from which each validation continues the refined and the "
         "played action",
     )
+
+    @property
+    def backs_up(self) -> bool:
+        """Whether backup targets are sampled: for L1, or only for the priorities, which L1 determines.
+
+        With ``critic_coef`` 0, transitions are thus drawn like those of a run that trains the critic.
+        """
+        return self.critic_coef > 0 or self.priority_alpha > 0
+
+    @property
+    def needs_average(self) -> bool:
+        """Whether the moving average is used: only backups sample from it."""
+        return self.backs_up
 
 
 def refuse_shuffling(config: NlacConfig) -> None:

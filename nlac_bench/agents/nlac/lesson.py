@@ -64,6 +64,23 @@ class Encoder:
         self._limits = max_prompt_length, max_response_length
         self.too_long = 0
 
+    def fits(self, transition: Transition) -> bool:
+        """Return whether the prompt of L1 or of L2 is short enough to be trained on.
+
+        Neither ever is if it is not now, so such a transition would take a draw from others.
+        """
+        return self.policy_fits(transition) or self._fits(
+            self._prompt_ids(self._prompts.successor(transition.state, transition.action))
+        )
+
+    def policy_fits(self, transition: Transition) -> bool:
+        """Return whether the policy's prompt is short enough to be trained on."""
+        state = transition.state
+        return self._fits(state.prompt_ids or self._prompt_ids(self._prompts.policy(state)))
+
+    def _fits(self, prompt: Sequence[int]) -> bool:
+        return len(prompt) <= self._limits[0]
+
     def critic(self, lesson: Lesson, group: int) -> TokenSequence | None:
         """Return the sequence of L1 = −log M_θ(d | s, a); None if there is no target or it is too long."""
         if lesson.target is None:
@@ -115,7 +132,7 @@ class Encoder:
     def _sequence(
         self, ids: list[int], answer: list[int], weight: float, group: int, loss: LossName
     ) -> TokenSequence | None:
-        if len(ids) > self._limits[0] or len(answer) > self._limits[1] or not answer:
+        if not self._fits(ids) or len(answer) > self._limits[1] or not answer:
             self.too_long += 1
             return None
         mask = [0.0] * len(ids) + [1.0] * len(answer)

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from nlac_bench.agents.nlac.config import NlacConfig
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.replay import Replay
-from nlac_bench.agents.roles.role_prompts import RolePrompts
+from nlac_bench.agents.roles.role_prompts import RolePrompts, ThinkingPrompts
 from nlac_bench.agents.roles.speaker import Action, Speaker, samplings
 from nlac_bench.agents.roles.transition import Transition, transitions
-from nlac_bench.rollout.engines.engine import Engine, Sample, derive_seed
+from nlac_bench.rollout.engines.engine import Engine, Sample, Slot, derive_seed
 from nlac_bench.rollout.engines.routing import Conversation, within
 from nlac_bench.train.outputs import Metrics
 from nlac_bench.types import Episode, Role
@@ -77,14 +77,25 @@ class LanguagePolicyIteration(ABC):
         return steps()
 
     def remember(self, episodes: Sequence[Episode]) -> int:
-        """Append the transitions of ``episodes``, of any policy, to D; return their number."""
-        found = [t for e in episodes for t in self.transitions(e)]
+        """Append the transitions of ``episodes``, of any policy, to D; return their number.
+
+        Transitions that cannot be learned from (``learnable``) are left out.
+        """
+        found = [t for e in episodes for t in self.transitions(e) if self.learnable(t)]
         self.replay.add(found)
         return len(found)
 
     def transitions(self, episode: Episode) -> list[Transition]:
         """Return the transitions that ``episode`` adds to D."""
         return transitions(episode, self._env, self._info)
+
+    def learnable(self, transition: Transition) -> bool:
+        """Return whether ``transition`` can be learned from; in this class always."""
+        return True
+
+    def done(self) -> float:
+        """Return the share of the training that is over, from 0 to 1; in this class 0."""
+        return 0.0
 
     async def update(self, episodes: Sequence[Episode], max_steps: int | None = None) -> Metrics:
         """Add ``episodes`` to D and learn from D.
@@ -94,7 +105,8 @@ class LanguagePolicyIteration(ABC):
         """
         new = self.remember(episodes)
         most = None if max_steps is None else max_steps * self.config.mini_batch_size
-        indices, weights = self.draw(new, most)
+        nothing = (np.zeros(0, np.int64), np.zeros(0))  # no new transition can be learned from
+        indices, weights = nothing if episodes and not new else self.draw(new, most)
         lessons = [
             self.lesson_type(self.replay.items[i], w, self.speaker(n))
             for n, (i, w) in enumerate(zip(indices.tolist(), weights.tolist(), strict=True))
@@ -118,7 +130,7 @@ class LanguagePolicyIteration(ABC):
             most: largest number of transitions that the budget allows.
         """
         wanted = round(self.config.replay_ratio * (new or self.config.train_batch_size))
-        return self.replay.draw(max(1, wanted if most is None else min(wanted, most)))
+        return self.replay.draw(max(1, wanted if most is None else min(wanted, most)), self.done())
 
     async def improve(self, lessons: Sequence[Lesson]) -> None:
         """Sample the roles' answers for each lesson: the target of L1 and the action of L2."""
@@ -135,22 +147,27 @@ class LanguagePolicyIteration(ABC):
     # --- the language Bellman backup ------------------------------------------------------------
 
     async def back_up(self, lesson: Lesson) -> None:
-        """Sample a′ ~ π(· | s′), d′ ~ M_θ̄(· | s′, a′) and d ~ B(s, a, r, s′, d′).
+        """Sample a′ ~ π_θ̄(· | s′), d′ ~ M_θ̄(· | s′, a′) and d ~ B_θ̄(s, a, r, s′, d′).
 
-        For the last transition of an episode, d is its outcome.
+        With ``backup_by="successor"``, a′ and d are sampled from θ. For the last transition of an episode, d
+        is its outcome, and for models that write thoughts also the reasons for it, d ~ B(s, a, r, d).
         """
         t = lesson.transition
-        if self.config.critic_coef == 0:
+        if not self.config.backs_up:
             return
+        slot: Slot = "target" if self.config.backup_by == "target" else "policy"
         if t.terminated or t.next_state is None:
-            lesson.target = self.prompts.hindsight([t.last_words], bool(t.success))
+            told = self.prompts.hindsight([t.last_words], bool(t.success), t.reward_before + t.reward)
+            lesson.target = told
+            if isinstance(self.prompts, ThinkingPrompts) and self.prompts.thinks:
+                lesson.target = await lesson.speaker.explain(self.prompts, t, told, slot)
             return
-        action = await lesson.speaker.act(t.next_state)
+        action = await lesson.speaker.act(t.next_state, slot)
         if action is None:
             return
         futures = await lesson.speaker.futures(t.next_state, action.text, slot="target")
         if futures:
-            lesson.target = await lesson.speaker.backup(t, action.text, futures[0])
+            lesson.target = await lesson.speaker.backup(t, action.text, futures[0], slot)
 
     # --- policy improvement in words ------------------------------------------------------------
 

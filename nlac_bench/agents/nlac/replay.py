@@ -1,37 +1,35 @@
 """The replay buffer: transitions, drawn with a probability that grows with the critic's loss."""
 
-import gzip
-import json
-import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import fields
-from itertools import islice
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlac_bench.agents.roles.transition import State, Transition
+from nlac_bench.agents.nlac import replay_file
+from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.errors import DataError
-from nlac_bench.files import replace_file
-from nlac_bench.redaction import redactor
 
-MAX_LINE = 256 * 2**20
-"""Maximum number of characters of a line of a stored buffer; the header has two numbers a transition."""
+DECAY = 0.5
+"""Factor of the loss of a transition that was drawn without being learned from."""
 
 
 class Replay:
     """Proportional prioritised replay (Schaul et al. 2016, section 3.3).
 
     A transition's priority is its critic loss (mean over the target's tokens) to the power ``alpha``. New
-    transitions get the largest priority so far, so that each is drawn soon. Importance weights correct the
-    bias of the draw: w_i = (N · P(i))^(−beta), divided by the largest weight of the batch.
+    transitions get the largest priority so far, so that each is drawn soon. The loss of one that was drawn,
+    but was not among those that were then learned from, is halved: a transition that can never be learned
+    from does not keep its priority.
+
+    Importance weights correct the bias of the draw: w_i = (N · P(i))^(−β), divided by the largest weight of
+    the batch. β grows linearly from ``beta`` to 1 over the training (section 3.4), because the bias matters
+    most near convergence.
 
     Args:
         capacity: largest number of transitions; the oldest are removed first.
         alpha: exponent of the priorities; 0 draws uniformly.
-        beta: exponent of the importance weights; 1 corrects the bias fully.
+        beta: exponent of the importance weights at the beginning; 1 corrects the bias fully.
         seed: of the draws.
 
     Raises:
@@ -47,6 +45,9 @@ class Replay:
         self._born: list[int] = []
         self.iteration = 0
         """The number of the training iteration; ages of transitions are measured in iterations."""
+        self._drawn: set[int] = set()
+        """The transitions that were drawn and have not been learned from since."""
+        self._learned = False
         self._rng = np.random.default_rng(seed)
 
     def __len__(self) -> int:
@@ -54,6 +55,7 @@ class Replay:
 
     def add(self, transitions: Sequence[Transition]) -> None:
         """Append ``transitions`` and remove the oldest ones beyond the capacity."""
+        self._decay()
         largest = max(self._losses, default=1.0)
         for transition in transitions:
             self.items.append(transition)
@@ -63,20 +65,25 @@ class Replay:
         if surplus > 0:
             del self.items[:surplus], self._losses[:surplus], self._born[:surplus]
 
-    def draw(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def draw(self, count: int, done: float = 0.0) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Draw ``count`` transitions; return their indices and importance weights, ``[count]`` each.
 
         They are drawn without replacement, unless ``count`` exceeds the size of the buffer.
+
+        Args:
+            done: the share of the training that is over, from 0 to 1.
 
         Raises:
             ValueError: the buffer is empty.
         """
         if not self.items:
             raise ValueError("the replay buffer is empty; add transitions before drawing")
+        self._decay()
         priorities = np.maximum(np.asarray(self._losses), 1e-6) ** self.alpha
         chances = priorities / priorities.sum()
         indices = self._rng.choice(len(self), size=count, replace=count > len(self), p=chances)
-        weights = (len(self) * chances[indices]) ** -self.beta
+        weights = (len(self) * chances[indices]) ** -(self.beta + (1 - self.beta) * done)
+        self._drawn |= set(indices.tolist())
         return indices, weights / weights.max()
 
     def newest(self, count: int) -> NDArray[np.int64]:
@@ -92,30 +99,30 @@ class Replay:
         for index, loss in zip(indices, losses, strict=True):
             if np.isfinite(loss):
                 self._losses[int(index)] = float(loss)
+                self._drawn.discard(int(index))
+        self._learned = True
+
+    def _decay(self) -> None:
+        """Halve the losses of the transitions that were drawn without being learned from."""
+        if self._learned:
+            for index in self._drawn:
+                self._losses[index] *= DECAY
+            self._drawn, self._learned = set(), False
 
     def mean_age(self, indices: Sequence[int]) -> float:
-        """Return the mean number of iterations since the drawn transitions were added."""
-        return float(np.mean([self.iteration - self._born[int(i)] for i in indices]))
+        """Return the mean number of iterations since the drawn transitions were added; 0 without any."""
+        return float(np.mean([self.iteration - self._born[int(i)] for i in indices])) if len(indices) else 0.0
 
     def save(self, path: Path) -> None:
-        """Write the buffer, including the random generator's state, as gzipped JSON lines."""
-        worlds: list[tuple[str, str, str]] = []
+        """Write the buffer, including the random generator's state; see ``replay_file``."""
+        self._decay()
         header = {
             "rng": self._rng.bit_generator.state,
             "iteration": self.iteration,
             "losses": self._losses,
             "born": self._born,
-            "worlds": worlds,
         }
-        rows = [_as_row(item, worlds) for item in self.items]
-        partial = path.with_name(path.name + ".partial")
-        first = json.dumps(header)
-        clean = redactor().json(first)
-        with gzip.open(partial, "wt", encoding="utf-8", compresslevel=1) as stream:
-            stream.write(clean + "\n")
-            for row in rows:
-                stream.write(_line(row, secret=clean != first) + "\n")
-        replace_file(partial, path)
+        replay_file.write(path, header, self.items)
 
     def load(self, path: Path) -> None:
         """Restore the buffer that ``save`` wrote.
@@ -123,66 +130,14 @@ class Replay:
         Raises:
             DataError: the file cannot be read.
         """
+        header, items = replay_file.read(path)
         try:
-            with gzip.open(path, "rt", encoding="utf-8") as stream:
-                lines = _lines(stream)
-                header = json.loads(next(lines, ""))
-                worlds = [(env, policy, json.loads(tools)) for env, policy, tools in header["worlds"]]
-                losses, born = list(map(float, header["losses"])), list(map(int, header["born"]))
-                items = [_from_row(json.loads(line), worlds) for line in islice(lines, len(losses))]
-                if not len(items) == len(losses) == len(born) or next(lines, None) is not None:
-                    raise ValueError("transitions, losses and iterations of origin have different lengths")
+            losses, born = list(map(float, header["losses"])), list(map(int, header["born"]))
+            if not len(items) == len(losses) == len(born):
+                raise ValueError("transitions, losses and iterations of origin have different lengths")
             iteration = int(header["iteration"])
             self._rng.bit_generator.state = header["rng"]
-        except (
-            OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, ArithmeticError, RecursionError
-        ) as error:  # fmt: skip
+        except (ValueError, LookupError, TypeError, ArithmeticError) as error:
             raise DataError(f"{path} cannot be read as a replay buffer: {error}") from error
         self.iteration, self._losses, self._born = iteration, losses, born
-        self.items = items
-
-
-def _lines(stream: TextIO) -> Iterator[str]:
-    """Yield the lines of ``stream``; raise ValueError for a line that is longer than any of a buffer."""
-    while line := stream.readline(MAX_LINE + 1):
-        if len(line) > MAX_LINE:
-            raise ValueError(f"a line has more than {MAX_LINE:,} characters")
-        yield line
-
-
-def _as_row(transition: Transition, worlds: list[tuple[str, str, str]]) -> dict[str, Any]:
-    """Convert a transition to JSON; policy and tools, which are long and repeated, go to ``worlds`` once."""
-    state, following = transition.state, transition.next_state
-    world = (state.env, state.policy, json.dumps(state.tools))
-    if world not in worlds:
-        worlds.append(world)
-    rest = {f.name: getattr(transition, f.name) for f in fields(transition)}
-    return {
-        **rest,
-        "state": [worlds.index(world), state.messages, state.prompt_ids],
-        # The next state has two messages more.
-        "next_state": None if following is None else [following.messages[-2:], following.prompt_ids],
-    }
-
-
-def _line(row: dict[str, Any], secret: bool) -> str:
-    """Return ``row`` as JSON without secrets; without token ids if it had one, or if ``secret``."""
-    line = json.dumps(row)
-    clean = redactor().json(line)
-    if clean == line and not secret:
-        return line
-    following = row["next_state"]
-    without = {"state": [*row["state"][:2], None], "action_ids": None}
-    without |= {"next_state": None if following is None else [following[0], None]}
-    return redactor().json(json.dumps({**row, **without}))
-
-
-def _from_row(row: dict[str, Any], worlds: Sequence[tuple[str, str, Any]]) -> Transition:
-    index, messages, prompt_ids = row["state"]
-    env, policy, tools = worlds[index]
-    state = State(env, policy, tuple(tools), tuple(messages), prompt_ids)
-    following = row["next_state"]
-    if following is not None:
-        following = State(env, policy, state.tools, (*state.messages, *following[0]), following[1])
-    # The rows of earlier versions do not have the trial.
-    return Transition(**{"trial": -1, **row, "state": state, "next_state": following})
+        self.items, self._drawn, self._learned = items, set(), False

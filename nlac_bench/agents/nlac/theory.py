@@ -77,7 +77,7 @@ class ExactPrompts:
         assert transition.next_state is not None
         return _question(next_state=transition.next_state.observation, future=next_future)
 
-    def hindsight(self, heard: Sequence[str], success: bool) -> str:
+    def hindsight(self, heard: Sequence[str], success: bool, reward: float | None = None) -> str:
         """Return the future of the last step: the next cell and the outcome."""
         return f"next: {heard[0]}; end: {'success' if success else 'failure'} after {len(heard)} steps"
 

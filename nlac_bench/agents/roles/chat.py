@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from nlac_bench.agents.prompted import spoken
 from nlac_bench.agents.prompts import PACKAGED, PromptFiles
 from nlac_bench.agents.roles.role_prompts import Critique, Outcome, Prompt
-from nlac_bench.agents.roles.transition import State, Transition, earned
+from nlac_bench.agents.roles.transition import State, Transition, beyond_success, earned
 from nlac_bench.types import Message
 
 FILES = (
@@ -84,14 +84,35 @@ class ChatPrompts:
             next_future=_visible(next_future),
         )
 
-    def hindsight(self, heard: Sequence[str], success: bool) -> str:
-        """Return the environment's next answers and the outcome."""
+    def ending(self, transition: Transition, told: str) -> Prompt:
+        """Return the backup prompt in which nothing follows the environment's last answer."""
+        return self._ask(
+            "nlac_backup",
+            transition.state,
+            action=_visible(transition.action),
+            answer=(transition.last_words or "nothing") + earned(transition),
+            next_action="None: the task ended with that answer.",
+            next_future=_visible(told),
+        )
+
+    def parse_ending(self, written: str, told: str) -> str | None:
+        """Return ``told`` with the reasons in ``written`` as its thought."""
+        text = _visible(written)
+        match = _REASONED.search(text)
+        if match is None or len(text) > MAX_ANSWER_CHARS or self.outcome(text) != self.outcome(told):
+            return None
+        return self._with_thought(match[1].strip(), _visible(told))
+
+    def hindsight(self, heard: Sequence[str], success: bool, reward: float | None = None) -> str:
+        """Return the environment's next answers, the reward if it says more than success, and the outcome."""
         said = [" ".join(words.split())[:300] or "nothing" for words in heard[:HEARD]]
         if len(heard) == 1:
             reason, told = "This action ends the task.", f"The task ends with this action: {said[0]}"
         else:
             reason = f"After this action the task goes on for {len(heard) - 1} more steps."
             told = f"The answer would be: {said[0]}\nThen: " + "\nThen: ".join(said[1:])
+        if total := beyond_success(reward, success):
+            told += f"\nThe rewards of the whole task add up to {total}."
         return self._with_thought(reason, f"{told}\nOutcome: {'success' if success else 'failure'}")
 
     def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from nlac_bench.agents.roles import behaviour
 from nlac_bench.agents.roles.codec import IdentifierCodec, hide
 from nlac_bench.agents.roles.role_prompts import Critique, Outcome, Prompt
-from nlac_bench.agents.roles.transition import State, Transition, earned
+from nlac_bench.agents.roles.transition import State, Transition, beyond_success, earned
 
 USER, TOOL, INVALID = "<|user|>", "<|tool|>", "<|invalid|>"
 ACT, FUTURE, BACKUP, CRITIQUE, REFINE = "<|act|>", "<|future|>", "<|backup|>", "<|critique|>", "<|refine|>"
@@ -68,9 +68,12 @@ class CompactPrompts:
         text += earned(transition) + ACT + codec.learn(_safe(next_action))
         return _prompt(text + FUTURE + codec.encode(_safe(next_future)) + BACKUP, codec)
 
-    def hindsight(self, heard: Sequence[str], success: bool) -> str:
-        """Return the next answer and the one after it, in a few words each, and the outcome."""
+    def hindsight(self, heard: Sequence[str], success: bool, reward: float | None = None) -> str:
+        """Return the next answer and the one after it, in a few words each, the reward if it says more than
+        success, and the outcome."""
         clauses = [f"{when}: {brief(words)}" for when, words in zip(("next", "then"), heard, strict=False)]
+        if total := beyond_success(reward, success):
+            clauses.append(f"reward: {total}")
         return "; ".join([*clauses, f"end: {'success' if success else 'failure'}"])
 
     def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:

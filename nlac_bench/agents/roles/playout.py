@@ -11,10 +11,12 @@ from nlac_bench.envs.text_env import TextEnv
 
 @dataclass(frozen=True, slots=True)
 class Playout:
-    """A continuation: the environment's answers to the action and to later ones, and whether it succeeded."""
+    """A continuation: the environment's answers to the action and to later ones, whether it succeeded, and
+    the reward of the whole episode."""
 
     heard: list[str]
     success: bool
+    reward: float
 
 
 async def replayed(env: TextEnv, transition: Transition, prompts: RolePrompts) -> TextEnv | None:
@@ -38,10 +40,13 @@ async def play_on(
 ) -> Playout:
     """Take ``action`` in ``env`` (which is used up), then up to ``max_turns`` actions of ``agent``."""
     actor = agent.resume(transition.state, action, seed)
-    observation, _, terminated, cut, info = await env.astep(agent.prompts.heard(action, transition.state))
-    heard = [observation]
+    observation, reward, terminated, cut, info = await env.astep(
+        agent.prompts.heard(action, transition.state)
+    )
+    heard, total = [observation], transition.reward_before + float(reward)
     while not (terminated or cut) and len(heard) <= max_turns:
         turn = await actor.act(observation, info)
-        observation, _, terminated, cut, info = await env.astep(turn.text)
+        observation, reward, terminated, cut, info = await env.astep(turn.text)
         heard.append(observation)
-    return Playout(heard, terminated and bool(info.get("success")))
+        total += float(reward)
+    return Playout(heard, terminated and bool(info.get("success")), total)

@@ -7,7 +7,7 @@ depend on the style.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.types import Messages
@@ -77,12 +77,14 @@ class RolePrompts(Protocol):
             next_future: d′, a sampled future of ``next_action``.
         """
 
-    def hindsight(self, heard: Sequence[str], success: bool) -> str:
+    def hindsight(self, heard: Sequence[str], success: bool, reward: float | None = None) -> str:
         """Return the successor model's target for an action whose real continuation is known.
 
         Args:
             heard: the environment's answers to the action and to the later ones.
             success: the outcome of the episode.
+            reward: of the whole episode, which all its actions have in common; stated if it is neither 1
+                after a success nor 0 after a failure.
         """
 
     def evaluator(self, state: State, action: str, futures: Sequence[str]) -> Prompt:
@@ -111,6 +113,27 @@ class RolePrompts(Protocol):
 
     def hashes(self) -> dict[str, str]:
         """Return hashes that identify the prompts, for a run's manifest."""
+
+
+@runtime_checkable
+class ThinkingPrompts(RolePrompts, Protocol):
+    """``RolePrompts`` for models that may write thoughts before their answers."""
+
+    thinks: bool
+    """Whether the model writes thoughts. Its training targets then begin with thoughts too."""
+
+    def ending(self, transition: Transition, told: str) -> Prompt:
+        """Return the prompt for the reasons of a terminal target: a backup without a next action.
+
+        Args:
+            told: the target as ``hindsight`` returns it.
+        """
+
+    def parse_ending(self, written: str, told: str) -> str | None:
+        """Return ``told`` with the reasons of the answer as its thought.
+
+        None if the answer has no reasons, or if they are for another outcome.
+        """
 
 
 class ComparingPrompts(RolePrompts, Protocol):

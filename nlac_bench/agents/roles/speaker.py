@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nlac_bench.agents.roles.role_prompts import Critique, Prompt, RolePrompts
+from nlac_bench.agents.roles.role_prompts import Critique, Prompt, RolePrompts, ThinkingPrompts
 from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.rollout.engines.engine import Engine, Sample, SampleRequest, Sampling, Slot, derive_seed
 from nlac_bench.types import Role
@@ -24,6 +24,8 @@ class Action:
 
 class Speaker:
     """Samples answers in all roles for one transition, with its own random numbers.
+
+    The weights are those of θ, or with slot ``target`` those of the moving average θ̄.
 
     Args:
         sampling: sampling parameters of policy, successor, backup and aggregator.
@@ -46,15 +48,15 @@ class Speaker:
         self._default = sampling
         self._seed, self._calls, self._counts = seed, 0, counts
 
-    async def act(self, state: State) -> Action | None:
-        """Sample a ~ π_θ(· | s); None if the answer cannot be parsed."""
+    async def act(self, state: State, slot: Slot = "policy") -> Action | None:
+        """Sample a ~ π(· | s); None if the answer cannot be parsed."""
         prompt = self._prompts.policy(state)
-        (sample,) = await self._ask(prompt, "policy", ids=state.prompt_ids)
+        (sample,) = await self._ask(prompt, "policy", slot=slot, ids=state.prompt_ids)
         text = self._prompts.parse_action(decoded(prompt, sample)) if whole(sample) else None
         return self._action(text, sample, "policy")
 
     async def futures(self, state: State, action: str, n: int = 1, slot: Slot = "policy") -> list[str]:
-        """Sample d⁽¹⁾…d⁽ⁿ⁾ ~ M(· | s, a), with slot ``target`` from the moving average θ̄.
+        """Sample d⁽¹⁾…d⁽ⁿ⁾ ~ M(· | s, a).
 
         Answers that cannot be parsed are left out.
         """
@@ -63,11 +65,22 @@ class Speaker:
         written = [self._prompts.parse_future(decoded(prompt, s)) if whole(s) else None for s in samples]
         return [future for future in written if self._readable("successor", future) and future is not None]
 
-    async def backup(self, transition: Transition, next_action: str, next_future: str) -> str | None:
+    async def backup(
+        self, transition: Transition, next_action: str, next_future: str, slot: Slot = "policy"
+    ) -> str | None:
         """Sample d ~ B(s, a, r, s′, d′); None if the answer cannot be parsed."""
         prompt = self._prompts.backup(transition, next_action, next_future)
-        (sample,) = await self._ask(prompt, "backup")
+        (sample,) = await self._ask(prompt, "backup", slot=slot)
         target = self._prompts.parse_future(decoded(prompt, sample)) if whole(sample) else None
+        return target if self._readable("backup", target) else None
+
+    async def explain(
+        self, prompts: ThinkingPrompts, transition: Transition, told: str, slot: Slot = "policy"
+    ) -> str | None:
+        """Sample the reasons of the terminal target ``told``; None if the answer cannot be parsed."""
+        prompt = prompts.ending(transition, told)
+        (sample,) = await self._ask(prompt, "backup", slot=slot)
+        target = prompts.parse_ending(decoded(prompt, sample), told) if whole(sample) else None
         return target if self._readable("backup", target) else None
 
     async def critique(self, state: State, action: str, futures: Sequence[str]) -> Critique | None:
@@ -98,7 +111,7 @@ class Speaker:
         self._calls += 1
         request = SampleRequest(
             messages=None if ids else prompt.messages,
-            prompt_ids=ids or None,
+            prompt_ids=list(ids) if ids else None,
             role=role,
             slot=slot,
             sampling=self._sampling.get(role, self._default),

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from nlac_bench.agents.roles.shared import Beginning, shared_tokens, tokens
 from nlac_bench.types import Episode, Message, Turn
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class State:
     """The information that the policy has before it acts.
 
@@ -19,7 +20,7 @@ class State:
     env: str
     policy: str
     tools: Sequence[Mapping[str, Any]]
-    messages: tuple[Message, ...]
+    messages: Sequence[Message]
     prompt_ids: Sequence[int] | None = field(default=None, compare=False, repr=False)
     """The tokens of the policy's prompt, if the engine returned them. They keep earlier thoughts, which a
     chat template would remove."""
@@ -36,7 +37,7 @@ class State:
         return State(self.env, self.policy, self.tools, (*self.messages, said, heard))
 
 
-@dataclass
+@dataclass(slots=True)
 class Transition:
     """A transition (s, a, r, s′, terminated), with the newest texts of the critic about it.
 
@@ -58,6 +59,8 @@ class Transition:
     trial: int = 0
     """The episode's trial; with task, seed and step it identifies the transition."""
     action_ids: Sequence[int] | None = None
+    reward_before: float = 0.0
+    """The sum of the rewards of the episode's earlier steps."""
     last_words: str = ""
     """The environment's answer to the last action of a terminated episode; else empty."""
     notes: dict[str, Any] = field(default_factory=dict)
@@ -72,6 +75,14 @@ class Transition:
 def earned(transition: Transition) -> str:
     """Return the step's reward as text; empty if it is 0, as in most steps of most tasks."""
     return f" [reward {transition.reward:g}]" if transition.reward else ""
+
+
+def beyond_success(reward: float | None, success: bool) -> str:
+    """Return an episode's reward as text; empty if it is unknown, or if it says no more than ``success``."""
+    if reward is None:
+        return ""
+    text = f"{reward + 0.0:g}"  # not "-0"
+    return "" if text == f"{float(success):g}" else text
 
 
 def first_state(env: str, observation: str, info: Mapping[str, Any]) -> State:
@@ -110,19 +121,20 @@ def _said(turn: Turn) -> str:
 
 
 def transitions(episode: Episode, env: str, info: Mapping[str, Any]) -> list[Transition]:
-    """Return the transitions of ``episode`` in order; the arguments are those of ``walk``."""
+    """Return the transitions of ``episode`` in order; the arguments are those of ``walk``.
+
+    Their states share one copy of the conversation and of the tokens.
+    """
     walked = list(walk(episode, env, info))
-    found = []
-    for step, (state, turn, following) in enumerate(walked):
-        last = step == len(walked) - 1
-        ended = last and episode.terminated
-        reached = following if last else walked[step + 1][0]  # the same state, with its prompt's tokens
+    states, found, earned_before = _states(walked, episode.terminated), [], 0.0
+    for step, (_, turn, _) in enumerate(walked):
+        ended = episode.terminated and step == len(walked) - 1
         found.append(
             Transition(
-                state=state,
+                state=states[step],
                 action=_said(turn),
                 reward=turn.reward,
-                next_state=None if ended else reached,
+                next_state=None if ended else states[step + 1],
                 terminated=ended,
                 success=episode.success,
                 task_id=episode.task_id,
@@ -130,8 +142,22 @@ def transitions(episode: Episode, env: str, info: Mapping[str, Any]) -> list[Tra
                 step=step,
                 weight_version=turn.weight_version,
                 trial=episode.trial,
-                action_ids=turn.output_ids,
+                action_ids=None if turn.output_ids is None else tokens(turn.output_ids),
+                reward_before=earned_before,
                 last_words=turn.observation if ended else "",
             )
         )
+        earned_before += turn.reward
     return found
+
+
+def _states(walked: Sequence[tuple[State, Turn, State]], terminated: bool) -> list[State]:
+    """Return the states of an episode in order, without the one after its termination."""
+    states = [state for state, _, _ in walked]
+    if walked and not terminated:
+        states.append(walked[-1][2])
+    prompts = shared_tokens([state.prompt_ids for state in states])
+    return [
+        replace(state, messages=Beginning(states[-1].messages, len(state.messages)), prompt_ids=ids)
+        for state, ids in zip(states, prompts, strict=True)
+    ]

@@ -126,8 +126,8 @@ def _target_servers(settings: LaunchSettings, servers: int, averaged: bool) -> i
     if not averaged:
         if wanted:
             raise ConfigError(
-                f"{TABLE}.target_servers = {wanted}, but this method keeps no moving average; remove the "
-                "setting"
+                f"{TABLE}.target_servers = {wanted}, but this method samples from no moving average; remove "
+                "the setting"
             )
         return 0
     if servers < 2:

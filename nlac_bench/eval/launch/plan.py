@@ -117,7 +117,7 @@ def plan(
             f"{path}: agent {config.agent!r} is not trained, so it has no learner to start; start servers as "
             "docs/scaling.md says, and run `nlac-bench run --servers`"
         )
-    found = layout(settings, bool(methods.find(config.agent).learner.get("ema")))
+    found = layout(settings, "target" in methods.find(config.agent).slots(config.train))
     _check_heads(local_model(config.model), settings.tensor_parallel_size)
     out = out or Path("runs") / path.stem
     servers = tuple(

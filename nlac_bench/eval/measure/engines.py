@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from nlac_bench import tiny
 from nlac_bench.agents import methods
 from nlac_bench.errors import ConfigError
 from nlac_bench.eval.measure.replicas import replica_count
@@ -43,8 +44,8 @@ def server_engine(config: RunConfig) -> Engine:
     from nlac_bench.rollout.engines.vllm.servers import connect
 
     assert config.servers is not None
-    method = methods.find(config.agent) if config.train is not None else None
-    slots = assigned(config.servers, needs_target=method is not None and bool(method.learner.get("ema")))
+    used = ("policy",) if config.train is None else methods.find(config.agent).slots(config.train)
+    slots = assigned(config.servers, needs_target="target" in used)
     folder = None if config.weights_folder is None else Path(config.weights_folder)
     return connect(local_model(str(config.model)), slots, timeout=config.request_timeout, folder=folder)
 
@@ -136,14 +137,10 @@ def engine_kind(model: str, base_url: str | None, kind: EngineKind) -> EngineKin
     """``kind``, or the engine that ``auto`` chooses; ``openai`` is for models on a server."""
     if kind != "auto":
         return kind
-    local = model == "tiny" or "/" in model or Path(model).is_dir()
+    local = model in tiny.FOLDERS or "/" in model or Path(model).is_dir()
     return "openai" if base_url or not local else "hf"
 
 
 def local_model(name: str) -> str:
-    """Return ``name`` itself, or the folder of the embedded model if ``name`` is ``tiny``."""
-    if name != "tiny":
-        return name
-    from nlac_bench import tiny
-
-    return str(tiny.path())
+    """Return ``name`` itself, or the folder of the embedded model of that name."""
+    return str(tiny.path(name)) if name in tiny.FOLDERS else name

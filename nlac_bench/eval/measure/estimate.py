@@ -181,7 +181,7 @@ def of(config: RunConfig) -> Estimate:
     memory = training.memory_bytes if training is not None else None if size is None else int(size * 4)
     replicas = policy_replicas(config)
     if memory is not None and size is not None and replicas > 1:  # the engine's weights are elsewhere
-        slots = 1 if training is None else 1 + bool(methods.find(config.agent).learner.get("ema"))
+        slots = 1 if config.train is None else len(methods.find(config.agent).slots(config.train))
         memory -= int(size * (4 if training is None else slots * estimate_training.ENGINE_BYTES))
         memory += int(replicas * (PROCESS_BYTES + size * 4 * slots))
     return Estimate(

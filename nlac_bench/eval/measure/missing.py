@@ -5,6 +5,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from nlac_bench import tiny
 from nlac_bench.agents.registry import FLOORS
 from nlac_bench.envs.datasets import official_folder
 from nlac_bench.errors import MissingDataError, NlacBenchError
@@ -85,7 +86,7 @@ def _model(name: str, base_url: str | None, engine: EngineKind, flag: str) -> li
         for package, fix in packages.items()
         if importlib.util.find_spec(package) is None
     ]
-    if not found and name != "tiny" and not Path(name).is_dir() and not _available(name):
+    if not found and name not in tiny.FOLDERS and not Path(name).is_dir() and not _available(name):
         advice = f"connect to the network, or set --model to the folder of a downloaded copy of {name}"
         found.append(Missing(f"the weights of {name}, which are not in the Hugging Face cache", advice))
     return found

@@ -6,14 +6,15 @@ from nlac_bench.errors import ConfigError
 from nlac_bench.rollout.engines.engine import Slot
 
 SHARE = 8
-"""One in so many servers gets the moving average, from which a method like NLAC samples one call in eight."""
+"""One in so many servers gets the moving average. NLAC samples one call in eight from it, and with
+``train.backup_by=target`` three in eight, for which more servers can be labelled."""
 
 
 def assigned(servers: str, needs_target: bool) -> list[tuple[str, Slot]]:
     """Return the address and the slot of each server that the run uses.
 
-    Servers without a label are of slot ``policy``; if the method keeps a moving average and no server is
-    labelled ``target``, one in eight of all, at least one, is of slot ``target``: the last ones.
+    Servers without a label are of slot ``policy``; if the method samples from a moving average and no server
+    is labelled ``target``, one in eight of all, at least one, is of slot ``target``: the last ones.
 
     Args:
         servers: ``URL[@SLOT]``, separated by commas.

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from nlac_bench import tiny
 from nlac_bench.agents import methods
 from nlac_bench.agents.names import FLOORS
 from nlac_bench.envs import registry as envs
@@ -41,10 +42,8 @@ than one of 32, so processes that share 64 rows would not be much faster than on
 
 
 def is_tiny(model: Any) -> bool:
-    """Return whether ``model`` is the embedded model or a checkpoint of it, which has the same tokenizer."""
-    from nlac_bench import tiny
-
-    if model == "tiny":
+    """Return whether ``model`` is an embedded model or a checkpoint of one, which has the same tokenizer."""
+    if str(model) in tiny.FOLDERS:
         return True
     own, theirs = tiny.path() / "tokenizer.json", Path(str(model)) / "tokenizer.json"
     return theirs.is_file() and theirs.read_bytes() == own.read_bytes()

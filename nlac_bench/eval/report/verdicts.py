@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from nlac_bench import tiny
 from nlac_bench.eval.report.page import shown
 from nlac_bench.eval.report.subjects import Measurement, Subject
 from nlac_bench.eval.runs.folder import RunFolder
@@ -32,8 +33,8 @@ def _model(subject: Mapping[str, Any]) -> str:
     if "model" not in subject:
         return "a model that is not named"
     name = subject["model"]
-    if name == "tiny":
-        return "the miniature model tiny, which nlac-bench contains,"
+    if str(name) in tiny.FOLDERS:
+        return f"the miniature model {name}, which nlac-bench contains,"
     return "an agent without a model" if name is None else f"the model {shown(str(name), 100)}"
 
 

@@ -1,5 +1,6 @@
 """Reads and checks a sweep's TOML file before any run starts."""
 
+import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path, PurePath
@@ -14,9 +15,11 @@ from nlac_bench.eval.measure.prepare import outline
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.runs.secrets import refuse_known_secrets
 from nlac_bench.eval.sweep.plan import TUNING, Cell, Sweep
+from nlac_bench.eval.training.untrained import BASE
 from nlac_bench.settings import Settings
 
 T = TypeVar("T")
+_NAME = re.compile(r"[A-Za-z0-9_]{1,40}")  # it becomes the name of a folder
 
 
 class Tuning(Settings):
@@ -40,11 +43,14 @@ class Tuning(Settings):
 class SweepFile(Settings):
     """The contents of a sweep's TOML file."""
 
-    methods: list[str] = Field([], description="training algorithms to compare")
+    methods: list[str] = Field([], description="training algorithms or variants to compare")
     seeds: dict[str, list[int]] = Field({}, description="seeds of each environment's runs")
     run: dict[str, Any] = Field({}, description="settings of every run, as `nlac-bench run` takes them")
     train: dict[str, Any] = Field({}, description="training settings of every method")
     methods_train: dict[str, dict[str, Any]] = Field({}, description="training settings of one method")
+    variants: dict[str, str] = Field(
+        {}, description="names for algorithms with the settings that methods_train has for that name"
+    )
     transfer: dict[str, str] = Field(
         {}, description="environments on which checkpoints of another environment are measured"
     )
@@ -53,11 +59,17 @@ class SweepFile(Settings):
     @model_validator(mode="after")
     def _check(self) -> Self:
         _each_once(self.methods, "methods")
-        for method in (*self.methods, *self.methods_train):
-            if method not in known_methods.names():
+        known = known_methods.names()
+        for name in self.variants:
+            if name in (*known, BASE) or not _NAME.fullmatch(name):
                 raise ConfigError(
-                    f"unknown method {method!r}; the methods are {', '.join(known_methods.names())}"
+                    f"variants.{name}: a variant needs a name of its own, of letters, digits and underscores"
                 )
+            if name not in self.methods:
+                raise ConfigError(f"variants.{name}: no run uses it; add {name!r} to methods")
+        for method in (*self.methods, *self.methods_train):
+            if (algorithm := self.variants.get(method, method)) not in known:
+                raise ConfigError(f"unknown method {algorithm!r}; the methods are {', '.join(known)}")
         for env, seeds in self.seeds.items():
             _each_once(seeds, f"seeds.{env}")
             if not seeds or min(seeds) < 0:
@@ -101,6 +113,7 @@ class SweepFile(Settings):
             run=self.run,
             train=self.train,
             method_train=self.methods_train,
+            variants=self.variants,
             transfer=self.transfer,
             learning_rates=tuple(self.tuning.lr),
             tuning_seed=self.tuning.seed,
@@ -140,7 +153,7 @@ def check_sweep(sweep: Sweep) -> None:
         for lr in sweep.learning_rates or (None,):
             cell = Cell(method, sweep.tuning_env, sweep.tuning_seed, lr)
             try:
-                known_methods.find(method).config(sweep.settings(cell, lr)["train"])
+                known_methods.find(sweep.algorithm(method)).config(sweep.settings(cell, lr)["train"])
             except NlacBenchError as error:
                 raise ConfigError(f"{method}: {error}") from error
     seeds = dict(sweep.seeds_by_env())

@@ -21,11 +21,13 @@ class Sweep:
     """The plan of a sweep, as ``sweep.toml`` describes it.
 
     Args:
-        methods: names of training algorithms.
+        methods: names of training algorithms, or of ``variants``.
         seeds: seeds of the runs by environment.
         run: settings of every run (``RunConfig``): model, limit, concurrency and so on.
         train: training settings of every method, above all ``budget``.
         method_train: additional training settings by method.
+        variants: ``{name: algorithm}``; a variant is an algorithm with the settings that ``method_train`` has
+            for its name.
         transfer: ``{to: from}``; the checkpoints of ``from`` are measured on ``to`` without further training.
         learning_rates: rates to try. Each method takes the rate whose best validation is highest; if there
             are no rates, nothing is tuned.
@@ -38,6 +40,7 @@ class Sweep:
     run: Mapping[str, Any] = field(default_factory=dict)
     train: Mapping[str, Any] = field(default_factory=dict)
     method_train: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    variants: Mapping[str, str] = field(default_factory=dict)
     transfer: Mapping[str, str] = field(default_factory=dict)
     learning_rates: tuple[float, ...] = ()
     tuning_seed: int = 100
@@ -64,14 +67,19 @@ class Sweep:
 
     def base(self, env: str) -> dict[str, Any]:
         """Return the configuration of the untrained model's run on ``env``, without the seed."""
-        return {**self.run, "env": env, "agent": self.methods[0]}
+        return {**self.run, "env": env, "agent": self.algorithm(self.methods[0])}
+
+    def algorithm(self, method: str) -> str:
+        """Return the name of the algorithm of a method, which may be a variant."""
+        return self.variants.get(method, method)
 
     def settings(self, cell: "Cell", lr: float | None) -> dict[str, Any]:
         """Return the configuration of ``cell``'s run."""
         train = {**self.train, **self.method_train.get(cell.method, {})}
         if lr is not None:
             train["lr"] = lr
-        run = {**self.run, "env": cell.env, "agent": cell.method, "seed": cell.seed, "train": train}
+        agent = self.algorithm(cell.method)
+        run = {**self.run, "env": cell.env, "agent": agent, "seed": cell.seed, "train": train}
         if cell.lr is not None:
             run["limit"] = 1  # tuning uses only validation tasks, so one test task is enough
             if self.tuning_budget is not None:

@@ -185,5 +185,6 @@ def _transfers(sweep: Sweep, trained: Sequence[Cell], out: Path) -> Iterator[Job
             if cell.env == source:
                 best = {"model": str(cell.folder(out) / "checkpoints" / "best")}
                 run = {name: value for name, value in sweep.run.items() if name != "model"}
-                settings = {**run, "env": to, "agent": cell.method, "seed": cell.seed}
+                agent = sweep.algorithm(cell.method)
+                settings = {**run, "env": to, "agent": agent, "seed": cell.seed}
                 yield Job("eval", cell.transferred(out, to), settings, best)

@@ -39,7 +39,7 @@ def check_training(
         raise ConfigError(
             f"--agent {config.agent} needs the packages {', '.join(missing)}: pip install 'nlac-bench[train]'"
         )
-    settings.learner(config.seed, **method.learner)
+    settings.learner(config.seed, **method.learner_options(settings))
     try:
         env = make_training_env()
         tasks = env.task_ids
@@ -80,7 +80,8 @@ def _check_engine(config: RunConfig) -> None:
             "computed together; use --engine hf, or leave out deterministic"
         )
     if config.servers is not None:
-        assigned(config.servers, bool(methods.find(config.agent).learner.get("ema")))
+        assert config.train is not None
+        assigned(config.servers, "target" in methods.find(config.agent).slots(config.train))
     elif engine_kind(str(config.model), None, config.engine) == "openai":
         raise ConfigError(
             f"--model {config.model!r} is neither a folder nor a Hugging Face id (owner/name), so it is "

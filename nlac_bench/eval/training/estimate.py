@@ -101,11 +101,11 @@ def of(
     counts = (episodes, validations, read)
     if size is None:
         return TrainingEstimate(size, steps, generated, trained, None, None, *counts, None, said)
-    copies = 2 if method.learner.get("ema") else 1
+    copies, options = len(method.slots(settings)), method.learner_options(settings)
     shape = Shape.read(local_model(str(config.model)), size)
 
     def bytes_of(ranks: int, bf16: bool, engine_bytes: int, device: str) -> float:
-        parts = learner_bytes(shape, settings, method.learner, ranks=ranks, bf16=bf16, device=device)
+        parts = learner_bytes(shape, settings, options, ranks=ranks, bf16=bf16, device=device)
         return sum(parts.values()) + size * engine_bytes * copies / ranks
 
     memory = {gpus: bytes_of(gpus, True, ENGINE_BYTES, "cuda") / 1e9 for gpus in GPUS}

@@ -131,6 +131,13 @@ class Training:
             epochs is not None and self.schedule.epochs(self.progress.iteration) >= epochs
         )
 
+    def done(self) -> float:
+        """Return the share of the training that is over, from 0 to 1."""
+        spent = self.progress.spent(self.budget) / self.budget.amount
+        epochs = self.config.total_epochs
+        passes = 0.0 if epochs is None else self.schedule.epochs(self.progress.iteration) / epochs
+        return min(1.0, max(spent, passes))
+
     def passed(self, freq: int, before: int) -> bool:
         """Return whether the newest iteration, which began after ``before`` gradient steps, passed a multiple
         of ``freq``. Gradient steps are counted so that all methods are validated equally often."""

@@ -10,6 +10,7 @@ from nlac_bench.agents import methods
 from nlac_bench.agents.algorithm import ReadsStates, Resources, at_once
 from nlac_bench.agents.nlac.records import CritiqueRecord
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
+from nlac_bench.errors import ConfigError
 from nlac_bench.eval.measure.engines import local_model
 from nlac_bench.eval.measure.prepare import Prepared
 from nlac_bench.eval.runs.critiques import CRITIQUES
@@ -59,7 +60,9 @@ def make_training(
     judge = replace(_policy_agent(prepared), engine=engine)
     sampling = Sampling(temperature=settings.temperature, max_tokens=settings.max_response_length)
     agent = replace(judge, sampling=sampling)
-    learner = Learner(local_model(str(config.model)), settings.learner(config.seed, **method.learner))
+    learner = Learner(
+        local_model(str(config.model)), settings.learner(config.seed, **method.learner_options(settings))
+    )
     critiques = IterationLog(folder / CRITIQUES)
 
     def keep_critiques(records: Sequence[CritiqueRecord]) -> None:
@@ -67,6 +70,9 @@ def make_training(
 
     def keep(episode: Episode) -> None:
         rollouts.append(episode_line(episode, redactor()))
+
+    def done() -> float:
+        return training.done()
 
     env = prepared.make_training_env()
     schedule = Schedule(env.name, env.task_ids, settings, config.seed)
@@ -86,12 +92,18 @@ def make_training(
         Resources(
             settings, engine, learner, judge.prompts, agent, prepared.make_training_env,
             seed=config.seed, concurrency=config.concurrency, keep_critiques=keep_critiques,
-            learn=ahead.learn if ahead else at_once,
+            learn=ahead.learn if ahead else at_once, slots=method.slots(settings),
+            done=done,
         )
     )  # fmt: skip
     if config.offline is not None:
         validation = {spec.task_id for spec in schedule.validation}
-        algorithm.remember(offline_episodes(Path(config.offline), env, config, prepared.plan, validation))
+        found = offline_episodes(Path(config.offline), env, config, prepared.plan, validation)
+        if not algorithm.remember(found):
+            raise ConfigError(
+                f"--offline: all prompts of the episodes in {config.offline} are longer than "
+                f"train.max_prompt_length = {settings.max_prompt_length} tokens; increase it"
+            )
     checkpoints = Checkpoints(folder / "checkpoints", learner, algorithm, engine.tokenizer)
 
     def log_and_show(row: dict[str, Any]) -> None:
@@ -104,11 +116,12 @@ def make_training(
         logs.append(probe_set.log)
     rollouts = _appender(folder / ROLLOUTS)
     try:
-        yield Training(
+        training = Training(
             settings, algorithm, engine, schedule, player, checkpoints, log_and_show,
             on_phase=on_phase, stop_requested=learner.stop_requested, plays=config.offline is None, logs=logs,
             probe_set=probe_set, mismatch=mismatch(learner, settings, config.max_logprob_gap), ahead=ahead,
         )  # fmt: skip
+        yield training
     finally:
         rollouts.close()
         for file in logs:
@@ -122,7 +135,7 @@ def trainable_engine(prepared: Prepared) -> TrainableEngine:
         ConfigError: the method cannot train a model in this engine.
     """
     engine: Any = _policy_agent(prepared).engine
-    methods.find(prepared.config.agent).check_engine(engine, prepared.config.model)
+    methods.find(prepared.config.agent).check_engine(engine, prepared.config.model, prepared.config.train)
     trainable: TrainableEngine = engine
     return trainable
 

@@ -1,0 +1,93 @@
+"""Defines who plays ``shop_worlds`` in the training text: a competent agent that guesses the procedure."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+
+from nlac_bench.envs.shop_worlds.env import ShopWorldsEnv
+from nlac_bench.envs.shop_worlds.plan import STAYS, plan
+from nlac_bench.envs.shop_worlds.procedures import KINDS, Procedure
+from nlac_bench.envs.shop_worlds.tasks import Case, cases
+from nlac_bench.envs.tau.actions import Call, Message, render_call, render_message
+from nlac_bench.tiny import mistakes
+from nlac_bench.tiny.mistakes import Situation
+
+SLIP = 0.02
+"""Probability that an action is a slip of ``mistakes``, after which the player continues with its plan."""
+
+
+@cache
+def practice() -> Mapping[str, Case]:
+    """Return the requests of all training tasks of all levels, each as a case of its own, by id.
+
+    Customers of validation and test tasks are not among them.
+    """
+    found = {}
+    for case in cases()["train"]:
+        for number, request in enumerate(case.requests):
+            script = replace(case.script, goals=(request.goal,))
+            name = f"{case.task_id}/{number}"
+            found[name] = replace(case, task_id=name, requests=(request,), script=script)
+    return found
+
+
+class PracticeEnv(ShopWorldsEnv):
+    """``shop_worlds`` in ``world``, with the tasks of ``practice``; it has no oracle."""
+
+    def __init__(self, world: int) -> None:
+        super().__init__(split="train", world=world)
+        tasks = [case.task(index, self._procedures) for index, case in enumerate(practice().values())]
+        self._serve(self._domain, tasks, "train", None)
+
+    def _due(self) -> Call | Message:
+        return Message(STAYS)
+
+
+class Player:
+    """Fulfils the only request of ``case`` by ``procedure``.
+
+    ``plans`` has the actions of each procedure of this kind of request, after which the agent stays until the
+    customer leaves. All plans have the same form, so that an action shows only the choices of its procedure.
+    """
+
+    def __init__(self, case: Case, procedure: Procedure) -> None:
+        (request,) = case.requests
+        kind = KINDS[request.goal.kind]
+        self.plans = {valid: tuple(_actions(case, valid)) for valid in kind.procedures}
+        self._plan = self.plans[procedure]
+
+    @staticmethod
+    def guessing(case: Case, rng: random.Random) -> "Player":
+        """Return a player with a valid procedure drawn at random."""
+        return Player(case, rng.choice(KINDS[case.requests[0].goal.kind].procedures))
+
+    def due(self, done: int) -> str:
+        """Return the action after the first ``done`` ones of the plan."""
+        return self._plan[done] if done < len(self._plan) else render_message(STAYS)
+
+    def slip(self, done: int, text: str, rng: random.Random) -> str:
+        """Return a mistake after the first ``done`` actions; ``text`` is the conversation so far."""
+        rest = self._plan[done:] or (render_message(STAYS),)
+        return mistakes.slip(Situation("tau_retail", rest, text), rng)
+
+    def others(self, done: int, action: str) -> Sequence[str]:
+        """Return what the procedures that begin with the same ``done`` actions do here instead of
+        ``action``, in a fixed order."""
+        fitting = [each[done] for each in self.plans.values() if self._begins(each, done)]
+        return [each for each in dict.fromkeys(fitting) if each != action]
+
+    def _begins(self, actions: Sequence[str], done: int) -> bool:
+        return len(actions) > done and actions[:done] == self._plan[:done]
+
+
+def _actions(case: Case, procedure: Procedure) -> Iterator[str]:
+    """Yield the actions of the plan as texts; who settles a price difference reads the profile first, which
+    has the gift card."""
+    (request,) = case.requests
+    for each in plan(case.script.person, case.user_id, case.requests, {request.goal.kind: procedure}):
+        yield (
+            render_call(each.name, each.arguments) if isinstance(each, Call) else render_message(each.content)
+        )
+        if request.products and isinstance(each, Call) and each.name.startswith("find_user_id"):
+            yield render_call("get_user_details", {"user_id": case.user_id})

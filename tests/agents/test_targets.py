@@ -1,0 +1,139 @@
+"""What the targets of the successor model say at the end of an episode."""
+
+import asyncio
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nlac_bench.agents.nlac.config import NlacConfig
+from nlac_bench.agents.nlac.lesson import Lesson
+from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
+from nlac_bench.agents.roles.chat import ChatPrompts
+from nlac_bench.agents.roles.compact import CompactPrompts
+from nlac_bench.agents.roles.playout import play_on
+from nlac_bench.agents.roles.policy_agent import PolicyAgent
+from nlac_bench.agents.roles.role_prompts import RolePrompts
+from nlac_bench.agents.roles.transition import State, Transition, transitions
+from nlac_bench.envs import registry
+from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling
+from nlac_bench.types import Episode, Turn
+
+STATE = State("demo", "be kind", (), ({"role": "user", "content": "hello", "kind": "message"},))
+END = Transition(STATE, "a cat?", -1.0, None, True, False, "t", 0, 0, 0, last_words="No. You lost.")
+
+
+class Scripted:
+    """An engine that gives one answer, and keeps the requests."""
+
+    tokenizer = None
+
+    def __init__(self, answer: str) -> None:
+        self.answer, self.requests = answer, list[SampleRequest]()
+
+    async def sample(self, request: SampleRequest) -> list[Sample]:
+        self.requests.append(request)
+        return [Sample(self.answer, "stop")]
+
+    async def logprobs(self, ids: Any, prompt_len: int, slot: Any = "policy") -> list[float]:
+        raise NotImplementedError
+
+
+class Untrained(LanguagePolicyIteration):
+    """Algorithm 1 without its gradient steps."""
+
+    def learn(self, lessons: Any, indices: Any) -> dict[str, float]:
+        return {}
+
+    def sync(self) -> None:
+        pass
+
+
+def target(prompts: RolePrompts, transition: Transition, answer: str = "", **settings: Any) -> Any:
+    """The target of ``transition``, the requests that made it, and the counts of answers."""
+    engine = Scripted(answer)
+    nlac = Untrained(NlacConfig(**settings), engine, prompts, env="demo", info={}, seed=0, concurrency=1)
+    lesson = Lesson(transition, 1.0, nlac.speaker("x"))
+    asyncio.run(nlac.back_up(lesson))
+    return lesson.target, engine.requests, nlac.counts
+
+
+# --- thoughts -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reward", [0.0, -1.0])
+def test_the_end_of_a_thought_out_episode_has_corrected_reasons(reward: float) -> None:
+    """The reasons are the model's, without what could not be known; what happened is told as it was."""
+    prompts = ChatPrompts(thinks=True, opens=True)
+    reasons = "if it is no cat, no question is left."
+    answer = f"I see</think>Reasoning: {reasons}\nPrediction: It is over.\nOutcome: failure"
+    found, requests, counts = target(prompts, replace(END, reward=reward), answer)
+    rewards = "The rewards of the whole task add up to -1.\n" if reward else ""
+    assert found == (
+        f"<think>\n{reasons}\n</think>\n\n"
+        f"The task ends with this action: No. You lost.\n{rewards}Outcome: failure"
+    )
+    (request,) = requests
+    assert (request.role, request.slot) == ("backup", "target") and counts["backup"] == 1
+    asked = str(request.messages)
+    assert "No. You lost." in asked and "put whatever could not be known as a condition" in asked
+    assert ("[reward -1]" in asked) == bool(reward) and "Outcome: failure" in asked
+    assert target(prompts, END, answer, backup_by="successor")[1][0].slot == "policy"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "</think>Reasoning: it must work\nPrediction: It is won.\nOutcome: success",  # of another outcome
+        "</think>Prediction: It is over.\nOutcome: failure",  # without reasons
+        "</think>Reasoning: why\nPrediction: It is over.",  # without an outcome
+        f"</think>Reasoning: {'why ' * 6_000}\nPrediction: It is over.\nOutcome: failure",
+    ],
+)  # fmt: skip
+def test_reasons_that_cannot_be_read_are_not_trained_on(answer: str) -> None:
+    found, _, counts = target(ChatPrompts(thinks=True), END, answer)
+    assert found is None and counts == Counter({"backup": 1, "backup/unparseable": 1})
+
+
+@pytest.mark.parametrize("prompts", [ChatPrompts(), CompactPrompts()])
+def test_without_thoughts_no_model_is_asked_about_the_end(prompts: RolePrompts) -> None:
+    found, requests, counts = target(prompts, END)
+    assert found == prompts.hindsight([END.last_words], False, -1.0) and not requests and not counts
+
+
+# --- rewards ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prompts", [ChatPrompts(), ChatPrompts(thinks=True), CompactPrompts()])
+@pytest.mark.parametrize("heard", [["bye"], ["on", "bye"]])
+def test_a_reward_is_stated_where_it_says_more_than_success(prompts: RolePrompts, heard: list[str]) -> None:
+    for success in (True, False):
+        plain = prompts.hindsight(heard, success)
+        for same in (None, float(success), 1 - 1e-12 if success else -0.0):
+            assert prompts.hindsight(heard, success, same) == plain
+        for reward, text in ((-6.0, "-6"), (0.25, "0.25"), (float(not success), str(int(not success)))):
+            told = prompts.hindsight(heard, success, reward)
+            assert text in told.replace(plain, "") and told != plain
+            assert prompts.outcome(told) == prompts.outcome(plain) and prompts.parse_future(told)
+
+
+def test_all_actions_of_an_episode_have_its_reward() -> None:
+    turns = [Turn(f"ask {i}", "no", reward=-1.0, info={"action_kind": "message"}) for i in range(3)]
+    turns.append(Turn("a cat", "yes", reward=0.0, info={"action_kind": "message"}))
+    found = transitions(Episode("demo", "t", 0, 0, "hello", turns, True, False, True), "demo", {})
+    assert [t.reward_before for t in found] == [0, -1, -2, -3]
+    assert target(CompactPrompts(), found[-1])[0] == "next: yes; reward: -3; end: success"
+    assert target(ChatPrompts(), found[-1])[0] == (
+        "The task ends with this action: yes\nThe rewards of the whole task add up to -3.\nOutcome: success"
+    )
+
+
+def test_a_continuation_adds_to_the_rewards_before_it() -> None:
+    env: Any = registry.make_training_env("twenty_questions")
+    observation, _ = env.reset(seed=0)
+    state = State(env.name, "", (), ({"role": "user", "content": observation, "kind": "message"},))
+    agent = PolicyAgent(Scripted("Is it alive?"), CompactPrompts(), Sampling())
+    earlier = replace(END, state=state, reward_before=-2.0)
+    playout = asyncio.run(play_on(env, earlier, "Is it alive?", agent, 0, max_turns=3))
+    assert not playout.success and playout.reward == -2.0 - len(playout.heard)

@@ -1,0 +1,212 @@
+"""The text of tiny-worlds: competent play by guessed procedures, and a critic that follows futures alone."""
+
+import json
+import random
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from nlac_bench import tiny
+from nlac_bench.agents.roles.compact import ACT, CRITIQUE, FUTURE, CompactPrompts
+from nlac_bench.cli import app
+from nlac_bench.envs.shop_worlds.env import ShopWorldsEnv
+from nlac_bench.envs.shop_worlds.procedures import KINDS
+from nlac_bench.envs.shop_worlds.tasks import case_of, cases
+from nlac_bench.envs.shop_worlds.worlds import MEASURED, OPEN, SPARE, procedures_of
+from nlac_bench.errors import NlacBenchError
+from nlac_bench.rollout.engines.hf.engine import HFEngine
+from nlac_bench.tiny import gates, worlds_corpus
+from nlac_bench.tiny.corpus import Row
+from nlac_bench.tiny.worlds_player import Player, PracticeEnv, practice
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    return [row for found in worlds_corpus.episodes("shop_worlds", 60, seed=1) for row in found]
+
+
+def test_only_training_customers_are_in_the_corpus() -> None:
+    taught = {case.user_id for case in practice().values()}
+    for split in ("validation", "test"):
+        assert not taught & {case.user_id for case in cases()[split]}
+    assert {len(case.requests) for case in practice().values()} == {1}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_procedure_succeeds_exactly_where_it_is_demanded(kind: str) -> None:
+    chosen = [name for name, case in practice().items() if case.requests[0].goal.kind == kind][:3]
+    for world in OPEN[:3]:
+        env = PracticeEnv(world)
+        for task_id in chosen:
+            for procedure in KINDS[kind].procedures:
+                player, done, ended = Player(practice()[task_id], procedure), 0, False
+                env.reset(seed=0, options={"task_id": task_id})
+                while not ended:
+                    _, _, ended, _, info = env.step(player.due(done))
+                    assert info.get("tool_error") is None
+                    done += 1
+                assert info["success"] == (procedure == procedures_of(world)[kind])
+
+
+def test_other_procedures_are_those_that_began_alike() -> None:
+    case = next(case for case in practice().values() if case.requests[0].goal.kind == "return")
+    player = Player(case, ("original", "email"))
+    assert [json.loads(other)["name"] for other in player.others(0, player.due(0))] == [
+        "find_user_id_by_name_zip"
+    ]
+    (card,) = player.others(3, player.due(3))
+    assert "gift_card" in card and "gift_card" not in player.due(3)
+    assert not player.others(1, player.due(1))  # the order is read next in any case
+    assert player.others(1, "a slip") == [player.due(1)]
+
+
+def test_an_episode_depends_only_on_its_number_and_the_seed() -> None:
+    together = list(worlds_corpus.episodes("shop_worlds", 3, seed=1))
+    (alone,) = worlds_corpus.episodes("shop_worlds", 3, seed=1, first=2)
+    (other,) = worlds_corpus.episodes("shop_worlds", 3, seed=2, first=2)
+    assert alone == together[2] != other
+
+
+def test_no_prompt_names_the_world(rows: list[Row]) -> None:
+    head = re.compile(r"<\|shop_worlds\|><\|user\|>")
+    assert all(head.match(row.prompt) for row in rows)
+
+
+def test_the_verdict_is_that_of_most_futures_and_quotes_one(rows: list[Row]) -> None:
+    counts = set()
+    for row in rows:
+        if row.role != "evaluator":
+            continue
+        shown = row.prompt.removesuffix(CRITIQUE).split(FUTURE)[1:]
+        wins = [future.endswith("end: success") for future in shown]
+        counts.add(len(shown))
+        critique = CompactPrompts().parse_critique(row.answer)
+        assert critique is not None
+        assert critique.optimal == row.truth == (2 * sum(wins) >= len(wins))
+        reason = re.search(r"; why: (\d) of (\d) end in (success|failure), (.*?); instead: ", row.answer)
+        assert reason is not None and int(reason[1]) == wins.count(critique.optimal)
+        assert int(reason[2]) == len(shown)
+        agreeing = [future for future, win in zip(shown, wins, strict=True) if win == critique.optimal]
+        assert agreeing[0].rpartition("; end:")[0].endswith(reason[4])
+    assert counts == {1, 2, 3, 4, 5}
+
+
+def test_the_refiner_takes_the_advice_of_an_objection_and_nothing_else(rows: list[Row]) -> None:
+    changed = 0
+    for row in rows:
+        if row.role != "refiner":
+            continue
+        action, _, critique = row.prompt.rpartition(ACT)[2].partition(CRITIQUE)
+        if "optimal: yes" in critique or "instead: nothing" in critique:
+            assert row.answer == action
+        else:
+            changed += 1
+            assert row.answer != action
+    assert changed >= 20
+
+
+def test_critiques_are_independent_of_the_world() -> None:
+    """The same episode in two worlds, until the shop has checked the call: the same prompts and answers."""
+    taught, first = [], OPEN[0]
+    other = next(w for w in OPEN if procedures_of(w)["cancel"] != procedures_of(first)["cancel"])
+    for world in (first, other):
+        env = PracticeEnv(world)
+        task_id = next(name for name in env.task_ids if practice()[name].requests[0].goal.kind == "cancel")
+        player, steps, _ = worlds_corpus.play(env, task_id, random.Random(3))
+        futures = worlds_corpus.bank(1)
+        rng = random.Random(4)
+        makers = (worlds_corpus._evaluator_row, worlds_corpus._refiner_row)
+        taught.append([make(player, steps[2], steps[2].action, futures, rng) for make in makers])
+    assert taught[0] == taught[1]
+
+
+@pytest.mark.parametrize("world", [MEASURED[0], SPARE[2]])
+def test_probes_succeed_by_the_rules_alone(world: int) -> None:
+    found = gates.probes(6)
+    assert {probe.kind for probe in found} == set(KINDS) and len(found) == 24
+    env = ShopWorldsEnv(world=world, level="easy")
+    for probe in found:
+        env.reset(seed=0, options={"task_id": probe.task_id})
+        player, done, ended = Player(case_of(probe.task_id), probe.procedure), 0, False
+        said = []
+        while not ended:
+            said.append(player.due(done))
+            _, _, ended, _, info = env.step(said[-1])
+            done += 1
+        assert probe.action in said
+        assert info["success"] == gates.succeeds(probe, world)
+
+
+def test_a_model_that_knows_a_world_is_found() -> None:
+    found = gates.probes(6)
+    knows_PS = np.array([[gates.succeeds(probe, 1003)] * 2 for probe in found], dtype=float)
+    by_world = gates.auc_by_world(found, knows_PS, MEASURED)
+    assert by_world[1003] == (1.0, 1.0, 1.0)
+    assert by_world[1003][0] == max(value for value, _, _ in by_world.values())
+    constant = gates.auc_by_world(found, np.zeros((24, 2)), MEASURED)
+    assert all(value == 0.5 for value, _, _ in constant.values())
+
+
+def test_outcome_auc_counts_ties_half() -> None:
+    truth_P = np.array([True, True, False, False])
+    assert gates.outcome_auc(np.array([[1.0], [1.0], [0.0], [0.0]]), truth_P) == 1.0
+    assert gates.outcome_auc(np.array([[1.0], [0.0], [0.0], [0.0]]), truth_P) == 0.75
+    assert gates.outcome_auc(np.array([[0.5], [0.5], [0.5], [0.5]]), truth_P) == 0.5
+
+
+def test_measuring_asks_the_model() -> None:
+    engine = HFEngine.from_pretrained(str(tiny.path()), device="cpu")
+    measured = gates.measure(engine, gates.probes(1))
+    assert measured.said_PS.shape == (4, gates.SAMPLES) and len(measured.flips) == 4
+    assert set(np.unique(measured.said_PS)) <= {0.0, 0.5, 1.0}
+
+
+@pytest.mark.parametrize(
+    ("env", "said"),
+    [
+        (["tau_retail"], "--env tau_retail has no gates"),
+        (["shop_worlds", "shop_worlds"], "one environment"),
+        (['shop_worlds@{"world": 5000}'], "world must be an integer"),
+        (['shop_worlds@{"level": "hard"}'], "has no gates"),
+        (["shop_worlds@{"], "is not JSON"),
+    ],
+)
+def test_what_has_no_gates_is_refused(env: list[str], said: str) -> None:
+    with pytest.raises(NlacBenchError, match=re.escape(said)):
+        gates.worlds_of(env)
+    assert gates.worlds_of(["shop_worlds"]) == MEASURED
+    assert gates.worlds_of(['shop_worlds@{"world": 1009}']) == [1009]
+
+
+def test_too_few_probes_are_refused() -> None:
+    result = CliRunner().invoke(app, ["tiny", "report", "--gates", "--tasks", "63"])
+    assert result.exit_code == 2 and "at least 64 tasks" in result.stderr.replace("\n", " ")
+
+
+@pytest.mark.slow  # half a minute: 256 probes are what a gate rests on
+def test_gates_that_do_not_hold_exit_with_1() -> None:
+    """``tiny`` was taught that actions succeed or fail by what they are, and has not seen this shop."""
+    command = ["tiny", "report", "--gates", "--tasks", "64", "--model", str(tiny.path()), "--json"]
+    result = CliRunner().invoke(app, command)
+    found = json.loads(result.stdout)
+    assert result.exit_code == (0 if found["holds"] else 1)
+    assert found["holds"] == all(gate["holds"] for gate in found["gates"])
+    assert {"name", "value", "ci", "criterion", "holds"} <= found["gates"][0].keys()
+    assert not found["gates"][0]["holds"]
+
+
+@pytest.mark.slow  # 20 seconds: a step of a model of full size, because the weights start from tiny
+def test_a_build_of_tiny_worlds_starts_from_tiny(tmp_path: Path) -> None:
+    from nlac_bench.tiny.build import BuildConfig, build
+    from nlac_bench.tiny.fingerprint import fingerprint
+
+    config = BuildConfig(model="tiny-worlds", steps=1, scale=0.0003, batch=1, compiled=False, length=1024)
+    build(config, tmp_path, lambda state: None, lambda text: None)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["taught"]["started_from"] == "tiny" and manifest["prompts"] == fingerprint()
+    assert manifest["build"]["model"] == "tiny-worlds" and len(manifest["phases"]) == 1
+    assert (tmp_path / "tokenizer.json").read_bytes() == (tiny.path() / "tokenizer.json").read_bytes()
+    assert (tmp_path / "model.safetensors").read_bytes() != (tiny.path() / "model.safetensors").read_bytes()
