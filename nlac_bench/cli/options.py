@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import typer
@@ -94,11 +94,15 @@ def settings_help() -> Iterator[tuple[str, list[tuple[str, ...]]]]:
     yield "Agents", [(kind, ", ".join(names)) for kind, names in kinds.items()]
     yield "Settings of --train NAME=VALUE for every method", _settings(TrainConfig)
     listed = {listed.name: listed.method for listed in methods.all_methods() if listed.method is not None}
+    owners: dict[type, str] = {}
     for name, method in listed.items():
-        parent = method.config_class.__base__ or TrainConfig
+        owners.setdefault(method.config_class, name)
+    for name, method in listed.items():
+        # The nearest class that a method has: the settings of a class between are listed with both methods.
+        parent = next((c for c in method.config_class.__mro__[1:] if c in owners), TrainConfig)
         known = _settings(parent)
         if own := [row for row in _settings(method.config_class) if row not in known]:
-            more = "" if parent is TrainConfig else f", in addition to those of {_owner(parent, listed)}"
+            more = "" if parent is TrainConfig else f", in addition to those of {owners[parent]}"
             yield f"Settings of {name}{more}", own
 
 
@@ -108,7 +112,3 @@ def _settings(config: type[Any]) -> list[tuple[str, ...]]:
         bound = f"; {found}" if (found := bounds(field)) else ""
         rows.append((name, str(field.default), f"{field.description}{bound}"))
     return rows
-
-
-def _owner(config: type, methods: Mapping[str, Any]) -> str:
-    return next((name for name, method in methods.items() if method.config_class is config), config.__name__)
