@@ -179,10 +179,10 @@ class TabularPolicyIteration(LanguagePolicyIteration):
         )  # fmt: skip
 
     def learn(self, lessons: Sequence[Lesson], indices: Sequence[int]) -> Metrics:
-        """Set M(s, a) ← d, π(s) ← a^r and θ̄ ← θ."""
+        """Set M(s, a) ← d, unless L1 has no weight, π(s) ← a^r and θ̄ ← θ."""
         for lesson in lessons:
             cell = lesson.transition.state.observation
-            if lesson.target is not None:
+            if lesson.target is not None and self.config.critic_coef > 0:
                 self.tables.futures[cell, lesson.transition.action] = lesson.target
             if lesson.proposed is not None:
                 self.tables.policy[cell] = lesson.proposed.text
