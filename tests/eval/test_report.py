@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import get_args
 
+import numpy as np
 import pytest
 
 from nlac_bench.envs.text_env import EndReason
@@ -20,6 +21,7 @@ from nlac_bench.eval.report.verdicts import setting
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.lines import RunFolderError
 from nlac_bench.eval.statistics.compare import Measured, NotComparableError, compare, compare_all
+from nlac_bench.eval.statistics.pooled import algorithm_interval
 from nlac_bench.eval.statistics.summary import summarise
 from nlac_bench.eval.sweep.report import write as write_sweep
 from nlac_bench.types import CONTENT_FILTER
@@ -328,6 +330,26 @@ def test_seeds_of_two_algorithms_and_training_runs_side_by_side(tmp_path: Path) 
         report_of([f"{runs[0]},{runs[1]}"])
 
 
+def test_intervals_of_trained_methods_cover_seeds_as_on_a_board(tmp_path: Path) -> None:
+    wins = (26, 21, 17)
+    runs = {
+        agent: [
+            make_training(
+                tmp_path / f"{agent}-{seed}", [LOST] * 30, [WON] * n + [LOST] * (30 - n), agent=agent
+            )
+            for seed, n in enumerate(wins)
+        ]
+        for agent in ("nlac", "ppo")
+    }
+    report = report_of([",".join(map(str, folders)) for folders in runs.values()])
+    (figure,) = section(report, "success").figures
+    expected = algorithm_interval(np.array([[1.0] * n + [0.0] * (30 - n) for n in wins]))
+    assert expected.method == "t over seeds and tasks" and 0 < expected.low and expected.high < 1
+    bars = [(row[4], row[5]) for row in figure.table.rows if row[1] == "trained" and row[6]]
+    assert bars == [pytest.approx((expected.low, expected.high))] * 2
+    assert "further training seeds" in figure.title
+
+
 def test_a_sweep_is_reported_with_failed_seeds(tmp_path: Path) -> None:
     def failed(cell: Cell) -> bool:
         return cell.env == "tau_retail" and (cell.method, cell.seed) == ("ppo", 1)
@@ -369,6 +391,12 @@ def test_the_committed_sweep_is_reported_without_its_runs() -> None:
             and row["versus"]["verdict"] == "A better"}  # fmt: skip
     better = report.verdict.split("It is better than ")[1].split(".  ")[0].split(" It cannot")[0]
     assert {re.sub(r" \(.*", "", name) for name in re.split(r", | and ", better)} == told
+    stored = [
+        r["success"] for name, r in data["runs"]["tau_retail"].items() if name.rpartition("-")[0] == "nlac"
+    ]
+    expected = algorithm_interval(np.array([[run[task] for task in stored[0]] for run in stored]))
+    drawn_bar = by_first(section(report, "success").figures[0].table)["nlac"]
+    assert (drawn_bar["95 % low"], drawn_bar["95 % high"]) == pytest.approx((expected.low, expected.high))
     tested = [row for row in section(report, "curves").figures[0].table.rows if row[2] == "test"]
     nlac = next(r for r in data["rows"] if (r["env"], r["method"]) == ("tau_retail", "nlac"))
     drawn = {str(row[1]): (row[3], row[4]) for row in tested if row[0] == "nlac"}

@@ -70,6 +70,8 @@ def forest(estimates: Sequence[Estimate], metric: str, of: str = "", name: str =
     header = ("", "kind", "note", metric, "95 % low", "95 % high", "each seed")
     where = f" on {of}" if of else ""
     title = f"{metric.capitalize()}{where} with 95 % intervals"
+    if metric == "success" and any(e.kind == "trained" and e.seeds for e in estimates):
+        title += ", which for trained models cover further training seeds too; the ticks are the seeds"
     return Figure(name, title, Table(header, rows), draw)
 
 

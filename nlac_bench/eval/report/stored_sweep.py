@@ -10,6 +10,7 @@ from nlac_bench.eval.figures.curves import Method, Reference, Tested, Trained
 from nlac_bench.eval.figures.forest import Estimate, Kind
 from nlac_bench.eval.runs.lines import RunFolderError, refuse_special
 from nlac_bench.eval.statistics.intervals import rate_interval
+from nlac_bench.eval.statistics.pooled import interval_over_seeds
 from nlac_bench.eval.training.curve import AXES
 from nlac_bench.eval.training.metrics_row import fault_of
 from nlac_bench.eval.training.untrained import BASE
@@ -121,13 +122,18 @@ class StoredSweep(_Stored):
         return found
 
     def estimate(self, env: str, method: str, kind: Kind, note: str = "") -> Estimate:
-        """Return the success over tasks and seeds of ``method``, its interval and the mean of each seed."""
+        """Return the success over tasks and seeds of ``method``, its interval and the mean of each seed.
+
+        The interval of a trained method covers further training seeds too if it has at least two.
+        """
         runs = self.runs_of(env, method)
         tasks = list(dict.fromkeys(task for run in runs.values() for task in run.success))
         means = means_over(list(runs.values()), tasks)
         means = means[~np.isnan(means)]
         trials = next((r.episodes["planned"] for r in self.of(env) if r.method == method and r.episodes), 0)
         interval = rate_interval(means, max(len(runs), trials / max(1, len(tasks))))
+        if kind == "trained" and len(runs) > 1:
+            interval = interval_over_seeds(np.array([means_over([run], tasks) for run in runs.values()]))
         seeds = [np.array([s for s in run.success.values() if s is not None]) for run in runs.values()]
         value = float(means.mean()) if len(means) else None
         low, high = (None, None) if interval is None else (interval.low, interval.high)

@@ -13,6 +13,7 @@ from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.statistics.compare import Measured, Metric
 from nlac_bench.eval.statistics.intervals import Floats, mean_interval, rate_interval
 from nlac_bench.eval.statistics.outcomes import Outcomes, outcomes_of, task_means
+from nlac_bench.eval.statistics.pooled import interval_over_seeds
 from nlac_bench.eval.training.untrained import BASE
 
 
@@ -57,8 +58,8 @@ class Subject:
 def estimate(name: str, kind: Kind, seeds: Sequence[Outcomes], metric: Metric, note: str = "") -> Estimate:
     """Return the mean over tasks and ``seeds`` with its 95 % interval, clustered by task.
 
-    The seeds of a task count as further trials. The interval therefore speaks of these checkpoints, not of
-    further seeds.
+    The interval of a trained method's success covers further training seeds too if there are at least two,
+    as on a leaderboard (``interval_over_seeds``). Otherwise the seeds of a task count as further trials.
     """
     tables = [each.success if metric == "success" else each.reward for each in seeds]
     means = task_means(np.concatenate(tables, axis=1))
@@ -66,6 +67,8 @@ def estimate(name: str, kind: Kind, seeds: Sequence[Outcomes], metric: Metric, n
     trials = sum(each.trials for each in seeds)
     interval = rate_interval(means, trials) if metric == "success" else mean_interval(means)
     each_seed = [task_means(table) for table in tables] if len(tables) > 1 else []
+    if metric == "success" and kind == "trained" and each_seed:
+        interval = interval_over_seeds(np.array(each_seed))
     return Estimate(
         name,
         kind,

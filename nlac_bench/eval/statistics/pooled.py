@@ -130,6 +130,16 @@ def algorithm_interval(means_ST: Floats) -> Interval:
     return Interval(max(mean - half, 0.0), min(mean + half, 1.0), "t over seeds and tasks")
 
 
+def interval_over_seeds(means_ST: Floats) -> Interval | None:
+    """Return ``algorithm_interval`` over the tasks with a score in every seed; None if there is no such task.
+
+    Args:
+        means_ST: ``[seeds, tasks]`` success rates, NaN where there is no score; at least two seeds.
+    """
+    scored_ST = means_ST[:, ~np.isnan(means_ST).any(axis=0)]
+    return algorithm_interval(scored_ST) if scored_ST.size else None
+
+
 def _cell_noise(means: Floats) -> float:
     """Return the variance that single cells of ``[seeds, tasks]`` add to their mean."""
     seeds, n = means.shape
