@@ -1,6 +1,7 @@
 """What all tests share: one torch thread a process, hypothesis without clocks, the public data, a browser."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,15 @@ sys.dont_write_bytecode = False
 # A busy machine generates examples slowly; that is not a failure.
 settings.register_profile("nlac_bench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("nlac_bench")
+
+
+@pytest.fixture(autouse=True)
+def _signal_handlers() -> Iterator[None]:
+    """Undo what a command that ends in this process does to signals: it ignores them from then on."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")

@@ -96,11 +96,13 @@ def resumable(
     except EXPECTED as error:
         if not errors_too:
             raise
+        ignore_signals()  # the exit code is decided; torchrun, for example, now ends the other ranks
         fail(error)
         why, cause = "stopped by an error", error
     except Exception as error:
         if not errors_too:
             raise
+        ignore_signals()
         errors.print(escape(traceback.format_exc()), soft_wrap=True)
         why, cause = "stopped by an unexpected error", error
     else:

@@ -2,6 +2,8 @@
 
 import functools
 import json
+import os
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -117,11 +119,24 @@ def test_play_that_is_left_exits_130() -> None:
 
 @pytest.mark.parametrize("error", [DataError("torn"), KeyError("a bug")])
 def test_an_error_in_the_middle_is_resumable(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
-    called: list[bool] = []
-    with pytest.raises(typer.Exit) as caught, resumable("nlac-bench resume x", lambda: called.append(True)):
-        raise error
+    """A signal while the error is reported, such as torchrun's to the other ranks, keeps exit code 3."""
+    stops = (signal.SIGINT, signal.SIGTERM)
+    before = {each: signal.getsignal(each) for each in stops}
+    called: list[list[object]] = []
+
+    def on_incomplete() -> None:
+        called.append([signal.getsignal(each) for each in stops])
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    try:
+        with pytest.raises(typer.Exit) as caught, resumable("nlac-bench resume x", on_incomplete):
+            raise error
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
     said = capsys.readouterr().err
-    assert caught.value.exit_code == 3 and called and "nlac-bench resume x" in said
+    assert called == [[signal.SIG_IGN] * 2]
+    assert caught.value.exit_code == 3 and "nlac-bench resume x" in said
     assert ("Traceback" in said) == isinstance(error, KeyError)
 
 
