@@ -98,9 +98,8 @@ class NLRL(NLAC):
         state: State = lesson.transition.state
         drawn = [await lesson.speaker.act(state) for _ in range(self.config.num_candidates)]
         sampled = [action for action in drawn if action is not None]
-        counted = Counter(
-            action.text for action in sampled
-        ).most_common()  # equal counts: first sampled first
+        # Actions with equal counts are in the order in which they were sampled first.
+        counted = Counter(action.text for action in sampled).most_common()
         different = {action.text: action for action in reversed(sampled)}
         values = {text: await lesson.speaker.futures(state, text) for text, _ in counted}
         valued = [(different[text], values[text][0]) for text, _ in counted if values[text]]

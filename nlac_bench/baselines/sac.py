@@ -37,11 +37,9 @@ class SAC(NLAC):
     config: SacConfig
     lesson_type = SacLesson
 
-    def learnable(self, transition: Transition) -> bool:
+    def fits(self, transition: Transition) -> bool:
         """Return whether the policy's prompt, which both losses need, is short enough to be trained on."""
-        fits = self.encoder.policy_fits(transition)
-        self.encoder.too_long += not fits
-        return fits
+        return self.encoder.policy_fits(transition)
 
     async def improve(self, lessons: Sequence[Lesson]) -> None:
         """Sample a′ and the candidates; the learner computes their values in ``step``."""

@@ -50,10 +50,14 @@ class NLAC(LanguagePolicyIteration):
         return {"config": self.config}
 
     def learnable(self, transition: Transition) -> bool:
-        """Return whether L1 or L2 can be trained on ``transition``; if not, it is counted as too long."""
-        fits = self.encoder.fits(transition)
+        """Return whether ``transition`` can be learned from; if not, it is counted as too long."""
+        fits = self.fits(transition)
         self.encoder.too_long += not fits
         return fits
+
+    def fits(self, transition: Transition) -> bool:
+        """Return whether a prompt of L1 or L2 is short enough to be trained on."""
+        return self.encoder.fits(transition)
 
     def done(self) -> float:
         """Return the share of the training that is over; see ``Resources``."""
