@@ -68,8 +68,8 @@ def test_other_procedures_are_those_that_began_alike() -> None:
 def test_requests_that_are_hard_to_learn_are_drawn_more_often() -> None:
     rng, task_ids = random.Random(0), tuple(practice())
     drawn = [worlds_corpus._drawn_task(task_ids, rng) for _ in range(600)]
-    counts = Counter(practice()[task_id].requests[0].goal.kind for task_id in drawn)
-    there = Counter(case.requests[0].goal.kind for case in practice().values())
+    counts = Counter[str](practice()[task_id].requests[0].goal.kind for task_id in drawn)
+    there = Counter[str](case.requests[0].goal.kind for case in practice().values())
     rate = {kind: counts[kind] / there[kind] for kind in KINDS}
     hard = worlds_corpus.OFTEN
     assert min(rate[kind] for kind in hard) > 1.4 * max(rate[kind] for kind in KINDS if kind not in hard)
