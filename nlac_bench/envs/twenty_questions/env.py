@@ -133,6 +133,7 @@ class TwentyQuestionsEnv(TextEnv):
     prompts = DIALOGUE_PROMPTS
     name: ClassVar[str] = "twenty_questions"
     env_version: ClassVar[str] = "2"
+    splits = ("train", "validation", "test")
     max_steps: int = QUESTIONS
     _state: GameState
 
