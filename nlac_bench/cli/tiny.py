@@ -78,7 +78,10 @@ def build(
         int, typer.Option(min=0, help="Seed of the corpus, the first weights and the batches.")
     ] = 0,
     model: Annotated[
-        Which, typer.Option(help="Which model; tiny-worlds plays shop_worlds, and starts from tiny.")
+        Which,
+        typer.Option(
+            help="Which model; tiny-worlds plays shop_worlds and twenty questions, and starts from tiny."
+        ),
     ] = "tiny",
 ) -> None:
     """Pre-train an embedded model on text that the embedded environments generate.

@@ -3,6 +3,7 @@
 import json
 import random
 import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -20,12 +21,13 @@ from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.tiny import gates, worlds_corpus
 from nlac_bench.tiny.corpus import Row
+from nlac_bench.tiny.critic_rows import evaluator_row, refiner_row
 from nlac_bench.tiny.worlds_player import Player, PracticeEnv, practice
 
 
 @pytest.fixture(scope="module")
 def rows() -> list[Row]:
-    return [row for found in worlds_corpus.episodes("shop_worlds", 60, seed=1) for row in found]
+    return [row for found in worlds_corpus.episodes(60, seed=1) for row in found]
 
 
 def test_only_training_customers_are_in_the_corpus() -> None:
@@ -63,10 +65,20 @@ def test_other_procedures_are_those_that_began_alike() -> None:
     assert player.others(1, "a slip") == [player.due(1)]
 
 
+def test_requests_that_are_hard_to_learn_are_drawn_more_often() -> None:
+    rng, task_ids = random.Random(0), tuple(practice())
+    drawn = [worlds_corpus._drawn_task(task_ids, rng) for _ in range(600)]
+    counts = Counter[str](practice()[task_id].requests[0].goal.kind for task_id in drawn)
+    there = Counter[str](case.requests[0].goal.kind for case in practice().values())
+    rate = {kind: counts[kind] / there[kind] for kind in KINDS}
+    hard = worlds_corpus.OFTEN
+    assert min(rate[kind] for kind in hard) > 1.4 * max(rate[kind] for kind in KINDS if kind not in hard)
+
+
 def test_an_episode_depends_only_on_its_number_and_the_seed() -> None:
-    together = list(worlds_corpus.episodes("shop_worlds", 3, seed=1))
-    (alone,) = worlds_corpus.episodes("shop_worlds", 3, seed=1, first=2)
-    (other,) = worlds_corpus.episodes("shop_worlds", 3, seed=2, first=2)
+    together = list(worlds_corpus.episodes(3, seed=1))
+    (alone,) = worlds_corpus.episodes(3, seed=1, first=2)
+    (other,) = worlds_corpus.episodes(3, seed=2, first=2)
     assert alone == together[2] != other
 
 
@@ -118,8 +130,10 @@ def test_critiques_are_independent_of_the_world() -> None:
         player, steps, _ = worlds_corpus.play(env, task_id, random.Random(3))
         futures = worlds_corpus.bank(1)
         rng = random.Random(4)
-        makers = (worlds_corpus._evaluator_row, worlds_corpus._refiner_row)
-        taught.append([make(player, steps[2], steps[2].action, futures, rng) for make in makers])
+        state, action = steps[2].state, steps[2].action
+        advice = worlds_corpus._advised(player, steps[2], action, rng)
+        makers = (evaluator_row, refiner_row)
+        taught.append([make(state, action, advice, futures, rng) for make in makers])
     assert taught[0] == taught[1]
 
 
