@@ -41,12 +41,13 @@ OFTEN: Mapping[str, float] = {"exchange": 2.5, "modify_items": 2.5}
 
 @dataclass(slots=True)
 class Step:
-    """A step: the state, the number of planned actions before it, the action, and the observations after this
-    action and after the next one."""
+    """A step: the state, the number of planned actions before it, the action, whether it is a slip, and the
+    observations after this action and after the next one."""
 
     state: State
     done: int
     action: str
+    slips: bool
     heard: list[str]
 
 
@@ -90,7 +91,7 @@ def play(env: PracticeEnv, task_id: str, rng: random.Random) -> tuple[Player, li
         observation, _, ended, _, info = env.step(action)
         if steps:
             steps[-1].heard.append(observation)
-        steps.append(Step(state, done, action, [observation]))
+        steps.append(Step(state, done, action, slips, [observation]))
         state = state.after(action, observation, str(info["action_kind"]))
         done += action == player.due(done)
     return player, steps, bool(info["success"])
@@ -103,12 +104,14 @@ def _text(state: State) -> str:
 def episode_rows(env: PracticeEnv, futures: Sequence[str], rng: random.Random) -> list[Row]:
     """Play one episode of a task drawn at random, and return the rows of all roles for it.
 
-    The first row is that of the last action, whose prompt contains the whole conversation. ``futures`` are
-    those of ``bank``.
+    The policy role has rows for all actions but the slips: it is taught what to do after a slip. The first
+    row is that of its last action, whose prompt contains the conversation. ``futures`` are those of ``bank``.
     """
     prompts = CompactPrompts()
     player, steps, success = play(env, _drawn_task(env.task_ids, rng), rng)
-    rows = [row("policy", prompts.policy(step.state), step.action) for step in reversed(steps)]
+    rows = [
+        row("policy", prompts.policy(step.state), step.action) for step in reversed(steps) if not step.slips
+    ]
     for number in _criticised(player, steps, rng):
         step = steps[number]
         future = prompts.hindsight(step.heard, success)

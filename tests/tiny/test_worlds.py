@@ -19,7 +19,7 @@ from nlac_bench.envs.shop_worlds.tasks import case_of, cases
 from nlac_bench.envs.shop_worlds.worlds import MEASURED, OPEN, SPARE, procedures_of
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.hf.engine import HFEngine
-from nlac_bench.tiny import gates, worlds_corpus
+from nlac_bench.tiny import gates, mistakes, worlds_corpus
 from nlac_bench.tiny.corpus import Row
 from nlac_bench.tiny.critic_rows import evaluator_row, refiner_row
 from nlac_bench.tiny.worlds_player import Player, PracticeEnv, practice
@@ -80,6 +80,13 @@ def test_an_episode_depends_only_on_its_number_and_the_seed() -> None:
     (alone,) = worlds_corpus.episodes(3, seed=1, first=2)
     (other,) = worlds_corpus.episodes(3, seed=2, first=2)
     assert alone == together[2] != other
+
+
+def test_slips_are_played_and_not_taught(rows: list[Row]) -> None:
+    never_right = (mistakes.HANDOVER, mistakes.REFUSAL)
+    policy = [row for row in rows if row.role == "policy"]
+    assert any(mistakes.REFUSAL in row.prompt for row in policy)
+    assert not any(row.answer in never_right for row in policy)
 
 
 def test_no_prompt_names_the_world(rows: list[Row]) -> None:
