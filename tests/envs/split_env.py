@@ -29,4 +29,4 @@ class Echo(TextEnv):
         return str(self._state[0])
 
 
-gymnasium.register("nlac_bench_test/Split-v0", Echo)
+gymnasium.register("nlac_bench_test/Split-v0", "tests.envs.split_env:Echo")

@@ -157,7 +157,7 @@ def test_offline_episodes_of_the_validation_split_are_refused(name: str, tmp_pat
 
 
 def begun(folder: Path, prepared: Prepared, subject: dict[str, Any]) -> None:
-    stated = {"conditions": prepared.conditions, "subject": subject, "plan": prepared.plan}
+    stated: dict[str, Any] = {"conditions": prepared.conditions, "subject": subject, "plan": prepared.plan}
     RunWriter.create(folder, config=prepared.config.as_dict(), **stated).close()
 
 
