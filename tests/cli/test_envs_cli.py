@@ -48,6 +48,12 @@ def test_counts_of_tasks_agree_with_the_readme() -> None:
         assert f"| `{name}` (100 of {listed[name]['tasks']} tasks) |" in readme
 
 
+def test_show_names_the_splits() -> None:
+    for name, splits in (("tau_airline", ["train", "validation", "test"]), (EXAMPLE, ["train", "test"])):
+        assert json.loads(called("envs", "show", name, "--json").stdout)["splits"] == splits
+        assert re.search(rf"splits .*{', '.join(splits)} ", called("envs", "show", name).stdout)
+
+
 def test_check_of_the_example_holds_without_warnings() -> None:
     code, report = checked(EXAMPLE)
     assert code == 0 and report["holds"] is True and report["ok"] is True and report["warnings"] == []
