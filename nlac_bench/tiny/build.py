@@ -97,7 +97,7 @@ _TAUGHT: Mapping[str, Mapping[str, Any]] = {
         "level": {"shop_worlds": "single requests of all levels", "twenty_questions": "full"},
         "worlds": [OPEN[0], OPEN[-1]],
         "most_futures": critic_rows.MOST_FUTURES, "rejected": critic_rows.REJECTED,
-        "slip": worlds_player.SLIP, "often": dict(worlds_corpus.OFTEN),
+        "slip": worlds_player.SLIP,
         "habits": [asdict(habit) for habit in games_player.HABITS],
         "habit_shares": list(games_player.HABIT_SHARES), "near": list(games_player.NEAR),
         "repeated": games_player.REPEATED, "recalled": games_corpus.RECALLED,

@@ -6,7 +6,7 @@ independently of the world and of the action.
 """
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -35,8 +35,6 @@ MERGED = 0.3
 """Share of criticised steps with a row of the aggregator or the picker."""
 BANK = 60
 """Number of episodes from which the evaluator's futures are drawn."""
-OFTEN: Mapping[str, float] = {"exchange": 2.5, "modify_items": 2.5}
-"""How much more often requests of these kinds are drawn than others: they are the hardest to learn."""
 
 
 @dataclass(slots=True)
@@ -73,7 +71,7 @@ def bank(seed: int) -> Sequence[str]:
     rng, prompts, found = random.Random(f"{NAME}/{seed}/bank"), CompactPrompts(), []
     for _ in range(BANK):
         env = PracticeEnv(rng.choice(OPEN))
-        _, steps, success = play(env, _drawn_task(env.task_ids, rng), rng)
+        _, steps, success = play(env, rng.choice(env.task_ids), rng)
         found += [prompts.hindsight(step.heard, success).rpartition("; ")[0] for step in steps]
     return found
 
@@ -108,7 +106,7 @@ def episode_rows(env: PracticeEnv, futures: Sequence[str], rng: random.Random) -
     row is that of its last action, whose prompt contains the conversation. ``futures`` are those of ``bank``.
     """
     prompts = CompactPrompts()
-    player, steps, success = play(env, _drawn_task(env.task_ids, rng), rng)
+    player, steps, success = play(env, rng.choice(env.task_ids), rng)
     rows = [
         row("policy", prompts.policy(step.state), step.action) for step in reversed(steps) if not step.slips
     ]
@@ -128,11 +126,6 @@ def episode_rows(env: PracticeEnv, futures: Sequence[str], rng: random.Random) -
         if rng.random() < MERGED:
             rows.append(rng.choice((aggregator_row, picker_row))(step.state, tried, futures, rng))
     return rows
-
-
-def _drawn_task(task_ids: Sequence[str], rng: random.Random) -> str:
-    kinds = (practice()[task_id].requests[0].goal.kind for task_id in task_ids)
-    return rng.choices(task_ids, [OFTEN.get(kind, 1.0) for kind in kinds])[0]
 
 
 def _criticised(player: Player, steps: Sequence[Step], rng: random.Random) -> list[int]:

@@ -3,7 +3,6 @@
 import json
 import random
 import re
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -63,16 +62,6 @@ def test_other_procedures_are_those_that_began_alike() -> None:
     assert "gift_card" in card and "gift_card" not in player.due(3)
     assert not player.others(1, player.due(1))  # the order is read next in any case
     assert player.others(1, "a slip") == [player.due(1)]
-
-
-def test_requests_that_are_hard_to_learn_are_drawn_more_often() -> None:
-    rng, task_ids = random.Random(0), tuple(practice())
-    drawn = [worlds_corpus._drawn_task(task_ids, rng) for _ in range(600)]
-    counts = Counter[str](practice()[task_id].requests[0].goal.kind for task_id in drawn)
-    there = Counter[str](case.requests[0].goal.kind for case in practice().values())
-    rate = {kind: counts[kind] / there[kind] for kind in KINDS}
-    hard = worlds_corpus.OFTEN
-    assert min(rate[kind] for kind in hard) > 1.4 * max(rate[kind] for kind in KINDS if kind not in hard)
 
 
 def test_an_episode_depends_only_on_its_number_and_the_seed() -> None:
