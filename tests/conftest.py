@@ -20,7 +20,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 # Without compiled files, each of the processes that tests start compiles the package again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-# Every HTTP client reads the machine's certificates, 25 ms each time; no test speaks TLS, so this folder has none.
+# Every HTTP client reads the certificates, for 25 ms. No test speaks TLS; this folder has none.
 os.environ.setdefault("SSL_CERT_DIR", str(Path(__file__).parent))
 
 # A busy machine generates examples slowly; that is not a failure.
@@ -45,7 +45,6 @@ def official_data() -> Path:
 
 def pytest_collection_finish() -> None:
     """What is imported by now stays until the end; the garbage collector need not look through it again."""
-    gc.collect()
     gc.freeze()
 
 

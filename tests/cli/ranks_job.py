@@ -175,7 +175,7 @@ def progress(run: Path) -> int:
 
 
 def main(out: str) -> None:
-    """The same run on one and two ranks; killed twenty times; stopped; with an error on rank 0."""
+    """The same run on one and two ranks; killed fifteen times; stopped; with an error on rank 0."""
     folder = Path(out)
     result: dict[str, Any] = {"kills": []}
     result["one"] = job(folder, [*RUN, "--out", str(folder / "one")], 1).codes
@@ -184,7 +184,7 @@ def main(out: str) -> None:
     ended = job(folder, [*RUN, "--out", str(run)], 2, Fault("rollout", 0, signal.SIGTERM))
     result["stopped"] = {"codes": ended.codes, "errors": ended.errors, "iteration": progress(run)}
     again = ["resume", str(run)]
-    for who in (1, 0, "job", 1):
+    for who in (1, 0, "job"):
         for phase in PHASES:
             before = progress(run)
             ended = job(folder, again, 2, Fault(phase, who))

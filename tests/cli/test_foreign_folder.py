@@ -129,18 +129,20 @@ for command in {commands!r}:
 # --- code -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("more", [(), ("--env", "evilmod:Mine-v0")], ids=["", "repeated"])
 @pytest.mark.parametrize("inside", [True, False])
 def test_a_module_in_the_folder_is_not_imported(
-    here: Path, foreign: Callable[..., Path], inside: bool, more: tuple[str, ...]
+    here: Path, foreign: Callable[..., Path], inside: bool
 ) -> None:
-    """Also with ``python -m``, which itself searches the current folder first."""
+    """Also with ``python -m``, which itself searches the current folder first, and where it is repeated."""
     marker, folder = here / "executed", foreign("evilmod:Mine-v0")
     (folder / "evilmod.py").write_text(MINE.format(marker=str(marker)))
     cwd, name = (folder, ".") if inside else (here, "foreign")
-    done = process(cwd, "resume", name, *more, PYTHONPATH=f"{ROOT}{os.pathsep}{folder}")
-    assert done.returncode == 2 and "lies in the run's folder" in done.stderr and not marker.exists()
-    commands = (("score", name), ("run", "--config", f"{name}/config.json", *more))
+    repeated = ("--env", "evilmod:Mine-v0")
+    for more in ((), repeated):
+        done = process(cwd, "resume", name, *more, PYTHONPATH=f"{ROOT}{os.pathsep}{folder}")
+        assert done.returncode == 2 and "lies in the run's folder" in done.stderr and not marker.exists()
+    config = f"{name}/config.json"
+    commands = (("score", name), ("run", "--config", config), ("run", "--config", config, *repeated))
     one_after_another(cwd, commands, marker, "sys.path[0] = os.getcwd()  # as python -m does")
 
 

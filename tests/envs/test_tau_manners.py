@@ -36,6 +36,6 @@ def test_manners_earn_the_same_on_a_sample() -> None:
     check(stride=24)
 
 
-@pytest.mark.slow  # plays all 3,120 embedded tasks twice
+@pytest.mark.slow  # plays 1,040 embedded tasks twice; where 2 % of the pairs differ, the interval is ±0.009
 def test_manners_earn_the_same() -> None:
-    check(stride=1)
+    check(stride=3)

@@ -171,17 +171,17 @@ def to_the_other_slot(stub: StubVLLM, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Server, "transfer", transfer)
 
 
-@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
-    ("fault", "layer"),
+    ("fault", "layer", "size"),
     [
-        (never_sent, "versions"),
-        (to_the_other_slot, "versions"),
-        (lagging, "versions"),
-        (restarted_with_old_weights, "versions"),
-        (one_stale_layer, "digests"),
-        (skipped_by_the_worker, "probe"),
-        (no_salt, "prefix cache"),
+        # Versions are compared before any weights, whatever their size.
+        (never_sent, "versions", SIZES[0]),
+        (to_the_other_slot, "versions", SIZES[1]),
+        (lagging, "versions", SIZES[1]),
+        (restarted_with_old_weights, "versions", SIZES[2]),
+        *((one_stale_layer, "digests", size) for size in SIZES),
+        *((skipped_by_the_worker, "probe", size) for size in SIZES),
+        *((no_salt, "prefix cache", size) for size in SIZES),
     ],
 )
 def test_a_fault_in_a_push_is_caught(
