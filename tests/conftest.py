@@ -21,7 +21,8 @@ os.environ["OMP_NUM_THREADS"] = "1"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # Every HTTP client reads the certificates, for 25 ms. No test speaks TLS; this folder has none.
-os.environ.setdefault("SSL_CERT_DIR", str(Path(__file__).parent))
+os.environ.pop("SSL_CERT_FILE", None)
+os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 
 # A busy machine generates examples slowly; that is not a failure.
 settings.register_profile("nlac_bench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
