@@ -52,6 +52,7 @@ SUBSTITUTIONS = {
     r"report runs/sweep": "report runs/A",
     r"compare S0,S1,S2 S0/base,S1/base,S2/base": "compare runs/A,runs/B runs/B,runs/A",
     r"--seed S\b": "--seed 0",
+    r"tau_pairs --stride 60": "tau_pairs --stride 1000",  # test_tau_pairs.py measures more of the phrases
     r"--expected FILE": "--data {data}/tau_bench --expected {data}/tau_bench/expected_sample.jsonl",
     r"grade FILE\.jsonl": "grade answers.jsonl",
     r"my_pkg:": "examples.register_env:",
