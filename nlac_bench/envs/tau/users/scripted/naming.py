@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Script
+from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Script, Vocabulary
 from nlac_bench.envs.tau.users.scripted.roles import Role, item_roles, value_roles
 from nlac_bench.envs.tau.users.scripted.structure import Unit
 
@@ -195,17 +195,37 @@ def _named(text: str, goal: Goal, script: Script) -> list[tuple[int, int, str]]:
 
 def _is_value(text: str, name: re.Match[str], script: Script) -> bool:
     """Return whether a product's name is used as the value of an option: in brackets or beside its key."""
-    keys = [key for known in script.vocabulary.values() for key, values in known.items()
-            if any(name[1] == value.lower() for value in values)]  # fmt: skip
+    keys = _keys_of(script.vocabulary).get(name[1])
     if not keys:
         return False
     before = text[max(0, name.start() - 200) : name.start()]
     if before.rfind("(") > before.rfind(")"):
         return True
-    key = "|".join(re.escape(key.lower()) for key in keys)
     return bool(
-        re.search(rf"\b(?:{key})[: =]+$", before) or re.match(rf"[ -](?:{key})\b", text[name.end() :])
+        re.search(rf"\b(?:{keys})[: =]+$", before) or re.match(rf"[ -](?:{keys})\b", text[name.end() :])
     )
+
+
+_vocabularies: dict[int, tuple[Vocabulary, Mapping[str, str]]] = {}
+_MAX_VOCABULARIES = 8
+
+
+def _keys_of(vocabulary: Vocabulary) -> Mapping[str, str]:
+    """Return for each value the names of its options, as a pattern; computed once for each vocabulary."""
+    known = _vocabularies.get(id(vocabulary))
+    if known is not None:
+        return known[1]
+    keys: dict[str, list[str]] = {}
+    for options in vocabulary.values():
+        for key, values in options.items():
+            for value in values:
+                keys.setdefault(value.lower(), []).append(re.escape(key.lower()))
+    found = {value: "|".join(names) for value, names in keys.items()}
+    if vocabulary:
+        if len(_vocabularies) >= _MAX_VOCABULARIES:
+            _vocabularies.clear()
+        _vocabularies[id(vocabulary)] = vocabulary, found  # holds it, so that its id is not given again
+    return found
 
 
 def wanted(thing: Item) -> Mapping[str, str]:
