@@ -98,6 +98,8 @@ def names_action(text: str) -> bool:
 
 def names_other(text: str, goal: Goal) -> bool:
     """Return whether ``text`` names another action than the goal's; "update" fits every kind of change."""
+    for thing in goal.items:
+        text = text.replace(thing.product.lower(), " ")  # "the luggage set to your gift card"
     named = {action for action in _DECISIVE if ACTIONS[action].search(text)} - set(FITTING[goal.kind])
     if goal.kind not in ("cancel", "return", "book", "compensation", "ask"):
         named.discard("modify")

@@ -7,6 +7,7 @@ from functools import lru_cache
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Script, Vocabulary
 from nlac_bench.envs.tau.users.scripted.roles import Role, item_roles, value_roles
 from nlac_bench.envs.tau.users.scripted.structure import Unit
+from nlac_bench.envs.tau.users.scripted.swaps import swapped
 
 _IDIOM = re.compile(
     r"\b(?:straight (?:away|after|to|from|on|through)|right (?:away|now|here|there)|"
@@ -61,10 +62,14 @@ def option_mentions(
         places = [(start, end, product) for start, end, product in spans if start >= offset]
         # the text before the first name describes it, or goes on about the product of the unit before
         first = places[0][2] if places and (not current or len(products) == 1) else current
-        stretches = [(offset, places[0][0] if places else len(text), first)]
-        for number, (_, end, product) in enumerate(places):
-            stop = places[number + 1][0] if number + 1 < len(places) else len(text)
-            stretches.append((end, stop, product))
+        stretches = []
+        begin, about = offset, first
+        for start, end, product in places:
+            noun = _DESCRIBES.search(text, begin, start)
+            place = noun.start() if noun else start
+            stretches += [(begin, place, about), (place, start, product)]
+            begin, about = end, product
+        stretches.append((begin, len(text), about))
         found: list[tuple[int, int, str, str, str]] = []
         for start, stop, product in stretches:
             if product in products:
@@ -75,14 +80,22 @@ def option_mentions(
             elif unnamed:  # "Should the colour be navy?" of two products
                 found += _somewhere(text, start, products, goal, script)
         found.sort()
-        roles = _shared(text, found, value_roles(text, [(start, end) for start, end, *_ in found]))
-        around = item_roles(text, [(start, end) for start, end, *_ in found])
+        spans_of = [(start, end) for start, end, *_ in found]
+        roles = swapped(text, spans_of, _shared(text, found, value_roles(text, spans_of)))
+        around = item_roles(text, spans_of)
         for (_, _, product, key, value), role, near in zip(found, roles, around, strict=True):
             yield product, key, value, "context" if near == "context" and role in ("none", "kept") else role
         if places:
             current = places[-1][2]
         if len(products) == 1:
             current = products[0]
+
+
+_DESCRIBES = re.compile(
+    r"(?<![\w-])(?:the|your|an?) (?:(?!for |to |with |in |from |and (?:the|your|an?) |"
+    r"ones?\b|which |that |is |are )[^\s:;().|]+ )*$"
+)
+"""The beginning of a noun phrase up to its noun: "the navy, large" jacket."""
 
 
 def _shared(text: str, found: Sequence[tuple[int, int, str, str, str]], roles: Sequence[Role]) -> list[Role]:
@@ -194,7 +207,10 @@ def _named(text: str, goal: Goal, script: Script) -> list[tuple[int, int, str]]:
 
 
 def _is_value(text: str, name: re.Match[str], script: Script) -> bool:
-    """Return whether a product's name is used as the value of an option: in brackets or beside its key."""
+    """Return whether a product's name is used as the value of an option.
+
+    It is in brackets, beside the option's name, and before another product's name: "laptop backpack".
+    """
     keys = _keys_of(script.vocabulary).get(name[1])
     if not keys:
         return False
@@ -202,7 +218,9 @@ def _is_value(text: str, name: re.Match[str], script: Script) -> bool:
     if before.rfind("(") > before.rfind(")"):
         return True
     return bool(
-        re.search(rf"\b(?:{keys})[: =]+$", before) or re.match(rf"[ -](?:{keys})\b", text[name.end() :])
+        re.search(rf"\b(?:{keys})[: =]+$", before)
+        or re.match(rf"[ -](?:{keys}|ones?)\b", text[name.end() :])  # "for the black, laptop one"
+        or name.re.match(text, name.end() + 1)
     )
 
 
@@ -243,6 +261,12 @@ def _any_name(names: tuple[str, ...]) -> re.Pattern[str]:
 def name_of(product: str) -> re.Pattern[str]:
     """Return a pattern of a product's name, also in the plural."""
     return re.compile(rf"\b{re.escape(product.lower())}(?:e?s)?\b")
+
+
+@lru_cache(maxsize=1024)
+def option_name(key: str) -> re.Pattern[str]:
+    """Return a pattern of an option's name, in British or American spelling."""
+    return re.compile(re.sub("colou?r", "colou?r", re.escape(key.lower())))
 
 
 def _head(product: str) -> re.Pattern[str]:

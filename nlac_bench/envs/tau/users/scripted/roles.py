@@ -73,6 +73,7 @@ _PRESENT = (
     r"you(?:'re| are) (?:booked|booked in|booked on|travell?ing|flying|sitting|on|in)|had|instead of|"
     r"rather than|in place of|replac(?:es?|ing)|supersed(?:es?|ing)|out (?:goes|with)|"
     r"the one (?:there|on file|on record|in (?:your|the) \w+)(?: \w+){0,3}? (?:is|was)|in lieu of|no longer|"
+    r"(?:sen[dt]|ship|mail|post|hand|giv(?:e|ing))(?:p?ing)?(?= [^.;,:$]{1,80} back\b(?! (?:to|on|onto)\b))|"
     r"remov(?:e|es|ed|ing)|out of|(?:now|before|today)(?=:)|"
     r"(?<!would )(?<!will )(?<!'ll )(?<!'d )(?<!so )(?<!to )(?:you|it|reservation|they) (?:have|has))\b"
 )
@@ -234,7 +235,12 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
     strong = False  # whether the state comes from a word that only a proposal has
     seen = opened = False  # whether a value was named since, and whether "from" awaits its "to"
     last_end = since = 0
+    left: tuple[int, Role, bool] | None = None  # what holds after a bracket that a comma divides
     for start, end, kind in _events(text, spans, _VALUE_MARKS):
+        if left and start > left[0]:
+            if state == "none" and _AND.match(text, left[0]):
+                state, strong = left[1:]
+            left = None
         near = bool(roles) and bool(_FILL.fullmatch(text, last_end, start))
         if kind == "mention":
             roles.append("present" if says_present(text, end) else state)
@@ -246,6 +252,8 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
             since = aside.end() if aside else since
             if text[start] == "," and (listing or (state == "present" and end - since < 4)):
                 continue  # "currently, it goes to A", "currently booked, under SF4PKV, on B"
+            if text[start] == "," and left is None and state != "none" and (close := _closes(text, start)):
+                left = close, state, strong
             state, strong, opened = "none", False, False
         elif kind == "weak":
             word = text[start:end]
@@ -283,6 +291,16 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
             state, strong = ("new", True) if kind in ("new", "aim") else (_STATES[kind], False)
         seen, since = False, end
     return roles
+
+
+def _closes(text: str, place: int) -> int:
+    """Return where the bracket around ``place`` closes; 0 if there is none."""
+    opened, closed = text.rfind("(", 0, place), text.rfind(")", 0, place)
+    return text.find(")", place) + 1 if opened > closed else 0
+
+
+_AND = re.compile(r",? (?:and|plus|&) ")
+"""After a bracket: "from A (…) and B (…)" governs both."""
 
 
 def _leads(text: str, end: int, spans: Sequence[Span]) -> bool:

@@ -29,6 +29,11 @@ ASSENT = any_of(
     r"\b(if|once|when|after|upon) (your )?(confirmed|confirmation|approval)\b",
 )  # fmt: skip
 """States that the agent acts only after confirmation."""
+GUESS = re.compile(
+    r"(?:(?:or|and|so|maybe|perhaps),? )*(?:is|was|would|will|should) (?:it|that|this) (?:be )?"
+    r"(?:for |to |on |with )?(?:the|your|a|an|still)\b[^?]*\?$"
+)
+"""Guesses the answer to the question before it: "Which card is it? Is it the Visa?"."""
 YES_NO = any_of(
     r"yes ?/ ?no", r"yes or no", r"\(y(es)?\b", r"\bconfirm\b", r'\"yes\"', r"'yes'", r"\by/n\b",
 )  # fmt: skip
@@ -44,8 +49,9 @@ MORE = any_of(
     r"\bany other (orders?|reservations?|bookings?|trips?|purchases?)\b.*\b(help|assist(ance)?|look|i can)\b",
     r"\b(another|some other|other|(any|some) (further|more)) (orders?|reservations?|bookings?|trips?|"
     r"purchases?)\b.*\b(help|assist\w*|look|i can|i may|attention|need)\b",
-    r"^(did|have|has) (i|we|that|this) (now )?(cover|taken? care of|answer|address|handled?)\w* (everything|"
-    r"all\b)", r"^did (that|this|it) answer\b", r"^does (that|this|it) answer\b",
+    r"^(did|have|has) (i|we|that|this) (now )?(cover|taken? care of|answer|address|handled?|get|got|"
+    r"done?|finish)\w* (everything|all\b)(?! (right|correct))", r"^did (that|this|it) answer\b",
+    r"^does (that|this|it) answer\b",
     r"\banything (besides|apart from|beyond)\b",
     r"\bdo you have (another|other) (questions?|requests?|issues?)\b",
     r"\bfurther (help|assistance)\b", r"\bis that all\b(?=\W*$|,| (?:for|you|i|then|today|"
@@ -79,6 +85,12 @@ REFUSED = any_of(
     r"\bno can do\b", r"\bnot something i\b",
 )  # fmt: skip
 """A refusal."""
+UNAVAILABLE = re.compile(
+    r"\b(?:sold out|out of stock|unavailable|discontinued|no longer (?:in stock|offered|made)|"
+    r"(?:do not|don't) (?:have|stock|carry|sell)(?! (?:to|your|an?|any|access)\b))\b|"
+    r"(?:\bnot|n't)(?: currently| presently)? (?:available|in stock)\b|\bno longer available\b"
+)
+"""Says of a variant that it is not in stock."""
 SHORT = re.compile(
     r"\b(?:insufficient|not (?:enough|sufficient)|too (?:small|low|little)|(?:not|"
     r"n't) (?:fully )?(?:cover|suffice|be "
@@ -111,7 +123,9 @@ CAVEAT = any_of(
     ), r"\bonly once\b",
     r"\bbefore (i|we) can\b", r"\b(5|five)( ?- ?| to )(7|seven)\b", r"\bagain later\b",
     r"\b(business|working) days\b",
-    r"\bno further changes\b", r"\bcannot be (changed|modified) (later|again)\b", (
+    r"\b(a second|another|a further|any further|a later|a repeat(ed)?) (exchange|return|change|modification|"
+    r"request|cancell?ation|edit)\b", r"\bno further changes\b",
+    r"\bcannot be (changed|modified) (later|again)\b", (
         r"\b(can't|cannot|won't be able to) (be )?(change|modif|cancel|return|exchange)\w*( "
         r"\w+){0,4} (again|later|further|once|after)"
     ),
@@ -138,7 +152,8 @@ TRANSFER_OFFER = any_of(
 )  # fmt: skip
 """Asks whether to transfer the user."""
 WAIT = any_of(
-    r"\b(one|a|just a|give me a) (moment|second|minute|sec|min)\b", r"\bhold on\b",
+    r"\b(one|a|just a|give me a) (moment|second(?! (?:exchange|return|change|modif|request|time|order|one|"
+    r"edit))|minute|sec|min)\b", r"\bhold on\b",
     r"\bplease (wait|hold|stand by|bear with)", r"\bbear with me",
     r"\blet me (just |quickly |first |now )?(check|look|see|pull|find|get|search|retrieve|"
     r"review|do|process|take)\b",
@@ -171,9 +186,10 @@ REPORT = any_of(
     r"changed|exchanged|returned|booked|added|upgraded|downgraded|saved|issued|switched|modified|"
     r"submitted|requested|rebooked|done)\b",
     r"\bsuccess(ful(ly)?)?\b", r"\btaken care of\b", r": (all )?(done|completed?|submitted)\W*$",
-    r"\b(is|are|was|were) (now )?(created|registered|filed|initiated|arranged|scheduled|opened|lodged)\b",
-    r"\b(is|are|was|were|got) (now |all |already )?(cancell?ed|returned|exchanged|modified|updated|changed|"
-    r"switched|swapped|booked|upgraded|downgraded|added|sent|issued|processed|submitted|saved|"
+    r"(\b(is|are|was|were)|'s) (now )?(created|registered|filed|initiated|arranged|scheduled|opened|"
+    r"lodged)\b",
+    r"(\b(is|are|was|were|got)|'s) (now |all |already )?(cancell?ed|returned|exchanged|modified|updated|"
+    r"changed|switched|swapped|booked|upgraded|downgraded|added|sent|issued|processed|submitted|saved|"
     r"completed?|requested|set|confirmed|moved|done|sorted|finali[sz]ed|in place)\b",
     r"\b(is|are) now\b", r"\bnow (has|have|shows?|includes?|lists?|reads?|goes|ships|stands)\b",
     r"(\bis|\bare|\bhas|'s|'re)\b.{1,80}\bnow\W*$", r"\bis in (the|our) system\b",

@@ -284,6 +284,9 @@ _INVERTED = (
 _VERB = r"(?:'s|(?:shall|should|may|can|could|would|will|do|does|did|is|are)\b)"
 _OPEN = rf"(?:which|what|whose|how many|how much|where|when|why|who|how)(?: [\w-]+){{0,5}}? ?{_VERB}"
 _PREPOSED = r"(?:(?:to|on|onto|for|from|with|by) )?"
+_EMBEDDED = (
+    r"(?:what|which|how|where|when)(?: exactly| precisely)? (?:it is (?:that )?)?you(?:'d|'re| would| want)\b"
+)
 _BRIEF = rf"{_PREPOSED}(?:(?:which|what|whose)(?: [\w-]+){{1,2}}|how many|how much)"
 """A question without a verb: "with which card?"."""
 _ASKING = re.compile(
@@ -292,7 +295,8 @@ _ASKING = re.compile(
 )
 _SECOND = re.compile(
     rf", (?={_OPEN})|"
-    rf"(?:,|;| -)? (?:and|but|plus)(?: also| then)? (?={_INVERTED}|{_PREPOSED}{_OPEN}|{_BRIEF}\?)|"
+    rf"(?:,|;| -)? (?:and|but|plus)(?: also| then)? (?={_INVERTED}|{_PREPOSED}{_OPEN}|{_EMBEDDED}|"
+    rf"{_BRIEF}\?)|"
     r", or (?=(?:may|shall|should|can) i (?:go ahead|proceed|continue|submit|do it)\b)"
 )
 _LEAD = re.compile(

@@ -131,6 +131,9 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"\bwhat (is it )?(exactly )?(that )?((would|do) you|you'd) (like|want|wish|need)( me)? to "
             r"(know|ask|find out|learn|look up)"
         ), r"\byour question\b", r"\bask (it|away|me)\b",
+        r"\bwhat (exactly |precisely )?(it is )?(that )?you('d| would)? (like|want|wish|need)( me)?"
+        r"( to (have|do|get)| us)?( \w+)?( (changed|modified|done|updated|cancelled|"
+        r"returned|exchanged|booked))?\W*$",
         r"\bmore (detail|information|info)", r"\bdetails (about|of|on) (your|the|what)", r"\bwhat brings",
         r"\bwhat do you mean", (
             r"\bwhat (exactly )?(would|can|do|may|should) .*\bdo\b"
