@@ -117,7 +117,7 @@ def _options(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answ
             or len(asked) == 1
         ):
             (parts if _changes(thing, key) else same).append(_value(thing, key))
-    if not parts and (roles == {"present"} or _describes(heard, asked)):
+    if (not parts and roles == {"present"}) or _describes(heard, asked, goal):
         return None  # "what would you like in place of the plum towel?" asks for something else than plum
     parts += [f"{value}, the same as now" for value in same]
     only_payment = "payment" in heard.asks and not heard.asks & {"options", "items", "record", "flights"}
@@ -127,10 +127,11 @@ def _options(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answ
     return Answer(f"{text[0].upper()}{text[1:]}, please.", frozenset({"options"}))
 
 
-def _describes(heard: Reading, asked: Mapping[tuple[str, str], set[str]]) -> bool:
-    """Return whether values only describe what an open question is about: "What for the red one?"."""
+def _describes(heard: Reading, asked: Mapping[tuple[str, str], set[str]], goal: Goal) -> bool:
+    """Return whether present values only describe what an open question is about: "What for the red one?"."""
     text = joined(heard.questions)
-    one = all(len(values) == 1 for values in asked.values())
+    present = {(thing.product, key): {value} for thing in goal.items for key, value in thing.options.items()}
+    one = all(values == present.get(option) for option, values in asked.items())
     return (
         one
         and not heard.choice

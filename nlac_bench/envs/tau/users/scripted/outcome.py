@@ -15,7 +15,8 @@ _MADE = (
 _CHANGED = (
     r"(?:(?:update|change) (?:is|was|has been) (?:now )?(?:complete|completed|done|made|successful)|"
     r"changed|updated|modified|switched|set|saved|replaced|swapped|moved|corrected|edited|adjusted|"
-    r"(?:is|are) now|now (?:is|are|has|have|shows?|includes?|lists?|reads?|goes|ships|stands))"
+    r"(?:is|are) now|now (?:is|are|has|have|shows?|includes?|contains?|holds?|lists?|reads?|goes|ships|"
+    r"stands))"
 )
 
 
@@ -37,8 +38,9 @@ _DONE = compiled(
         "modify_items": (
             rf"{_either('(?:items?|order|modification|change)', _CHANGED)}|\b(?:exchanged|swapped)\b"
         ),
-        "order_address": _either("address", _CHANGED) + r"|\bwill now be (?:shipped|sent|delivered) to\b",
-        "user_address": _either("address", _CHANGED),
+        "order_address": _either("(?:address|ships|shipping)", _CHANGED)
+        + r"|\bwill now be (?:shipped|sent|delivered) to\b",
+        "user_address": _either("(?:address|profile|account)", _CHANGED),
         "order_payment": (
             _either("(?:payment|paypal|card|paid)", rf"(?:{_CHANGED}|charged)") + r"|\bis now paid\b"
         ),

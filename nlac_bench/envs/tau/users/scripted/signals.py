@@ -162,8 +162,9 @@ WAIT = any_of(
 )  # fmt: skip
 """Asks the user to wait."""
 REPORT = any_of(
-    r"\b(has|have) (now |just |already |both |all |also )*(been (now |just |successfully |fully |"
-    r"already )*)?(cancell?|return|exchang|modif|updat|chang|switch|swap|set\b|book|upgrad|"
+    r"(?:\b(has|have)|'s(?= (?:now |just |already )*been)) (now |just |already |both |all |also )*"
+    r"(been (now |just |successfully |fully |already )*)?"
+    r"(cancell?|return|exchang|modif|updat|chang|switch|swap|set\b|book|upgrad|"
     r"downgrad|add|sen[dt]|issu|process|submit|complet|initiat|request|moved|replac|refund|done|"
     r"made|credit|appl|schedul|arrang|correct|received|saved|gone through|accepted|filed|placed|"
     r"registered|opened|put\b|started|logged|lodged|rebooked|finali[sz]ed)",
@@ -191,7 +192,8 @@ REPORT = any_of(
     r"(\b(is|are|was|were|got)|'s) (now |all |already )?(cancell?ed|returned|exchanged|modified|updated|"
     r"changed|switched|swapped|booked|upgraded|downgraded|added|sent|issued|processed|submitted|saved|"
     r"completed?|requested|set|confirmed|moved|done|sorted|finali[sz]ed|in place)\b",
-    r"\b(is|are) now\b", r"\bnow (has|have|shows?|includes?|lists?|reads?|goes|ships|stands)\b",
+    r"\b(is|are) now\b",
+    r"\bnow (has|have|shows?|includes?|contains?|holds?|lists?|reads?|goes|ships|stands)\b",
     r"(\bis|\bare|\bhas|'s|'re)\b.{1,80}\bnow\W*$", r"\bis in (the|our) system\b",
     r"^all \w+ed\b", r"^(saved|updated|changed|booked|added|issued|submitted|"
     r"rebooked)[:!,]", r"^that one's \w+ed\b", r"\b(went|gone) through\b", r"\ball (set|done|"

@@ -228,7 +228,7 @@ _COLLOQUIAL = re.compile(rf"(?<![\w'/-])(?<!\d )({_LONGEST_FIRST})(?=[ ,?!.\n]|$
 _PICTURE = re.compile(
     r"(?<=[\w)]) ?[\U0001f300-\U0001faff\u2600-\u27bf]\ufe0f? +(?=(?:which|what|how|where|who|shall|"
     r"should|do|does|would|"
-    r"can|could|may|is|are|i|we|let|please|just|if)\b)"
+    r"can|could|may|is|are|i|we|let|please|just|if|any\w*|need)\b)"
 )
 """A picture that separates two sentences in place of a full stop."""
 _THUMBS = re.compile(
