@@ -74,6 +74,8 @@ _PRESENT = (
     r"rather than|in place of|replac(?:es?|ing)|supersed(?:es?|ing)|out (?:goes|with)|"
     r"the one (?:there|on file|on record|in (?:your|the) \w+)(?: \w+){0,3}? (?:is|was)|in lieu of|no longer|"
     r"(?:sen[dt]|ship|mail|post|hand|giv(?:e|ing))(?:p?ing)?(?= [^.;,:$]{1,80} back\b(?! (?:to|on|onto)\b))|"
+    r"where there(?:'s| is| are| was| were)|pick(?:s|ed|ing)? up|"
+    r"collect(?:s|ing)?(?= (?:the|your|an?) (?!diff|am|pay))|"
     r"remov(?:e|es|ed|ing)|out of|(?:now|before|today)(?=:)|"
     r"(?<!would )(?<!will )(?<!'ll )(?<!'d )(?<!so )(?<!to )(?:you|it|reservation|they) (?:have|has))\b"
 )
@@ -299,8 +301,8 @@ def _closes(text: str, place: int) -> int:
     return text.find(")", place) + 1 if opened > closed else 0
 
 
-_AND = re.compile(r",? (?:and|plus|&) ")
-"""After a bracket: "from A (…) and B (…)" governs both."""
+_AND = re.compile(r",? (?:and|plus|&) |, (?=[\w -]{1,40} \()")
+"""After a bracket: "from A (…), B (…) and C (…)" governs all."""
 
 
 def _leads(text: str, end: int, spans: Sequence[Span]) -> bool:
