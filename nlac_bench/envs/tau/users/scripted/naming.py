@@ -29,7 +29,8 @@ _IDIOM = re.compile(
     r"slow (?:reply|response)|low (?:price|stock)|wide (?:range|selection)|clear ?cut|black and white)\b"
 )
 """Everyday phrases that contain an option's value: "straight away" is no straight stand."""
-_ORDER_WITH = re.compile(r"\border with the ([a-z-]+ ?){1,3}")
+_NO_GOODS = re.compile(r"\border with the ([a-z-]+ ?){1,3}|\b(?:on|across the) board\b")
+"""Names an order or nothing at all, but no goods: "are you on board?"."""
 
 
 def names_items(units: Sequence[Unit], goal: Goal) -> bool:
@@ -42,7 +43,7 @@ def names_items(units: Sequence[Unit], goal: Goal) -> bool:
 
 def names_products(units: Sequence[Unit], goal: Goal, script: Script) -> set[str]:
     """Return the products that ``units`` name, of those in the user's vocabulary."""
-    text = _ORDER_WITH.sub(" ", "\n".join(unit.full for unit in units))
+    text = _NO_GOODS.sub(" ", "\n".join(unit.full for unit in units))
     return {product for _, _, product in _named(text, goal, script)}
 
 
@@ -183,7 +184,7 @@ def _named(text: str, goal: Goal, script: Script) -> list[tuple[int, int, str]]:
     """Return where ``text`` names products: the goal's also by their head words, others in full."""
     own = tuple(dict.fromkeys(thing.product for thing in goal.items))
     by_name = {name.lower(): name for name in (*script.vocabulary, *own)}
-    text = _ORDER_WITH.sub(lambda found: " " * len(found[0]), text)
+    text = _NO_GOODS.sub(lambda found: " " * len(found[0]), text)
     spans = []
     for found in _any_name(tuple(by_name)).finditer(text):
         product = by_name[found[1]]
