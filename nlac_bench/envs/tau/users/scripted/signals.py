@@ -63,7 +63,8 @@ MORE = any_of(
 )  # fmt: skip
 """Asks whether there is anything else."""
 COMPLETE = any_of(
-    r"\b(item|return|exchange|modify|change)\w*\b",
+    r"\b(item|return|exchange|modify|change)\w*\b", r"\b(come|go|sen[dt]) back\b",
+    r"\bfrom (#w\d|(this|that|the|your) order\b)",
 )  # fmt: skip
 """Text with which "anything else" refers to items of the same request."""
 REFUSED = any_of(
