@@ -30,7 +30,7 @@ ACTIONS = compiled(
         "modify": (
             r"\bmodif|(?<!plans )(?<!plans have )(?<!plan has )\bchang(?!e of plan)|\bupdat|"
             r"\bswitch(?! types?\b)|"
-            r"\bedit(?!ion)|\badjust(?!able)|\bamend|\bmov(e|ed|ing)\b|\bset (?:it|the|your|up|to)\b"
+            r"\bedit(?:s|ed|ing)?\b|\badjust(?!able)|\bamend|\bmov(e|ed|ing)\b|\bset (?:it|the|your|up|to)\b"
         ),
         "address": r"\baddress|\b(ship|deliver|sent|send)\w* to\b",
         "payment": (

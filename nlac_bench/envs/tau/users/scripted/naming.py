@@ -194,6 +194,7 @@ def _named(text: str, goal: Goal, script: Script) -> list[tuple[int, int, str]]:
         spans.append((found.start(), found.end(), product))
     taken = list(spans)
     words = {w for thing in goal.items for k, v in thing.options.items() for w in f"{k} {v}".lower().split()}
+    words |= {w for product in own for k in script.vocabulary.get(product, ()) for w in k.lower().split()}
     for product in own:
         head = product.lower().split()[-1]
         twins = [other for other in own if other != product and other.lower().split()[-1] == head]

@@ -149,7 +149,11 @@ def _spread(line: str) -> list[str]:
         return _DASHED.sub("\n- ", line).strip("\n").split("\n")
     marks: list[re.Match[str]] = []
     for found in _ENUMERATOR.finditer(line):
-        value = marks and line[: found.start()].rstrip().endswith(":")  # "now: 1. requested: 2."
+        before = line[: found.start()]
+        value = marks and before.rstrip().endswith(":")  # "now: 1. requested: 2."
+        value = value or (
+            found[0].strip().endswith(")") and before.count("(") > before.count(")")
+        )  # "(brand: A)"
         if not value and (found[1] == _following(marks[-1][1]) if marks else found[1] in "1a"):
             marks.append(found)
     if len(marks) < 2:

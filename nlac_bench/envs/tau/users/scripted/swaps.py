@@ -31,11 +31,15 @@ _GET = re.compile(
     r"(?! (?:rid|back|your money|the money|out)\b)(?![^.;]{1,160} back\b)"
 )
 _WAS = re.compile(r"\b(?:was|were|currently|instead|rather than|in exchange for|in return for|in place of)\b")
+_PASSIVE = re.compile(
+    r"(?:^|[.;:] )(?=[^.;:]*\bfor\b[^.;:]*\b(?:be|being|is|are) (?:exchanged|swapped|traded)\b)"
+)
 _GRAMMAR = (
     (_SWAP, (_FOR, _TO, _WITH), _OTHERWISE, True), (_GIVE, (_GET,), _WAS, True), (_GET, (_FOR,), _WAS, False),
+    (_PASSIVE, (_FOR,), _WAS, True),
 )  # fmt: skip
 """A verb, what joins its object to the rest, words with which it means something else, and whether the
-object is given: "exchange A for B", "return A and get B", "get B for A"."""
+object is given: "exchange A for B", "return A and get B", "get B for A", "A for B will be exchanged"."""
 _STOP = re.compile(r"[.;:?!](?=\s|$)|\n|, (?:and |but |so |while )?(?:i|we|it|the (?:diff|refund|price))\b|$")
 _NEXT = re.compile(r",? and (?:the |an? )?|, (?:the|an?) ")
 """Begins the next exchange: "A for B and C for D"."""

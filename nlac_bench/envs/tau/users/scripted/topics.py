@@ -128,8 +128,8 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\b(how|what|anything).*\b(can|may|could) (i|we) (help|assist|do)",
         r"\bwhat (is|was) your (request|issue|question)",
         r"\bwhat (would|do) you (like|want|need)( me)?( to do)?\??$", r"\bhow can i\b", (
-            r"\bwhat (is it )?(exactly )?(that )?((would|do) you|you('d| would)?) (like|want|wish|need)( me)? to "
-            r"(know|ask|find out|learn|look up)"
+            r"\bwhat (is it )?(exactly )?(that )?((would|do) you|you('d| would)?) (like|want|wish|need)"
+            r"( me)? to (know|ask|find out|learn|look up)"
         ), r"\byour question\b", r"\b(ask (it|away|me)|fire away)\b",
         r"\bwhat (exactly |precisely )?(it is )?(that )?you('d| would)? (like|want|wish|need)( me)?"
         r"( to (have|do|get)| us)?( \w+)?( (changed|modified|done|updated|cancelled|"
