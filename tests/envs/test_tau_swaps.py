@@ -16,7 +16,7 @@ PHRASES = (
     "You get {new} in exchange for {old} in {order}, {payment}. OK?",
     "I would take back {old} from {order} and ship {new}; {payment_words}. Yes?",
     "You will get {new} for {old} ({order}), {payment}. Agreed?",
-    "Once I hear your yes, the {old} for the {new} will be exchanged in {order}; {payment} pays. Do you agree?",
+    "Once I hear your yes, the {old} for the {new} will be exchanged in {order}, with {payment}. Agreed?",
     "In {order} you'd have {new} instead of {old}, with {payment_words}, right?",
 )
 
