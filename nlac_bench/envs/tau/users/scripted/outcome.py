@@ -40,7 +40,7 @@ _DONE = compiled(
         ),
         "order_address": _either("(?:address|ships|shipping)", _CHANGED)
         + r"|\bwill now be (?:shipped|sent|delivered) to\b",
-        "user_address": _either("(?:address|profile|account)", _CHANGED),
+        "user_address": _either("address", _CHANGED) + "|" + _either("profile", "(?:updated|changed|saved)"),
         "order_payment": (
             _either("(?:payment|paypal|card|paid)", rf"(?:{_CHANGED}|charged)") + r"|\bis now paid\b"
         ),

@@ -18,7 +18,8 @@ OTHERS = re.compile(
 """Asks whether the request has further parts."""
 ONLY = re.compile(
     r"\bthe only (?:thing|item|product|article|one|piece)s?\b[^.?]*\?$|\bnothing (?:else|more)\?$|"
-    r"^(?:and |so |then |it's |is it |that's )*(?:just|only)\b(?! (?:to|so|in|as)\b)(?!.*\b(?:wh\w+|"
+    r"^(?:and |so |then |it's |is it |that's )*(?:just|only)\b(?! (?:to|so|in|as|making|checking|"
+    r"confirming)\b)(?!.*\b(?:wh\w+|"
     r"how)\b)[^?]*\?$"
 )
 """Asks whether what was named is everything."""
