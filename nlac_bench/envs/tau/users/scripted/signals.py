@@ -205,7 +205,9 @@ REPORT = any_of(
     r"returned|exchanged)\b(?! (?:items?|products?|goods|orders?) (?:are|is|can|will|must))",
     r"\b(you've|you have|you're|you are) (now )?(been )?(all )?(upgraded|downgraded|booked|rebooked|"
     r"moved|switched|set|refunded|good to go|now in)\b",
-    r"\b(request|return|exchange|cancellation|order|booking|change) is (now )?(in|on its way|live|"
+    r"\bhas a new \w+ now\b",
+    r"\b(request|return|exchange|cancellation|order|booking|change)( for (order )?\S+)? is (now )?"
+    r"(in(?! (the|your|a)\b)|in (the|our) system|on its way|live|"
     r"through|underway)\b",
     r"\bwhat you (now have|have now)\b", r"\byou now (have|hold)\b",
     r"\byou're now (on|in|flying|travell?ing|confirmed)\b",
