@@ -9,7 +9,7 @@ from nlac_bench.envs.tau.users.scripted.topics import compiled
 
 _MADE = (
     r"(?:submitted|initiated|requested|processed|complete[d]?|accepted|went through|gone through|set "
-    r"up|registered|done|filed|"
+    r"up|registered|done|filed|lodged|"
     r"placed|confirmed|received|created|started|successful\w*|finali[sz]ed|scheduled|arranged|in place)"
 )
 _CHANGED = (
@@ -55,7 +55,8 @@ _DONE = compiled(
             rf"{_either('(?:cabin|class|economy|business)', f'(?:{_CHANGED}|are now|is now)')}"
         ),
         "add_bags": _either("(?:bags?|baggage|luggage)", rf"(?:{_CHANGED}|added|now has|now have)"),
-        "change_passengers": _either("(?:passengers?|travell?ers?|name)", _CHANGED),
+        "change_passengers": _either("(?:passengers?|travell?ers?|name)", _CHANGED)
+        + r"|\bnow (?:travels|flies)\b",
         "compensation": (
             _either("(?:certificate|compensation|voucher)", "(?:sent|issued|added|credited|processed)")
         ),

@@ -205,7 +205,7 @@ REPORT = any_of(
     r"returned|exchanged)\b(?! (?:items?|products?|goods|orders?) (?:are|is|can|will|must))",
     r"\b(you've|you have|you're|you are) (now )?(been )?(all )?(upgraded|downgraded|booked|rebooked|"
     r"moved|switched|set|refunded|good to go|now in)\b",
-    r"\bhas a new \w+ now\b",
+    r"\bhas a new \w+ now\b", r"\bnow (travels|flies)\b", r"^(return|exchange|cancell?ation) \w+ed\b",
     r"\b(request|return|exchange|cancellation|order|booking|change)( for (order )?\S+)? is (now )?"
     r"(in(?! (the|your|a)\b)|in (the|our) system|on its way|live|"
     r"through|underway)\b",
