@@ -1,5 +1,6 @@
 """What all tests share: one torch thread a process, hypothesis without clocks, the public data, a browser."""
 
+import gc
 import os
 import signal
 import sys
@@ -19,6 +20,9 @@ os.environ["OMP_NUM_THREADS"] = "1"
 # Without compiled files, each of the processes that tests start compiles the package again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# Every HTTP client reads the certificates, for 25 ms. No test speaks TLS; this folder has none.
+os.environ.pop("SSL_CERT_FILE", None)
+os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 
 # A busy machine generates examples slowly; that is not a failure.
 settings.register_profile("nlac_bench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -38,6 +42,11 @@ def _signal_handlers() -> Iterator[None]:
 def official_data() -> Path:
     """The folder that NLAC_BENCH_DATA names."""
     return Path(os.environ["NLAC_BENCH_DATA"])
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays until the end; the garbage collector need not look through it again."""
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

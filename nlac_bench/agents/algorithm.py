@@ -73,6 +73,7 @@ class Resources(Generic[C]):
         slots: the slots that the method samples from; by default ``policy``, and ``target`` if the learner
             keeps a moving average.
         done: returns the share of the training that is over, from 0 to 1, for schedules.
+        make_validation_env: makes the environment with the validation tasks; None if ``make_env`` has them.
     """
 
     config: C
@@ -87,6 +88,7 @@ class Resources(Generic[C]):
     learn: Callable[[Callable[[], Metrics]], Awaitable[Metrics]] = at_once
     slots: Sequence[Slot] | None = None
     done: Callable[[], float] = lambda: 0.0
+    make_validation_env: Callable[[], TextEnv] | None = None
 
     @property
     def tokenizer(self) -> Any:
@@ -113,10 +115,14 @@ class Resources(Generic[C]):
     async def reached(self, transition: Transition) -> TextEnv | None:
         """Return an environment in the state before ``transition``, by playing its episode's actions again.
 
+        The episode may be one of training or one of validation.
         Call its ``fork()`` for every action that is tried there. Returns None if the environment answered
         differently than in the episode.
         """
-        return await replayed(self.make_env(), transition, self.prompts)
+        env = self.make_env()
+        if self.make_validation_env is not None and transition.task_id not in env.task_ids:
+            env = self.make_validation_env()
+        return await replayed(env, transition, self.prompts)
 
     async def play_on(self, env: TextEnv, transition: Transition, action: str, seed: int) -> Playout:
         """Take ``action`` in ``env``, which is in the state of ``transition``; then let the policy play.

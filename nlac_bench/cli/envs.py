@@ -111,6 +111,7 @@ def show(
         "observation_space": repr(raw.observation_space),
         "action_space": repr(raw.action_space),
         "tasks": len(raw.task_ids) if isinstance(raw, TextEnv) else None,
+        "splits": list(raw.splits) if isinstance(raw, TextEnv) else None,
         "tools": [tool.get("function", tool).get("name") for tool in info.get("tools", ())],
         "policy": info.get("policy", ""),
         "data_source": info.get("data_source"),
@@ -126,10 +127,13 @@ def show(
         f"[bold]{escape(str(described['name']))}[/bold]  {escape(str(described['id']))}", soft_wrap=True
     )
     console.print(escape(described["doc"]))
+    shown = {**described, "splits": ", ".join(described["splits"] or ())}
     rows = [
-        [key, described[key]]
-        for key in ("origin", "observation_space", "action_space", "tasks", "data_source", "data_sha256")
-    ]
+        [key, shown[key]]
+        for key in (
+            "origin", "observation_space", "action_space", "splits", "tasks", "data_source", "data_sha256",
+        )
+    ]  # fmt: skip
     rows += [[key, json.dumps(value)] for key, value in played.items()]
     console.print(table("", ["", "value"], rows))
     console.print(table("arguments", ["name", "default"], [[k, json.dumps(v)] for k, v in arguments.items()]))

@@ -146,16 +146,35 @@ def make_training_env(text: str, **kwargs: Any) -> "TextEnv":
     Raises:
         NlacBenchError: the constructor of a ``TextEnv`` takes no argument ``split``.
     """
-    kwargs = {**kwargs, "split": "train"}
     try:
-        return make_text_env(text, **kwargs)
-    except UnknownIdError:
-        return make_text_env(text, **{**kwargs, "data": "embedded"})
+        return _make_split(text, "train", kwargs)
     except TypeError as error:
         raise NlacBenchError(
             f"{text} cannot be trained on: its constructor does not accept split='train'. Add an "
             "argument split, and play other tasks in split 'train' than in split 'test'"
         ) from error
+
+
+def make_validation_env(text: str, **kwargs: Any) -> "TextEnv":
+    """Make the environment with the tasks on which a training run validates, without wrappers.
+
+    It is the split ``validation`` if that is one of the training split's ``splits``, else the training split.
+
+    Raises:
+        NlacBenchError: as ``make_training_env``.
+    """
+    env = make_training_env(text, **kwargs)
+    if "validation" not in env.splits:
+        return env
+    env.close()
+    return _make_split(text, "validation", kwargs)
+
+
+def _make_split(text: str, split: str, arguments: Mapping[str, Any]) -> "TextEnv":
+    try:
+        return make_text_env(text, **{**arguments, "split": split})
+    except UnknownIdError:
+        return make_text_env(text, **{**arguments, "split": split, "data": "embedded"})
 
 
 def check_training(text: str, **kwargs: Any) -> None:

@@ -93,6 +93,9 @@ class TextEnv(gymnasium.Env[str, str]):
     prompts: ClassVar[Path | None] = None
     """Folder of text files that replace the packaged prompts (``nlac_bench/agents/prompts``) of the same
     names, for an environment with its own wording; None replaces no prompt."""
+    splits: Sequence[str] = ("train", "test")
+    """The values that the argument ``split`` may have, with the other arguments of this instance. A training
+    run validates on the split ``validation`` if it is one of them, else on tasks held out of ``train``."""
     max_steps: int
     """Number of steps after which an episode ends with ``end_reason="max_steps"``."""
     played_world: int | None = None

@@ -89,7 +89,7 @@ def run_checks(run: RunFolder, config: RunConfig, outcomes: RunOutcomes) -> Iter
     yield equal(COMPLETE, {"owed": 0, "infra": 0}, missing)
     # All tasks of the split, whatever the run selected; ``limit`` is also the size of a plain environment.
     simulated = config.user_model is not None or config.replay is not None
-    make_env, _ = environment_factories(
+    make_env, *_ = environment_factories(
         config.changed(limit=None, tasks=None), _unrecorded if simulated else None
     )
     env: Any = make_env().unwrapped
@@ -143,7 +143,7 @@ def replay_check(run: RunFolder, config: RunConfig) -> Check:
         chat = replaying(recording, simulator_settings(config))
     elif config.user_model is not None:
         chat = _unrecorded
-    make_env, _ = environment_factories(config, chat)
+    make_env, *_ = environment_factories(config, chat)
     base = base_of(run)
     faults = replay(run, make_env)
     faults += [] if base is None else [f"untrained model: {fault}" for fault in replay(base, make_env)]

@@ -12,6 +12,7 @@ from nlac_bench.eval.runs.folder import RunFolder, row_key
 from nlac_bench.eval.runs.lines import RunFolderError
 from nlac_bench.eval.statistics.outcomes import Outcomes, outcomes_of
 from nlac_bench.eval.training.curve import latest
+from nlac_bench.eval.training.tasks import VALIDATION_SPLIT
 from nlac_bench.eval.training.untrained import BASE
 from nlac_bench.leaderboards.entry import (
     BoardKey,
@@ -171,14 +172,17 @@ def curve_of(run: RunFolder) -> Curve:
 
 
 def _training(runs: Sequence[RunFolder]) -> Training | None:
-    settings = runs[0].subject.get("train")
+    subject = runs[0].subject
+    settings = subject.get("train")
     if settings is None:
         return None
+    if VALIDATION_SPLIT in subject:
+        settings = {**settings, VALIDATION_SPLIT: subject[VALIDATION_SPLIT]}
     return Training(
-        method=runs[0].subject["agent"],
+        method=subject["agent"],
         budget=settings.get("budget"),
         settings={name: value for name, value in settings.items() if name != "budget"},
-        offline=runs[0].subject.get("offline") is not None,
+        offline=subject.get("offline") is not None,
         runs=[_training_cost(run) for run in runs],
     )
 

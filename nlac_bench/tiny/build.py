@@ -17,7 +17,15 @@ from nlac_bench import tiny
 from nlac_bench.envs.shop_worlds.worlds import OPEN
 from nlac_bench.errors import DataError
 from nlac_bench.files import replace_file
-from nlac_bench.tiny import corpus, tokenizer, worlds_corpus, worlds_player
+from nlac_bench.tiny import (
+    corpus,
+    critic_rows,
+    games_corpus,
+    games_player,
+    tokenizer,
+    worlds_corpus,
+    worlds_player,
+)
 from nlac_bench.tiny.fingerprint import fingerprint
 from nlac_bench.tiny.prepare import CONTEXT_KIND, KINDS, prepare
 from nlac_bench.tiny.trees import IGNORED
@@ -86,10 +94,13 @@ _TAUGHT: Mapping[str, Mapping[str, Any]] = {
     "tiny-worlds": {
         "criticised": worlds_corpus.CRITICISED,
         "split": "train",
-        "level": {"shop_worlds": "single requests of all levels"},
+        "level": {"shop_worlds": "single requests of all levels", "twenty_questions": "full"},
         "worlds": [OPEN[0], OPEN[-1]],
-        "most_futures": worlds_corpus.MOST_FUTURES, "rejected": worlds_corpus.REJECTED,
+        "most_futures": critic_rows.MOST_FUTURES, "rejected": critic_rows.REJECTED,
         "slip": worlds_player.SLIP,
+        "habits": [asdict(habit) for habit in games_player.HABITS],
+        "habit_shares": list(games_player.HABIT_SHARES), "near": list(games_player.NEAR),
+        "repeated": games_player.REPEATED, "recalled": games_corpus.RECALLED,
         "started_from": "tiny",
     },
 }  # fmt: skip

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nlac_bench.errors import DataError
 from nlac_bench.files import replace_file
-from nlac_bench.tiny import corpus, tokenizer, worlds_corpus
+from nlac_bench.tiny import corpus, games_corpus, tokenizer, worlds_corpus
 from nlac_bench.tiny.drills import drills
 from nlac_bench.tiny.trees import TokenRow, Tree, pack, trees
 
@@ -24,7 +24,7 @@ EPISODES: Mapping[str, Mapping[str, int]] = {
     "tiny": {
         "tau_retail": 8_000, "tau_airline": 5_000, "twenty_questions": 12_000, "math500_hard": 40_000,
     },
-    "tiny-worlds": {"shop_worlds": 12_000},
+    "tiny-worlds": {"shop_worlds": 12_000, "twenty_questions": 5_500},
 }  # fmt: skip
 """Number of episodes of each environment at scale 1, by model."""
 DRILLS: Mapping[str, int] = {"tiny": 25_000, "tiny-worlds": 0}
@@ -63,7 +63,7 @@ def prepare(
     texts: list[list[corpus.Row]] = []
     for name, count in EPISODES[model].items():
         began = time.monotonic()
-        texts += _episodes(name, max(1, round(count * scale)), seed)
+        texts += _episodes(model, name, max(1, round(count * scale)), seed)
         say(f"{name}: episodes played in {time.monotonic() - began:.0f} s")
     texts += drills(round(DRILLS[model] * scale), seed)
     if (out / "tokenizer.json").exists():  # when the training of a model is continued, its tokenizer is kept
@@ -91,23 +91,27 @@ def prepare(
     return packed
 
 
-def _episodes(name: str, count: int, seed: int) -> list[list[corpus.Row]]:
+def _episodes(model: str, name: str, count: int, seed: int) -> list[list[corpus.Row]]:
     """Return ``generated``, computed by one process per core."""
     starts = range(0, count, 100)
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        parts = pool.map(_some_episodes, ((name, start, min(start + 100, count), seed) for start in starts))
+        jobs = ((model, name, start, min(start + 100, count), seed) for start in starts)
+        parts = pool.map(_some_episodes, jobs)
         return [rows for part in parts for rows in part]
 
 
-def _some_episodes(job: tuple[str, int, int, int]) -> list[list[corpus.Row]]:
-    name, start, stop, seed = job
-    return list(generated(name, stop, seed, start))
+def _some_episodes(job: tuple[str, str, int, int, int]) -> list[list[corpus.Row]]:
+    model, name, start, stop, seed = job
+    return list(generated(model, name, stop, seed, start))
 
 
-def generated(name: str, count: int, seed: int, first: int = 0) -> Iterator[list[corpus.Row]]:
-    """Yield the rows of episodes ``first`` to ``count`` (exclusive) of the environment ``name``."""
-    generate = worlds_corpus.episodes if name == worlds_corpus.NAME else corpus.episodes
-    return generate(name, count, seed, first)
+def generated(model: str, name: str, count: int, seed: int, first: int = 0) -> Iterator[list[corpus.Row]]:
+    """Yield the rows of episodes ``first`` to ``count`` (exclusive) of the environment ``name`` that
+    ``model`` is taught."""
+    if model == "tiny":
+        return corpus.episodes(name, count, seed, first)
+    taught = {module.NAME: module.episodes for module in (worlds_corpus, games_corpus)}
+    return taught[name](count, seed, first)
 
 
 def _tokens(tok: Any, rows: list[corpus.Row]) -> list[TokenRow]:

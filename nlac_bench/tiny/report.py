@@ -92,7 +92,9 @@ def roles(engine: HFEngine, name: str, *, episodes: int, seed: int = 1_000) -> d
     The rows are generated like the corpus, from other episodes of the same training tasks, so the report
     measures how well the roles were learned.
     """
-    rows = [row for found in generated(name, episodes, seed) for row in found if row.role != "policy"]
+    model = "tiny" if name in corpus.ENVS else "tiny-worlds"
+    found = generated(model, name, episodes, seed)
+    rows = [row for rows in found for row in rows if row.role != "policy"]
     answers, odds = asyncio.run(_ask_all(engine, rows))
     prompts, rng = CompactPrompts(), random.Random(seed)
     reports: dict[str, RoleReport] = {}

@@ -13,7 +13,7 @@ from nlac_bench.envs.tau.actions import Call, Message, render_call, render_messa
 from nlac_bench.tiny import mistakes
 from nlac_bench.tiny.mistakes import Situation
 
-SLIP = 0.02
+SLIP = 0.08
 """Probability that an action is a slip of ``mistakes``, after which the player continues with its plan."""
 
 

@@ -113,7 +113,10 @@ class TrainConfig(Settings):
         "PPO and GRPO then weight tokens by their importance",
     )
     val_tasks: int = Field(
-        50, ge=1, description="training tasks held out for validation, which selects the best checkpoint"
+        50,
+        ge=1,
+        description="validation tasks, which select the best checkpoint: drawn from the split validation if "
+        "the environment has one, else held out of the training split",
     )
     test_freq: int = Field(
         20, ge=1, description="gradient steps between validations, which run at the end of an iteration"

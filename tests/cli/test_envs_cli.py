@@ -45,8 +45,13 @@ def test_counts_of_tasks_agree_with_the_readme() -> None:
         train = len(registry.make_training_env(name).task_ids)
         assert listed[name]["split"] == "test"
         assert re.search(rf"^\| `{name}` \|.*\| {listed[name]['tasks']} / {train:,}\b", readme, re.MULTILINE)
-        played = "all 85 tasks" if name == "twenty_questions" else f"100 of {listed[name]['tasks']} tasks"
-        assert f"| `{name}` ({played}) |" in readme
+        assert f"| `{name}` (100 of {listed[name]['tasks']} tasks) |" in readme
+
+
+def test_show_names_the_splits() -> None:
+    for name, splits in (("tau_airline", ["train", "validation", "test"]), (EXAMPLE, ["train", "test"])):
+        assert json.loads(called("envs", "show", name, "--json").stdout)["splits"] == splits
+        assert re.search(rf"splits .*{', '.join(splits)} ", called("envs", "show", name).stdout)
 
 
 def test_check_of_the_example_holds_without_warnings() -> None:

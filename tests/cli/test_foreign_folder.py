@@ -9,7 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,17 +58,29 @@ def edit(path: Path, **changes: Any) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
-def foreign(env: str, *, name: str = "foreign", **config: Any) -> Path:
-    """A run folder with one episode to play, whose files agree with each other."""
-    nlac_bench("run", "--env", "twenty_questions", "--agent", "silent", "--limit", "1", "--out", name)
-    folder = Path(name)
-    (folder / "episodes.jsonl").unlink()
-    edit(folder / "config.json", env=env, **config)
-    found = json.loads((folder / "manifest.json").read_text())
-    ids, _, arguments = env.partition("@")
-    known = {"env": ids.rpartition(":")[2], "env_args": json.loads(arguments or "{}")}
-    edit(folder / "manifest.json", conditions={**found["conditions"], **known})
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of one episode."""
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    nlac_bench("run", "--env", "twenty_questions", "--agent", "silent", "--limit", "1", "--out", str(folder))
     return folder
+
+
+@pytest.fixture
+def foreign(here: Path, finished: Path) -> Callable[..., Path]:
+    """``foreign(env, **config)`` makes a run folder with one episode to play, whose files agree."""
+
+    def make(env: str, *, name: str = "foreign", **config: Any) -> Path:
+        folder = Path(shutil.copytree(finished, name))
+        (folder / "episodes.jsonl").unlink()
+        edit(folder / "config.json", env=env, **config)
+        found = json.loads((folder / "manifest.json").read_text())
+        ids, _, arguments = env.partition("@")
+        known = {"env": ids.rpartition(":")[2], "env_args": json.loads(arguments or "{}")}
+        edit(folder / "manifest.json", conditions={**found["conditions"], **known})
+        return folder
+
+    return make
 
 
 def refused(done: Done, *said: str) -> None:
@@ -117,20 +129,26 @@ for command in {commands!r}:
 # --- code -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("more", [(), ("--env", "evilmod:Mine-v0")], ids=["", "repeated"])
 @pytest.mark.parametrize("inside", [True, False])
-def test_a_module_in_the_folder_is_not_imported(here: Path, inside: bool, more: tuple[str, ...]) -> None:
-    """Also with ``python -m``, which itself searches the current folder first."""
+def test_a_module_in_the_folder_is_not_imported(
+    here: Path, foreign: Callable[..., Path], inside: bool
+) -> None:
+    """Also with ``python -m``, which itself searches the current folder first, and where it is repeated."""
     marker, folder = here / "executed", foreign("evilmod:Mine-v0")
     (folder / "evilmod.py").write_text(MINE.format(marker=str(marker)))
     cwd, name = (folder, ".") if inside else (here, "foreign")
-    done = process(cwd, "resume", name, *more, PYTHONPATH=f"{ROOT}{os.pathsep}{folder}")
-    assert done.returncode == 2 and "lies in the run's folder" in done.stderr and not marker.exists()
-    commands = (("score", name), ("run", "--config", f"{name}/config.json", *more))
+    repeated = ("--env", "evilmod:Mine-v0")
+    for more in ((), repeated):
+        done = process(cwd, "resume", name, *more, PYTHONPATH=f"{ROOT}{os.pathsep}{folder}")
+        assert done.returncode == 2 and "lies in the run's folder" in done.stderr and not marker.exists()
+    config = f"{name}/config.json"
+    commands = (("score", name), ("run", "--config", config), ("run", "--config", config, *repeated))
     one_after_another(cwd, commands, marker, "sys.path[0] = os.getcwd()  # as python -m does")
 
 
-def test_a_module_in_the_folder_is_not_reached_from_above_or_through_a_link(here: Path) -> None:
+def test_a_module_in_the_folder_is_not_reached_from_above_or_through_a_link(
+    here: Path, foreign: Callable[..., Path]
+) -> None:
     env = "foreign.evilmod:Mine-v0"
     marker, folder = here / "executed", foreign(env)
     (folder / "evilmod.py").write_text(MINE.format(marker=str(marker)))
@@ -142,7 +160,7 @@ def test_a_module_in_the_folder_is_not_reached_from_above_or_through_a_link(here
 
 
 @pytest.mark.parametrize("env", ["antigravity:X-v0", "os:X", "a.b.c:Mine-v0", 'mine_13:X-v0@{"a": 1}'])
-def test_a_module_must_be_named_on_the_command_line(env: str) -> None:
+def test_a_module_must_be_named_on_the_command_line(env: str, foreign: Callable[..., Path]) -> None:
     folder = foreign(env)
     before = set(sys.modules)
     command = shlex.join(["nlac-bench", "resume", "foreign", "--env", env])
@@ -164,7 +182,7 @@ def test_a_module_must_be_named_on_the_command_line(env: str) -> None:
     ],
 )
 def test_a_configuration_that_contradicts_the_manifest_is_refused_before_anything_is_made(
-    config: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
+    config: dict[str, Any], said: str, foreign: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = foreign("twenty_questions")
     edit(folder / "config.json", **config)
@@ -172,7 +190,9 @@ def test_a_configuration_that_contradicts_the_manifest_is_refused_before_anythin
     refused(call("resume", str(folder)), said, "was started with other conditions")
 
 
-def test_no_command_searches_the_current_folder_for_what_it_was_not_told(here: Path) -> None:
+def test_no_command_searches_the_current_folder_for_what_it_was_not_told(
+    here: Path, foreign: Callable[..., Path]
+) -> None:
     """A hostile folder has plug-ins of its own, and files named like packages that are not installed."""
     marker, folder = here / "executed", foreign("twenty_questions")
     info = folder / "evil-1.dist-info"
@@ -188,7 +208,9 @@ def test_no_command_searches_the_current_folder_for_what_it_was_not_told(here: P
     one_after_another(folder, commands, marker, "sys.path[:] = [p for p in sys.path if p]", "-P")
 
 
-def test_git_is_not_asked_about_a_repository_in_a_run_folder(here: Path) -> None:
+def test_git_is_not_asked_about_a_repository_in_a_run_folder(
+    here: Path, foreign: Callable[..., Path]
+) -> None:
     """``core.fsmonitor`` and filters are programs that ``git status`` executes."""
     marker, folder = here / "executed", foreign("twenty_questions")
     git = ("git", "-C", str(folder), "-c", "user.name=x", "-c", "user.email=x@y")
@@ -314,7 +336,7 @@ def test_openais_key_is_sent_to_no_server_that_a_folder_names() -> None:
 # --- files ----------------------------------------------------------------------------------------------
 
 
-def test_a_folder_does_not_choose_a_file_that_is_written_to(here: Path) -> None:
+def test_a_folder_does_not_choose_a_file_that_is_written_to(here: Path, foreign: Callable[..., Path]) -> None:
     folder = foreign("twenty_questions", record="/tmp/x", user_model="m", user_base_url="http://h/v1")
     refused(call("resume", str(folder)), "--record /tmp/x")
     env = f'twenty_questions@{{"recording": "{here / "answers"}"}}'
@@ -323,7 +345,7 @@ def test_a_folder_does_not_choose_a_file_that_is_written_to(here: Path) -> None:
     assert not (here / "answers").exists()
 
 
-def test_values_that_a_terminal_would_hide_are_not_part_of_a_command() -> None:
+def test_values_that_a_terminal_would_hide_are_not_part_of_a_command(foreign: Callable[..., Path]) -> None:
     folder = foreign("a:X-v0\u202e")
     refused(call("resume", str(folder)), "characters that cannot be printed")
 

@@ -4,8 +4,7 @@ import functools
 import itertools
 import json
 import math
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +63,7 @@ def test_a_server_that_hangs_is_not_asked_a_second_time_for_each_episode(
     with FaultServer(lambda *_: completion("x"), ["timeout"], rate=1.0).in_thread() as server:
         done = call(
             "run", "--env", "twenty_questions", "--agent", "act", "--model", "m", "--base-url", server.url,
-            "--limit", "3", "--request-timeout", "0.3", "--retries", retries, "--json",
+            "--limit", "3", "--request-timeout", "1", "--retries", retries, "--json",
             "--out", str(tmp_path / "run"),
         )  # fmt: skip
         assert done.returncode == 3 and "--request-timeout" in done.stderr
@@ -103,6 +102,19 @@ def gives(reply: Reply) -> Callable[[dict[str, Any]], Reply]:
     return lambda body: reply
 
 
+class GivesEach:
+    """Answers the first request with the first of ``replies``, the next with the next, over and over."""
+
+    def __init__(self, replies: Iterable[Reply]) -> None:
+        self.requests: list[dict[str, Any]] = []
+        self._replies = itertools.cycle(replies)
+
+    def __call__(self, body: dict[str, Any]) -> Reply:
+        """Keep the request and give the next reply."""
+        self.requests.append(body)
+        return next(self._replies)
+
+
 EMPTY = {
     "null": completion(None),
     "empty": completion(""),
@@ -128,19 +140,29 @@ EMPTY = {
 }
 
 
-@pytest.mark.parametrize("reply", EMPTY.values(), ids=EMPTY)
 @pytest.mark.parametrize("agent", ["act", "tool_calling"])
 def test_a_reply_without_an_answer_is_an_infrastructure_error_and_is_played_again(
-    reply: dict[str, Any], agent: str, tmp_path: Path
+    agent: str, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "run"
-    done = play(folder, gives(reply), agent=agent)
+    """As many episodes as replies: each is played twice, with two requests, and no reply is a turn."""
+    folder, episodes = tmp_path / "run", len(EMPTY)
+    replies = GivesEach(EMPTY.values())
+    done = play(folder, replies, "--limit", str(episodes), agent=agent)
     found = one_json(done)
     assert done.returncode == 3, done.stderr
+    asked = [body["messages"] for body in replies.requests]
+    assert [messages for messages in asked if len(messages) > len(asked[0])] == [], "a reply was a turn"
+    assert len(asked) == 4 * episodes
     counts = [
         found[key] for key in ("planned", "scored", "unscored", "infra_errors", "owed", "content_filter")
     ]
-    assert counts == [3, 0, 0, 3, 0, 0] and found["success"] is None and found["complete"] is False
+    assert counts == [episodes, 0, 0, episodes, 0, 0]
+    assert found["success"] is None and found["complete"] is False
+    rows = [json.loads(line) for line in (folder / "errors.jsonl").read_text().splitlines()]
+    assert len(rows) == 2 * episodes
+    for row in rows:
+        assert row["error"] == "EngineError", row
+        assert row["message"].startswith("OpenAIEngine('m', host='127.0.0.1') failed 2 times"), row
     assert found["commonest_error"].startswith(
         "EngineError: OpenAIEngine('m', host='127.0.0.1') failed 2 times"
     )
@@ -203,21 +225,22 @@ FILTERED: dict[str, Reply] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("reply", FILTERED.values(), ids=FILTERED)
-def test_a_content_filter_ends_an_episode_without_a_score_and_for_good(reply: Reply, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    done = play(folder, gives(reply))
+def test_a_content_filter_ends_an_episode_without_a_score_and_for_good(tmp_path: Path) -> None:
+    """One episode a reply, each of one request."""
+    folder, episodes = tmp_path / "run", len(FILTERED)
+    replies = GivesEach(FILTERED.values())
+    done = play(folder, replies, "--limit", str(episodes))
     found = one_json(done)
     assert done.returncode == 0, done.stderr
     counts = [found[key] for key in ("planned", "scored", "unscored", "infra_errors", "owed", "truncated")]
-    assert counts == [3, 0, 3, 0, 0, 0]
-    assert (found["content_filter"], found["complete"], found["commonest_error"]) == (3, True, None)
+    assert counts == [episodes, 0, episodes, 0, 0, 0]
+    assert (found["content_filter"], found["complete"], found["commonest_error"]) == (episodes, True, None)
+    assert len(replies.requests) == episodes
     assert (found["success"], found["mean_reward"], found["success_if_missing_failed"]) == (None, None, 0.0)
-    assert found["end_reasons"] == {"content_filter": 3}
+    assert found["end_reasons"] == {"content_filter": episodes}
     text = call("score", str(folder)).stdout
-    assert (
-        "3 stopped by a content filter" in text and "success if all other episodes had failed: 0.000" in text
-    )
+    assert f"{episodes} stopped by a content filter" in text
+    assert "success if all other episodes had failed: 0.000" in text
     assert "info['success']" not in text
 
 
@@ -309,15 +332,15 @@ LENGTH = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("reply", LENGTH.values(), ids=LENGTH)
-def test_a_budget_that_went_into_thoughts_is_a_truncated_failure(
-    reply: dict[str, Any], tmp_path: Path
-) -> None:
-    done = play(tmp_path / "run", gives(reply))
+def test_a_budget_that_went_into_thoughts_is_a_truncated_failure(tmp_path: Path) -> None:
+    """One episode a reply, each of one request."""
+    replies, episodes = GivesEach(LENGTH.values()), len(LENGTH)
+    done = play(tmp_path / "run", replies, "--limit", str(episodes))
     found = one_json(done)
     assert done.returncode == 0, done.stderr
     counts = [found[key] for key in ("scored", "truncated", "length", "infra_errors", "content_filter")]
-    assert counts == [3, 3, 3, 0, 0] and found["success"] == 0.0 and found["end_reasons"] == {"length": 3}
+    assert counts == [episodes, episodes, episodes, 0, 0] and found["success"] == 0.0
+    assert found["end_reasons"] == {"length": episodes} and len(replies.requests) == episodes
 
 
 def test_a_long_answer_that_is_cut_is_still_played(tmp_path: Path) -> None:
@@ -336,11 +359,13 @@ FULL = [
 ]
 
 
-@pytest.mark.parametrize("message", FULL)
-def test_a_prompt_that_fills_the_context_exactly_is_an_overflow(message: str, tmp_path: Path) -> None:
-    found = one_json(done := play(tmp_path / "run", gives((400, {"error": {"message": message}}))))
+def test_a_prompt_that_fills_the_context_exactly_is_an_overflow(tmp_path: Path) -> None:
+    """One episode a message, each of one request."""
+    replies, episodes = GivesEach((400, {"error": {"message": each}}) for each in FULL), len(FULL)
+    found = one_json(done := play(tmp_path / "run", replies, "--limit", str(episodes)))
     assert done.returncode == 0, done.stderr
-    assert found["end_reasons"] == {"context_overflow": 3} and found["truncated"] == found["scored"] == 3
+    assert found["end_reasons"] == {"context_overflow": episodes} and len(replies.requests) == episodes
+    assert found["truncated"] == found["scored"] == episodes
 
 
 def test_a_lone_surrogate_that_a_model_writes_is_sent_back_to_it(tmp_path: Path) -> None:
@@ -376,16 +401,21 @@ USAGES: dict[str, Any] = {
 
 
 @pytest.mark.filterwarnings("ignore:.* reports a")
-@pytest.mark.parametrize("usage", USAGES.values(), ids=USAGES)
 @pytest.mark.parametrize("price", [(), ("--price", "1,2")], ids=["told", "priced"])
-def test_usage_that_is_no_number_is_not_counted(usage: Any, price: tuple[str, ...], tmp_path: Path) -> None:
-    reply = {**completion(QUESTION), "usage": usage}
-    done = play(tmp_path / "run", gives(reply), "--max-turns", "2", *price)
+def test_usage_that_is_no_number_is_not_counted(price: tuple[str, ...], tmp_path: Path) -> None:
+    """As many episodes as usages, each of two requests: every usage is reported twice."""
+    folder, episodes = tmp_path / "run", len(USAGES)
+    replies = GivesEach({**completion(QUESTION), "usage": usage} for usage in USAGES.values())
+    done = play(folder, replies, "--max-turns", "2", "--limit", str(episodes), *price)
     assert done.returncode == 0, done.stderr
     found = strict_json(done.stdout)
-    assert (found["cost"], found["tokens"]) == (0, 0) and found["scored"] == 3
-    assert found["usage"]["policy"]["calls"] == 6
-    assert strict_json(call("score", str(tmp_path / "run"), "--json").stdout)["tokens"] == 0
+    assert (found["cost"], found["tokens"]) == (0, 0) and found["scored"] == episodes
+    assert found["usage"]["policy"]["calls"] == 2 * episodes
+    for row in map(json.loads, (folder / "episodes.jsonl").read_text().splitlines()):
+        for turn in row["turns"]:
+            counted = [turn["usage"][name] for name in ("cost", "prompt_tokens", "completion_tokens")]
+            assert counted == [0, 0, 0], turn
+    assert strict_json(call("score", str(folder), "--json").stdout)["tokens"] == 0
 
 
 def test_usage_that_is_ignored_gives_one_warning(tmp_path: Path) -> None:
@@ -400,28 +430,30 @@ def test_usage_that_is_ignored_gives_one_warning(tmp_path: Path) -> None:
     assert (found["cost"], found["tokens"]) == (0, 30)
 
 
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("played") / "run"
-    assert play(folder, says(QUESTION), "--max-turns", "1", "--limit", "4").returncode == 0
-    return folder
+FIELDS = ("cost", "prompt_tokens", "calls", "seconds")
 
 
+# Apart by their sign, so that none is taken away from another in a sum.
 @pytest.mark.filterwarnings("ignore:.* reports a")
-@pytest.mark.parametrize("value", ["Infinity", "NaN", math.inf, HUGE, -HUGE, -1, True, "x", None, 1e400])
-def test_folders_that_hold_such_usage_stay_readable(value: Any, played: Path, tmp_path: Path) -> None:
-    """Each episode has ``value`` in another field."""
-    folder = shutil.copytree(played, tmp_path / "run")
+@pytest.mark.parametrize(
+    "values", [["Infinity", "NaN", math.inf, HUGE, True, "x", None, 1e400], [-HUGE, -1]],
+    ids=["positive", "negative"],
+)  # fmt: skip
+def test_folders_that_hold_such_usage_stay_readable(values: list[Any], tmp_path: Path) -> None:
+    """Each episode has one of ``values`` in one of the fields."""
+    folder, wrong = tmp_path / "run", list(itertools.product(values, FIELDS))
+    done = play(folder, says(QUESTION), "--max-turns", "1", "--limit", str(len(wrong)))
+    assert done.returncode == 0, done.stderr
     path = folder / "episodes.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
-    for row, name in zip(rows, ("cost", "prompt_tokens", "calls", "seconds"), strict=True):
+    for row, (value, name) in zip(rows, wrong, strict=True):
         row["usage"]["policy"][name] = row["turns"][0]["usage"][name] = value
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     for command in (("score", str(folder)), ("compare", str(folder), str(folder)), ("resume", str(folder))):
         assert strict_json((done := call(*command, "--json")).stdout), done.stderr
         assert done.returncode == 0 and call(*command).returncode == 0
     found = strict_json(call("score", str(folder), "--json").stdout)
-    assert found["planned"] == 4 and found["scored"] == 4 and math.isfinite(found["cost"])
+    assert found["planned"] == found["scored"] == len(wrong) and math.isfinite(found["cost"])
 
 
 def strict_json(text: str) -> dict[str, Any]:

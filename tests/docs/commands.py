@@ -26,7 +26,7 @@ EXCEPTIONS = {
     r"bench-gpu": "it needs GPUs; tests/eval/test_bench_gpu.py measures small shapes on a CPU",
     r"^nlac-bench tiny build": "it trains for 45 minutes; tests/tiny/test_build.py builds with a few steps",
     r"^nlac-bench tiny report --gates": "it asks a model a thousand times; tests/tiny/test_worlds.py runs it",
-    r"^nlac-bench sweep configs/sweeps/(miniature|shop)\.toml": (
+    r"^nlac-bench sweep configs/sweeps/(miniature|shop|twenty_questions)\.toml": (
         "it trains for hours; tests/eval/test_sweep.py runs the command with a smaller file"
     ),
     r"^pip install ray": "it changes the environment; it is for the machines of one server with many GPUs",
@@ -52,6 +52,7 @@ SUBSTITUTIONS = {
     r"report runs/sweep": "report runs/A",
     r"compare S0,S1,S2 S0/base,S1/base,S2/base": "compare runs/A,runs/B runs/B,runs/A",
     r"--seed S\b": "--seed 0",
+    r"tau_pairs --stride 60": "tau_pairs --stride 1000",  # test_tau_pairs.py measures more of the phrases
     r"--expected FILE": "--data {data}/tau_bench --expected {data}/tau_bench/expected_sample.jsonl",
     r"grade FILE\.jsonl": "grade answers.jsonl",
     r"my_pkg:": "examples.register_env:",

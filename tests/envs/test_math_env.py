@@ -191,6 +191,19 @@ def test_wrong_arguments_are_named(
         Math500HardEnv(**kwargs)
 
 
+def test_only_generated_problems_have_a_validation_split(tmp_path: Path) -> None:
+    held_out = Math500HardEnv(split="validation", level=1)
+    assert held_out.splits == ("train", "validation", "test") and len(held_out.task_ids) == 100
+    assert len(Math500HardEnv(split="validation", level=None).task_ids) == 500
+    assert len(Math500HardEnv(split="validation", num_tasks=7).task_ids) == 7
+    observation, info = held_out.reset(seed=0, options={"task_id": held_out.task_ids[0]})
+    assert (info["split"], info["level"]) == ("validation", 1) and observation
+    _, reward, terminated, _, _ = held_out.step(held_out.oracle_action())
+    assert (reward, terminated) == (1.0, True)
+    with pytest.raises(ValueError, match=r"must be 'train' or 'test' with data=.*, got 'validation'"):
+        Math500HardEnv(split="validation", data=tmp_path)
+
+
 def test_an_unknown_task_is_named(env: Math500HardEnv) -> None:
     with pytest.raises(UnknownIdError, match="test/algebra/99999"):
         env.reset(options={"task_id": "test/algebra/99999.json"})

@@ -1,6 +1,7 @@
 """Generated problems: every gold holds, the text says what was meant, train and test never meet."""
 
 import hashlib
+import itertools
 import random
 import re
 from fractions import Fraction
@@ -16,7 +17,7 @@ from nlac_bench.envs.math500_hard import generator
 from nlac_bench.envs.math500_hard.generator import latex
 from nlac_bench.envs.math500_hard.generator.family import Draft, Draw, close, family
 from nlac_bench.envs.math500_hard.grading.judge import check
-from nlac_bench.envs.math500_hard.problem import LEVELS, SUBJECTS
+from nlac_bench.envs.math500_hard.problem import GENERATED, LEVELS, SUBJECTS, Split
 from nlac_bench.errors import UnknownIdError
 
 PLACES = [(family, level) for family in generator.FAMILIES.values() for level in family.levels]
@@ -33,6 +34,10 @@ def statements(name: str, level: int, count: int = 25) -> list[tuple[str, object
     """Statement and exact answer of some problems of a family."""
     drafts = [generator.draft(task_id)[0] for task_id in ids(name, level, count)]
     return [(draft.statement, draft.value) for draft in drafts]
+
+
+def statements_of(split: Split, levels: tuple[int, ...], count: int) -> set[str]:
+    return {generator.generate(task_id).statement for task_id in generator.task_ids(split, levels, count)}
 
 
 def read(text: str) -> sympy.Basic:
@@ -206,21 +211,42 @@ def test_numbers_in_the_text_give_the_gold(name: str, level: int, pattern: str, 
 # --- train and test -------------------------------------------------------------------------------
 
 
-def test_train_and_test_are_disjoint_and_listings_have_no_repeats() -> None:
+def test_splits_are_disjoint_and_listings_have_no_repeats() -> None:
     seen: dict[str, set[object]] = {}
     texts: dict[str, set[str]] = {}
-    for split, count in (("train", 2_000), ("test", 500)):
+    for split, count in (("train", 2_000), ("validation", 500), ("test", 500)):
         listed = generator.task_ids(split, LEVELS, count)  # type: ignore[arg-type]
         assert len(set(listed)) == count
         keys = [(task_id.split("/")[2], generator.draft(task_id)[1]) for task_id in listed]
         assert len(set(keys)) == count  # no two tasks are the same problem
-        assert all(generator.side_of(name, key) == split for name, key in keys)
+        side = "train" if split == "train" else "test"
+        assert all(generator.side_of(name, key) == side for name, key in keys)
         seen[split] = set(keys)
         texts[split] = {generator.generate(task_id).statement for task_id in listed}
         assert {task_id.split("/")[1] for task_id in listed[:35]} == set(SUBJECTS)
         assert {task_id.split("/")[3] for task_id in listed[:35]} == set("12345")
-    assert not seen["train"] & seen["test"]
-    assert not texts["train"] & texts["test"]
+    for split, other in itertools.combinations(seen, 2):
+        assert not seen[split] & seen[other]
+        assert not texts[split] & texts[other]
+
+
+@pytest.mark.parametrize("level", [1, 5])
+def test_no_statement_of_validation_is_in_the_default_splits(level: int) -> None:
+    """Neither at its level nor at all levels; a longer listing leaves out as long a test."""
+    held_out = statements_of("validation", (level,), GENERATED["validation"])
+    assert len(held_out) == 100
+    for levels in ((level,), LEVELS):
+        assert not held_out & statements_of("test", levels, GENERATED["test"] * len(levels))
+    assert not held_out & statements_of("train", (level,), GENERATED["train"])
+    assert not statements_of("validation", (level,), 700) & statements_of("test", (level,), 700)
+
+
+def test_validation_problems_are_the_pinned_ones() -> None:
+    found = generator.task_ids("validation", LEVELS, 500) + generator.task_ids("validation", (1,), 100)
+    texts = "\n".join(generator.generate(task_id).statement for task_id in found)
+    assert hashlib.sha256(texts.encode()).hexdigest() == (
+        "638e8db4140729315817a0b954114c8c8f4c8f11b5583cd613c6b32c55b88f79"
+    )
 
 
 def test_other_seeds_give_other_problems_on_the_same_side() -> None:

@@ -1,8 +1,10 @@
 """The embedded τ domains: what they hold, that their gold is right, and what doing nothing earns."""
 
 import copy
+import hashlib
 import itertools
 import json
+import pickle
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 from nlac_bench.envs.tau import airline, retail
 from nlac_bench.envs.tau.database import Database
 from nlac_bench.envs.tau.domain import Domain, Task, check_tables, load_official
-from nlac_bench.envs.tau.embedded import load_embedded
+from nlac_bench.envs.tau.embedded import SPLITS, domains, load_embedded
 from nlac_bench.envs.tau.embedded.draws import Draws
 from nlac_bench.envs.tau.env import TauAirlineEnv, TauEnv, TauRetailEnv
 from nlac_bench.envs.tau.invoke import TRANSFER, invoke
@@ -24,15 +26,28 @@ NOW = "2024-05-15T15:00:00"
 LEVELS = ("easy", "medium", "hard")
 TOOLS = {"retail": retail.TOOLS, "airline": airline.EMBEDDED_TOOLS}
 SHA256 = {
-    "retail": "8f416ecad149e8671fc03277f3f62d79264f673d252ce1afc29459483fbb5952",
-    "airline": "be090f9974209c116e5d234977d22290a4db0ab3b84cec6051530abf50002aca",
+    ("retail", "test"): "8f416ecad149e8671fc03277f3f62d79264f673d252ce1afc29459483fbb5952",
+    ("airline", "test"): "be090f9974209c116e5d234977d22290a4db0ab3b84cec6051530abf50002aca",
+    ("retail", "validation"): "fb822437d3e83684943a89b65280869dcd7eb14016a3b1fcf6db2fd417b433a1",
+    ("airline", "validation"): "45c4e9dc71d0cf79580bed256904e830edb1d919526a46aa1fbf0a9f93684d19",
 }
 """Change these only together with ``env_version``: results on other data must not share a board."""
+BEFORE = {
+    ("retail", "train"): "81ad25e228265bcb69b8974ef5b02668f75d3322379bc0f089a02cfbbbb830aa",
+    ("retail", "test"): "1b414004537107f112d6b3b36a0e9dbc5b8870f5e4c14c6a0c81bb1b197221ea",
+    ("airline", "train"): "0cd1042ccadf57d74037763332ffd65f13b589503c2ed3a698d28cf70b725f26",
+    ("airline", "test"): "b112bd002e822505c2a9b1da3af1265a1acde697f19ebb5b386d6af5c0553008",
+}
 
 
-@pytest.fixture(params=NAMES)
+SIZES = {"train": 400, "validation": 100, "test": 120}
+"""Tasks of each level."""
+
+
+@pytest.fixture(params=SHA256, ids="-".join)
 def domain(request: pytest.FixtureRequest) -> Domain:
-    return load_embedded(request.param)
+    """The domain of train and test, and that of validation."""
+    return load_embedded(*request.param)
 
 
 def tasks(domain: Domain) -> list[Task]:
@@ -47,9 +62,10 @@ def writes(task: Task) -> list[Any]:
 
 def test_the_data_are_the_same_everywhere(domain: Domain) -> None:
     assert domain.source.kind == "embedded"
-    assert domain.source.sha256 == SHA256[domain.name]
-    load_embedded.cache_clear()
-    assert load_embedded(domain.name).source == domain.source
+    split = list(domain.tasks)[-1]
+    assert domain.source.sha256 == SHA256[domain.name, split]
+    domains.cache_clear()
+    assert load_embedded(domain.name, split).source == domain.source
 
 
 def test_draws_are_pinned() -> None:
@@ -59,19 +75,18 @@ def test_draws_are_pinned() -> None:
 
 
 def test_sizes(domain: Domain) -> None:
-    assert 200 <= len(domain.tables["users"]) <= 1000
+    users = len(domain.tables["users"])
+    assert users == (150 if "validation" in domain.tasks else 450)
     if domain.name == "retail":
-        assert len(domain.tables["orders"]) >= 600
+        assert len(domain.tables["orders"]) >= 2 * users
         assert len(domain.tables["products"]) >= 25
         assert all(len(product["variants"]) >= 4 for product in domain.tables["products"].values())
     else:
         assert len(domain.tables["flights"]) >= 150
         assert {len(flight["dates"]) for flight in domain.tables["flights"].values()} == {30}
-        assert len(domain.tables["reservations"]) >= 200
+        assert len(domain.tables["reservations"]) == 2 * users
     counts = Counter((split, task.level) for split, found in domain.tasks.items() for task in found)
-    assert counts == {
-        (split, level): size for split, size in (("train", 400), ("test", 120)) for level in LEVELS
-    }
+    assert counts == {(split, level): SIZES[split] for split in domain.tasks for level in LEVELS}
 
 
 def test_tables_and_tools_fit_the_engine(domain: Domain) -> None:
@@ -103,15 +118,77 @@ def test_ids_and_order(domain: Domain) -> None:
             assert ids == [f"{domain.name}/{split}/{level}/{number:03d}" for number in range(len(ids))]
 
 
-def test_train_and_test_share_nobody(domain: Domain) -> None:
-    users = {split: {task.user_id for task in found} for split, found in domain.tasks.items()}
-    assert not users["train"] & users["test"]
-    text = {split: " ".join(task.instruction for task in found) for split, found in domain.tasks.items()}
-    owned = "orders" if domain.name == "retail" else "reservations"
-    for split, other in (("train", "test"), ("test", "train")):
-        rows = {row for user in users[split] for row in domain.tables["users"][user][owned]}
-        foreign = [row for row in rows if row in text[other]]
-        assert foreign == []
+@pytest.mark.parametrize("name", NAMES)
+def test_splits_share_nobody(name: str) -> None:
+    owned = "orders" if name == "retail" else "reservations"
+    users, rows, texts = {}, {}, {}
+    for split in SPLITS:
+        domain = load_embedded(name, split)
+        users[split] = {task.user_id for task in domain.tasks[split]}
+        rows[split] = {row for user in users[split] for row in domain.tables["users"][user][owned]}
+        texts[split] = " ".join(
+            f"{task.instruction} {[dict(call.kwargs) for call in task.actions]}"
+            for task in domain.tasks[split]
+        )
+    for split, other in itertools.permutations(SPLITS, 2):
+        assert not users[split] & users[other] and not rows[split] & rows[other]
+        assert [row for row in rows[split] | users[split] if row in texts[other]] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_validation_has_customers_of_its_own_in_the_same_place(name: str) -> None:
+    owned, offered = ("orders", "products") if name == "retail" else ("reservations", "flights")
+    taught, held_out = load_embedded(name, "train"), load_embedded(name, "validation")
+    assert taught is load_embedded(name, "test") is load_embedded(name)
+    assert (taught.policy, taught.tools) == (held_out.policy, held_out.tools)
+    assert taught.tables[offered] == held_out.tables[offered]
+    for table in ("users", owned):
+        assert not taught.tables[table].keys() & held_out.tables[table].keys()
+    if name == "retail":  # a customer may be identified by name and zip code
+        rows = held_out.tables["users"].values()
+        assert len({(*user["name"].values(), user["address"]["zip"]) for user in rows}) == len(rows)
+    assert pickle.loads(pickle.dumps(held_out)) is held_out
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_tasks_from_before_there_was_a_validation_split_are_unchanged(name: str) -> None:
+    """All of a task, and of its scripted user, which the hash of the data does not cover."""
+    for split in ("train", "test"):
+        rows = [
+            [
+                t.task_id,
+                t.index,
+                t.user_id,
+                t.instruction,
+                t.level,
+                repr(t.actions),
+                t.outputs,
+                repr(t.intent),
+            ]
+            for t in load_embedded(name, split).tasks[split]
+        ]
+        stated = json.dumps(rows, separators=(",", ":"))
+        assert hashlib.sha256(stated.encode()).hexdigest() == BEFORE[name, split]
+
+
+@pytest.mark.parametrize("env_class", [TauRetailEnv, TauAirlineEnv])
+def test_embedded_splits(env_class: type[TauEnv]) -> None:
+    for split in SPLITS:
+        env = env_class(split=split, level="hard")
+        assert env.splits == SPLITS and len(env.task_ids) == SIZES[split]
+        assert all(f"/{split}/hard/" in task_id for task_id in env.task_ids)
+    with pytest.raises(UnknownIdError, match="has no split 'dev'; it has train, validation, test"):
+        env_class(split="dev")
+
+
+@pytest.mark.official
+def test_official_data_have_no_validation_split() -> None:
+    assert TauRetailEnv(split="train", data="official").splits == ("train", "dev", "test")
+    assert TauAirlineEnv(data="official").splits == ("test",)
+    with pytest.raises(UnknownIdError, match="no split 'validation'; it has train, dev, test"):
+        TauRetailEnv(split="validation", data="official")
+    with pytest.raises(UnknownIdError, match="no split 'validation'; it has test"):
+        TauAirlineEnv(split="validation", data="official")
 
 
 def test_instructions_differ(domain: Domain) -> None:
@@ -132,7 +209,8 @@ def test_every_gold_call_succeeds_and_changes_something(domain: Domain) -> None:
 
 def test_the_replay_of_gold_leaves_the_tasks_alone(domain: Domain) -> None:
     before = json.dumps([dict(call.kwargs) for task in tasks(domain) for call in task.actions])
-    env: TauEnv = TauRetailEnv(split="test") if domain.name == "retail" else TauAirlineEnv(split="test")
+    split = list(domain.tasks)[-1]
+    env: TauEnv = TauRetailEnv(split=split) if domain.name == "retail" else TauAirlineEnv(split=split)
     for task_id in env.task_ids[:40]:
         env.reset(seed=0, options={"task_id": task_id})
         over = False
@@ -141,18 +219,6 @@ def test_the_replay_of_gold_leaves_the_tasks_alone(domain: Domain) -> None:
         assert info["success"], task_id
     after = json.dumps([dict(call.kwargs) for task in tasks(domain) for call in task.actions])
     assert before == after
-
-
-def test_the_oracle_solves_every_task(domain: Domain) -> None:
-    env_class = TauRetailEnv if domain.name == "retail" else TauAirlineEnv
-    for split in ("train", "test"):
-        env = env_class(split=split, reward="strict")
-        for task_id in env.task_ids:
-            env.reset(seed=0, options={"task_id": task_id})
-            over = False
-            while not over:
-                _, reward, over, _, info = env.step(env.oracle_action())
-            assert (reward, info["success"]) == (1.0, True), task_id
 
 
 def test_doing_nothing_earns_little(domain: Domain) -> None:

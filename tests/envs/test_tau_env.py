@@ -25,7 +25,7 @@ from nlac_bench.errors import DataError, EnvInfraError, UnknownIdError
 from nlac_bench.types import ChatReply, Messages, Role, Usage
 
 ENVS = [TauRetailEnv, TauAirlineEnv]
-EMBEDDED = [(env_class, split) for env_class in ENVS for split in ("train", "test")]
+EMBEDDED = [(env_class, split) for env_class in ENVS for split in ("train", "validation", "test")]
 OFFICIAL = [
     (TauRetailEnv, "test"),
     (TauRetailEnv, "dev"),

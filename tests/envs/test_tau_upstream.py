@@ -84,6 +84,20 @@ def checkout(pristine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     return tmp_path / "checkout"
 
 
+@pytest.fixture
+def tools_alone(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The checkout, of which only the tool schemas are converted: other files take most of the time."""
+    monkeypatch.setattr(upstream, "TAU_UPSTREAM", {})
+    monkeypatch.setattr(upstream, "TAU", {"retail/tools.json": TAU["retail/tools.json"]})
+    return checkout
+
+
+@pytest.mark.official
+def test_the_tool_schemas_alone_are_converted(tools_alone: Path, tmp_path: Path) -> None:
+    convert_upstream(tools_alone, tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out" / "retail").iterdir()] == ["tools.json"]
+
+
 @pytest.mark.official
 @pytest.mark.parametrize("part", ["", "tau_bench", "tau_bench/envs", ".."])
 def test_a_checkout_becomes_the_pinned_files(checkout: Path, tmp_path: Path, part: str) -> None:
@@ -142,11 +156,11 @@ def test_altered_files_are_named_and_nothing_is_written(checkout: Path, tmp_path
     ],
 )
 def test_hostile_tools_are_refused_and_never_run(
-    checkout: Path, tmp_path: Path, file: str, source: str, names: str
+    tools_alone: Path, tmp_path: Path, file: str, source: str, names: str
 ) -> None:
-    write(checkout / "tau_bench/envs/retail/tools" / file, source)
+    write(tools_alone / "tau_bench/envs/retail/tools" / file, source)
     with pytest.raises(DataError, match=names):
-        convert_upstream(checkout, tmp_path / "out")
+        convert_upstream(tools_alone, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

@@ -1,6 +1,7 @@
 """The twenty questions environment: rules, rewards, information, Gymnasium's contract."""
 
 import copy
+import hashlib
 import json
 import pickle
 
@@ -25,7 +26,7 @@ PLAYED = ["Is it alive?", "Is it a violin?", "hm", "Can you eat it?", "Is it a d
 
 def playing(name: str, **kwargs: object) -> TwentyQuestionsEnv:
     """An environment whose hidden object is ``name``."""
-    for split in ("train", "test"):
+    for split in ("train", "validation", "test"):
         env = TwentyQuestionsEnv(split=split, **kwargs)  # type: ignore[arg-type]
         for task_id, game in env._games.items():
             if env.world.names[game.hidden] == name:
@@ -223,8 +224,6 @@ def test_information() -> None:
 
 def test_reset_options_and_arguments() -> None:
     env = TwentyQuestionsEnv(split="train", level="easy")
-    assert len(env.task_ids) == 43
-    assert len(TwentyQuestionsEnv(split="test", level="easy").task_ids) == 21
     with pytest.raises(UnknownIdError, match="test-0000"):
         env.reset(options={"task_id": "test-0000"})
     for bad in ({"split": "dev"}, {"level": "hard"}, {"reward": "sparse"}, {"oracle": "magic"},
@@ -233,13 +232,31 @@ def test_reset_options_and_arguments() -> None:
             TwentyQuestionsEnv(**bad)  # type: ignore[arg-type]
 
 
-def test_train_and_test_objects_are_disjoint_and_ids_tell_nothing() -> None:
-    splits = [TwentyQuestionsEnv(split=split) for split in ("train", "test")]
-    hidden = [{env.world.names[g.hidden] for g in env._games.values()} for env in splits]
-    assert len(hidden[0]) == 170
-    assert len(hidden[1]) == 85
-    assert not hidden[0] & hidden[1]
-    assert splits[0].task_ids[:2] == ("train-0000", "train-0001")
+def hidden_words(split: str, **kwargs: object) -> list[str]:
+    env = TwentyQuestionsEnv(split=split, **kwargs)  # type: ignore[arg-type]
+    assert env.task_ids[:2] == (f"{split}-0000", f"{split}-0001")
+    return [env.world.names[game.hidden] for game in env._games.values()]
+
+
+@pytest.mark.parametrize(("level", "sizes"), [("full", (102, 51, 102)), ("easy", (33, 10, 21))])
+def test_splits_have_different_objects_and_together_all(level: str, sizes: tuple[int, ...]) -> None:
+    words = [hidden_words(split, level=level) for split in ("train", "validation", "test")]
+    assert tuple(map(len, words)) == sizes
+    assert len(set().union(*words)) == sum(sizes) == (255 if level == "full" else 64)
+
+
+def test_a_test_word_of_one_level_is_no_training_word_of_the_other() -> None:
+    full, easy = ({s: set(hidden_words(s, level=level)) for s in ("train", "validation", "test")}
+                  for level in ("full", "easy"))  # fmt: skip
+    assert easy["train"] | easy["validation"] < full["train"]
+    assert easy["test"] < full["test"]
+
+
+def test_the_tests_of_the_easy_level_are_those_of_version_1() -> None:
+    """Results of trained models rest on them."""
+    words = hidden_words("test", level="easy")
+    digest = hashlib.sha256("\n".join(words).encode()).hexdigest()
+    assert digest.startswith("bb6d608cf4386a82")
 
 
 def test_the_same_seed_gives_the_same_game() -> None:

@@ -42,15 +42,14 @@ def official(official_data: Path) -> TwentyQuestionsEnv:
 def test_official_games(official: TwentyQuestionsEnv) -> None:
     assert official.source.kind == "official"
     assert len(official.task_ids) == 1000
-    test = TwentyQuestionsEnv(data="official", split="test")
-    assert len(test.task_ids) == 500
-    names = [{env.world.names[g.hidden] for g in env._games.values()} for env in (official, test)]
-    assert len(names[0]) == 1000
-    assert len(names[1]) == 500
-    assert not names[0] & names[1]
+    others = [TwentyQuestionsEnv(data="official", split=split) for split in ("validation", "test")]
+    names = [{env.world.names[g.hidden] for g in env._games.values()} for env in (official, *others)]
+    assert [len(each) for each in names] == [1000, 100, 500]
+    assert len(set().union(*names)) == 1600
     assert len(set(official.world.names)) == 1823
     easy = [
-        len(TwentyQuestionsEnv(data="official", split=s, level="easy").task_ids) for s in ("train", "test")
+        len(TwentyQuestionsEnv(data="official", split=s, level="easy").task_ids)
+        for s in ("train", "validation", "test")
     ]
     assert sum(easy) == 64
 

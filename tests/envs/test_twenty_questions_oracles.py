@@ -166,7 +166,7 @@ def test_scores_under_different_oracles_have_different_conditions(tmp_path: Path
 @pytest.mark.parametrize(("level", "mean", "worst"), [("easy", 6.8, 9), ("full", 8.9, 12)])
 def test_the_player_wins_every_embedded_game(level: str, mean: float, worst: int) -> None:
     used = []
-    for split in ("train", "test"):
+    for split in ("train", "validation", "test"):
         env = TwentyQuestionsEnv(split=split, level=level)  # type: ignore[arg-type]
         for task_id in env.task_ids:
             info = play(env, task_id)

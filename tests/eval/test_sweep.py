@@ -79,8 +79,9 @@ critic_coef = 0.0
     assert plain.folder(tmp_path) != variant.folder(tmp_path)
 
 
-def test_the_pilot_of_worlds_can_start() -> None:
-    pilot = read_sweep(Path(__file__).parents[2] / "configs/sweeps/worlds_pilot.toml")
+@pytest.mark.parametrize("name", ["worlds_pilot", "twenty_questions"])
+def test_a_sweep_with_a_control_can_start(name: str) -> None:
+    pilot = read_sweep(Path(__file__).parents[2] / f"configs/sweeps/{name}.toml")
     check_sweep(pilot)
     assert pilot.settings(list(pilot.cells())[1], None)["train"]["critic_coef"] == 0.0
 

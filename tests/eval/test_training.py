@@ -139,6 +139,8 @@ def test_validation_tasks_are_trained_on_by_nobody(whole: Path) -> None:
     learned = {json.loads(line)["task_id"] for line in (whole / "rollouts.jsonl").read_text().splitlines()}
     tested = {item.task_id for item in RunFolder.open(whole).plan}
     assert len(learned) == 12 and not learned & tested
+    assert {task_id.split("/")[0] for task_id in learned} == {"train"}
+    assert {record.task.split("/")[0] for record in read_probes(whole)} == {"validation"}
 
 
 @needs_a_run

@@ -48,18 +48,19 @@ def test_what_cannot_be_trained_is_refused_by_the_outline(changes: dict[str, Any
 
 
 def test_offline_episodes_of_validation_tasks_alone_are_refused(tmp_path: Path) -> None:
-    planned = outline(config(train=None, split="train", limit=1))
-    played = {"env": ENV, "agent": "silent"}
+    env = "examples.register_env:CountDown-v0"  # it has no validation split
+    planned = outline(config(env=env, train=None, split="train", limit=1))
+    played = {"env": env, "agent": "silent"}
     with RunWriter.create(
-        tmp_path / "run", config={}, conditions={"env": ENV}, subject=played, plan=planned.plan
+        tmp_path / "run", config={}, conditions={"env": env}, subject=played, plan=planned.plan
     ) as writer:
         (item,) = planned.plan
-        episode = Episode(ENV, item.task_id, item.trial, item.seed, first_observation="x")
+        episode = Episode(planned.config.env, item.task_id, item.trial, item.seed, first_observation="x")
         episode.terminated, episode.success = True, False
         writer.append(episode)
     with pytest.raises(NlacBenchError, match="validation"):  # half of the tasks, this one among them
         for seed in range(20):
-            outline(config(offline=str(tmp_path / "run"), train={"val_tasks": 10_000}, seed=seed))
+            outline(config(env=env, offline=str(tmp_path / "run"), train={"val_tasks": 10_000}, seed=seed))
 
 
 def test_offline_episodes_of_another_environment_are_refused(tmp_path: Path) -> None:
@@ -154,7 +155,7 @@ def test_a_run_says_that_vllm_is_not_installed(monkeypatch: pytest.MonkeyPatch) 
 
 def test_what_can_be_trained_passes() -> None:
     ready = prepare(config())
-    check_training(ready.config, ready.plan, ready.make_training_env)
+    check_training(ready.config, ready.plan, ready.make_training_env, ready.make_validation_env)
 
 
 def test_training_on_all_levels_leaves_the_test_as_it_is() -> None:
@@ -171,6 +172,6 @@ def test_training_on_all_levels_leaves_the_test_as_it_is() -> None:
 @pytest.mark.parametrize("name", ["math500_hard_qwen2.5-7b", "math500_hard_qwq-32b"])
 def test_the_papers_mathematics_is_trained_on_all_levels(name: str, official_data: Path) -> None:
     settings = read_config(Path(__file__).parents[2] / "configs" / "paper" / f"{name}.toml")
-    make_env, make_training_env = environment_factories(RunConfig.from_mapping(settings, name), None)
+    make_env, make_training_env, _ = environment_factories(RunConfig.from_mapping(settings, name), None)
     assert len(make_env().unwrapped.task_ids) == 134  # type: ignore[attr-defined]
     assert len(make_training_env().task_ids) == 11_951 == OFFICIAL_TASKS["math500_hard"].all_levels

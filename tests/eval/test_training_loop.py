@@ -22,14 +22,14 @@ from nlac_bench.types import Episode
 
 
 def bare_schedule(tasks: Sequence[str]) -> Schedule:
-    return Schedule("e", tasks, TrainConfig(val_tasks=4), seed=0)
+    return Schedule("e", tasks, tasks, TrainConfig(val_tasks=4), seed=0)
 
 
 def bare_training(folder: Path, log: Callable[[dict[str, Any]], None] = print, **settings: Any) -> Training:
     """A loop over eight tasks that nothing is played or learned in."""
     nobody: Any = None
     engine: Any = SimpleNamespace(label="", usage={}, generated_tokens=lambda: 0, metrics=dict)
-    player = Player(nobody, nobody, nobody, Limits(), Limits(), 1, nobody)
+    player = Player(nobody, nobody, nobody, nobody, Limits(), Limits(), 1, nobody)
     return Training(
         TrainConfig(val_tasks=4, **settings), nobody, engine, bare_schedule("abcdefgh"), player,
         Checkpoints(folder / "checkpoints", nobody, nobody, nobody), log,
@@ -43,7 +43,7 @@ def test_an_only_task_serves_for_training_and_validation() -> None:
 
 def test_every_task_comes_once_in_each_epoch() -> None:
     config = TrainConfig(val_tasks=2, train_batch_size=4, rollouts_per_task=2)
-    schedule = Schedule("e", "abcdefgh", config, seed=0)
+    schedule = Schedule("e", "abcdefgh", "abcdefgh", config, seed=0)
     assert not set(schedule.task_ids) & {spec.task_id for spec in schedule.validation}
     epochs = [[spec for i in range(3) for spec in schedule.iteration(3 * epoch + i)] for epoch in range(2)]
     for number, specs in enumerate(epochs):
@@ -134,7 +134,7 @@ def test_episodes_that_a_content_filter_stopped_are_no_failures_and_nothing_is_l
 def test_episodes_are_learned_from_in_planned_order(monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[Episode] = []
     nobody: Any = None
-    player = Player(nobody, nobody, nobody, Limits(), Limits(), 1, kept.append)
+    player = Player(nobody, nobody, nobody, nobody, Limits(), Limits(), 1, kept.append)
     specs = bare_schedule("abcdefgh").validation
 
     async def run(driver: Any, specs: Sequence[EpisodeSpec]) -> Any:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nlac_bench.leaderboards import floors, kept
-from nlac_bench.leaderboards.boards import collect
+from nlac_bench.leaderboards.boards import Collected, collect
 
 LEADERBOARDS = Path(__file__).parents[2] / "leaderboards"
 
@@ -18,11 +18,13 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_the_kept_comparison_becomes_imported_rows_without_places(results: Path) -> None:
-    boards, comparison = (
-        collect(results),
-        json.loads((LEADERBOARDS / "miniature" / "comparison.json").read_bytes()),
-    )
+@pytest.fixture(scope="module")
+def boards(results: Path) -> Collected:
+    return collect(results)
+
+
+def test_the_kept_comparison_becomes_imported_rows_without_places(boards: Collected) -> None:
+    comparison = json.loads((LEADERBOARDS / "miniature" / "comparison.json").read_bytes())
     assert boards.rejected == ()
     imported = [board for board in boards.boards if board.unranked]
     assert {board.key.env for board in imported} == set(comparison["runs"])
@@ -35,8 +37,8 @@ def test_the_kept_comparison_becomes_imported_rows_without_places(results: Path)
                 assert rates[row["method"]] == pytest.approx(row["success"])
 
 
-def test_reported_figures_have_a_source_and_no_interval(results: Path) -> None:
-    reported = [entry for board in collect(results).boards for entry in board.reported]
+def test_reported_figures_have_a_source_and_no_interval(boards: Collected) -> None:
+    reported = [entry for board in boards.boards for entry in board.reported]
     assert len(reported) == 19
     for entry in reported:
         assert entry.source is not None and entry.source.url is not None

@@ -11,6 +11,7 @@ from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.transition import first_state
 from nlac_bench.envs.math500_hard.generator import generate
 from nlac_bench.envs.tau.actions import Invalid, parse_action
+from nlac_bench.envs.tau.env import TauEnv
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.tiny import corpus
 from nlac_bench.tiny.drills import drills
@@ -79,6 +80,25 @@ def test_only_training_tasks_are_played(name: str, monkeypatch: pytest.MonkeyPat
     assert splits == ["train"]
 
 
+@pytest.mark.parametrize("name", ["tau_retail", "tau_airline"])
+def test_customers_of_validation_and_test_tasks_are_not_taught(name: str) -> None:
+    env, taught = corpus._taught(name)
+    assert isinstance(env, TauEnv) and set(taught) == set(env.task_ids)
+    known = customers(env)
+    for split in ("validation", "test"):
+        other = corpus.ENVS[name](split)
+        assert isinstance(other, TauEnv)
+        assert not known & customers(other) and not set(taught) & set(other.task_ids)
+
+
+def customers(env: TauEnv) -> set[str]:
+    """The users of the tasks, with their orders or reservations."""
+    tables = env._domain.tables
+    users = {task.user_id for task in env._tasks.values()}
+    owned = "orders" if "orders" in tables else "reservations"
+    return users | {row for user in users for row in tables["users"][user][owned]}
+
+
 @pytest.mark.slow  # hundreds of episodes of scripted players, judged step by step
 @pytest.mark.parametrize("name", NAMES)
 def test_players_are_mediocre_and_the_teacher_errs_as_often_as_documented(name: str) -> None:
@@ -126,12 +146,12 @@ def test_outcomes_are_what_happens(name: str) -> None:
 
 
 @pytest.mark.slow(reason="draws thousands of problems")
-def test_mathematics_is_taught_with_problems_of_neither_split() -> None:
+def test_mathematics_is_taught_with_problems_of_no_split() -> None:
     """What pre-training has seen cannot be learned from rewards any more: it is known by heart."""
     _, tasks = corpus._taught("math500_hard")
     taught = {generate(task_id).statement for task_id in tasks}
     assert len(taught) > 10_000
-    for split in ("train", "test"):
+    for split in ("train", "validation", "test"):
         assert not taught & {generate(t).statement for t in corpus.ENVS["math500_hard"](split).task_ids}
 
 

@@ -18,14 +18,15 @@ from nlac_bench.envs.shop_worlds.tasks import case_of, cases
 from nlac_bench.envs.shop_worlds.worlds import MEASURED, OPEN, SPARE, procedures_of
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.hf.engine import HFEngine
-from nlac_bench.tiny import gates, worlds_corpus
+from nlac_bench.tiny import gates, mistakes, worlds_corpus
 from nlac_bench.tiny.corpus import Row
+from nlac_bench.tiny.critic_rows import evaluator_row, refiner_row
 from nlac_bench.tiny.worlds_player import Player, PracticeEnv, practice
 
 
 @pytest.fixture(scope="module")
 def rows() -> list[Row]:
-    return [row for found in worlds_corpus.episodes("shop_worlds", 60, seed=1) for row in found]
+    return [row for found in worlds_corpus.episodes(60, seed=1) for row in found]
 
 
 def test_only_training_customers_are_in_the_corpus() -> None:
@@ -64,10 +65,17 @@ def test_other_procedures_are_those_that_began_alike() -> None:
 
 
 def test_an_episode_depends_only_on_its_number_and_the_seed() -> None:
-    together = list(worlds_corpus.episodes("shop_worlds", 3, seed=1))
-    (alone,) = worlds_corpus.episodes("shop_worlds", 3, seed=1, first=2)
-    (other,) = worlds_corpus.episodes("shop_worlds", 3, seed=2, first=2)
+    together = list(worlds_corpus.episodes(3, seed=1))
+    (alone,) = worlds_corpus.episodes(3, seed=1, first=2)
+    (other,) = worlds_corpus.episodes(3, seed=2, first=2)
     assert alone == together[2] != other
+
+
+def test_slips_are_played_and_not_taught(rows: list[Row]) -> None:
+    never_right = (mistakes.HANDOVER, mistakes.REFUSAL)
+    policy = [row for row in rows if row.role == "policy"]
+    assert any(mistakes.REFUSAL in row.prompt for row in policy)
+    assert not any(row.answer in never_right for row in policy)
 
 
 def test_no_prompt_names_the_world(rows: list[Row]) -> None:
@@ -118,8 +126,10 @@ def test_critiques_are_independent_of_the_world() -> None:
         player, steps, _ = worlds_corpus.play(env, task_id, random.Random(3))
         futures = worlds_corpus.bank(1)
         rng = random.Random(4)
-        makers = (worlds_corpus._evaluator_row, worlds_corpus._refiner_row)
-        taught.append([make(player, steps[2], steps[2].action, futures, rng) for make in makers])
+        state, action = steps[2].state, steps[2].action
+        advice = worlds_corpus._advised(player, steps[2], action, rng)
+        makers = (evaluator_row, refiner_row)
+        taught.append([make(state, action, advice, futures, rng) for make in makers])
     assert taught[0] == taught[1]
 
 

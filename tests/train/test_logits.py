@@ -1,5 +1,6 @@
 """Chunks of logits: the same losses and gradients as all logits at once, in a part of the memory."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +28,8 @@ LOSSES: dict[str, Callable[[Outputs], Tensor]] = {
 }
 
 
-def each_gradient(loss: Callable[[Outputs], Tensor], tie: bool) -> dict[str, Tensor]:
+def each_gradient(name: str, tie: bool) -> dict[str, Tensor]:
+    loss = LOSSES[name]
     learner = Learner(
         model(tie), LearnerConfig(precision="fp32", micro_rows=2, reference=True, heads=("q1",))
     )
@@ -47,13 +49,17 @@ def each_gradient(loss: Callable[[Outputs], Tensor], tie: bool) -> dict[str, Ten
     return {**found, "loss": torch.tensor(value)}
 
 
+whole_gradient = functools.cache(each_gradient)
+"""Gradients with all logits at once, which those with chunks of each length are compared with."""
+
+
 @pytest.mark.parametrize("tie", [True, False])
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("tokens", [1, 5])
 def test_gradients_equal_those_of_all_logits(
     name: str, tie: bool, tokens: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = each_gradient(LOSSES[name], tie)
+    whole = whole_gradient(name, tie)
     calls: list[str] = []
     original = logits.checkpoint
 
@@ -63,7 +69,7 @@ def test_gradients_equal_those_of_all_logits(
 
     monkeypatch.setattr(logits, "checkpoint", counted)
     monkeypatch.setitem(logits.CHUNK_LOGITS, "cpu", tokens * VOCABULARY)
-    chunked = each_gradient(LOSSES[name], tie)
+    chunked = each_gradient(name, tie)
     assert len(calls) > 10, "the logits were computed in chunks"
     for parameter, gradient in whole.items():
         norm = torch.linalg.norm(gradient)

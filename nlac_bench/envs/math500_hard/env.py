@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,13 +13,10 @@ from nlac_bench.envs.datasets import DataSource
 from nlac_bench.envs.math500_hard.grading.boxes import boxed
 from nlac_bench.envs.math500_hard.grading.grader import default_grader
 from nlac_bench.envs.math500_hard.official import load_problems
-from nlac_bench.envs.math500_hard.problem import LEVELS, Problem
+from nlac_bench.envs.math500_hard.problem import GENERATED, LEVELS, Problem, Split
 from nlac_bench.envs.text_env import DIALOGUE_PROMPTS, Outcome, TextEnv
 from nlac_bench.envs.vector import vectorized
 from nlac_bench.errors import DataError
-
-EMBEDDED_TASKS = {"train": 2_000, "test": 500}
-"""Default of ``num_tasks``: number of generated problems per level."""
 
 MAX_TASKS = 1_000_000
 MAX_PROBLEM_SEED = 10**12 - 1
@@ -79,7 +76,7 @@ class Math500HardEnv(TextEnv):
     (the reason, or None) and ``reward_parts`` with ``correct`` and ``ungraded``, each 0 or 1.
 
     ## Arguments
-    * ``split``: ``"test"`` (default) or ``"train"``.
+    * ``split``: ``"test"`` (default), ``"train"`` or, with embedded data, ``"validation"``.
     * ``data``: ``"embedded"`` (default; problems that this project generates and solves), ``"official"``
       (MATH-500 and its training problems, see ``nlac-bench data``) or a folder in the same format.
     * ``level``: 1 to 5 (default 5, the hard set), or None for all levels. Embedded levels are not MATH's:
@@ -88,9 +85,9 @@ class Math500HardEnv(TextEnv):
       problem) as its level 5. Embedded level 1 is meant for models of a few million parameters: short
       statements, small numbers.
     * ``num_tasks``: how many problems to generate (embedded data only), at most 1,000,000; by default 2,000
-      train or 500 test problems per level. All of them are different problems.
-    * ``problem_seed``: 0 or more, selects other problems of the same families (embedded data only). Train and
-      test are disjoint for all seeds.
+      train, 100 validation or 500 test problems per level. All of them are different problems.
+    * ``problem_seed``: 0 or more, selects other problems of the same families (embedded data only). Train is
+      disjoint from validation and test for all seeds, and validation from test for the same seed.
     * ``render_mode``: None or ``"ansi"``.
 
     ## Version History
@@ -117,8 +114,13 @@ class Math500HardEnv(TextEnv):
         problem_seed: int = 0,
         render_mode: str | None = None,
     ) -> None:
-        if split not in tuple(EMBEDDED_TASKS):  # of any type, hashable or not
-            raise ValueError(f"split must be 'train' or 'test', got {split!r:.80}")
+        if data == "embedded":
+            self.splits = tuple(GENERATED)
+        if split not in self.splits:  # of any type, hashable or not
+            raise ValueError(
+                f"split must be {' or '.join(map(repr, self.splits))} with data={str(data)!r:.80}, got "
+                f"{split!r:.80}"
+            )
         if level is not None and not (_is_count(level, least=1) and level in LEVELS):
             raise ValueError(f"level must be 1 to 5, or None for all, got {level!r}")
         if not _is_count(problem_seed, least=0) or problem_seed > MAX_PROBLEM_SEED:
@@ -234,8 +236,9 @@ def _embedded_ids(split: str, level: int | None, num_tasks: int | None, problem_
     from nlac_bench.envs.math500_hard.generator import task_ids
 
     levels = LEVELS if level is None else (level,)
-    count = EMBEDDED_TASKS[split] * len(levels) if num_tasks is None else num_tasks
-    return task_ids("train" if split == "train" else "test", levels, count, problem_seed)
+    of = cast("Split", split)  # the constructor has checked it
+    count = GENERATED[of] * len(levels) if num_tasks is None else num_tasks
+    return task_ids(of, levels, count, problem_seed)
 
 
 @lru_cache(maxsize=16)

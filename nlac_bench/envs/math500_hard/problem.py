@@ -1,6 +1,8 @@
 """Defines a mathematics problem of any source."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 SUBJECTS = {
     "prealgebra": "Prealgebra",
@@ -14,6 +16,11 @@ SUBJECTS = {
 """Folder name → name of the seven subjects of MATH (Hendrycks et al. 2021, arXiv 2103.03874)."""
 
 LEVELS = (1, 2, 3, 4, 5)
+
+Split: TypeAlias = Literal["train", "validation", "test"]
+"""A split of the generated problems; the official ones have no validation split."""
+GENERATED: Mapping[Split, int] = {"train": 2_000, "validation": 100, "test": 500}
+"""Default number of generated problems of each level by split."""
 
 
 @dataclass(frozen=True, slots=True)

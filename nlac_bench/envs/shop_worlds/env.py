@@ -10,7 +10,7 @@ from nlac_bench.envs.shop_worlds.office import DELAY, Filed, check
 from nlac_bench.envs.shop_worlds.plan import STAYS, plan
 from nlac_bench.envs.shop_worlds.policy import Rules
 from nlac_bench.envs.shop_worlds.procedures import KIND_OF_TOOL, KINDS, Evidence, name_of
-from nlac_bench.envs.shop_worlds.tasks import case_of
+from nlac_bench.envs.shop_worlds.tasks import TASKS, case_of
 from nlac_bench.envs.shop_worlds.worlds import HELD_OUT, OPEN, procedures_of
 from nlac_bench.envs.tau.actions import Call, Message, parse_action, render_call, render_message
 from nlac_bench.envs.tau.env import ServiceState, TauEnv
@@ -86,6 +86,7 @@ class ShopWorldsEnv(TauEnv):
     """
 
     name = "shop_worlds"
+    splits = tuple(TASKS)
     domain_name = "retail"
     env_version: ClassVar[str] = "1"
 

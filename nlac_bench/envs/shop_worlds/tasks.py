@@ -52,7 +52,7 @@ class Case:
 @cache
 def cases() -> Mapping[str, tuple[Case, ...]]:
     """Return the cases of each split, ordered by level. No customer, and so no order, is in two splits."""
-    made, draws = make_retail_tables(), Draws(_SEED)
+    made, draws = make_retail_tables()[0], Draws(_SEED)  # the database of the training customers
     found: dict[str, tuple[Case, ...]] = {}
     for split, count in TASKS.items():
         of_split: list[Case] = []

@@ -10,7 +10,7 @@ import numpy as np
 from nlac_bench.envs.tau.actions import RESPOND, Call, Invalid, parse_action, render_call, render_message
 from nlac_bench.envs.tau.database import Database
 from nlac_bench.envs.tau.domain import Domain, DomainName, Task, ToolCall, load_official
-from nlac_bench.envs.tau.embedded import load_embedded
+from nlac_bench.envs.tau.embedded import SPLITS, load_embedded
 from nlac_bench.envs.tau.invoke import TRANSFER, invoke
 from nlac_bench.envs.tau.reward import Grader
 from nlac_bench.envs.tau.sampling import gather, random_call
@@ -85,7 +85,8 @@ class TauEnv(TextEnv):
       other user. ``floors_only`` is then True; the score of any other agent is meaningless.
 
     ## Arguments
-    * ``split``: ``train`` or ``test``; official retail also has ``dev``, official airline has ``test`` only.
+    * ``split``: ``train``, ``validation`` or ``test``, which have no user, order or reservation in common.
+      Official retail has ``train``, ``dev`` and ``test``, official airline ``test`` only.
     * ``data``: ``embedded`` (made by this project), ``official``, or a folder in the official format.
       A change of flights in the official airline keeps the old cabin in the reservation, in the embedded one
       it does not.
@@ -139,7 +140,11 @@ class TauEnv(TextEnv):
             raise TypeError(f"chat must be a function that calls a model, got {chat!r:.80}")
         self.reward = reward
         name = self.domain_name
-        domain = load_embedded(name) if data == "embedded" else load_official(name, data)
+        if data == "embedded":
+            domain, self.splits = load_embedded(name, split), SPLITS
+        else:
+            domain = load_official(name, data)
+            self.splits = tuple(domain.tasks)
         self._serve(domain, selected_tasks(domain, split, level, tasks), split, render_mode)
         self.user_kind = user or default_user(self._domain, split, chat)
         self._new_user = make_user(self.user_kind, self._domain, split, chat=chat, replies=replies)

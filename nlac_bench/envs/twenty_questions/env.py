@@ -107,7 +107,8 @@ class TwentyQuestionsEnv(TextEnv):
     questions to which the oracle did not know the answer).
 
     ## Arguments
-    * ``split``: ``"train"`` or ``"test"``, which have different objects.
+    * ``split``: ``"train"``, ``"validation"`` or ``"test"``, which have different objects: 102, 51 and 102 of
+      the embedded ones (33, 10 and 21 at level ``"easy"``), 1,000, 100 and 500 of the official ones.
     * ``data``: ``"embedded"`` (255 everyday objects, a knowledge base of this project), ``"official"`` or a
       folder with ``things_objects.tsv`` and ``oewn_things.jsonl.gz``.
     * ``level``: ``"full"`` (all objects) or ``"easy"`` (64 well-known ones).
@@ -121,7 +122,8 @@ class TwentyQuestionsEnv(TextEnv):
     ## Version History
     * v0: first version. Its ``env_version`` is "1" since most cells of the official objects are decided, fair
       guesses with a modifier win, and an answer that would rest on a part of the question that was not
-      understood is unknown.
+      understood is unknown; and "2" since objects are divided into train, validation and test. The tests of
+      level ``"easy"`` and of official data are those of "1".
 
     Raises:
         ValueError: a split, level, reward or oracle is unknown, or an argument of the oracle is missing.
@@ -130,7 +132,8 @@ class TwentyQuestionsEnv(TextEnv):
 
     prompts = DIALOGUE_PROMPTS
     name: ClassVar[str] = "twenty_questions"
-    env_version: ClassVar[str] = "1"
+    env_version: ClassVar[str] = "2"
+    splits = ("train", "validation", "test")
     max_steps: int = QUESTIONS
     _state: GameState
 

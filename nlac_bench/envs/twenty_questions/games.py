@@ -1,5 +1,6 @@
-"""Lists the games: a fixed division of a world's words into train and test; no word is in both."""
+"""Lists the games: a fixed division of a world's words into splits; no word is in two of them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +9,13 @@ from nlac_bench.envs.twenty_questions.world import World
 
 GAMES_SEED = 20
 """Seeds the division and the choice among homographs; the meaning of a task id depends on it."""
-OFFICIAL_GAMES = {"train": 1000, "test": 500}
+GAMES: Mapping[str, Mapping[str, int]] = {
+    "full": {"train": 102, "validation": 51, "test": 102},
+    "easy": {"train": 33, "validation": 10, "test": 21},
+}
+"""Number of games of each split by level, in the order in which the shuffled words are divided."""
+OFFICIAL_GAMES: Mapping[str, int] = {"train": 1000, "test": 500, "validation": 100}
+"""The same for official data at level "full"; the remaining words are in no split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +29,30 @@ class Game:
 def games(world: World, split: str, level: str, official: bool) -> tuple[Game, ...]:
     """Return the games of a split in a fixed order, each with a different word.
 
-    Words are shuffled with a fixed seed. Of official data the first 1,000 are for train and the next 500 for
-    test; of other data two thirds and the rest. If a word has several senses, one is drawn. A task id does
-    not reveal the object.
+    Words are shuffled with a fixed seed and divided by the numbers above. If a word has several senses, one
+    is drawn. On embedded data the test words of level "easy" are test words of level "full", and its other
+    words are train words there, so that training at one level never shows a test word of the other. A task
+    id does not reveal the object.
 
     Raises:
-        ValueError: ``split`` is neither train nor test.
+        ValueError: ``split`` is not train, validation or test.
     """
-    if split not in ("train", "test"):
-        raise ValueError(f"split must be 'train' or 'test', got {split!r}")
+    sizes = OFFICIAL_GAMES if official and level == "full" else GAMES[level]
+    if split not in sizes:
+        raise ValueError(f"split must be 'train', 'validation' or 'test', got {split!r}")
+    hidden = _shuffled(world, level)
+    if level == "full" and not official:
+        easy = [world.names[i] for i in _shuffled(world, "easy")]
+        cut = len(easy) - GAMES["easy"]["test"]
+        place = {**dict.fromkeys(easy[:cut], -1), **dict.fromkeys(easy[cut:], 1)}
+        hidden.sort(key=lambda i: place.get(world.names[i], 0))  # first, or last; the order is otherwise kept
+    order = list(sizes)
+    start = sum(sizes[before] for before in order[: order.index(split)])
+    return tuple(Game(f"{split}-{i:04d}", h) for i, h in enumerate(hidden[start : start + sizes[split]]))
+
+
+def _shuffled(world: World, level: str) -> list[int]:
+    """Return an object of each word of ``level``, in an order that depends only on ``GAMES_SEED``."""
     senses: dict[str, list[int]] = {}
     for i, name in enumerate(world.names):
         if level == "full" or name in world.kb.easy:
@@ -38,8 +60,4 @@ def games(world: World, split: str, level: str, official: bool) -> tuple[Game, .
     rng = np.random.default_rng(GAMES_SEED)
     words = sorted(senses)
     order = rng.permutation(len(words))
-    hidden = [senses[words[k]][int(rng.integers(len(senses[words[k]])))] for k in order]
-    cut = OFFICIAL_GAMES["train"] if official and level == "full" else (2 * len(hidden) + 1) // 3
-    end = cut + OFFICIAL_GAMES["test"] if official and level == "full" else len(hidden)
-    chosen = hidden[:cut] if split == "train" else hidden[cut:end]
-    return tuple(Game(f"{split}-{i:04d}", h) for i, h in enumerate(chosen))
+    return [senses[words[k]][int(rng.integers(len(senses[words[k]])))] for k in order]

@@ -18,10 +18,13 @@ from nlac_bench.types import ChatFn
 MakeEnv = Callable[[], gymnasium.Env[str, str]]
 
 
-def environment_factories(config: RunConfig, chat: ChatFn | None) -> tuple[MakeEnv, Callable[[], TextEnv]]:
-    """Return two functions: the first makes the environment that is measured, the second its training split.
+def environment_factories(
+    config: RunConfig, chat: ChatFn | None
+) -> tuple[MakeEnv, Callable[[], TextEnv], Callable[[], TextEnv]]:
+    """Return three functions: the first makes the environment that is measured, the second its training
+    split, the third the environment with the validation tasks (see ``registry.make_validation_env``).
 
-    If the environment string names several worlds, both make the world of ``config.seed``.
+    If the environment string names several worlds, all make the world of ``config.seed``.
 
     Args:
         chat: calls the model behind the environment's user, oracle or judge.
@@ -57,7 +60,10 @@ def environment_factories(config: RunConfig, chat: ChatFn | None) -> tuple[MakeE
     def make_training_env() -> TextEnv:
         return envs.make_training_env(config.env, **training)
 
-    return make_env, make_training_env
+    def make_validation_env() -> TextEnv:
+        return envs.make_validation_env(config.env, **training)
+
+    return make_env, make_training_env, make_validation_env
 
 
 def _all_levels(env: str, arguments: Mapping[str, Any]) -> dict[str, None]:

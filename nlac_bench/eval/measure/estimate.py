@@ -25,6 +25,7 @@ from nlac_bench.eval.measure.speed import MOST_PARAMETERS, measure, operations_p
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.training import estimate as estimate_training
 from nlac_bench.eval.training.estimate import TrainingEstimate, duration, parameters_of
+from nlac_bench.eval.training.tasks import held_out, split_tasks
 from nlac_bench.types import ChatReply, Messages, Role
 
 SECONDS_PER_CALL = 5.0
@@ -150,10 +151,9 @@ def of(config: RunConfig) -> Estimate:
     training, episodes = None, {**_NO_EPISODES, "test": count}
     if config.train is not None:
         training = estimate_training.of(config, episode.prompt / episode.turns, episode.turns, episode.said)
-        held_out = min(config.train.val_tasks, plan.training_tasks // 2) or 1
         episodes |= {
             "base": 0 if config.base else count,
-            "validation": training.validations * held_out,
+            "validation": training.validations * plan.validation_tasks,
             "training": training.episodes,
         }
     measured = episodes["base"] + episodes["validation"] + episodes["test"]
@@ -206,12 +206,12 @@ def of(config: RunConfig) -> Estimate:
 
 @dataclass(frozen=True)
 class _Plan:
-    """Numbers of test episodes, test tasks and training tasks; episodes of a few of them, and the mean wall
-    time of those (None if they were not played here)."""
+    """Numbers of test episodes, test tasks and validation tasks; episodes of a few test tasks, and the mean
+    wall time of those (None if they were not played here)."""
 
     episodes: int
     task_count: int
-    training_tasks: int
+    validation_tasks: int
     needs_user: bool
     sampled: Sequence[Sampled]
     seconds: float | None
@@ -235,23 +235,29 @@ def _plan(config: RunConfig, lacking: list[Missing]) -> _Plan:
     except NeedsUserError as error:
         lacking.append(Missing(error.what, error.fix))
         needed, planned = True, outline(config, _no_model)
-    training = len(planned.make_training_env().task_ids) if config.train is not None else 0
+    validation = 0
+    if config.train is not None:
+        env, validation_env = planned.make_training_env(), planned.make_validation_env()
+        validation = len(
+            split_tasks(env.task_ids, validation_env.task_ids, config.train.val_tasks, config.seed)[0]
+        )
     if absent and official is not None:
         count = official.planned(selected)
         if count is None:
             raise ConfigError(f"the official data of {name} have no such split; there are {official.counts}")
-        training = official.counts.get("train", training)
-        if config.train is not None and config.train.levels == "all":
-            training = official.all_levels or training
+        training = official.counts.get("train")
+        if config.train is not None and training is not None:  # none of them has a validation split
+            every = official.all_levels if config.train.levels == "all" else None
+            validation = held_out(every or training, config.train.val_tasks)
         said = "without the official data, from stored lengths of oracle episodes"
-        return _Plan(count * config.trials, count, training, needed, official.sampled, None, said)
+        return _Plan(count * config.trials, count, validation, needed, official.sampled, None, said)
     tasks = list(dict.fromkeys(item.task_id for item in planned.plan))
     began = time.perf_counter()
     sampled = sample_episodes(planned, tasks)
     seconds = (time.perf_counter() - began) / len(sampled)
     plain = isinstance(planned.make_env().unwrapped, PlainEnv)
     said = "with random actions" if plain else "with the oracle"
-    return _Plan(len(planned.plan), len(tasks), training, needed, sampled, seconds, said)
+    return _Plan(len(planned.plan), len(tasks), validation, needed, sampled, seconds, said)
 
 
 async def _no_model(messages: Messages, role: Role) -> ChatReply:

@@ -135,7 +135,7 @@ OFFICIAL_TASKS = {
     ),
     "twenty_questions": OfficialTasks(
         "twenty_questions",
-        {"train": 1_000, "test": 500},
+        {"train": 1_000, "test": 500, "validation": 100},
         (
             _questions(23, 22, 23, 22, 23, 22, 22, 22, 22, 23),
             _questions(22, 22, 23, 23, 23, 23, 23, 23, 23, 23, 21),

@@ -20,6 +20,7 @@ from nlac_bench.eval.measure.simulator import simulator
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.runs.seeds import Planned, plan_episodes
 from nlac_bench.eval.training.checks import check_training
+from nlac_bench.eval.training.tasks import VALIDATION_SPLIT, validates_apart
 from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.engines.engine import Sampling, engine_name
 from nlac_bench.types import ChatFn
@@ -38,6 +39,7 @@ class Outline:
     config: RunConfig
     make_env: Callable[[], gymnasium.Env[str, str]]
     make_training_env: Callable[[], TextEnv]
+    make_validation_env: Callable[[], TextEnv]
     conditions: dict[str, Any]
     plan: tuple[Planned, ...]
     world: int | None
@@ -61,9 +63,8 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
     Raises:
         NlacBenchError: the environment cannot be made, or the agent cannot play it or be trained on it.
     """
-    make_env, make_training_env = environment_factories(
-        config, chat if chat is not None else simulator(config)
-    )
+    factories = environment_factories(config, chat if chat is not None else simulator(config))
+    make_env, *training = factories
     env: Any = make_env().unwrapped  # a TextEnv
     if getattr(env, "floors_only", False) and config.agent not in FLOORS:
         raise NeedsUserError(NEEDS_USER.format(env=config.env), USER_FIX)
@@ -74,13 +75,13 @@ def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
         )
     plan = plan_episodes(chosen_tasks(config, env), config.trials, config.seed)
     if config.train is not None:
-        check_training(config, plan, make_training_env)
+        check_training(config, plan, *training)
     elif config.offline is not None:
         raise ConfigError(
             f"--offline: agent {config.agent!r} cannot be trained; leave out --offline or choose a "
             "training algorithm as --agent"
         )
-    return Outline(config, make_env, make_training_env, conditions(config, env), plan, env.played_world)
+    return Outline(config, *factories, conditions(config, env), plan, env.played_world)
 
 
 def prepare(config: RunConfig) -> Prepared:
@@ -105,6 +106,7 @@ def prepare(config: RunConfig) -> Prepared:
         config=config,
         make_env=planned.make_env,
         make_training_env=planned.make_training_env,
+        make_validation_env=planned.make_validation_env,
         conditions=planned.conditions,
         plan=planned.plan,
         world=planned.world,
@@ -119,5 +121,15 @@ def prepare(config: RunConfig) -> Prepared:
             "train": config.train.subject() if config.train is not None else None,
             "offline": config.offline,
             **({} if planned.world is None else {"world": planned.world}),
+            **_validation(planned),
         },
     )
+
+
+def _validation(planned: Outline) -> dict[str, str]:
+    """Return the part of a training run's subject that says which split it validates on."""
+    if planned.config.train is None:
+        return {}
+    env, validation_env = planned.make_training_env(), planned.make_validation_env()
+    apart = validates_apart(env.task_ids, validation_env.task_ids)
+    return {VALIDATION_SPLIT: "validation"} if apart else {}

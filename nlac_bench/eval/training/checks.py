@@ -18,12 +18,16 @@ TRAINING_PACKAGES = ("torch", "transformers", "safetensors")
 
 
 def check_training(
-    config: RunConfig, plan: Sequence[Planned], make_training_env: Callable[[], TextEnv]
+    config: RunConfig,
+    plan: Sequence[Planned],
+    make_training_env: Callable[[], TextEnv],
+    make_validation_env: Callable[[], TextEnv],
 ) -> None:
     """Raise an error if a training run could not finish.
 
     It checks the settings of the method and its learner, the packages, the engine, the environment's training
-    split and the episodes of ``config.offline``. It loads no weights, plays no episodes and calls no model.
+    and validation splits and the episodes of ``config.offline``. It loads no weights, plays no episodes and
+    calls no model.
 
     Raises:
         NlacBenchError: a check fails; the message names the setting and what to change.
@@ -41,12 +45,11 @@ def check_training(
         )
     settings.learner(config.seed, **method.learner_options(settings))
     try:
-        env = make_training_env()
-        tasks = env.task_ids
+        env, validation_env = make_training_env(), make_validation_env()
+        tasks, validation_tasks = env.task_ids, validation_env.task_ids
     except (NlacBenchError, TypeError, ValueError) as error:
         raise ConfigError(f"{config.env} cannot be trained on: {error}") from error
-    validation, training = split_tasks(tasks, settings.val_tasks, config.seed)
-    if not training:
+    if not split_tasks(tasks, validation_tasks, settings.val_tasks, config.seed)[1]:
         raise ConfigError(f"the training split of {config.env} has no tasks to train on")
     if config.offline is None:
         return
@@ -60,7 +63,7 @@ def check_training(
             f"--offline plays no episodes, so --budget {settings.budget} is never spent; use "
             "--budget steps=N or tokens=N"
         )
-    offline_episodes(Path(config.offline), env, config, plan, validation)
+    offline_episodes(Path(config.offline), env, validation_env, config, plan)
 
 
 def _check_engine(config: RunConfig) -> None:

@@ -13,6 +13,7 @@ from nlac_bench.eval.runs.episode_json import episode_from_row
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.lines import read_lines
 from nlac_bench.eval.runs.seeds import Planned
+from nlac_bench.eval.training.tasks import split_tasks, validates_apart
 from nlac_bench.types import ChatReply, Episode, Messages, Role
 
 ROLLOUTS = "rollouts.jsonl"
@@ -20,7 +21,7 @@ ROLLOUTS = "rollouts.jsonl"
 
 
 def offline_episodes(
-    folder: Path, env: TextEnv, config: RunConfig, plan: Sequence[Planned], validation: Collection[str | None]
+    folder: Path, env: TextEnv, validation_env: TextEnv, config: RunConfig, plan: Sequence[Planned]
 ) -> list[Episode]:
     """Return the training episodes of the run in ``folder``; if it has none, its test episodes.
 
@@ -29,22 +30,24 @@ def offline_episodes(
     Args:
         folder: of the earlier run.
         env: the training split of the run that will be trained.
+        validation_env: the environment with its validation tasks. Episodes of tasks that are held out of
+            the training split for validation are left out.
         config: its configuration.
         plan: its test episodes.
-        validation: the validation tasks of that run; episodes of these tasks are left out.
 
     Raises:
         ConfigError: there is no episode to train on, or an episode plays another environment or world, a
-            task of ``plan``, or a task of the test split.
+            task of ``plan``, or a task of the test split or of the validation split.
     """
+    assert config.train is not None  # the configuration is that of a training run
     found = [episode_from_row(row) for row, _ in read_lines(folder / ROLLOUTS)]
     # An episode that was repeated after a crash is recorded twice; the second is kept.
     found = list({(e.task_id, e.trial, e.seed): e for e in found}.values())
     origin = RunFolder.open(folder) if not found or (folder / "manifest.json").exists() else None
-    tested = False
+    measured = None
     if not found and origin is not None:
         found = [episode for episode in origin.episodes() if not episode.filtered]
-        tested = origin.conditions.get("split") == "test"
+        measured = origin.conditions.get("split")
     if not found:
         raise ConfigError(f"--offline: {folder} contains no episodes; name the folder of a run that has some")
     written = parse(config.env)[0]
@@ -67,11 +70,16 @@ def offline_episodes(
             f"--offline: {folder} contains episodes of task {leaked[0]!r}, on which this run is measured; "
             "use a run with --split train"
         )
-    if leaked := sorted(played if tested else played & _never_trained_on(config, env, played)):
+    if measured in ("test", "validation"):  # perhaps of another level, whose tasks are not listed here
+        never = dict.fromkeys(played, str(measured))
+    else:
+        never = _never_trained_on(config, env, validation_env, played)
+    if leaked := sorted(played & never.keys()):
         raise ConfigError(
-            f"--offline: {folder} contains episodes of task {leaked[0]!r} of the test split, which must not "
-            "be trained on; use a run with --split train"
+            f"--offline: {folder} contains episodes of task {leaked[0]!r} of the {never[leaked[0]]} split, "
+            "which must not be trained on; use a run with --split train"
         )
+    validation, _ = split_tasks(env.task_ids, validation_env.task_ids, config.train.val_tasks, config.seed)
     kept = [episode for episode in found if episode.task_id not in validation]
     if not kept:
         raise ConfigError(
@@ -84,24 +92,29 @@ def offline_episodes(
     return kept
 
 
-def _never_trained_on(config: RunConfig, env: TextEnv, played: Collection[str]) -> set[str]:
-    """Return the tasks of the test split and of the measured split, unless that is the training split.
+def _never_trained_on(
+    config: RunConfig, env: TextEnv, validation_env: TextEnv, played: Collection[str]
+) -> dict[str, str]:
+    """Return the tasks of the validation split, of the test split and of the measured split, unless that is
+    the training split, with the name of their split.
 
     The measured episodes may be a part of them (``limit``, ``tasks``). A plain environment has no list of all
     test tasks; of ``played`` those that are not named as its training tasks are returned.
     """
     if isinstance(env, PlainEnv):
-        return {task_id for task_id in played if not task_id.startswith("train-")}
-    found: set[str] = set()
+        return {task_id: "test" for task_id in played if not task_id.startswith("train-")}
+    found: dict[str, str] = {}
+    if validates_apart(env.task_ids, validation_env.task_ids):
+        found = dict.fromkeys(validation_env.task_ids, "validation")
     measured = config.split or parse(config.env)[1].get("split") or "test"
     chat = None if config.user_model is None and config.replay is None else _never_called
     for split in {"test", measured} - {"train"}:
         whole = config.changed(
             split=split, limit=None, tasks=None, train=None, offline=None, base=None, agent="silent"
         )
-        make_env, _ = environment_factories(whole, chat)
+        make_env, *_ = environment_factories(whole, chat)
         tested: TextEnv = make_env().unwrapped  # type: ignore[assignment]
-        found.update(tested.task_ids)
+        found |= dict.fromkeys(tested.task_ids, split)
     return found
 
 

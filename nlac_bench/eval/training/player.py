@@ -18,6 +18,7 @@ class Player:
 
     Args:
         make_env: makes the environment's training split.
+        make_validation_env: makes the environment with the validation tasks.
         learner: the agent that plays training episodes.
         judge: the agent that plays validation episodes; it has the settings of the test.
         learner_limits, judge_limits: limits at which their episodes are truncated.
@@ -26,6 +27,7 @@ class Player:
     """
 
     make_env: Callable[[], TextEnv]
+    make_validation_env: Callable[[], TextEnv]
     learner: Agent
     judge: Agent
     learner_limits: Limits
@@ -40,7 +42,7 @@ class Player:
         Raises:
             EnvInfraError: more than half of them failed for reasons outside the policy, or were stopped.
         """
-        played, _ = await self._play(self.learner, self.learner_limits, specs)
+        played, _ = await self._play(self.make_env, self.learner, self.learner_limits, specs)
         for episode in played:
             self.keep(episode)
         return played
@@ -51,12 +53,12 @@ class Player:
         Raises:
             EnvInfraError: as ``train``.
         """
-        return await self._play(self.judge, self.judge_limits, specs)
+        return await self._play(self.make_validation_env, self.judge, self.judge_limits, specs)
 
     async def _play(
-        self, agent: Agent, limits: Limits, specs: Sequence[EpisodeSpec]
+        self, make_env: Callable[[], TextEnv], agent: Agent, limits: Limits, specs: Sequence[EpisodeSpec]
     ) -> tuple[list[Episode], list[Failure]]:
-        driver = Driver(agent, self.make_env, concurrency=self.concurrency, limits=limits)
+        driver = Driver(agent, make_env, concurrency=self.concurrency, limits=limits)
         found: dict[tuple[str | None, int], Episode] = {}
         failures, filtered = [], 0
         async with aclosing(driver.run(specs)) as results:

@@ -75,9 +75,11 @@ def make_training(
         return training.done()
 
     env = prepared.make_training_env()
-    schedule = Schedule(env.name, env.task_ids, settings, config.seed)
+    validation_env = prepared.make_validation_env()
+    schedule = Schedule(env.name, env.task_ids, validation_env.task_ids, settings, config.seed)
     player = Player(
         prepared.make_training_env,
+        prepared.make_validation_env,
         learner=agent,
         judge=judge,
         learner_limits=Limits(turns=settings.max_turn_length),
@@ -93,12 +95,11 @@ def make_training(
             settings, engine, learner, judge.prompts, agent, prepared.make_training_env,
             seed=config.seed, concurrency=config.concurrency, keep_critiques=keep_critiques,
             learn=ahead.learn if ahead else at_once, slots=method.slots(settings),
-            done=done,
+            done=done, make_validation_env=prepared.make_validation_env,
         )
     )  # fmt: skip
     if config.offline is not None:
-        validation = {spec.task_id for spec in schedule.validation}
-        found = offline_episodes(Path(config.offline), env, config, prepared.plan, validation)
+        found = offline_episodes(Path(config.offline), env, validation_env, config, prepared.plan)
         if not algorithm.remember(found):
             raise ConfigError(
                 f"--offline: all prompts of the episodes in {config.offline} are longer than "

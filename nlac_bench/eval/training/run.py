@@ -29,6 +29,7 @@ from nlac_bench.eval.runs.writer import RunWriter
 from nlac_bench.eval.statistics.compare import Comparison, Measured, compare
 from nlac_bench.eval.training.loop import Training
 from nlac_bench.eval.training.prepare import make_training, trainable_engine
+from nlac_bench.eval.training.tasks import VALIDATION_SPLIT
 from nlac_bench.eval.training.untrained import BASE, take_base
 from nlac_bench.rollout.driver import Failure
 from nlac_bench.rollout.engines.weights import ModelSource
@@ -184,7 +185,8 @@ def _unparseable(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 def _base_writer(prepared: Prepared, folder: Path) -> RunWriter:
     path = folder / BASE
-    subject = {**prepared.subject, "train": None}
+    subject = {name: value for name, value in prepared.subject.items() if name != VALIDATION_SPLIT}
+    subject["train"] = None
     if (path / "manifest.json").exists():
         return RunWriter.resume(path, conditions=prepared.conditions, subject=subject, plan=prepared.plan)
     config = prepared.config.changed(train=None, offline=None).as_dict()

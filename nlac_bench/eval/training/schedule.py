@@ -12,20 +12,22 @@ from nlac_bench.train.config import TrainConfig
 
 
 class Schedule:
-    """Splits the tasks into training and validation tasks, and plans the episodes of each iteration.
+    """Selects training and validation tasks, and plans the episodes of each iteration.
 
     Args:
         env: the environment's name.
-        task_ids: all tasks of its training split.
+        training, validation: as for ``split_tasks``.
         config: gives the sizes of iterations and of the validation set.
-        seed: determines the split, the order of tasks in each epoch, and the seeds of episodes.
+        seed: determines the validation tasks, the order of tasks in each epoch, and the seeds of episodes.
     """
 
-    def __init__(self, env: str, task_ids: Sequence[str], config: TrainConfig, seed: int) -> None:
+    def __init__(
+        self, env: str, training: Sequence[str], validation: Sequence[str], config: TrainConfig, seed: int
+    ) -> None:
         self._env, self._seed, self._repeats = env, seed, config.rollouts_per_task
         self._tasks_per_iteration = config.train_batch_size // config.rollouts_per_task
-        validation, self.task_ids = split_tasks(task_ids, config.val_tasks, seed)
-        planned = plan_episodes(validation, 1, seed)
+        validated, self.task_ids = split_tasks(training, validation, config.val_tasks, seed)
+        planned = plan_episodes(validated, 1, seed)
         self.validation = [EpisodeSpec(env, p.task_id, p.trial, p.seed) for p in planned]
         """The episodes of a validation: one of each validation task."""
 

@@ -1,18 +1,61 @@
-"""Splits the tasks of the training split into training and validation tasks."""
+"""Selects the tasks that a training run validates on and those that it trains on."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
+from nlac_bench.errors import ConfigError
 from nlac_bench.rollout.engines.engine import derive_seed
 
+VALIDATION_SPLIT = "validation_split"
+"""Key of a training run's subject: the split that it validates on, if that is not the training split. A run
+of a version without validation splits lacks it, so it is not continued with other validation tasks."""
 
-def split_tasks(ids: Sequence[str], val_tasks: int, seed: int) -> tuple[list[str], list[str]]:
-    """Return ``ids`` as (validation tasks, training tasks), drawn by ``seed``.
 
-    At most half of the tasks are used for validation. A single task is used for both.
+def validates_apart(training: Sequence[str], validation: Sequence[str]) -> bool:
+    """Return whether ``validation`` are the tasks of a split of their own, and not ``training``.
+
+    Raises:
+        ConfigError: the two have a part of their tasks in common.
     """
-    shuffled = list(ids)
+    shared = set(training) & set(validation)
+    if len(shared) == len(set(training)) == len(set(validation)):
+        return False
+    if shared:
+        raise ConfigError(
+            f"the task {min(shared)!r} is in split 'train' and in split 'validation' of the environment; "
+            "validation tasks must not be trained on, so give the splits different tasks"
+        )
+    return True
+
+
+def split_tasks(
+    training: Sequence[str], validation: Sequence[str], val_tasks: int, seed: int
+) -> tuple[list[str], list[str]]:
+    """Return the validation tasks, drawn by ``seed``, and the training tasks.
+
+    If the environment has a validation split, ``val_tasks`` of its tasks are drawn, or all if it has fewer,
+    and all tasks of the training split are trained on. Otherwise the validation tasks are held out of the
+    training split: at most half of its tasks. A single task is used for both.
+
+    Args:
+        training: all tasks of the training split.
+        validation: all tasks of the environment of ``registry.make_validation_env``.
+        val_tasks: number of validation tasks.
+        seed: the run's seed.
+
+    Raises:
+        ConfigError: as ``validates_apart``.
+    """
+    apart = validates_apart(training, validation)
+    shuffled = list(validation)
     np.random.default_rng(derive_seed(seed, "validation")).shuffle(shuffled)
-    held_out = min(val_tasks, len(shuffled) // 2)
-    return shuffled[: held_out or 1], shuffled[held_out:]
+    if apart:
+        return shuffled[:val_tasks], list(training)
+    count = held_out(len(shuffled), val_tasks)
+    return shuffled[:count], shuffled[count:] or shuffled
+
+
+def held_out(count: int, val_tasks: int) -> int:
+    """Return how many of ``count`` training tasks are held out for validation."""
+    return min(val_tasks, count // 2) or 1

@@ -11,12 +11,13 @@ from nlac_bench.eval.runs.configuration import ConfigError
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.links import refuse_links
 from nlac_bench.eval.runs.secrets import refuse_known_secrets
+from nlac_bench.eval.training.tasks import VALIDATION_SPLIT
 from nlac_bench.files import replace_folder
 
 BASE = "base"
 """Name of the untrained model's folder within the training run's folder."""
 
-_ANYONE = ("agent", "train", "offline")  # all training methods use the same policy prompt
+_ANYONE = ("agent", "train", "offline", VALIDATION_SPLIT)  # all training methods use the same policy prompt
 
 
 def check_base(prepared: Prepared) -> None:

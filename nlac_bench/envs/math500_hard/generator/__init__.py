@@ -4,13 +4,16 @@ Levels 1 to 4 are about as hard as MATH's levels 1 to 3. At level 5, the familie
 need several ideas in one problem, as MATH's level 5 does; the others are about as hard as its levels 2 to 4.
 
 A task identifier such as ``train/algebra/quadratic_roots/3/000123`` determines its problem completely:
-the split, the family, the level and a number seed the draws. Train and test are disjoint by construction
-(see ``family.py``), and every answer is confirmed by a second method.
+the split, the family, the level and a number seed the draws. Train is disjoint from validation and test by
+construction (see ``family.py``), validation leaves out the problems of the test (see ``task_ids``), and every
+answer is confirmed by a second method.
 """
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
+from typing import TypeAlias
 
 from nlac_bench.envs.math500_hard.generator import (
     algebra_equations,
@@ -39,14 +42,16 @@ from nlac_bench.envs.math500_hard.generator.family import (
     Draw,
     Family,
     RedrawError,
-    Split,
+    Side,
     side_of,
 )
 from nlac_bench.envs.math500_hard.generator.latex import show
-from nlac_bench.envs.math500_hard.problem import SUBJECTS, Problem
+from nlac_bench.envs.math500_hard.problem import GENERATED, LEVELS, SUBJECTS, Problem, Split
 from nlac_bench.errors import UnknownIdError
 
-__all__ = ["CONTENT_SHA256", "FAMILIES", "Draft", "Family", "draft", "generate", "side_of", "task_ids"]
+__all__ = [
+    "CONTENT_SHA256", "FAMILIES", "Draft", "Family", "draft", "generate", "side_of", "task_ids",
+]  # fmt: skip
 
 _MODULES = (
     algebra_equations,
@@ -76,7 +81,13 @@ CONTENT_SHA256 = "350d710d11ae2f891b7d436ceffcf2c6275fcd8904997e8c780d933dbf4981
 SEED_STRIDE = 1_000_000
 """Number range of a seed: seed s has the tasks s·10⁶ to (s+1)·10⁶ − 1 of each family and level."""
 
-_TASK_ID = re.compile(r"(train|test)/([a-z_]{1,40})/([a-z_]{1,40})/([1-5])/([0-9]{6,18})", re.ASCII)
+_TASK_ID = re.compile(
+    r"(train|validation|test)/([a-z_]{1,40})/([a-z_]{1,40})/([1-5])/([0-9]{6,18})", re.ASCII
+)
+_SIDES: Mapping[str, Side] = {"train": "train", "validation": "test", "test": "test"}
+"""The side of the problems of each split."""
+_Key: TypeAlias = tuple[str, tuple[object, ...]]
+"""A problem: its family and its canonical parameters."""
 _MAX_DRAWS = 100_000
 _MAX_REPEATS = 40
 
@@ -85,15 +96,18 @@ def task_ids(split: Split, levels: tuple[int, ...], count: int, seed: int = 0) -
     """Return ``count`` task identifiers of different problems, with subjects and levels in turn.
 
     A family that has no further distinct problems (some have only a few hundred on a level) is then left out.
+    Problems of validation are not in the test split of the same seed: neither among the ``count`` problems of
+    ``levels`` nor among the default number of problems of any level, or of all levels together.
 
     Raises:
         ValueError: the levels have fewer than ``count`` distinct problems.
     """
-    return list(_task_ids(split, levels, count, seed))
+    return list(_listed(split, levels, count, seed))
 
 
 @lru_cache(maxsize=16)
-def _task_ids(split: Split, levels: tuple[int, ...], count: int, seed: int) -> tuple[str, ...]:
+def _listed(split: Split, levels: tuple[int, ...], count: int, seed: int) -> Mapping[str, _Key]:
+    """Return the listed problems by task identifier."""
     places = []  # subjects and levels in turn, so that the first few tasks are a mixture of them
     rank: dict[tuple[str, int], int] = {}
     for f in FAMILIES.values():
@@ -104,13 +118,13 @@ def _task_ids(split: Split, levels: tuple[int, ...], count: int, seed: int) -> t
     ordered = [
         (f, level) for _, f, level in sorted(places, key=lambda place: (place[0], place[1].subject, place[2]))
     ]
-    ids: list[str] = []
-    seen: set[tuple[str, tuple[object, ...]]] = set()
+    found: dict[str, _Key] = {}
+    seen = _tested(levels, count, seed) if split == "validation" else set()
     repeats = dict.fromkeys(ordered, 0)
     for number in range(seed * SEED_STRIDE, (seed + 1) * SEED_STRIDE):
         for family, level in list(repeats):
             task_id = f"{split}/{family.subject}/{family.name}/{level}/{number:06d}"
-            key = family.name, _claim(task_id, family, level, split)
+            key = _claim(task_id, family, level)
             if key in seen:
                 repeats[family, level] += 1
                 if repeats[family, level] > _MAX_REPEATS:
@@ -118,26 +132,37 @@ def _task_ids(split: Split, levels: tuple[int, ...], count: int, seed: int) -> t
                 continue
             repeats[family, level] = 0
             seen.add(key)
-            ids.append(task_id)
-            if len(ids) == count:
-                return tuple(ids)
+            found[task_id] = key
+            if len(found) == count:
+                return found
         if not repeats:
             break
     raise ValueError(
-        f"num_tasks must be at most {len(ids):,} for levels {levels} of split {split!r}, got {count:,}"
+        f"num_tasks must be at most {len(found):,} for levels {levels} of split {split!r}, got {count:,}"
     )
 
 
-def _claim(task_id: str, family: Family, level: int, split: Split) -> tuple[object, ...]:
-    """Return the canonical parameters of ``task_id``, without solving it."""
-    draw = Draw(family.name, split, seed=task_id, key_only=True)
+def _tested(levels: tuple[int, ...], count: int, seed: int) -> set[_Key]:
+    """Return the problems of the test that validation leaves out."""
+    sizes = {each: GENERATED["test"] * len(each) for each in (LEVELS, *((level,) for level in LEVELS))}
+    sizes[levels] = max(count, GENERATED["test"] * len(levels))
+    return {key for each, size in sizes.items() for key in _listed("test", each, size, seed).values()}
+
+
+def _side(task_id: str) -> Side:
+    return _SIDES[task_id.partition("/")[0]]
+
+
+def _claim(task_id: str, family: Family, level: int) -> _Key:
+    """Return the family and the canonical parameters of ``task_id``, without solving it."""
+    draw = Draw(family.name, _side(task_id), seed=task_id, key_only=True)
     for _ in range(_MAX_DRAWS):
         with suppress(RedrawError):
             try:
                 family.make(draw, level)
             except ClaimedError:
                 assert draw.key is not None
-                return draw.key
+                return family.name, draw.key
     raise RuntimeError(f"{task_id}: {_MAX_DRAWS:,} draws produced no valid problem")
 
 
@@ -154,9 +179,8 @@ def draft(task_id: str) -> tuple[Draft, tuple[object, ...], Family, int]:
             f"no generated problem has the task id {task_id!r}; ids look like "
             "train/algebra/linear_equation/1/000042"
         )
-    split: Split = "train" if match[1] == "train" else "test"
     level = int(match[4])
-    draw = Draw(family.name, split, seed=task_id)
+    draw = Draw(family.name, _side(task_id), seed=task_id)
     for _ in range(_MAX_DRAWS):
         try:
             made = family.make(draw, level)

@@ -5,8 +5,9 @@ with ``draw.claim(...)`` and returns the statement, the answer and the verdict o
 
 **Train and test are disjoint by construction.** ``claim`` takes the canonical parameters: the values that
 distinguish the problems of a family, in a form that does not depend on phrasing, level or the order of
-interchangeable parts. A hash of family and parameters assigns every problem to one split; a draw that
-belongs to the other split is discarded and repeated.
+interchangeable parts. A hash of family and parameters assigns every problem to one side, that of training or
+that of the test; a draw that belongs to the other side is discarded and repeated. Validation problems are on
+the side of the test.
 """
 
 import hashlib
@@ -20,15 +21,15 @@ import sympy
 
 from nlac_bench.envs.math500_hard.generator.latex import Value
 
-Split: TypeAlias = Literal["train", "test"]
+Side: TypeAlias = Literal["train", "test"]
 T = TypeVar("T")
 
 TEST_SHARE = 64
-"""Share of each family's problems that are test problems, in units of 1/256."""
+"""Share of each family's problems that are on the side of the test, in units of 1/256."""
 
 
 class RedrawError(Exception):
-    """Raised if the parameters give no valid problem of the split and level; others are then drawn."""
+    """Raised if the parameters give no valid problem of the side and level; others are then drawn."""
 
 
 class ClaimedError(Exception):
@@ -76,8 +77,8 @@ def family(subject: str, *levels: int) -> Callable[[FamilyFn], FamilyFn]:
     return register
 
 
-def side_of(family_name: str, key: tuple[object, ...]) -> Split:
-    """Return the split of the problem of ``family_name`` with the canonical parameters ``key``."""
+def side_of(family_name: str, key: tuple[object, ...]) -> Side:
+    """Return the side of the problem of ``family_name`` with the canonical parameters ``key``."""
     digest = hashlib.sha256(f"{family_name}{key!r}".encode()).digest()
     return "test" if digest[0] < TEST_SHARE else "train"
 
@@ -95,9 +96,9 @@ class Draw:
     between Python versions, and a task identifier must always denote the same problem.
     """
 
-    def __init__(self, family_name: str, split: Split, seed: str, *, key_only: bool = False) -> None:
+    def __init__(self, family_name: str, side: Side, seed: str, *, key_only: bool = False) -> None:
         self._family = family_name
-        self._split = split
+        self._side = side
         self._key_only = key_only
         self._bits = random.Random(int.from_bytes(hashlib.sha256(seed.encode()).digest())).getrandbits
         self.key: tuple[object, ...] | None = None
@@ -106,10 +107,10 @@ class Draw:
         """Declare the canonical parameters; called once per draft, after every ``need``.
 
         Raises:
-            RedrawError: the problem belongs to the other split.
+            RedrawError: the problem belongs to the other side.
         """
         assert self.key is None, f"{self._family} claims twice"
-        if side_of(self._family, key) != self._split:
+        if side_of(self._family, key) != self._side:
             raise RedrawError
         self.key = key
         if self._key_only:

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from nlac_bench.envs.tau.embedded.draws import Draws
-from nlac_bench.envs.tau.embedded.retail_tables import LEVELS, address
+from nlac_bench.envs.tau.embedded.retail_tables import DATABASES, LEVELS, USERS_PER_GROUP, address
 from nlac_bench.envs.tau.embedded.words import FIRST_NAMES, LAST_NAMES
 
 SEED = 20_240_516
-USERS_PER_GROUP: Mapping[str, int] = {"train": 100, "test": 50}
 AIRPORTS = ("ATL", "BOS", "DEN", "DFW", "JFK", "LAX", "MIA", "MSP", "ORD", "PHX", "SEA", "SFO")
 CABINS = ("basic_economy", "economy", "business")
 TODAY = 15
@@ -32,28 +31,34 @@ class AirlineTables:
     routes: Mapping[tuple[str, str], tuple[str, ...]]
 
 
-def make_airline_tables() -> AirlineTables:
-    """Make flights, users and reservations, the same on every machine and Python version."""
+def make_airline_tables() -> tuple[AirlineTables, ...]:
+    """Make the tables of each of ``DATABASES``, the same on every machine and Python version.
+
+    They have the same flights, and no user and no reservation in common.
+    """
     draws = Draws(SEED)
     flights, routes = _flights(draws)
-    users: dict[str, Any] = {}
-    reservations: dict[str, Any] = {}
-    groups: dict[tuple[str, str], tuple[str, ...]] = {}
-    for split, count in USERS_PER_GROUP.items():
-        for level in LEVELS:
-            ids = []
-            for _ in range(count):
-                user_id, user = _user(draws, level)
-                users[user_id] = user
-                for _ in range(_RESERVATIONS[level]):
-                    row = _reservation(draws, level, user, flights, routes)
-                    row["user_id"] = user_id
-                    reservations[row["reservation_id"]] = row
-                    user["reservations"].append(row["reservation_id"])
-                ids.append(user_id)
-            groups[split, level] = tuple(ids)
-    tables = {"flights": flights, "reservations": reservations, "users": users}
-    return AirlineTables(tables, groups, routes)
+    made = []
+    for splits in DATABASES:
+        users: dict[str, Any] = {}
+        reservations: dict[str, Any] = {}
+        groups: dict[tuple[str, str], tuple[str, ...]] = {}
+        for split in splits:
+            for level in LEVELS:
+                ids = []
+                for _ in range(USERS_PER_GROUP[split]):
+                    user_id, user = _user(draws, level)
+                    users[user_id] = user
+                    for _ in range(_RESERVATIONS[level]):
+                        row = _reservation(draws, level, user, flights, routes)
+                        row["user_id"] = user_id
+                        reservations[row["reservation_id"]] = row
+                        user["reservations"].append(row["reservation_id"])
+                    ids.append(user_id)
+                groups[split, level] = tuple(ids)
+        tables = {"flights": flights, "reservations": reservations, "users": users}
+        made.append(AirlineTables(tables, groups, routes))
+    return tuple(made)
 
 
 def day(number: int) -> str:

@@ -1,11 +1,13 @@
 """Makes the tasks of the embedded airline on three levels."""
 
+from collections.abc import Sequence
+
 from nlac_bench.envs.tau.domain import Task
 from nlac_bench.envs.tau.embedded import airline_parts as parts
 from nlac_bench.envs.tau.embedded.airline_tables import SEED, AirlineTables
 from nlac_bench.envs.tau.embedded.draws import Draws
 from nlac_bench.envs.tau.embedded.parts import Part, make_task, weighted
-from nlac_bench.envs.tau.embedded.retail_tables import LEVELS
+from nlac_bench.envs.tau.embedded.retail_tables import DATABASES, LEVELS
 from nlac_bench.envs.tau.embedded.retail_tasks import TASKS
 from nlac_bench.envs.tau.users.scripted.intent import Person, Script
 
@@ -30,15 +32,15 @@ _BUILDERS = {"easy": _EASY, "medium": _MEDIUM, "hard": _HARD}
 _GOALS = {"easy": (1, 1), "medium": (1, 2), "hard": (2, 3)}
 
 
-def make_airline_tasks(made: AirlineTables) -> dict[str, tuple[Task, ...]]:
+def make_airline_tasks(databases: Sequence[AirlineTables]) -> dict[str, tuple[Task, ...]]:
     """Return the tasks of each split, ordered by level."""
     draws = Draws(SEED + 1)
     splits: dict[str, tuple[Task, ...]] = {}
-    for split, count in TASKS.items():
+    for split, made in ((split, made) for made, of in zip(databases, DATABASES, strict=True) for split in of):
         tasks: list[Task] = []
         for level in LEVELS:
             users = made.groups[split, level]
-            for number in range(count):
+            for number in range(TASKS[split]):
                 user_id = users[number % len(users)]
                 user = parts.Traveller(draws, level, user_id, made)
                 chosen = _parts(user)

@@ -10,8 +10,11 @@ from nlac_bench.envs.tau.embedded.words import CITIES, FIRST_NAMES, LAST_NAMES, 
 
 SEED = 20_240_515
 LEVELS = ("easy", "medium", "hard")
-USERS_PER_GROUP: Mapping[str, int] = {"train": 100, "test": 50}
+USERS_PER_GROUP: Mapping[str, int] = {"train": 100, "test": 50, "validation": 50}
 """Number of users of each level. No user, and thus no order, is in two groups."""
+DATABASES = (("train", "test"), ("validation",))
+"""The splits of each database. Validation has one of its own, so that the rows of the others, and the hash of
+their data, are those from before there was a validation split."""
 
 _STATUSES: Mapping[str, tuple[str, ...]] = {
     "easy": ("pending", "delivered"),
@@ -30,18 +33,25 @@ class RetailTables:
     groups: Mapping[tuple[str, str], tuple[str, ...]]
 
 
-def make_retail_tables() -> RetailTables:
-    """Make products, users and orders, the same on every machine and Python version."""
+def make_retail_tables() -> tuple[RetailTables, ...]:
+    """Make the tables of each of ``DATABASES``, the same on every machine and Python version.
+
+    They have the same products, and no user and no order in common.
+    """
     draws = Draws(SEED)
     products = _products(draws)
-    users: dict[str, Any] = {}
-    orders: dict[str, Any] = {}
-    groups: dict[tuple[str, str], tuple[str, ...]] = {}
-    for split, count in USERS_PER_GROUP.items():
-        for level in LEVELS:
-            ids = [_user(draws, level, products, users, orders) for _ in range(count)]
-            groups[split, level] = tuple(ids)
-    return RetailTables({"orders": orders, "products": products, "users": users}, groups)
+    made = []
+    for splits in DATABASES:
+        users: dict[str, Any] = {}
+        orders: dict[str, Any] = {}
+        groups: dict[tuple[str, str], tuple[str, ...]] = {}
+        for split in splits:
+            for level in LEVELS:
+                count = USERS_PER_GROUP[split]
+                ids = [_user(draws, level, products, users, orders) for _ in range(count)]
+                groups[split, level] = tuple(ids)
+        made.append(RetailTables({"orders": orders, "products": products, "users": users}, groups))
+    return tuple(made)
 
 
 def address(draws: Draws) -> dict[str, str]:

@@ -1,16 +1,16 @@
 """Makes the tasks of the embedded shop on three levels."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from nlac_bench.envs.tau.domain import Task
 from nlac_bench.envs.tau.embedded import retail_parts as parts
 from nlac_bench.envs.tau.embedded.catalogue import CATALOGUE
 from nlac_bench.envs.tau.embedded.draws import Draws
 from nlac_bench.envs.tau.embedded.parts import Part, make_task, weighted
-from nlac_bench.envs.tau.embedded.retail_tables import LEVELS, SEED, RetailTables
+from nlac_bench.envs.tau.embedded.retail_tables import DATABASES, LEVELS, SEED, RetailTables
 from nlac_bench.envs.tau.users.scripted.intent import Person, Script
 
-TASKS: Mapping[str, int] = {"train": 400, "test": 120}
+TASKS: Mapping[str, int] = {"train": 400, "test": 120, "validation": 100}
 """Number of tasks of each level."""
 
 VOCABULARY = {name: options for name, _, options in CATALOGUE}
@@ -36,15 +36,15 @@ _BUILDERS = {"easy": _EASY, "medium": _MEDIUM, "hard": _HARD}
 _GOALS = {"easy": (1, 1), "medium": (1, 2), "hard": (2, 3)}
 
 
-def make_retail_tasks(made: RetailTables) -> dict[str, tuple[Task, ...]]:
+def make_retail_tasks(databases: Sequence[RetailTables]) -> dict[str, tuple[Task, ...]]:
     """Return the tasks of each split, ordered by level."""
     draws = Draws(SEED + 1)
     splits: dict[str, tuple[Task, ...]] = {}
-    for split, count in TASKS.items():
+    for split, made in ((split, made) for made, of in zip(databases, DATABASES, strict=True) for split in of):
         tasks: list[Task] = []
         for level in LEVELS:
             users = made.groups[split, level]
-            for number in range(count):
+            for number in range(TASKS[split]):
                 user_id = users[number % len(users)]
                 shopper = parts.Shopper(draws, level, user_id, made.tables, users)
                 chosen = _parts(shopper)

@@ -1,0 +1,123 @@
+"""Makes the rows of the critic of ``tiny-worlds``, which knows no rule and no object: it follows the futures.
+
+The futures of a row are drawn independently of the state and the action. An objection advises another
+action, which the caller draws at random.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from nlac_bench.agents.roles.compact import CompactPrompts, brief
+from nlac_bench.agents.roles.role_prompts import Critique, Prompt
+from nlac_bench.agents.roles.transition import State, Transition
+from nlac_bench.tiny.corpus import Row, Taught
+
+MOST_FUTURES = 5
+"""The evaluator is taught on one future in half of its rows, else on 2 to this many."""
+REJECTED = 0.65
+"""Share of the refiner's critiques that object."""
+NOTHING = "nothing"
+"""What a critique advises if it approves, or if there is no other action."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Another action, and the words by which a critique advises it."""
+
+    action: str
+    words: str
+
+
+def critique(clauses: Sequence[str], wins: Sequence[bool], instead: str) -> Critique:
+    """Return the critique that follows from futures alone: approval if at least half of them succeed.
+
+    The reason counts them and quotes the last clause of the first one with the outcome of the majority.
+    """
+    optimal = 2 * sum(wins) >= len(wins)
+    quoted = clauses[wins.index(optimal)].rpartition("; ")[2]
+    verdict, outcome = ("yes", "success") if optimal else ("no", "failure")
+    why = f"{wins.count(optimal)} of {len(wins)} end in {outcome}, {quoted}"
+    advice = NOTHING if optimal else instead
+    return Critique(optimal, f"optimal: {verdict}; why: {why}; instead: {advice}")
+
+
+def _drawn(
+    futures: Sequence[str], count: int, rng: random.Random, success: float = 0.5
+) -> tuple[list[str], list[bool]]:
+    """Draw clauses and outcomes of ``count`` futures, independently of each other."""
+    return [rng.choice(futures) for _ in range(count)], [rng.random() < success for _ in range(count)]
+
+
+def _ended(clauses: str, success: bool) -> str:
+    return f"{clauses}; end: {'success' if success else 'failure'}"
+
+
+def evaluator_row(
+    state: State, action: str, advice: Advice | None, futures: Sequence[str], rng: random.Random
+) -> Row:
+    """Return the row whose answer is the critique of 1 to ``MOST_FUTURES`` futures.
+
+    Args:
+        advice: what an objection advises.
+        futures: clauses of futures without outcomes, from which the row's are drawn.
+    """
+    count = 1 if rng.random() < 0.5 else rng.randint(2, MOST_FUTURES)
+    clauses, wins = _drawn(futures, count, rng)
+    said = critique(clauses, wins, advice.words if advice else NOTHING)
+    prompt = CompactPrompts().evaluator(state, action, list(map(_ended, clauses, wins)))
+    return row("evaluator", prompt, said.text, truth=said.optimal)
+
+
+def refiner_row(
+    state: State, action: str, advice: Advice | None, futures: Sequence[str], rng: random.Random
+) -> Row:
+    """Return the row whose answer is the advised action, or the same action if none is advised."""
+    clauses, wins = _drawn(futures, rng.randint(1, 2), rng, 1 - REJECTED)
+    said = critique(clauses, wins, advice.words if advice else NOTHING)
+    better = advice.action if advice and not said.optimal else action
+    return row("refiner", CompactPrompts().refiner(state, action, said), better)
+
+
+def backup_row(before: State, action: str, heard: str, after: State, following: str, ahead: str) -> Row:
+    """Return the row that derives the future of ``action`` from that of the next action.
+
+    Args:
+        before: the state of ``action``.
+        heard: the observation that followed.
+        after: the state after it.
+        following: the next action.
+        ahead: the future of ``following``.
+    """
+    transition = Transition(
+        state=before, action=action, reward=0.0, next_state=after, terminated=False, success=None, task_id="",
+        seed=0, step=0, weight_version=0,
+    )  # fmt: skip
+    then, end = ahead.partition("; ")[0].removeprefix("next: "), ahead.rpartition("; ")[2]
+    target = f"next: {brief(heard)}; then: {then}; {end}"
+    return row("backup", CompactPrompts().backup(transition, following, ahead), target)
+
+
+def aggregator_row(state: State, tried: Sequence[str], futures: Sequence[str], rng: random.Random) -> Row:
+    """Return the row that merges three futures of one of the actions ``tried`` into the first that has the
+    outcome of the majority."""
+    clauses, wins = _drawn(futures, 3, rng)
+    shown = list(map(_ended, clauses, wins))
+    merged = shown[wins.index(sum(wins) >= 2)]
+    return row("aggregator", CompactPrompts().aggregator(state, rng.choice(tried), shown), merged)
+
+
+def picker_row(state: State, tried: Sequence[str], futures: Sequence[str], rng: random.Random) -> Row:
+    """Return the row whose answer is the number of the first action that succeeds, or 1 if none does."""
+    actions = rng.sample(tried, min(len(tried), rng.randint(2, 4)))
+    clauses, wins = _drawn(futures, len(actions), rng)
+    shown = list(zip(actions, map(_ended, clauses, wins), strict=True))
+    best = wins.index(True) if any(wins) else 0
+    return row("picker", CompactPrompts().picker(state, shown), str(best + 1))
+
+
+def row(role: Taught, prompt: Prompt, answer: str, truth: bool | None = None) -> Row:
+    """Return the row with ``answer`` in the prompt's numbers of identifiers."""
+    text = cast(str, prompt.messages[0]["content"])
+    return Row(role, text, prompt.codec.encode(answer.strip()), truth)
