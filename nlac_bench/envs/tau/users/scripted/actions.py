@@ -67,6 +67,8 @@ FITTING: Mapping[str, tuple[str, ...]] = {
 }
 """Words that can name the action of a goal of that kind."""
 RETAIL_ID = re.compile(r"#? ?w ?(\d{5,})\b")
+RESERVATION_ID = re.compile(r"\b(?![a-z]{2,3}\d{3}\b)(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{6}\b")
+"""Six letters and digits that are no flight number."""
 _DECISIVE = ("cancel", "return", "exchange", "modify", "book", "compensation")
 _STRONG = tuple(action for action in _DECISIVE if action != "modify")
 """Actions of which a proposal names the right one if it names any."""

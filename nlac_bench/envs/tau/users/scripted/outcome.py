@@ -54,7 +54,9 @@ _DONE = compiled(
             r"\b(?:upgraded|downgraded)\b|\bnow in (?:basic|economy|business)\b|"
             rf"{_either('(?:cabin|class|economy|business)', f'(?:{_CHANGED}|are now|is now)')}"
         ),
-        "add_bags": _either("(?:bags?|baggage|luggage)", rf"(?:{_CHANGED}|added|now has|now have)"),
+        "add_bags": _either(
+            "(?:bags?|baggage|luggage)", rf"(?:{_CHANGED}|added|increased|raised|now has|now have)"
+        ),
         "change_passengers": _either("(?:passengers?|travell?ers?|name)", _CHANGED)
         + r"|\bnow (?:travels|flies)\b",
         "compensation": (

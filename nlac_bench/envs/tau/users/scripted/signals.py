@@ -168,7 +168,7 @@ REPORT = any_of(
     r"(been (now |just |successfully |fully |already )*)?"
     r"(cancell?|return|exchang|modif|updat|chang|switch|swap|set\b|book|upgrad|"
     r"downgrad|add|sen[dt]|issu|process|submit|complet|initiat|request|moved|replac|refund|done|"
-    r"made|credit|appl|schedul|arrang|correct|received|saved|gone through|accepted|filed|placed|"
+    r"made|credit|appl|schedul|arrang|correct|increas|rais|received|saved|gone through|accepted|filed|placed|"
     r"registered|opened|put\b|started|logged|lodged|rebooked|finali[sz]ed)",
     r"\b(i've|i have|we've|we have|i) (now |just |also |successfully |already |gone ahead and |went "
     r"ahead and )*(cancell?ed|"
