@@ -137,7 +137,11 @@ def _own(units: Sequence[Unit], goal: Goal) -> Iterator[Unit]:
         if not goal.record:
             known |= set() if other else codes
         if not other and (goal.kind != "book" or _NOUNS.search(unit.full.replace("_", " "))):
-            settled = settled or any(kind == "total" for kind, _ in _counts(unit, len(goal.passengers)))
+            settled = (
+                settled
+                or goal.kind == "book"
+                and any(kind == "total" for kind, _ in _counts(unit, len(goal.passengers)))
+            )
             yield unit
 
 
