@@ -127,7 +127,8 @@ def _own(units: Sequence[Unit], goal: Goal) -> Iterator[Unit]:
     """Yield the units that may count the goal's bags: of a booking only those that name bags.
 
     A unit that names only codes of other reservations is left out, if the user knows its own. It does not know
-    the code of a new booking; after a unit with the number of its bags, a code that was not named before is another one's.
+    the code of a new booking; after a unit with the number of its bags, a code that was not named before is
+    another reservation's.
     """
     known = {goal.record.lower()} if goal.record else set()
     settled = bool(goal.record)
@@ -137,10 +138,8 @@ def _own(units: Sequence[Unit], goal: Goal) -> Iterator[Unit]:
         if not goal.record:
             known |= set() if other else codes
         if not other and (goal.kind != "book" or _NOUNS.search(unit.full.replace("_", " "))):
-            if goal.kind == "book" and any(
-                kind == "total" for kind, _ in _counts(unit, len(goal.passengers))
-            ):
-                settled = True
+            kinds = {kind for kind, _ in _counts(unit, len(goal.passengers))}
+            settled = settled or (goal.kind == "book" and "total" in kinds)
             yield unit
 
 
