@@ -156,6 +156,18 @@ def _listed(options: Mapping[str, str]) -> str:
     return ", ".join(f"{key}: {value}" for key, value in options.items())
 
 
+def _values(options: Mapping[str, str]) -> str:
+    return ", ".join(options.values()) or "plain"
+
+
+def _id(at: Situation, row: Mapping[str, Any]) -> str:
+    """The item id of a variant; a made-up one for a variant that does not exist."""
+    product = at.domain.tables["products"].get(row["product_id"], {"variants": {}})
+    return next(
+        (key for key, v in product["variants"].items() if v["options"] == row["options"]), "7070707070"
+    )
+
+
 def _full(name: str, options: Mapping[str, str]) -> str:
     return f"{name} ({_listed(options)})" if options else name
 
@@ -208,6 +220,8 @@ def _order(at: Situation, goal: Goal, user: Mapping[str, Any]) -> dict[str, str]
         "items": _join([f"the {text}" for text in full]), "item_names": _join(names),
         "item_list": _lines(full),
         "item_numbers": _numbers(full), "price": _money(mine[0]["price"]), "old_items": _join(full),
+        "item_ids": _lines([f"{row['name']}, {_values(row['options'])} (item {_id(at, row)})"
+                            for row in mine]),
         "item_rows": "\n".join((
             f"| {r['name']} | {_listed(r['options'])} | {_money(r['price'])} |"
         ) for r in mine),
@@ -224,6 +238,14 @@ def _order(at: Situation, goal: Goal, user: Mapping[str, Any]) -> dict[str, str]
         "swaps": _join([f"the {a} to the {b}" for a, b in pairs]), "new_items": _join(text),
         "swap_list": _lines([f"{a} → {b}" for a, b in pairs]),
         "swap_rows": "\n".join(f"| {a} | {b} |" for a, b in pairs), "product": names[0],
+        "swap_cells": "\n".join(f"| {row['name']} | {_values(row['options'])} | {_values(options)} |"
+                                for row, options in zip(mine, new, strict=True)),
+        "swap_ids": _lines([
+            f"{row['name']}: {_values(row['options'])} (item {_id(at, row)}) → {_values(options)} (item "
+            f"{_id(at, {**row, 'options': options})})" for row, options in zip(mine, new, strict=True)
+        ]),
+        "plain_swaps": _join([f"the {_values(row['options'])} {row['name']} for the {_values(options)} one"
+                              for row, options in zip(mine, new, strict=True)]),
         "difference": "$3.10", "new_price": _money(mine[0]["price"] + 3.1),
     }  # fmt: skip
     changed = {k: v for k, v in new[0].items() if mine[0]["options"].get(k) != v}

@@ -100,6 +100,7 @@ SCRIPTS = {
     "flight": _script(FLO, FLIGHT),
     "cabin": _script(FLO, CABIN),
     "bags": _script(FLO, BAGS),
+    "bags, no code": _script(FLO, replace(BAGS, record=None, hint="my trip from JFK to SEA")),
     "people": _script(FLO, PEOPLE),
     "book": _script(FLO, BOOK),
     "book two": _script(FLO, BOOK_TWO),

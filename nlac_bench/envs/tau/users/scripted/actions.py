@@ -30,7 +30,7 @@ ACTIONS = compiled(
         "modify": (
             r"\bmodif|(?<!plans )(?<!plans have )(?<!plan has )\bchang(?!e of plan)|\bupdat|"
             r"\bswitch(?! types?\b)|"
-            r"\bedit(?!ion)|\badjust(?!able)|\bamend|\bmov(e|ed|ing)\b|\bset (?:it|the|your|up|to)\b"
+            r"\bedit(?:s|ed|ing)?\b|\badjust(?!able)|\bamend|\bmov(e|ed|ing)\b|\bset (?:it|the|your|up|to)\b"
         ),
         "address": r"\baddress|\b(ship|deliver|sent|send)\w* to\b",
         "payment": (
@@ -67,6 +67,8 @@ FITTING: Mapping[str, tuple[str, ...]] = {
 }
 """Words that can name the action of a goal of that kind."""
 RETAIL_ID = re.compile(r"#? ?w ?(\d{5,})\b")
+RESERVATION_ID = re.compile(r"\b(?![a-z]{2,3}\d{3}\b)(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{6}\b")
+"""Six letters and digits that are no flight number."""
 _DECISIVE = ("cancel", "return", "exchange", "modify", "book", "compensation")
 _STRONG = tuple(action for action in _DECISIVE if action != "modify")
 """Actions of which a proposal names the right one if it names any."""
@@ -98,6 +100,8 @@ def names_action(text: str) -> bool:
 
 def names_other(text: str, goal: Goal) -> bool:
     """Return whether ``text`` names another action than the goal's; "update" fits every kind of change."""
+    for thing in goal.items:
+        text = text.replace(thing.product.lower(), " ")  # "the luggage set to your gift card"
     named = {action for action in _DECISIVE if ACTIONS[action].search(text)} - set(FITTING[goal.kind])
     if goal.kind not in ("cancel", "return", "book", "compensation", "ask"):
         named.discard("modify")

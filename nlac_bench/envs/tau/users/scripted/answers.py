@@ -29,7 +29,7 @@ class Answers(Moves):
     def _details(self, heard: Reading, without: Set[str], goal: Goal) -> str:
         """Return what the questions ask for, in their order, except ``without`` and the identity."""
         asked = [
-            topics if topics - {"unclear"} else choices.about(unit.text, goal)
+            topics if speech.details([topics], goal, self._pick) else choices.about(unit.text, goal)
             for unit, topics in zip(heard.questions, heard.asked, strict=True)
         ]
         asked.append(frozenset({"complete"} if heard.complete else ()))

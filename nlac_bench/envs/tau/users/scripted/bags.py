@@ -1,14 +1,16 @@
 """Compares the number of checked bags that an agent proposes with the number that the user wants.
 
-Every number is classified by the words around it: the new total, the present number, what is added, what
-is free and what is paid for. The words directly after a number decide, otherwise the last telling word
-before it.
+Every number is classified by the words around it: the new total, the present number, the past number, what
+is added, what is free and what is paid for. The words directly after a number decide, otherwise the last
+telling word before it. In a proposal the present number is the one before the change, in a report the one
+after it. Bags of another reservation are not counted.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 
 from nlac_bench.envs.counting import NUMBERS
+from nlac_bench.envs.tau.users.scripted.actions import RESERVATION_ID
 from nlac_bench.envs.tau.users.scripted.intent import Goal
 from nlac_bench.envs.tau.users.scripted.structure import Unit
 
@@ -34,21 +36,23 @@ _AFTER = re.compile(
     rf"(?: ?[x×])?(?: of (?:them|those|these|which|the \w+|your \w+))?(?: (?:checked(?:-in)?|check-in|hold|"
     rf"whole|single))*(?: {_NOUN}| ones?)?(?: of (?:luggage|baggage))?"
     r"(?: (?:that|which|is|are|was|were|will|would|be|being|to|you'd|you'll|you|at|come|comes|"
-    r"for))*?[ (:-]*"
+    r"for|wanted|requested|asked))*?[ (:-]*"
     r"(?:(?P<total>(?:in )?total\b|in all\b|altogether|overall|all told|in sum|combined|counting|"
     r"afterwards)|"
-    r"(?P<free>(?:(?<!\()\w+ )?free\b|complimentary|included\b(?! in)|no (?:\w+ )?(?:charge|cost|fee)|"
+    rf"(?P<free>(?:(?<!\()(?!(?:\d+|{'|'.join(NUMBERS)})\b)\w+ )?free\b(?!:)|complimentary|"
+    r"included\b(?! in)|no (?:\w+ )?(?:charge|cost|fee)|"
     r"without (?:charge|cost)|covered|on us\b|cost(?:s|ing)? nothing)|"
-    r"(?P<added>more\b|additional|extra\b|further\b|on top|another|to (?:add|be added)\b|new\b)|"
+    r"(?P<added>more\b|added\b|additional|extra\b|further\b|on top|another|to (?:add|be added)\b|new\b)|"
     r"(?P<paid>(?<=be )(?:paid|charged|billed)\b|(?<=is )(?:paid|charged|billed)\b|"
-    r"(?<=are )(?:paid|charged|billed)\b|(?:paid|payable|charged|billed|pay|owed?)\b(?! (?:with|by|via|"
+    r"(?<=are )(?:paid|charged|billed)\b|(?:paid|payable|charged|billed|pay|owed?)\b(?!:| (?:with|by|via|"
     r"from|through|using|on|to|"
     r"out))|"
     r"chargeable|non-?free|costs?\b|costing|with a (?:fee|charge)|[x×] ?\$|\$)|"
     r"(?P<each>each\b|apiece|per (?:person|passenger|travell?er|head))|"
-    r"(?P<present>(?:right )?now\b|current|present|you(?:'ve)? (?:already |currently |now )?(?:have|"
-    r"had|got|booked)\b|at (?:the moment|present)|so far|today|already|existing|"
-    r"before|as of (?:now|today)|as it stands|on (?:it|file|record|there|the \w+)(?: (?:right now|now|"
+    r"(?P<past>you(?:'ve)? (?:already (?:have|had|got|booked)|had)\b|so far|already|existing|before)|"
+    r"(?P<present>(?:right )?now\b|current|present|you(?:'ve)? (?:currently |now )?(?:have|"
+    r"got|booked)\b|at (?:the moment|present)|today|"
+    r"as of (?:now|today)|as it stands|on (?:it|file|record|there|the \w+)(?: (?:right now|now|"
     r"today|"
     r"already|currently|at the moment)|\W*$)))"
 )
@@ -61,11 +65,12 @@ _BEFORE = re.compile(
     r"(?P<limit>limit\w*|max\w*|allow\w*|(?:bring|free|check|carry) up to|at most|entitle\w*|per)|"
     r"(?P<added>add(?:s|ed|ing|ition|itional)?|plus|extra|another|further|more|increas\w* by|by|on top of|"
     r"buy(?:ing)?|purchas\w*)|"
-    r"(?P<present>now|current(?:ly)?|present(?:ly)?|already|so far|today|right now|at the moment|"
-    r"existing|have|"
-    r"has|had|got|was|were|before|old|previous(?:ly)?|original(?:ly)?|from(?=[ \w]{0,12}$)|instead of|"
-    r"rather than|not(?=[ \w]{0,8}$)|"
-    r"in place of|on file|lists?|there's|there (?:is|are)|shows?|includes?|holds?|compared to|on top of)|"
+    r"(?P<past>already(?: (?:have|has|got))?|so far|existing|had|(?:was|were)(?! (?:(?:a|\w+ly) )?"
+    r"(?:success|updat|chang|add|rais|increas|modif|adjust|set))|before|old|previous(?:ly)?|"
+    r"original(?:ly)?|from(?=[ \w]{0,12}$)|instead of|rather than|not(?=[ \w]{0,8}$)|in place of|"
+    r"compared to)|"
+    r"(?P<present>now|current(?:ly)?|present(?:ly)?|today|right now|at the moment|have|has|got|on file|"
+    r"lists?|there's|there (?:is|are)|shows?|includes?|holds?)|"
     r"(?P<other>(?:passengers?|travell?ers?|adults?|people|flights?|seats?|rows?|stops?|steps?|"
     r"options?|legs?|"
     r"terminal|gate|ending(?: in)?|zip)(?=[^;]{0,20}$)))\b|(?P<target>->|→)|(?P<plus>\+)|"
@@ -88,25 +93,25 @@ _ALLOWANCE = re.compile(
 _ADDS = re.compile(r"\b(?:add|adds|adding|plus)(?: (?:you|on|in|the|your|checked|extra|bags?))*:? *$")
 
 
-def wrong_bags(units: Sequence[Unit], goal: Goal) -> bool:
-    """Return whether ``units`` propose another number of checked bags than the goal's."""
+def wrong_bags(units: Sequence[Unit], goal: Goal, reported: bool = False) -> bool:
+    """Return whether ``units`` propose, or if ``reported`` report, another number of bags than the goal's."""
     if goal.bags is None:
         return False
     counts: dict[str, list[int]] = {}
-    for unit in units:
-        if goal.kind != "book" or _NOUNS.search(unit.full.replace("_", " ")):
-            for kind, number in _counts(unit, len(goal.passengers)):
-                counts.setdefault(kind, []).append(number)
+    tenses = {"past": "present", "present": "total" if reported else "present"}
+    for unit in _own(units, goal):
+        for kind, number in _counts(unit, len(goal.passengers)):
+            counts.setdefault(tenses.get(kind, kind), []).append(number)
     totals, added = counts.get("total", []), counts.get("added", [])
     parts = [counts[kind][-1] for kind in ("free", "paid") if kind in counts]
     if goal.kind == "book":  # there was nothing before
         totals = totals + counts.get("present", []) or added
+    elif "present" in counts and added:
+        totals = [*totals, counts["present"][-1] + added[-1]]
     if totals:
         # the first of several may be the present number, which is lower because bags are only added
         first_is_present = goal.kind != "book" and len(totals) > 1 and totals[0] < goal.bags
         return set(totals[first_is_present:]) != {goal.bags}
-    if "present" in counts and added:
-        return counts["present"][-1] + added[-1] != goal.bags
     if len(parts) == 2 and not added:
         return sum(parts) != goal.bags
     return any(number > goal.bags for kind in counts for number in counts[kind])
@@ -116,6 +121,26 @@ def states_bags(units: Sequence[Unit], goal: Goal) -> bool:
     """Return whether ``units`` name the goal's number of bags, in whatever role."""
     named = {number for unit in units for _, number in _counts(unit, len(goal.passengers))}
     return goal.bags in named
+
+
+def _own(units: Sequence[Unit], goal: Goal) -> Iterator[Unit]:
+    """Yield the units that may count the goal's bags: of a booking only those that name bags.
+
+    A unit that names only codes of other reservations is left out, if the user knows its own. It does not know
+    the code of a new booking; after a unit with the number of its bags, a code that was not named before is
+    another reservation's.
+    """
+    known = {goal.record.lower()} if goal.record else set()
+    settled = bool(goal.record)
+    for unit in units:
+        codes = set(RESERVATION_ID.findall(unit.full))
+        other = settled and bool(codes) and not codes & known
+        if not goal.record:
+            known |= set() if other else codes
+        if not other and (goal.kind != "book" or _NOUNS.search(unit.full.replace("_", " "))):
+            kinds = {kind for kind, _ in _counts(unit, len(goal.passengers))}
+            settled = settled or (goal.kind == "book" and "total" in kinds)
+            yield unit
 
 
 def _counts(unit: Unit, passengers: int) -> Iterator[tuple[str, int]]:

@@ -5,11 +5,16 @@ that is not mentioned does not cause an objection, and neither does a value that
 or as what stays (``roles``): only the proposed state is compared.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from nlac_bench.envs.tau.users.scripted.actions import REASONS, RETAIL_ID, names_action, wrong_kind
+from nlac_bench.envs.tau.users.scripted.actions import (
+    REASONS,
+    RESERVATION_ID,
+    RETAIL_ID,
+    names_action,
+    wrong_kind,
+)
 from nlac_bench.envs.tau.users.scripted.bags import states_bags, wrong_bags
 from nlac_bench.envs.tau.users.scripted.goods import acts_on_own, wrong_items, wrong_options
 from nlac_bench.envs.tau.users.scripted.hints import wrong_hint
@@ -34,14 +39,14 @@ from nlac_bench.envs.tau.users.scripted.trips import (
     wrong_passengers,
 )
 
-_FLIGHT_ID = re.compile(r"\b(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{6}\b")
-_FLIGHT_NUMBER = re.compile(r"\b[a-z]{2,3}\d{3}\b")
 
-
-def objections(units: Sequence[Unit], goal: Goal, script: Script, current: int) -> list[str]:
+def objections(
+    units: Sequence[Unit], goal: Goal, script: Script, current: int, reported: bool = False
+) -> list[str]:
     """Return the topics on which ``units`` contradict ``goal``; empty if there are none.
 
     ``current`` is the goal's index in ``script``; values of the user's other goals are not contradictions.
+    ``reported``: ``units`` report what has been done, so their present tense states the result.
     """
     wrong = []
     others = [other for i, other in enumerate(script.goals) if i != current]
@@ -55,7 +60,7 @@ def objections(units: Sequence[Unit], goal: Goal, script: Script, current: int) 
         ("address", lambda: wrong_address(units, goal)),
         ("cabin", lambda: wrong_cabin(units, goal)),
         ("flights", lambda: wrong_flights(units, goal)),
-        ("bags", lambda: wrong_bags(units, goal)),
+        ("bags", lambda: wrong_bags(units, goal, reported)),
         ("passengers", lambda: wrong_passengers(units, goal)),
         ("insurance", lambda: wrong_insurance(joined(units), goal)),
     )
@@ -89,11 +94,14 @@ def misreported(heard: Reading, goal: Goal, script: Script, current: int, agreed
 
 
 def _misreported(heard: Reading, goal: Goal, script: Script, current: int) -> list[str]:
-    reported = objections(heard.reports, named_part(heard.reports, goal, script), script, current)
+    reported = objections(
+        heard.reports, named_part(heard.reports, goal, script), script, current, reported=True
+    )
     if reported:
         return reported
     part = named_part(heard.stated, goal, script)
-    wrong = [topic for topic in objections(heard.stated, part, script, current) if topic != "kind"]
+    stated = objections(heard.stated, part, script, current, reported=True)
+    wrong = [topic for topic in stated if topic != "kind"]
     return wrong or (["passengers"] if names_stranger(heard.stated, goal) else [])
 
 
@@ -179,10 +187,10 @@ def _wrong_record(units: Sequence[Unit], goal: Goal, others: Sequence[Goal]) -> 
         text, offset = unit.full, len(unit.full) - len(unit.text)
         spans = [
             (match.start(), match.end(), f"#w{match[1]}" if retail else match[0])
-            for match in (RETAIL_ID if retail else _FLIGHT_ID).finditer(
+            for match in (RETAIL_ID if retail else RESERVATION_ID).finditer(
                 PAYMENT_ID.sub(lambda m: "-" * len(m[0]), text)
             )
-            if match.start() >= offset and (retail or not _FLIGHT_NUMBER.fullmatch(match[0]))
+            if match.start() >= offset
         ]
         roles = item_roles(text, [(start, end) for start, end, _ in spans])
         found |= {code for _, _, code in spans}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from nlac_bench.envs.tau.users.scripted import actions, slots
 from nlac_bench.envs.tau.users.scripted import phrases as say
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Script
-from nlac_bench.envs.tau.users.scripted.naming import option_mentions, wanted
+from nlac_bench.envs.tau.users.scripted.naming import name_of, option_mentions, option_name, wanted
 from nlac_bench.envs.tau.users.scripted.reading import Reading
 from nlac_bench.envs.tau.users.scripted.requests import WH
 from nlac_bench.envs.tau.users.scripted.roles import Role
@@ -56,10 +56,14 @@ def subject(heard: Reading, goal: Goal) -> frozenset[str]:
 
 def about(question: str, goal: Goal) -> frozenset[str]:
     """Return the topic of a question that names an option of the goal's goods, or one of these goods."""
-    keys = {key.lower() for thing in goal.items for key in wanted(thing)}
+    keys = [option_name(key) for thing in goal.items for key in wanted(thing)]
     if goal.kind in ("exchange", "modify_items") and WH.search(question):
-        keys |= {word for thing in goal.items for word in (thing.product.lower(), _head(thing))}
-    return frozenset({"options"} if any(key in question for key in keys) else ())
+        keys += [name_of(word) for thing in goal.items for word in (thing.product, _head(thing))]
+        keys.append(_WHICH)
+    return frozenset({"options"} if any(key.search(question) for key in keys) else ())
+
+
+_WHICH = re.compile(r"\bwhich (?:one|of (?:these|those|them))\b")
 
 
 def _head(thing: Item) -> str:
@@ -106,9 +110,14 @@ def _options(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answ
     for (product, key), values in asked.items():
         thing = next(thing for thing in goal.items if thing.product == product)
         alone = sum(other.product == product for other in goal.items) == 1
-        if alone and (len(values) > 1 or heard.choice or key in joined(heard.questions) or len(asked) == 1):
+        if alone and (
+            len(values) > 1
+            or heard.choice
+            or option_name(key).search(joined(heard.questions))
+            or len(asked) == 1
+        ):
             (parts if _changes(thing, key) else same).append(_value(thing, key))
-    if not parts and (roles == {"present"} or _describes(heard, asked)):
+    if (not parts and roles == {"present"}) or _describes(heard, asked, goal):
         return None  # "what would you like in place of the plum towel?" asks for something else than plum
     parts += [f"{value}, the same as now" for value in same]
     only_payment = "payment" in heard.asks and not heard.asks & {"options", "items", "record", "flights"}
@@ -118,11 +127,17 @@ def _options(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answ
     return Answer(f"{text[0].upper()}{text[1:]}, please.", frozenset({"options"}))
 
 
-def _describes(heard: Reading, asked: Mapping[tuple[str, str], set[str]]) -> bool:
-    """Return whether values only describe what an open question is about: "What for the red one?"."""
+def _describes(heard: Reading, asked: Mapping[tuple[str, str], set[str]], goal: Goal) -> bool:
+    """Return whether present values only describe what an open question is about: "What for the red one?"."""
     text = joined(heard.questions)
-    one = all(len(values) == 1 for values in asked.values())
-    return one and not heard.choice and bool(WH.search(text)) and not any(key in text for _, key in asked)
+    present = {(thing.product, key): {value} for thing in goal.items for key, value in thing.options.items()}
+    one = all(values == present.get(option) for option, values in asked.items())
+    return (
+        one
+        and not heard.choice
+        and bool(WH.search(text))
+        and not any(option_name(key).search(text) for _, key in asked)
+    )
 
 
 def _changes(thing: Item, key: str) -> bool:

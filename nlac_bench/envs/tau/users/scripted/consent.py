@@ -41,11 +41,13 @@ CONFIRM = any_of(
     r"\bif (there's|there is|you have|you see) (nothing|no) (\w+ ){0,3}(change|correct|add|"
     r"object\w*|wrong|missing)\b",
     r"\bif you like (what|how|it|this|that|the)\b",
+    r"\bif (i|we)('ve| have)? (now )?(got|understood|read|noted|captured|heard|summari[sz]ed|put|have)\b"
+    r"[^.?!]{0,40}\b(right|correctly|properly|accurately)\b",
     r"^(?!.*\b(if you('d| ever| also| have| need| want| wish| would| change| decide| think|"
     r" prefer| remember| find)|any|anything|something|questions?)\b).*\b(let (me|us) know|"
     r"tell me|say so|just shout|give me a shout|drop me a (line|word|note))"
     r",? (and|then|so) (i|we)('ll| will| can) (then |just )?(get (it|this|that|everything|all|"
-    r"started)|do (it|this|that)|"
+    r"started|going|right|on)|do (it|this|that)|"
     r"take care|submit|go ahead|process|make (it|this|the)|finish|start|finali[sz]e|apply|put it|complete|"
     r"set it|carry)\b",
     r"\bif you('re| are) (happy|okay|ok|fine|good|satisfied|ready|comfortable)\b",

@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Script
+from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Script, Vocabulary
 from nlac_bench.envs.tau.users.scripted.roles import Role, item_roles, value_roles
 from nlac_bench.envs.tau.users.scripted.structure import Unit
+from nlac_bench.envs.tau.users.scripted.swaps import swapped
 
 _IDIOM = re.compile(
     r"\b(?:straight (?:away|after|to|from|on|through)|right (?:away|now|here|there)|"
@@ -28,7 +29,8 @@ _IDIOM = re.compile(
     r"slow (?:reply|response)|low (?:price|stock)|wide (?:range|selection)|clear ?cut|black and white)\b"
 )
 """Everyday phrases that contain an option's value: "straight away" is no straight stand."""
-_ORDER_WITH = re.compile(r"\border with the ([a-z-]+ ?){1,3}")
+_NO_GOODS = re.compile(r"\border with the ([a-z-]+ ?){1,3}|\b(?:on|across the) board\b")
+"""Names an order or nothing at all, but no goods: "are you on board?"."""
 
 
 def names_items(units: Sequence[Unit], goal: Goal) -> bool:
@@ -41,7 +43,7 @@ def names_items(units: Sequence[Unit], goal: Goal) -> bool:
 
 def names_products(units: Sequence[Unit], goal: Goal, script: Script) -> set[str]:
     """Return the products that ``units`` name, of those in the user's vocabulary."""
-    text = _ORDER_WITH.sub(" ", "\n".join(unit.full for unit in units))
+    text = _NO_GOODS.sub(" ", "\n".join(unit.full for unit in units))
     return {product for _, _, product in _named(text, goal, script)}
 
 
@@ -61,10 +63,14 @@ def option_mentions(
         places = [(start, end, product) for start, end, product in spans if start >= offset]
         # the text before the first name describes it, or goes on about the product of the unit before
         first = places[0][2] if places and (not current or len(products) == 1) else current
-        stretches = [(offset, places[0][0] if places else len(text), first)]
-        for number, (_, end, product) in enumerate(places):
-            stop = places[number + 1][0] if number + 1 < len(places) else len(text)
-            stretches.append((end, stop, product))
+        stretches = []
+        begin, about = offset, first
+        for start, end, product in places:
+            noun = _DESCRIBES.search(text, begin, start)
+            place = noun.start() if noun else start
+            stretches += [(begin, place, about), (place, start, product)]
+            begin, about = end, product
+        stretches.append((begin, len(text), about))
         found: list[tuple[int, int, str, str, str]] = []
         for start, stop, product in stretches:
             if product in products:
@@ -75,14 +81,22 @@ def option_mentions(
             elif unnamed:  # "Should the colour be navy?" of two products
                 found += _somewhere(text, start, products, goal, script)
         found.sort()
-        roles = _shared(text, found, value_roles(text, [(start, end) for start, end, *_ in found]))
-        around = item_roles(text, [(start, end) for start, end, *_ in found])
+        spans_of = [(start, end) for start, end, *_ in found]
+        roles = swapped(text, spans_of, _shared(text, found, value_roles(text, spans_of)))
+        around = item_roles(text, spans_of)
         for (_, _, product, key, value), role, near in zip(found, roles, around, strict=True):
             yield product, key, value, "context" if near == "context" and role in ("none", "kept") else role
         if places:
             current = places[-1][2]
         if len(products) == 1:
             current = products[0]
+
+
+_DESCRIBES = re.compile(
+    r"(?<![\w-])(?:the|your|an?) (?:(?!for |to |with |in |from |and (?:the|your|an?) |"
+    r"ones?\b|which |that |is |are )[^\s:;().|]+ )*$"
+)
+"""The beginning of a noun phrase up to its noun: "the navy, large" jacket."""
 
 
 def _shared(text: str, found: Sequence[tuple[int, int, str, str, str]], roles: Sequence[Role]) -> list[Role]:
@@ -170,7 +184,7 @@ def _named(text: str, goal: Goal, script: Script) -> list[tuple[int, int, str]]:
     """Return where ``text`` names products: the goal's also by their head words, others in full."""
     own = tuple(dict.fromkeys(thing.product for thing in goal.items))
     by_name = {name.lower(): name for name in (*script.vocabulary, *own)}
-    text = _ORDER_WITH.sub(lambda found: " " * len(found[0]), text)
+    text = _NO_GOODS.sub(lambda found: " " * len(found[0]), text)
     spans = []
     for found in _any_name(tuple(by_name)).finditer(text):
         product = by_name[found[1]]
@@ -180,6 +194,7 @@ def _named(text: str, goal: Goal, script: Script) -> list[tuple[int, int, str]]:
         spans.append((found.start(), found.end(), product))
     taken = list(spans)
     words = {w for thing in goal.items for k, v in thing.options.items() for w in f"{k} {v}".lower().split()}
+    words |= {w for product in own for k in script.vocabulary.get(product, ()) for w in k.lower().split()}
     for product in own:
         head = product.lower().split()[-1]
         twins = [other for other in own if other != product and other.lower().split()[-1] == head]
@@ -194,18 +209,43 @@ def _named(text: str, goal: Goal, script: Script) -> list[tuple[int, int, str]]:
 
 
 def _is_value(text: str, name: re.Match[str], script: Script) -> bool:
-    """Return whether a product's name is used as the value of an option: in brackets or beside its key."""
-    keys = [key for known in script.vocabulary.values() for key, values in known.items()
-            if any(name[1] == value.lower() for value in values)]  # fmt: skip
+    """Return whether a product's name is used as the value of an option.
+
+    It is in brackets, beside the option's name, and before another product's name: "laptop backpack".
+    """
+    keys = _keys_of(script.vocabulary).get(name[1])
     if not keys:
         return False
     before = text[max(0, name.start() - 200) : name.start()]
     if before.rfind("(") > before.rfind(")"):
         return True
-    key = "|".join(re.escape(key.lower()) for key in keys)
     return bool(
-        re.search(rf"\b(?:{key})[: =]+$", before) or re.match(rf"[ -](?:{key})\b", text[name.end() :])
+        re.search(rf"\b(?:{keys})[: =]+$", before)
+        or re.match(rf"[ -](?:{keys}|ones?)\b", text[name.end() :])  # "for the black, laptop one"
+        or name.re.match(text, name.end() + 1)
     )
+
+
+_vocabularies: dict[int, tuple[Vocabulary, Mapping[str, str]]] = {}
+_MAX_VOCABULARIES = 8
+
+
+def _keys_of(vocabulary: Vocabulary) -> Mapping[str, str]:
+    """Return for each value the names of its options, as a pattern; computed once for each vocabulary."""
+    known = _vocabularies.get(id(vocabulary))
+    if known is not None:
+        return known[1]
+    keys: dict[str, list[str]] = {}
+    for options in vocabulary.values():
+        for key, values in options.items():
+            for value in values:
+                keys.setdefault(value.lower(), []).append(re.escape(key.lower()))
+    found = {value: "|".join(names) for value, names in keys.items()}
+    if vocabulary:
+        if len(_vocabularies) >= _MAX_VOCABULARIES:
+            _vocabularies.clear()
+        _vocabularies[id(vocabulary)] = vocabulary, found  # holds it, so that its id is not given again
+    return found
 
 
 def wanted(thing: Item) -> Mapping[str, str]:
@@ -223,6 +263,12 @@ def _any_name(names: tuple[str, ...]) -> re.Pattern[str]:
 def name_of(product: str) -> re.Pattern[str]:
     """Return a pattern of a product's name, also in the plural."""
     return re.compile(rf"\b{re.escape(product.lower())}(?:e?s)?\b")
+
+
+@lru_cache(maxsize=1024)
+def option_name(key: str) -> re.Pattern[str]:
+    """Return a pattern of an option's name, in British or American spelling."""
+    return re.compile(re.sub("colou?r", "colou?r", re.escape(key.lower())))
 
 
 def _head(product: str) -> re.Pattern[str]:

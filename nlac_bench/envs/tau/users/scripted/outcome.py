@@ -9,13 +9,14 @@ from nlac_bench.envs.tau.users.scripted.topics import compiled
 
 _MADE = (
     r"(?:submitted|initiated|requested|processed|complete[d]?|accepted|went through|gone through|set "
-    r"up|registered|done|filed|"
+    r"up|registered|done|filed|lodged|"
     r"placed|confirmed|received|created|started|successful\w*|finali[sz]ed|scheduled|arranged|in place)"
 )
 _CHANGED = (
     r"(?:(?:update|change) (?:is|was|has been) (?:now )?(?:complete|completed|done|made|successful)|"
     r"changed|updated|modified|switched|set|saved|replaced|swapped|moved|corrected|edited|adjusted|"
-    r"(?:is|are) now|now (?:is|are|has|have|shows?|includes?|lists?|reads?|goes|ships|stands))"
+    r"(?:is|are) now|now (?:is|are|has|have|shows?|includes?|contains?|holds?|lists?|reads?|goes|ships|"
+    r"stands))"
 )
 
 
@@ -37,8 +38,9 @@ _DONE = compiled(
         "modify_items": (
             rf"{_either('(?:items?|order|modification|change)', _CHANGED)}|\b(?:exchanged|swapped)\b"
         ),
-        "order_address": _either("address", _CHANGED) + r"|\bwill now be (?:shipped|sent|delivered) to\b",
-        "user_address": _either("address", _CHANGED),
+        "order_address": _either("(?:address|ships|shipping)", _CHANGED)
+        + r"|\bwill now be (?:shipped|sent|delivered) to\b",
+        "user_address": _either("address", _CHANGED) + "|" + _either("profile", "(?:updated|changed|saved)"),
         "order_payment": (
             _either("(?:payment|paypal|card|paid)", rf"(?:{_CHANGED}|charged)") + r"|\bis now paid\b"
         ),
@@ -52,8 +54,11 @@ _DONE = compiled(
             r"\b(?:upgraded|downgraded)\b|\bnow in (?:basic|economy|business)\b|"
             rf"{_either('(?:cabin|class|economy|business)', f'(?:{_CHANGED}|are now|is now)')}"
         ),
-        "add_bags": _either("(?:bags?|baggage|luggage)", rf"(?:{_CHANGED}|added|now has|now have)"),
-        "change_passengers": _either("(?:passengers?|travell?ers?|name)", _CHANGED),
+        "add_bags": _either(
+            "(?:bags?|baggage|luggage)", rf"(?:{_CHANGED}|added|increased|raised|now has|now have)"
+        ),
+        "change_passengers": _either("(?:passengers?|travell?ers?|name)", _CHANGED)
+        + r"|\bnow (?:travels|flies)\b",
         "compensation": (
             _either("(?:certificate|compensation|voucher)", "(?:sent|issued|added|credited|processed)")
         ),

@@ -4,6 +4,7 @@ Each unit of a message (``structure``) performs one or more acts: it states, pro
 reports, refuses, transfers. The database is not used, and nothing here depends on the user's goals.
 """
 
+import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Self
@@ -159,7 +160,12 @@ def read(message: str) -> Reading:
                 claims.append(part)
         elif _opens_list(parts, place) and asks_for_list(said, parts[place + 1].text):
             asking = said
-        elif asks_for_yes(said):
+        elif asks_for_yes(said) and not (
+            signals.GUESS.match(said)
+            and questions
+            and questions[-1][0] is parts[place - 1]
+            and WH.search(questions[-1][0].text)
+        ):
             confirm = True
             choice = choice or is_choice(said)
             claims.append(part)
@@ -198,7 +204,7 @@ def read(message: str) -> Reading:
                 proposed.append(part)
     return Reading(
         text=text,
-        claims=tuple(claims),
+        claims=tuple(unit for claim in claims if (unit := _in_stock(claim)).text),
         proposed=tuple(proposed),
         questions=tuple(part for part, _ in questions),
         asked=tuple(frozenset(asks) for _, asks in questions),
@@ -215,6 +221,17 @@ def read(message: str) -> Reading:
         complete=complete,
         wait=wait,
     )
+
+
+def _in_stock(claim: Unit) -> Unit:
+    """Return ``claim`` without the clauses that say that something is not in stock: nobody proposes that."""
+    if not signals.UNAVAILABLE.search(claim.full):
+        return claim
+    clauses = [] if signals.UNAVAILABLE.search(claim.heading) else _CLAUSES.split(claim.text)
+    return replace(claim, text="".join(part for part in clauses if not signals.UNAVAILABLE.search(part)))
+
+
+_CLAUSES = re.compile(r"(?<=;) |(?<=,) (?=but|so|however|yet|whereas|while)|(?= - )")
 
 
 def _topics(sentence: str) -> set[str]:

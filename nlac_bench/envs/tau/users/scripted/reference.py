@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from nlac_bench.envs.tau.users.scripted.actions import RETAIL_ID
 from nlac_bench.envs.tau.users.scripted.identity import IDENTITY
 from nlac_bench.envs.tau.users.scripted.slots import methods
 from nlac_bench.envs.tau.users.scripted.structure import Unit
@@ -17,6 +18,7 @@ _POINTS = any_of(
     rf"\bwhich(?: ones?| way| option| method)?{_VERB}",
     r"\bwhat (?:can|could|would|will|do|should|shall) (?:you|i|we)\b",
 )
+_OF_THOSE = re.compile(r"\bwhich (?:one )?of (?:them|these|those)\b")
 _PRONOUN = re.compile(
     r"(?:and |so )?(?:what|which|who|where)(?:'s| is| are|'re| was| would| will| might| should| shall)? "
     r"(?:it|that|this|they|those|he|she)(?: be)?(?:,? please)?\?"
@@ -54,6 +56,11 @@ def referred(question: str, before: Sequence[Unit]) -> frozenset[str]:
     """
     if before and _PRONOUN.fullmatch(question):
         return topics(before[-1].text) & _TOLD
+    if (
+        _OF_THOSE.search(question)
+        and len({code for unit in before for code in RETAIL_ID.findall(unit.text)}) == 1
+    ):
+        return topics(question) - {"record"}  # of what the one order contains
     if not _POINTS.search(question) or topics(question) - _OPEN:
         return frozenset()
     text = " ".join(unit.full for unit in _said(before))

@@ -191,7 +191,9 @@ _INFORM = re.compile(
     r"(?:your|the|which|what|who|when|where|how|whether it)\b|\b(?:mind|you "
     r"mind) (?:sharing|telling|giving|providing|confirming your)\b|"
     r"\bif you (?:could|can|would) (?:please )?(?:provide|share|tell|give|send|let)\b|"
-    r"\bwondering (?:which|what|who|when|where|how|whether)\b|\b(?:would|'d) like to know\b"
+    r"\bwondering (?:which|what|who|when|where|how|whether)\b|"
+    r"\b(?:would|'d) (?:also |just |still )?like to know\b|"
+    r"^(?:\w+,? ){0,2}(?:ask|fire) away\b"
 )
 _NEEDS = re.compile(
     r"\b(?:i|we)(?:'ll|'d| will| would| do| must| shall| should| have to)? (?:just |also |first |still |"

@@ -9,110 +9,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
+from nlac_bench.envs.tau.users.scripted.marks import ADVERBS, CHANGE, ITEM_MARKS, STATE, VALUE_MARKS
 from nlac_bench.envs.tau.users.scripted.structure import Unit
 
 Role: TypeAlias = Literal["none", "new", "present", "kept", "context"]
 Span: TypeAlias = tuple[int, int]
 
-ACTION = (
-    r"cancel\w*|call(?:ed|ing)? off|return(?:s|ed|ing)?\b(?! (?:window|policy|flight|trip|label|period|leg))|"
-    r"sen[dt](?:ing)? (?:\w+ ){0,2}?back\b|exchang\w*|swap\w*|replac(?:e|es|ed|ing|ement)\b|trad(?:e|"
-    r"ing)\b|modif\w*|chang(?:e|es|ed|ing)\b|updat\w*|switch(?! types?\b)\w*|process(?!ors?\b)\w*|refund\w*"
-)
-_GOES = (
-    r"(?:goes|go|going|come|comes|coming|"
-    r"(?:tak(?:e|es|ing)|hand(?:s|ed|ing)?|giv(?:e|es|ing))(?: \w+){0,2}?) back\b(?!\?: no\b)"
-)
-_NEGATED = (
-    r"(?:\bnot|\b\w+n't|\bnever)(?: \w+){0,2}? (?:be |being |get )?"
-    r"(?:touch|affect|chang|includ|return|exchang|modif|cancel|part|involv|mov|swap|go|alter|replac|"
-    r"impact|remov|travel|fly|join|com(?:e|ing)\b|sen[dt] back|go(?:ing)? back|sold back)\w*"
-)
-_KEPT = (
-    rf"{_NEGATED}|\bstill yours\b|\byours (?:to keep|still|:)|\b(?:keep|keeps|keeping|kept|retain(?:s|ed|"
-    rf"ing)?|"
-    r"leav(?:e|es|ing)|left (?:alone|as|out|un|with)\w*|"
-    r"h[ao]ng(?:s|ing)? on to|h[oe]ld(?:s|ing)? on to|(?<!nothing )except(?:ing)?(?: for)?|"
-    r"excluding|excluded|without|apart from|aside from|(?<!nothing )other than|(?<!nothing )besides|but not|"
-    r"not (?:the|your|a|an|for)|"
-    r"no changes?|nothing (?:changes|else)|unchanged|unaffected|untouched|unmodified|remain(?:s|ing)?|"
-    r"stay(?:s|ing)?|rest of|(?:(?:fine|okay|ok|good|alright|correct) )?as (?:it|they) (?:is|are)|"
-    r"(?:(?:ship|com|arriv|go)\w* (?:with (?:it|them|the rest) )?)?(?:just )?as (?:planned|ordered|usual|"
-    r"before|normal)|is "
-    r"fine|are fine|isn't|aren't|is not|are not|not)\b"
-)
-_CONTEXT = (
-    r"\b(?:(?<!now )(?<!would )(?<!will )contain(?:s|ed|ing)?|(?<!would )(?<!will )consist(?:s|ing)? of|"
-    r"compris(?:es|ing|ed)|"
-    r"(?<!now )(?<!return )(?<!exchange )(?<!request )(?<!change )(?<!refund )(?<!would )(?<!will )"
-    r"(?:includes?|holds?)|"
-    r"i (?:can |do |could |now )?(?:also |only )?(?:see|notice|found)|i(?:'m| am) (?:also "
-    r")?(?:showing|seeing)|"
-    r"your other (?:\w+ )?(?:orders|reservations|bookings)|"
-    r"i(?:'ve| have) (?:found|located|got|pulled up)|same as|just like|as (?:on|with) (?:the|your)|"
-    r"(?:order|reservation|it|which|that|trip|account)(?: #?\w*\d+\w*)?(?: \([^()]*\))? (?:currently "
-    r"|also |only )?(?:has|had|have)(?![a-z])(?! (?:now |just |already )*been\b)|"
-    r"there(?:'s| is| are| was| were)(?: also)?|(?:you )?also (?:have|has)|you(?: have|'ve)? "
-    r"(?:originally )?(?:ordered|bought|purchased)|"
-    r"(?:what's|what is|what was|items?|everything|products?) (?:\w+ ){0,2}(?:in|on) (?:the|your|"
-    r"this|that|it)\b(?: order)?)"
-)
-_LISTING = (
-    r"\b(?:contain(?:s|ed|ing)?|there(?:'s| is| are)|we (?:also )?(?:have|offer)|(?:options|methods|"
-    r"choices|alternatives|flights|variants) "
-    r"(?:available|on (?:file|your)|in (?:the|your)|you have)|available|on (?:file|your (?:account|"
-    r"profile)))\b"
-)
-_ADVERB = r"\b(?:currently|presently|at present|right now|at the moment|so far|as of now|for now)\b"
-_PRESENT = (
-    rf"{_ADVERB}|\b(?:current|present|existing|old|previous(?:ly)?|originally|formerly|former|today|"
-    r"already|was|were|earlier|prior|taking|as it stands|no more|until now|in exchange for|taken off|"
-    r"drops? out|gives? up|tak(?:e|es|ing) (?:the place of|over from)|step(?:s|ping)? in for|"
-    r"off(?! of\b)|supplant(?:s|ing)?|displac(?:es?|ing)|swap(?:s|ping)? out|"
-    r"overwrit(?:e|es|ing)|still (?:ships?|goes)|"
-    r"you(?:'re| are) (?:booked|booked in|booked on|travell?ing|flying|sitting|on|in)|had|instead of|"
-    r"rather than|in place of|replac(?:es?|ing)|supersed(?:es?|ing)|out (?:goes|with)|"
-    r"the one (?:there|on file|on record|in (?:your|the) \w+)(?: \w+){0,3}? (?:is|was)|in lieu of|no longer|"
-    r"remov(?:e|es|ed|ing)|out of|(?:now|before|today)(?=:)|"
-    r"(?<!would )(?<!will )(?<!'ll )(?<!'d )(?<!so )(?<!to )(?:you|it|reservation|they) (?:have|has))\b"
-)
-_NEW = (
-    r"\b(?:after(?:wards)?(?=:)|after (?:the|this|that) (?:change|update)|new|will|would|become|becomes|"
-    r"updated? to|changed? to|switch(?:ed)? to|mov(?:e|ed) to|instead|total of|put(?:s|ting)? in|"
-    r"in total|(?:gives?|giving) you|receiv(?:e|es|ing)|makes?|making|brings?|bringing|upgrad\w*|"
-    r"downgrad\w*)\b|'ll\b|'d\b"
-)
-_IT = r"(?:it|that|this|them|those|these|the (?:above|old|present) \w+)"
-_OF_LABEL = r"(?=[^:.;,?(]{0,24}:)"
-_AT_LABEL = r"(?: (?:the|this) (?:change|update|exchange|modification|swap|switch))?(?= ?:)"
-_PRESENT_LABEL = (
-    rf"\b(?:out|now|today|before|was){_AT_LABEL}|"
-    r"\b(?:leaving|outgoing|remov(?:e|ed|ing)|(?:send|sent|sending|giv(?:e|ing)|go(?:es|ing)|hand(?:ing)?) "
-    rf"(?:back|up|in)|trad(?:e|ing) in|own)\b{_OF_LABEL}"
-)
-_NEW_LABEL = (
-    rf"\b(?:in|after(?:wards)?|then){_AT_LABEL}|"
-    r"\b(?:joining|incoming|add(?:ed|ing)?|get(?:s|ting)?|receiv\w+|will be|becomes?|instead|want(?:ed)?|"
-    rf"request(?:ed)?|replacement|desired)\b{_OF_LABEL}"
-)
-"""Words in a label of which the value is the present one, and the new one: "item you're sending back: …"."""
-_WEAK = r"\b(?:to|into|onto|with|via|by|on|using|use|charged?|paid|pay|for|as|is|are|be|in)\b"
-_END = (
-    r";|,? (?:but|while|whereas)\b|, (?=(?:and |so )?(?:i|we|you|they|it|the refund)\b)|, so\b|\. | - (?!\$)"
-)
-
-_ITEM_MARKS = re.compile(
-    rf"(?P<kept>{_KEPT}|\b(?:won't|will not|not going to) \w+(?: \w+ back\b| back\b)?)|"
-    rf"(?P<back>\b{_GOES}\b)|(?P<act>->|\b(?:{ACTION}))|(?P<context>{_CONTEXT})|"
-    rf"(?P<end>{_END}|\bnow (?:includes?|contains?|has|have|holds?|consists? of)\b)"
-)
-_VALUE_MARKS = re.compile(
-    rf"(?P<arrow>->|\b(?:replac|supersed)(?:e|ed|ing) (?:{_IT} )?(?:with|by)\b|"
-    rf"\b(?:overwrit|swap|chang|substitut|switch|exchang|trad)\w* {_IT} (?:with|by|for|to|into)\b)|"
-    rf"(?P<new>{_NEW_LABEL})|(?P<present>{_PRESENT_LABEL})|"
-    rf"(?P<kept>{_KEPT})|(?P<from>\bfrom\b)|"
-    rf"(?P<context>{_LISTING})|(?P<old>{_PRESENT})|(?P<aim>{_NEW})|(?P<weak>{_WEAK})|(?P<end>{_END}|, )"
-)
 _FILL = re.compile(
     r"(?:[\s,:()\"'-]|\$[\d.]+|#w\d+|\([^()]*\)|\b(?:and|or|the|your|an?|both|which|that|also|other|items?|"
     r"just|simply|is|are|same|that's|it's|they're|"
@@ -150,7 +52,7 @@ def item_roles(text: str, spans: Sequence[Span]) -> list[Role]:
     group: list[tuple[int, int]] = []  # the mentions since the last governing word, and where they begin
     last_end = 0
     contents = _contents(text)
-    for start, end, kind in _events(text, spans, _ITEM_MARKS):
+    for start, end, kind in _events(text, spans, ITEM_MARKS):
         if kind == "mention":
             if state != "new" and any(a < start < b for a, b in contents):
                 roles.append("context")
@@ -234,7 +136,12 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
     strong = False  # whether the state comes from a word that only a proposal has
     seen = opened = False  # whether a value was named since, and whether "from" awaits its "to"
     last_end = since = 0
-    for start, end, kind in _events(text, spans, _VALUE_MARKS):
+    left: tuple[int, Role, bool] | None = None  # what holds after a bracket that a comma divides
+    for start, end, kind in _events(text, spans, VALUE_MARKS):
+        if left and start > left[0]:
+            if state == "none" and _AND.match(text, left[0]):
+                state, strong = left[1:]
+            left = None
         near = bool(roles) and bool(_FILL.fullmatch(text, last_end, start))
         if kind == "mention":
             roles.append("present" if says_present(text, end) else state)
@@ -246,6 +153,8 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
             since = aside.end() if aside else since
             if text[start] == "," and (listing or (state == "present" and end - since < 4)):
                 continue  # "currently, it goes to A", "currently booked, under SF4PKV, on B"
+            if text[start] == "," and left is None and state != "none" and (close := _closes(text, start)):
+                left = close, state, strong
             state, strong, opened = "none", False, False
         elif kind == "weak":
             word = text[start:end]
@@ -270,7 +179,7 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
             continue  # "take A off the profile"
         elif kind in ("present", "old"):
             closes = end >= len(text) or text[end] in ".,;)?!" or text.startswith((" and", " -"), end)
-            if seen and closes and (near or (_ADVERBS.fullmatch(text, start, end) and not strong)):
+            if seen and closes and (near or (ADVERBS.fullmatch(text, start, end) and not strong)):
                 roles[-1] = "present"
                 continue
             state, opened = "present", False
@@ -283,6 +192,16 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
             state, strong = ("new", True) if kind in ("new", "aim") else (_STATES[kind], False)
         seen, since = False, end
     return roles
+
+
+def _closes(text: str, place: int) -> int:
+    """Return where the bracket around ``place`` closes; 0 if there is none."""
+    opened, closed = text.rfind("(", 0, place), text.rfind(")", 0, place)
+    return text.find(")", place) + 1 if opened > closed else 0
+
+
+_AND = re.compile(r",? (?:and|plus|&) |, (?=[\w -]{1,40} \()")
+"""After a bracket: "from A (…), B (…) and C (…)" governs all."""
 
 
 def _leads(text: str, end: int, spans: Sequence[Span]) -> bool:
@@ -312,7 +231,6 @@ _TARGETS = frozenset({"to", "into"})
 _MEANS = frozenset({"to", "with", "via", "using", "charge", "charged", "paid", "pay"})
 _STATES: Mapping[str, Role] = {"kept": "kept", "context": "context"}
 _TO = re.compile(r"\bto\b|->|\binto\b")
-_ADVERBS = re.compile(_ADVERB)
 
 
 def _events(text: str, spans: Sequence[Span], marks: re.Pattern[str]) -> list[tuple[int, int, str]]:
@@ -331,10 +249,6 @@ def _events(text: str, spans: Sequence[Span], marks: re.Pattern[str]) -> list[tu
 
 def proposes(unit: Unit) -> bool:
     """Return whether a statement proposes something: a change, or a list's entry that is no present state."""
-    if _CHANGE.search(unit.full):
+    if CHANGE.search(unit.full):
         return True
-    return bool(unit.heading) and not _STATE.search(unit.full)
-
-
-_CHANGE = re.compile(rf"->|{_NEW}|\b(?:{ACTION})")
-_STATE = re.compile(rf"{_PRESENT}|{_CONTEXT}|{_LISTING}")
+    return bool(unit.heading) and not STATE.search(unit.full)

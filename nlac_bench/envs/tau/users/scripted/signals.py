@@ -18,7 +18,8 @@ OTHERS = re.compile(
 """Asks whether the request has further parts."""
 ONLY = re.compile(
     r"\bthe only (?:thing|item|product|article|one|piece)s?\b[^.?]*\?$|\bnothing (?:else|more)\?$|"
-    r"^(?:and |so |then |it's |is it |that's )*(?:just|only)\b(?! (?:to|so|in|as)\b)(?!.*\b(?:wh\w+|"
+    r"^(?:and |so |then |it's |is it |that's )*(?:just|only)\b(?! (?:to|so|in|as|making|checking|"
+    r"confirming)\b)(?!.*\b(?:wh\w+|"
     r"how)\b)[^?]*\?$"
 )
 """Asks whether what was named is everything."""
@@ -29,6 +30,11 @@ ASSENT = any_of(
     r"\b(if|once|when|after|upon) (your )?(confirmed|confirmation|approval)\b",
 )  # fmt: skip
 """States that the agent acts only after confirmation."""
+GUESS = re.compile(
+    r"(?:(?:or|and|so|maybe|perhaps),? )*(?:is|was|would|will|should) (?:it|that|this) (?:be )?"
+    r"(?:for |to |on |with )?(?:the|your|a|an|still)\b[^?]*\?$"
+)
+"""Guesses the answer to the question before it: "Which card is it? Is it the Visa?"."""
 YES_NO = any_of(
     r"yes ?/ ?no", r"yes or no", r"\(y(es)?\b", r"\bconfirm\b", r'\"yes\"', r"'yes'", r"\by/n\b",
 )  # fmt: skip
@@ -44,8 +50,9 @@ MORE = any_of(
     r"\bany other (orders?|reservations?|bookings?|trips?|purchases?)\b.*\b(help|assist(ance)?|look|i can)\b",
     r"\b(another|some other|other|(any|some) (further|more)) (orders?|reservations?|bookings?|trips?|"
     r"purchases?)\b.*\b(help|assist\w*|look|i can|i may|attention|need)\b",
-    r"^(did|have|has) (i|we|that|this) (now )?(cover|taken? care of|answer|address|handled?)\w* (everything|"
-    r"all\b)", r"^did (that|this|it) answer\b", r"^does (that|this|it) answer\b",
+    r"^(did|have|has) (i|we|that|this) (now )?(cover|taken? care of|answer|address|handled?|get|got|"
+    r"done?|finish)\w* (everything|all\b)(?! (right|correct))", r"^did (that|this|it) answer\b",
+    r"^does (that|this|it) answer\b",
     r"\banything (besides|apart from|beyond)\b",
     r"\bdo you have (another|other) (questions?|requests?|issues?)\b",
     r"\bfurther (help|assistance)\b", r"\bis that all\b(?=\W*$|,| (?:for|you|i|then|today|"
@@ -57,7 +64,8 @@ MORE = any_of(
 )  # fmt: skip
 """Asks whether there is anything else."""
 COMPLETE = any_of(
-    r"\b(item|return|exchange|modify|change)\w*\b",
+    r"\b(item|return|exchange|modify|change)\w*\b", r"\b(come|go|sen[dt]) back\b",
+    r"\bfrom (#w\d|(this|that|the|your) order\b)",
 )  # fmt: skip
 """Text with which "anything else" refers to items of the same request."""
 REFUSED = any_of(
@@ -79,6 +87,12 @@ REFUSED = any_of(
     r"\bno can do\b", r"\bnot something i\b",
 )  # fmt: skip
 """A refusal."""
+UNAVAILABLE = re.compile(
+    r"\b(?:sold out|out of stock|unavailable|discontinued|no longer (?:in stock|offered|made)|"
+    r"(?:do not|don't) (?:have|stock|carry|sell)(?! (?:to|your|an?|any|access)\b))\b|"
+    r"(?:\bnot|n't)(?: currently| presently)? (?:available|in stock)\b|\bno longer available\b"
+)
+"""Says of a variant that it is not in stock."""
 SHORT = re.compile(
     r"\b(?:insufficient|not (?:enough|sufficient)|too (?:small|low|little)|(?:not|"
     r"n't) (?:fully )?(?:cover|suffice|be "
@@ -111,7 +125,9 @@ CAVEAT = any_of(
     ), r"\bonly once\b",
     r"\bbefore (i|we) can\b", r"\b(5|five)( ?- ?| to )(7|seven)\b", r"\bagain later\b",
     r"\b(business|working) days\b",
-    r"\bno further changes\b", r"\bcannot be (changed|modified) (later|again)\b", (
+    r"\b(a second|another|a further|any further|a later|a repeat(ed)?) (exchange|return|change|modification|"
+    r"request|cancell?ation|edit)\b", r"\bno further changes\b",
+    r"\bcannot be (changed|modified) (later|again)\b", (
         r"\b(can't|cannot|won't be able to) (be )?(change|modif|cancel|return|exchange)\w*( "
         r"\w+){0,4} (again|later|further|once|after)"
     ),
@@ -138,7 +154,8 @@ TRANSFER_OFFER = any_of(
 )  # fmt: skip
 """Asks whether to transfer the user."""
 WAIT = any_of(
-    r"\b(one|a|just a|give me a) (moment|second|minute|sec|min)\b", r"\bhold on\b",
+    r"\b(one|a|just a|give me a) (moment|second(?! (?:exchange|return|change|modif|request|time|order|one|"
+    r"edit))|minute|sec|min)\b", r"\bhold on\b",
     r"\bplease (wait|hold|stand by|bear with)", r"\bbear with me",
     r"\blet me (just |quickly |first |now )?(check|look|see|pull|find|get|search|retrieve|"
     r"review|do|process|take)\b",
@@ -147,10 +164,11 @@ WAIT = any_of(
 )  # fmt: skip
 """Asks the user to wait."""
 REPORT = any_of(
-    r"\b(has|have) (now |just |already |both |all |also )*(been (now |just |successfully |fully |"
-    r"already )*)?(cancell?|return|exchang|modif|updat|chang|switch|swap|set\b|book|upgrad|"
+    r"(?:\b(has|have)|'s(?= (?:now |just |already )*been)) (now |just |already |both |all |also )*"
+    r"(been (now |just |successfully |fully |already )*)?"
+    r"(cancell?|return|exchang|modif|updat|chang|switch|swap|set\b|book|upgrad|"
     r"downgrad|add|sen[dt]|issu|process|submit|complet|initiat|request|moved|replac|refund|done|"
-    r"made|credit|appl|schedul|arrang|correct|received|saved|gone through|accepted|filed|placed|"
+    r"made|credit|appl|schedul|arrang|correct|increas|rais|received|saved|gone through|accepted|filed|placed|"
     r"registered|opened|put\b|started|logged|lodged|rebooked|finali[sz]ed)",
     r"\b(i've|i have|we've|we have|i) (now |just |also |successfully |already |gone ahead and |went "
     r"ahead and )*(cancell?ed|"
@@ -171,11 +189,13 @@ REPORT = any_of(
     r"changed|exchanged|returned|booked|added|upgraded|downgraded|saved|issued|switched|modified|"
     r"submitted|requested|rebooked|done)\b",
     r"\bsuccess(ful(ly)?)?\b", r"\btaken care of\b", r": (all )?(done|completed?|submitted)\W*$",
-    r"\b(is|are|was|were) (now )?(created|registered|filed|initiated|arranged|scheduled|opened|lodged)\b",
-    r"\b(is|are|was|were|got) (now |all |already )?(cancell?ed|returned|exchanged|modified|updated|changed|"
-    r"switched|swapped|booked|upgraded|downgraded|added|sent|issued|processed|submitted|saved|"
+    r"(\b(is|are|was|were)|'s) (now )?(created|registered|filed|initiated|arranged|scheduled|opened|"
+    r"lodged)\b",
+    r"(\b(is|are|was|were|got)|'s) (now |all |already )?(cancell?ed|returned|exchanged|modified|updated|"
+    r"changed|switched|swapped|booked|upgraded|downgraded|added|sent|issued|processed|submitted|saved|"
     r"completed?|requested|set|confirmed|moved|done|sorted|finali[sz]ed|in place)\b",
-    r"\b(is|are) now\b", r"\bnow (has|have|shows?|includes?|lists?|reads?|goes|ships|stands)\b",
+    r"\b(is|are) now\b",
+    r"\bnow (has|have|shows?|includes?|contains?|holds?|lists?|reads?|goes|ships|stands)\b",
     r"(\bis|\bare|\bhas|'s|'re)\b.{1,80}\bnow\W*$", r"\bis in (the|our) system\b",
     r"^all \w+ed\b", r"^(saved|updated|changed|booked|added|issued|submitted|"
     r"rebooked)[:!,]", r"^that one's \w+ed\b", r"\b(went|gone) through\b", r"\ball (set|done|"
@@ -185,7 +205,9 @@ REPORT = any_of(
     r"returned|exchanged)\b(?! (?:items?|products?|goods|orders?) (?:are|is|can|will|must))",
     r"\b(you've|you have|you're|you are) (now )?(been )?(all )?(upgraded|downgraded|booked|rebooked|"
     r"moved|switched|set|refunded|good to go|now in)\b",
-    r"\b(request|return|exchange|cancellation|order|booking|change) is (now )?(in|on its way|live|"
+    r"\bhas a new \w+ now\b", r"\bnow (travels|flies)\b", r"^(return|exchange|cancell?ation) \w+ed\b",
+    r"\b(request|return|exchange|cancellation|order|booking|change)( for (order )?\S+)? is (now )?"
+    r"(in(?! (the|your|a)\b)|in (the|our) system|on its way|live|"
     r"through|underway)\b",
     r"\bwhat you (now have|have now)\b", r"\byou now (have|hold)\b",
     r"\byou're now (on|in|flying|travell?ing|confirmed)\b",

@@ -50,7 +50,8 @@ _SOURCES = re.compile(
     r"(?P<gift_card>\b(?:e-?)?gift[ -]?(?:cards?|vouchers?|certificates?|balance)\b(?!_)|\bstore credit\b)|"
     r"(?P<certificate>\b(?:travel )?(?:certificates?|vouchers?)\b(?!_))|"
     r"(?P<credit_card>\b(?:credit|debit)[ -]?cards?\b(?!_|: )|\bvisa\b|\bmaster ?card\b|\bamex\b|"
-    r"\bamerican express\b|(?<!\bsd )(?<!memory )(?<!video )(?<!sim )\bcards?\b(?!_|: ))|"
+    r"\bamerican express\b|(?<!\bsd )(?<!\bcf )(?<!memory )(?<!video )(?<!sim )\bcards?\b(?!_|"
+    r"(?: ?(?:or|and|/) ?(?:\w+ ){0,2}\w+)?: ))|"
     r"(?P<other>\bbank (?:account|transfer)|\bwire transfer|\bin cash\b|\b(?:apple|google) ?pay\b|"
     r"\bvenmo\b)"
 )

@@ -149,7 +149,11 @@ def _spread(line: str) -> list[str]:
         return _DASHED.sub("\n- ", line).strip("\n").split("\n")
     marks: list[re.Match[str]] = []
     for found in _ENUMERATOR.finditer(line):
-        value = marks and line[: found.start()].rstrip().endswith(":")  # "now: 1. requested: 2."
+        before = line[: found.start()]
+        value = marks and before.rstrip().endswith(":")  # "now: 1. requested: 2."
+        value = value or (
+            found[0].strip().endswith(")") and before.count("(") > before.count(")")
+        )  # "(brand: A)"
         if not value and (found[1] == _following(marks[-1][1]) if marks else found[1] in "1a"):
             marks.append(found)
     if len(marks) < 2:
@@ -228,7 +232,7 @@ _COLLOQUIAL = re.compile(rf"(?<![\w'/-])(?<!\d )({_LONGEST_FIRST})(?=[ ,?!.\n]|$
 _PICTURE = re.compile(
     r"(?<=[\w)]) ?[\U0001f300-\U0001faff\u2600-\u27bf]\ufe0f? +(?=(?:which|what|how|where|who|shall|"
     r"should|do|does|would|"
-    r"can|could|may|is|are|i|we|let|please|just|if)\b)"
+    r"can|could|may|is|are|i|we|let|please|just|if|any\w*|need)\b)"
 )
 """A picture that separates two sentences in place of a full stop."""
 _THUMBS = re.compile(
@@ -284,6 +288,9 @@ _INVERTED = (
 _VERB = r"(?:'s|(?:shall|should|may|can|could|would|will|do|does|did|is|are)\b)"
 _OPEN = rf"(?:which|what|whose|how many|how much|where|when|why|who|how)(?: [\w-]+){{0,5}}? ?{_VERB}"
 _PREPOSED = r"(?:(?:to|on|onto|for|from|with|by) )?"
+_EMBEDDED = (
+    r"(?:what|which|how|where|when)(?: exactly| precisely)? (?:it is (?:that )?)?you(?:'d|'re| would| want)\b"
+)
 _BRIEF = rf"{_PREPOSED}(?:(?:which|what|whose)(?: [\w-]+){{1,2}}|how many|how much)"
 """A question without a verb: "with which card?"."""
 _ASKING = re.compile(
@@ -292,7 +299,8 @@ _ASKING = re.compile(
 )
 _SECOND = re.compile(
     rf", (?={_OPEN})|"
-    rf"(?:,|;| -)? (?:and|but|plus)(?: also| then)? (?={_INVERTED}|{_PREPOSED}{_OPEN}|{_BRIEF}\?)|"
+    rf"(?:,|;| -)? (?:and|but|plus)(?: also| then)? (?={_INVERTED}|{_PREPOSED}{_OPEN}|{_EMBEDDED}|"
+    rf"{_BRIEF}\?)|"
     r", or (?=(?:may|shall|should|can) i (?:go ahead|proceed|continue|submit|do it)\b)"
 )
 _LEAD = re.compile(

@@ -128,9 +128,12 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\b(how|what|anything).*\b(can|may|could) (i|we) (help|assist|do)",
         r"\bwhat (is|was) your (request|issue|question)",
         r"\bwhat (would|do) you (like|want|need)( me)?( to do)?\??$", r"\bhow can i\b", (
-            r"\bwhat (is it )?(exactly )?(that )?((would|do) you|you'd) (like|want|wish|need)( me)? to "
-            r"(know|ask|find out|learn|look up)"
-        ), r"\byour question\b", r"\bask (it|away|me)\b",
+            r"\bwhat (is it )?(exactly )?(that )?((would|do) you|you('d| would)?) (like|want|wish|need)"
+            r"( me)? to (know|ask|find out|learn|look up)"
+        ), r"\byour question\b", r"\b(ask (it|away|me)|fire away)\b",
+        r"\bwhat (exactly |precisely )?(it is )?(that )?you('d| would)? (like|want|wish|need)( me)?"
+        r"( to (have|do|get)| us)?( \w+)?( (changed|modified|done|updated|cancelled|"
+        r"returned|exchanged|booked))?\W*$",
         r"\bmore (detail|information|info)", r"\bdetails (about|of|on) (your|the|what)", r"\bwhat brings",
         r"\bwhat do you mean", (
             r"\bwhat (exactly )?(would|can|do|may|should) .*\bdo\b"
@@ -138,7 +141,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     )),
     ("complete", any_of(
         r"\ball (of )?(the )?items\b", r"\bevery(thing| item)", r"\bcomplete list",
-        r"\bany (other|more) items", r"\b(anything|something) else (to|in|from|you)",
+        r"\bany (other|more) items?\b", r"\b(anything|something) else (to|in|from|you)",
         r"\bis that (all|everything)", r"\bthat's (all|everything)",
     )),
 )  # fmt: skip

@@ -210,7 +210,10 @@ class ScriptedUser(Answers):
             return self._say_again(self._pick(speech.GO_ON))
         proposed = joined(heard.proposed)
         offered = actions.names_action(proposed) and not actions.fits(proposed, goal)
-        if heard.refused and (offered or not actions.fits(claims, goal)):
+        if heard.refused and (
+            offered
+            or not (actions.fits(claims, goal) or check.states_target(heard.claims, goal, self._script))
+        ):
             return self._refused(heard, goal)  # "I cannot cancel it. Would you like to return it instead?"
         if goal.change and (actions.fits(claims, goal) or not actions.names_action(claims)):
             return self._replace(goal.change, speech.MIND)
