@@ -126,7 +126,7 @@ def states_bags(units: Sequence[Unit], goal: Goal) -> bool:
 def _own(units: Sequence[Unit], goal: Goal) -> Iterator[Unit]:
     """Yield the units that may count the goal's bags: of a booking only those that name bags.
 
-    A unit that names only codes of other reservations is left out, if the user knows its own. It does not know
+    A unit that names only codes of other reservations is left out if the user knows its own. It does not know
     the code of a new booking; after a unit with the number of its bags, a code that was not named before is
     another reservation's.
     """
