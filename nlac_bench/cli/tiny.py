@@ -207,7 +207,21 @@ def _report_gates(model: str | None, env: list[str], tasks: int, as_json: bool) 
 
     engine = HFEngine.from_pretrained(local_model(model or "tiny-worlds"))
     probes = gates.probes(tasks)
-    found = gates.results(probes, gates.measure(engine, probes), worlds)
+    measured = gates.measure(engine, probes)
+    flipped = float(np.mean(measured.flips))
+    low, high = (float(bound) for bound in wilson_bounds(np.asarray(flipped), len(probes), Z95))
+    by_world = gates.auc_by_world(probes, measured.said_PS, worlds)
+    world, (auc, auc_low, auc_high) = max(by_world.items(), key=lambda found: abs(found[1][0] - 0.5))
+    least, most = gates.AUC_WITHIN
+    found: list[dict[str, Any]] = [
+        {"name": "verdict_follows_future", "value": flipped, "ci": [low, high],
+         "criterion": f"at least {gates.FLIPPED_AT_LEAST:.2f}", "holds": flipped >= gates.FLIPPED_AT_LEAST,
+         "probes": len(probes)},
+        {"name": "successor_auc", "value": auc, "ci": [auc_low, auc_high],
+         "criterion": f"{least:.2f} to {most:.2f} in every world", "holds": least <= auc <= most,
+         "probes": len(probes), "world": world,
+         "by_world": {str(name): value for name, (value, _, _) in by_world.items()}},
+    ]  # fmt: skip
     holds = all(gate["holds"] for gate in found)
     if as_json:
         print_json({"holds": holds, "gates": found})
@@ -216,8 +230,7 @@ def _report_gates(model: str | None, env: list[str], tasks: int, as_json: bool) 
                  gate["criterion"], "yes" if gate["holds"] else "NO"] for gate in found]  # fmt: skip
         header = ["gate", "value", "95 % interval", "criterion", "holds"]
         console.print(escape(render_table(header, rows)), soft_wrap=True)
-        farthest = next(gate["world"] for gate in found if "world" in gate)
-        console.print(f"{len(probes)} probes; the AUC is that of world {farthest}, the farthest from 0.5")
+        console.print(f"{len(probes)} probes; the AUC is that of world {world}, the farthest from 0.5")
     if not holds:
         raise typer.Exit(1)
 

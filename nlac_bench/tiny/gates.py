@@ -8,7 +8,6 @@ rules decide: before the call that changes the order, of an agent that has made 
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +21,6 @@ from nlac_bench.envs.shop_worlds.tasks import case_of
 from nlac_bench.envs.shop_worlds.worlds import MEASURED, procedures_of
 from nlac_bench.envs.tau.actions import Call, parse_action
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.eval.statistics.distributions import Z95
-from nlac_bench.eval.statistics.intervals import wilson_bounds
 from nlac_bench.rollout.engines.engine import derive_seed
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.tiny.report import written
@@ -191,25 +188,3 @@ def auc_by_world(
         low, high = np.quantile([outcome_auc(said_PS[rows], truth_P[rows]) for rows in drawn], [0.025, 0.975])
         by_world[world] = (outcome_auc(said_PS, truth_P), float(low), float(high))
     return by_world
-
-
-def results(found: Sequence[Probe], measured: Measured, worlds: Sequence[int]) -> list[dict[str, Any]]:
-    """Return the two gates: ``name``, ``value``, its 95 % interval ``ci``, ``criterion``, ``holds`` and
-    ``probes``.
-
-    The value of the successor's gate is the AUC of the ``world`` in which it is farthest from 0.5.
-    """
-    flipped = float(np.mean(measured.flips))
-    low, high = (float(bound) for bound in wilson_bounds(np.asarray(flipped), len(found), Z95))
-    by_world = auc_by_world(found, measured.said_PS, worlds)
-    world, (auc, *auc_ci) = max(by_world.items(), key=lambda each: abs(each[1][0] - 0.5))
-    least, most = AUC_WITHIN
-    return [
-        {"name": "verdict_follows_future", "value": flipped, "ci": [low, high],
-         "criterion": f"at least {FLIPPED_AT_LEAST:.2f}", "holds": flipped >= FLIPPED_AT_LEAST,
-         "probes": len(found)},
-        {"name": "successor_auc", "value": auc, "ci": auc_ci,
-         "criterion": f"{least:.2f} to {most:.2f} in every world", "holds": least <= auc <= most,
-         "probes": len(found), "world": world,
-         "by_world": {str(name): value for name, (value, _, _) in by_world.items()}},
-    ]  # fmt: skip
