@@ -299,7 +299,7 @@ def test_dry_run_needs_no_key_and_counts_the_simulator() -> None:
     price = ("--price", "1,10", "--user-price", "1,10")
     env = ("--env", 'twenty_questions@{"oracle": "llm"}')
     found = one_json(nlac_bench("run", *env, *who, *price, "--dry-run", "--json", OPENAI_API_KEY=""))
-    assert found["planned"] == 85 and found["user_tokens"] > found["planned"] * 100
+    assert found["planned"] == 102 and found["user_tokens"] > found["planned"] * 100
     assert found["cost"] > 0 and found["prompt_tokens"] > 0 and found["seconds"] > 0
 
 

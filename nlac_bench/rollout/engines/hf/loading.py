@@ -7,6 +7,9 @@ from typing import Any
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.model_files import check_model
 
+ALIGNMENT = 64
+"""Alignment in bytes of the memory that PyTorch allocates on CPUs."""
+
 
 def load_model(name: Any, dtype: Any) -> Any:
     """Load a causal language model by name or folder: safetensors only, no code, and no progress bar.
@@ -51,7 +54,19 @@ def load_model(name: Any, dtype: Any) -> Any:
             f"cannot load the model {str(name)!r}: eos_token_id in its generation_config.json must be a "
             f"token's number or a list of them, got {ends!r:.100}"
         )
+    _align(model)
     return model
+
+
+def _align(model: Any) -> None:
+    """Copy parameters whose memory does not begin at a multiple of ``ALIGNMENT``.
+
+    Parameters stay where the file is mapped. On some processors the last bits of matrix products depend on
+    the alignment of their operands, and so on the position of a tensor in the file.
+    """
+    for parameter in model.parameters():
+        if parameter.data_ptr() % ALIGNMENT:
+            parameter.data = parameter.data.clone()
 
 
 def load_tokenizer(name: Any) -> Any:
