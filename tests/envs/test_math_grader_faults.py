@@ -223,9 +223,7 @@ def test_a_long_answer_to_a_stopped_worker_does_not_block(grader: Grader) -> Non
 
 def test_limits_of_the_answer_are_not_tried_again(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
     """One worker decides: another attempt would cost the time of the limit again."""
-    monkeypatch.setattr(
-        grader_module, "_WALL_FACTOR", 60
-    )  # a second of CPU time on a busy machine
+    monkeypatch.setattr(grader_module, "_WALL_FACTOR", 60)  # a second of CPU time on a busy machine
     for pred, reason in (
         (r"\int_0^{\infty} e^{-x^2}\sin(x^3)\ln(1+x^7) dx", "time-out after 1 s"),
         ("y" * 9_000 + "+1", "characters"),
