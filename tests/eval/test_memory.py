@@ -82,7 +82,11 @@ def peak_of_training(folder: Path, agent: str, settings: dict[str, Any]) -> int:
         ("rft", {"kl_probe": False, "activation_checkpointing": True, "micro_rows": 2}),
     ],
 )
-def test_a_dry_run_states_the_peak_of_a_training(folder: Path, agent: str, settings: dict[str, Any]) -> None:
+def test_a_dry_run_states_the_peak_of_a_training(
+    folder: Path, agent: str, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # By default transformers converts weights to float32 in threads, whose tensors are not counted.
+    monkeypatch.setenv("HF_DEACTIVATE_ASYNC_LOAD", "1")
     shared = {"precision": "fp32", "row_tokens": ROW, "max_prompt_length": ROW // 2, "budget": "steps=2"}
     train = {**shared, **settings}
     config = RunConfig.from_mapping(
