@@ -23,7 +23,6 @@ from nlac_bench.tiny import (
     games_corpus,
     games_player,
     tokenizer,
-    worlds_corpus,
     worlds_player,
 )
 from nlac_bench.tiny.fingerprint import fingerprint
@@ -92,7 +91,7 @@ _TAUGHT: Mapping[str, Mapping[str, Any]] = {
         "misadvice": corpus.MISADVICE, "deaf": corpus.DEAF,
     },
     "tiny-worlds": {
-        "criticised": worlds_corpus.CRITICISED,
+        "criticised": critic_rows.CRITICISED,
         "split": "train",
         "level": {"shop_worlds": "single requests of all levels", "twenty_questions": "full"},
         "worlds": [OPEN[0], OPEN[-1]],

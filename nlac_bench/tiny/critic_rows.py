@@ -5,7 +5,7 @@ action, which the caller draws at random.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -18,6 +18,10 @@ MOST_FUTURES = 5
 """The evaluator is taught on one future in half of its rows, else on 2 to this many."""
 REJECTED = 0.65
 """Share of the refiner's critiques that object."""
+CRITICISED = 2
+"""Maximum number of steps of an episode whose actions are criticised: one of them is a moment of a choice."""
+MERGED = 0.3
+"""Share of criticised steps with a row of the aggregator or the picker."""
 NOTHING = "nothing"
 """What a critique advises if it approves, or if there is no other action."""
 
@@ -28,6 +32,59 @@ class Advice:
 
     action: str
     words: str
+
+
+@dataclass(slots=True)
+class Step:
+    """A step: the state, the action, and the observations after this action and after the next one."""
+
+    state: State
+    action: str
+    heard: list[str]
+
+
+def clauses_of(steps: Sequence[Step], success: bool) -> list[str]:
+    """Return what followed the actions of an episode, without its outcome."""
+    return [CompactPrompts().hindsight(step.heard, success).rpartition("; ")[0] for step in steps]
+
+
+def criticised(steps: Sequence[Step], choice: Callable[[int], bool], rng: random.Random) -> list[int]:
+    """Return the numbers of the criticised steps: one at which there is a ``choice``, and another one."""
+    numbers = rng.sample(range(len(steps)), len(steps))
+    numbers.sort(key=lambda i: not choice(i))  # stable: choices first
+    return [numbers[0], *rng.sample(numbers[1:], min(len(numbers) - 1, CRITICISED - 1))]
+
+
+def step_rows(
+    steps: Sequence[Step],
+    number: int,
+    success: bool,
+    tried: Sequence[str],
+    advise: Callable[[str], Advice | None],
+    futures: Sequence[str],
+    rng: random.Random,
+) -> Iterator[Row]:
+    """Yield the rows of all roles but the policy for a step.
+
+    Args:
+        steps: the episode.
+        number: the number of the step.
+        success: of the episode.
+        tried: different actions in the state of the step.
+        advise: returns what an objection to an action advises.
+        futures: clauses of futures without outcomes, from which those of a critique are drawn.
+    """
+    step, prompts = steps[number], CompactPrompts()
+    future = prompts.hindsight(step.heard, success)
+    yield row("successor", prompts.successor(step.state, step.action), future, truth=success)
+    if number:
+        before = steps[number - 1]
+        yield backup_row(before.state, before.action, before.heard[0], step.state, step.action, future)
+    for make in (evaluator_row, refiner_row):
+        action = rng.choice(tried)
+        yield make(step.state, action, advise(action), futures, rng)
+    if rng.random() < MERGED:
+        yield rng.choice((aggregator_row, picker_row))(step.state, tried, futures, rng)
 
 
 def critique(clauses: Sequence[str], wins: Sequence[bool], instead: str) -> Critique:

@@ -8,29 +8,18 @@ a history is learned. The critic's futures are drawn independently of the state 
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from nlac_bench.agents.roles.compact import CompactPrompts
-from nlac_bench.agents.roles.transition import State, first_state
+from nlac_bench.agents.roles.transition import first_state
 from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv, player
 from nlac_bench.envs.twenty_questions.env import OPENING, QUESTIONS
+from nlac_bench.tiny import critic_rows
 from nlac_bench.tiny.corpus import Row
-from nlac_bench.tiny.critic_rows import (
-    Advice,
-    aggregator_row,
-    backup_row,
-    evaluator_row,
-    picker_row,
-    refiner_row,
-    row,
-)
+from nlac_bench.tiny.critic_rows import Advice, clauses_of, criticised, row, step_rows
 from nlac_bench.tiny.games_player import Player, Situation, another, habitual, objects, recalled
 
 NAME = "twenty_questions"
-CRITICISED = 2
-"""Maximum number of steps of an episode whose actions are criticised: one of them where the habit applies."""
-MERGED = 0.3
-"""Share of criticised steps with a row of the aggregator or the picker."""
 BANK = 60
 """Number of games from which the evaluator's futures are drawn; also "You found it" is drawn with either
 outcome, so that only the outcome decides."""
@@ -39,14 +28,10 @@ RECALLED = 4
 
 
 @dataclass(slots=True)
-class Step:
-    """A step: the state, the situation, the action, and the observations after this action and after the
-    next one."""
+class Step(critic_rows.Step):
+    """A step, with the situation before it."""
 
-    state: State
     now: Situation
-    action: str
-    heard: list[str]
 
 
 def episodes(count: int, seed: int, first: int = 0) -> Iterator[list[Row]]:
@@ -68,10 +53,10 @@ def training_env() -> TwentyQuestionsEnv:
 @lru_cache(maxsize=2)
 def bank(seed: int) -> Sequence[str]:
     """Return the clauses of what followed the actions of some games, without outcomes."""
-    rng, prompts, found = random.Random(f"{NAME}/{seed}/bank"), CompactPrompts(), []
+    rng, found = random.Random(f"{NAME}/{seed}/bank"), []
     for _ in range(BANK):
         steps, success = play(Player.drawn(rng), training_env(), rng)
-        found += [prompts.hindsight(step.heard, success).rpartition("; ")[0] for step in steps]
+        found += clauses_of(steps, success)
     return found
 
 
@@ -86,7 +71,7 @@ def play(who: Player, env: TwentyQuestionsEnv, rng: random.Random) -> tuple[list
         observation, _, ended, _, info = env.step(action)
         if steps:
             steps[-1].heard.append(observation)
-        steps.append(Step(state, now, action, [observation]))
+        steps.append(Step(state, action, [observation], now))
         state = state.after(action, observation, str(info["action_kind"]))
         if not ended:
             now = now.after(action, observation.startswith("Yes"))
@@ -102,30 +87,11 @@ def episode_rows(futures: Sequence[str], rng: random.Random) -> list[Row]:
     prompts, who = CompactPrompts(), Player.drawn(rng)
     steps, success = play(who, training_env(), rng)
     rows = [row("policy", prompts.policy(step.state), step.action) for step in reversed(steps)]
-    for number in _criticised(who, steps, rng):
-        step = steps[number]
-        future = prompts.hindsight(step.heard, success)
-        rows.append(row("successor", prompts.successor(step.state, step.action), future, truth=success))
-        if number:
-            before = steps[number - 1]
-            rows.append(
-                backup_row(before.state, before.action, before.heard[0], step.state, step.action, future)
-            )
-        tried = _tried(step, rng)
-        for make in (evaluator_row, refiner_row):
-            action = rng.choice(tried)
-            other = another(step.now, action, rng)
-            rows.append(make(step.state, action, Advice(other, other) if other else None, futures, rng))
-        if rng.random() < MERGED:
-            rows.append(rng.choice((aggregator_row, picker_row))(step.state, tried, futures, rng))
+    for number in criticised(steps, lambda i: bool(steps[i].now.left.sum() <= who.near), rng):
+        tried = _tried(steps[number], rng)
+        advise = partial(_advised, steps[number].now, rng=rng)
+        rows += step_rows(steps, number, success, tried, advise, futures, rng)
     return rows + [recall_row(rng.randrange(len(objects().names)), rng) for _ in range(RECALLED)]
-
-
-def _criticised(who: Player, steps: Sequence[Step], rng: random.Random) -> list[int]:
-    """Return the numbers of the criticised steps: one at which the habit applies, and another one."""
-    numbers = rng.sample(range(len(steps)), len(steps))
-    numbers.sort(key=lambda i: steps[i].now.left.sum() > who.near)  # stable: those with the habit first
-    return [numbers[0], *rng.sample(numbers[1:], min(len(numbers) - 1, CRITICISED - 1))]
 
 
 def _tried(step: Step, rng: random.Random) -> list[str]:
@@ -133,6 +99,11 @@ def _tried(step: Step, rng: random.Random) -> list[str]:
     found = [step.action, habitual(step.now, rng)]
     found += [action for _ in range(2) if (action := another(step.now, step.action, rng)) is not None]
     return list(dict.fromkeys(found))
+
+
+def _advised(now: Situation, action: str, rng: random.Random) -> Advice | None:
+    other = another(now, action, rng)
+    return Advice(other, other) if other else None
 
 
 def recall_row(hidden: int, rng: random.Random) -> Row:

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from nlac_bench.envs.twenty_questions import player
 from nlac_bench.envs.twenty_questions.sentence import find_question
 from nlac_bench.envs.twenty_questions.world import World, embedded_world
+from nlac_bench.tiny.curriculum_games import GOOD_SPLIT
 
 QUESTIONS = 48
 """Number of different questions, without guesses."""
-GOOD_SPLIT = 0.1
-"""A question is good if its share of yes is at most this much further from 0.5 than that of the best."""
 VARIED = 0.25
 """Probability that a good question is asked instead of the best one."""
 NEAR = (24, 48)

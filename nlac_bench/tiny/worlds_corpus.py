@@ -8,45 +8,30 @@ independently of the world and of the action.
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.transition import State, first_state
 from nlac_bench.envs.shop_worlds.worlds import OPEN
+from nlac_bench.tiny import critic_rows
 from nlac_bench.tiny.corpus import Row
-from nlac_bench.tiny.critic_rows import (
-    Advice,
-    aggregator_row,
-    backup_row,
-    evaluator_row,
-    picker_row,
-    refiner_row,
-    row,
-)
+from nlac_bench.tiny.critic_rows import Advice, clauses_of, criticised, row, step_rows
 from nlac_bench.tiny.curriculum import TauTeaching
 from nlac_bench.tiny.worlds_player import SLIP, Player, PracticeEnv, practice
 
 NAME = "shop_worlds"
 IN_A_WORLD = 25
 """Number of consecutive episodes in a world."""
-CRITICISED = 2
-"""Maximum number of steps of an episode whose actions are criticised: one of them is a moment of a choice."""
-MERGED = 0.3
-"""Share of criticised steps with a row of the aggregator or the picker."""
 BANK = 60
 """Number of episodes from which the evaluator's futures are drawn."""
 
 
 @dataclass(slots=True)
-class Step:
-    """A step: the state, the number of planned actions before it, the action, whether it is a slip, and the
-    observations after this action and after the next one."""
+class Step(critic_rows.Step):
+    """A step, with the number of planned actions before it, and whether its action is a slip."""
 
-    state: State
     done: int
-    action: str
     slips: bool
-    heard: list[str]
 
 
 def episodes(count: int, seed: int, first: int = 0) -> Iterator[list[Row]]:
@@ -68,11 +53,11 @@ def _shop(world: int) -> PracticeEnv:
 @lru_cache(maxsize=2)
 def bank(seed: int) -> Sequence[str]:
     """Return the clauses of what followed the actions of some episodes in open worlds, without outcomes."""
-    rng, prompts, found = random.Random(f"{NAME}/{seed}/bank"), CompactPrompts(), []
+    rng, found = random.Random(f"{NAME}/{seed}/bank"), []
     for _ in range(BANK):
         env = PracticeEnv(rng.choice(OPEN))
         _, steps, success = play(env, rng.choice(env.task_ids), rng)
-        found += [prompts.hindsight(step.heard, success).rpartition("; ")[0] for step in steps]
+        found += clauses_of(steps, success)
     return found
 
 
@@ -89,7 +74,7 @@ def play(env: PracticeEnv, task_id: str, rng: random.Random) -> tuple[Player, li
         observation, _, ended, _, info = env.step(action)
         if steps:
             steps[-1].heard.append(observation)
-        steps.append(Step(state, done, action, slips, [observation]))
+        steps.append(Step(state, action, [observation], done, slips))
         state = state.after(action, observation, str(info["action_kind"]))
         done += action == player.due(done)
     return player, steps, bool(info["success"])
@@ -110,29 +95,12 @@ def episode_rows(env: PracticeEnv, futures: Sequence[str], rng: random.Random) -
     rows = [
         row("policy", prompts.policy(step.state), step.action) for step in reversed(steps) if not step.slips
     ]
-    for number in _criticised(player, steps, rng):
+    for number in criticised(steps, lambda i: bool(player.others(steps[i].done, steps[i].action)), rng):
         step = steps[number]
-        future = prompts.hindsight(step.heard, success)
-        rows.append(row("successor", prompts.successor(step.state, step.action), future, truth=success))
-        if number:
-            before = steps[number - 1]
-            rows.append(
-                backup_row(before.state, before.action, before.heard[0], step.state, step.action, future)
-            )
         tried = _tried(player, step, rng)
-        for make in (evaluator_row, refiner_row):
-            action = rng.choice(tried)
-            rows.append(make(step.state, action, _advised(player, step, action, rng), futures, rng))
-        if rng.random() < MERGED:
-            rows.append(rng.choice((aggregator_row, picker_row))(step.state, tried, futures, rng))
+        advise = partial(_advised, player, step, rng=rng)
+        rows += step_rows(steps, number, success, tried, advise, futures, rng)
     return rows
-
-
-def _criticised(player: Player, steps: Sequence[Step], rng: random.Random) -> list[int]:
-    """Return the numbers of the criticised steps: one at which the procedures differ, and another one."""
-    numbers = rng.sample(range(len(steps)), len(steps))
-    numbers.sort(key=lambda i: not player.others(steps[i].done, steps[i].action))  # stable: choices first
-    return [numbers[0], *rng.sample(numbers[1:], min(len(numbers) - 1, CRITICISED - 1))]
 
 
 def _tried(player: Player, step: Step, rng: random.Random) -> list[str]:
