@@ -118,7 +118,8 @@ def report(
         ),
     ] = None,
     env: Annotated[
-        list[str] | None, typer.Option(help="Environment; can be repeated; default: all four.")
+        list[str] | None,
+        typer.Option(help="Environment; can be repeated; default: all that the model is taught."),
     ] = None,
     tasks: Annotated[int, typer.Option(min=1, help="Number of tasks of each test split.")] = 120,
     role_episodes: Annotated[
@@ -140,36 +141,35 @@ def report(
     Example:
       nlac-bench tiny report --env tau_retail
     """
-    from nlac_bench.tiny import corpus
-
     if gates:
         _report_gates(model, env or ["shop_worlds"], tasks, as_json)
         return
-    measurable = (*corpus.ENVS, "shop_worlds")
-    unknown = set(env or ()) - set(measurable)
-    if unknown:
-        raise NlacBenchError(
-            f"unknown environment {', '.join(sorted(unknown))}; choose from {', '.join(measurable)}"
-        )
     from nlac_bench.rollout.engines.hf.engine import HFEngine  # importing torch takes seconds
-    from nlac_bench.tiny.report import improvement, play, roles
+    from nlac_bench.tiny.report import ENVS, family, improvement, play, roles
 
-    engine = HFEngine.from_pretrained(local_model(model or "tiny"))
+    folder = local_model(model or "tiny")
+    embedded = family(Path(folder))
+    if unknown := set(env or ()) - set(ENVS[embedded]):
+        raise NlacBenchError(
+            f"{model or 'tiny'} is not taught {', '.join(sorted(unknown))}; choose from "
+            f"{', '.join(ENVS[embedded])}"
+        )
+    engine = HFEngine.from_pretrained(folder)
     base: list[dict[str, Any]] = []
     worth: list[dict[str, Any]] = []
     gains: list[dict[str, Any]] = []
-    for name in env or corpus.ENVS:
+    for name in env or ENVS[embedded]:
         for temperature in (0.0, 1.0):
-            played = play(engine, name, temperature=temperature, tasks=tasks)
+            played = play(engine, name, temperature=temperature, tasks=tasks, model=embedded)
             won = float(np.mean([episode.success for episode in played]))
             low, high = (float(bound) for bound in wilson_bounds(np.asarray(won), len(played), Z95))
             base.append({"env": name, "temperature": temperature, "success": won, "low": low, "high": high,
                          "episodes": len(played)})  # fmt: skip
             errors.print(f"[dim]{name}: {len(played)} episodes at temperature {temperature}[/dim]")
         if role_episodes:
-            for role, found in roles(engine, name, episodes=role_episodes).items():
+            for role, found in roles(engine, name, episodes=role_episodes, model=embedded).items():
                 worth.append({"env": name, "role": role, **found.figures(), "examples": found.examples})
-            if name in corpus.TEACHINGS:  # a world has no teacher
+            if embedded == "tiny":  # the other model has no teacher
                 found_gains = improvement(engine, name, episodes=role_episodes).figures()
                 gains.append({"env": name, **found_gains})
     if as_json:

@@ -1,10 +1,12 @@
 """Measures the embedded model: its success, and the answers of each role against what actually happens."""
 
 import asyncio
+import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Any, cast
 
 from nlac_bench.agents.roles.compact import CompactPrompts
@@ -13,20 +15,25 @@ from nlac_bench.agents.roles.role_prompts import Prompt
 from nlac_bench.agents.roles.transition import first_state
 from nlac_bench.envs.shop_worlds.env import ShopWorldsEnv
 from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
 from nlac_bench.rollout.engines.engine import SampleRequest, Sampling, derive_seed
 from nlac_bench.rollout.engines.hf.engine import HFEngine
-from nlac_bench.tiny import corpus, worlds_corpus
+from nlac_bench.tiny import corpus, games_corpus, worlds_corpus
 from nlac_bench.tiny.prepare import generated
 from nlac_bench.types import Episode, Role
 
 MAX_TOKENS = 256
 """Maximum length of an answer; the corpus contains no longer ones."""
-ENVS: Mapping[str, Callable[[str], TextEnv]] = {
-    **corpus.ENVS,
-    worlds_corpus.NAME: lambda split: ShopWorldsEnv(split=split, level="easy", worlds="held_out"),
+ENVS: Mapping[str, Mapping[str, Callable[[str], TextEnv]]] = {
+    "tiny": corpus.ENVS,
+    "tiny-worlds": {
+        worlds_corpus.NAME: lambda split: ShopWorldsEnv(split=split, level="easy", worlds="held_out"),
+        games_corpus.NAME: lambda split: TwentyQuestionsEnv(split=split, level="full"),
+    },
 }
-"""Makes the environments that can be measured, by split: ``shop_worlds`` in its first held-out world."""
+"""Makes the environments that a model is taught, by model and split: ``shop_worlds`` in its first held-out
+world."""
 EPISODES = 100
 """Number of sampled episodes; the tasks of a smaller test split are played several times."""
 _YES, _NO = "optimal: yes", "optimal: no"
@@ -37,10 +44,18 @@ def agent(engine: HFEngine, temperature: float) -> PolicyAgent:
     return PolicyAgent(engine, CompactPrompts(), Sampling(temperature=temperature, max_tokens=MAX_TOKENS))
 
 
-def play(engine: HFEngine, name: str, *, temperature: float, tasks: int, seed: int = 0) -> list[Episode]:
-    """Return episodes of the policy role on the test split at the taught level, in the order in which they
-    ended."""
-    make = ENVS[name]
+def family(folder: Path) -> str:
+    """Return the embedded model of which ``folder`` is a build, by its manifest; without one, ``tiny``."""
+    path = folder / "manifest.json"
+    return str(json.loads(path.read_text())["build"].get("model", "tiny")) if path.is_file() else "tiny"
+
+
+def play(
+    engine: HFEngine, name: str, *, temperature: float, tasks: int, seed: int = 0, model: str = "tiny"
+) -> list[Episode]:
+    """Return episodes of the policy role on the test split at the level that ``model`` is taught, in the
+    order in which they ended."""
+    make = ENVS[model][name]
     ids = make("test").task_ids[:tasks]
     trials = 1 if temperature == 0 else max(1, min(EPISODES, tasks) // len(ids))
     specs = [
@@ -86,13 +101,14 @@ class RoleReport:
         }
 
 
-def roles(engine: HFEngine, name: str, *, episodes: int, seed: int = 1_000) -> dict[str, RoleReport]:
+def roles(
+    engine: HFEngine, name: str, *, episodes: int, seed: int = 1_000, model: str = "tiny"
+) -> dict[str, RoleReport]:
     """Sample every role's answers greedily on new episodes of scripted players.
 
-    The rows are generated like the corpus, from other episodes of the same training tasks, so the report
-    measures how well the roles were learned.
+    The rows are generated like the corpus of ``model``, from other episodes of the same training tasks, so
+    the report measures how well the roles were learned.
     """
-    model = "tiny" if name in corpus.ENVS else "tiny-worlds"
     found = generated(model, name, episodes, seed)
     rows = [row for rows in found for row in rows if row.role != "policy"]
     answers, odds = asyncio.run(_ask_all(engine, rows))

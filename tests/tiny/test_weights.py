@@ -2,11 +2,15 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from nlac_bench import tiny
 from nlac_bench.agents.roles import codec, compact
+from nlac_bench.cli import app
+from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv
 from nlac_bench.eval.measure.engines import engine_kind, local_model
 from nlac_bench.eval.measure.tiny_defaults import is_tiny
 from nlac_bench.rollout.engines.hf.engine import HFEngine
@@ -54,12 +58,28 @@ def test_tiny_worlds_is_at_most_8_mb_and_has_the_tokenizer_of_tiny() -> None:
     assert engine_kind("tiny-worlds", None, "auto") == "hf"
 
 
-@pytest.mark.parametrize(("model", "env"), [("tiny", "tau_retail"), ("tiny-worlds", "shop_worlds")])
+@pytest.mark.parametrize(
+    ("model", "env"),
+    [("tiny", "tau_retail"), ("tiny-worlds", "shop_worlds"), ("tiny-worlds", "twenty_questions")],
+)
 def test_weights_play(model: str, env: str) -> None:
-    from nlac_bench.tiny.report import play
+    from nlac_bench.tiny.report import family, play
 
+    assert family(tiny.path(model)) == model
     engine = HFEngine.from_pretrained(str(tiny.path(model)), device="cpu")
-    episodes = play(engine, env, temperature=0.0, tasks=3)
+    episodes = play(engine, env, temperature=0.0, tasks=3, model=model)
     assert len(episodes) == 3 and all(episode.success is not None for episode in episodes)
     kinds = [turn.info.get("action_kind") for episode in episodes for turn in episode.turns]
     assert kinds.count("invalid") <= 0.2 * len(kinds)
+
+
+def test_a_report_measures_what_the_model_is_taught() -> None:
+    from nlac_bench.tiny.report import ENVS, family
+
+    assert ENVS["tiny-worlds"]["twenty_questions"]("test").task_ids == TwentyQuestionsEnv().task_ids
+    assert ENVS["tiny"]["twenty_questions"]("test").task_ids != TwentyQuestionsEnv().task_ids
+    assert family(Path("a/folder/without/manifest")) == "tiny"
+    result = CliRunner().invoke(app, ["tiny", "report", "--model", "tiny-worlds", "--env", "tau_retail"])
+    assert result.exit_code == 2
+    said = " ".join(result.output.split())
+    assert "tiny-worlds is not taught tau_retail; choose from shop_worlds, twenty_questions" in said
