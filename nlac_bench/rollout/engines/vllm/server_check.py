@@ -43,7 +43,7 @@ class Found:
 
 
 async def look(http: Http, model: str | None) -> Found:
-    """Ask a server what it is; problems are returned, each with its fix.
+    """Query the version and settings of a server; return the problems, each with its fix.
 
     Args:
         model: the model that it must serve; None accepts any.
