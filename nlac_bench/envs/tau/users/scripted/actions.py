@@ -102,12 +102,19 @@ def names_other(text: str, goal: Goal) -> bool:
     """Return whether ``text`` names another action than the goal's; "update" fits every kind of change."""
     for thing in goal.items:
         text = text.replace(thing.product.lower(), " ")  # "the luggage set to your gift card"
+    text = _ANY_CHANGE.sub(" ", text)
     named = {action for action in _DECISIVE if ACTIONS[action].search(text)} - set(FITTING[goal.kind])
     if goal.kind not in ("cancel", "return", "book", "compensation", "ask"):
         named.discard("modify")
     if goal.legs:
         named.discard("return")  # the flight back
     return bool(named)
+
+
+_ANY_CHANGE = re.compile(
+    r"\b(?:the|this|that|your) (?:requested )?(?:change|update|modification)s?\b(?! (?:of|to|in)\b)"
+)
+"""A noun for any request: "the change is in the system"."""
 
 
 def extras(units: Sequence[Unit], goal: Goal, others: Sequence[Goal]) -> list[Unit]:
@@ -129,7 +136,7 @@ def _elsewhere(text: str, goal: Goal) -> bool:
     if goal.kind == "user_address" and _OF_ORDER.search(text):
         return True
     if goal.kind == "order_address" and _OF_PROFILE.search(text):
-        return (goal.record or "").lower() not in text
+        return goal.record is None or goal.record.lower() not in text
     return names_action(text) and not fits(text, goal)
 
 
@@ -160,7 +167,14 @@ def wrong_kind(units: Sequence[Unit], goal: Goal) -> bool:
         named.discard("exchange")
     if named and not named & set(FITTING[goal.kind]):
         return True
-    return not fits(text, goal) and names_other(text, goal)
+    if fits(text, goal):
+        return False
+    return names_other(text, goal) or any(_asks_for_change(unit.text) for unit in units)
+
+
+def _asks_for_change(text: str) -> bool:
+    """Return whether a question is about a cabin, bags or an address: "Would you like to upgrade?"."""
+    return text.endswith("?") and any(ACTIONS[action].search(text) for action in ("address", "cabin", "bags"))
 
 
 _KEEPING = re.compile(

@@ -153,6 +153,16 @@ TRANSFER_OFFER = any_of(
     r"escalate|hand|pass|forward)\b[^.!\n]{0,80}\?",
 )  # fmt: skip
 """Asks whether to transfer the user."""
+MAY_TRANSFER = re.compile(
+    r"\b(?:can|could|may|might|would|should|happy to|glad to|able to|option (?:is|would be) to)\b(?!n|')"
+    r"[^.!?,;\n]{0,40}\b(?:transfer|connect|escalate|hand|pass|forward)"
+)
+"""Says that a transfer is possible: "I could also transfer you to a human agent"."""
+TRANSFERRED = re.compile(
+    r"\b(?:(?:i'm|i am|now|been|being|are|have|successfully) |^)(?:now |just |already |hereby )*"
+    r"(?:transferr|connect|escalat|hand|pass|forward)(?:ing|ed)\b"
+)
+"""Says that a transfer is under way or done."""
 WAIT = any_of(
     r"\b(one|a|just a|give me a) (moment|second(?! (?:exchange|return|change|modif|request|time|order|one|"
     r"edit))|minute|sec|min)\b", r"\bhold on\b",
