@@ -16,7 +16,7 @@ YES_ONLY = re.compile(
 """Asks for the word "yes": "a simple yes is enough", "tell me yes if it's right"."""
 CONFIRM_WORD = re.compile(r"\bconfirm\b|\bproceed\b|\bgo ahead\b")
 CONFIRM = any_of(
-    r"(?<!for )(?<!for your )(?<!to )\bconfirm(?!ed|ation|ing)", r"\bto confirm[:,]",
+    r"(?<!for )(?<!for your )(?<!to )\bconfirm(?!ed|ation|ing|s\b)", r"\bto confirm[:,]",
     r"\b(kind|good|nice)( enough)?( as)? to confirm(?! (your|which|what|who|the (reason|number)))\b",
     r"\bconfrim", r"\bcomfirm", r"\bcnofirm",
     r"\b(like|want|wish|happy|ready|okay|ok|me|yes\"?) to (proceed|continue|go ahead)\b",

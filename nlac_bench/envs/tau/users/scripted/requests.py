@@ -312,7 +312,8 @@ _NO_NUDGE = re.compile(
     r"^(?:could|can|would|will) you|choice|preference|pick|thoughts|option|prefer|^(?:hello|hi|hey)\b|else"
 )
 _IF_AGREED = re.compile(
-    rf"\b{_GIVES} (?:whether|if) (?:(?:i|we) (?:may|should|can|shall|could|might|must|am to|are to)|"
+    rf"\b{_GIVES}(?: me| us)? (?:whether|if) (?:(?:i|we) (?:may|should|can|shall|could|might|must|"
+    r"am to|are to)|you(?:'re| are) (?:\w+ )?(?:fine|ok|okay|happy|good|comfortable|satisfied|ready)\b|"
     r"you (?:agree|approve|consent|accept|authori[sz]e|permit|(?:want|wish|would like|'d like) (?:me|us))|"
     r"(?:this|that|these|it|everything|all)\b(?: of (?:this|it|that))? (?:is|are|looks?|suits?|meets|"
     r"match\w*)(?!.*\bor\b))|"

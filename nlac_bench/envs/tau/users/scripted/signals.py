@@ -87,6 +87,8 @@ REFUSED = any_of(
     r"\bno can do\b", r"\bnot something i\b",
 )  # fmt: skip
 """A refusal."""
+WHAT_CHANGE = re.compile(r"\bwhat\b.*\b(?:chang|modif|updat|differ)")
+"""Asks what shall be changed, so that it has not been changed yet."""
 UNAVAILABLE = re.compile(
     r"\b(?:sold out|out of stock|unavailable|discontinued|no longer (?:in stock|offered|made)|"
     r"(?:do not|don't) (?:have|stock|carry|sell)(?! (?:to|your|an?|any|access)\b))\b|"
@@ -219,6 +221,8 @@ REPORT = any_of(
     r"\b(request|return|exchange|cancellation|order|booking|change)( for (order )?\S+)? is (now )?"
     r"(in(?! (the|your|a)\b)|in (the|our) system|on its way|live|"
     r"through|underway)\b",
+    r"^(processed|submitted|executed|confirmed|succeeded|handled)\W*$", r"\bsucceeded\b",
+    r"\bthe system (confirms|has confirmed|accepted)\b",
     r"\bwhat you (now have|have now)\b", r"\byou now (have|hold)\b",
     r"\byou're now (on|in|flying|travell?ing|confirmed)\b",
     r"\bwill now (be|go|ship|have|show|use)\b", r"\bhas gone through\b", (
