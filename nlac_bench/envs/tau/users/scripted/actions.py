@@ -144,7 +144,8 @@ def _elsewhere(text: str, goal: Goal) -> bool:
         return True
     if goal.kind == "order_address" and _OF_PROFILE.search(text):
         return goal.record is None or goal.record.lower() not in text
-    return names_action(text) and not fits(text, goal)
+    insures = goal.insurance is None and "insur" in text
+    return (names_action(text) or insures) and not fits(text, goal)
 
 
 _CAN = re.compile(r"^(?:\w+,? ){0,3}(?:i|we) (?:can|could|may|might)\b")

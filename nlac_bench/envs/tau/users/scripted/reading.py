@@ -98,6 +98,13 @@ class Reading:
             confirm=bool(proposed),
         )  # fmt: skip
 
+    def besides_transfer(self) -> Self:
+        """Return this reading without an offer to transfer the user, if the message asks something else."""
+        offers = [unit for unit in self.claims if signals.TRANSFER.search(unit.text)]
+        rest = self.without(offers)
+        asks = rest.asks - {"unclear", "request", "complete"}
+        return replace(rest, transfer_offer=False) if offers and asks and not rest.confirm else self
+
     def with_slips(self) -> Self:
         """Return this reading with the sentences about mistakes among its claims."""
         return replace(self, claims=(*self.slips, *self.claims), slips=())

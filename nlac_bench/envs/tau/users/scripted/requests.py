@@ -169,8 +169,8 @@ _INSURED = re.compile(
 )
 """The same in a few words: "Insurance: yes or no?"."""
 _POLITE = (
-    r"(?:be (?:able|willing|so kind as|so good as|kind enough) to |please |kindly |also |first |just |"
-    r"briefly |quickly |maybe |perhaps |possibly |now |you |me )*"
+    r"(?:be (?:able|willing|so kind as) to |please |kindly |also |first |just |briefly |quickly |"
+    r"maybe |perhaps |possibly |now |you |me )*"
 )
 _GIVES = (
     r"(?:provide|share|type|paste|quote|fill (?:\w+ )?in|drop|write down|reply with|respond with|tell|give|"
@@ -260,13 +260,14 @@ _MAILED = re.compile(
     r"e-?mail (?:with|will|shortly|once|from))\b|\bconfirm\b(?! your| who| the)|\bthank"
 )
 _SOUNDS = re.compile(
-    r"\bhow (?:does|do|would) (?:that|this|it|these|they|everything)(?: all)? (?:sound|look|work|"
-    r"seem)|\bwhat do you (?:say|think)\b"
+    r"\bhow (?:does|do|would) (?:that|this|it|these|they|everything)(?: all)? "
+    r"(?:sound|look|work|seem)|\bwhat do you (?:say|think)\b"
 )
 _INVERTED = re.compile(r"'s\b|\b(?:do|does|did|would|should|can|could|is|are|was|will|may|shall)\b")
 _KNOWS = re.compile(
     r"\b(?:do|would|did) you (?:happen to )?(?:have|know|remember|recall)\b(?! any (?:other|further|"
-    r"more))(?!\w* (?:want|like))"
+    r"more))(?!\w* (?:want|like))|"
+    r"\bis there an? (?:\w+ ){0,2}(?:date|name|number|reason|time|colou?r|size|preference|method|address)\b"
 )
 WH_START = re.compile(
     r"(?:(?:and|so|then|now|also|ok|okay|great|sure|thanks?|thank you|finally|but|first|next|to|for|"

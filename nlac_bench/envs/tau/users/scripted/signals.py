@@ -26,7 +26,7 @@ ONLY = re.compile(
 PROCEED = re.compile(r"\b(?:proceed|go ahead|confirm)\b|\bor (?:may|shall|should|can) i\b")
 ASSENT = any_of(
     r"\b(if|once|when|as soon as|after|until) you('ve| have)? (confirm|agree|approve|sa(y|id) (yes|"
-    r"so)|give|ok\b|okay)",
+    r"so)|tell me (?:so|to)|give|ok\b|okay)",
     r"\b(if|once|when|after|upon) (your )?(confirmed|confirmation|approval)\b",
 )  # fmt: skip
 """States that the agent acts only after confirmation."""
@@ -41,7 +41,7 @@ YES_NO = any_of(
 """A yes-no question, whatever else it contains."""
 MORE = any_of(
     r"\b(?<!before )(?<!prefer )(?<!use )(?<!rather )((anything|something|what) (further|more)|"
-    r"(any(thing)?|something|what) else)\b"
+    r"(any(thing)?|something|what) else|anything (left|missing|remaining|outstanding)(?=\W*$))\b"
     r"(?! (to|in|from|about) (return|exchange|modify|change|this order|that order|the order))",
     r"\bany (other|further|more) (questions?|requests?|issues?|concerns?|help|assistance|thing|matters?|"
     r"wish(es)?|needs?)\b",
@@ -165,6 +165,11 @@ TRANSFERRED = re.compile(
     r"(?:transferr|connect|escalat|hand|pass|forward)(?:ing|ed)\b"
 )
 """Says that a transfer is under way or done."""
+FAREWELL = re.compile(
+    r"\b(?:safe travels|good ?bye|bye|take care|see you|(?:have|enjoy) (?:a|an|your|the) (?:\w+ ){0,2}"
+    r"(?:day|evening|weekend|trip|flight|time|one))\b"
+)
+"""Ends the conversation."""
 WAIT = any_of(
     r"\b(one|a|just a|give me a) (moment|second(?! (?:exchange|return|change|modif|request|time|order|one|"
     r"edit))|minute|sec|min)\b", r"\bhold on\b",

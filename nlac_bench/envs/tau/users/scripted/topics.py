@@ -96,6 +96,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     )),
     ("date", any_of(
         r"\bdates?\b(?! of birth)", r"\bwhen\b", r"\bwhat day", r"\btravel day", r"\bwhich day",
+        r"\bday (?:that |on which )?(?:you|of (?:travel|departure))\b",
     )),
     ("route", any_of(
         r"\borigin", r"\bdestination", r"\bdepart(ing|ure)?\b", r"\bairports?\b",

@@ -101,6 +101,7 @@ class ScriptedUser(Answers):
         identity = heard.asks & IDENTITY
         if heard.transfer:
             return self._leave(speech.TRANSFERRED)
+        heard = heard.besides_transfer() if heard.transfer_offer and not goal.forbidden else heard
         if heard.transfer_offer:
             if goal.kind == "other":
                 return self._say_again(self._pick(speech.GO_ON))
