@@ -106,7 +106,10 @@ def questions(at: Situation, number: int, label: str, into: Matrix) -> None:
 def reports(
     at: Situation, number: int, label: str, into: Matrix, phrases: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Report what the user wants, and the same with one slot wrong, without having asked for a yes."""
+    """Report what the user wants, and the same with one slot wrong, without having asked for a yes.
+
+    Phrases that are "agreed" only tell what will be, or that it is done, which is a report after a yes only.
+    """
     values, rng = facts(at, at.goal), random.Random(number)
     wrongs = [
         (slot, facts(at, goal))
@@ -115,7 +118,7 @@ def reports(
     ]
     for place, phrase in enumerate(phrases):
         said = fill(phrase["text"], values) if fits(phrase, at) else None
-        if said is None or (number + place) % 3:
+        if said is None or phrase.get("agreed") or (number + place) % 3:
             continue
         fresh = start(at.alone(), 7 * number + place)
         user = fresh.copy()
