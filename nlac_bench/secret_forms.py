@@ -106,7 +106,7 @@ def is_placeholder(value: str) -> bool:
     replaced wherever it occurs, task texts and answers would change. Therefore a value counts as a
     secret only if it has 8 or more characters, and, below 16, is not made of plain words or of digits and
     punctuation alone: hardly any ordinary text contains such a value by chance. The path of an existing file
-    (``GOOGLE_APPLICATION_CREDENTIALS``) is no secret either.
+    (``GOOGLE_APPLICATION_CREDENTIALS``) is not a secret either.
     """
     if _TOKEN.fullmatch(value):
         return False

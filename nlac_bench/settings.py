@@ -3,7 +3,7 @@
 import types
 import typing
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
@@ -63,7 +63,11 @@ class Settings(BaseModel):
 def kinds(annotation: Any) -> tuple[Any, ...]:
     """Return the alternatives of ``annotation`` without None: ``int | None`` gives ``(int,)``."""
     if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is typing.Union:
-        return tuple(k for k in typing.get_args(annotation) if k is not types.NoneType)
+        return tuple(
+            k for part in typing.get_args(annotation) for k in kinds(part) if k is not types.NoneType
+        )
+    if typing.get_origin(annotation) is Annotated:
+        return kinds(typing.get_args(annotation)[0])
     return (annotation,)
 
 
@@ -135,6 +139,8 @@ def bounds(field: FieldInfo) -> str:
 
 def _name(kind: Any) -> str:
     origin = typing.get_origin(kind)
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return "a table"
     if origin is Literal:
         words = ", ".join(map(str, typing.get_args(kind)))
         return f"one of {words}" if "," in words else words

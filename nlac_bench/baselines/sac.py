@@ -1,7 +1,7 @@
 """Soft actor-critic (SAC; Haarnoja et al. 2018) per turn: NLAC with a scalar instead of a language critic.
 
-The policy does not use the critic's gradient. It distils the best by Q of N of its own actions, with
-NLAC's loss, so that the two algorithms differ only in the critic.
+The policy does not use the critic's gradient. It samples N actions and learns the one with the
+highest Q by NLAC's loss, so that the two algorithms differ only in the critic.
 """
 
 from collections.abc import Mapping, Sequence

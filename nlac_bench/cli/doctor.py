@@ -238,7 +238,7 @@ def _environment_plugins() -> list[dict[str, Any]]:
 
 
 def _made(name: str) -> str:
-    """Make the environment ``name``, reset it, and return what it is."""
+    """Make the environment ``name``, reset it, and return its detail for the list."""
     env = registry.make_text_env(name)
     try:
         env.reset(seed=0)

@@ -56,7 +56,7 @@ def _parameters(settings: type[Settings]) -> Iterator[inspect.Parameter]:
 
 
 def _number(text: str | None, wanted: tuple[Any, ...]) -> Any:
-    """Convert ``text`` to a number if one is ``wanted``; a text that is none is left for the validation."""
+    """Convert ``text`` to a number if one is ``wanted``; other texts are validated later."""
     kind = next((kind for kind in (int, float) if kind in wanted), None)
     if text is None or kind is None:
         return text

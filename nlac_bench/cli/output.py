@@ -16,8 +16,17 @@ from rich.table import Table
 
 from nlac_bench.redaction import redact, redact_message, redactor
 
-console = Console(highlight=False)
-errors = Console(stderr=True, highlight=False)
+
+class _Console(Console):
+    """A console that raises ``BrokenPipeError`` where rich would exit with code 1."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the error again, for ``exit_codes``."""
+        raise BrokenPipeError
+
+
+console = _Console(highlight=False)
+errors = _Console(stderr=True, highlight=False)
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")]
 

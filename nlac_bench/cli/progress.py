@@ -99,10 +99,11 @@ class RunProgress:
         seconds = time.monotonic() - self._began
         left = (planned - ended) * seconds / played if played else None
         eta = f"after {seconds:.0f} s, time left unknown" if left is None else f"{left:.0f} s left"
-        return f"{ended}/{planned} episodes, {self._status_and_speed()}, {eta}"
+        return ", ".join(filter(None, (f"{ended}/{planned} episodes", self._status_and_speed(), eta)))
 
     def _status_and_speed(self) -> str:
-        return self.status() + ("" if self._speed is None else f", {self._speed():.0f} tokens/s")
+        speed = "" if self._speed is None else f"{self._speed():.0f} tokens/s"
+        return ", ".join(filter(None, (self.status(), speed)))
 
     def _show(self) -> None:
         self._bar.update(self._task, description=escape(self._status_and_speed()))

@@ -26,7 +26,7 @@ def report(
 ) -> None:
     """Write a report: what a run, a comparison of runs or a sweep shows, as one HTML file without network.
 
-    An existing report is replaced. No episode is played, and nothing of the runs
+    An existing report is replaced. No episode is played, and no file of the runs
     is imported or executed. Unfinished runs are shown as n of m.
 
     Examples:

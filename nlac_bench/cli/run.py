@@ -113,7 +113,8 @@ def run(
     told = {"budget": budget, "replay_ratio": replay_ratio}
     assigned = _assignments(train or []) | {name: value for name, value in told.items() if value is not None}
     if assigned:
-        settings["train"] = {**(settings.get("train") or {}), **assigned}
+        given = settings.get("train") or {}
+        settings["train"] = {**given, **assigned} if isinstance(given, dict) else given  # refused below
     resolved = completed(settings, context.info_name == "eval", str(config or COMMAND_LINE))
     if dry_run:
         show(estimate.of(resolved), as_json)

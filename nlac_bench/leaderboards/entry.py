@@ -41,7 +41,7 @@ class Part(BaseModel):
 
 
 class Limits(Part):
-    """Administrative limits of an episode; None is no limit."""
+    """Administrative limits of an episode; None means unlimited."""
 
     max_turns: Count | None = None
     max_seconds: Amount | None = None

@@ -139,7 +139,7 @@ def seed_of(run: RunFolder) -> int:
     """Return the base seed of ``run``.
 
     Raises:
-        RunFolderError: its configuration has none.
+        RunFolderError: its configuration lacks it.
     """
     seed = run.config.get("seed")
     if type(seed) is not int:

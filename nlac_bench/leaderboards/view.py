@@ -104,7 +104,7 @@ class BoardView:
 
     @property
     def interval_methods(self) -> str:
-        """The methods of the intervals of success on this board; empty if it has none."""
+        """The methods of the intervals of success on this board; empty if there are no intervals."""
         methods = {row.entry.numbers.ci_method for row in (*self.pinned, *self.rows)}
         return ", ".join(sorted(filter(None, methods)))
 

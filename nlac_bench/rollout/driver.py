@@ -44,7 +44,8 @@ class Failure:
     """An episode that ended without a result. It does not count for the agent and has to be played again.
 
     ``kind`` is ``infra`` (the infrastructure around the task failed) or ``crash`` (an unexpected exception in
-    an environment or agent, which is a bug; ``traceback`` has its traceback). ``usage`` is what it has spent.
+    an environment or agent, which is a bug; ``traceback`` has its traceback). ``usage`` holds its
+    tokens and calls so far.
     """
 
     spec: EpisodeSpec

@@ -26,7 +26,7 @@ from nlac_bench.types import ChatFn, ChatReply, ContentFilterError, Messages, Ro
 
 _FORMAT = 1
 _BEGIN = b'{"format": '
-"""How every line begins; an incomplete last line that begins otherwise is not one of a recording."""
+"""How every line begins; a file whose incomplete last line differs is not a recording."""
 
 
 class ReplayError(NlacBenchError):

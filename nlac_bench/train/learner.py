@@ -187,7 +187,7 @@ class Learner:
         return share.collected(torch.cat(parts)[: len(own)], batch)
 
     def _release_gathered(self) -> None:
-        """Free the weights that FSDP has gathered; after a change of its shards it must gather them anew."""
+        """Free the weights that FSDP has gathered; after a change of its shards it must gather them again."""
         for model in (self.model, self.reference):
             if model is not None:
                 model.reshard()  # type: ignore[operator]

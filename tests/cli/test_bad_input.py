@@ -106,8 +106,11 @@ def test_bad_environment_strings_are_refused(command: str, name: str, folder: Pa
         (("--config", "deep.toml"), "cannot read the configuration"),
         (("--config", "deep.json"), "cannot read the configuration"),
         (("--config", "folder.json"), "cannot read the configuration"),
+        (("--agent", "nlac", "--config", "number.toml"), "number.toml: train must be a table, got 5"),
+        (("--agent", "nlac", "--config", "number.toml", "--train", "lr=1"), "train must be a table, got 5"),
+        (("--agent", "nlac", "--model", "/no/such/model"), "folder /no/such/model, which does not exist"),
     ],
-    ids=["trials", "limit", "tasks", "TOML", "JSON", "folder"],
+    ids=["trials", "limit", "tasks", "TOML", "JSON", "folder", "train", "train and --train", "model"],
 )  # fmt: skip
 def test_other_options_that_are_too_large_or_too_deep(
     options: tuple[str, ...], said: str, folder: Path
@@ -115,6 +118,7 @@ def test_other_options_that_are_too_large_or_too_deep(
     Path("deep.toml").write_text(f"env = {'[' * DEEP}")
     Path("deep.json").write_text("[" * DEEP)
     Path("folder.json").mkdir()
+    Path("number.toml").write_text("train = 5")
     done = call("run", "--env", "math500_hard", "--agent", "random", *options, "--out", str(folder / "run"))
     refused(done, said)
     assert not (folder / "run").exists()

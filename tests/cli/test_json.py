@@ -147,12 +147,21 @@ def test_standard_output_is_reserved_in_this_process_too(
     assert "step" in call(*RUN, "--out", "run").stdout, "without --json nothing is reserved"
 
 
-def test_a_reader_that_has_left_gives_exit_code_141(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "command",
+    [
+        "envs show twenty_questions --json",
+        "envs show twenty_questions",
+        "run --env math500_hard --agent oracle --limit 2 --out run",
+    ],
+)
+def test_a_reader_that_has_left_gives_exit_code_141(command: str, tmp_path: Path) -> None:
+    """Text is printed by rich, which would exit with code 1, and in a run with code 3."""
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
-        [sys.executable, "-m", "nlac_bench", "envs", "show", "twenty_questions", "--json"],
+        [sys.executable, "-m", "nlac_bench", *command.split()], cwd=tmp_path,
         stdout=write, stderr=subprocess.PIPE, text=True, check=False,
     )  # fmt: skip
     os.close(write)
-    assert done.returncode == 141 and not done.stderr
+    assert done.returncode == 141 and "rror" not in done.stderr

@@ -66,6 +66,14 @@ def test_episodes_without_a_verdict_are_in_no_bound_and_a_resumed_run_counts_all
     assert progress.status().endswith("of 2 ended (0.33 to 0.67 once all 3 have ended)")
 
 
+def test_the_line_of_a_run_without_verdicts_has_no_empty_part(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = a_run(tmp_path / "run", tasks=1)
+    RunProgress(run)(episode(run.plan[0], None))
+    assert "1/1 episodes, 0 s left" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("before", [0, 1, 7, 11])
 def test_the_last_interim_figures_are_those_of_the_summary(before: int, tmp_path: Path) -> None:
     """Four tasks, three trials, means 1, 2/3, 0 and 1/2 (one episode is unscored), played in two sessions."""

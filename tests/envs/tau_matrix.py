@@ -28,6 +28,11 @@ T = TypeVar("T")
 PHRASES = Path(__file__).with_name("tau_phrases.jsonl")
 WIDE = {"items", "options"}
 """Slots of which a wrong value shows only in phrases with the items themselves, not with their prices."""
+HEARD = {
+    "yes": {"yes"}, "not_no": {"yes", "says"}, "decline": {"no", "says"}, "stays": {"yes", "no", "says"},
+    "refused": {"no", "says", "next"},
+}  # fmt: skip
+"""What a reply to an offer may amount to; "decline": of something unwanted, "refused": to a refusal."""
 _NO = re.compile(r"(?i)(no|nope|wait|hold on|hmm|not quite|that is not|that's not)\b")
 _YES = re.compile(
     r"(?i)(yes|yeah|yep|sure, go|correct|exactly|please do|go ahead|that's right|that is right)\b"
@@ -196,10 +201,8 @@ def _other(
         into.note(f"{label} note: false no or yes", heard == "says", phrase, said, reply)
     else:
         expect = phrase["expect"]
-        if expect == "yes":
-            good = heard == "yes"
-        elif expect == "not_no":
-            good = heard not in ("no", "stop", "next")
+        if expect in HEARD:
+            good = heard in HEARD[expect]
         elif expect == "insurance":
             good = bool(re.search(r"(?i)\byes\b|with insurance", reply)) == (values["insurance"] == "yes")
         else:

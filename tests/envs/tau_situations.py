@@ -320,4 +320,5 @@ def _airline(goal: Goal) -> dict[str, str]:
     if goal.kind == "book":
         found |= {"origin": goal.origin or "", "destination": goal.destination or "", "total": "$412"}
         found["route"] = f"{goal.origin} to {goal.destination}"
+        found["trip"] = (goal.trip or "one_way").replace("_", " ")
     return found

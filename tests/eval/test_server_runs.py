@@ -13,7 +13,7 @@ from unittest import mock
 import pytest
 
 from nlac_bench import tiny
-from nlac_bench.errors import ConfigError
+from nlac_bench.errors import ConfigError, NlacBenchError
 from nlac_bench.eval.measure.servers import assigned
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.runs.folder import RunFolder
@@ -65,6 +65,12 @@ def test_slots_of_servers(servers: str, needs_target: bool, slots: str) -> None:
 def test_servers_without_a_slot(servers: str, needs_target: bool, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         assigned(servers, needs_target)
+
+
+@pytest.mark.parametrize("url", ["a:1", "ftp://a", "http://", "http://a:99999", "http://a:x", "http://[::1"])
+def test_what_is_no_address_is_refused_before_the_run(url: str) -> None:
+    with pytest.raises(NlacBenchError, match="is not the address of a server; write it as http://host:port"):
+        assigned(f"http://b:2@policy,{url}@target", True)
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,17 @@ def test_offline_episodes_of_another_world_are_refused(tmp_path: Path) -> None:
         outline(config(**settings, seed=4))
 
 
+def test_offline_episodes_with_told_rules_are_refused_where_rules_are_hidden(tmp_path: Path) -> None:
+    told, hidden = (f'shop_worlds@{{"rules": "{rules}"}}' for rules in ("told", "hidden"))
+    folder = recorded(
+        tmp_path / "run", {"env": told, "split": "train", "rules": "told"}, env=told, split="train"
+    )
+    settings = {"offline": folder, "train": {"val_tasks": 1}}
+    assert outline(config(env=told, **settings)).plan
+    with pytest.raises(NlacBenchError, match="with rules 'told', and this run trains with rules 'hidden'"):
+        outline(config(env=hidden, **settings))
+
+
 def test_options_of_vllm_are_passed_on_and_training_leaves_room_for_the_learner() -> None:
     ours = {"engine": "vllm", "tensor_parallel_size": 2, "max_model_len": 512}
     assert vllm_options(config(**ours, train=None)) == {"tensor_parallel_size": 2, "max_model_len": 512}

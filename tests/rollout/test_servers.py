@@ -15,7 +15,9 @@ import torch
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.engine import EngineError, SampleRequest, Sampling, Slot, SyncError
 from nlac_bench.rollout.engines.hf.engine import HFEngine
+from nlac_bench.rollout.engines.vllm.http import Http
 from nlac_bench.rollout.engines.vllm.server import Server
+from nlac_bench.rollout.engines.vllm.server_check import Found, look
 from nlac_bench.rollout.engines.vllm.servers import SlotEngine, connect
 from nlac_bench.rollout.engines.weights import ModelSource
 from tests.cli.command import call
@@ -351,7 +353,10 @@ def test_servers_that_cannot_be_used_from_the_start(
         connect(folder, [(dead, "policy")], timeout=20.0)
 
 
-@pytest.mark.parametrize("url", ["localhost:8000", "ftp://host", "http://", "http://me:pw@host:8000"])
+@pytest.mark.parametrize(
+    "url",
+    ["localhost:8000", "ftp://host", "http://", "http://host:80000", "http://[::1", "http://me:pw@host:8000"],
+)
 def test_what_is_not_an_address(folder: str, url: str) -> None:
     with pytest.raises(NlacBenchError, match=r"write it as http://host:port") as caught:
         connect(folder, [(url, "policy")], timeout=5.0)
@@ -392,6 +397,27 @@ def test_doctor_names_what_is_wrong_with_a_server(
     assert code == 1 and not found["ok"] and found["version"] == settings.get("version", "0.32.0")
     (named,) = found["problems"]
     assert problem in named
+
+
+@pytest.mark.parametrize(
+    "config",
+    [None, "VllmConfig(...)", {}, {"model_config": None}, {"model_config": {}, "cache_config": {}}],
+    ids=str,
+)
+def test_a_configuration_that_cannot_be_read_is_a_problem(
+    stubs: list[StubVLLM], monkeypatch: pytest.MonkeyPatch, config: Any
+) -> None:
+    monkeypatch.setattr(stubs[0], "_info", lambda: {"vllm_config": config})
+    http = Http(stubs[0].url, 10.0)
+
+    async def asked() -> Found:
+        try:
+            return await look(http, None)
+        finally:
+            await http.close()
+
+    found = asyncio.run(asked())
+    assert found.version == "0.32.0" and "unexpected reply" in found.problems[-1]
 
 
 def test_doctor_names_all_problems_at_once(folder: str) -> None:

@@ -86,10 +86,27 @@ def _model(name: str, base_url: str | None, engine: EngineKind, flag: str) -> li
         for package, fix in packages.items()
         if importlib.util.find_spec(package) is None
     ]
-    if not found and name not in tiny.FOLDERS and not Path(name).is_dir() and not _available(name):
+    if found or name in tiny.FOLDERS or Path(name).is_dir():
+        return found
+    if not _is_hub_id(name):
+        advice = (
+            "set --model to an existing folder, or to a Hugging Face id such as Qwen/Qwen2.5-0.5B-Instruct"
+        )
+        found.append(Missing(f"the model folder {name}, which does not exist", advice))
+    elif not _available(name):
         advice = f"connect to the network, or set --model to the folder of a downloaded copy of {name}"
         found.append(Missing(f"the weights of {name}, which are not in the Hugging Face cache", advice))
     return found
+
+
+def _is_hub_id(name: str) -> bool:
+    from huggingface_hub.utils import HFValidationError, validate_repo_id
+
+    try:
+        validate_repo_id(name)
+    except HFValidationError:
+        return False
+    return True
 
 
 def _available(name: str) -> bool:

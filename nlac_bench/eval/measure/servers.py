@@ -4,6 +4,7 @@ import typing
 
 from nlac_bench.errors import ConfigError
 from nlac_bench.rollout.engines.engine import Slot
+from nlac_bench.rollout.engines.vllm.http import check_address
 
 SHARE = 8
 """One in so many servers gets the moving average. NLAC samples one call in eight from it, and with
@@ -23,6 +24,7 @@ def assigned(servers: str, needs_target: bool) -> list[tuple[str, Slot]]:
 
     Raises:
         ConfigError: a label is not a slot, an address is repeated, or a slot would have no server.
+        NlacBenchError: as ``check_address``.
     """
     found: list[tuple[str, Slot | None]] = []
     for text in filter(None, (part.strip() for part in servers.split(","))):
@@ -31,6 +33,7 @@ def assigned(servers: str, needs_target: bool) -> list[tuple[str, Slot]]:
             raise ConfigError(
                 f"--servers: {label!r} is not a slot; write URL@policy or URL@target, or the URL alone"
             )
+        check_address(url)
         found.append((url, typing.cast(Slot | None, label)))
     urls = [url for url, _ in found]
     if twice := next((url for url in urls if urls.count(url) > 1), None):

@@ -61,7 +61,7 @@ def with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
     name, arguments = envs.parse(str(settings.get("env", "")))
     if not arguments and name in EASY and settings.get("data") in (None, "embedded"):
         completed["env"] = envs.join(name, EASY[name])
-    if settings.get("train") is not None:
+    if isinstance(settings.get("train"), Mapping):  # other values are reported by ``RunConfig``
         known = methods.find(str(settings.get("agent"))).config_class.model_fields
         defaults = {name: value for name, value in TRAINING.items() if name in known}
         completed["train"] = {**defaults, **settings["train"]}

@@ -96,7 +96,7 @@ class Training:
     async def iterate(self) -> None:
         """Run and log one iteration; validate and save if they are due."""
         began, before = time.monotonic(), self.progress.gradient_steps
-        self.engine.metrics()  # begins to measure anew: not the validation before this iteration
+        self.engine.metrics()  # resets the counters, which included the last validation
         self.on_phase("playing")
         episodes = await (self.ahead.episodes if self.ahead else self.play)(self.progress.iteration)
         self.on_phase("learning")

@@ -36,8 +36,9 @@ def offline_episodes(
         plan: its test episodes.
 
     Raises:
-        ConfigError: there is no episode to train on, or an episode plays another environment or world, a
-            task of ``plan``, or a task of the test split or of the validation split.
+        ConfigError: there is no episode to train on, or an episode plays another environment or world, was
+            played with other rules, or plays a task of ``plan``, of the test split or of the validation
+            split.
     """
     assert config.train is not None  # the configuration is that of a training run
     found = [episode_from_row(row) for row, _ in read_lines(folder / ROLLOUTS)]
@@ -63,6 +64,12 @@ def offline_episodes(
         raise ConfigError(
             f"--offline: {folder} contains episodes of world {origin.world}, and this run trains in world "
             f"{env.played_world}; use a run of the same world"
+        )
+    rules = env.conditions().get("rules")
+    if origin is not None and (theirs := origin.conditions.get("rules", rules)) != rules:
+        raise ConfigError(
+            f"--offline: {folder} contains episodes with rules {theirs!r}, and this run trains with rules "
+            f"{rules!r}; use a run with the same rules"
         )
     played = {episode.task_id for episode in found if episode.task_id is not None}
     if leaked := sorted(played & {item.task_id for item in plan}):

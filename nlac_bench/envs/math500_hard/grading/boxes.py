@@ -22,7 +22,7 @@ def boxed(text: str) -> str | None:
     """Return the content of the last box that is not empty, or None without a box.
 
     Boxes that are joined only by commas, semicolons, "and" or "or" are one list: `\\boxed{1}, \\boxed{2}`.
-    A box behind a negation, `not $\\boxed{7}$`, is passed over; if there is no other, the negation is kept.
+    A box behind a negation, `not $\\boxed{7}$`, is skipped; if it is the only box, the negation is kept.
     """
     if "boxed" not in text and "fbox" not in text and "framebox" not in text:
         return None

@@ -45,10 +45,10 @@ _MAX_LENGTH = 1_000
 
 
 def without_conditions(text: str) -> Node | None:
-    """Return the answer in a normalised text without the conditions after it; None if it has none.
+    """Return the answer in a normalised text without the conditions after it; None if no condition follows.
 
     Raises:
-        Unreadable: the answer without its conditions is no mathematics.
+        Unreadable: the answer without its conditions cannot be parsed as mathematics.
         TooComplex: the answer exceeds the parser's limits.
     """
     if len(text) > _MAX_LENGTH:
@@ -152,7 +152,7 @@ def _balanced(text: str) -> str:
 
 
 def _relations(body: str) -> list[Node] | None:
-    """Return the relations of a condition, and its values; None if it has words or is no mathematics."""
+    """Return the relations of a condition, and its values; None if it has words or cannot be parsed."""
     try:
         tree = read(body)
     except (Unreadable, TooComplex):

@@ -42,7 +42,7 @@ class Shopper:
         return [row for row in rows if row["status"] in statuses and row["order_id"] not in self.used]
 
     def take(self, *statuses: str) -> Mapping[str, Any] | None:
-        """Draw an unused order with one of ``statuses`` and mark it as used; None if there is no such one."""
+        """Draw an unused order with one of ``statuses`` and mark it as used; None if all are used."""
         orders = self.orders(*statuses)
         if not orders:
             return None

@@ -119,8 +119,10 @@ def _records(path: Path) -> Iterator[tuple[int, Any]]:
                 if not isinstance(record, dict):
                     raise DataError(f"{path}, line {number} is not a record of calls: {line[:80]!r}")
                 yield number, record
-    except (OSError, EOFError, zlib.error) as error:
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"{path} cannot be read ({error}); the file may be truncated") from error
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}); name a file of recorded calls") from error
 
 
 def _replay(report: Report, grader: Grader, task: Task, record: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ from nlac_bench.rollout.engines.weights import probe_ids
 
 
 class ProcessEngine:
-    """An engine that runs an ``HFEngine`` in a process of its own, which never outlives this one.
+    """An engine that runs an ``HFEngine`` in a separate process, which ends with this one.
 
     Requests and samples are exchanged as JSON, weights by a safetensors file in shared memory. A sample is
     that of an ``HFEngine`` in this process with the same number of threads: in batches its last bits depend

@@ -113,7 +113,7 @@ class _Worker:
         return await self._engine.logprobs(ids, prompt_len, slot)
 
     async def _sync(self, path: str, probe: list[float], version: int, slot: Any) -> dict[str, Any]:
-        """Load the weights of a file, let the engine check them, and return what it has now."""
+        """Load the weights of a file, let the engine check them, and return its version and digests."""
         slope = await asyncio.to_thread(self._engine.sync, _Sent(Path(path), probe), version, slot)
         digests = await asyncio.to_thread(self._engine.weight_digests, slot)
         return {"version": self._engine.version(slot), "digests": digests, "slope": slope}

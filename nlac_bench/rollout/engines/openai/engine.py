@@ -294,7 +294,7 @@ class OpenAIEngine:
         message = redact_message(self._redactor.text(message))
         if self._key:  # also one that is too short to be searched for in replies
             message = message.replace(self._key, "***")
-        told = f"HTTP {failure.status} from {self._host}: {message[:500]}"
+        told = f"HTTP {failure.status} from {self._host}: {message[:500] or 'an empty reply'}"
         if code == "insufficient_quota":
             return EngineSetupError(f"{told}. The account's quota is used up; add credit or use another key")
         if failure.status == 429 or says_rate_limit(code, message):

@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.redaction import redact_message
@@ -32,6 +32,23 @@ class RefusedError(Exception):
         self.status = status
 
 
+def check_address(url: str) -> SplitResult:
+    """Return the parts of ``url``.
+
+    Raises:
+        NlacBenchError: it has another scheme than http and https, no host, or a port that does not exist.
+    """
+    try:
+        parts = urlsplit(url)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return parts
+    except ValueError:  # brackets that are not closed, or a port that is no number or too large
+        pass
+    raise NlacBenchError(
+        f"{redact_message(url)!r} is not the address of a server; write it as http://host:port"
+    )
+
+
 class Http:
     """JSON requests to the server at ``url``. All of them are made on one event loop.
 
@@ -47,15 +64,11 @@ class Http:
     """
 
     def __init__(self, url: str, timeout: float) -> None:
-        parts = urlsplit(url)
+        parts = check_address(url)
         if "@" in parts.netloc:
             raise NlacBenchError(
                 f"the address of the server {parts.hostname} contains a user name or a password; write it as "
                 f"http://host:port, and set {KEY} for servers that were started with --api-key"
-            )
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise NlacBenchError(
-                f"{redact_message(url)!r} is not the address of a server; write it as http://host:port"
             )
         self.url = url.rstrip("/").removesuffix("/v1")
         self.timeout = timeout

@@ -43,7 +43,7 @@ class Found:
 
 
 async def look(http: Http, model: str | None) -> Found:
-    """Ask a server what it is; problems are returned, each with its fix.
+    """Query the version and settings of a server; return the problems, each with its fix.
 
     Args:
         model: the model that it must serve; None accepts any.
@@ -60,19 +60,19 @@ async def look(http: Http, model: str | None) -> Found:
         served, context = await _served(http, model, problems)
         await _check_generate(http, problems)
         config = await _config(http, problems)
+        if config is None:
+            return Found(version, tuple(problems), served, context)
+        problems += _config_problems(config)
+        return Found(
+            version,
+            tuple(problems),
+            served,
+            context,
+            exact="float32" in str(config["model_config"]["dtype"]),
+            block_size=int(config["cache_config"]["block_size"]),
+        )
     except (TransientFault, RefusedError, TypeError, LookupError, AttributeError, ValueError) as error:
         return Found(version, (*problems, f"unexpected reply: {type(error).__name__}: {error}"))
-    if config is None:
-        return Found(version, tuple(problems), served, context)
-    problems += _config_problems(config)
-    return Found(
-        version,
-        tuple(problems),
-        served,
-        context,
-        exact="float32" in str(config["model_config"]["dtype"]),
-        block_size=int(config["cache_config"]["block_size"]),
-    )
 
 
 def _version_problems(version: str) -> Iterator[str]:
@@ -109,10 +109,10 @@ async def _check_generate(http: Http, problems: list[str]) -> None:
             raise
 
 
-async def _config(http: Http, problems: list[str]) -> Any:
+async def _config(http: Http, problems: list[str]) -> Mapping[str, Any] | None:
     """Return vLLM's configuration; None if the development endpoints are off."""
     try:
-        return (await http.get("/server_info?config_format=json"))["vllm_config"]
+        config = (await http.get("/server_info?config_format=json"))["vllm_config"]
     except RefusedError as error:
         if error.status != 404:
             raise
@@ -121,6 +121,9 @@ async def _config(http: Http, problems: list[str]) -> Any:
             "variable VLLM_SERVER_DEV_MODE=1, on a private network only"
         )
         return None
+    if not isinstance(config, Mapping):
+        raise TypeError(f"vllm_config of /server_info is not an object, but {type(config).__name__}")
+    return config
 
 
 def _config_problems(config: Mapping[str, Any]) -> Iterator[str]:

@@ -22,7 +22,7 @@ from nlac_bench.rollout.engines.weight_file import digest, read
 
 @dataclass
 class FileInit(WeightTransferInitInfo):
-    """Nothing: there is no connection to set up."""
+    """Do nothing; a transfer by file needs no connection."""
 
 
 @dataclass

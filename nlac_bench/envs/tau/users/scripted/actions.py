@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from nlac_bench.envs.tau.users.scripted.intent import Goal
 from nlac_bench.envs.tau.users.scripted.places import short
@@ -102,6 +103,7 @@ def names_other(text: str, goal: Goal) -> bool:
     """Return whether ``text`` names another action than the goal's; "update" fits every kind of change."""
     for thing in goal.items:
         text = text.replace(thing.product.lower(), " ")  # "the luggage set to your gift card"
+    text = _ANY_CHANGE.sub(" ", text)
     named = {action for action in _DECISIVE if ACTIONS[action].search(text)} - set(FITTING[goal.kind])
     if goal.kind not in ("cancel", "return", "book", "compensation", "ask"):
         named.discard("modify")
@@ -110,17 +112,29 @@ def names_other(text: str, goal: Goal) -> bool:
     return bool(named)
 
 
-def extras(units: Sequence[Unit], goal: Goal, others: Sequence[Goal]) -> list[Unit]:
-    """Return the offers among ``units`` to do something else as well, which no goal of the user asks for.
+_ANY_CHANGE = re.compile(
+    r"\b(?:the|this|that|your) (?:requested )?(?:change|update|modification)s?\b(?! (?:of|to|in)\b)"
+)
+"""A noun for any request: "the change is in the system"."""
+
+
+def extras(offers: Sequence[Unit], claims: Sequence[Unit], goal: Goal, others: Sequence[Goal]) -> list[Unit]:
+    """Return the ``offers`` to do something else as well, which no goal of the user asks for.
+
+    An offer may be a statement among the ``claims`` with a question after it.
 
     A booking has bags and passengers of its own, so nothing beside it is taken for another matter.
     """
     if goal.kind in ("ask", "other", "book"):
         return []
+    told = [unit for unit in offers if unit.text.endswith("?")]
+    pairs = [
+        pair for pair in pairwise(claims)
+        if pair[1] in told and _CAN.search(pair[0].text) and not names_action(pair[1].text)
+    ]  # fmt: skip
     return [
-        unit for unit in units
-        if unit.text.endswith("?") and _ALSO.search(unit.text)
-        and all(_elsewhere(unit.text, own) for own in (goal, *others))
+        unit for group in (*pairs, *((unit,) for unit in told)) for unit in group
+        if _ALSO.search(group[0].text) and all(_elsewhere(group[0].text, own) for own in (goal, *others))
     ]  # fmt: skip
 
 
@@ -129,10 +143,12 @@ def _elsewhere(text: str, goal: Goal) -> bool:
     if goal.kind == "user_address" and _OF_ORDER.search(text):
         return True
     if goal.kind == "order_address" and _OF_PROFILE.search(text):
-        return (goal.record or "").lower() not in text
-    return names_action(text) and not fits(text, goal)
+        return goal.record is None or goal.record.lower() not in text
+    insures = goal.insurance is None and "insur" in text
+    return (names_action(text) or insures) and not fits(text, goal)
 
 
+_CAN = re.compile(r"^(?:\w+,? ){0,3}(?:i|we) (?:can|could|may|might)\b")
 _ALSO = re.compile(r"\b(?:also|as well|too|in addition|additionally)\b")
 _OF_ORDER = re.compile(
     r"#w\d|\b(?:orders?|shipping|delivery)\b[^?]{0,40}\baddress|\bship(?:s|ped)? (?:to|there)\b"
@@ -141,7 +157,7 @@ _OF_PROFILE = re.compile(r"\b(?:default|profile|account)\b")
 
 
 def wrong_kind(units: Sequence[Unit], goal: Goal) -> bool:
-    text = joined(units)
+    text = _REPLACED.sub(" ", joined(units))
     if goal.kind == "other":
         return False
     if goal.kind == "ask":
@@ -160,9 +176,20 @@ def wrong_kind(units: Sequence[Unit], goal: Goal) -> bool:
         named.discard("exchange")
     if named and not named & set(FITTING[goal.kind]):
         return True
-    return not fits(text, goal) and names_other(text, goal)
+    if fits(text, goal):
+        return False
+    return names_other(text, goal) or any(_asks_for_change(unit.text) for unit in units)
 
 
+def _asks_for_change(text: str) -> bool:
+    """Return whether a question is about a cabin, bags or an address: "Would you like to upgrade?"."""
+    return text.endswith("?") and any(ACTIONS[action].search(text) for action in ("address", "cabin", "bags"))
+
+
+_REPLACED = re.compile(
+    r"\b(?:rather than|instead of) (?:an? |the |your )?(?:return|exchange|cancel|swap|modif|refund)\w*"
+)
+"""The action in whose place another one is offered: "an exchange rather than a return"."""
 _KEEPING = re.compile(
     r"\b(?:should|shall|may|can) i (?:just )?(?:keep|leave)\b|\b(?:like|want|prefer) (?:me )?to keep "
     r"(?:it|the|your|this|that)\b"

@@ -24,7 +24,7 @@ from nlac_bench.envs.tau.users.scripted.part import named_part, names_stranger
 from nlac_bench.envs.tau.users.scripted.places import short, wrong_address
 from nlac_bench.envs.tau.users.scripted.reading import Reading
 from nlac_bench.envs.tau.users.scripted.roles import item_roles, proposes
-from nlac_bench.envs.tau.users.scripted.signals import USES
+from nlac_bench.envs.tau.users.scripted.signals import FAREWELL, FUTURE, USES
 from nlac_bench.envs.tau.users.scripted.slots import (
     PAYMENT_ID,
     methods,
@@ -164,8 +164,18 @@ def states_target(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
         case "add_bags":
             return states_bags(units, goal)
         case "order_payment" if goal.payment:
-            return known_slots(text, replace(goal, record=None))
+            return known_slots(text, replace(goal, record=None)) or names_payment(units, goal)
     return bool(spots) and all(spot.lower() in text for spot in spots)
+
+
+def tells_result(heard: Reading, goal: Goal, script: Script) -> bool:
+    """Return whether a message that asks nothing states the goal's values, or takes leave."""
+    if heard.confirm or heard.announced or heard.wait or heard.questions or heard.refused:
+        return False
+    if FAREWELL.search(heard.text):
+        return True
+    stated = [unit for unit in heard.stated if not FUTURE.search(unit.text)]
+    return states_target(stated, goal, script)
 
 
 def names_target(units: Sequence[Unit], goal: Goal, script: Script) -> bool:

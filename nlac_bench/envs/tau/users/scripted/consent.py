@@ -16,7 +16,7 @@ YES_ONLY = re.compile(
 """Asks for the word "yes": "a simple yes is enough", "tell me yes if it's right"."""
 CONFIRM_WORD = re.compile(r"\bconfirm\b|\bproceed\b|\bgo ahead\b")
 CONFIRM = any_of(
-    r"(?<!for )(?<!for your )(?<!to )\bconfirm(?!ed|ation|ing)", r"\bto confirm[:,]",
+    r"(?<!for )(?<!for your )(?<!to )\bconfirm(?!ed|ation|ing|s\b)", r"\bto confirm[:,]",
     r"\b(kind|good|nice)( enough)?( as)? to confirm(?! (your|which|what|who|the (reason|number)))\b",
     r"\bconfrim", r"\bcomfirm", r"\bcnofirm",
     r"\b(like|want|wish|happy|ready|okay|ok|me|yes\"?) to (proceed|continue|go ahead)\b",
@@ -52,7 +52,11 @@ CONFIRM = any_of(
     r"set it|carry)\b",
     r"\bif you('re| are) (happy|okay|ok|fine|good|satisfied|ready|comfortable)\b",
     r"\b(i('ll| will)|before i) (wait|await|proceed|go ahead)\b.*\b(confirm|approval|go-ahead|yes|ok)",
-    r"\bunless you object", r"\bsay the word\b", r"\bawait\w*\b.*\b(confirm|approv|go-ahead|repl)", (
+    r"\bunless you object", r"\bsay the word\b",
+    r"^(?:(?:so|then|just|simply|please|kindly|if so|and),? )*(?:give|say|send|drop|reply|answer|type|nod|"
+    r"signal|show|hit)\b(?![^.?!]*\b(?:second|moment|minute|sec|min|details?)\b)[^.?!]{0,40}?"
+    r"(?:,| and| then| so)+ (?:i|we)(?:'ll| will| can| would|'d)\b",
+    r"\bawait\w*\b.*\b(confirm|approv|go-ahead|repl)", (
         r"\bwith your (ok|okay|approval|permission|go-ahead|consent)\b"
     ),
     r"\byour (?:express |explicit |formal |kind |prior |written |final |clear )*(approval|permission|"
@@ -85,3 +89,23 @@ CHOICE = any_of(
     r"\bno longer need.{0,60}\bmistake\b|\bmistake\b.{0,60}\bno longer need",
 )  # fmt: skip
 """A choice between two options."""
+CONFIRMS = re.compile(
+    r"\b(?:i|we|me|can|hereby|just|is|wish|write|able|glad|happy|pleased|delighted|hono(?:u)?r|like)"
+    r"(?: \w+ly| to)* confirm\b|^confirming\b"
+)
+"""Confirms something, which is no request: "we confirm that it has been cancelled"."""
+HAS_CONSENT = re.compile(
+    r"\b(?:confirmation|approval|consent|go-ahead|permission|authori[sz]ation|agreement)\b(?: has been| have "
+    r"been| was| is) (?:now )?(?:received|noted|recorded|logged|accepted)\b|\b(?:thanks|thank you|following|"
+    r"given|per|upon|after|based on|with) (?:for )?your (?:\w+ )?(?:confirmation|approval|consent|go-ahead|"
+    r"permission|authori[sz]ation|agreement|ok|okay)\b"
+)
+"""Says that the user has agreed: "your confirmation has been received"."""
+PERMISSION = re.compile(
+    r"\b(?:your|(?:give|have|get|need|want|await\w*|wait\w* for|hear)(?: me| us| is)? (?:a|an|"
+    r"the)) (?:explicit |express |kind |formal |written |prior |final |clear |"
+    r"simple |short |quick )*(?:approval|permission|consent|go-ahead|ok|okay|confirmation|green light|yes|"
+    r"thumbs[- ]up|nod|"
+    r"authori[sz]ation|agreement|blessing|say-so|all-clear|word on (?:that|this|it))\b(?! (?:number|code|id))"
+)
+"""Asks for permission, or names it: "your approval"."""

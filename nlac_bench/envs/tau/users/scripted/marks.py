@@ -56,6 +56,7 @@ _PRESENT = (
     rf"{_ADVERB}|\b(?:current|present|existing|old|previous(?:ly)?|originally|formerly|former|today|"
     r"already|was|were|earlier|prior|taking|as it stands|no more|until now|in exchange for|taken off|"
     r"drops? out|gives? up|tak(?:e|es|ing) (?:the place of|over from)|step(?:s|ping)? in for|"
+    r"(?:switch|swap|put|bring|sub|substitut|trad|slot)\w* (?:it|this|that|them|these|those)(?: one)? in for|"
     r"off(?! of\b)|supplant(?:s|ing)?|displac(?:es?|ing)|swap(?:s|ping)? out|"
     r"overwrit(?:e|es|ing)|still (?:ships?|goes)|"
     r"you(?:'re| are) (?:booked|booked in|booked on|travell?ing|flying|sitting|on|in)|had|instead of|"

@@ -66,7 +66,8 @@ _DONE = compiled(
 )
 """The goal's own verb, or its noun with a verb of completion."""
 _GENERAL = re.compile(
-    r"\b(done|completed?|success\w*|all (?:set|sorted)|(?:went|gone) through|processed|finished|"
+    r"\b(done|completed?|succe(?:ss|ed)\w*|confirms|executed|handled|all (?:set|sorted)|"
+    r"(?:went|gone) through|processed|finished|"
     r"submitted|sorted|requested|"
     r"confirmed|taken care of|in place|updated|changed|replaced|saved|booked|will now|is now|are now|"
     r"is in|now|on its way|you've been|you're|upgraded|rebooked)\b"

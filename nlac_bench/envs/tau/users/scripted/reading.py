@@ -98,6 +98,13 @@ class Reading:
             confirm=bool(proposed),
         )  # fmt: skip
 
+    def besides_transfer(self) -> Self:
+        """Return this reading without an offer to transfer the user, if the message asks something else."""
+        offers = [unit for unit in self.claims if signals.TRANSFER.search(unit.text)]
+        rest = self.without(offers)
+        asks = rest.asks - {"unclear", "request", "complete"}
+        return replace(rest, transfer_offer=False) if offers and asks and not rest.confirm else self
+
     def with_slips(self) -> Self:
         """Return this reading with the sentences about mistakes among its claims."""
         return replace(self, claims=(*self.slips, *self.claims), slips=())
@@ -202,6 +209,8 @@ def read(message: str) -> Reading:
             if signals.ASSENT.search(said):
                 confirm = True
                 proposed.append(part)
+    transfers = bool(signals.TRANSFER.search(text))
+    offered = transfers and _offers_transfer(parts, text)
     return Reading(
         text=text,
         claims=tuple(unit for claim in claims if (unit := _in_stock(claim)).text),
@@ -215,11 +224,25 @@ def read(message: str) -> Reading:
         choice=choice,
         refused=refused,
         not_found=not_found,
-        transfer=bool(signals.TRANSFER.search(text)) and not signals.TRANSFER_OFFER.search(text),
-        transfer_offer=bool(signals.TRANSFER.search(text) and signals.TRANSFER_OFFER.search(text)),
+        transfer=transfers and not offered,
+        transfer_offer=transfers and offered,
         more=more,
         complete=complete,
         wait=wait,
+    )
+
+
+def _offers_transfer(parts: Sequence[Unit], text: str) -> bool:
+    """Return whether a message that speaks of a transfer only offers it, or asks whether it is wanted."""
+    if signals.TRANSFER_OFFER.search(text):
+        return True
+    spoken = [part.text for part in parts if signals.TRANSFER.search(part.text)]
+    if any(signals.TRANSFERRED.search(said) for said in spoken):
+        return False
+    return all(signals.MAY_TRANSFER.search(said) for said in spoken) or (
+        parts[-1].text.endswith("?")
+        and asks_for_yes(parts[-1].text)
+        and not signals.MORE.search(parts[-1].text)
     )
 
 

@@ -8,6 +8,9 @@ from nlac_bench.envs.tau.users.scripted.consent import (
     CONFIRM,
     CONFIRM_SLOT,
     CONFIRM_WORD,
+    CONFIRMS,
+    HAS_CONSENT,
+    PERMISSION,
     VALUE,
     YES_ONLY,
 )
@@ -25,7 +28,7 @@ def asks_for_value(sentence: str) -> bool:
     several = YES_ONLY.search(sentence) and _SEVERAL.search(sentence)
     if several or _INSURED.match(sentence) or _WHETHER_ANY.search(sentence):
         return True
-    if YES_ONLY.search(sentence) or _SOUNDS.search(sentence) or _PERMISSION.search(sentence):
+    if YES_ONLY.search(sentence) or _SOUNDS.search(sentence) or PERMISSION.search(sentence):
         return False
     if _BARE_IDENTITY.fullmatch(sentence) and topics(sentence) & IDENTITY and not VALUE.search(sentence):
         return True
@@ -106,7 +109,8 @@ def asks_for_yes(sentence: str) -> bool:
             and not terse
         )
         return bool(_AUXILIARY.search(sentence) or _TAG.search(sentence) or _nudge(sentence) or plain)
-    if _CONFIRMS.search(sentence) and REPORT.search(sentence) and not FUTURE.search(sentence):
+    agreed = CONFIRMS.search(sentence) or HAS_CONSENT.search(sentence)
+    if agreed and REPORT.search(sentence) and not FUTURE.search(sentence):
         return False  # "we confirm that it has been cancelled"
     return bool(CONFIRM.search(sentence)) and not WH_START.match(sentence)
 
@@ -164,7 +168,10 @@ _INSURED = re.compile(
     r"(?:[:,-]? ?\(?(?:yes ?(?:or|/) ?no|y/n)\)?| for [^?]{0,40})?\?$"
 )
 """The same in a few words: "Insurance: yes or no?"."""
-_POLITE = r"(?:please |kindly |also |first |just |briefly |quickly |maybe |perhaps |possibly |now |you |me )*"
+_POLITE = (
+    r"(?:be (?:able|willing|so kind as) to |please |kindly |also |first |just |briefly |quickly |"
+    r"maybe |perhaps |possibly |now |you |me )*"
+)
 _GIVES = (
     r"(?:provide|share|type|paste|quote|fill (?:\w+ )?in|drop|write down|reply with|respond with|tell|give|"
     r"let me know|let us know|specify|clarify|send me|supply|state|have (?:your|the|a|an|some|both|one)|"
@@ -253,20 +260,14 @@ _MAILED = re.compile(
     r"e-?mail (?:with|will|shortly|once|from))\b|\bconfirm\b(?! your| who| the)|\bthank"
 )
 _SOUNDS = re.compile(
-    r"\bhow (?:does|do|would) (?:that|this|it|these|they|everything)(?: all)? (?:sound|look|work|"
-    r"seem)|\bwhat do you (?:say|think)\b"
+    r"\bhow (?:does|do|would) (?:that|this|it|these|they|everything)(?: all)? "
+    r"(?:sound|look|work|seem)|\bwhat do you (?:say|think)\b"
 )
 _INVERTED = re.compile(r"'s\b|\b(?:do|does|did|would|should|can|could|is|are|was|will|may|shall)\b")
-_PERMISSION = re.compile(
-    r"\b(?:your|(?:give|have|get|need|want|await\w*|wait\w* for|hear)(?: me| us| is)? (?:a|an|"
-    r"the)) (?:explicit |express |kind |formal |written |prior |final |clear |"
-    r"simple |short |quick )*(?:approval|permission|consent|go-ahead|ok|okay|confirmation|green light|yes|"
-    r"thumbs[- ]up|nod|"
-    r"authori[sz]ation|agreement|blessing|say-so|all-clear|word on (?:that|this|it))\b(?! (?:number|code|id))"
-)
 _KNOWS = re.compile(
     r"\b(?:do|would|did) you (?:happen to )?(?:have|know|remember|recall)\b(?! any (?:other|further|"
-    r"more))(?!\w* (?:want|like))"
+    r"more))(?!\w* (?:want|like))|"
+    r"\bis there an? (?:\w+ ){0,2}(?:date|name|number|reason|time|colou?r|size|preference|method|address)\b"
 )
 WH_START = re.compile(
     r"(?:(?:and|so|then|now|also|ok|okay|great|sure|thanks?|thank you|finally|but|first|next|to|for|"
@@ -303,10 +304,6 @@ _LACKS = re.compile(
     r"gather|clarify|fill in|tell me|know|answer)\b"
 )
 """Words with which the heading of a list asks for its entries: "what I need from you:"."""
-_CONFIRMS = re.compile(
-    r"\b(?:i|we|me|can|hereby|just|is|wish|write|able|glad|happy|pleased|delighted|hono(?:u)?r|like)"
-    r"(?: \w+ly| to)* confirm\b|^confirming\b"
-)
 _ACTS = re.compile(
     r"\b(?:cancel|return|exchang|modif|chang|updat|swap|switch|book|add|refund|replac|upgrad|"
     r"downgrad|mov|ship|send|pay|issu|want|lik)(?:e|y|s|es|ed|ing|ling|led)?\b"
@@ -316,7 +313,8 @@ _NO_NUDGE = re.compile(
     r"^(?:could|can|would|will) you|choice|preference|pick|thoughts|option|prefer|^(?:hello|hi|hey)\b|else"
 )
 _IF_AGREED = re.compile(
-    rf"\b{_GIVES} (?:whether|if) (?:(?:i|we) (?:may|should|can|shall|could|might|must|am to|are to)|"
+    rf"\b{_GIVES}(?: me| us)? (?:whether|if) (?:(?:i|we) (?:may|should|can|shall|could|might|must|"
+    r"am to|are to)|you(?:'re| are) (?:\w+ )?(?:fine|ok|okay|happy|good|comfortable|satisfied|ready)\b|"
     r"you (?:agree|approve|consent|accept|authori[sz]e|permit|(?:want|wish|would like|'d like) (?:me|us))|"
     r"(?:this|that|these|it|everything|all)\b(?: of (?:this|it|that))? (?:is|are|looks?|suits?|meets|"
     r"match\w*)(?!.*\bor\b))|"
@@ -326,5 +324,7 @@ _IF_AGREED = re.compile(
     r")?(?:your|the|a|an) (?:explicit |final |clear )*"
     r"(?:approval|permission|consent|go-ahead|ok|okay|confirmation|authori[sz]ation|green light|"
     r"thumbs)|\btell me to (?:go|proceed)|\blet me know to proceed|"
-    r"\b(?:let (?:me|us) know|tell me|say so),? (?:and|then|so) (?:i|we)\b"
+    r"\b(?:let (?:me|us) know|tell me|say so|(?:give|send|show|drop) (?:me|us) (?:the|a|an|your) "
+    r"(?!second|moment|minute|sec\b|min\b|e-?mail|\w*name|zip|id\b|number|address|order|details?)"
+    r"\w+(?: \w+)?),? (?:and|then|so) (?:i|we)\b"
 )

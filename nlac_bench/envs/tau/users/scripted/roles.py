@@ -91,8 +91,11 @@ def item_roles(text: str, spans: Sequence[Span]) -> list[Role]:
 def _governs(text: str, start: int, end: int, spans: Sequence[Span]) -> bool:
     """Return whether the verb of keeping at ``start`` has its object after it: "and leave the kite as it is".
 
-    Without one it is a predicate of what stands before it: "the kite you keep".
+    Without one it is a predicate of what stands before it: "the kite you keep". A participle after a comma
+    begins a clause of its own: "on NB104, staying within economy".
     """
+    if text[start:end].endswith("ing") and text.startswith(", ", start - 2):
+        return True
     if not _KEEPS.match(text, start):
         return False
     return bool(_OBJECT.match(text, end)) or any(first == end + 1 for first, _ in spans)

@@ -26,7 +26,7 @@ ONLY = re.compile(
 PROCEED = re.compile(r"\b(?:proceed|go ahead|confirm)\b|\bor (?:may|shall|should|can) i\b")
 ASSENT = any_of(
     r"\b(if|once|when|as soon as|after|until) you('ve| have)? (confirm|agree|approve|sa(y|id) (yes|"
-    r"so)|give|ok\b|okay)",
+    r"so)|tell me (?:so|to)|give|ok\b|okay)",
     r"\b(if|once|when|after|upon) (your )?(confirmed|confirmation|approval)\b",
 )  # fmt: skip
 """States that the agent acts only after confirmation."""
@@ -41,7 +41,7 @@ YES_NO = any_of(
 """A yes-no question, whatever else it contains."""
 MORE = any_of(
     r"\b(?<!before )(?<!prefer )(?<!use )(?<!rather )((anything|something|what) (further|more)|"
-    r"(any(thing)?|something|what) else)\b"
+    r"(any(thing)?|something|what) else|anything (left|missing|remaining|outstanding)(?=\W*$))\b"
     r"(?! (to|in|from|about) (return|exchange|modify|change|this order|that order|the order))",
     r"\bany (other|further|more) (questions?|requests?|issues?|concerns?|help|assistance|thing|matters?|"
     r"wish(es)?|needs?)\b",
@@ -87,6 +87,8 @@ REFUSED = any_of(
     r"\bno can do\b", r"\bnot something i\b",
 )  # fmt: skip
 """A refusal."""
+WHAT_CHANGE = re.compile(r"\bwhat\b.*\b(?:chang|modif|updat|differ)")
+"""Asks what shall be changed, so that it has not been changed yet."""
 UNAVAILABLE = re.compile(
     r"\b(?:sold out|out of stock|unavailable|discontinued|no longer (?:in stock|offered|made)|"
     r"(?:do not|don't) (?:have|stock|carry|sell)(?! (?:to|your|an?|any|access)\b))\b|"
@@ -153,6 +155,21 @@ TRANSFER_OFFER = any_of(
     r"escalate|hand|pass|forward)\b[^.!\n]{0,80}\?",
 )  # fmt: skip
 """Asks whether to transfer the user."""
+MAY_TRANSFER = re.compile(
+    r"\b(?:can|could|may|might|would|should|happy to|glad to|able to|option (?:is|would be) to)\b(?!n|')"
+    r"[^.!?,;\n]{0,40}\b(?:transfer|connect|escalate|hand|pass|forward)"
+)
+"""Says that a transfer is possible: "I could also transfer you to a human agent"."""
+TRANSFERRED = re.compile(
+    r"\b(?:(?:i'm|i am|now|been|being|are|have|successfully) |^)(?:now |just |already |hereby )*"
+    r"(?:transferr|connect|escalat|hand|pass|forward)(?:ing|ed)\b"
+)
+"""Says that a transfer is under way or done."""
+FAREWELL = re.compile(
+    r"\b(?:safe travels|good ?bye|bye|take care|see you|(?:have|enjoy) (?:a|an|your|the) (?:\w+ ){0,2}"
+    r"(?:day|evening|weekend|trip|flight|time|one))\b"
+)
+"""Ends the conversation."""
 WAIT = any_of(
     r"\b(one|a|just a|give me a) (moment|second(?! (?:exchange|return|change|modif|request|time|order|one|"
     r"edit))|minute|sec|min)\b", r"\bhold on\b",
@@ -209,6 +226,8 @@ REPORT = any_of(
     r"\b(request|return|exchange|cancellation|order|booking|change)( for (order )?\S+)? is (now )?"
     r"(in(?! (the|your|a)\b)|in (the|our) system|on its way|live|"
     r"through|underway)\b",
+    r"^(processed|submitted|executed|confirmed|succeeded|handled)\W*$", r"\bsucceeded\b",
+    r"\bthe system (confirms|has confirmed|accepted)\b",
     r"\bwhat you (now have|have now)\b", r"\byou now (have|hold)\b",
     r"\byou're now (on|in|flying|travell?ing|confirmed)\b",
     r"\bwill now (be|go|ship|have|show|use)\b", r"\bhas gone through\b", (

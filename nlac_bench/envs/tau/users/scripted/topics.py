@@ -32,7 +32,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("user_id", any_of(
         r"\b(user|customer|client|account|profile|member|membership|loyalty|login|log-in|"
         r"frequent flyer) ?-?(id|number|no\b|name|"
-        r"identifier)\b", r"\busername\b",
+        r"identifier|identification)\b", r"\busername\b",
         r"\b(id|identifier|number) (of|for|on|to|from|under) (your|the|my) (\w+ ){0,2}(account|profile|"
         r"membership)\b",
         r"\byour id\b(?! (card|document))",
@@ -96,6 +96,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     )),
     ("date", any_of(
         r"\bdates?\b(?! of birth)", r"\bwhen\b", r"\bwhat day", r"\btravel day", r"\bwhich day",
+        r"\bday (?:that |on which )?(?:you|of (?:travel|departure))\b",
     )),
     ("route", any_of(
         r"\borigin", r"\bdestination", r"\bdepart(ing|ure)?\b", r"\bairports?\b",

@@ -160,5 +160,6 @@ _COVER = r"(?:insurance|insured|(?:trip|travel) (?:protection|cover(?:age)?))"
 _INSURANCE = re.compile(rf"\b{_COVER}\b")
 _UNINSURED = re.compile(
     rf"\b(?:no|without|not|decline\w*|n't)\b[^.\n]{{0,25}}\b{_COVER}\b|"
-    rf"\b{_COVER}\b[^.\n,;]{{0,12}}[:(? -]+(?:no|none|not|declined|without)\b"
+    rf"\b{_COVER}\b[^.\n,;]{{0,12}}[:(? -]+(?:no|none|not|declined|without)\b|"
+    rf"\b{_COVER}\b[^.\n;?]{{0,40}}\b(?:no|none)\b(?=[\"')]*(?:[.,;)]|$))"
 )

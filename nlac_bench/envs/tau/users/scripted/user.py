@@ -101,13 +101,14 @@ class ScriptedUser(Answers):
         identity = heard.asks & IDENTITY
         if heard.transfer:
             return self._leave(speech.TRANSFERRED)
+        heard = heard.besides_transfer() if heard.transfer_offer and not goal.forbidden else heard
         if heard.transfer_offer:
             if goal.kind == "other":
                 return self._say_again(self._pick(speech.GO_ON))
             return self._refused(heard, goal) if goal.forbidden else self._object(["kind"])
         if self._now.refusals and any(signals.GIVE_UP.search(unit.text) for unit in heard.offers):
             return self._next(speech.ACCEPT)
-        extras = actions.extras(heard.offers, goal, self._others)
+        extras = actions.extras(heard.offers, heard.claims, goal, self._others)
         if extras:
             return self._decline(heard.without(extras), goal)
         if self._reported(heard, goal):
@@ -171,7 +172,11 @@ class ScriptedUser(Answers):
 
         What was not agreed is done only if its own action is reported, and nothing about it is asked.
         """
-        if not heard.reports or goal.kind == "ask":
+        if goal.kind == "ask":
+            return False
+        if not heard.reports:
+            return self._now.agreed and check.tells_result(heard, goal, self._script)
+        if not self._now.agreed and any(signals.WHAT_CHANGE.search(unit.text) for unit in heard.questions):
             return False
         if heard.confirm and not heard.more and not self._now.agreed:
             return False
