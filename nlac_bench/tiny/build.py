@@ -79,7 +79,7 @@ class BuildConfig:
 
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "tiny": {},
-    "tiny-worlds": {"length": 1_024, "batch": 2, "lr": 8e-4},
+    "tiny-worlds": {"length": 1_024, "batch": 2, "lr": 1.2e-3},
 }
 """Settings that differ from the defaults, by model: conversations of ``shop_worlds`` are longer."""
 _TAUGHT: Mapping[str, Mapping[str, Any]] = {

@@ -10,9 +10,12 @@ LENGTH = 5
 """Number of expressions in one exercise."""
 
 
-def drills(count: int, seed: int) -> Iterator[list[Row]]:
-    """Yield ``count`` rows whose answers repeat each expression with its result; determined by ``seed``."""
-    for number in range(count):
+def drills(count: int, seed: int, first: int = 0) -> Iterator[list[Row]]:
+    """Yield rows ``first`` to ``count`` (exclusive), whose answers repeat each expression with its result.
+
+    A row depends only on its number and ``seed``.
+    """
+    for number in range(first, count):
         rng = random.Random(f"drill/{seed}/{number}")
         sums = [_sum(rng) for _ in range(LENGTH)]
         asked = ", ".join(f"${left}$" for left, _ in sums)

@@ -1,8 +1,9 @@
 """Generates the text that teaches the embedded model ``tiny-worlds`` to play twenty questions, level "full".
 
 Games are played with training words only. What all objects are, also those of validation and test games, is
-taught by rows of the policy role that name the object which random questions have left; no question of such
-a history is learned. The critic's futures are drawn independently of the state and the action.
+taught by rows that name an object which random questions have left, and by exercises that name one after each
+question; no question of such a history is learned. The critic's futures are drawn independently of the state
+and the action.
 """
 
 import random
@@ -113,6 +114,23 @@ def recall_row(hidden: int, rng: random.Random) -> Row:
         state = state.after(text, answer(yes, QUESTIONS - turn), "message")
         now = now.after(text, yes)
     return row("policy", CompactPrompts().policy(state), player.guess(rng.choice(now.names)))
+
+
+def exercises(count: int, seed: int, first: int = 0) -> Iterator[list[Row]]:
+    """Yield questions as in ``recalled``; after each of them, a row names an object that fits the answers.
+
+    The first row of each list is that of the last question. Unlike games, the conversations have no first
+    message and no number of remaining questions. A list depends only on its number and ``seed``.
+    """
+    for number in range(first, count):
+        rng = random.Random(f"{NAME}/objects/{seed}/{number}")
+        state, now = first_state(NAME, "", {}), Situation()
+        rows: list[Row] = []
+        for text, yes in recalled(rng.randrange(len(objects().names)), rng):
+            state = state.after(text, "Yes." if yes else "No.", "message")
+            now = now.after(text, yes)
+            rows.insert(0, row("drill", CompactPrompts().policy(state), player.guess(rng.choice(now.names))))
+        yield rows
 
 
 def answer(yes: bool, left: int) -> str:

@@ -24,11 +24,20 @@ EPISODES: Mapping[str, Mapping[str, int]] = {
     "tiny": {
         "tau_retail": 8_000, "tau_airline": 5_000, "twenty_questions": 12_000, "math500_hard": 40_000,
     },
-    "tiny-worlds": {"shop_worlds": 12_000, "twenty_questions": 5_500},
+    "tiny-worlds": {"shop_worlds": 2_500, "twenty_questions": 2_500},
 }  # fmt: skip
 """Number of episodes of each environment at scale 1, by model."""
-DRILLS: Mapping[str, int] = {"tiny": 25_000, "tiny-worlds": 0}
-"""Number of rows of arithmetic exercises at scale 1, by model."""
+DRILLS: Mapping[str, Mapping[str, int]] = {
+    "tiny": {"arithmetic": 25_000},
+    "tiny-worlds": {"objects": 30_000},
+}
+"""Number of exercises of each kind at scale 1, by model."""
+ANSWER_ONLY = frozenset({"objects"})
+"""Exercises whose prompts are not learned: nobody plays as their questions are drawn."""
+_EXERCISES: Mapping[str, Callable[[int, int, int], Iterator[list[corpus.Row]]]] = {
+    "arithmetic": drills,
+    "objects": games_corpus.exercises,
+}
 
 
 def prepare(
@@ -60,34 +69,36 @@ def prepare(
             return load_file(stored)
         except (SafetensorError, OSError, ValueError) as error:
             raise DataError(f"{stored} is damaged ({error}); delete it to generate it again") from error
-    texts: list[list[corpus.Row]] = []
-    for name, count in EPISODES[model].items():
+    texts: dict[str, list[list[corpus.Row]]] = {}
+    for name, count in {**EPISODES[model], **DRILLS[model]}.items():
         began = time.monotonic()
-        texts += _episodes(model, name, max(1, round(count * scale)), seed)
-        say(f"{name}: episodes played in {time.monotonic() - began:.0f} s")
-    texts += drills(round(DRILLS[model] * scale), seed)
+        texts[name] = _episodes(model, name, max(1, round(count * scale)), seed)
+        say(f"{name}: generated in {time.monotonic() - began:.0f} s")
     if (out / "tokenizer.json").exists():  # when the training of a model is continued, its tokenizer is kept
         tok: Any = load_tokenizer(out)
     else:
-        some = texts[:: max(1, len(texts) // 2_000)]
+        every = [rows for of_name in texts.values() for rows in of_name]
+        some = every[:: max(1, len(every) // 2_000)]
         said = (part for rows in some for part in (rows[0].prompt, *(row.answer for row in rows)))
         tok = tokenizer.train(said, [f"<|{name}|>" for name in EPISODES[model]])
         tokenizer.save(tok, out)
     found_trees: list[Tree] = []
     digest = hashlib.sha256()
-    for rows in texts:
-        for row in rows:
-            digest.update(f"{row.role}\0{row.prompt}\0{row.answer}\0".encode())
-        found_trees += trees(_tokens(tok, rows), length, CONTEXT_KIND)
+    for name, of_name in texts.items():
+        for rows in of_name:
+            for row in rows:
+                digest.update(f"{row.role}\0{row.prompt}\0{row.answer}\0".encode())
+            found_trees += trees(_tokens(tok, rows), length, CONTEXT_KIND, name not in ANSWER_ONLY)
     np.random.default_rng(seed).shuffle(found_trees)
     packed = pack(found_trees, length, int(tok.pad_token_id))
-    counts = {name: round(count * scale) for name, count in EPISODES[model].items()}
-    facts = {"sha256": digest.hexdigest(), "episodes": counts, "rows": sum(map(len, texts))}
+    counts = {name: len(of_name) for name, of_name in texts.items()}
+    count = sum(len(rows) for of_name in texts.values() for rows in of_name)
+    facts = {"sha256": digest.hexdigest(), "episodes": counts, "rows": count}
     (out / "corpus.json").write_text(json.dumps(facts))
     unfinished = out / "corpus.part"
     save_file(packed, unfinished)
     replace_file(unfinished, stored)
-    say(f"corpus: {len(texts):,} episodes, {facts['rows']:,} rows, {packed['ids'].size:,} tokens")
+    say(f"corpus: {sum(counts.values()):,} episodes, {count:,} rows, {packed['ids'].size:,} tokens")
     return packed
 
 
@@ -106,8 +117,10 @@ def _some_episodes(job: tuple[str, str, int, int, int]) -> list[list[corpus.Row]
 
 
 def generated(model: str, name: str, count: int, seed: int, first: int = 0) -> Iterator[list[corpus.Row]]:
-    """Yield the rows of episodes ``first`` to ``count`` (exclusive) of the environment ``name`` that
-    ``model`` is taught."""
+    """Yield the rows of episodes ``first`` to ``count`` (exclusive) of the environment ``name``, or of an
+    exercise of that name, that ``model`` is taught."""
+    if name in _EXERCISES:
+        return _EXERCISES[name](count, seed, first)
     if model == "tiny":
         return corpus.episodes(name, count, seed, first)
     taught = {module.NAME: module.episodes for module in (worlds_corpus, games_corpus)}

@@ -74,15 +74,18 @@ class Tree:
             self.own.append(start)
 
 
-def trees(rows: Sequence[TokenRow], length: int, context_kind: int) -> Iterator[Tree]:
+def trees(rows: Sequence[TokenRow], length: int, context_kind: int, context: bool = True) -> Iterator[Tree]:
     """Arrange the ``rows`` of an episode, longest prompt first, as trees of at most ``length`` tokens.
 
-    Rows that do not fit in a tree with the trunk are left out.
+    Rows that do not fit in a tree with the trunk are left out. With ``context``, also the conversation is
+    learned, not only the answers.
     """
     trunk = rows[0].ids[:-1]
     if len(trunk) > length:
         return
     tree = Tree(trunk, context_kind)
+    if not context:
+        tree.silence()
     for row in rows:
         if len(tree) + tree.place(row)[1] > length:
             yield tree

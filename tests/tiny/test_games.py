@@ -3,6 +3,7 @@
 import random
 import re
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -168,6 +169,41 @@ def test_the_questions_before_a_named_object_are_not_learned() -> None:
             (tree,) = trees(prepare._tokens(tok, [episode[0], row]), 1024, prepare.CONTEXT_KIND)
             branch = [target for target in tree.targets[tree.trunk_size :] if target != IGNORED]
             assert tok.decode(branch[:-1]) == row.answer and branch[-1] == tok.eos_token_id
+
+
+def test_exercises_name_an_object_that_fits_the_answers_so_far(not_trained: set[str]) -> None:
+    named, asked = set(), []
+    for rows in games_corpus.exercises(120, seed=0):
+        asked.append(len(rows))
+        prompts = [row.prompt for row in rows]
+        assert all(longer.startswith(prompt) for prompt, longer in pairwise(prompts[::-1]))
+        for number, row in enumerate(reversed(rows), 1):
+            now, said = Situation(), turns(row.prompt)
+            assert len(said) == number and row.role == "drill"
+            for text, heard in said:
+                assert heard in ("Yes.", "No.")
+                now = now.after(text, heard == "Yes.")
+            assert now.left[objects().named[row.answer]]
+            named.add(objects().names[objects().named[row.answer]])
+        assert now.left.sum() <= player.GUESS_AT_MOST
+    assert len(named) > 240 and len(named & not_trained) > 140 and max(asked) < QUESTIONS
+
+
+def test_an_exercise_depends_only_on_its_number_and_the_seed() -> None:
+    together = list(prepare.generated("tiny-worlds", "objects", 3, seed=1))
+    (alone,) = prepare.generated("tiny-worlds", "objects", 3, seed=1, first=2)
+    (other,) = prepare.generated("tiny-worlds", "objects", 3, seed=2, first=2)
+    assert alone == together[2] != other
+
+
+def test_only_the_answers_of_exercises_are_learned() -> None:
+    """A guess may share its first tokens with the question that was asked instead, so tokens are counted."""
+    tok, learns_prompts = load_tokenizer(tiny.path()), "objects" not in prepare.ANSWER_ONLY
+    for rows in games_corpus.exercises(5, seed=2):
+        tokens = prepare._tokens(tok, rows)
+        (tree,) = trees(tokens, 1024, prepare.CONTEXT_KIND, learns_prompts)
+        answers = Counter(token for row in tokens for token in row.ids[row.prompt_len :])
+        assert Counter(target for target in tree.targets if target != IGNORED) == answers
 
 
 def test_rows_that_name_an_object_have_the_environments_answers() -> None:
