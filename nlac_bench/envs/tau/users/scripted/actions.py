@@ -125,13 +125,15 @@ def extras(offers: Sequence[Unit], claims: Sequence[Unit], goal: Goal, others: S
 
     A booking has bags and passengers of its own, so nothing beside it is taken for another matter.
     """
-    if goal.kind in ("ask", "other", "book"):
-        return []
     told = [unit for unit in offers if unit.text.endswith("?")]
-    pairs = [
-        pair for pair in pairwise(claims)
-        if pair[1] in told and _CAN.search(pair[0].text) and not names_action(pair[1].text)
+    after = [pair for pair in pairwise(claims) if pair[1] in told and not names_action(pair[1].text)]
+    sold = [
+        unit for group in (*after, *((unit,) for unit in told)) for unit in group
+        if _SOLD.search(group[0].text)
     ]  # fmt: skip
+    if sold or goal.kind in ("ask", "other", "book"):
+        return sold
+    pairs = [pair for pair in after if _CAN.search(pair[0].text)]
     return [
         unit for group in (*pairs, *((unit,) for unit in told)) for unit in group
         if _ALSO.search(group[0].text) and all(_elsewhere(group[0].text, own) for own in (goal, *others))
@@ -148,6 +150,13 @@ def _elsewhere(text: str, goal: Goal) -> bool:
     return (names_action(text) or insures) and not fits(text, goal)
 
 
+_SOLD = re.compile(
+    r"\bnewsletter\b|\bwarrant(?:y|ies)\b|\bprotection plan\b|\bgift[- ]?wrap\w*|\bpromotions?\b|\bsurvey\b|"
+    r"\b(?:loyalty|membership|rewards|bonus|referral) (?:program(?:me)?|club|plan|card)\b|\bsubscri\w+|"
+    r"\bexpress (?:delivery|shipping)\b|\bpriority boarding\b|\blounge\b|\bour (?:\w+ )?credit card\b|"
+    r"\b(?:rental|hire) car\b|\bcar (?:rental|hire)\b|\bhotels?\b|\bsign(?:ing)? up\b"
+)
+"""What is sold beside the goals, and no user wants."""
 _CAN = re.compile(r"^(?:\w+,? ){0,3}(?:i|we) (?:can|could|may|might)\b")
 _ALSO = re.compile(r"\b(?:also|as well|too|in addition|additionally)\b")
 _OF_ORDER = re.compile(

@@ -35,8 +35,8 @@ _UNITS = re.compile(
 _AFTER = re.compile(
     rf"(?: ?[x×])?(?: of (?:them|those|these|which|the \w+|your \w+))?(?: (?:checked(?:-in)?|check-in|hold|"
     rf"whole|single))*(?: {_NOUN}| ones?)?(?: of (?:luggage|baggage))?"
-    r"(?: (?:that|which|is|are|was|were|will|would|be|being|to|you'd|you'll|you|at|come|comes|"
-    r"for|wanted|requested|asked))*?[ (:-]*"
+    r"(?: (?:that|which|is|are|was|were|will|would|must|shall|has|have|be|being|to|"
+    r"you'd|you'll|you|at|come|comes|for|wanted|requested|asked))*?[ (:-]*"
     r"(?:(?P<total>(?:in )?total\b|in all\b|altogether|overall|all told|in sum|combined|counting|"
     r"afterwards)|"
     rf"(?P<free>(?:(?<!\()(?!(?:\d+|{'|'.join(NUMBERS)})\b)\w+ )?free\b(?!:)|complimentary|"

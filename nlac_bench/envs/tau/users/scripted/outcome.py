@@ -44,7 +44,8 @@ _DONE = compiled(
         "order_payment": (
             _either("(?:payment|paypal|card|paid)", rf"(?:{_CHANGED}|charged)") + r"|\bis now paid\b"
         ),
-        "book": r"\bbooked\b|" + _either("(?:booking|reservation)", _MADE),
+        "book": r"\bbooked\b|\bmade (?:the|your|a) (?:new )?(?:booking|reservation)\b|"
+        + _either("(?:booking|reservation)", _MADE),
         "change_flights": _either(
             "(?:flights?|itinerary|reservation|booking|trip|outbound|return)",
             rf"(?:{_CHANGED}|rebooked|booked)",
@@ -69,6 +70,7 @@ _GENERAL = re.compile(
     r"\b(done|completed?|succe(?:ss|ed)\w*|confirms|executed|handled|all (?:set|sorted)|"
     r"(?:went|gone) through|processed|finished|"
     r"submitted|sorted|requested|"
+    r"(?:made|applied|carried out) as (?:discussed|requested|agreed)|"
     r"confirmed|taken care of|in place|updated|changed|replaced|saved|booked|will now|is now|are now|"
     r"is in|now|on its way|you've been|you're|upgraded|rebooked)\b"
 )

@@ -139,6 +139,7 @@ def read(message: str) -> Reading:
     slips: list[Unit] = []
     confirm = announced = choice = refused = not_found = complete = more = wait = False
     asking = ""  # the heading of a list whose entries are asked for
+    consent = ""  # the last sentence that asks for a yes
     for place, part in enumerate(parts):
         said = part.text
         if signals.MORE.search(said):
@@ -154,7 +155,9 @@ def read(message: str) -> Reading:
             pass
         elif signals.REFUSED.search(said) or (signals.REGRET.search(said) and not asks_for_value(said)):
             refused = True
-        if asking and part.heading == asking:
+        if asking and part.heading == asking and asking == consent and signals.STATED.search(said):
+            claims.append(part)  # "Shall I submit this?" and what: an entry with a value is not asked for
+        elif asking and part.heading == asking:
             questions.append((part, _topics(said) - {"request", "unclear"}))
             if not asking.endswith("?"):
                 claims.append(part)  # what looks like a question may be a label: what it lists is compared
@@ -177,6 +180,7 @@ def read(message: str) -> Reading:
             choice = choice or is_choice(said)
             claims.append(part)
             proposed.append(part)
+            consent = said
             asking = said if _opens_list(parts, place) and said.endswith("?") else ""
         elif said.endswith("?"):
             questions.append((part, _topics(said)))

@@ -271,7 +271,8 @@ _KNOWS = re.compile(
 )
 WH_START = re.compile(
     r"(?:(?:and|so|then|now|also|ok|okay|great|sure|thanks?|thank you|finally|but|first|next|to|for|"
-    r"from|on|in|with|by|at|perfect|alright|got it|of course|certainly|absolutely|\w+ you),? |\(?\d[.)] )*"
+    r"from|on|in|with|by|at|perfect|alright|got it|of course|certainly|absolutely|\w+ you)"
+    r"(?:,| -)? |\(?\d[.)] )*"
     r"(?:which|what|what's|who|who's|whom|whose|when(?! (?:this|that|it|everything) (?:all )?(?:looks|seems|"
     r"sounds|suits|works))|where|why|how)\b(?! (?:i\b|i'|we\b|we'|you're\b|"
     r"you'll\b|you (?:confirm|say)|ready|happens))"

@@ -30,6 +30,8 @@ ASSENT = any_of(
     r"\b(if|once|when|after|upon) (your )?(confirmed|confirmation|approval)\b",
 )  # fmt: skip
 """States that the agent acts only after confirmation."""
+STATED = re.compile(r"^[^?]*?(?::| -|->) *(?!your\b|the \w+ you\b)[^\s?][^?]*$|^[^?]*#w?\d[^?]*$")
+"""A list entry with a value, such as ``payment: gift card``, which is neither a question nor asked for."""
 GUESS = re.compile(
     r"(?:(?:or|and|so|maybe|perhaps),? )*(?:is|was|would|will|should) (?:it|that|this) (?:be )?"
     r"(?:for |to |on |with )?(?:the|your|a|an|still)\b[^?]*\?$"
@@ -51,7 +53,8 @@ MORE = any_of(
     r"\b(another|some other|other|(any|some) (further|more)) (orders?|reservations?|bookings?|trips?|"
     r"purchases?)\b.*\b(help|assist\w*|look|i can|i may|attention|need)\b",
     r"^(did|have|has) (i|we|that|this) (now )?(cover|taken? care of|answer|address|handled?|get|got|"
-    r"done?|finish)\w* (everything|all\b)(?! (right|correct))", r"^did (that|this|it) answer\b",
+    r"done?|finish)\w* (everything|all\b)(?! (?:of (?:that|this|it|them) )?(?:right|correct))",
+    r"^did (that|this|it) answer\b",
     r"^does (that|this|it) answer\b",
     r"\banything (besides|apart from|beyond)\b",
     r"\bdo you have (another|other) (questions?|requests?|issues?)\b",
