@@ -47,6 +47,7 @@ def official_data() -> Path:
 def pytest_collection_finish() -> None:
     """What is imported by now stays until the end; the garbage collector need not look through it again."""
     gc.freeze()
+    gc.set_threshold(100_000, 20, 100)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -4,6 +4,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import json
+import re
 import sys
 import traceback
 import warnings
@@ -96,13 +97,22 @@ def construct(entry: "EnvEntry", arguments: Mapping[str, Any]) -> gymnasium.Env[
     except (NlacBenchError, GymnasiumError, ValueError, OSError, Terminated):
         raise
     except TypeError as error:
-        raise EnvArgumentsError(f"{entry.name} {_cannot_be_made(arguments, error)}") from error
+        unknown = _UNKNOWN_ARGUMENT.search(str(error))
+        cause = described(error)
+        if unknown and unknown[1] in arguments:
+            cause = (
+                f"it has no argument {unknown[1]!r}; nlac-bench envs show {entry.name} lists its arguments"
+            )
+        raise EnvArgumentsError(f"{entry.name} {_cannot_be_made(arguments, cause)}") from error
     except (Exception, SystemExit) as error:
-        raise ForeignCodeError(f"{entry.name} {_cannot_be_made(arguments, error)}") from error
+        raise ForeignCodeError(f"{entry.name} {_cannot_be_made(arguments, described(error))}") from error
 
 
-def _cannot_be_made(arguments: Mapping[str, Any], error: BaseException) -> str:
-    return f"cannot be made with the arguments {', '.join(arguments) or '(none)'}: {described(error)}"
+_UNKNOWN_ARGUMENT = re.compile(r"__init__\(\) got an unexpected keyword argument '(\w+)'")
+
+
+def _cannot_be_made(arguments: Mapping[str, Any], cause: str) -> str:
+    return f"cannot be made with the arguments {', '.join(arguments) or '(none)'}: {cause}"
 
 
 def make_playable(text: str, *, episodes: int | None = None, **kwargs: Any) -> gymnasium.Env[str, str]:

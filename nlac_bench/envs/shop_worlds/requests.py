@@ -2,7 +2,7 @@
 the customer does not allow each valid procedure."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from nlac_bench.envs.shop_worlds.procedures import Procedure
@@ -32,9 +32,16 @@ class Request:
     item_ids: tuple[str, ...] = ()
     new_item_ids: tuple[str, ...] = ()
     products: tuple[str, ...] = ()
+    _golds: dict[Procedure, ToolCall] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The calls made so far: worlds share the requests, and a thousand worlds differ in procedures only."""
 
     def gold(self, procedure: Procedure) -> ToolCall:
         """Return the call that fulfils the request by ``procedure``."""
+        if procedure not in self._golds:
+            self._golds[procedure] = self._call(procedure)
+        return self._golds[procedure]
+
+    def _call(self, procedure: Procedure) -> ToolCall:
         order, items = self.order_id, list(self.item_ids)
         method = self.gift_card if "gift_card" in procedure else self.original
         match self.goal.kind:
