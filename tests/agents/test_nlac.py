@@ -27,6 +27,7 @@ from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import Critique
 from nlac_bench.agents.roles.shared import Beginning, shared_tokens
+from nlac_bench.agents.roles.speaker import Action, decoded
 from nlac_bench.agents.roles.styles import prompts_for
 from nlac_bench.agents.roles.transition import State, Transition, transitions
 from nlac_bench.envs import registry
@@ -441,6 +442,32 @@ def test_sampled_words_are_trained_on_as_they_were_sampled(parts: tuple[NLAC, Po
     assert sum(policy.loss_mask) == len(action.sample.ids) and critic.weight == 0.5 and policy.weight == 1.0
     text = nlac.encoder._format.tokenizer.decode(critic.ids)
     assert text.endswith("next: bye; end: success" + nlac.encoder._format.tokenizer.eos_token)
+
+
+@pytest.mark.parametrize("written", ["look up ~97", "look up ~0", "a ~~ b", "order #W1234567"])
+def test_an_action_is_learned_as_it_was_sampled_whatever_numbers_it_has(
+    parts: tuple[NLAC, PolicyAgent], written: str
+) -> None:
+    """Also with the number of no identifier, which the environment receives as it is. Other tokens of the
+    same text, such as an escaped tilde, would be improbable ones."""
+    nlac, _ = parts
+    message = {"role": "user", "content": "It is order #W1234567.", "kind": "message"}
+    state = State("shop_worlds", "", (), (message,))
+    tokenizer = nlac.encoder._format.tokenizer
+    ids = [*tokenizer(written, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
+    sample = Sample(written, "stop", ids=ids)
+    text = decoded(nlac.prompts.policy(state), sample)
+    assert ("#W1234567" in text) == (written in ("look up ~0", "order #W1234567"))
+    lesson = Lesson(transition(state=state, action=text), 1.0, nlac.speaker("test"))
+    lesson.proposed = Action(text, sample)
+    sequence = nlac.encoder.policy(lesson, group=0)
+    assert sequence is not None and list(sequence.ids)[-len(ids) :] == ids
+    lesson.proposed = Action(text + "!", sample)  # another text has tokens of its own
+    sequence = nlac.encoder.policy(lesson, group=0)
+    assert sequence is not None
+    assert tokenizer.decode(
+        [i for i, m in zip(sequence.ids, sequence.loss_mask, strict=True) if m][:-1]
+    ).endswith("!")
 
 
 def test_long_prompts_and_unreadable_texts_are_left_out_and_counted(parts: tuple[NLAC, PolicyAgent]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nlac_bench.agents.roles.role_prompts import Critique, Prompt, RolePrompts
-from nlac_bench.agents.roles.speaker import Action, Speaker
+from nlac_bench.agents.roles.speaker import Action, Speaker, decoded
 from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.rollout.engines.chat_template import ChatFormat
 from nlac_bench.rollout.engines.engine import SampleRequest
@@ -106,20 +106,19 @@ class Encoder:
         return self._sequence(self._state_ids(t.state, prompt), answer, lesson.weight, group, "critic")
 
     def _answer_ids(self, prompt: Prompt, action: Action) -> list[int]:
+        """Return the sampled tokens if they mean the action after ``prompt`` too, else those of its text.
+
+        They do not if a thought was rewritten, or if the refiner's prompt numbered identifiers differently.
+        """
         sample = action.sample
-        # They differ if a thought was rewritten or the refiner's prompt numbered identifiers differently.
-        if sample.ids is not None and self._written(prompt, action.text) == sample.text:
+        if sample.ids is not None and decoded(prompt, sample) == action.text:
             return list(sample.ids)
         return self._text_ids(prompt, action.text)
 
-    @staticmethod
-    def _written(prompt: Prompt, text: str) -> str:
-        """Return ``text`` in the form in which the model writes it after ``prompt``."""
-        return prompt.codec.encode(text).removeprefix(prompt.opening)
-
     def _text_ids(self, prompt: Prompt, text: str) -> list[int]:
         tokenizer = self._format.tokenizer
-        ids: Sequence[int] = tokenizer(self._written(prompt, text), add_special_tokens=False)["input_ids"]
+        written = prompt.codec.encode(text).removeprefix(prompt.opening)
+        ids: Sequence[int] = tokenizer(written, add_special_tokens=False)["input_ids"]
         return [*ids, tokenizer.eos_token_id]
 
     def _state_ids(self, state: State, prompt: Prompt) -> list[int]:
