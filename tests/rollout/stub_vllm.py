@@ -69,6 +69,7 @@ class StubVLLM:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            wbufsize = -1  # one packet a reply: the second of two would wait 40 ms for an acknowledgement
 
             def do_GET(self) -> None:
                 stub._answer(self, None)
