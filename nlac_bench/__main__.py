@@ -3,6 +3,7 @@
 import signal
 import sys
 
+from nlac_bench import garbage
 from nlac_bench.errors import Terminated
 from nlac_bench.shutdown import ignore_signals, silence_finalizers
 
@@ -10,6 +11,7 @@ from nlac_bench.shutdown import ignore_signals, silence_finalizers
 def main() -> None:
     """Run the command line. Signals give exit codes 130 and 143, also while modules are imported."""
     signal.signal(signal.SIGTERM, _exit)
+    garbage.collect_rarely()
     try:
         from nlac_bench.cli import main as run_command  # takes a second
 
@@ -18,6 +20,7 @@ def main() -> None:
         sys.exit(128 + signal.SIGINT)
     finally:  # the exit code is decided; a signal while the interpreter shuts down must not change it
         ignore_signals()
+        garbage.keep_all()
 
 
 def _exit(number: int, frame: object) -> None:

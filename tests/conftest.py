@@ -1,6 +1,5 @@
 """What all tests share: one torch thread a process, hypothesis without clocks, the public data, a browser."""
 
-import gc
 import os
 import signal
 import sys
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from nlac_bench import garbage
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -27,6 +28,7 @@ os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 # A busy machine generates examples slowly; that is not a failure.
 settings.register_profile("nlac_bench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("nlac_bench")
+garbage.collect_rarely()
 
 
 @pytest.fixture(autouse=True)
@@ -46,8 +48,12 @@ def official_data() -> Path:
 
 def pytest_collection_finish() -> None:
     """What is imported by now stays until the end; the garbage collector need not look through it again."""
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 100)
+    garbage.keep_all()
+
+
+def pytest_unconfigure() -> None:
+    """The process ends."""
+    garbage.keep_all()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nlac_bench import garbage
 from nlac_bench.rollout.engines import weight_file
 from nlac_bench.rollout.engines.hf.wire import ClosedError, encode, error_row, receive, request_of
 
@@ -26,6 +27,7 @@ ALIVE_EVERY_S = 1.0
 def main() -> None:
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)
+    garbage.collect_rarely()
     sys.setswitchinterval(0.0002)  # as the command does: the engine's thread shares the interpreter
     connection = socket.socket(fileno=int(sys.argv[1]))
     worker = _Worker(connection, parent=int(sys.argv[2]))
