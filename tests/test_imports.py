@@ -11,7 +11,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "nlac_bench"
 LAYERS = ["envs", "rollout", "train", "agents", "baselines", "tiny", "pages", "eval", "leaderboards", "cli"]
-SEEN_BY_ALL = {"types", "errors", "shutdown", "settings", "secret_forms", "redaction", "files"}
+SEEN_BY_ALL = {"types", "errors", "garbage", "shutdown", "settings", "secret_forms", "redaction", "files"}
 LEVEL = {name: i for i, name in enumerate(LAYERS)} | {"baselines": LAYERS.index("agents")}
 
 
