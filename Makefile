@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # vLLM pins torch and transformers, so it has an environment of its own, without constraints.txt.
 VENV_VLLM ?= .venv-vllm
 READY_VLLM := $(VENV_VLLM)/.ready
-# One worker per core; tests/conftest.py gives each worker one torch thread. An idle worker takes tests from a busy one.
+# tests/conftest.py determines the number of workers, each with one torch thread. An idle one takes tests from a busy one.
 PARALLEL := -n logical --dist worksteal
 
 .DEFAULT_GOAL := help

@@ -20,7 +20,7 @@ def main() -> None:
         sys.exit(128 + signal.SIGINT)
     finally:  # the exit code is decided; a signal while the interpreter shuts down must not change it
         ignore_signals()
-        garbage.keep_all()
+        garbage.exit_quickly()
 
 
 def _exit(number: int, frame: object) -> None:

@@ -46,6 +46,11 @@ def official_data() -> Path:
     return Path(os.environ["NLAC_BENCH_DATA"])
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than cores, because some tests wait for time-outs."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_finish() -> None:
     """What is imported by now stays until the end; the garbage collector need not look through it again."""
     garbage.keep_all()
@@ -53,7 +58,7 @@ def pytest_collection_finish() -> None:
 
 def pytest_unconfigure() -> None:
     """The process ends."""
-    garbage.keep_all()
+    garbage.exit_quickly()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -31,7 +31,7 @@ def check(name: str, data: str, stride: int, every: int) -> None:
 
 @pytest.mark.parametrize("name", ["retail", "airline"])
 def test_users_understand_the_phrases(name: str) -> None:
-    check(name, "embedded", stride=60, every=16)
+    check(name, "embedded", stride=60, every=32)
 
 
 @pytest.mark.slow  # sends every phrase to every hundredth embedded user that it fits
