@@ -18,7 +18,7 @@ MOST_FUTURES = 5
 """The evaluator is taught on one future in half of its rows, else on 2 to this many."""
 REJECTED = 0.65
 """Share of the refiner's critiques that object."""
-CRITICISED = 2
+CRITICISED = 4
 """Maximum number of steps of an episode whose actions are criticised: one of them is a moment of a choice."""
 MERGED = 0.3
 """Share of criticised steps with a row of the aggregator or the picker."""
@@ -43,9 +43,20 @@ class Step:
     heard: list[str]
 
 
-def clauses_of(steps: Sequence[Step], success: bool) -> list[str]:
-    """Return what followed the actions of an episode, without its outcome."""
-    return [CompactPrompts().hindsight(step.heard, success).rpartition("; ")[0] for step in steps]
+def clauses_of(steps: Sequence[Step], success: bool, by: str = "") -> list[str]:
+    """Return what followed the actions of an episode, without its outcome; for ``by`` see ``step_rows``."""
+    return [future_of(steps, number, success, by).rpartition("; ")[0] for number in range(len(steps))]
+
+
+def future_of(steps: Sequence[Step], number: int, success: bool, by: str) -> str:
+    """Return the future of a step in hindsight; for ``by`` see ``step_rows``."""
+    return _summed_up(CompactPrompts().hindsight(steps[number].heard, success), by)
+
+
+def _summed_up(future: str, by: str) -> str:
+    """Insert the clause ``by``, if it is not empty, before the outcome."""
+    clauses, _, end = future.rpartition("; ")
+    return f"{clauses}; by: {by}; {end}" if by else future
 
 
 def criticised(steps: Sequence[Step], choice: Callable[[int], bool], rng: random.Random) -> list[int]:
@@ -63,6 +74,7 @@ def step_rows(
     advise: Callable[[str], Advice | None],
     futures: Sequence[str],
     rng: random.Random,
+    by: str = "",
 ) -> Iterator[Row]:
     """Yield the rows of all roles but the policy for a step.
 
@@ -73,13 +85,15 @@ def step_rows(
         tried: different actions in the state of the step.
         advise: returns what an objection to an action advises.
         futures: clauses of futures without outcomes, from which those of a critique are drawn.
+        by: what the agent does in the whole episode to fulfil the request, in a few words. A future names it
+            before the outcome, so that the outcome can be learned from these words alone.
     """
     step, prompts = steps[number], CompactPrompts()
-    future = prompts.hindsight(step.heard, success)
+    future = future_of(steps, number, success, by)
     yield row("successor", prompts.successor(step.state, step.action), future, truth=success)
     if number:
         before = steps[number - 1]
-        yield backup_row(before.state, before.action, before.heard[0], step.state, step.action, future)
+        yield backup_row(before.state, before.action, before.heard[0], step.state, step.action, future, by)
     for make in (evaluator_row, refiner_row):
         action = rng.choice(tried)
         yield make(step.state, action, advise(action), futures, rng)
@@ -137,7 +151,9 @@ def refiner_row(
     return row("refiner", CompactPrompts().refiner(state, action, said), better)
 
 
-def backup_row(before: State, action: str, heard: str, after: State, following: str, ahead: str) -> Row:
+def backup_row(
+    before: State, action: str, heard: str, after: State, following: str, ahead: str, by: str = ""
+) -> Row:
     """Return the row that derives the future of ``action`` from that of the next action.
 
     Args:
@@ -146,14 +162,25 @@ def backup_row(before: State, action: str, heard: str, after: State, following: 
         after: the state after it.
         following: the next action.
         ahead: the future of ``following``.
+        by: see ``step_rows``.
     """
     transition = Transition(
         state=before, action=action, reward=0.0, next_state=after, terminated=False, success=None, task_id="",
         seed=0, step=0, weight_version=0,
     )  # fmt: skip
     then, end = ahead.partition("; ")[0].removeprefix("next: "), ahead.rpartition("; ")[2]
-    target = f"next: {brief(heard)}; then: {then}; {end}"
+    target = _summed_up(f"next: {brief(heard)}; then: {then}; {end}", by)
     return row("backup", CompactPrompts().backup(transition, following, ahead), target)
+
+
+def ending_row(step: Step, success: bool, by: str = "") -> Row:
+    """Return the row that explains the outcome after the last step; for ``by`` see ``step_rows``."""
+    transition = Transition(
+        state=step.state, action=step.action, reward=0.0, next_state=None, terminated=True, success=success,
+        task_id="", seed=0, step=0, weight_version=0, last_words=step.heard[0],
+    )  # fmt: skip
+    told = CompactPrompts().hindsight(step.heard, success)
+    return row("backup", CompactPrompts().ending(transition, told), _summed_up(told, by))
 
 
 def aggregator_row(state: State, tried: Sequence[str], futures: Sequence[str], rng: random.Random) -> Row:

@@ -17,7 +17,7 @@ from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv, player
 from nlac_bench.envs.twenty_questions.env import OPENING, QUESTIONS
 from nlac_bench.tiny import critic_rows
 from nlac_bench.tiny.corpus import Row
-from nlac_bench.tiny.critic_rows import Advice, clauses_of, criticised, row, step_rows
+from nlac_bench.tiny.critic_rows import Advice, clauses_of, criticised, ending_row, row, step_rows
 from nlac_bench.tiny.games_player import Player, Situation, another, habitual, objects, recalled
 
 NAME = "twenty_questions"
@@ -92,6 +92,7 @@ def episode_rows(futures: Sequence[str], rng: random.Random) -> list[Row]:
         tried = _tried(steps[number], rng)
         advise = partial(_advised, steps[number].now, rng=rng)
         rows += step_rows(steps, number, success, tried, advise, futures, rng)
+    rows.append(ending_row(steps[-1], success))
     return rows + [recall_row(rng.randrange(len(objects().names)), rng) for _ in range(RECALLED)]
 
 

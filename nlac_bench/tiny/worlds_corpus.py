@@ -15,7 +15,7 @@ from nlac_bench.agents.roles.transition import State, first_state
 from nlac_bench.envs.shop_worlds.worlds import OPEN
 from nlac_bench.tiny import critic_rows
 from nlac_bench.tiny.corpus import Row
-from nlac_bench.tiny.critic_rows import Advice, clauses_of, criticised, row, step_rows
+from nlac_bench.tiny.critic_rows import Advice, clauses_of, criticised, ending_row, row, step_rows
 from nlac_bench.tiny.curriculum import TauTeaching
 from nlac_bench.tiny.worlds_player import SLIP, Player, PracticeEnv, practice
 
@@ -57,7 +57,7 @@ def bank(seed: int) -> Sequence[str]:
     for _ in range(BANK):
         env = PracticeEnv(rng.choice(OPEN))
         _, steps, success = play(env, rng.choice(env.task_ids), rng)
-        found += clauses_of(steps, success)
+        found += clauses_of(steps, success, handling(env))
     return found
 
 
@@ -80,6 +80,11 @@ def play(env: PracticeEnv, task_id: str, rng: random.Random) -> tuple[Player, li
     return player, steps, bool(info["success"])
 
 
+def handling(env: PracticeEnv) -> str:
+    """Return how the request of the episode was handled: the kind and the options of each call."""
+    return " and ".join(env.handled) or "no change"
+
+
 def _text(state: State) -> str:
     return "\n".join(str(message["content"]) for message in state.messages)
 
@@ -99,8 +104,8 @@ def episode_rows(env: PracticeEnv, futures: Sequence[str], rng: random.Random) -
         step = steps[number]
         tried = _tried(player, step, rng)
         advise = partial(_advised, player, step, rng=rng)
-        rows += step_rows(steps, number, success, tried, advise, futures, rng)
-    return rows
+        rows += step_rows(steps, number, success, tried, advise, futures, rng, handling(env))
+    return [*rows, ending_row(steps[-1], success, handling(env))]
 
 
 def _tried(player: Player, step: Step, rng: random.Random) -> list[str]:

@@ -1,12 +1,16 @@
 """What the targets of the successor model say at the end of an episode."""
 
 import asyncio
+import json
+import shutil
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nlac_bench import tiny
 from nlac_bench.agents.nlac.config import NlacConfig
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
@@ -15,9 +19,11 @@ from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.playout import play_on
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import RolePrompts
+from nlac_bench.agents.roles.styles import EXPLAINS, prompts_for
 from nlac_bench.agents.roles.transition import State, Transition, transitions
 from nlac_bench.envs import registry
 from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling
+from nlac_bench.rollout.engines.hf.loading import load_tokenizer
 from nlac_bench.types import Episode, Turn
 
 STATE = State("demo", "be kind", (), ({"role": "user", "content": "hello", "kind": "message"},))
@@ -100,6 +106,34 @@ def test_reasons_that_cannot_be_read_are_not_trained_on(answer: str) -> None:
 def test_without_thoughts_no_model_is_asked_about_the_end(prompts: RolePrompts) -> None:
     found, requests, counts = target(prompts, END)
     assert found == prompts.hindsight([END.last_words], False, -1.0) and not requests and not counts
+
+
+def test_a_compact_model_that_explains_outcomes_adds_clauses_to_what_it_was_told() -> None:
+    prompts, told = CompactPrompts(explains=True), "next: No. You lost.; reward: -1; end: failure"
+    found, (request,), counts = target(prompts, END, "next: Yes!; by: guessing a cat; end: failure")
+    assert found == "next: No. You lost.; reward: -1; by: guessing a cat; end: failure"
+    assert (request.role, request.slot) == ("backup", "target") and counts["backup"] == 1
+    assert request.messages is not None
+    assert str(request.messages[0]["content"]).endswith(
+        f"<|user|>No. You lost. [reward -1]<|future|>{told}<|backup|>"
+    )
+    for answer in ("next: Yes!; by: luck; end: success", "by: luck", f"by: {'x' * 5_000}; end: failure"):
+        assert target(prompts, END, answer)[::2] == (None, Counter({"backup": 1, "backup/unparseable": 1}))
+
+
+def test_a_compact_model_says_in_its_tokenizer_configuration_that_it_explains_outcomes(
+    tmp_path: Path,
+) -> None:
+    assert not isinstance(prompts_for(load_tokenizer(str(tiny.path()))), ChatPrompts)
+    for name in tiny.path().iterdir():
+        shutil.copyfile(name, tmp_path / name.name)
+    path = tmp_path / "tokenizer_config.json"
+    for said in (True, False, None):
+        config = json.loads(path.read_text())
+        config.pop(EXPLAINS, None)
+        path.write_text(json.dumps(config if said is None else {**config, EXPLAINS: said}))
+        prompts = prompts_for(load_tokenizer(str(tmp_path)))
+        assert isinstance(prompts, CompactPrompts) and prompts.explains == bool(said)
 
 
 # --- rewards ------------------------------------------------------------------------------------------

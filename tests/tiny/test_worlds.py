@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nlac_bench import tiny
-from nlac_bench.agents.roles.compact import ACT, CRITIQUE, FUTURE, CompactPrompts
+from nlac_bench.agents.roles.compact import ACT, BACKUP, CRITIQUE, FUTURE, CompactPrompts
 from nlac_bench.cli import app
 from nlac_bench.envs.shop_worlds.env import ShopWorldsEnv
 from nlac_bench.envs.shop_worlds.procedures import KINDS
@@ -18,7 +18,7 @@ from nlac_bench.envs.shop_worlds.tasks import case_of, cases
 from nlac_bench.envs.shop_worlds.worlds import MEASURED, OPEN, SPARE, procedures_of
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.hf.engine import HFEngine
-from nlac_bench.tiny import gates, mistakes, worlds_corpus
+from nlac_bench.tiny import critic_rows, gates, mistakes, worlds_corpus
 from nlac_bench.tiny.corpus import Row
 from nlac_bench.tiny.critic_rows import evaluator_row, refiner_row
 from nlac_bench.tiny.worlds_player import Player, PracticeEnv, practice
@@ -81,6 +81,34 @@ def test_slips_are_played_and_not_taught(rows: list[Row]) -> None:
 def test_no_prompt_names_the_world(rows: list[Row]) -> None:
     head = re.compile(r"<\|shop_worlds\|><\|user\|>")
     assert all(head.match(row.prompt) for row in rows)
+
+
+def test_a_future_says_how_the_request_was_handled() -> None:
+    env, rng = PracticeEnv(OPEN[0]), random.Random(0)
+    task_id = next(name for name in env.task_ids if practice()[name].requests[0].goal.kind == "cancel")
+    right = f"cancel, {', '.join(procedures_of(OPEN[0])['cancel'])}".replace("_", " ")
+    by = set()
+    for _ in range(12):
+        _, steps, success = worlds_corpus.play(env, task_id, rng)
+        handled = worlds_corpus.handling(env)
+        by.add(handled)
+        end = f"; by: {handled}; end: {'success' if success else 'failure'}"
+        assert all(critic_rows.future_of(steps, i, success, handled).endswith(end) for i in range(len(steps)))
+        assert success == (handled == right)
+    assert len(by) >= 3
+
+
+def test_the_backup_of_the_last_step_explains_the_outcome(rows: list[Row]) -> None:
+    endings = 0
+    for row in rows:
+        if row.role != "backup":
+            continue
+        told = row.prompt.removesuffix(BACKUP).rpartition(FUTURE)[2]
+        assert "; by: " in row.answer
+        if "; by: " not in told:
+            endings += 1
+            assert CompactPrompts(explains=True).parse_ending(row.answer, told) == row.answer
+    assert endings == 60  # one of each episode
 
 
 def test_the_verdict_is_that_of_most_futures_and_quotes_one(rows: list[Row]) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nlac_bench.agents.nlac.config import NlacConfig
 from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.replay import Replay
-from nlac_bench.agents.roles.role_prompts import RolePrompts, ThinkingPrompts
+from nlac_bench.agents.roles.role_prompts import ExplainingPrompts, RolePrompts
 from nlac_bench.agents.roles.speaker import Action, Speaker, samplings
 from nlac_bench.agents.roles.transition import Transition, transitions
 from nlac_bench.rollout.engines.engine import Engine, Sample, Slot, derive_seed
@@ -150,7 +150,7 @@ class LanguagePolicyIteration(ABC):
         """Sample a′ ~ π_θ̄(· | s′), d′ ~ M_θ̄(· | s′, a′) and d ~ B_θ̄(s, a, r, s′, d′).
 
         With ``backup_by="successor"``, a′ and d are sampled from θ. For the last transition of an episode, d
-        is its outcome, and for models that write thoughts also the reasons for it, d ~ B(s, a, r, d).
+        is its outcome, and for models that explain outcomes also the reasons for it, d ~ B(s, a, r, d).
         """
         t = lesson.transition
         if not self.config.backs_up:
@@ -159,7 +159,7 @@ class LanguagePolicyIteration(ABC):
         if t.terminated or t.next_state is None:
             told = self.prompts.hindsight([t.last_words], bool(t.success), t.reward_before + t.reward)
             lesson.target = told
-            if isinstance(self.prompts, ThinkingPrompts) and self.prompts.thinks:
+            if isinstance(self.prompts, ExplainingPrompts) and self.prompts.explains:
                 lesson.target = await lesson.speaker.explain(self.prompts, t, told, slot)
             return
         action = await lesson.speaker.act(t.next_state, slot)

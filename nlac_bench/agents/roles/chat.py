@@ -84,6 +84,11 @@ class ChatPrompts:
             next_future=_visible(next_future),
         )
 
+    @property
+    def explains(self) -> bool:
+        """Whether the model writes thoughts."""
+        return self.thinks
+
     def ending(self, transition: Transition, told: str) -> Prompt:
         """Return the backup prompt in which nothing follows the environment's last answer."""
         return self._ask(

@@ -5,6 +5,7 @@
     <|tau_retail|><|user|>…<|act|>…<|tool|>…<|act|>            policy: the action
     …<|act|>a<|future|>                                         successor: next: …; end: success
     …<|act|>a<|tool|>o<|act|>a'<|future|>d'<|backup|>           backup: next: …; then: …; end: success
+    …<|act|>a<|user|>o<|future|>d<|backup|>                     backup of the last step, with reasons for d
     …<|act|>a<|future|>d<|critique|>                            evaluator: optimal: no; why: …; instead: …
     …<|act|>a<|critique|>c<|refine|>                            refiner: the action
     …<|act|>a<|future|>d<|future|>d'<|backup|>                  aggregator: next: …; then: …; end: success
@@ -28,6 +29,7 @@ PICK = "<|pick|>"
 MARKS = (USER, TOOL, INVALID, ACT, FUTURE, BACKUP, CRITIQUE, REFINE, PICK)
 _KINDS = {"message": USER, "tool": TOOL, "invalid": INVALID}
 _END = re.compile(r"(?:^|; )end: (success|failure)$")
+_TOLD = re.compile(r"(?:next|then|reward): ")
 _OPTIMAL = re.compile(r"^optimal: (yes|no)\b")
 _STATUS = re.compile(r'"status": "([a-z ()]{1,40})"')
 MAX_ANSWER_CHARS = 4_000
@@ -39,12 +41,13 @@ class CompactPrompts:
     Args:
         max_chars: the middle of longer conversations is removed: the first message has the task, the last
             ones the current state.
+        explains: the model was taught ``ending``.
     """
 
     grows = False  # numbers and the removed middle may change from turn to turn
 
-    def __init__(self, max_chars: int = 6_000) -> None:
-        self.max_chars = max_chars
+    def __init__(self, max_chars: int = 6_000, explains: bool = False) -> None:
+        self.max_chars, self.explains = max_chars, explains
 
     def policy(self, state: State) -> Prompt:
         """Return the prompt for an action."""
@@ -67,6 +70,22 @@ class CompactPrompts:
         text, codec = self._conversation(transition.next_state)
         text += earned(transition) + ACT + codec.learn(_safe(next_action))
         return _prompt(text + FUTURE + codec.encode(_safe(next_future)) + BACKUP, codec)
+
+    def ending(self, transition: Transition, told: str) -> Prompt:
+        """Return the prompt for the reasons of a terminal target: a backup without a next action."""
+        text, codec = self._conversation(
+            transition.state.after(transition.action, transition.last_words, "message")
+        )
+        return _prompt(text + earned(transition) + FUTURE + codec.encode(_safe(told)) + BACKUP, codec)
+
+    def parse_ending(self, written: str, told: str) -> str | None:
+        """Return ``told`` with the clauses of the answer that say neither what was heard nor the outcome."""
+        future = self.parse_future(written)
+        if future is None or self.outcome(future) != self.outcome(told):
+            return None
+        reasons = [clause for clause in future.split("; ")[:-1] if not _TOLD.match(clause)]
+        *facts, end = told.split("; ")
+        return "; ".join([*facts, *reasons, end])
 
     def hindsight(self, heard: Sequence[str], success: bool, reward: float | None = None) -> str:
         """Return the next answer and the one after it, in a few words each, the reward if it says more than

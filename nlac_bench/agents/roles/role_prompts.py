@@ -116,11 +116,12 @@ class RolePrompts(Protocol):
 
 
 @runtime_checkable
-class ThinkingPrompts(RolePrompts, Protocol):
-    """``RolePrompts`` for models that may write thoughts before their answers."""
+class ExplainingPrompts(RolePrompts, Protocol):
+    """``RolePrompts`` for models whose backup role may write the reasons of a terminal target."""
 
-    thinks: bool
-    """Whether the model writes thoughts. Its training targets then begin with thoughts too."""
+    @property
+    def explains(self) -> bool:
+        """Whether the model writes them; one that thinks aloud does."""
 
     def ending(self, transition: Transition, told: str) -> Prompt:
         """Return the prompt for the reasons of a terminal target: a backup without a next action.
@@ -130,7 +131,7 @@ class ThinkingPrompts(RolePrompts, Protocol):
         """
 
     def parse_ending(self, written: str, told: str) -> str | None:
-        """Return ``told`` with the reasons of the answer as its thought.
+        """Return ``told`` with the reasons of the answer.
 
         None if the answer has no reasons, or if they are for another outcome.
         """

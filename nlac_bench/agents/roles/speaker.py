@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nlac_bench.agents.roles.role_prompts import Critique, Prompt, RolePrompts, ThinkingPrompts
+from nlac_bench.agents.roles.role_prompts import Critique, ExplainingPrompts, Prompt, RolePrompts
 from nlac_bench.agents.roles.transition import State, Transition
 from nlac_bench.rollout.engines.engine import Engine, Sample, SampleRequest, Sampling, Slot, derive_seed
 from nlac_bench.types import Role
@@ -75,7 +75,7 @@ class Speaker:
         return target if self._readable("backup", target) else None
 
     async def explain(
-        self, prompts: ThinkingPrompts, transition: Transition, told: str, slot: Slot = "policy"
+        self, prompts: ExplainingPrompts, transition: Transition, told: str, slot: Slot = "policy"
     ) -> str | None:
         """Sample the reasons of the terminal target ``told``; None if the answer cannot be parsed."""
         prompt = prompts.ending(transition, told)

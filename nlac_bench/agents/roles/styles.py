@@ -7,6 +7,9 @@ from nlac_bench.agents.roles.chat import ChatPrompts
 from nlac_bench.agents.roles.compact import MARKS, CompactPrompts
 from nlac_bench.agents.roles.role_prompts import ComparingPrompts
 
+EXPLAINS = "explains_endings"
+"""The key of ``tokenizer_config.json`` that says that a model with compact prompts explains outcomes."""
+
 
 def prompts_for(tokenizer: Any, files: PromptFiles = PACKAGED) -> ComparingPrompts:
     """Return the style ``compact`` if the tokenizer has its marks, else ``chat``.
@@ -18,7 +21,7 @@ def prompts_for(tokenizer: Any, files: PromptFiles = PACKAGED) -> ComparingPromp
     if tokenizer is None:
         return ChatPrompts(files=files)
     if set(MARKS) <= set(tokenizer.get_vocab()):
-        return CompactPrompts()
+        return CompactPrompts(explains=bool(tokenizer.init_kwargs.get(EXPLAINS)))
     template = str(getattr(tokenizer, "chat_template", None) or "")
     hello = [{"role": "user", "content": "Hello"}]
     begun = (

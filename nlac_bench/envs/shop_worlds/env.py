@@ -162,11 +162,14 @@ class ShopWorldsEnv(TauEnv):
     def _file(self, kind: str, arguments: Mapping[str, Any]) -> None:
         """Pass a call that changed an order on to the back office, and note what is known about it now."""
         state = self._state
+        followed = KINDS[kind].taken(self._evidence(arguments)) == self._procedures[kind]
+        state.filed = (*state.filed, Filed(kind, arguments["order_id"], followed, self._steps + DELAY))
+
+    def _evidence(self, arguments: Mapping[str, Any]) -> Evidence:
+        state = self._state
         order = state.db.get("orders", arguments["order_id"])
         original = order["payment_history"][0]["payment_method_id"]  # changes are added behind it
-        evidence = Evidence(arguments, state.user.agreed, state.looked_up, original)
-        followed = KINDS[kind].follows(evidence, self._procedures[kind])
-        state.filed = (*state.filed, Filed(kind, arguments["order_id"], followed, self._steps + DELAY))
+        return Evidence(arguments, state.user.agreed, state.looked_up, original)
 
     def _check(self, step: float) -> None:
         state = self._state

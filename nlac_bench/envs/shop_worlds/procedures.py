@@ -135,9 +135,9 @@ class Kind:
         """The valid procedures, in a fixed order."""
         return tuple(product(*(choice.rules for choice in self.choices)))
 
-    def follows(self, evidence: Evidence, procedure: Procedure) -> bool:
-        """Return whether a call with ``evidence`` follows ``procedure``."""
-        return tuple(choice.taken(evidence) for choice in self.choices) == procedure
+    def taken(self, evidence: Evidence) -> tuple[str | None, ...]:
+        """Return the option of each choice that a call with ``evidence`` took; None where it took neither."""
+        return tuple(choice.taken(evidence) for choice in self.choices)
 
 
 KINDS: Mapping[str, Kind] = {
