@@ -39,8 +39,9 @@ ACTIONS = compiled(
             r"\b(to|with|on|use|using) (the |your |my )?(visa|mastercard|paypal|gift|credit)"
         ),
         "book": (
-            r"(?<!your )(?<!this )(?<!that )\bbook(ed|ing)?\b"
-            r"(?! (id|number|code|ref|(?=[a-z]*\d)[a-z0-9]{6}\b))|\breserve\b|\bpurchas"
+            r"(?<!your )(?<!this )(?<!that )(?<!\ba )(?<!the )\bbook(ed|ing)?\b"
+            r"(?! (id|number|code|ref|(?=[a-z]*\d)[a-z0-9]{6}\b))|\breserve\b|\bpurchas|"
+            r"\b(mak|creat|plac|complet|finali[sz]|submit|new)\w*( (a|the|this|your|new))* booking\b"
         ),
         "flights": r"\bflights?\b|\bitinerary|\brebook",
         "cabin": r"\bcabin|\bclass\b|\bupgrad|\bdowngrad|\beconomy|\bbusiness",
@@ -133,10 +134,10 @@ def extras(offers: Sequence[Unit], claims: Sequence[Unit], goal: Goal, others: S
     ]  # fmt: skip
     if sold or goal.kind in ("ask", "other", "book"):
         return sold
-    pairs = [pair for pair in after if _CAN.search(pair[0].text)]
+    pairs = [pair for pair in after if _CAN.search(pair[0].text) or _ON_OFFER.search(pair[0].text)]
     return [
         unit for group in (*pairs, *((unit,) for unit in told)) for unit in group
-        if _ALSO.search(group[0].text) and all(_elsewhere(group[0].text, own) for own in (goal, *others))
+        if (_ALSO.search(group[0].text) or (len(group) > 1 and _ON_OFFER.search(group[0].text))) and all(_elsewhere(group[0].text, own) for own in (goal, *others))
     ]  # fmt: skip
 
 
@@ -158,6 +159,11 @@ _SOLD = re.compile(
 )
 """What is sold beside the goals, and no user wants."""
 _CAN = re.compile(r"^(?:\w+,? ){0,3}(?:i|we) (?:can|could|may|might)\b")
+_ON_OFFER = re.compile(
+    r"\b(?:possible|available|on offer|on sale|interest(?:ed)? you|offer you|could (?:get|have|enjoy|treat)|"
+    r"special (?:offer|price|rate)|promotion)\b"
+)
+"""Says of something that it can be had: "an upgrade to business is possible today"."""
 _ALSO = re.compile(r"\b(?:also|as well|too|in addition|additionally)\b")
 _OF_ORDER = re.compile(
     r"#w\d|\b(?:orders?|shipping|delivery)\b[^?]{0,40}\baddress|\bship(?:s|ped)? (?:to|there)\b"
@@ -187,12 +193,16 @@ def wrong_kind(units: Sequence[Unit], goal: Goal) -> bool:
         return True
     if fits(text, goal):
         return False
-    return names_other(text, goal) or any(_asks_for_change(unit.text) for unit in units)
+    asked = [unit.text for unit in units if unit.text.endswith("?")]
+    asked += [
+        unit.text for unit, after in pairwise(units) if after.text in asked and not names_action(after.text)
+    ]
+    return names_other(text, goal) or any(map(_names_change, asked))
 
 
-def _asks_for_change(text: str) -> bool:
-    """Return whether a question is about a cabin, bags or an address: "Would you like to upgrade?"."""
-    return text.endswith("?") and any(ACTIONS[action].search(text) for action in ("address", "cabin", "bags"))
+def _names_change(text: str) -> bool:
+    """Return whether ``text`` is about a cabin, bags or an address: "Would you like to upgrade?"."""
+    return any(ACTIONS[action].search(text) for action in ("address", "cabin", "bags"))
 
 
 _REPLACED = re.compile(

@@ -92,7 +92,7 @@ _IDS = re.compile(
     r"passengers?|items?|orders?|agents?|colleagues?|people|policies|rules|steps|[ap]m|"
     r"customers?|"
     r"years?|flights?)\b|"
-    r"\bone (?:request|moment|thing|step|second|minute|at a time|by one|of|more|last|other|quick|"
+    r"\bone (?:customer|account|user|person|agent|conversation|order|request|moment|thing|step|second|minute|at a time|by one|of|more|last|other|quick|"
     r"question|sec)\b|"
     r"\b(?:this|that|the|which|no|every|each|any|another|number) one\b"
 )

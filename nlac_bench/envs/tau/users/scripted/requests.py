@@ -108,7 +108,10 @@ def asks_for_yes(sentence: str) -> bool:
             and bool(_ACTS.search(sentence) or VALUE.search(sentence))
             and not terse
         )
-        return bool(_AUXILIARY.search(sentence) or _TAG.search(sentence) or _nudge(sentence) or plain)
+        declared = _DECLARED.match(sentence) and not topics(sentence)
+        return bool(
+            _AUXILIARY.search(sentence) or _TAG.search(sentence) or _nudge(sentence) or plain or declared
+        )
     agreed = CONFIRMS.search(sentence) or HAS_CONSENT.search(sentence)
     if agreed and REPORT.search(sentence) and not FUTURE.search(sentence):
         return False  # "we confirm that it has been cancelled"
@@ -124,7 +127,13 @@ def is_choice(sentence: str) -> bool:
     return bool(CHOICE.search(sentence)) and not YES_NO.search(sentence)
 
 
+_DECLARED = re.compile(
+    r"(?:(?:so|and|then|please|ok|okay|also|now),? )*(?:i|we|you|it|this|that|these|they|all|everything|any \w+|the \w+)"
+    r"(?:(?:'s|'re|'m|'ll|'d)\b|,? \w)(?<!you have)"
+)
+"""The beginning of a question in the order of a statement: "you are agree with this?"."""
 _BARE_IDENTITY = re.compile(
+    r"(?:[\w -]{0,16}\b(?:check|verification|identification|identity|id|security|needed|required|first|you): )?"
     r"(?:(?:ok|okay|and|so|hi|hello|sure|great|thanks|first|also)\b[ ,!-]*)*(?:(?:your|the) )?"
     r"(?:(?:user|full|first|last|zip|e-?mail|id|name|code|address|number|and|or|your|the)\b[ ,/+-]*)+"
     r"(?:, )?(?:please|pls|plz)?(?:\W*\?|\.)"
@@ -177,7 +186,7 @@ _GIVES = (
     r"let me know|let us know|specify|clarify|send me|supply|state|have (?:your|the|a|an|some|both|one)|"
     r"get (?:your|the|a|an|some|both|one)|ask (?:for|you for|who|what|which|your|how)|ask\b|know|"
     r"spell|enter|type in|remind me|"
-    r"describe|explain|elaborate|rephrase|repeat|indicate|list|advise|start with|begin with|verify "
+    r"describe|explain|elaborate|rephrase|repeat|indicate|list|advise|(?:e|i)nquire|start with|begin with|verify "
     r"(?:your|who|the)|"
     r"point me|choose|select|pick|help me (?:with|locate|find|verify)|double-check|check the|look up|"
     r"identify)"
@@ -291,11 +300,11 @@ _TAG = re.compile(
     r" not)? (?:that|it|this|they|these|you|we|i)(?: not)?(?: (?:right|correct|so|ok|okay|true|fine))?\?$"
 )
 _AUXILIARY = re.compile(
-    r"(?:^|[,:;.!-] ?|\b(?:and|so|then|but|now|if so|also|before i \w+|please) )(?:shall|should|may|"
+    r"(?:^|[,:;.!-] ?|\b(?:and|so|then|but|now|if so|also|before i \w+|please|or(?= (?:shall|should|may|can) i)) )(?:shall|should|may|"
     r"might|can|could|would|will|do|does|did|is|are|am|"
     r"was|were|have|has|isn't|aren't|don't|wouldn't|ready|happy|okay|ok|good|fine|all (?:good|set|"
     r"right|correct|clear)|"
-    r"sounds?|looks?|want|wanna|any objections?|anything|everything|proceed|go ahead|continue|mind|"
+    r"sounds?|looks?|want|wanna|any (?:objections?|problems?|issues?|concerns?|reason not to)|anything|everything|proceed|go ahead|continue|mind|"
     r"care|does|am)\b"
 )
 _LACKS = re.compile(

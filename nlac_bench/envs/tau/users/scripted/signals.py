@@ -63,6 +63,8 @@ MORE = any_of(
     r"\bthat be everything\b",
     r"^(so |and |ok,? |okay,? )*that('s|'ll be| be| was)? all\b(?=\W*$|,| (for|you|i|then|today|from)\b)"
     r"[^?]*\?",
+    r"^(you )?(also )?(need|want|wish)?( me)?( for)? ?(an|some)?(other|more|further) (help|things?|support|service|questions?|"
+    r"assistance|matters?)\b", r"^(\w+ )?(else|more|further)\?$",
     r"\ball set\?", r"\bmore i can\b", r"\banythng else\b", r"\bother way i can\b", r"\bwhat's next\b",
 )  # fmt: skip
 """Asks whether there is anything else."""
@@ -199,7 +201,10 @@ REPORT = any_of(
     r"\bi went ahead and\b",
     r"\b(cancell?ation|return|exchange|change|update|booking|upgrade)s? (is |are |was |has been "
     r")?(now |all )?(completed?|done|confirmed|successful|set|in place|live|active)\b",
-    r"^\W*(\w+ ){1,3}(cancell?ed|updated|changed|exchanged|returned|booked|added|upgraded|saved)\W*$",
+    r"^\W*(?!.*\b(to be|will|would|can|could|should|shall|may|must|if|be|not|get|gets|was|were|want|wants|wanted|like|need|wish|have|prefer|let|see|which|what)\b)([\w#'-]+ ){1,7}"
+    r"(cancell?ed|updated|changed|exchanged|returned|booked|rebooked|added|upgraded|saved|modified|filed|submitted)\W*$",
+    r"\b(i|we) (now |just |also )?did (the|your|that|this|an?) (\w+ )?(cancell?ation|return|exchange|change|update|booking|"
+    r"modification|upgrade|swap)\b",
     r"^(\W*(your )?(order|reservation|booking) \S+ |\W*)(cancell?ed|updated|exchanged|returned)\b"
     r"(?! (?:items?|products?|goods|orders?|tickets?|flights?) (?:are|is|can|will|get|must|may)\b)",
     r"^\W*(your |the )?((new|shipping|delivery|default|payment|checked) )?(flights?|cabin|address|method|"
@@ -228,7 +233,7 @@ REPORT = any_of(
     r"\bhas a new \w+ now\b", r"\bnow (travels|flies)\b", r"^(return|exchange|cancell?ation) \w+ed\b",
     r"\b(request|return|exchange|cancellation|order|booking|change)( for (order )?\S+)? is (now )?"
     r"(in(?! (the|your|a)\b)|in (the|our) system|on its way|live|"
-    r"through|underway)\b",
+    r"through|underway|(made|done)\b(?! (only|once|if|when|after|by|at|within)\b))",
     r"^(processed|submitted|executed|confirmed|succeeded|handled)\W*$", r"\bsucceeded\b",
     r"\bthe system (confirms|has confirmed|accepted)\b",
     r"\bwhat you (now have|have now)\b", r"\byou now (have|hold)\b",

@@ -53,6 +53,9 @@ def units(message: str) -> list[Unit]:
                     columns = None
                 if found and columns and any(columns) and not _FILLED.search(found[-1].text):
                     found.pop()  # names of columns; a first row with values belongs to the table's contents
+                if columns and any(map(_EXAMPLE.search, columns)):  # what is needed, with an example of each
+                    heading = _NEEDED
+                    found.append(Unit(heading))
             elif any(cells):
                 found.append(Unit(_row(cells, columns), heading))
             listed, open_line, blank = True, False, False
@@ -115,6 +118,7 @@ def normalise(text: str) -> str:
     if len(text) > MAX_READ_CHARS:
         text = text[: MAX_READ_CHARS // 2] + "\n" + text[-MAX_READ_CHARS // 2 :]
     text = _STARS.sub("- ", unicodedata.normalize("NFKC", text).lower()).translate(_PLAIN)
+    text = _BLANK.sub("?", text)
     text = _CORRECTS.sub("anything to correct", _THUMBS.sub("yes or no", text))
     text = _COLLOQUIAL.sub(lambda found: _WRITTEN_OUT[found[1]], _PICTURE.sub(". ", text))
     text = _PLURAL.sub("s", text)
@@ -179,6 +183,10 @@ def _cells(line: str) -> list[str]:
 def _row(cells: list[str], columns: list[str] | None) -> str:
     """Return a table row as text; of an old and a new column, the old one is marked as such."""
     if columns and len(columns) == len(cells):
+        if any(map(_EXAMPLE.search, columns)):
+            return next((c for c, name in zip(cells, columns, strict=True) if not _EXAMPLE.search(name)), "")
+        if len(cells) == 2 and cells[0] and not cells[1].strip("_. "):
+            return f"{cells[0]}?"  # to be filled in
         old = [
             c for c, name in zip(cells, columns, strict=True) if _OLD.search(name) and not _NEW.search(name)
         ]
@@ -199,8 +207,16 @@ def _row(cells: list[str], columns: list[str] | None) -> str:
 def _sentences(text: str) -> list[str]:
     text = _SHORT.sub(lambda found: found[0].replace(".", "\0"), text)
     parts = [part.replace("\0", ".").strip() for part in _SPLIT.split(text) if part.strip()] or [text]
-    parts = [_LEAD.sub("", part) for part in parts]
+    parts = [_LEAD.sub("", _conditional(part)) for part in parts]
     return [question for part in parts for question in _questions(part)]
+
+
+def _conditional(sentence: str) -> str:
+    """Return an inverted conditional with "if": "should it be right, …" becomes "if it is right, …"."""
+    if not _SHOULD.match(sentence):
+        return sentence
+    sentence = f"if{sentence.removeprefix('should')}"
+    return _BE.sub(lambda found: f"{found[1]} {'are' if found[2] in _PLURALS else 'is'}", sentence)
 
 
 def _questions(sentence: str) -> list[str]:
@@ -244,6 +260,8 @@ _CORRECTS = re.compile(
     r"(?: me)?(?: to)? (?:chang|correct|adjust|amend|modif|edit|fix)\w*"
 )
 """Names no action: "is there anything you'd like to change, or may I go ahead?"."""
+_BLANK = re.compile(r"(?<=[\w)]):? ?(?:_{2,}|\[[ _.]*\]|\.{4,})(?=[ |)]*$)", re.MULTILINE)
+"""What is to be filled in, as a form asks for it: "email: ____"."""
 _UNMARKED = re.compile(
     r"(?:(?:^ ?|(?<=[,;.!?-] ))(?:(?:and|so|then|ok|okay|now|also) )*(?:(?:shall|should|may|can|could|"
     r"would|will|do|"
@@ -272,6 +290,8 @@ _LABELLED = re.compile(r"[a-z][\w '/()#-]{0,40}:(?: |$)")
 _ENDS = re.compile(r"[.!?:][\"')]*$")
 _DANGLES = re.compile(r"\b(?:to|is|be|as|with|for|at|address|following)$")
 _DETAILS = re.compile(r"\b(?:following|below|these|here)\b")
+_EXAMPLE = re.compile(r"\b(?:examples?|samples?|e\.g|for instance|(?:expected|required) format)\b")
+_NEEDED = "what i need:"
 _BARE = re.compile(r"\d{1,2}|yes|no|none")
 _OLD = re.compile(
     r"\b(?:current(?:ly)?|old|present|existing|now|today|before|from|original|previous|was|were|had)\b"
@@ -303,6 +323,9 @@ _SECOND = re.compile(
     rf"{_BRIEF}\?)|"
     r", or (?=(?:may|shall|should|can) i (?:go ahead|proceed|continue|submit|do it)\b)"
 )
+_SHOULD = re.compile(r"should (?!i\b|we\b)[^,?]{3,80}, [^?]*$")
+_BE = re.compile(r"^(if (?:[\w']+ )*?([\w']+)) be\b(?<!to be)")
+_PLURALS = frozenset({"you", "they", "these", "those", "all", "details", "points", "items"})
 _LEAD = re.compile(
     rf"^(?:(?:so|now|and|then|please|kindly|just|do) )*(?:tell me|let me know|"
     rf"say)(?: please)?[,:]? (?={_INVERTED}.*\?$)"

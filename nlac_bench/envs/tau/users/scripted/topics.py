@@ -38,7 +38,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\byour id\b(?! (card|document))",
     )),
     ("identity", any_of(
-        r"\bidentity\b", r"\bauthenticat", r"\bverif(y|ication)\b.*\b(you|account)",
+        r"\bidentity\b", r"\bauthenticat", r"(?<!for your )\bverif(y|ication)\b.*\b(you|account)",
         r"\blocate your (account|profile)", r"\b(find|pull up|look up|access) your (account|profile)",
         r"\bwho (are )?you\b", r"^(and )?you('re| are)\W*\?",
         r"\bwho('s| is) (this|that)\b(?! for)", r"\bwho (do|have) i\b.*\bpleasure\b", (
