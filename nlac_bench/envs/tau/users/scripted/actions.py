@@ -44,7 +44,7 @@ ACTIONS = compiled(
             r"\b(mak|creat|plac|complet|finali[sz]|submit|new)\w*( (a|the|this|your|new))* booking\b"
         ),
         "flights": r"\bflights?\b|\bitinerary|\brebook",
-        "cabin": r"\bcabin|\bclass\b|\bupgrad|\bdowngrad|\beconomy|\bbusiness",
+        "cabin": r"\bcabin|\bclass\b|\bupgrad|\bdowngrad|\beconomy|\bbusiness\b(?! (days?|hours?|trip|card)\b)",
         "bags": r"\bbags?\b|\bbaggages?\b|\bluggage|\bsuitcase",
         "passengers": r"\bpassenger|\btravell?er|\bname\b",
         "compensation": r"\bcertificate|\bcompensat|\bvoucher",
@@ -134,10 +134,14 @@ def extras(offers: Sequence[Unit], claims: Sequence[Unit], goal: Goal, others: S
     ]  # fmt: skip
     if sold or goal.kind in ("ask", "other", "book"):
         return sold
-    pairs = [pair for pair in after if _CAN.search(pair[0].text) or _ON_OFFER.search(pair[0].text)]
+    groups: list[tuple[Unit, ...]] = [
+        pair for pair in after
+        if (_CAN.search(pair[0].text) and _ALSO.search(pair[0].text)) or _ON_OFFER.search(pair[0].text)
+    ]  # fmt: skip
+    groups += [(unit,) for unit in told if _ALSO.search(unit.text)]
     return [
-        unit for group in (*pairs, *((unit,) for unit in told)) for unit in group
-        if (_ALSO.search(group[0].text) or (len(group) > 1 and _ON_OFFER.search(group[0].text))) and all(_elsewhere(group[0].text, own) for own in (goal, *others))
+        unit for group in groups for unit in group
+        if all(_elsewhere(group[0].text, own) for own in (goal, *others))
     ]  # fmt: skip
 
 
@@ -193,16 +197,21 @@ def wrong_kind(units: Sequence[Unit], goal: Goal) -> bool:
         return True
     if fits(text, goal):
         return False
-    asked = [unit.text for unit in units if unit.text.endswith("?")]
-    asked += [
-        unit.text for unit, after in pairwise(units) if after.text in asked and not names_action(after.text)
-    ]
-    return names_other(text, goal) or any(map(_names_change, asked))
+    return names_other(text, goal) or any(
+        _asks_for_change(unit.text) or (goal.kind != "book" and _offers_change(unit.text, after.text))
+        for unit, after in pairwise([*units, Unit("")])
+    )
 
 
-def _names_change(text: str) -> bool:
-    """Return whether ``text`` is about a cabin, bags or an address: "Would you like to upgrade?"."""
-    return any(ACTIONS[action].search(text) for action in ("address", "cabin", "bags"))
+def _asks_for_change(text: str) -> bool:
+    """Return whether a question is about a cabin, bags or an address: "Would you like to upgrade?"."""
+    return text.endswith("?") and any(ACTIONS[action].search(text) for action in ("address", "cabin", "bags"))
+
+
+def _offers_change(text: str, after: str) -> bool:
+    """Return whether a statement offers a cabin or bags, and the question after it asks for a yes only."""
+    named = any(ACTIONS[action].search(text) for action in ("cabin", "bags"))
+    return named and after.endswith("?") and not names_action(after)
 
 
 _REPLACED = re.compile(

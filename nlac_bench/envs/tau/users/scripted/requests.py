@@ -26,7 +26,9 @@ MAX_LABEL_CHARS = 40
 def asks_for_value(sentence: str) -> bool:
     """Return whether a sentence asks for a value: an open question, or a request to tell something."""
     several = YES_ONLY.search(sentence) and _SEVERAL.search(sentence)
-    if several or _INSURED.match(sentence) or _WHETHER_ANY.search(sentence):
+    if (
+        several or _INSURED.match(sentence) or _INSURANCE.search(sentence) or _WHETHER_ANY.search(sentence)
+    ):
         return True
     if YES_ONLY.search(sentence) or _SOUNDS.search(sentence) or PERMISSION.search(sentence):
         return False
@@ -34,7 +36,7 @@ def asks_for_value(sentence: str) -> bool:
         return True
     if _REVIEW.search(sentence) and not sentence.endswith("?"):
         return False
-    if _HOW_MANY.search(sentence) or _INSURANCE.search(sentence):
+    if _HOW_MANY.search(sentence):
         return True
     if fills_in(sentence):
         return False
@@ -163,7 +165,7 @@ _HOW_MANY = re.compile(
 """Asks whether there are bags, which is answered with their number: "Will you be checking any bags?"."""
 _INSURANCE = re.compile(
     r"\b(?:would|do|did|will|are) you (?:also |still |be )?(?:like|want|need|wish|prefer|interested in|"
-    r"care for|tak\w*|add\w*)\b(?!.{0,20}\b(?:book|confirm|me|us|i|proceed|go)\b)[^?.]{0,30}"
+    r"care for|tak\w*|add\w*)\b(?!.{0,20}\b(?:book|confirm|me|us|i|proceed|go)\b)[^?.]{0,60}"
     r"\binsurance\b[^?]{0,60}\?$"
 )
 """Asks whether the trip shall be insured: "Would you like to add travel insurance?"."""
@@ -335,6 +337,6 @@ _IF_AGREED = re.compile(
     r"(?:approval|permission|consent|go-ahead|ok|okay|confirmation|authori[sz]ation|green light|"
     r"thumbs)|\btell me to (?:go|proceed)|\blet me know to proceed|"
     r"\b(?:let (?:me|us) know|tell me|say so|(?:give|send|show|drop) (?:me|us) (?:the|a|an|your) "
-    r"(?!second|moment|minute|sec\b|min\b|e-?mail|\w*name|zip|id\b|number|address|order|details?)"
+    r"(?!second|moment|minute|sec\b|min\b|(?:user|full|first|last|account|member\w*|customer|login) |e-?mail|\w*name|zip|id\b|number|address|order|details?)"
     r"\w+(?: \w+)?),? (?:and|then|so) (?:i|we)\b"
 )
