@@ -102,8 +102,7 @@ def names_action(text: str) -> bool:
 
 def names_other(text: str, goal: Goal) -> bool:
     """Return whether ``text`` names another action than the goal's; "update" fits every kind of change."""
-    for thing in goal.items:
-        text = text.replace(thing.product.lower(), " ")  # "the luggage set to your gift card"
+    text = _besides_goods(text, goal)
     text = _ANY_CHANGE.sub(" ", text)
     named = {action for action in _DECISIVE if ACTIONS[action].search(text)} - set(FITTING[goal.kind])
     if goal.kind not in ("cancel", "return", "book", "compensation", "ask"):
@@ -111,6 +110,13 @@ def names_other(text: str, goal: Goal) -> bool:
     if goal.legs:
         named.discard("return")  # the flight back
     return bool(named)
+
+
+def _besides_goods(text: str, goal: Goal) -> str:
+    """Return ``text`` without the goal's products: "the luggage set to your gift card" names no bags."""
+    for thing in goal.items:
+        text = text.replace(thing.product.lower(), " ")
+    return text
 
 
 _ANY_CHANGE = re.compile(
@@ -197,9 +203,10 @@ def wrong_kind(units: Sequence[Unit], goal: Goal) -> bool:
         return True
     if fits(text, goal):
         return False
+    said = [*(_besides_goods(unit.text, goal) for unit in units), ""]
     return names_other(text, goal) or any(
-        _asks_for_change(unit.text) or (goal.kind != "book" and _offers_change(unit.text, after.text))
-        for unit, after in pairwise([*units, Unit("")])
+        _asks_for_change(one) or (goal.kind != "book" and _offers_change(one, after))
+        for one, after in pairwise(said)
     )
 
 
