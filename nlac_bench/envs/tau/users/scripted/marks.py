@@ -96,7 +96,8 @@ _END = (
 ITEM_MARKS = re.compile(
     rf"(?P<kept>{_KEPT}|\b(?:won't|will not|not going to) \w+(?: \w+ back\b| back\b)?)|"
     rf"(?P<back>\b{_GOES}\b)|(?P<act>->|\b(?:{_ACTION}))|(?P<context>{_CONTEXT})|"
-    rf"(?P<end>{_END}|\bnow (?:includes?|contains?|has|have|holds?|consists? of)\b)"
+    rf"(?P<end>{_END}|\bnow (?:includes?|contains?|comprises|has|have|holds?|consists? of)\b)|"
+    r"(?P<beside>\b(?:along|together) with\b|\b(?:besides|beside|next to|in addition to)\b)"
 )
 VALUE_MARKS = re.compile(
     rf"(?P<arrow>->|\b(?:replac|supersed)(?:e|ed|ing) (?:{_IT} )?(?:with|by)\b|"
