@@ -63,6 +63,8 @@ _PRESENT = (
     r"rather than|in place of|replac(?:es?|ing)|supersed(?:es?|ing)|out (?:goes|with)|"
     r"the one (?:there|on file|on record|in (?:your|the) \w+)(?: \w+){0,3}? (?:is|was)|in lieu of|no longer|"
     r"(?:sen[dt]|ship|mail|post|hand|giv(?:e|ing))(?:p?ing)?(?= [^.;,:$]{1,80} back\b(?! (?:to|on|onto)\b))|"
+    r"(?:return|shipping) (?:instructions|labels?|details|steps)(?: \w+){0,4} for|"
+    r"(?:instructions|labels?|details|steps)(?: \w+){0,3} (?:return(?:ing)?|send(?:ing)? back|sending)|"
     r"where there(?:'s| is| are| was| were)|pick(?:s|ed|ing)? up|"
     r"collect(?:s|ing)?(?= (?:the|your|an?) (?!diff|am|pay))|"
     r"remov(?:e|es|ed|ing)|out of|(?:now|before|today)(?=:)|"
