@@ -44,7 +44,8 @@ ACTIONS = compiled(
             r"\b(mak|creat|plac|complet|finali[sz]|submit|new)\w*( (a|the|this|your|new))* booking\b"
         ),
         "flights": r"\bflights?\b|\bitinerary|\brebook",
-        "cabin": r"\bcabin|\bclass\b|\bupgrad|\bdowngrad|\beconomy|\bbusiness\b(?! (days?|hours?|trip|card)\b)",
+        "cabin": r"\bcabin|\bclass\b|\bupgrad|\bdowngrad|\beconomy|\bbusiness\b(?! (days?|hours?|trip|"
+        r"card)\b)",
         "bags": r"\bbags?\b|\bbaggages?\b|\bluggage|\bsuitcase",
         "passengers": r"\bpassenger|\btravell?er|\bname\b",
         "compensation": r"\bcertificate|\bcompensat|\bvoucher",

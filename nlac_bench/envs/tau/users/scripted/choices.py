@@ -135,7 +135,8 @@ def _options(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answ
 
 
 _SEVERAL = re.compile(
-    r"\b(?:what|which)(?: [\w-]+){1,4}?(?:,| and| &| ?/) (?!(?:what|which|how|who|where|when)\b)[\w-]+(?: [\w-]+)?"
+    r"\b(?:what|which)(?: [\w-]+){1,4}?(?:,| and| &| ?/) (?!(?:what|which|how|who|where|when)\b)[\w-]+(?: "
+    r"[\w-]+)?"
     r"(?:,|\?| and| would| do| should| shall| are)"
 )
 """Asks for several attributes at once: "which material, capacity and type?"."""

@@ -38,10 +38,12 @@ CONFIRM = any_of(
     r"(looks?|sounds?|seems?|works?|reads?|suits?|match(es)?|(is|are)( \w+)? (good|fine|ok|okay|right|"
     r"correct|acceptable|alright|in order|as (you|it should)|what you|to your))\b",
     r"\bif (this|that|it|everything|all)( of this)?( above)?('s| (looks?|sounds?|is|seems|works?|reads?))\b",
-    r"\bif you (\w+ )?(agree|concur|assent|consent|approve|accept|find (it|this|that|everything|all|these|them|the "
+    r"\bif you (\w+ )?(agree|concur|assent|consent|approve|accept|find (it|this|that|everything|all|these|"
+    r"them|the "
     r"\w+)( of it)?( to be)? (correct|right|fine|good|ok|okay|acceptable|accurate|in order|satisfactory))\b",
     r"\b(reply|answer|respond|write back)\w* (me )?(in the affirmative|affirmatively|positively)\b",
-    r"\b(say|tell|write|inform|advise|answer|reply)( to)? (me|us),? (if|whether|when) (it |this |that |all |everything )?"
+    r"\b(say|tell|write|inform|advise|answer|reply)( to)? (me|us),? (if|whether|when) (it |this |that |"
+    r"all |everything )?"
     r"(is|are|'s|looks|sounds|fits|suits|works)\b",
     r"\bif (there's|there is|you have|you see) (nothing|no) (\w+ ){0,3}(change|correct|add|"
     r"object\w*|wrong|missing)\b",

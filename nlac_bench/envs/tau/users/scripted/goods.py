@@ -19,7 +19,8 @@ _SEVERAL = re.compile(
 """A number of pieces before a product's name: "both helmets", "2 x Kite"."""
 _TOO = re.compile(r"\b(?:as well|too|also|likewise)\b")
 _PREPARING = re.compile(
-    r"\bbefore i (?:\w+ ){0,2}?(?:prepare|set|submit|do|go|process|create|file|make|place|start|finali[sz]e)\b[^,:;.?]*[,:]"
+    r"\bbefore i (?:\w+ ){0,2}?(?:prepare|set|submit|do|go|process|create|file|make|place|start|"
+    r"finali[sz]e)\b[^,:;.?]*[,:]"
 )
 """Leads to a question about a detail, and proposes nothing: "before I prepare the exchange, …"."""
 _GOODS = re.compile(

@@ -10,12 +10,15 @@ from nlac_bench.envs.tau.users.scripted.topics import compiled
 _MADE = (
     r"(?:submitted|initiated|requested|processed|complete[d]?|accepted|went through|gone through|set "
     r"up|registered|done|filed|lodged|"
-    r"recorded|effected|carried out|did(?= (?:the|your|that|this)\b)|placed|confirmed|received|created|started|successful\w*|finali[sz]ed|scheduled|arranged|in place)"
+    r"recorded|effected|carried out|did(?= (?:the|your|that|this)\b)|placed|confirmed|received|created|"
+    r"started|successful\w*|finali[sz]ed|scheduled|arranged|in place)"
 )
 _CHANGED = (
     r"(?:(?:update|change) (?:is|was|has been) (?:now )?(?:complete|completed|done|made|successful)|"
-    r"did(?= (?:the|your|that|this)\b)|amended|recorded|changed|updated|modified|switched|set|saved|replaced|swapped|moved|corrected|edited|adjusted|"
-    r"(?:is|are) now|now (?:is|are|has|have|shows?|includes?|contains?|comprises?|consists?|holds?|lists?|reads?|goes|ships|"
+    r"did(?= (?:the|your|that|this)\b)|amended|recorded|changed|updated|modified|switched|set|saved|"
+    r"replaced|swapped|moved|corrected|edited|adjusted|"
+    r"(?:is|are) now|now (?:is|are|has|have|shows?|includes?|contains?|comprises?|consists?|holds?|lists?|"
+    r"reads?|goes|ships|"
     r"stands))"
 )
 
@@ -53,7 +56,8 @@ _DONE = compiled(
         )
         + r"|\brebooked\b|\bnow booked on\b",
         "change_cabin": (
-            r"\b(?:upgraded|downgraded)\b|\bnow (?:(?:travels?|fly|flies|flying|seated|booked) )?in (?:basic|economy|business)\b|"
+            r"\b(?:upgraded|downgraded)\b|\bnow (?:(?:travels?|fly|flies|flying|seated|booked) )?in "
+            r"(?:basic|economy|business)\b|"
             rf"{_either('(?:cabin|class|economy|business)', f'(?:{_CHANGED}|are now|is now)')}"
         ),
         "add_bags": _either(
@@ -93,7 +97,8 @@ _IDS = re.compile(
     r"passengers?|items?|orders?|agents?|colleagues?|people|policies|rules|steps|[ap]m|"
     r"customers?|"
     r"years?|flights?)\b|"
-    r"\bone (?:customer|account|user|person|agent|conversation|order|request|moment|thing|step|second|minute|at a time|by one|of|more|last|other|quick|"
+    r"\bone (?:customer|account|user|person|agent|conversation|order|request|moment|thing|step|second|"
+    r"minute|at a time|by one|of|more|last|other|quick|"
     r"question|sec)\b|"
     r"\b(?:this|that|the|which|no|every|each|any|another|number) one\b"
 )

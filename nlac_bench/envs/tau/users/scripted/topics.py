@@ -59,7 +59,8 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\b(which|what|name the|list the|list all|specific) (\w+ ){0,2}(item|product|article|thing)s?\b",
         r"\bwhich (of (these|those|them)|ones)\b", r"\bitems? (id|you|to|do|would|should|need)",
         r"\bwhat (exactly )?(would|do) you (like|want|wish) to (return|exchange|swap|send|change|modify)",
-        r"\bwhat (exactly )?(is it )?(that )?you('d| would)? (like|want|wish|need|have) to (return|exchange|swap|send|"
+        r"\bwhat (exactly )?(is it )?(that )?you('d| would)? (like|want|wish|need|have) to (return|"
+        r"exchange|swap|send|"
         r"change|modify)",
         r"\bproducts? (you|to|do)", r"^\W*(\d\W+)?(the )?(items?|products?)\?",
     )),
