@@ -218,6 +218,19 @@ def test_the_fourth_list_of_fresh_eyes_about_official_objects(official: TwentyQu
 
 
 @pytest.mark.official
+def test_the_fifth_list_of_fresh_eyes_about_official_objects(official: TwentyQuestionsEnv) -> None:
+    """60 questions about 33 objects, by a reader who had not seen the tables.
+
+    At first sight 93.3 % were answered right, none wrong and 6.7 % not; the list has been used since. One
+    expectation was changed: the boa of the data set is worn, the list had meant the snake.
+    """
+    rates = answered(LISTS / "fresh_official_5.jsonl", official.world)
+    assert rates["questions"] == 60
+    assert rates["right"] >= 0.93
+    assert rates["wrong"] <= 0.02
+
+
+@pytest.mark.official
 def test_further_names_of_official_objects_win(official: TwentyQuestionsEnv) -> None:
     for word, question in (
         ("bison", "Is it a buffalo?"),

@@ -30,6 +30,12 @@ _BEGINS = re.compile(
     r"(?:it|you|i|we|they|people|someone|somebody|one|this|that|the|there|its|a)\b\s+\w)",
     re.IGNORECASE,
 )
+_AGAIN = re.compile(
+    r"[^?]*\s(?:-|–|—)+\s+((?:is|are|was|does|do|did|can|could|would|will|might|should|has)(?:n't)?\s+"
+    r"(?:it|you|people|someone|somebody|one|they)\b[^?]*\?*)\s*",
+    re.IGNORECASE,
+)
+"""A second wording of a question after a dash, which explains the first."""
 _SETTING = re.compile(
     r"\s*((?:if|when|while|once|after|before|unless|during|to|in order to|in|on|at|inside|without)\s[^,:;]+)"
     r",\s*((?:is|are|was|were|does|do|did|can|could|would|will|might|should|has)(?:n't)?\s.+)",
@@ -103,6 +109,9 @@ def find_question(text: str) -> Found:
         sentence = _without_lead(said[-1])
     else:
         return Found(problem="That is not a question.")
+    again = _AGAIN.fullmatch(sentence)
+    if again is not None and _begins_as_question(sentence):
+        sentence = again[1]  # "is it fragile - would it break if you dropped it?"
     sentence = _LIKE.sub(r" (\1)", _MEANING.sub("", _TRAIL.sub("", sentence)))
     words = tokens(sentence)
     if not any(w.isalnum() for w in words):

@@ -24,6 +24,10 @@ _CLASSED = (
     "|counted|characterized|viewed)"
 )
 
+_OUTSIDE = "(?:skin|surface|peel|exterior|outside|shell|rind|texture|outer layer|outer surface)"
+_FINGERS = "(?:fingers?|fingertips?|hands?|thumbs?)"
+_HANDLES = "(?:use|operate|control|handle|press|play|type on|work)"
+
 # Applied to the sentence's tokens joined by spaces, in this order, repeatedly until nothing changes.
 _REWRITES = [
     (re.compile(pattern), replacement)
@@ -100,6 +104,21 @@ _REWRITES = [
          r"does it contain \1"),
         (r"^is (.+) (?:needed|necessary) (?:for it )?to (work|function|operate|run)$",
          r"does it need \1 to \2"),
+        (r"^(?:is|are|was|can|could) (?!it |you )(?:a |some )?(.+?) (?:be )?(?:made|produced|brewed|"
+        r"extracted|obtained)"
+         r" (?:from|out of|with|using) it$", r"can you make \1 from it"),
+        (r" (?:rather than|, (?:and )?not|and not) a (?:thing|item|article)$", ""),
+        (rf"^is (?:its|a) {_OUTSIDE} (?!made|of|in|on|color)(\w+)$", r"is it \1"),
+        (rf"^does it have a? ?(smooth|rough|hard|soft|bumpy|shiny|slimy|sticky) {_OUTSIDE}$", r"is it \1"),
+        (rf"\b{_HANDLES} it (?:with|using|by) (?:your |a )?{_FINGERS}$", "use it with a hands"),
+        (rf"^(do|would|can) you use (?:your |a )?{_FINGERS} to {_HANDLES} it$", r"\1 you use it with a "
+        r"hands"),
+        (r"^(?:has it (?:existed|been around) for (?:more than |over |at least )?|did it (?:already "
+        r")?exist |was it around )"
+         r"(?:[4-9]\d\d|several hundred|hundreds of) years?(?: ago)?$", "did it exist in middle age"),
+        (r"^(?:can|could|would) it (?:survive|live|exist) (?=(?:on|in|under) )", "does it live "),
+        (r"^did it originate (?:in|from) ", "is it from "),
+        (r"\bthat originated? (?:in|from) ", "from "),
         (r"^is it more (?!expensive|costly|like)(\w+) than (\w+)$", r"is it \1 rather than \2"),
         (r"^(?:can|could|would) a (?:small |young |little )?child (?:be able to )?(?:lift|carry|pick up)"
          r"(?: it| one)?(?: up| alone)?$", "does it weigh less than 8 kg"),

@@ -75,11 +75,14 @@ class _Reading(Nouns, Being, Purposes, Doing):
     def beginning(self, words: Words) -> Formula | None:
         """Read a question whose last phrase is not understood: "would you wear it to the beach".
 
-        It is false of what is not worn; of what is, the answer is not known.
+        It is false of what is not worn; of what is, the answer is not known. A phrase that first names the
+        hidden thing is no addition: "is a drink made from it" does not ask whether it is a drink.
         """
         if _NOT_NARROWING & set(words):
             return None
         for k in reversed(range(3, len(words))):
+            if "it" in words[k:] and not {"it", "its", "you", "there"} & set(words[:k]):
+                continue
             if words[k] in _ADJUNCTS or words[k : k + 2] == ("to", "a"):
                 formula = self.question(words[:k])
                 if formula is not None:

@@ -39,11 +39,13 @@ ACTIONS = compiled(
             r"\b(to|with|on|use|using) (the |your |my )?(visa|mastercard|paypal|gift|credit)"
         ),
         "book": (
-            r"(?<!your )(?<!this )(?<!that )\bbook(ed|ing)?\b"
-            r"(?! (id|number|code|ref|(?=[a-z]*\d)[a-z0-9]{6}\b))|\breserve\b|\bpurchas"
+            r"(?<!your )(?<!this )(?<!that )(?<!\ba )(?<!the )\bbook(ed|ing)?\b"
+            r"(?! (id|number|code|ref|(?=[a-z]*\d)[a-z0-9]{6}\b))|\breserve\b|\bpurchas|"
+            r"\b(mak|creat|plac|complet|finali[sz]|submit|new)\w*( (a|the|this|your|new))* booking\b"
         ),
         "flights": r"\bflights?\b|\bitinerary|\brebook",
-        "cabin": r"\bcabin|\bclass\b|\bupgrad|\bdowngrad|\beconomy|\bbusiness",
+        "cabin": r"\bcabin|\bclass\b|\bupgrad|\bdowngrad|\beconomy|\bbusiness\b(?! (days?|hours?|trip|"
+        r"card)\b)",
         "bags": r"\bbags?\b|\bbaggages?\b|\bluggage|\bsuitcase",
         "passengers": r"\bpassenger|\btravell?er|\bname\b",
         "compensation": r"\bcertificate|\bcompensat|\bvoucher",
@@ -101,8 +103,7 @@ def names_action(text: str) -> bool:
 
 def names_other(text: str, goal: Goal) -> bool:
     """Return whether ``text`` names another action than the goal's; "update" fits every kind of change."""
-    for thing in goal.items:
-        text = text.replace(thing.product.lower(), " ")  # "the luggage set to your gift card"
+    text = _besides_goods(text, goal)
     text = _ANY_CHANGE.sub(" ", text)
     named = {action for action in _DECISIVE if ACTIONS[action].search(text)} - set(FITTING[goal.kind])
     if goal.kind not in ("cancel", "return", "book", "compensation", "ask"):
@@ -110,6 +111,13 @@ def names_other(text: str, goal: Goal) -> bool:
     if goal.legs:
         named.discard("return")  # the flight back
     return bool(named)
+
+
+def _besides_goods(text: str, goal: Goal) -> str:
+    """Return ``text`` without the goal's products: "the luggage set to your gift card" names no bags."""
+    for thing in goal.items:
+        text = text.replace(thing.product.lower(), " ")
+    return text
 
 
 _ANY_CHANGE = re.compile(
@@ -133,10 +141,14 @@ def extras(offers: Sequence[Unit], claims: Sequence[Unit], goal: Goal, others: S
     ]  # fmt: skip
     if sold or goal.kind in ("ask", "other", "book"):
         return sold
-    pairs = [pair for pair in after if _CAN.search(pair[0].text)]
+    groups: list[tuple[Unit, ...]] = [
+        pair for pair in after
+        if (_CAN.search(pair[0].text) and _ALSO.search(pair[0].text)) or _ON_OFFER.search(pair[0].text)
+    ]  # fmt: skip
+    groups += [(unit,) for unit in told if _ALSO.search(unit.text)]
     return [
-        unit for group in (*pairs, *((unit,) for unit in told)) for unit in group
-        if _ALSO.search(group[0].text) and all(_elsewhere(group[0].text, own) for own in (goal, *others))
+        unit for group in groups for unit in group
+        if all(_elsewhere(group[0].text, own) for own in (goal, *others))
     ]  # fmt: skip
 
 
@@ -158,6 +170,11 @@ _SOLD = re.compile(
 )
 """What is sold beside the goals, and no user wants."""
 _CAN = re.compile(r"^(?:\w+,? ){0,3}(?:i|we) (?:can|could|may|might)\b")
+_ON_OFFER = re.compile(
+    r"\b(?:possible|available|on offer|on sale|interest(?:ed)? you|offer you|could (?:get|have|enjoy|treat)|"
+    r"special (?:offer|price|rate)|promotion)\b"
+)
+"""Says of something that it can be had: "an upgrade to business is possible today"."""
 _ALSO = re.compile(r"\b(?:also|as well|too|in addition|additionally)\b")
 _OF_ORDER = re.compile(
     r"#w\d|\b(?:orders?|shipping|delivery)\b[^?]{0,40}\baddress|\bship(?:s|ped)? (?:to|there)\b"
@@ -187,12 +204,22 @@ def wrong_kind(units: Sequence[Unit], goal: Goal) -> bool:
         return True
     if fits(text, goal):
         return False
-    return names_other(text, goal) or any(_asks_for_change(unit.text) for unit in units)
+    said = [*(_besides_goods(unit.text, goal) for unit in units), ""]
+    return names_other(text, goal) or any(
+        _asks_for_change(one) or (goal.kind != "book" and _offers_change(one, after))
+        for one, after in pairwise(said)
+    )
 
 
 def _asks_for_change(text: str) -> bool:
     """Return whether a question is about a cabin, bags or an address: "Would you like to upgrade?"."""
     return text.endswith("?") and any(ACTIONS[action].search(text) for action in ("address", "cabin", "bags"))
+
+
+def _offers_change(text: str, after: str) -> bool:
+    """Return whether a statement offers a cabin or bags, and the question after it asks for a yes only."""
+    named = any(ACTIONS[action].search(text) for action in ("cabin", "bags"))
+    return named and after.endswith("?") and not names_action(after)
 
 
 _REPLACED = re.compile(

@@ -5,6 +5,7 @@ that is not mentioned does not cause an objection, and neither does a value that
 or as what stays (``roles``): only the proposed state is compared.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -111,7 +112,7 @@ def _states(topic: str, units: Sequence[Unit], goal: Goal, script: Script) -> bo
         case "items":
             return acts_on_own(units, goal, script)
         case "options":
-            return states_target(units, goal, script)
+            return states_target(units, goal, script) or _tells_return(units, goal, script)
         case "bags":
             return states_bags(units, goal)
         case "payment":
@@ -119,6 +120,22 @@ def _states(topic: str, units: Sequence[Unit], goal: Goal, script: Script) -> bo
         case "record":
             return bool(goal.record) and (goal.record or "").lower() in joined(units)
     return False
+
+
+def _tells_return(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
+    """Return whether ``units`` name no variants but the present ones, as what is to be sent back."""
+    present = {(item.product, key, value) for item in goal.items for key, value in item.options.items()}
+    aims = {(item.product, key, value) for item in goal.items for key, value in (item.wanted or {}).items()}
+    for unit in units:
+        named = {(product, key, value) for product, key, value, _ in option_mentions([unit], goal, script)}
+        if named - aims - present or (named - aims and not _SENT_BACK.search(unit.text)):
+            return False
+    return True
+
+
+_SENT_BACK = re.compile(
+    r"^(?!.*\bnow\b).*\b(?:sen[dt]|return|mail|ship|post|hand|giv|bring|drop|collect|pick|instructions|labels?|original|old)"
+)
 
 
 def passed_over(heard: Reading, goal: Goal, script: Script, current: int) -> list[str]:

@@ -9,7 +9,7 @@ from nlac_bench.envs.tau.users.scripted import phrases as say
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Script
 from nlac_bench.envs.tau.users.scripted.naming import name_of, option_mentions, option_name, wanted
 from nlac_bench.envs.tau.users.scripted.reading import Reading
-from nlac_bench.envs.tau.users.scripted.requests import WH
+from nlac_bench.envs.tau.users.scripted.requests import WH, is_choice
 from nlac_bench.envs.tau.users.scripted.roles import Role
 from nlac_bench.envs.tau.users.scripted.structure import joined
 
@@ -119,12 +119,27 @@ def _options(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answ
             (parts if _changes(thing, key) else same).append(_value(thing, key))
     if (not parts and roles == {"present"}) or _describes(heard, asked, goal):
         return None  # "what would you like in place of the plum towel?" asks for something else than plum
+    if any(_SEVERAL.search(unit.text) and not is_choice(unit.text) for unit in heard.questions):
+        # "what size and finish would you like?": an attribute may have another name than the option
+        parts += [
+            value for thing in goal.items for key in wanted(thing)
+            if any(product == thing.product for product, _ in asked)
+            and _changes(thing, key) and (value := _value(thing, key)) not in parts
+        ]  # fmt: skip
     parts += [f"{value}, the same as now" for value in same]
     only_payment = "payment" in heard.asks and not heard.asks & {"options", "items", "record", "flights"}
     if not parts or (only_payment and len(parts) < 2 and not heard.choice):
         return None
     text = say.join(parts)
     return Answer(f"{text[0].upper()}{text[1:]}, please.", frozenset({"options"}))
+
+
+_SEVERAL = re.compile(
+    r"\b(?:what|which)(?: [\w-]+){1,4}?(?:,| and| &| ?/) (?!(?:what|which|how|who|where|when)\b)[\w-]+(?: "
+    r"[\w-]+)?"
+    r"(?:,|\?| and| would| do| should| shall| are)"
+)
+"""Asks for several attributes at once: "which material, capacity and type?"."""
 
 
 def _describes(heard: Reading, asked: Mapping[tuple[str, str], set[str]], goal: Goal) -> bool:

@@ -37,7 +37,14 @@ CONFIRM = any_of(
     r"changes?|information|terms|arrangement|proposal))?)( of (this|it|that|these))?( above)?( all)? "
     r"(looks?|sounds?|seems?|works?|reads?|suits?|match(es)?|(is|are)( \w+)? (good|fine|ok|okay|right|"
     r"correct|acceptable|alright|in order|as (you|it should)|what you|to your))\b",
-    r"\bif (this|that|it|everything|all)( of this)?( above)? (looks?|sounds?|is|seems|works?|reads?)\b",
+    r"\bif (this|that|it|everything|all)( of this)?( above)?('s| (looks?|sounds?|is|seems|works?|reads?))\b",
+    r"\bif you (\w+ )?(agree|concur|assent|consent|approve|accept|find (it|this|that|everything|all|these|"
+    r"them|the "
+    r"\w+)( of it)?( to be)? (correct|right|fine|good|ok|okay|acceptable|accurate|in order|satisfactory))\b",
+    r"\b(reply|answer|respond|write back)\w* (me )?(in the affirmative|affirmatively|positively)\b",
+    r"\b(say|tell|write|inform|advise|answer|reply)( to)? (me|us),? (if|whether|when) (it |this |that |"
+    r"all |everything )?"
+    r"(is|are|'s|looks|sounds|fits|suits|works)\b",
     r"\bif (there's|there is|you have|you see) (nothing|no) (\w+ ){0,3}(change|correct|add|"
     r"object\w*|wrong|missing)\b",
     r"\bif you like (what|how|it|this|that|the)\b",
@@ -84,7 +91,7 @@ VALUE = any_of(
 """A concrete value, so that "confirm the order #W1234567" is not read as a question for one."""
 CHOICE = any_of(
     r"\bor\b(?! (not\b(?! (?:need|want))|no\b(?! longer)|any|if|more|would (you|that|this|it)|do|should|"
-    r"is|are|else|shall|can|need|want|have|there|something|make|to (change|"
+    r"is|are|else|shall|may|can|need|want|have|there|something|make|to (change|"
     r"make|cancel)|let me|adjust|just|wait|changes|change (any|some)|abort|stop|so\b|later|other|\d{5}))",
     r"\bno longer need.{0,60}\bmistake\b|\bmistake\b.{0,60}\bno longer need",
 )  # fmt: skip

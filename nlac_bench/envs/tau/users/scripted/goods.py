@@ -18,6 +18,11 @@ _SEVERAL = re.compile(
 )
 """A number of pieces before a product's name: "both helmets", "2 x Kite"."""
 _TOO = re.compile(r"\b(?:as well|too|also|likewise)\b")
+_PREPARING = re.compile(
+    r"\bbefore i (?:\w+ ){0,2}?(?:prepare|set|submit|do|go|process|create|file|make|place|start|"
+    r"finali[sz]e)\b[^,:;.?]*[,:]"
+)
+"""Leads to a question about a detail, and proposes nothing: "before I prepare the exchange, …"."""
 _GOODS = re.compile(
     r"\b(?:return|exchang|swap|replac|chang|modif)\w*(?: of)? (?:the|your|a|an|one) "
     r"(?!items?\b|products?\b|order|following|address|payment|shipping|refund|request|is\b|has\b|it\b)[a-z]"
@@ -65,7 +70,7 @@ def wrong_items(units: Sequence[Unit], goal: Goal, script: Script, others: Seque
         return True
     said = acted if complete or (goal.kind == "return" and set(acted) & set(own)) else [*acted, *plain]
     said = [product for product in said if product in own]
-    text = "\n".join(unit.full for unit in units)
+    text = _PREPARING.sub("", "\n".join(unit.full for unit in units))
     if said:
         if set(said) < set(own):  # "The colour goes from navy to red, is that so?" is about one of them
             only = any(ONLY.search(unit.text) for unit in units)

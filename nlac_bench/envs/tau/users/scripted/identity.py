@@ -29,7 +29,9 @@ def is_unidentified(sentence: str, bare: bool) -> bool:
     return bare and len(sentence.split()) < 10 and not sentence.endswith("?")
 
 
-_VERIFY = re.compile(r"\b(?:verif|authenticat|identif)\w*|\blook you up\b|\bfind you\b|\bpull up your\b")
+_VERIFY = re.compile(
+    r"(?<!for your )\b(?:verif|authenticat|identif)\w*|\blook you up\b|\bfind you\b|\bpull up your\b"
+)
 _UNKNOWN = re.compile(
     r"(?:\b(?:not|no|never|cannot|unable|nothing|nobody|neither|zero|fail(?:s|ed)?)\b|n't\b)"
     r"(?:(?! (?:need|without|until|before|longer)\b)[^.;!?]){0,40}?"

@@ -63,6 +63,8 @@ _PRESENT = (
     r"rather than|in place of|replac(?:es?|ing)|supersed(?:es?|ing)|out (?:goes|with)|"
     r"the one (?:there|on file|on record|in (?:your|the) \w+)(?: \w+){0,3}? (?:is|was)|in lieu of|no longer|"
     r"(?:sen[dt]|ship|mail|post|hand|giv(?:e|ing))(?:p?ing)?(?= [^.;,:$]{1,80} back\b(?! (?:to|on|onto)\b))|"
+    r"(?:return|shipping) (?:instructions|labels?|details|steps)(?: \w+){0,4} for|"
+    r"(?:instructions|labels?|details|steps)(?: \w+){0,3} (?:return(?:ing)?|send(?:ing)? back|sending)|"
     r"where there(?:'s| is| are| was| were)|pick(?:s|ed|ing)? up|"
     r"collect(?:s|ing)?(?= (?:the|your|an?) (?!diff|am|pay))|"
     r"remov(?:e|es|ed|ing)|out of|(?:now|before|today)(?=:)|"
@@ -96,7 +98,8 @@ _END = (
 ITEM_MARKS = re.compile(
     rf"(?P<kept>{_KEPT}|\b(?:won't|will not|not going to) \w+(?: \w+ back\b| back\b)?)|"
     rf"(?P<back>\b{_GOES}\b)|(?P<act>->|\b(?:{_ACTION}))|(?P<context>{_CONTEXT})|"
-    rf"(?P<end>{_END}|\bnow (?:includes?|contains?|has|have|holds?|consists? of)\b)"
+    rf"(?P<end>{_END}|\bnow (?:includes?|contains?|comprises|has|have|holds?|consists? of)\b)|"
+    r"(?P<beside>\b(?:along|together) with\b|\b(?:besides|beside|next to|in addition to)\b)"
 )
 VALUE_MARKS = re.compile(
     rf"(?P<arrow>->|\b(?:replac|supersed)(?:e|ed|ing) (?:{_IT} )?(?:with|by)\b|"

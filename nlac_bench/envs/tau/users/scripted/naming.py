@@ -120,9 +120,13 @@ def _somewhere(
     found: dict[tuple[int, int], tuple[bool, str, str, str]] = {}
     for product in products:
         new = [wanted(thing) for thing in goal.items if thing.product == product]
+        said: dict[str, list[tuple[int, int, str]]] = {}
         for a, b, key, value in _values(text[start:], product, goal, script):
             if re.search(rf"\b{re.escape(key.lower())}\b", text[start:]):
-                fits = any(options.get(key) == value for options in new)
+                said.setdefault(key, []).append((a, b, value))
+        for key, values in said.items():
+            fits = any(options.get(key) == value for options in new for _, _, value in values)
+            for a, b, value in values:
                 found[a, b] = max(found.get((a, b), (False, "", "", "")), (fits, product, key, value))
     return [(start + a, start + b, product, key, value) for (a, b), (_, product, key, value) in found.items()]
 
@@ -154,7 +158,17 @@ def _said(text: str, key: str, values: Iterable[str]) -> list[tuple[int, int, st
                 text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
         if found:
             break
+    for _, end, _ in found:  # grows: "colour black, blue or green"
+        join = _OR.match(text, end)
+        after = join and [
+            (*match.span(), value) for value in sorted(values, key=len, reverse=True)
+            if (match := _value(value, key, named=False).match(text, join.end()))
+        ]  # fmt: skip
+        found += after[:1] if after else []
     return found
+
+
+_OR = re.compile(r"\"?(?: ?/ ?|,? or |, (?=[^,.?]{1,30},? or ))\"?")
 
 
 def _others(thing: Item, key: str) -> set[str]:

@@ -10,12 +10,15 @@ from nlac_bench.envs.tau.users.scripted.topics import compiled
 _MADE = (
     r"(?:submitted|initiated|requested|processed|complete[d]?|accepted|went through|gone through|set "
     r"up|registered|done|filed|lodged|"
-    r"placed|confirmed|received|created|started|successful\w*|finali[sz]ed|scheduled|arranged|in place)"
+    r"recorded|effected|carried out|did(?= (?:the|your|that|this)\b)|placed|confirmed|received|created|"
+    r"started|successful\w*|finali[sz]ed|scheduled|arranged|in place)"
 )
 _CHANGED = (
     r"(?:(?:update|change) (?:is|was|has been) (?:now )?(?:complete|completed|done|made|successful)|"
-    r"changed|updated|modified|switched|set|saved|replaced|swapped|moved|corrected|edited|adjusted|"
-    r"(?:is|are) now|now (?:is|are|has|have|shows?|includes?|contains?|holds?|lists?|reads?|goes|ships|"
+    r"did(?= (?:the|your|that|this)\b)|amended|recorded|changed|updated|modified|switched|set|saved|"
+    r"replaced|swapped|moved|corrected|edited|adjusted|"
+    r"(?:is|are) now|now (?:is|are|has|have|shows?|includes?|contains?|comprises?|consists?|holds?|lists?|"
+    r"reads?|goes|ships|"
     r"stands))"
 )
 
@@ -39,7 +42,8 @@ _DONE = compiled(
             rf"{_either('(?:items?|order|modification|change)', _CHANGED)}|\b(?:exchanged|swapped)\b"
         ),
         "order_address": _either("(?:address|ships|shipping)", _CHANGED)
-        + r"|\bwill now be (?:shipped|sent|delivered) to\b",
+        + r"|\bwill now be (?:shipped|sent|delivered) to\b|"
+        r"\b(?:is|are) now (?:going|shipping|headed|heading|addressed|on (?:its|their) way) to\b",
         "user_address": _either("address", _CHANGED) + "|" + _either("profile", "(?:updated|changed|saved)"),
         "order_payment": (
             _either("(?:payment|paypal|card|paid)", rf"(?:{_CHANGED}|charged)") + r"|\bis now paid\b"
@@ -50,16 +54,17 @@ _DONE = compiled(
             "(?:flights?|itinerary|reservation|booking|trip|outbound|return)",
             rf"(?:{_CHANGED}|rebooked|booked)",
         )
-        + r"|\brebooked\b",
+        + r"|\brebooked\b|\bnow booked on\b",
         "change_cabin": (
-            r"\b(?:upgraded|downgraded)\b|\bnow in (?:basic|economy|business)\b|"
+            r"\b(?:upgraded|downgraded)\b|\bnow (?:(?:travels?|fly|flies|flying|seated|booked) )?in "
+            r"(?:basic|economy|business)\b|"
             rf"{_either('(?:cabin|class|economy|business)', f'(?:{_CHANGED}|are now|is now)')}"
         ),
         "add_bags": _either(
             "(?:bags?|baggage|luggage)", rf"(?:{_CHANGED}|added|increased|raised|now has|now have)"
         ),
         "change_passengers": _either("(?:passengers?|travell?ers?|name)", _CHANGED)
-        + r"|\bnow (?:travels|flies)\b",
+        + r"|\bnow (?:travels|flies)\b|\bha(?:s|ve) (?:now )?replaced\b",
         "compensation": (
             _either("(?:certificate|compensation|voucher)", "(?:sent|issued|added|credited|processed)")
         ),
@@ -92,7 +97,8 @@ _IDS = re.compile(
     r"passengers?|items?|orders?|agents?|colleagues?|people|policies|rules|steps|[ap]m|"
     r"customers?|"
     r"years?|flights?)\b|"
-    r"\bone (?:request|moment|thing|step|second|minute|at a time|by one|of|more|last|other|quick|"
+    r"\bone (?:customer|account|user|person|agent|conversation|order|request|moment|thing|step|second|"
+    r"minute|at a time|by one|of|more|last|other|quick|"
     r"question|sec)\b|"
     r"\b(?:this|that|the|which|no|every|each|any|another|number) one\b"
 )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from nlac_bench.envs.tau.users.scripted import signals
+from nlac_bench.envs.tau.users.scripted.consent import VALUE
 from nlac_bench.envs.tau.users.scripted.identity import IDENTITY, is_unidentified, wants_identity
 from nlac_bench.envs.tau.users.scripted.reference import referred
 from nlac_bench.envs.tau.users.scripted.requests import (
@@ -166,8 +167,8 @@ def read(message: str) -> Reading:
         elif asks_for_value(said) or (part.heading and ":" not in said and WH_START.match(said)):
             questions.append((part, referred(said, parts[:place]) or _topics(said)))
             asking = said if _opens_list(parts, place) else ""
-            if said.endswith("?") and not WH_START.match(said):
-                claims.append(part)
+            if not WH_START.match(said) and (said.endswith("?") or VALUE.search(said)):
+                claims.append(part)  # "verify the itinerary of AB3CDE:" names what is compared
         elif _opens_list(parts, place) and asks_for_list(said, parts[place + 1].text):
             asking = said
         elif asks_for_yes(said) and not (
@@ -203,6 +204,8 @@ def read(message: str) -> Reading:
                 slips.append(part)
             elif not signals.REFUSED.search(said) or signals.CAVEAT.search(said):
                 claims.append(part)
+            elif (main := _without_reasons(said)) and not signals.REFUSED.search(main):
+                claims.append(replace(part, text=main))
             announced = announced or bool(signals.ANNOUNCES.search(said))
             if (
                 signals.REPORT.search(said)
@@ -259,6 +262,20 @@ def _in_stock(claim: Unit) -> Unit:
 
 
 _CLAUSES = re.compile(r"(?<=;) |(?<=,) (?=but|so|however|yet|whereas|while)|(?= - )")
+
+
+def _without_reasons(said: str) -> str:
+    """Return a sentence without the clauses in brackets and of reasons that refuse something else.
+
+    "Cancelling it removes all items, as I cannot cancel a part" proposes its main clause.
+    """
+    return _REASON.sub(lambda found: "" if signals.REFUSED.search(found[0]) else found[0], said).strip()
+
+
+_REASON = re.compile(
+    r" ?\([^()]*\)|(?:,| -) (?:as|since|because|given that|seeing that|although|though|even though) [^,;]*?"
+    r"(?=[,;.!]?$|[,;] | - )"
+)
 
 
 def _topics(sentence: str) -> set[str]:

@@ -26,7 +26,7 @@ MAX_LABEL_CHARS = 40
 def asks_for_value(sentence: str) -> bool:
     """Return whether a sentence asks for a value: an open question, or a request to tell something."""
     several = YES_ONLY.search(sentence) and _SEVERAL.search(sentence)
-    if several or _INSURED.match(sentence) or _WHETHER_ANY.search(sentence):
+    if several or _INSURED.match(sentence) or _INSURANCE.search(sentence) or _WHETHER_ANY.search(sentence):
         return True
     if YES_ONLY.search(sentence) or _SOUNDS.search(sentence) or PERMISSION.search(sentence):
         return False
@@ -34,7 +34,7 @@ def asks_for_value(sentence: str) -> bool:
         return True
     if _REVIEW.search(sentence) and not sentence.endswith("?"):
         return False
-    if _HOW_MANY.search(sentence) or _INSURANCE.search(sentence):
+    if _HOW_MANY.search(sentence):
         return True
     if fills_in(sentence):
         return False
@@ -108,7 +108,10 @@ def asks_for_yes(sentence: str) -> bool:
             and bool(_ACTS.search(sentence) or VALUE.search(sentence))
             and not terse
         )
-        return bool(_AUXILIARY.search(sentence) or _TAG.search(sentence) or _nudge(sentence) or plain)
+        declared = _DECLARED.match(sentence) and not topics(sentence)
+        return bool(
+            _AUXILIARY.search(sentence) or _TAG.search(sentence) or _nudge(sentence) or plain or declared
+        )
     agreed = CONFIRMS.search(sentence) or HAS_CONSENT.search(sentence)
     if agreed and REPORT.search(sentence) and not FUTURE.search(sentence):
         return False  # "we confirm that it has been cancelled"
@@ -124,7 +127,15 @@ def is_choice(sentence: str) -> bool:
     return bool(CHOICE.search(sentence)) and not YES_NO.search(sentence)
 
 
+_DECLARED = re.compile(
+    r"(?:(?:so|and|then|please|ok|okay|also|now),? )*(?:i|we|you|it|this|that|these|they|all|everything|"
+    r"any \w+|the \w+)"
+    r"(?:(?:'s|'re|'m|'ll|'d)\b|,? \w)(?<!you have)"
+)
+"""The beginning of a question in the order of a statement: "you are agree with this?"."""
 _BARE_IDENTITY = re.compile(
+    r"(?:[\w -]{0,16}\b(?:check|verification|identification|identity|id|security|needed|required|first|"
+    r"you): )?"
     r"(?:(?:ok|okay|and|so|hi|hello|sure|great|thanks|first|also)\b[ ,!-]*)*(?:(?:your|the) )?"
     r"(?:(?:user|full|first|last|zip|e-?mail|id|name|code|address|number|and|or|your|the)\b[ ,/+-]*)+"
     r"(?:, )?(?:please|pls|plz)?(?:\W*\?|\.)"
@@ -154,7 +165,7 @@ _HOW_MANY = re.compile(
 """Asks whether there are bags, which is answered with their number: "Will you be checking any bags?"."""
 _INSURANCE = re.compile(
     r"\b(?:would|do|did|will|are) you (?:also |still |be )?(?:like|want|need|wish|prefer|interested in|"
-    r"care for|tak\w*|add\w*)\b(?!.{0,20}\b(?:book|confirm|me|us|i|proceed|go)\b)[^?.]{0,30}"
+    r"care for|tak\w*|add\w*)\b(?!.{0,20}\b(?:book|confirm|me|us|i|proceed|go)\b)[^?.]{0,60}"
     r"\binsurance\b[^?]{0,60}\?$"
 )
 """Asks whether the trip shall be insured: "Would you like to add travel insurance?"."""
@@ -177,7 +188,8 @@ _GIVES = (
     r"let me know|let us know|specify|clarify|send me|supply|state|have (?:your|the|a|an|some|both|one)|"
     r"get (?:your|the|a|an|some|both|one)|ask (?:for|you for|who|what|which|your|how)|ask\b|know|"
     r"spell|enter|type in|remind me|"
-    r"describe|explain|elaborate|rephrase|repeat|indicate|list|advise|start with|begin with|verify "
+    r"describe|explain|elaborate|rephrase|repeat|indicate|list|advise|(?:e|i)nquire|start with|begin with|"
+    r"verify "
     r"(?:your|who|the)|"
     r"point me|choose|select|pick|help me (?:with|locate|find|verify)|double-check|check the|look up|"
     r"identify)"
@@ -291,11 +303,13 @@ _TAG = re.compile(
     r" not)? (?:that|it|this|they|these|you|we|i)(?: not)?(?: (?:right|correct|so|ok|okay|true|fine))?\?$"
 )
 _AUXILIARY = re.compile(
-    r"(?:^|[,:;.!-] ?|\b(?:and|so|then|but|now|if so|also|before i \w+|please) )(?:shall|should|may|"
+    r"(?:^|[,:;.!-] ?|\b(?:and|so|then|but|now|if so|also|before i \w+|please|or(?= (?:shall|should|may|"
+    r"can) i)) )(?:shall|should|may|"
     r"might|can|could|would|will|do|does|did|is|are|am|"
     r"was|were|have|has|isn't|aren't|don't|wouldn't|ready|happy|okay|ok|good|fine|all (?:good|set|"
     r"right|correct|clear)|"
-    r"sounds?|looks?|want|wanna|any objections?|anything|everything|proceed|go ahead|continue|mind|"
+    r"sounds?|looks?|want|wanna|any (?:objections?|problems?|issues?|concerns?|reason not to)|anything|"
+    r"everything|proceed|go ahead|continue|mind|"
     r"care|does|am)\b"
 )
 _LACKS = re.compile(
@@ -326,6 +340,7 @@ _IF_AGREED = re.compile(
     r"(?:approval|permission|consent|go-ahead|ok|okay|confirmation|authori[sz]ation|green light|"
     r"thumbs)|\btell me to (?:go|proceed)|\blet me know to proceed|"
     r"\b(?:let (?:me|us) know|tell me|say so|(?:give|send|show|drop) (?:me|us) (?:the|a|an|your) "
-    r"(?!second|moment|minute|sec\b|min\b|e-?mail|\w*name|zip|id\b|number|address|order|details?)"
+    r"(?!second|moment|minute|sec\b|min\b|(?:user|full|first|last|account|member\w*|customer|login) |"
+    r"e-?mail|\w*name|zip|id\b|number|address|order|details?)"
     r"\w+(?: \w+)?),? (?:and|then|so) (?:i|we)\b"
 )

@@ -51,6 +51,7 @@ def item_roles(text: str, spans: Sequence[Span]) -> list[Role]:
     state: Role = "none"
     group: list[tuple[int, int]] = []  # the mentions since the last governing word, and where they begin
     last_end = 0
+    holds = False  # whether the goods are what an order holds after the change
     contents = _contents(text)
     for start, end, kind in _events(text, spans, ITEM_MARKS):
         if kind == "mention":
@@ -62,7 +63,10 @@ def item_roles(text: str, spans: Sequence[Span]) -> list[Role]:
             last_end = end
         elif kind == "end":
             state = "context" if state == "context" and text[start] == ";" else "none"
-            group = []
+            group, holds = [], text.startswith("now", start)
+        elif kind == "beside":
+            if holds and group:
+                state, group = "context", []  # "your order now includes the kite along with the lamp"
         elif (
             kind in ("kept", "back")
             and group

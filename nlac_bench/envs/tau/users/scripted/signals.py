@@ -63,6 +63,9 @@ MORE = any_of(
     r"\bthat be everything\b",
     r"^(so |and |ok,? |okay,? )*that('s|'ll be| be| was)? all\b(?=\W*$|,| (for|you|i|then|today|from)\b)"
     r"[^?]*\?",
+    r"^(you )?(also )?(need|want|wish)?( me)?( for)? ?(an|some)?(other|more|further) (help|things?|"
+    r"support|service|questions?|"
+    r"assistance|matters?)\b", r"^(\w+ )?(else|more|further)\?$",
     r"\ball set\?", r"\bmore i can\b", r"\banythng else\b", r"\bother way i can\b", r"\bwhat's next\b",
 )  # fmt: skip
 """Asks whether there is anything else."""
@@ -185,21 +188,28 @@ WAIT = any_of(
 """Asks the user to wait."""
 REPORT = any_of(
     r"(?:\b(has|have)|'s(?= (?:now |just |already )*been)) (now |just |already |both |all |also )*"
-    r"(been (now |just |successfully |fully |already )*)?"
+    r"(been (now |just |already |\w+ly )*)?"
     r"(cancell?|return|exchang|modif|updat|chang|switch|swap|set\b|book|upgrad|"
     r"downgrad|add|sen[dt]|issu|process|submit|complet|initiat|request|moved|replac|refund|done|"
     r"made|credit|appl|schedul|arrang|correct|increas|rais|received|saved|gone through|accepted|filed|placed|"
+    r"creat|record|amend|effect|reimburs|execut|carried out|"
     r"registered|opened|put\b|started|logged|lodged|rebooked|finali[sz]ed)",
     r"\b(i've|i have|we've|we have|i) (now |just |also |successfully |already |gone ahead and |went "
     r"ahead and )*(cancell?ed|"
     r"returned|exchanged|modified|updated|changed|switched|swapped|set|booked|rebooked|upgraded|"
     r"saved|started|opened|created|registered|arranged|scheduled|"
     r"downgraded|added|sent|issued|processed|submitted|completed|initiated|requested|placed|"
-    r"made|moved|replaced|done|refunded|filed|put|corrected)\b",
+    r"made|moved|replaced|done|refunded|filed|put|corrected|amended|recorded|effected|reserved|carried "
+    r"out)\b",
     r"\bi went ahead and\b",
     r"\b(cancell?ation|return|exchange|change|update|booking|upgrade)s? (is |are |was |has been "
     r")?(now |all )?(completed?|done|confirmed|successful|set|in place|live|active)\b",
-    r"^\W*(\w+ ){1,3}(cancell?ed|updated|changed|exchanged|returned|booked|added|upgraded|saved)\W*$",
+    r"^\W*(?!.*\b(to be|will|would|can|could|should|shall|may|must|if|be|not|get|gets|was|were|want|wants|"
+    r"wanted|like|need|wish|have|prefer|let|see|which|what)\b)([\w#'-]+ ){1,7}"
+    r"(cancell?ed|updated|changed|exchanged|returned|booked|rebooked|added|upgraded|saved|modified|filed|submitted)\W*$",
+    r"\b(i|we) (now |just |also )?did (the|your|that|this|an?) (\w+ )?(cancell?ation|return|exchange|"
+    r"change|update|booking|"
+    r"modification|upgrade|swap)\b",
     r"^(\W*(your )?(order|reservation|booking) \S+ |\W*)(cancell?ed|updated|exchanged|returned)\b"
     r"(?! (?:items?|products?|goods|orders?|tickets?|flights?) (?:are|is|can|will|get|must|may)\b)",
     r"^\W*(your |the )?((new|shipping|delivery|default|payment|checked) )?(flights?|cabin|address|method|"
@@ -215,7 +225,8 @@ REPORT = any_of(
     r"changed|switched|swapped|booked|upgraded|downgraded|added|sent|issued|processed|submitted|saved|"
     r"completed?|requested|set|confirmed|moved|done|sorted|finali[sz]ed|in place)\b",
     r"\b(is|are) now\b",
-    r"\bnow (has|have|shows?|includes?|contains?|holds?|lists?|reads?|goes|ships|stands)\b",
+    r"\bnow (has|have|shows?|includes?|contains?|comprises?|consists? of|holds?|lists?|reads?|goes|ships|"
+    r"stands)\b",
     r"(\bis|\bare|\bhas|'s|'re)\b.{1,80}\bnow\W*$", r"\bis in (the|our) system\b",
     r"^all \w+ed\b", r"^(saved|updated|changed|booked|added|issued|submitted|"
     r"rebooked)[:!,]", r"^that one's \w+ed\b", r"\b(went|gone) through\b", r"\ball (set|done|"
@@ -225,10 +236,10 @@ REPORT = any_of(
     r"returned|exchanged)\b(?! (?:items?|products?|goods|orders?) (?:are|is|can|will|must))",
     r"\b(you've|you have|you're|you are) (now )?(been )?(all )?(upgraded|downgraded|booked|rebooked|"
     r"moved|switched|set|refunded|good to go|now in)\b",
-    r"\bhas a new \w+ now\b", r"\bnow (travels|flies)\b", r"^(return|exchange|cancell?ation) \w+ed\b",
+    r"\bhas a new \w+ now\b", r"\bnow (travels?|fly|flies)\b", r"^(return|exchange|cancell?ation) \w+ed\b",
     r"\b(request|return|exchange|cancellation|order|booking|change)( for (order )?\S+)? is (now )?"
     r"(in(?! (the|your|a)\b)|in (the|our) system|on its way|live|"
-    r"through|underway)\b",
+    r"through|underway|(made|done)\b(?! (only|once|if|when|after|by|at|within)\b))",
     r"^(processed|submitted|executed|confirmed|succeeded|handled)\W*$", r"\bsucceeded\b",
     r"\bthe system (confirms|has confirmed|accepted)\b",
     r"\bwhat you (now have|have now)\b", r"\byou now (have|hold)\b",
@@ -255,15 +266,19 @@ MISTYPED = re.compile(
 """Tells a mistake of the agent's own: what it wrote, beside what the user has said."""
 PERFECT = re.compile(
     r"(?:(?:done|great|okay|ok|all right|good news|perfect|thanks?|thank you|all set)[,!:-]* )?"
-    r"(?:(?:i|we)(?:'ve| have)|your (?:\w+ ){1,2}has been) (?:now |just |also |successfully |already )*"
+    r"(?:(?:i am|i'm|we are|we're) (?:\w+ )?to (?:confirm|inform you|tell you|report|say|let you know)(?: "
+    r"that)? )?"
+    r"(?:(?:i|we)(?:'ve| have)|(?:your |the )?(?:(?!will\b)[\w#]+ ){1,4}ha(?:s|ve) been) (?:now |just |"
+    r"also |successfully |already )*"
     r"(?:cancell?ed|returned|exchanged|modified|updated|changed|switched|swapped|set|booked|rebooked|"
     r"upgraded|downgraded|saved|added|issued|processed|submitted|completed|moved|replaced|placed|filed)\b"
 )
 """States first that something has been done, and then what will follow."""
 FUTURE = any_of(
     r"\b(currently|right now|at the moment|at present|so far)\b",
-    r"\b(will be|would be|to be|can be|could be|going to|not yet|if you|once you|about to|"
-    r"haven't|has not|hasn't|have not)\b(?! (e-?mail|refund|credit|sent|notif|process|receiv|ship))",
+    r"\b(will be|would be|to be|can be|could be|(?<!is now )(?<!are now )going to(?! \d)|not yet|if you|"
+    r"once you|about to|"
+    r"haven't|has not|hasn't|have not)\b(?! (e-?mail|refund|credit|sent|notif|process|receiv|ship|reimburs))",
 )  # fmt: skip
 """States what is currently so, or has not been done yet."""
 REFUND_TIME = re.compile(

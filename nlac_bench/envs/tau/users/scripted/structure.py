@@ -5,14 +5,12 @@ becomes ``label: from OLD -> NEW``. Long messages are truncated, so that reading
 """
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nlac_bench.envs.tau.users.scripted.spelling import normalise
 from nlac_bench.envs.tau.users.scripted.topics import topics
 
-MAX_READ_CHARS = 6_000
-"""Of a longer message only the beginning and the end are read."""
 MAX_UNITS = 200
 """Of more units only the first and the last are read."""
 
@@ -53,6 +51,9 @@ def units(message: str) -> list[Unit]:
                     columns = None
                 if found and columns and any(columns) and not _FILLED.search(found[-1].text):
                     found.pop()  # names of columns; a first row with values belongs to the table's contents
+                if columns and any(map(_EXAMPLE.search, columns)):  # what is needed, with an example of each
+                    heading = _NEEDED
+                    found.append(Unit(heading))
             elif any(cells):
                 found.append(Unit(_row(cells, columns), heading))
             listed, open_line, blank = True, False, False
@@ -110,39 +111,6 @@ def joined(parts: Sequence[Unit]) -> str:
     return "\n".join(part.full for part in parts)
 
 
-def normalise(text: str) -> str:
-    """Convert to lower case, plain quotes and dashes, and remove emphasis marks; line breaks are kept."""
-    if len(text) > MAX_READ_CHARS:
-        text = text[: MAX_READ_CHARS // 2] + "\n" + text[-MAX_READ_CHARS // 2 :]
-    text = _STARS.sub("- ", unicodedata.normalize("NFKC", text).lower()).translate(_PLAIN)
-    text = _CORRECTS.sub("anything to correct", _THUMBS.sub("yes or no", text))
-    text = _COLLOQUIAL.sub(lambda found: _WRITTEN_OUT[found[1]], _PICTURE.sub(". ", text))
-    text = _PLURAL.sub("s", text)
-    text = _UNMARKED.sub(r"\g<0>?", text)
-    text = _STRUCK.sub(r"from \1 ->", text)
-    text = _ARROW.sub(" -> ", _TITLE.sub("", text.replace("<br>", ", ").replace("__", "")))
-    text = _MONTH_FIRST.sub(lambda found: _iso(found[2], found[1], found[3]), text)
-    text = _DAY_FIRST.sub(lambda found: _iso(found[1], found[2], found[3]), text)
-    british = any(int(found[1]) > 12 for found in _SLASHED.finditer(text))
-    text = _SLASHED.sub(lambda found: _numbers(found[1], found[2], found[3], day_first=british), text)
-    text = _DOTTED.sub(lambda found: _numbers(found[1], found[2], found[3], day_first=True), text)
-    text = _YEAR_FIRST.sub(r"\1-\2-\3", text)
-    return re.sub(r"[ \t]+", " ", text)
-
-
-def _iso(day: str, month: str, year: str | None) -> str:
-    """Return a date in the databases' format; without a year, it is in the year of the flights."""
-    return f"{year or 2024}-{_MONTHS.index(month[:3]) + 1:02d}-{int(day):02d}"
-
-
-def _numbers(first: str, second: str, year: str, day_first: bool) -> str:
-    """Return a date of numbers in the databases' format; one with a month above 12 is read the other way."""
-    day, month = (first, second) if day_first else (second, first)
-    if int(month) > 12:
-        day, month = month, day
-    return f"{year}-{int(month):02d}-{int(day):02d}"
-
-
 def _spread(line: str) -> list[str]:
     """Return the lines of a list that is written in one line: "I need: 1) your name 2) your zip code"."""
     if len(_DASHED.findall(line)) > 1:
@@ -179,6 +147,10 @@ def _cells(line: str) -> list[str]:
 def _row(cells: list[str], columns: list[str] | None) -> str:
     """Return a table row as text; of an old and a new column, the old one is marked as such."""
     if columns and len(columns) == len(cells):
+        if any(map(_EXAMPLE.search, columns)):
+            return next((c for c, name in zip(cells, columns, strict=True) if not _EXAMPLE.search(name)), "")
+        if len(cells) == 2 and cells[0] and not cells[1].strip("_. "):
+            return f"{cells[0]}?"  # to be filled in
         old = [
             c for c, name in zip(cells, columns, strict=True) if _OLD.search(name) and not _NEW.search(name)
         ]
@@ -199,8 +171,16 @@ def _row(cells: list[str], columns: list[str] | None) -> str:
 def _sentences(text: str) -> list[str]:
     text = _SHORT.sub(lambda found: found[0].replace(".", "\0"), text)
     parts = [part.replace("\0", ".").strip() for part in _SPLIT.split(text) if part.strip()] or [text]
-    parts = [_LEAD.sub("", part) for part in parts]
+    parts = [_LEAD.sub("", _conditional(part)) for part in parts]
     return [question for part in parts for question in _questions(part)]
+
+
+def _conditional(sentence: str) -> str:
+    """Return an inverted conditional with "if": "should it be right, …" becomes "if it is right, …"."""
+    if not _SHOULD.match(sentence):
+        return sentence
+    sentence = f"if{sentence.removeprefix('should')}"
+    return _BE.sub(lambda found: f"{found[1]} {'are' if found[2] in _PLURALS else 'is'}", sentence)
 
 
 def _questions(sentence: str) -> list[str]:
@@ -211,57 +191,7 @@ def _questions(sentence: str) -> list[str]:
     return [sentence]
 
 
-_PLAIN = str.maketrans({
-    "‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "‑": "-", "−": "-", "*": None, "`": None,
-    "\u00a0": " ", "\r": "\n", "\u2028": "\n", "\u2029": "\n",
-    "•": "-", "●": "-", "▪": "-", "◦": "-", "…": "...",
-})  # fmt: skip
-_WRITTEN_OUT = {
-    "u": "you", "ur": "your", "urs": "yours", "pls": "please", "plz": "please", "whats": "what's",
-    "thats": "that's",
-    "whos": "who's", "bc": "because", "cuz": "because", "acct": "account", "addr": "address", "w/": "with",
-    "w": "with",
-    "w/o": "without", "diff": "difference", "dont": "don't", "wont": "won't", "isnt": "isn't",
-    "doesnt": "doesn't",
-    "im": "i'm", "ive": "i've", "lmk": "let me know", "wanna": "want to", "gonna": "going to",
-    "gimme": "give me",
-    "lemme": "let me", "res": "reservation", "thx": "thanks", "pmt": "payment",
-}  # fmt: skip
-_LONGEST_FIRST = "|".join(sorted(map(re.escape, _WRITTEN_OUT), key=len, reverse=True))
-_COLLOQUIAL = re.compile(rf"(?<![\w'/-])(?<!\d )({_LONGEST_FIRST})(?=[ ,?!.\n]|$)")
-_PICTURE = re.compile(
-    r"(?<=[\w)]) ?[\U0001f300-\U0001faff\u2600-\u27bf]\ufe0f? +(?=(?:which|what|how|where|who|shall|"
-    r"should|do|does|would|"
-    r"can|could|may|is|are|i|we|let|please|just|if|any\w*|need)\b)"
-)
-"""A picture that separates two sentences in place of a full stop."""
-_THUMBS = re.compile(
-    r"👍\W{0,3}(?:or|/)\W{0,3}👎|\byay or nay\b|\byea or nay\b|\bgo or no[- ]go\b|\bdeal or no deal\b"
-)
-_CORRECTS = re.compile(
-    r"\b(?:any|some)thing(?: else)?(?: that)? (?:you(?:'d| would)?|we|i)(?: (?:like|want|wish|need|should|"
-    r"must|have))?"
-    r"(?: me)?(?: to)? (?:chang|correct|adjust|amend|modif|edit|fix)\w*"
-)
-"""Names no action: "is there anything you'd like to change, or may I go ahead?"."""
-_UNMARKED = re.compile(
-    r"(?:(?:^ ?|(?<=[,;.!?-] ))(?:(?:and|so|then|ok|okay|now|also) )*(?:(?:shall|should|may|can|could|"
-    r"would|will|do|"
-    r"does|did|is|are|was|were|have) (?:i|we|you|that|this|it|these|they|everything|all|the)\b(?:[^.?!:,;|"
-    r"\n]|\.(?=\d))*|"
-    r"you (?:ok|okay|fine|good|happy|ready|sure)\b[^.?!:,;|\n]*|which(?: one| of \w+)?|"
-    r"what's your [^.?!:,;|\n]*|(?:which|"
-    r"what|who|where|how) (?:is it|do you|would you|should i|shall i)\b[^.?!:,;|\n]*)|"
-    r"(?<=[\w)])(?<!looks)(?<!sounds)(?<!all)(?<!is)(?<!'s)(?<!are)(?<!be),? (?:ok|okay|right|correct|yes|y|"
-    r"yes or no))(?<=[\w)\"'])(?=\s*(?:\n\s*\n|\Z))",
-    re.MULTILINE,
-)
-"""The end of a question without its mark: "… can I do it now", "… okay"."""
-_ARROW = re.compile(r" ?(?:→|⇒|➜|➔|➡\ufe0f?|-+>|=+>) ?")
-_STARS = re.compile(r"^[ \t]*\* +(?=\S)", re.MULTILINE)
-_TITLE = re.compile(r"^ *(?:#{1,6} |> ?|[*_=-]{3,} *$)", re.MULTILINE)
 _FILLED = re.compile(r"\d|: .*\b(?:paypal|gift card|visa|mastercard|economy|business|yes|no|none)\b")
-_PLURAL = re.compile(r"(?<=[a-z])\(e?s\)")
 _RULE = re.compile(r"[|:\- ]*-[|:\- ]*")
 _BULLET = re.compile(r"(?:[-+] ?(?=\S)|\(?\d{1,2}[.)] ?(?=\D)|\(?[a-z][.)] |[✅✔☑🔹👉➤▶] ?)")
 _ENUMERATOR = re.compile(r"(?:^|(?<=[\s:;,.?(]))\(?(\d{1,2}|[a-f])[.)] (?=\S)")
@@ -272,6 +202,8 @@ _LABELLED = re.compile(r"[a-z][\w '/()#-]{0,40}:(?: |$)")
 _ENDS = re.compile(r"[.!?:][\"')]*$")
 _DANGLES = re.compile(r"\b(?:to|is|be|as|with|for|at|address|following)$")
 _DETAILS = re.compile(r"\b(?:following|below|these|here)\b")
+_EXAMPLE = re.compile(r"\b(?:examples?|samples?|e\.g|for instance|(?:expected|required) format)\b")
+_NEEDED = "what i need:"
 _BARE = re.compile(r"\d{1,2}|yes|no|none")
 _OLD = re.compile(
     r"\b(?:current(?:ly)?|old|present|existing|now|today|before|from|original|previous|was|were|had)\b"
@@ -303,20 +235,11 @@ _SECOND = re.compile(
     rf"{_BRIEF}\?)|"
     r", or (?=(?:may|shall|should|can) i (?:go ahead|proceed|continue|submit|do it)\b)"
 )
+_SHOULD = re.compile(r"should (?!i\b|we\b)[^,?]{3,80}, [^?]*$")
+_BE = re.compile(r"^(if (?:[\w']+ )*?([\w']+)) be\b(?<!to be)")
+_PLURALS = frozenset({"you", "they", "these", "those", "all", "details", "points", "items"})
 _LEAD = re.compile(
     rf"^(?:(?:so|now|and|then|please|kindly|just|do) )*(?:tell me|let me know|"
     rf"say)(?: please)?[,:]? (?={_INVERTED}.*\?$)"
 )
 """What leads to a question: "please tell me, do you agree?"."""
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = (
-    r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
-    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
-)
-_MONTH_FIRST = re.compile(rf"\b{_MONTH}[ -](?:the )?(\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?[ -](\d{{4}})\b)?")
-_DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?[ -](?:of )?{_MONTH}(?:,?[ -](\d{{4}})\b)?")
-_SLASHED = re.compile(r"\b(\d{1,2})/(\d{1,2})/((?:19|20)\d\d)\b")
-"""Month/day/year, unless one of a message's dates can only be day/month/year."""
-_DOTTED = re.compile(r"\b(\d{1,2})[.-] ?(\d{1,2})[.-] ?((?:19|20)\d\d)\b")
-_YEAR_FIRST = re.compile(r"\b((?:19|20)\d\d)[/.](\d\d)[/.](\d\d)\b")
-_STRUCK = re.compile(r"~~([^~\n]+)~~ ?(?:->)?")

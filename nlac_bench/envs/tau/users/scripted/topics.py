@@ -38,7 +38,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\byour id\b(?! (card|document))",
     )),
     ("identity", any_of(
-        r"\bidentity\b", r"\bauthenticat", r"\bverif(y|ication)\b.*\b(you|account)",
+        r"\bidentity\b", r"\bauthenticat", r"(?<!for your )\bverif(y|ication)\b.*\b(you|account)",
         r"\blocate your (account|profile)", r"\b(find|pull up|look up|access) your (account|profile)",
         r"\bwho (are )?you\b", r"^(and )?you('re| are)\W*\?",
         r"\bwho('s| is) (this|that)\b(?! for)", r"\bwho (do|have) i\b.*\bpleasure\b", (
@@ -59,6 +59,9 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\b(which|what|name the|list the|list all|specific) (\w+ ){0,2}(item|product|article|thing)s?\b",
         r"\bwhich (of (these|those|them)|ones)\b", r"\bitems? (id|you|to|do|would|should|need)",
         r"\bwhat (exactly )?(would|do) you (like|want|wish) to (return|exchange|swap|send|change|modify)",
+        r"\bwhat (exactly )?(is it )?(that )?you('d| would)? (like|want|wish|need|have) to (return|"
+        r"exchange|swap|send|"
+        r"change|modify)",
         r"\bproducts? (you|to|do)", r"^\W*(\d\W+)?(the )?(items?|products?)\?",
     )),
     ("options", any_of(
