@@ -50,10 +50,10 @@ def test_success_on_the_way_is_shown_with_its_interval_and_what_it_can_still_bec
     assert progress.status() == shown
     later = run.plan[40]
     progress(Failure(EpisodeSpec("e", later.task_id, 0, later.seed), "infra", "E", "m", 0))
-    assert progress.status() == f"{shown}, 1 infrastructure errors"
+    assert progress.status() == f"{shown}, 1 infrastructure error"
     for item in run.plan[30:]:
         progress(episode(item, success=False))
-    assert progress.status() == "success 0.225 [0.159, 0.308] of 120 ended, 1 recovered errors"
+    assert progress.status() == "success 0.225 [0.159, 0.308] of 120 ended, 1 recovered error"
 
 
 def test_episodes_without_a_verdict_are_in_no_bound_and_a_resumed_run_counts_all(tmp_path: Path) -> None:
@@ -128,3 +128,40 @@ def test_a_training_says_what_it_does_and_what_could_not_be_read(capsys: pytest.
     said = capsys.readouterr().err
     assert "50 of 100 env_steps, no gradient step yet, policy 100% unparseable, 30 s left" in said
     assert "validation: success 0.500" in said
+
+
+def test_the_time_left_counts_whole_iterations_and_says_when_it_is_over(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = 0.0
+    monkeypatch.setattr("nlac_bench.cli.progress.time.monotonic", lambda: now)
+    config = RunConfig.from_mapping(
+        {"env": "tau_retail", "agent": "nlac", "model": "tiny", "train": {"budget": "env_steps=100"}}, "test"
+    )
+    progress = TrainProgress(config)
+    assert progress._line().endswith("time left unknown")
+    progress.metrics({
+        "kind": "iteration", "iteration": 2, "gradient_steps_total": 4, "env_steps": 72, "tokens": 900,
+        "seconds": 40.0,
+    })  # fmt: skip
+    assert progress._line().endswith(", 20 s left"), (
+        "the third iteration has 36 steps, of which 28 are needed"
+    )
+    now = 15.0
+    assert progress._line().endswith(", 5 s left")
+    now = 21.0
+    assert progress._line().endswith(", longer than estimated")
+
+
+def test_the_heartbeat_tells_sampling_from_computing_by_the_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = 0
+    config = RunConfig.from_mapping(
+        {"env": "tau_retail", "agent": "nlac", "model": "tiny", "train": {"budget": "steps=2"}}, "test"
+    )
+    with TrainProgress(config, tokens=lambda: tokens) as progress:
+        progress.training("playing")
+        tokens = 500
+        progress.training("learning")
+        assert progress._line().startswith("computing gradients, or waiting for samples for 0 s, 0 tokens/s")
+        tokens = 600
+        assert progress._line().startswith("sampling from the roles for 0 s")
