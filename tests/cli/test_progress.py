@@ -165,3 +165,14 @@ def test_the_heartbeat_tells_sampling_from_computing_by_the_tokens(monkeypatch: 
         assert progress._line().startswith("computing gradients, or waiting for samples for 0 s, 0 tokens/s")
         tokens = 600
         assert progress._line().startswith("sampling from the roles for 0 s")
+
+
+def test_the_summary_names_a_context_that_is_too_short(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "run", tasks=3, t0_0=True)
+    assert "context" not in summarise(run).to_text()
+    with RunWriter.resume(run.path, conditions=run.conditions, subject=run.subject, plan=run.plan) as writer:
+        for item in run.plan[1:]:
+            cut = episode(item, success=False)
+            cut.truncated, cut.end_reason = True, "context_overflow"
+            writer.append(cut)
+    assert "2 of 3 episodes ended because the conversation no longer fitted" in summarise(run).to_text()

@@ -75,7 +75,7 @@ class _Reading(Nouns, Being, Purposes, Doing):
     def beginning(self, words: Words) -> Formula | None:
         """Read a question whose last phrase is not understood: "would you wear it to the beach".
 
-        It is false of what is not worn; of what is, the answer is not known.
+        The answer is no for objects that are not worn, and unknown for objects that are.
         """
         if _NOT_NARROWING & set(words):
             return None
