@@ -8,6 +8,7 @@ import pytest
 
 from nlac_bench.cli.heartbeat import Heartbeat
 from nlac_bench.cli.progress import RunProgress, TrainProgress
+from nlac_bench.cli.run import _why_incomplete
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.seeds import Planned, plan_episodes
@@ -176,3 +177,9 @@ def test_the_summary_names_a_context_that_is_too_short(tmp_path: Path) -> None:
             cut.truncated, cut.end_reason = True, "context_overflow"
             writer.append(cut)
     assert "2 of 3 episodes ended because the conversation no longer fitted" in summarise(run).to_text()
+
+
+def test_an_interrupted_training_says_which_episodes_are_recorded(tmp_path: Path) -> None:
+    summary = summarise(a_run(tmp_path / "run", tasks=3, t0_0=True))
+    assert _why_incomplete(summary, None, "base episodes") == "interrupted; 1 of 3 base episodes are recorded"
+    assert _why_incomplete(summary, "run_cost") == "run_cost; 1 of 3 episodes are recorded"
