@@ -93,7 +93,7 @@ class Turn:
         """Whether the action was passed to the environment.
 
         A reply that did not fit into the context, that a content filter stopped, or whose whole budget of
-        tokens went into thoughts is no action; it ends the episode.
+        tokens went into thoughts is not passed on; it ends the episode.
         """
         if self.finish == "length":
             return bool(self.text.strip())

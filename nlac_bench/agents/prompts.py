@@ -114,5 +114,5 @@ def _check(folder: Path) -> None:
             each = ", ".join(f"{{{part}}}" for part in wanted)
             raise NlacBenchError(
                 f"prompts: {file} must have each of {each} exactly once, and no other part in braces; "
-                f"it has {', '.join(f'{{{part}}}' for part in found) or 'none'}"
+                f"it has {', '.join(f'{{{part}}}' for part in found) or 'no part in braces'}"
             )

@@ -21,7 +21,8 @@ _LINES = {
 }  # fmt: skip
 _ENDS = {True: "the episode ended in success", False: "the episode ended in failure", None: "no outcome"}
 _WIDTH = 400
-_METHODS = " or ".join(name for name, method in methods.BUILT_IN.items() if method.keeps_critiques)
+*_FIRST, _LAST = (name for name, method in methods.BUILT_IN.items() if method.keeps_critiques)
+_METHODS = f"{', '.join(_FIRST)} or {_LAST}"
 
 
 def critiques(

@@ -3,7 +3,7 @@
 == =====================================================================================
 0  done
 1  a check ran and does not hold (``envs check``, ``data verify``, ``theory``, ``build --check``)
-2  bad input, or refused; nothing was written
+2  bad input, refused, or an unexpected error; nothing was written
 3  incomplete; standard error names the command that continues it
 130, 143  stopped by SIGINT (130) or SIGTERM (143) where nothing can be resumed
 141  standard output or standard error was closed (``nlac-bench … | head``)
@@ -27,7 +27,8 @@ from gymnasium.error import Error as GymnasiumError
 from typer.core import TyperGroup
 
 from nlac_bench.cli.output import errors, escape, fail, result_stream
-from nlac_bench.errors import CheckpointError, NlacBenchError
+from nlac_bench.envs.foreign import described
+from nlac_bench.errors import CheckpointError, NlacBenchError, Terminated
 from nlac_bench.eval.runs.secrets import refuse_secret_arguments
 from nlac_bench.shutdown import ignore_signals, silence_finalizers
 
@@ -67,6 +68,13 @@ class ExitCodes(TyperGroup):
         except EXPECTED as error:
             fail(error)
             raise typer.Exit(REFUSED) from error
+        except Terminated:
+            raise
+        except (Exception, SystemExit) as error:
+            if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):  # typer's own exceptions
+                raise
+            _fail_unexpectedly(error)
+            raise typer.Exit(REFUSED) from error
         return result
 
 
@@ -89,7 +97,7 @@ def resumable(
         yield
     except (typer.Exit, BrokenPipeError, CheckpointError):  # the same command would fail again
         raise
-    except (KeyboardInterrupt, SystemExit, asyncio.CancelledError) as stop:
+    except (KeyboardInterrupt, Terminated, asyncio.CancelledError) as stop:
         why, cause = "interrupted", stop
         ignore_signals()
         silence_finalizers()
@@ -99,16 +107,25 @@ def resumable(
         ignore_signals()  # the exit code is decided; torchrun, for example, now ends the other ranks
         fail(error)
         why, cause = "stopped by an error", error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if not errors_too:
             raise
         ignore_signals()
-        errors.print(escape(traceback.format_exc()), soft_wrap=True)
+        _fail_unexpectedly(error)
         why, cause = "stopped by an unexpected error", error
     else:
         return
     on_incomplete()
     raise incomplete(why, command) from cause
+
+
+def _fail_unexpectedly(error: BaseException) -> None:
+    """Print the traceback of an error that no code expects: of an environment, an agent or this package."""
+    errors.print(escape("".join(traceback.format_exception(error))), soft_wrap=True, end="")
+    if isinstance(error, SystemExit):
+        fail(NlacBenchError(f"unexpected call of sys.exit({error.code!r:.80}); the traceback shows where"))
+    else:
+        fail(NlacBenchError(f"unexpected {described(error)}; the traceback shows where"))
 
 
 def incomplete(why: str, command: str) -> typer.Exit:

@@ -1,5 +1,6 @@
 """Progress of a run: a line that is updated in a terminal, plain lines elsewhere."""
 
+import math
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -20,9 +21,12 @@ from nlac_bench.types import Episode
 PHASES = {
     "validating": "playing the validation tasks",
     "playing": "playing training episodes",
-    "learning": "sampling from the roles, or computing gradients",
+    "learning": "sampling from the roles",
     "probing": "measuring the critic",
 }
+
+_UNSAMPLED = {PHASES["learning"]: "computing gradients, or waiting for samples"}
+"""What a phase does while no tokens arrive; servers report the tokens of a sample when it is complete."""
 
 
 def tokens_of(agent: Any) -> Callable[[], int] | None:
@@ -88,9 +92,9 @@ class RunProgress:
         """Return the success rate so far, and the numbers of infrastructure errors."""
         parts = [self._interim.to_text()]
         if self._failed:
-            parts.append(f"{len(self._failed)} infrastructure errors")
+            parts.append(_counted(len(self._failed), "infrastructure error"))
         if self._recovered:
-            parts.append(f"{self._recovered} recovered errors")
+            parts.append(_counted(self._recovered, "recovered error"))
         return ", ".join(part for part in parts if part)
 
     def _line(self) -> str:
@@ -107,6 +111,10 @@ class RunProgress:
 
     def _show(self) -> None:
         self._bar.update(self._task, description=escape(self._status_and_speed()))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 class TrainProgress:
@@ -148,6 +156,7 @@ class TrainProgress:
         if self._heartbeat is None:
             self._speed = Speed(self._tokens)
             self._heartbeat = Heartbeat(self._line).__enter__()
+        self._speed()  # tokens of the step before do not count
         self._step, self._step_began = PHASES[step], time.monotonic()
 
     def metrics(self, row: Mapping[str, Any]) -> None:
@@ -160,7 +169,9 @@ class TrainProgress:
         spent = {"steps": row["gradient_steps_total"], "env_steps": row["env_steps"], "tokens": row["tokens"]}
         done = spent[self._budget.unit] / self._budget.amount
         if done:
-            self._left = max(0.0, row["seconds"] * (1 - done) / done), time.monotonic()
+            # The budget is spent by whole iterations.
+            iterations = math.ceil(max(0.0, 1 - done) / done * row["iteration"])
+            self._left = iterations * row["seconds"] / row["iteration"], time.monotonic()
         shown = ("train_success", "l1", "l2", "share_optimal", "evaluator_auc", "successor_accuracy")
         figures = "".join(f", {name} {row[name]:.3f}" for name in shown if name in row)
         figures += "" if row["gradient_steps_total"] else ", no gradient step yet"
@@ -177,11 +188,15 @@ class TrainProgress:
         if self._left is None:
             return "time left unknown"
         seconds, estimated = self._left
-        return f"{max(0.0, seconds - (time.monotonic() - estimated)):.0f} s left"
+        left = seconds - (time.monotonic() - estimated)
+        if left <= 0 < seconds:
+            return "longer than estimated"
+        return f"{max(0.0, left):.0f} s left"
 
     def _line(self) -> str:
-        gone = time.monotonic() - self._step_began
-        return f"{self._step} for {gone:.0f} s, {self._speed():.0f} tokens/s, {self._eta()}"
+        gone, speed = time.monotonic() - self._step_began, self._speed()
+        step = self._step if speed else _UNSAMPLED.get(self._step, self._step)
+        return f"{step} for {gone:.0f} s, {speed:.0f} tokens/s, {self._eta()}"
 
     def _say(self, text: str) -> None:
         if self._heartbeat is not None:

@@ -280,15 +280,15 @@ def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
         )
     result = trained(folder)
     if result is None or not done:
-        failed = summary = summarise(folder)
+        failed, what = (summary := summarise(folder)), "test episodes"
         if (folder / BASE / "manifest.json").exists() and RunFolder.open(folder / BASE).owed():
-            failed = summarise(folder / BASE)  # no test episode is played before these are complete
+            failed, what = summarise(folder / BASE), "base episodes"  # played before everything else
         files = write_run_files(prepared, folder) if failed.outcomes.counts.infra_errors else {}
         if as_json:
             print_json(summary.to_json() | {"commonest_error": failed.outcomes.commonest_error} | files)
         else:
             _name_files(files)
-        raise incomplete(_why_incomplete(failed, None), _resume_command(writer.folder))
+        raise incomplete(_why_incomplete(failed, None, what), _resume_command(writer.folder))
     summary = summarise(folder)
     if not as_json:
         show(summary, as_json)
@@ -308,16 +308,20 @@ def _name_files(files: dict[str, str | None]) -> None:
             console.print(f"{'learning curve' if name == 'curve' else name}: {escape(path)}", soft_wrap=True)
 
 
-def _why_incomplete(summary: Summary, stopped: str | None) -> str:
-    """Return why episodes are still to be played: what stopped the run, and the most frequent error."""
+def _why_incomplete(summary: Summary, stopped: str | None, what: str = "episodes") -> str:
+    """Return why episodes are still to be played: what stopped the run, and the most frequent error.
+
+    Args:
+        what: names the episodes of ``summary``.
+    """
     counts = summary.outcomes.counts
     parts = []
     if stopped or not counts.infra_errors:
         recorded = counts.planned - counts.owed - counts.infra_errors
-        parts.append(f"{stopped or 'interrupted'}; {recorded} of {counts.planned} episodes are recorded")
+        parts.append(f"{stopped or 'interrupted'}; {recorded} of {counts.planned} {what} are recorded")
     if counts.infra_errors:
         parts.append(
-            f"{counts.infra_errors} of {counts.planned} episodes failed for a reason outside the agent (see "
+            f"{counts.infra_errors} of {counts.planned} {what} failed for a reason outside the agent (see "
             f"errors.jsonl); the most frequent reason: {summary.outcomes.commonest_error}"
         )
     return "; ".join(parts)

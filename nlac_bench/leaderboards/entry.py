@@ -2,8 +2,8 @@
 
 An entry holds the outcome of every planned episode, so that two entries are paired by task without their run
 folders, and every number is derived from these outcomes (``numbers.py``). Unknown fields and other versions
-of the schema are refused. Texts come from others: their lengths are bounded here, and whoever prints them
-escapes them.
+of the schema are refused. Texts come from others: their lengths are bounded here, and the code that prints
+them escapes them.
 """
 
 from typing import Annotated, Literal, Self, TypeAlias

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import time
 import traceback
 from collections import deque
@@ -11,7 +12,7 @@ from typing import Any, Literal
 
 import gymnasium
 
-from nlac_bench.errors import EnvInfraError, NlacBenchError
+from nlac_bench.errors import EnvInfraError, NlacBenchError, Terminated
 from nlac_bench.redaction import redact_message
 from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.engines.routing import Conversation, within
@@ -228,8 +229,15 @@ class Driver:
                     f"the episode's limit of {self.limits.seconds:g} s ended while it waited for {what}; "
                     "check that the servers respond, or increase --max-seconds"
                 )
-        except Exception as error:
-            fault, kind, trace = error, "crash", redact_message(traceback.format_exc())[-8000:]
+        except Terminated:
+            raise
+        except (Exception, SystemExit) as error:
+            kind, trace = "crash", redact_message(traceback.format_exc())[-8000:]
+            fault = (
+                error
+                if isinstance(error, Exception)
+                else RuntimeError(f"sys.exit({error.code!r}) was called")
+            )
         message = redact_message(str(fault))[:2000]  # first, because half a secret would not be recognised
         return Failure(
             spec, kind, type(fault).__name__, message, len(episode.turns), episode.usage,
@@ -265,6 +273,10 @@ class Driver:
                 cancelled.add_note(_IN_STEP)
                 raise
             turn.observation, turn.reward = observation, float(reward)
+            if not math.isfinite(turn.reward):
+                raise ValueError(
+                    f"the environment returned the reward {turn.reward}; it must be a finite number"
+                )
             for role, counts in info.get("usage", {}).items():
                 usage = bounded(Usage(**counts), f"environment {spec.env}")
                 total = total + usage

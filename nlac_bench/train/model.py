@@ -96,7 +96,12 @@ class PolicyModel(nn.Module):
         # index_select sums the gradients of a node in a fixed order; advanced indexing does not.
         hidden_MH = hidden_NH.index_select(0, tree.node_BT[wanted_BT])
         heads_BT = {
-            name: head(hidden_NH).sum(-1).float().index_select(0, tree.node_BT.flatten()).view_as(ids_BT)
+            name: head(hidden_NH)
+            .sum(-1)
+            .float()
+            .index_select(0, tree.node_BT.flatten())
+            .view_as(ids_BT)
+            .clone()  # FSDP's hooks on the outputs need tensors that are not views
             for name, head in self.heads.items()
         }
         return Forward(hidden_MH, heads_BT)

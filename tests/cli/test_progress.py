@@ -8,6 +8,7 @@ import pytest
 
 from nlac_bench.cli.heartbeat import Heartbeat
 from nlac_bench.cli.progress import RunProgress, TrainProgress
+from nlac_bench.cli.run import _why_incomplete
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.seeds import Planned, plan_episodes
@@ -50,10 +51,10 @@ def test_success_on_the_way_is_shown_with_its_interval_and_what_it_can_still_bec
     assert progress.status() == shown
     later = run.plan[40]
     progress(Failure(EpisodeSpec("e", later.task_id, 0, later.seed), "infra", "E", "m", 0))
-    assert progress.status() == f"{shown}, 1 infrastructure errors"
+    assert progress.status() == f"{shown}, 1 infrastructure error"
     for item in run.plan[30:]:
         progress(episode(item, success=False))
-    assert progress.status() == "success 0.225 [0.159, 0.308] of 120 ended, 1 recovered errors"
+    assert progress.status() == "success 0.225 [0.159, 0.308] of 120 ended, 1 recovered error"
 
 
 def test_episodes_without_a_verdict_are_in_no_bound_and_a_resumed_run_counts_all(tmp_path: Path) -> None:
@@ -128,3 +129,57 @@ def test_a_training_says_what_it_does_and_what_could_not_be_read(capsys: pytest.
     said = capsys.readouterr().err
     assert "50 of 100 env_steps, no gradient step yet, policy 100% unparseable, 30 s left" in said
     assert "validation: success 0.500" in said
+
+
+def test_the_time_left_counts_whole_iterations_and_says_when_it_is_over(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = 0.0
+    monkeypatch.setattr("nlac_bench.cli.progress.time.monotonic", lambda: now)
+    config = RunConfig.from_mapping(
+        {"env": "tau_retail", "agent": "nlac", "model": "tiny", "train": {"budget": "env_steps=100"}}, "test"
+    )
+    progress = TrainProgress(config)
+    assert progress._line().endswith("time left unknown")
+    progress.metrics({
+        "kind": "iteration", "iteration": 2, "gradient_steps_total": 4, "env_steps": 72, "tokens": 900,
+        "seconds": 40.0,
+    })  # fmt: skip
+    assert progress._line().endswith(", 20 s left"), (
+        "the third iteration has 36 steps, of which 28 are needed"
+    )
+    now = 15.0
+    assert progress._line().endswith(", 5 s left")
+    now = 21.0
+    assert progress._line().endswith(", longer than estimated")
+
+
+def test_the_heartbeat_tells_sampling_from_computing_by_the_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = 0
+    config = RunConfig.from_mapping(
+        {"env": "tau_retail", "agent": "nlac", "model": "tiny", "train": {"budget": "steps=2"}}, "test"
+    )
+    with TrainProgress(config, tokens=lambda: tokens) as progress:
+        progress.training("playing")
+        tokens = 500
+        progress.training("learning")
+        assert progress._line().startswith("computing gradients, or waiting for samples for 0 s, 0 tokens/s")
+        tokens = 600
+        assert progress._line().startswith("sampling from the roles for 0 s")
+
+
+def test_the_summary_names_a_context_that_is_too_short(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "run", tasks=3, t0_0=True)
+    assert "context" not in summarise(run).to_text()
+    with RunWriter.resume(run.path, conditions=run.conditions, subject=run.subject, plan=run.plan) as writer:
+        for item in run.plan[1:]:
+            cut = episode(item, success=False)
+            cut.truncated, cut.end_reason = True, "context_overflow"
+            writer.append(cut)
+    assert "2 of 3 episodes ended because the conversation no longer fitted" in summarise(run).to_text()
+
+
+def test_an_interrupted_training_says_which_episodes_are_recorded(tmp_path: Path) -> None:
+    summary = summarise(a_run(tmp_path / "run", tasks=3, t0_0=True))
+    assert _why_incomplete(summary, None, "base episodes") == "interrupted; 1 of 3 base episodes are recorded"
+    assert _why_incomplete(summary, "run_cost") == "run_cost; 1 of 3 episodes are recorded"

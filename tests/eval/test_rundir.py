@@ -258,7 +258,9 @@ def test_begin_in_a_used_folder_is_refused(tmp_path: Path) -> None:
         create(tmp_path / "mine")
     with pytest.raises(RunFolderError, match="cannot create the folder"):
         create(tmp_path / "mine" / "thesis.tex" / "run")
-    with pytest.raises(RunFolderError, match="is not a run folder"):
+    with pytest.raises(RunFolderError, match=r"thesis\.tex is a file, not the folder of a run"):
+        resume(tmp_path / "mine" / "thesis.tex")
+    with pytest.raises(RunFolderError, match="nowhere does not exist; pass the folder of a run"):
         resume(tmp_path / "nowhere")
     assert not (tmp_path / "nowhere").exists()
 

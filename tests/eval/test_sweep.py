@@ -118,7 +118,10 @@ def test_every_method_is_tuned_alike_and_takes_the_best_validation(
         ("methods = 3", "methods must be a list of texts, got 3"),
         ("methods = [['nlac']]", "methods must be a list of texts"),
         ("methods = ['nlac', 'nlac']\n[seeds]\na = [0]", "methods contains 'nlac' twice"),
-        ("methods = ['nlac']\nseeds = [0, 1]", "seeds must be a table"),
+        (
+            "methods = ['nlac']\nseeds = [0, 1]",
+            r"seeds must be a table .* tau_retail = \[0, 1\]; got \[0, 1\]",
+        ),
         ("methods = ['nlac']\n[seeds]\na = 0", "seeds.a must be a list of numbers, got 0"),
         ("methods = ['nlac']\n[seeds]\na = '012'", "seeds.a must be a list of numbers, got '012'"),
         ("methods = ['nlac']\n[seeds]\na = [0.5]", "seeds.a must be a list of numbers"),

@@ -25,7 +25,7 @@ from nlac_bench.eval.runs.writer import RunWriter
 from nlac_bench.eval.training.curve import draw, latest
 from nlac_bench.eval.training.estimate import parameters_of
 from nlac_bench.eval.training.prepare import make_training
-from nlac_bench.eval.training.run import train_and_test, trained
+from nlac_bench.eval.training.run import Trained, train_and_test, trained
 from nlac_bench.eval.training.untrained import check_base
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from nlac_bench.types import Episode, Turn
@@ -132,6 +132,14 @@ def test_a_training_without_a_gradient_step_says_so(whole: Path, tmp_path: Path)
     assert result.to_json()["unparseable"]["policy"] == 1.0
     text = result.to_text()
     assert "no gradient step was taken" in text and "policy 100%" in text and "advice: use a model" in text
+
+
+def test_a_context_that_is_too_short_is_named_instead_of_the_model() -> None:
+    where = {"gradient_steps_total": 0, "env_steps": 64, "tokens": 0, "seconds": 1.0}
+    gain: Any = None  # not read by ``advice``
+    assert "a model that follows instructions better" in Trained(gain, where, {}, 0.1).advice()[0]
+    (advice,) = Trained(gain, where, {}, 0.9).advice()
+    assert "a model with a longer context" in advice and "90% of the test episodes" in advice
 
 
 @needs_a_run

@@ -136,6 +136,7 @@ def test_logprobs_are_those_of_the_plain_model() -> None:
     torch.testing.assert_close(learner.text_logprobs(ids, 10), expected, rtol=0, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("error:FSDP2-wrapped module")  # torch warns of outputs that are views
 def test_heads_values_and_q_are_aligned_and_trained() -> None:
     config = LearnerConfig(lr=0.05, precision="fp32", heads=("value", "q1", "q2"))
     learner = Learner(model(), config)

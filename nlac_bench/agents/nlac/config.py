@@ -80,7 +80,7 @@ class NlacConfig(TrainConfig):
     def backs_up(self) -> bool:
         """Whether backup targets are sampled: for L1, or only for the priorities, which L1 determines.
 
-        With ``critic_coef`` 0, transitions are thus drawn like those of a run that trains the critic.
+        With ``critic_coef`` 0, transitions are then drawn as in a run that trains the critic.
         """
         return self.critic_coef > 0 or self.priority_alpha > 0
 

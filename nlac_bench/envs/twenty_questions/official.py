@@ -178,9 +178,9 @@ def _by_analogy(base: KnowledgeBase, cells: np.ndarray, debatable: np.ndarray) -
     """Fill unknown cells (0), in place, by what all embedded objects of a category have in common.
 
     For example, no embedded animal has a zipper, so no animal has one. Categories of fewer than
-    ``LIKE_ENOUGH`` objects are not used, nor are categories of an object that disagree, nor colours, nor is
-    what the tables call ``debatable`` (``bool [attributes, objects]``) filled. In
-    leave-one-out prediction, 99.6 % of the embedded objects' cells are right.
+    ``LIKE_ENOUGH`` objects, categories of an object that disagree, and colours are not used. Cells that the
+    tables call ``debatable`` (``bool [attributes, objects]``) stay unknown. In leave-one-out prediction,
+    99.6 % of the embedded objects' cells are right.
     """
     animal = base.row["animal"]
     votes = np.zeros((2, *cells.shape), dtype=bool)

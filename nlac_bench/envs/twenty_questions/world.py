@@ -155,7 +155,7 @@ class World:
         """Return whether ``formula`` guesses object ``i`` and only adds to its name what is not known of it.
 
         "Is it a pet dog" and "is it the front door" are fair guesses of a dog and a door; "is it a toy dog"
-        is not, nor is a name with the name of another thing before it ("a computer mouse").
+        and a name with the name of another thing before it ("a computer mouse") are not.
         """
         if i not in self.guessed(formula) or self.truth_of(formula)[i] < 0:
             return False
@@ -204,10 +204,10 @@ class World:
         return self._unlisted(atom.text)
 
     def _answer(self, question: Question) -> Truth:
-        """Answer a whole question by its formula, and where that is not known by what is said of the objects.
+        """Answer a whole question by its formula, or if that is unknown, by what people say of the objects.
 
-        A no that is contradicted by what is said is not known, unless the question is that of an attribute,
-        names a thing ("a car key" is no car) or has an "or".
+        A no that is contradicted by what people say becomes unknown, unless the question is that of an
+        attribute, names a thing ("a car key" is not a car) or has an "or".
         """
         value, said = evaluate(question.formula, self), self._unlisted(question.text)
         value = np.where(value == 0, said, value).astype(np.int8)

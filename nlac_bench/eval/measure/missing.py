@@ -65,7 +65,7 @@ def refuse_missing(config: RunConfig) -> None:
         NlacBenchError: lists everything that is missing, and how to get it.
     """
     if found := missing(config):
-        raise NlacBenchError("; ".join(f"{each.what}: {each.fix}" for each in found))
+        raise NlacBenchError("missing: " + "; ".join(f"{each.what}: {each.fix}" for each in found))
 
 
 def _model(name: str, base_url: str | None, engine: EngineKind, flag: str) -> list[Missing]:

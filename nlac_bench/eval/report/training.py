@@ -134,7 +134,7 @@ def _seed(run: RunFolder) -> int:
     seed = run.config.get("seed") or 0
     if not isinstance(seed, int):
         raise RunFolderError(
-            f"{run.path / 'config.json'} is damaged (seed {seed!r:.80} is no integer); restore the file"
+            f"{run.path / 'config.json'} is damaged (seed {seed!r:.80} is not an integer); restore the file"
         )
     return seed
 

@@ -195,7 +195,7 @@ def _number(value: Any, name: str) -> float:
 
 
 def _spent(value: Any, kind: type[int] | type[float], name: str) -> Any:
-    """Read a number of ``Usage``. Servers report it, so a value that is no number does not make an episode
+    """Read a number of ``Usage``. Servers report it, so a value that is not a number does not make an episode
     unreadable: it is read as 0, with a warning."""
     try:
         return _is(value, int, name) if kind is int else _number(value, name)

@@ -51,6 +51,9 @@ class RunFolder:
             RunFolderError: ``path`` contains no run, or its manifest is damaged or has another format.
         """
         folder = Path(path)
+        if not folder.is_dir():
+            found = "is a file, not the folder of a run" if folder.exists() else "does not exist"
+            raise RunFolderError(f"{folder} {found}; pass the folder of a run, such as runs/NAME")
         manifest = _read_object(folder / "manifest.json")
         if manifest.get("format") is True or manifest.get("format") != FORMAT:
             raise RunFolderError(

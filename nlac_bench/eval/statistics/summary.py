@@ -87,6 +87,11 @@ class Summary:
                 f"{silent} episodes ended without info['success']; they are included in the mean reward "
                 "only. Set info['success'] in an episode's last step to get a success rate"
             )
+        if overflows := self.outcomes.end_reasons.get("context_overflow"):
+            lines.append(
+                f"{overflows} of {counts.planned} episodes ended because the conversation no longer fitted "
+                "into the model's context (context_overflow); use a model with a longer context"
+            )
         if counts.content_filter:
             lines.append(
                 f"{counts.content_filter} episodes were stopped by a content filter; they have no score and "

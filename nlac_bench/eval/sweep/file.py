@@ -56,6 +56,16 @@ class SweepFile(Settings):
     )
     tuning: Tuning = Field(Tuning(), description="how learning rates are chosen")
 
+    @field_validator("seeds", mode="before")
+    @classmethod
+    def _by_environment(cls, seeds: object) -> object:
+        if not isinstance(seeds, dict):
+            raise ConfigError(
+                "seeds must be a table that names each environment's seeds, such as `[seeds]` with the line "
+                f"tau_retail = [0, 1]; got {seeds!r:.80}"
+            )
+        return seeds
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         _each_once(self.methods, "methods")

@@ -42,7 +42,8 @@ OnResult = Callable[[Episode | Failure], None]
 
 
 MUCH_UNPARSEABLE = 0.2
-"""Share of a role's answers that cannot be parsed above which ``Trained.advice`` is given."""
+"""Share of a role's answers that cannot be parsed, or of test episodes that do not fit into the context,
+above which ``Trained.advice`` is given."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ class Trained:
     where: dict[str, Any]
     unparseable: dict[str, float]
     """Share of each role's answers that could not be parsed; mean over the iterations."""
+    overflowed: float = 0.0
+    """Share of the test episodes whose conversation no longer fitted into the model's context."""
 
     @property
     def learned(self) -> bool:
@@ -80,6 +83,12 @@ class Trained:
 
     def advice(self) -> list[str]:
         """What to try where little was learned; empty elsewhere."""
+        if self.overflowed > MUCH_UNPARSEABLE:
+            return [
+                "advice: use a model with a longer context, because the conversations of "
+                f"{self.overflowed:.0%} of the test episodes did not fit into it (end_reason "
+                "context_overflow in episodes.jsonl)"
+            ]
         if self.learned and max(self.unparseable.values(), default=0.0) <= MUCH_UNPARSEABLE:
             return []
         return [
@@ -169,8 +178,10 @@ def trained(folder: Path) -> Trained | None:
     if not rows or run.owed():
         return None
     # Tasks that a content filter stopped have no score, and resuming the run would not change that.
-    gain = compare(Measured.read(folder, "trained"), Measured.read(folder / BASE, "base"), tasks="common")
-    return Trained(gain, rows[-1], _unparseable(rows))
+    tested = Measured.read(folder, "trained")
+    gain = compare(tested, Measured.read(folder / BASE, "base"), tasks="common")
+    overflows = tested.outcomes.end_reasons.get("context_overflow", 0)
+    return Trained(gain, rows[-1], _unparseable(rows), overflows / len(run.plan))
 
 
 def _unparseable(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:

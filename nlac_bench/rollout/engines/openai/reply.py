@@ -273,7 +273,7 @@ def _logprobs(found: Any) -> list[float] | None:
 
 
 def reply_usage(data: Any, price: Price | None, seconds: float, server: str = "the server") -> Usage:
-    """Return the tokens and the cost that a reply states; what is not a count is 0, with a warning."""
+    """Return the tokens and the cost that a reply states. What is not a count becomes 0, with a warning."""
     found = data.get("usage") if isinstance(data, dict) else None
     found = found if isinstance(found, dict) else {}
 

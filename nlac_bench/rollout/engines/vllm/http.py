@@ -42,7 +42,7 @@ def check_address(url: str) -> SplitResult:
         parts = urlsplit(url)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             return parts
-    except ValueError:  # brackets that are not closed, or a port that is no number or too large
+    except ValueError:  # brackets that are not closed, or a port that is not a number or too large
         pass
     raise NlacBenchError(
         f"{redact_message(url)!r} is not the address of a server; write it as http://host:port"

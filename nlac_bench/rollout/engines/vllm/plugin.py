@@ -27,12 +27,12 @@ def check_registered() -> None:
     """
     if not metadata.entry_points(group=GROUP, name=NAME):
         raise NlacBenchError(
-            f"vLLM does not find the plug-in {NAME!r}, by which it takes weights: nlac-bench is not "
+            f"vLLM does not find the plug-in {NAME!r}, through which it receives weights: nlac-bench is not "
             "installed in this environment, or an older version is; run pip install again"
         )
     allowed = os.environ.get("VLLM_PLUGINS")
     if allowed is not None and NAME not in allowed.split(","):
         raise NlacBenchError(
-            f"VLLM_PLUGINS={allowed!r} leaves out the plug-in {NAME!r}, by which vLLM takes weights; add it, "
-            "or unset VLLM_PLUGINS"
+            f"VLLM_PLUGINS={allowed!r} leaves out the plug-in {NAME!r}, through which vLLM receives "
+            "weights; add it, or unset VLLM_PLUGINS"
         )

@@ -100,7 +100,7 @@ CONFIRMS = re.compile(
     r"\b(?:i|we|me|can|hereby|just|is|wish|write|able|glad|happy|pleased|delighted|hono(?:u)?r|like)"
     r"(?: \w+ly| to)* confirm\b|^confirming\b"
 )
-"""Confirms something, which is no request: "we confirm that it has been cancelled"."""
+"""Confirms something and does not ask for anything: "we confirm that it has been cancelled"."""
 HAS_CONSENT = re.compile(
     r"\b(?:confirmation|approval|consent|go-ahead|permission|authori[sz]ation|agreement)\b(?: has been| have "
     r"been| was| is) (?:now )?(?:received|noted|recorded|logged|accepted)\b|\b(?:thanks|thank you|following|"

@@ -28,7 +28,7 @@ _IDIOM = re.compile(
     r"full (?:set|list|amount|refund|name|price|details?|summary|address|cost|total|order)|"
     r"slow (?:reply|response)|low (?:price|stock)|wide (?:range|selection)|clear ?cut|black and white)\b"
 )
-"""Everyday phrases that contain an option's value: "straight away" is no straight stand."""
+"""Everyday phrases that contain an option's value: "straight away" does not name a straight stand."""
 _NO_GOODS = re.compile(r"\border with the ([a-z-]+ ?){1,3}|\b(?:on|across the) board\b")
 """Names an order or nothing at all, but no goods: "are you on board?"."""
 
@@ -317,7 +317,7 @@ def _spelled(value: str) -> str:
 def _value(value: str, key: str, named: bool) -> re.Pattern[str]:
     """Return a pattern of an option value as a whole word: by the option's name if ``named``, else anywhere.
 
-    Words such as yes and no match only next to the option's name; a price is no value.
+    Words such as yes and no match only next to the option's name. A price does not match.
     """
     plain = _spelled(value)
     word = re.escape(key.lower())

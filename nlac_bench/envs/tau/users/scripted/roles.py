@@ -255,7 +255,7 @@ def _events(text: str, spans: Sequence[Span], marks: re.Pattern[str]) -> list[tu
 
 
 def proposes(unit: Unit) -> bool:
-    """Return whether a statement proposes something: a change, or a list's entry that is no present state."""
+    """Return whether a statement proposes a change, or is an entry of a list other than the present state."""
     if CHANGE.search(unit.full):
         return True
     return bool(unit.heading) and not STATE.search(unit.full)

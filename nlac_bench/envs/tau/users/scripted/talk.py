@@ -31,7 +31,7 @@ class Talk:
     objected: int = 0
     refusals: int = 0
     answered: frozenset[str] = frozenset()
-    """Topics of questions that the user has already answered; to answer them again is no progress."""
+    """Topics of questions that the user has already answered; answering again does not count as progress."""
     given: frozenset[str] = frozenset()
     """What the user has told of its identity: email, zip, user_id."""
     introduced: bool = False
