@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlac_bench import tiny
+from nlac_bench.agents.roles.styles import EXPLAINS
 from nlac_bench.envs.shop_worlds.worlds import OPEN
 from nlac_bench.errors import DataError
 from nlac_bench.files import replace_file
@@ -193,12 +194,15 @@ def build(config: BuildConfig, out: Path, report: Report, say: Callable[[str], N
 
 
 def _start_from_tiny(out: Path) -> None:
-    """Copy the weights and the tokenizer of ``tiny`` to ``out``, unless it has weights."""
+    """Copy the weights and the tokenizer of ``tiny`` to ``out``, unless it has weights; note that the model
+    explains outcomes."""
     if not (out / "model.safetensors").exists():
         for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "config.json"):
             shutil.copyfile(tiny.path() / name, out / name)
         shutil.copyfile(tiny.path() / "model.safetensors", out / "model.part")
         replace_file(out / "model.part", out / "model.safetensors")
+    path = out / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {EXPLAINS: True}, indent=2) + "\n")
 
 
 def _done(config: BuildConfig, state: Mapping[str, float]) -> float:

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from nlac_bench import tiny
 from nlac_bench.agents.roles.compact import ACT, BACKUP, CRITIQUE, FUTURE, CompactPrompts
+from nlac_bench.agents.roles.styles import prompts_for
 from nlac_bench.cli import app
 from nlac_bench.envs.shop_worlds.env import ShopWorldsEnv
 from nlac_bench.envs.shop_worlds.procedures import KINDS
@@ -18,6 +19,7 @@ from nlac_bench.envs.shop_worlds.tasks import case_of, cases
 from nlac_bench.envs.shop_worlds.worlds import MEASURED, OPEN, SPARE, procedures_of
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.hf.engine import HFEngine
+from nlac_bench.rollout.engines.hf.loading import load_tokenizer
 from nlac_bench.tiny import critic_rows, gates, mistakes, worlds_corpus
 from nlac_bench.tiny.corpus import Row
 from nlac_bench.tiny.critic_rows import evaluator_row, refiner_row
@@ -246,5 +248,7 @@ def test_a_build_of_tiny_worlds_starts_from_tiny(tmp_path: Path) -> None:
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert manifest["taught"]["started_from"] == "tiny" and manifest["prompts"] == fingerprint()
     assert manifest["build"]["model"] == "tiny-worlds" and len(manifest["phases"]) == 1
+    assert prompts_for(load_tokenizer(str(tmp_path))).hashes() == CompactPrompts().hashes()
+    assert json.loads((tmp_path / "tokenizer_config.json").read_text())["explains_endings"] is True
     assert (tmp_path / "tokenizer.json").read_bytes() == (tiny.path() / "tokenizer.json").read_bytes()
     assert (tmp_path / "model.safetensors").read_bytes() != (tiny.path() / "model.safetensors").read_bytes()
