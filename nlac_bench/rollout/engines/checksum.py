@@ -1,8 +1,8 @@
 """A checksum of tensors that is computed on the device they are on, with the same result on CPUs and GPUs.
 
-It detects faults, not attackers: a single changed word of 8 bytes is always detected, other changes are missed
-with a probability of about 2^-32 or less, and whoever wants to can construct others. ``weight_file.digest``
-(sha256) is for files that others could have written.
+It detects faults, not attackers: a single changed word of 8 bytes is always detected, other changes that
+happen by accident are missed with a probability of about 2^-32 or less, and whoever wants to can construct
+changes that are missed. ``weight_file.digest`` (sha256) is for files.
 
 The bytes are read as 64-bit words x. Each is folded, y = x xor (x >> 32), and the words of a block are summed
 with weights that are odd pseudo-random numbers, modulo 2^64. The sums of the blocks are the words of the next

@@ -3,14 +3,26 @@
 import queue
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from nlac_bench.rollout.engines.engine import WeightSource
 
 if TYPE_CHECKING:
     import torch
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Task(Generic[T]):
+    """A function that the thread of the source calls, and its result."""
+
+    function: Callable[[], T]
+    answer: Future[T]
 
 
 class Receiving(Protocol):
@@ -24,8 +36,8 @@ class SharedSource(ABC):
     """The weights of ``source`` for any number of engines; a context manager.
 
     It is a ``WeightSource`` itself. ``source`` is used only in the thread that made this object, because the
-    collectives of a learner must be called in one thread. Threads of several engines may use this object while
-    that thread is in ``answer``. Log-probabilities are computed once for each text.
+    collectives of a learner must be called in one thread. Threads of several engines may use this object
+    while that thread is in ``answer``. Log-probabilities are computed once for each text.
     """
 
     def __init__(self, source: WeightSource) -> None:
@@ -34,8 +46,7 @@ class SharedSource(ABC):
         """Whether ``logprobs`` are computed in float32."""
         self._known: dict[tuple[tuple[int, ...], int], Sequence[float]] = {}
         self._thread = threading.get_ident()
-        self._asked: queue.SimpleQueue[tuple[Sequence[int], int, Future[Sequence[float]]] | None]
-        self._asked = queue.SimpleQueue()
+        self._asked: queue.SimpleQueue[_Task[Any] | None] = queue.SimpleQueue()
 
     @abstractmethod
     def __enter__(self) -> Self: ...
@@ -57,9 +68,7 @@ class SharedSource(ABC):
         if key in self._known:
             return self._known[key]
         if threading.get_ident() != self._thread:
-            answer: Future[Sequence[float]] = Future()
-            self._asked.put((ids, prompt_len, answer))
-            return answer.result()
+            return self._ask(lambda: self.logprobs(ids, prompt_len)).result()
         self._known[key] = self.source.logprobs(ids, prompt_len)
         return self._known[key]
 
@@ -73,18 +82,33 @@ class SharedSource(ABC):
             user.add_done_callback(lambda done: self._asked.put(None))
         left, failure = len(users), None
         while left:
-            asked = None
+            task = None
             try:
-                asked = self._asked.get()
-                if asked is None:
+                task = self._asked.get()
+                if task is None:
                     left -= 1
                 elif failure is not None:
                     raise failure
                 else:
-                    asked[2].set_result(self.logprobs(*asked[:2]))
+                    task.answer.set_result(task.function())
+                if failure is None:
+                    self._everyone_waits(left)
             except BaseException as error:  # Ctrl-C, too: the other threads would wait for ever
                 failure = error
-                if asked is not None:
-                    asked[2].set_exception(error)
+                if task is not None and not task.answer.done():
+                    task.answer.set_exception(error)
+                self._stop(error)
         if failure is not None:
             raise failure
+
+    def _ask(self, function: Callable[[], T]) -> "Future[T]":
+        """Have the thread in ``answer`` call ``function``."""
+        task = _Task(function, Future())
+        self._asked.put(task)
+        return task.answer
+
+    def _everyone_waits(self, users: int) -> None:  # noqa: B027 - not all sources do something then
+        """Called in ``answer`` whenever one of the ``users`` that are not done has asked, or is done."""
+
+    def _stop(self, failure: BaseException) -> None:  # noqa: B027
+        """Called in ``answer`` after an error."""

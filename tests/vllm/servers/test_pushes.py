@@ -108,7 +108,7 @@ def no_salt(pair: list[Served], patch: pytest.MonkeyPatch) -> None:
 
 
 def never_sent(pair: list[Served], patch: pytest.MonkeyPatch) -> None:
-    async def transfer(self: Server, path: Any, digests: Any, version: int) -> None:
+    async def transfer(self: Server, source: Any, version: int) -> None:
         self.version, self._label = version, f"{self.slot}:{version}:never sent"
 
     patch.setattr(Server, "transfer", transfer)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.chat_template import ChatFormat
@@ -10,9 +10,14 @@ from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Slot, Weigh
 from nlac_bench.rollout.engines.hf.loading import load_model, load_tokenizer
 from nlac_bench.rollout.engines.model_files import check_model
 from nlac_bench.rollout.engines.pool import EnginePool
+from nlac_bench.rollout.engines.shared_source import SharedSource
+from nlac_bench.rollout.engines.vllm.plugin import WeightsBy
 from nlac_bench.rollout.engines.vllm.server_engine import ServerEngine
 from nlac_bench.rollout.engines.weight_file import WeightFile
 from nlac_bench.rollout.engines.weights import ModelSource
+
+if TYPE_CHECKING:
+    from nlac_bench.rollout.engines.vllm.fanout import Fanout
 
 
 class SlotEngine:
@@ -21,10 +26,16 @@ class SlotEngine:
     Args:
         pools: the engines of each slot, ``policy`` at least.
         folder: where weights are written for the servers to read (see ``WeightFile``).
+        fanouts: if given, weights are not written, but sent by that of the slot.
     """
 
-    def __init__(self, pools: Mapping[Slot, EnginePool], folder: Path | None = None) -> None:
-        self.pools, self.folder = dict(pools), folder
+    def __init__(
+        self,
+        pools: Mapping[Slot, EnginePool],
+        folder: Path | None = None,
+        fanouts: "Mapping[Slot, Fanout] | None" = None,
+    ) -> None:
+        self.pools, self.folder, self.fanouts = dict(pools), folder, dict(fanouts or {})
         self.name = pools["policy"].name
 
     def __repr__(self) -> str:
@@ -65,13 +76,23 @@ class SlotEngine:
 
     def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> float | None:
         """See ``TrainableEngine.sync`` and ``EnginePool.sync``."""
-        with WeightFile(source, self.folder) as file:
-            return self._of(slot).sync(file, version, slot)
+        pool = self._of(slot)
+        with self._shared(source, slot) as shared:
+            return pool.sync(shared, version, slot)
 
     def close(self) -> None:
         """Close the connections; the servers go on."""
         for pool in self.pools.values():
             pool.close()
+        for fanout in self.fanouts.values():
+            fanout.close()
+
+    def _shared(self, source: WeightSource, slot: Slot) -> SharedSource:
+        if slot not in self.fanouts:
+            return WeightFile(source, self.folder)
+        from nlac_bench.rollout.engines.vllm.broadcast import Broadcast
+
+        return Broadcast(source, self.fanouts[slot])
 
     def _of(self, slot: Slot) -> EnginePool:
         if slot not in self.pools:
@@ -80,7 +101,12 @@ class SlotEngine:
 
 
 def connect(
-    model: str, servers: Sequence[tuple[str, Slot]], *, timeout: float, folder: Path | None = None
+    model: str,
+    servers: Sequence[tuple[str, Slot]],
+    *,
+    timeout: float,
+    folder: Path | None = None,
+    weights_by: WeightsBy = "file",
 ) -> SlotEngine:
     """Return the engine of ``servers``, all of which have the weights of ``model`` then.
 
@@ -91,6 +117,7 @@ def connect(
         servers: the address and the slot of each, at least one of slot ``policy``.
         timeout: seconds for each request.
         folder: of the files with weights, which the servers read; by default shared memory of this machine.
+        weights_by: how the servers get weights; with ``nccl`` no files are written.
 
     Raises:
         NlacBenchError: the model cannot be loaded, an address is invalid, or a server refuses the weights.
@@ -98,12 +125,16 @@ def connect(
     """
     import torch
 
+    from nlac_bench.rollout.engines.vllm.fanout import Fanout
+
     check_model(model)
     format = ChatFormat(load_tokenizer(model))
-    engines = [ServerEngine(url, model, slot, format, timeout) for url, slot in servers]
+    engines = [ServerEngine(url, model, slot, format, timeout, weights_by) for url, slot in servers]
     slots: tuple[Slot, ...] = ("policy", "target")
     pools = {slot: EnginePool(own) for slot in slots if (own := [e for e in engines if slot in e.slots])}
-    engine = SlotEngine(pools, folder)
+    # A request to a server contains two steps of the group.
+    fanouts = {slot: Fanout(timeout / 2) for slot in pools} if weights_by == "nccl" else {}
+    engine = SlotEngine(pools, folder, fanouts)
     try:
         source = ModelSource(load_model(model, torch.float32))
         for slot in engine.slots:
