@@ -201,9 +201,11 @@ class StubVLLM:
         if not self.members:
             raise GroupError("this worker has not joined a group; it was restarted")
         if self.fault == "ends in a broadcast":
-            for member in self.members:
-                member._meeting.come(f"buffer-{number}", member.rank)
-            self.members = []  # which closes its connections
+            members = self.members
+            self._workers(
+                lambda worker: members[worker]._meeting.come(f"buffer-{number}", members[worker].rank)
+            )
+            self.members = members = []  # which closes its connections
             raise _Gone
         iterators = self._workers(lambda worker: self.members[worker].receive(number, parts))
         try:

@@ -15,6 +15,10 @@ from tests.vllm import WHERE
 pytest.importorskip("vllm", reason=WHERE)
 pytestmark = [pytest.mark.vllm, pytest.mark.slow]
 
+SETTINGS: Any = SimpleNamespace(
+    parallel_config=SimpleNamespace(tensor_parallel_size=1),
+    model_config=SimpleNamespace(dtype=torch.bfloat16),
+)
 SIZES = {"q_proj": 4, "k_proj": 2, "v_proj": 2}
 
 
@@ -52,11 +56,7 @@ def tensors() -> dict[str, torch.Tensor]:
 def push(model: Model, sent: dict[str, torch.Tensor], arrived: dict[str, torch.Tensor], folder: Path) -> None:
     from nlac_bench.rollout.engines.vllm.transfer import FileTransfer, FileUpdate
 
-    settings: Any = SimpleNamespace(
-        parallel_config=SimpleNamespace(tensor_parallel_size=1),
-        model_config=SimpleNamespace(dtype=torch.bfloat16),
-    )
-    transfer = FileTransfer(None, settings, torch.device("cpu"), model)
+    transfer = FileTransfer(None, SETTINGS, torch.device("cpu"), model)
     save_file(arrived, folder / "weights.safetensors")
     transfer.start_weight_update()
     update = FileUpdate(str(folder / "weights.safetensors"), {n: digest(t) for n, t in sent.items()})
@@ -96,9 +96,7 @@ def test_a_parameter_for_which_nothing_was_sent_is_named(name: str, tmp_path: Pa
 def test_an_update_without_a_file_does_not_end() -> None:
     from nlac_bench.rollout.engines.vllm.transfer import FileTransfer
 
-    transfer = FileTransfer(
-        None, SimpleNamespace(parallel_config=None, model_config=None), torch.device("cpu"), Model()
-    )
+    transfer = FileTransfer(None, settings, torch.device("cpu"), Model())
     transfer.start_weight_update()
-    with pytest.raises(ValueError, match="digests: the weight update ends, but no file was loaded"):
+    with pytest.raises(ValueError, match="digests: the weight update ends, but no weights were loaded"):
         transfer.finish_weight_update()

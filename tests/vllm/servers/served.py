@@ -1,4 +1,7 @@
-"""Starts real vLLM servers, as a user would, with what ``server_check`` asks for."""
+"""Starts real vLLM servers, as a user would, with what ``server_check`` asks for.
+
+They take weights by broadcast and from files, so that all tests share them.
+"""
 
 import contextlib
 import json

@@ -29,8 +29,8 @@ from nlac_bench.rollout.engines.vllm.server import Server
 
 FAULTS = (TransientFault, RefusedError)
 NamedTensors = Callable[[], Iterable[tuple[str, torch.Tensor]]]
-_LOOK_S = 0.1
-"""Seconds between two looks at the replies of servers whose workers have not come."""
+_LOOKS_S = (0.001, 0.02)
+"""Seconds between two looks for workers that have not come: at first, and after a second."""
 
 
 class Fanout:
@@ -91,7 +91,7 @@ class Fanout:
     def _send(self, servers: Sequence[Server], tensors: NamedTensors) -> None:
         dtypes = {server.dtype for server in servers}
         dtype = getattr(torch, dtypes.pop() if len(dtypes) == 1 else "float32")
-        if list(self._ranks) != list(servers) or any(s.group != self._name for s in servers):
+        if self._ranks.keys() != set(servers) or any(s.group != self._name for s in servers):
             self.close()
             self._join(servers)
         with contextlib.closing(packed(tensors(), dtype, self._device, self.size)) as buffers:
@@ -154,31 +154,34 @@ class Fanout:
                 within(self.limit, collective)
             except GroupError as error:
                 why = str(error).removeprefix(f"{BROKEN} ")
-        faults = self._failures({server: reply for server, reply in replies.items() if server not in absent})
-        lost = {server: fault for server, fault in faults.items() if BROKEN not in str(fault)}
-        if absent or faults or why:
-            raise _Failed(lost | absent, why or "; ".join(map(str, faults.values())))
+        others = {server: reply for server, reply in replies.items() if server not in absent}
+        faults = absent | self._failures(others)
+        if faults or why:
+            lost = {server: fault for server, fault in faults.items() if BROKEN not in str(fault)}
+            raise _Failed(lost, why or "; ".join(map(str, faults.values())))
         self._meeting.forget(step, [rank for ranks in self._ranks.values() for rank in ranks])
 
     def _absent(self, step: str, replies: "Mapping[Server, Future[None]]") -> dict[Server, Exception]:
         """Wait until all workers have come to ``step``; return the servers whose workers do not, and why."""
-        until = time.monotonic() + self.limit
+        began = time.monotonic()
         everyone = [rank for ranks in self._ranks.values() for rank in ranks]
-        while missing := set(self._meeting.missing(step, everyone, _LOOK_S)):
-            waiting = {server: ranks for server, ranks in self._ranks.items() if missing & set(ranks)}
-            ended = {server: replies[server] for server in waiting if replies[server].done()}
-            # Its workers may have come between the two looks.
-            if ended and (missing := set(self._meeting.missing(step, everyone, _LOOK_S))):
-                answered = [server for server in ended if missing & set(self._ranks[server])]
+        while True:
+            # Before the look: a worker comes before its server answers.
+            answered = {server: reply for server, reply in replies.items() if reply.done()}
+            missing = set(self._meeting.missing(step, everyone))
+            if not missing:
+                return {}
+            absent = [server for server, ranks in self._ranks.items() if missing & set(ranks)]
+            if refused := {server: answered[server] for server in absent if server in answered}:
                 did_not = TransientFault("the server answered before its workers took part", "bad_reply")
-                failures = self._failures({server: ended[server] for server in answered})
-                if answered:
-                    return {server: failures.get(server, did_not) for server in answered}
-            if time.monotonic() > until:
-                for server in waiting:
+                failures = self._failures(refused)
+                return {server: failures.get(server, did_not) for server in refused}
+            waited = time.monotonic() - began
+            if waited > self.limit:
+                for server in absent:
                     replies[server].cancel()
-                return {server: self._late(step, server, missing) for server in waiting}
-        return {}
+                return {server: self._late(step, server, missing) for server in absent}
+            time.sleep(_LOOKS_S[waited > 1])
 
     def _late(self, step: str, server: Server, missing: set[int]) -> TransientFault:
         ranks = self._ranks[server]

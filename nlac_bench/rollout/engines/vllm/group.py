@@ -72,13 +72,11 @@ class Meeting:
         if why:
             raise GroupError(f"rank 0 does not begin the step {step!r}: {why}")
 
-    def missing(self, step: str, ranks: Sequence[int], seconds: float) -> list[int]:
-        """As rank 0, return those of ``ranks`` who have not come to ``step``, after at most ``seconds``."""
-        names = {f"{step}/{rank}": rank for rank in ranks}
-        with contextlib.suppress(dist.DistStoreError):
-            self.store.wait(list(names), timedelta(seconds=seconds))
+    def missing(self, step: str, ranks: Sequence[int]) -> list[int]:
+        """As rank 0, return those of ``ranks`` who have not come to ``step``."""
+        if self.store.check([f"{step}/{rank}" for rank in ranks]):
             return []
-        return [rank for name, rank in names.items() if not self.store.check([name])]
+        return [rank for rank in ranks if not self.store.check([f"{step}/{rank}"])]
 
     def begin(self, step: str, why_not: str = "") -> None:
         """As rank 0, let the members begin ``step``, or tell them why it does not begin."""
@@ -143,7 +141,8 @@ class Member:
         device: where the worker's model is.
 
     Raises:
-        GroupError: rank 0 cannot be reached, or the group does not come about within the time limit.
+        ConnectionError: rank 0 cannot be reached.
+        GroupError: the group does not come about within the time limit.
     """
 
     def __init__(self, invitation: Invitation, worker: int, device: torch.device) -> None:
@@ -155,7 +154,10 @@ class Member:
                 own = connection.getsockname()[0]  # by which the others on this network reach this machine
             store = dist.TCPStore(host, port, None, False, timedelta(seconds=limit), wait_for_workers=False)
         except (OSError, RuntimeError) as error:
-            raise GroupError(f"rank {self.rank} cannot reach rank 0 at {host}:{port} ({error})") from None
+            raise ConnectionError(
+                f"the worker of rank {self.rank} cannot reach rank 0 at {host}:{port} ({_short(error)}); the "
+                "learner's machine must accept connections at any port, or run with --weights-by file"
+            ) from None
         self._meeting = Meeting(store, invitation.name, limit)
         self._meeting.come("join", self.rank)
         size, backend = invitation.world_size, invitation.backend
