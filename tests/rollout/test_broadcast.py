@@ -284,7 +284,8 @@ def test_a_collective_that_does_not_end_is_left_behind(
     capfd: Captured,
 ) -> None:
     """NCCL may block a thread for ever."""
-    ended, send, hung = threading.Event(), Group.broadcast, []
+    ended, send = threading.Event(), Group.broadcast
+    hung: list[torch.Tensor] = []
 
     def hangs(self: Group, data: torch.Tensor) -> None:
         if self._rank == 0 and not hung:

@@ -96,7 +96,7 @@ def test_a_parameter_for_which_nothing_was_sent_is_named(name: str, tmp_path: Pa
 def test_an_update_without_a_file_does_not_end() -> None:
     from nlac_bench.rollout.engines.vllm.transfer import FileTransfer
 
-    transfer = FileTransfer(None, settings, torch.device("cpu"), Model())
+    transfer = FileTransfer(None, SETTINGS, torch.device("cpu"), Model())
     transfer.start_weight_update()
     with pytest.raises(ValueError, match="digests: the weight update ends, but no weights were loaded"):
         transfer.finish_weight_update()

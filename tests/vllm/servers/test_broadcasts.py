@@ -96,7 +96,8 @@ def test_a_server_that_stops_in_a_broadcast_is_left_out_and_used_again(
     engine = connect(
         str(tiny.path()), [(s.url, "policy") for s in pair], timeout=20.0, weights_by="nccl"
     )  # fmt: skip
-    send, stopped = Group.broadcast, []
+    send = Group.broadcast
+    stopped: list[Served] = []
 
     def stopping(self: Group, data: torch.Tensor) -> None:
         if not stopped:

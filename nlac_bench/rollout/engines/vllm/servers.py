@@ -100,7 +100,7 @@ class SlotEngine:
         return self.pools[slot]
 
 
-def connect(
+def slot_engine(
     model: str,
     servers: Sequence[tuple[str, Slot]],
     *,
@@ -108,9 +108,7 @@ def connect(
     folder: Path | None = None,
     weights_by: WeightsBy = "file",
 ) -> SlotEngine:
-    """Return the engine of ``servers``, all of which have the weights of ``model`` then.
-
-    Earlier runs may have left other weights there. Servers that cannot be used are left out with a message.
+    """Return the engine of ``servers``, which cannot be sampled from before each slot has got weights.
 
     Args:
         model: name or folder of a Hugging Face model with a chat template.
@@ -120,11 +118,8 @@ def connect(
         weights_by: how the servers get weights; with ``nccl`` no files are written.
 
     Raises:
-        NlacBenchError: the model cannot be loaded, an address is invalid, or a server refuses the weights.
-        EngineError: a slot has no server that can be used.
+        NlacBenchError: the model's files are refused, or an address is invalid.
     """
-    import torch
-
     from nlac_bench.rollout.engines.vllm.fanout import Fanout
 
     check_model(model)
@@ -134,7 +129,22 @@ def connect(
     pools = {slot: EnginePool(own) for slot in slots if (own := [e for e in engines if slot in e.slots])}
     # A request to a server contains two steps of the group.
     fanouts = {slot: Fanout(timeout / 2) for slot in pools} if weights_by == "nccl" else {}
-    engine = SlotEngine(pools, folder, fanouts)
+    return SlotEngine(pools, folder, fanouts)
+
+
+def connect(model: str, servers: Sequence[tuple[str, Slot]], **options: Any) -> SlotEngine:
+    """Return the engine of ``servers``, all of which have the weights of ``model`` then.
+
+    Earlier runs may have left other weights there. Servers that cannot be used are left out with a message.
+    The arguments are those of ``slot_engine``.
+
+    Raises:
+        NlacBenchError: as ``slot_engine``; the model cannot be loaded, or a server refuses the weights.
+        EngineError: a slot has no server that can be used.
+    """
+    import torch
+
+    engine = slot_engine(model, servers, **options)
     try:
         source = ModelSource(load_model(model, torch.float32))
         for slot in engine.slots:
