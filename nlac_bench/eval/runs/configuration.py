@@ -78,8 +78,8 @@ class RunConfig(Settings):
     weights_folder: str | None = _option(
         PLAYER,
         None,
-        "Folder through which --servers read new weights, on a disk of all machines; default: shared memory "
-        "of this one.",
+        "Folder through which --servers read new weights (--weights-by file), on a disk of all machines; "
+        "default: shared memory of this one.",
     )
     weights_by: WeightsBy = _option(
         PLAYER,
@@ -185,11 +185,6 @@ class RunConfig(Settings):
         for name in ("weights_folder", "weights_by"):
             if self.servers is None and getattr(self, name) != type(self).model_fields[name].default:
                 raise ConfigError(f"{name} is a setting for servers; set servers, or leave it out")
-        if self.weights_folder is not None and self.weights_by != "file":
-            raise ConfigError(
-                f"weights_folder is for weights_by = 'file', and weights_by is {self.weights_by!r}, which "
-                "writes no files; leave out one"
-            )
         prices = self.prices("price"), self.prices("user_price")
         if self.max_cost is not None and prices == (None, None):
             raise ConfigError("max_cost needs token prices: set price (and user_price) as '0.25,2'")

@@ -25,8 +25,8 @@ class Loading:
         self._complete = False
         self._loaded: set[str] | None = set()
         """The parameters that the model reports; None if it reports none."""
-        self._sent: dict[str, tuple[str, int]] = {}
-        """The checksum of each tensor, as it must be in the model, and the number of its rows."""
+        self._sent: dict[str, tuple[str, torch.Size]] = {}
+        """The checksum of each tensor, as it must be in the model, and its shape."""
         self._parts = {name: _parts(model, name) for name, _ in model.named_parameters()}
         self._wholes = {part: name for name, parts in self._parts.items() for part in parts}
 
@@ -63,7 +63,7 @@ class Loading:
             place = self._place(parameters, name) if self.whole else None
             if place is not None:  # on CPUs, vLLM keeps biases in float32
                 (found,) = checksums([cast.to(place.dtype)])
-            self._sent[name] = found, cast.shape[0]
+            self._sent[name] = found, cast.shape
             yield name, cast
 
     def _check_loaded(self) -> None:
@@ -81,11 +81,11 @@ class Loading:
         """Check that the parameters are the tensors that were sent."""
         parameters = self._parameters()
         names, have = [], []
-        for name, (_, rows) in self._sent.items():
+        for name, (_, shape) in self._sent.items():
             place = self._place(parameters, name)
             if place is not None:
                 names.append(name)
-                have.append(place[:rows])  # vLLM pads the vocabulary
+                have.append(place[: shape[0]] if shape else place)  # vLLM pads the vocabulary
         found = zip(names, checksums(have), strict=True)
         if different := [name for name, checksum in found if checksum != self._sent[name][0]]:
             raise ValueError(

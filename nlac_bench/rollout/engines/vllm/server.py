@@ -13,7 +13,7 @@ from nlac_bench.rollout.engines.shared_source import SharedSource
 from nlac_bench.rollout.engines.vllm.http import Http, RefusedError
 from nlac_bench.rollout.engines.vllm.plugin import WeightsBy
 from nlac_bench.rollout.engines.vllm.sampling import Generated
-from nlac_bench.rollout.engines.vllm.server_check import Found, look
+from nlac_bench.rollout.engines.vllm.server_check import QUICK_S, Found, look
 
 if TYPE_CHECKING:
     from nlac_bench.rollout.engines.vllm.group import Invitation
@@ -175,7 +175,7 @@ class Server:
             raise self._lost(str(fault)) from None
         finally:
             with contextlib.suppress(TransientFault, RefusedError):  # the weights' version is checked next
-                await self.http.post("/resume")
+                await self.http.post("/resume", timeout=QUICK_S)
 
     async def start(self) -> None:
         """Start a weight update; end the one of a program that was killed during it, if there is one.

@@ -28,7 +28,7 @@ def flags(weights_by: WeightsBy) -> tuple[str, ...]:
 
 
 QUICK_S = 30.0
-"""Time limit of the first reply. In each push, a run asks the servers that were left out."""
+"""Time limit of requests that servers which were left out may not answer; each push makes some to them."""
 ENVIRONMENT = {"VLLM_SERVER_DEV_MODE": "1"}
 """Environment variables of a server that is a replica."""
 
