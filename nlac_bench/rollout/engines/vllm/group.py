@@ -98,7 +98,7 @@ class Group:
     def __init__(
         self, store: Any, rank: int, size: int, backend: str, device: torch.device, address: str, limit: float
     ) -> None:
-        self._limit = timedelta(seconds=limit)
+        self._rank, self._limit = rank, timedelta(seconds=limit)
         with _reported(rank):
             if backend == "nccl":
                 torch.cuda.set_device(device)
@@ -113,7 +113,6 @@ class Group:
                 gloo._devices = [kind.create_device(hostname=address)]
                 gloo._threads = 1
                 self._group = kind(store, rank, size, gloo)
-        self._rank = rank
 
     def broadcast(self, data: torch.Tensor) -> None:
         """Send ``data`` as rank 0, or receive it as another member; return when it is complete.
@@ -123,8 +122,11 @@ class Group:
         """
         options = dist.BroadcastOptions()
         options.rootRank = 0
-        with _reported(getattr(self, "_rank", 0)):
-            self._group.broadcast([data], options).wait(self._limit)
+        with _reported(self._rank):
+            work = self._group.broadcast([data], options)
+            work.wait(self._limit)  # of NCCL, too, it returns when the data have arrived
+            if not work.is_completed():
+                raise GroupError(f"rank {self._rank} has waited {self._limit.total_seconds():g} s")
 
     def close(self) -> None:
         """Leave the group; the others' operations fail."""

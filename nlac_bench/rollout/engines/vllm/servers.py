@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from nlac_bench.rollout.engines.vllm.fanout import Fanout
 
 
+STEP_S = 240.0
+"""Longest time limit of a step of a broadcast. Meanwhile, the other ranks of the learner wait for the next
+tensor; NCCL's time limit for them is 600 s."""
+
+
 class SlotEngine:
     """A ``TrainableEngine`` that sends each request to the pool of its slot.
 
@@ -127,8 +132,8 @@ def slot_engine(
     engines = [ServerEngine(url, model, slot, format, timeout, weights_by) for url, slot in servers]
     slots: tuple[Slot, ...] = ("policy", "target")
     pools = {slot: EnginePool(own) for slot in slots if (own := [e for e in engines if slot in e.slots])}
-    # A request to a server contains two steps of the group.
-    fanouts = {slot: Fanout(timeout / 2) for slot in pools} if weights_by == "nccl" else {}
+    limit = min(timeout / 2, STEP_S)  # a request to a server contains two steps of the group
+    fanouts = {slot: Fanout(limit) for slot in pools} if weights_by == "nccl" else {}
     return SlotEngine(pools, folder, fanouts)
 
 
