@@ -1,4 +1,6 @@
-"""A checksum of tensors that is computed on the device they are on, with the same result on CPUs and GPUs.
+"""A checksum of tensors that is computed on the device they are on.
+
+It uses integer arithmetic only, whose result does not depend on the device or on how the work is divided.
 
 It detects faults, not attackers: a single changed word of 8 bytes is always detected, other changes that
 happen by accident are missed with a probability of about 2^-32 or less, and whoever wants to can construct
