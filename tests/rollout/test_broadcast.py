@@ -2,15 +2,19 @@
 and servers that refuse, never come or end, each of which is named in bounded time."""
 
 import contextlib
+import functools
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 import pytest
 import torch
 
 from nlac_bench.rollout.engines.engine import EngineError, SyncError
-from nlac_bench.rollout.engines.vllm.group import Group, GroupError, Member
+from nlac_bench.rollout.engines.vllm import fanout
+from nlac_bench.rollout.engines.vllm.group import Group, GroupError, Meeting, Member, within
 from nlac_bench.rollout.engines.vllm.server import Server
 from nlac_bench.rollout.engines.vllm.servers import SlotEngine, connect
 from nlac_bench.rollout.engines.weights import ModelSource
@@ -33,6 +37,8 @@ Captured: TypeAlias = pytest.CaptureFixture[str]
 BUFFER = 20_000
 """Bytes, so that the model needs several buffers."""
 WORKERS = (1, 3, 2)
+LIMIT = 30.0
+"""Seconds for a step of the group, half of the time limit of a request."""
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +66,7 @@ def connected(stubs: list[StubVLLM], folder: str, timeout: float) -> SlotEngine:
 
 @pytest.fixture
 def engine(stubs: list[StubVLLM], folder: str) -> Iterator[SlotEngine]:
-    made = connected(stubs, folder, 60.0)
+    made = connected(stubs, folder, 2 * LIMIT)
     yield made
     made.close()
     for stub in stubs:
@@ -68,9 +74,9 @@ def engine(stubs: list[StubVLLM], folder: str) -> Iterator[SlotEngine]:
 
 
 @pytest.fixture
-def hasty(stubs: list[StubVLLM], folder: str) -> Iterator[SlotEngine]:
-    """Two servers, and an engine that waits six seconds for a reply, and three for a step of the group."""
-    made = connected(stubs[:2], folder, 6.0)
+def two(stubs: list[StubVLLM], folder: str) -> Iterator[SlotEngine]:
+    """The engine of the first two servers."""
+    made = connected(stubs[:2], folder, 2 * LIMIT)
     yield made
     made.close()
     for stub in stubs:
@@ -191,7 +197,7 @@ def check_left_out(engine: SlotEngine, stubs: list[StubVLLM], told: str, capfd: 
 @pytest.mark.parametrize("status", [400, 404, 500])
 @pytest.mark.parametrize("path", ["/get_world_size", "/init_weight_transfer_engine", "/update_weights"])
 def test_a_server_that_refuses_a_request_is_left_out(
-    hasty: SlotEngine, stubs: list[StubVLLM], capfd: Captured, path: str, status: int
+    two: SlotEngine, stubs: list[StubVLLM], capfd: Captured, path: str, status: int
 ) -> None:
     def refuse(asked: str) -> None:
         if asked == path:
@@ -199,15 +205,26 @@ def test_a_server_that_refuses_a_request_is_left_out(
 
     stubs[1].before = refuse
     if path != "/update_weights":
-        hasty.fanouts["policy"].close()  # so that the group is made again
-    check_left_out(hasty, stubs, f"answered {path} with HTTP {status}: no", capfd)
+        two.fanouts["policy"].close()  # so that the group is made again
+    check_left_out(two, stubs, f"answered {path} with HTTP {status}: no", capfd)
 
 
 @pytest.mark.parametrize("path", ["/init_weight_transfer_engine", "/update_weights"])
 def test_a_server_that_never_takes_part_is_left_out(
-    hasty: SlotEngine, stubs: list[StubVLLM], capfd: Captured, path: str
+    two: SlotEngine, stubs: list[StubVLLM], capfd: Captured, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ended = threading.Event()
+    """The time limit passes when the workers of the other server have come."""
+    ended, missing, now = threading.Event(), Meeting.missing, 0.0
+
+    def look(self: Meeting, step: str, ranks: Sequence[int]) -> list[int]:
+        nonlocal now
+        found = missing(self, step, ranks)
+        if len(found) == WORKERS[1] and stubs[1].before is hang:
+            now += 2 * LIMIT
+        return found
+
+    monkeypatch.setattr(Meeting, "missing", look)
+    monkeypatch.setattr(fanout, "time", SimpleNamespace(monotonic=lambda: now, sleep=time.sleep))
 
     def hang(asked: str) -> None:
         if asked == path:
@@ -216,22 +233,22 @@ def test_a_server_that_never_takes_part_is_left_out(
 
     stubs[1].before = hang
     if path != "/update_weights":
-        hasty.fanouts["policy"].close()
+        two.fanouts["policy"].close()
     try:
-        check_left_out(hasty, stubs, f"{WORKERS[1]} of its {WORKERS[1]} workers did not come", capfd)
+        check_left_out(two, stubs, f"{WORKERS[1]} of its {WORKERS[1]} workers did not come", capfd)
     finally:
         ended.set()
 
 
 def test_a_server_that_ends_in_a_broadcast_is_left_out(
-    hasty: SlotEngine, stubs: list[StubVLLM], capfd: Captured
+    two: SlotEngine, stubs: list[StubVLLM], capfd: Captured
 ) -> None:
     stubs[1].fault = "ends in a broadcast"
-    check_left_out(hasty, stubs, "connection", capfd)
+    check_left_out(two, stubs, "connection", capfd)
 
 
 def test_a_server_that_answers_without_taking_part_is_left_out(
-    hasty: SlotEngine,
+    two: SlotEngine,
     stubs: list[StubVLLM],
     capfd: Captured,
     monkeypatch: pytest.MonkeyPatch,
@@ -244,7 +261,7 @@ def test_a_server_that_answers_without_taking_part_is_left_out(
 
     monkeypatch.setattr(StubVLLM, "_receive", nothing)
     stubs[1].fault = "nothing"
-    check_left_out(hasty, stubs, "answered before its workers took part", capfd)
+    check_left_out(two, stubs, "answered before its workers took part", capfd)
 
 
 def test_a_server_that_was_restarted_joins_again(engine: SlotEngine, stubs: list[StubVLLM]) -> None:
@@ -278,26 +295,22 @@ def test_a_group_that_fails_twice_ends_the_push(
 
 
 def test_a_collective_that_does_not_end_is_left_behind(
-    hasty: SlotEngine,
-    stubs: list[StubVLLM],
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: Captured,
+    two: SlotEngine, stubs: list[StubVLLM], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """NCCL may block a thread for ever."""
-    ended, send = threading.Event(), Group.broadcast
-    hung: list[torch.Tensor] = []
+    """NCCL may block a thread for ever; here, the first buffer is never sent."""
+    ended = threading.Event()
+    hung: list[bool] = []
 
-    def hangs(self: Group, data: torch.Tensor) -> None:
-        if self._rank == 0 and not hung:
-            hung.append(data)
-            ended.wait()
-        else:
-            send(self, data)
+    def hanging(seconds: float, function: Callable[[], None]) -> None:
+        if isinstance(function, functools.partial) and not hung:
+            hung.append(True)
+            within(0.1, lambda: ended.wait() and None)
+        within(seconds, function)
 
-    monkeypatch.setattr(Group, "broadcast", hangs)
+    monkeypatch.setattr(fanout, "within", hanging)
     try:
         version = next(VERSIONS)
-        hasty.sync(ModelSource(perturbed(1e-2)), version)
+        two.sync(ModelSource(perturbed(1e-2)), version)
         check_weights(stubs[:2], perturbed(1e-2), version)
     finally:
         ended.set()

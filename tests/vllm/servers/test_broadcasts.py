@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from nlac_bench import tiny
-from nlac_bench.rollout.engines.engine import SampleRequest, Sampling, SyncError
+from nlac_bench.rollout.engines.engine import EngineError, SampleRequest, Sampling, SyncError
 from nlac_bench.rollout.engines.vllm.group import Group
+from nlac_bench.rollout.engines.vllm.server import Server
 from nlac_bench.rollout.engines.vllm.servers import SlotEngine, connect
 from nlac_bench.rollout.engines.weights import ModelSource
 from tests.vllm import WHERE
@@ -94,23 +95,30 @@ def test_a_server_that_stops_in_a_broadcast_is_left_out_and_used_again(
     pair: list[Served], model: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     engine = connect(
-        str(tiny.path()), [(s.url, "policy") for s in pair], timeout=10.0, weights_by="nccl"
+        str(tiny.path()), [(s.url, "policy") for s in pair], timeout=60.0, weights_by="nccl"
     )  # fmt: skip
-    send = Group.broadcast
+    send, lost = Group.broadcast, Server._lost
     stopped: list[Served] = []
 
     def stopping(self: Group, data: torch.Tensor) -> None:
         if not stopped:
             stopped.append(pair[1])
             os.killpg(pair[1].process.pid, signal.SIGSTOP)
+            engine.fanouts["policy"].limit = 15
         send(self, data)
+
+    def continuing(self: Server, why: str) -> EngineError:
+        """A server that is left out is asked to resume; it would not answer."""
+        os.killpg(pair[1].process.pid, signal.SIGCONT)
+        return lost(self, why)
 
     try:
         with monkeypatch.context() as patch:
             patch.setattr(Group, "broadcast", stopping)
+            patch.setattr(Server, "_lost", continuing)
             engine.sync(ModelSource(perturbed(model, SIZES[0])), next(VERSIONS))
         told = capfd.readouterr().err
-        assert f"the server {pair[1].url} (policy) is left out" in told and "5 s" in told
+        assert f"the server {pair[1].url} (policy) is left out" in told and "15 s" in told
     finally:
         os.killpg(pair[1].process.pid, signal.SIGCONT)
     version = next(VERSIONS)

@@ -81,12 +81,15 @@ class Fanout:
 
     def close(self) -> None:
         """Leave the group; the workers of the servers leave it when they are invited to another one."""
-        if self._group is not None:
-            self._group.close()
-            self._group = None
+        self._leave()
         for server in self._ranks:
             server.group = ""
         self._ranks = {}
+
+    def _leave(self) -> None:
+        if self._group is not None:
+            self._group.close()
+            self._group = None
 
     def _send(self, servers: Sequence[Server], tensors: NamedTensors) -> None:
         dtypes = {server.dtype for server in servers}
@@ -154,6 +157,7 @@ class Fanout:
                 within(self.limit, collective)
             except GroupError as error:
                 why = str(error).removeprefix(f"{BROKEN} ")
+                self._leave()  # so that workers that wait for this process fail, and answer
         others = {server: reply for server, reply in replies.items() if server not in absent}
         faults = absent | self._failures(others)
         if faults or why:
