@@ -129,9 +129,12 @@ class Group:
                 raise GroupError(f"rank {self._rank} has waited {self._limit.total_seconds():g} s")
 
     def close(self) -> None:
-        """Leave the group; the others' operations fail."""
+        """Leave the group; the others' operations fail.
+
+        Gloo closes its connections when nothing refers to the group; NCCL must be told, and may block.
+        """
         group, self._group = self._group, None
-        if hasattr(group, "abort"):
+        if group is not None and group.name() == "nccl":
             threading.Thread(target=group.abort, daemon=True).start()
 
 
