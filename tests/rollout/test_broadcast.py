@@ -301,10 +301,13 @@ def test_a_collective_that_does_not_end_is_left_behind(
     ended = threading.Event()
     hung: list[bool] = []
 
+    def block() -> None:
+        ended.wait()
+
     def hanging(seconds: float, function: Callable[[], None]) -> None:
         if isinstance(function, functools.partial) and not hung:
             hung.append(True)
-            within(0.1, lambda: ended.wait() and None)
+            within(0.1, block)
         within(seconds, function)
 
     monkeypatch.setattr(fanout, "within", hanging)

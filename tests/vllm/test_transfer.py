@@ -109,7 +109,7 @@ def received(model: Model, buffers: list[dict[str, torch.Tensor]]) -> Any:
     """A transfer that has received buffers."""
     from nlac_bench.rollout.engines.vllm.group_transfer import GroupTransfer
 
-    transfer = GroupTransfer(None, SETTINGS, torch.device("cpu"), model)
+    transfer: Any = GroupTransfer(None, SETTINGS, torch.device("cpu"), model)
     numbers = []
 
     def receive(number: int, parts: object) -> Any:
