@@ -19,6 +19,8 @@ PLAYER = 12_200
 """Environment steps a CPU second of the player; measured on two CPU cores."""
 WRITTEN, HASHED = 1.7e9, 0.84e9
 """Bytes a second of the file backend: writing safetensors, and sha256; measured on one CPU core."""
+LINK = 25e9
+"""Bytes a second of the slowest link of a broadcast: assumed (a network of 200 Gbit/s), not measured."""
 RECOMPUTED = 8
 """Operations a parameter and trained token with activation checkpointing (6 without)."""
 SLOTS = 2
@@ -44,18 +46,23 @@ class Setup:
         operations = RECOMPUTED * self.parameters * TRAINED * STEPS
         return operations / (LEARNER_SHARE * PEAK_FLOPS * self.learners)
 
-    def pushing(self) -> float:
+    def pushing_by_file(self) -> float:
         """Seconds of a push by the file backend: a file in float32 is written, hashed by the sender and by
         each server; servers of a slot load it at the same time."""
         size = 4 * self.parameters
         return SLOTS * (size / WRITTEN + 2 * size / HASHED)
+
+    def pushing(self) -> float:
+        """Seconds of a push by broadcast in bf16: its bytes pass each link once."""
+        return SLOTS * 2 * self.parameters / LINK
 
     def row(self) -> list[str]:
         """Return the row of the table."""
         stages = (self.sampling(), self.learning(), self.pushing())
         together, ahead = sum(stages), max(stages[0], stages[1]) + stages[2]
         steps = 30_720 / STEPS
-        cells = [f"{seconds:,.0f} s" for seconds in (*stages, together)]
+        shown = (*stages[:2], self.pushing_by_file(), self.pushing(), together)
+        cells = [f"{seconds:,.0f} s" for seconds in shown]
         return [self.name, *cells, f"{together * steps / 3600:,.0f} h", f"{together / ahead:.2f} ×"]
 
 
@@ -77,7 +84,8 @@ def costs() -> str:
         "model and GPUs",
         "sampling",
         "learning",
-        "push",
+        "push, `file`",
+        "push, `nccl`",
         "an iteration",
         "30,720 steps",
         "one step ahead",

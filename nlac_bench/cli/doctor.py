@@ -25,6 +25,7 @@ from nlac_bench.errors import ConfigError, DataError, NlacBenchError, UnknownIdE
 from nlac_bench.eval.measure.engines import local_model
 from nlac_bench.rollout.engines.vllm import INSTALL_CPU, INSTALL_GPU
 from nlac_bench.rollout.engines.vllm.http import Http
+from nlac_bench.rollout.engines.vllm.plugin import BACKENDS
 from nlac_bench.rollout.engines.vllm.server_check import Found, look
 
 PACKAGES = {
@@ -45,6 +46,9 @@ def doctor(
         str | None, typer.Option(help="Check whether this vLLM server can be used in --servers, as URL.")
     ] = None,
     model: Annotated[str | None, typer.Option(help="The model that --server must serve.")] = None,
+    weights_by: Annotated[
+        str, typer.Option(help="How --server will get weights: file, or nccl; see run --help.")
+    ] = "file",
 ) -> None:
     """List what is installed, what works on this machine, and how to install the rest.
 
@@ -56,10 +60,12 @@ def doctor(
       nlac-bench doctor --server http://10.0.0.5:8000 --model Qwen/Qwen2.5-7B
     """
     if server is not None:
-        _check_server(server, model, as_json)
+        _check_server(server, model, weights_by, as_json)
         return
     if model is not None:
         raise ConfigError("--model is the model of a server; add --server URL, or leave it out")
+    if weights_by != "file":
+        raise ConfigError("--weights-by is a setting for a server; add --server URL, or leave it out")
     report: dict[str, Any] = {
         "python": platform.python_version(),
         "packages": [_package(name, extra) for name, extra in PACKAGES.items()],
@@ -78,22 +84,34 @@ def doctor(
         console.print(table(section, ["name", "status", "detail", "fix"], rows))
 
 
-def _check_server(url: str, model: str | None, as_json: bool) -> None:
+def _check_server(url: str, model: str | None, weights_by: str, as_json: bool) -> None:
     """Print whether a vLLM server can be a replica; exit with code 1 if it cannot."""
+    way = next((each for each in BACKENDS if each == weights_by), None)
+    if way is None:
+        raise ConfigError(f"--weights-by must be {' or '.join(BACKENDS)}, got {weights_by!r}")
     http = Http(url, SERVER_S)
 
     async def asked() -> Found:
         try:
-            return await look(http, None if model is None else local_model(model))
+            return await look(http, None if model is None else local_model(model), way)
         finally:
             await http.close()
 
     found = asyncio.run(asked())
     ok = not found.problems
     if as_json:
-        print_json({"ok": ok, "version": found.version, "problems": list(found.problems)})
+        print_json(
+            {
+                "ok": ok,
+                "version": found.version,
+                "weights_by": list(found.weights_by),
+                "problems": list(found.problems),
+            }
+        )
     else:
         console.print(f"{escape(url)}: {'ok' if ok else 'cannot be used'}, vLLM {found.version or '?'}")
+        if found.weights_by:
+            console.print(f"It takes weights by: {', '.join(found.weights_by)}")
         for problem in found.problems:
             console.print(f"- {escape(problem)}", soft_wrap=True)
     if not ok:

@@ -145,6 +145,7 @@ def resume(
     weights_folder: Annotated[
         str | None, typer.Option(help="Repeats or replaces that of the run; see run --help.")
     ] = None,
+    weights_by: Annotated[str | None, typer.Option(help="Replaces that of the run; see run --help.")] = None,
     request_timeout: Annotated[
         float | None, typer.Option(help="Replaces that of the run; see run --help.")
     ] = None,
@@ -182,7 +183,8 @@ def resume(
     with resumable(_resume_command(started), print_summary, errors_too=False):
         told = {
             "request_timeout": request_timeout, "retries": retries, "replicas": _count(replicas),
-            "servers": servers, "weights_folder": weights_folder, "max_logprob_gap": max_logprob_gap,
+            "servers": servers, "weights_folder": weights_folder, "weights_by": weights_by,
+            "max_logprob_gap": max_logprob_gap,
         }  # fmt: skip
         changes = {name: value for name, value in told.items() if value is not None}
         stored = stored_config(started, repeated).as_dict()

@@ -53,7 +53,7 @@ def happening(phase: str, iteration: int, what: Callable[[], None]) -> Iterator[
             happened = True
             what()
 
-    generate, start, step = Server.generate, Server._start, Learner.optim_step
+    generate, start, step = Server.generate, Server.start, Learner.optim_step
     replace, begin = checkpoint.replace_folder, Training.iterate
 
     async def generating(self: Server, *args: Any) -> Any:
@@ -86,7 +86,7 @@ def happening(phase: str, iteration: int, what: Callable[[], None]) -> Iterator[
 
     with (
         mock.patch.object(Server, "generate", generating),
-        mock.patch.object(Server, "_start", starting),
+        mock.patch.object(Server, "start", starting),
         mock.patch.object(Learner, "optim_step", stepping),
         mock.patch.object(checkpoint, "replace_folder", replacing),
         mock.patch.object(Training, "iterate", iterating),

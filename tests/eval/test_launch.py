@@ -25,7 +25,7 @@ from nlac_bench.eval.launch.plan import Command, Plan, plan
 from nlac_bench.eval.launch.scripts import script
 from nlac_bench.eval.launch.settings import LaunchSettings
 from nlac_bench.eval.runs.configuration import read_config
-from nlac_bench.rollout.engines.vllm.server_check import ENVIRONMENT, FLAGS
+from nlac_bench.rollout.engines.vllm.server_check import ENVIRONMENT, flags
 from nlac_bench.train.memory import Shape, learner_bytes
 from tests.cli.command import nlac_bench, one_json
 
@@ -117,7 +117,7 @@ def test_json_has_servers_and_learner(monkeypatch: pytest.MonkeyPatch) -> None:
         words = shlex.split(server["command"])
         assert words[words.index("--max-model-len") + 1] == str(16384 + 1024)
         assert json.loads(words[words.index("--weight-transfer-config") + 1]) == {
-            "backend": "nlac_bench_file"
+            "backend": "nlac_bench_nccl"
         }
         assert "VLLM_SERVER_DEV_MODE=1" in words and "--enable-scale-out" in words
 
@@ -211,19 +211,23 @@ def test_an_agent_without_training_is_refused(tmp_path: Path) -> None:
 
 
 def test_servers_on_several_machines_read_weights_from_a_shared_folder(tmp_path: Path) -> None:
-    found = planned(small(tmp_path, nodes=2))
+    found = planned(small(tmp_path, nodes=2, weights_by="file"))
     words = found.learner.arguments
     folder = words[words.index("--weights-folder") + 1]
     assert folder == "runs/own-weights" and f"mkdir -p runs/own-logs {folder}\n" in script(found)
-    assert "--weights-folder" not in planned(small(tmp_path)).learner.arguments
+    for launch in ({"nodes": 1, "weights_by": "file"}, {"nodes": 2}):
+        assert "--weights-folder" not in planned(small(tmp_path, **launch)).learner.arguments
 
 
 def test_servers_have_the_flags_that_doctor_checks(tmp_path: Path) -> None:
     options = ["--max-num-seqs", "512"]
-    for server in planned(small(tmp_path, vllm_options=options)).servers:
-        words = server.command.arguments
-        assert words[-2:] == tuple(options) and set(FLAGS) <= set(words)
-        assert ENVIRONMENT.items() <= server.command.environment.items()
+    for way in ("file", "nccl"):
+        found = planned(small(tmp_path, vllm_options=options, weights_by=way))
+        assert found.learner.arguments[found.learner.arguments.index("--weights-by") + 1] == way
+        for server in found.servers:
+            words = server.command.arguments
+            assert words[-2:] == tuple(options) and set(flags(way)) <= set(words)
+            assert ENVIRONMENT.items() <= server.command.environment.items()
 
 
 def test_settings_that_exclude_servers_are_refused(tmp_path: Path) -> None:

@@ -81,6 +81,8 @@ def test_what_is_no_address_is_refused_before_the_run(url: str) -> None:
         ({"base_url": "http://c:1/v1"}, "base_url cannot be used together with servers"),
         ({"model": None}, "servers needs model"),
         ({"servers": None, "weights_folder": "/shared"}, "weights_folder is a setting for servers"),
+        ({"servers": None, "weights_by": "nccl"}, "weights_by is a setting for servers"),
+        ({"weights_by": "ipc"}, "weights_by must be"),
     ],
 )
 def test_settings_that_contradict_each_other(changes: dict[str, Any], why: str) -> None:

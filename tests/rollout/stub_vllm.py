@@ -1,7 +1,8 @@
 """A server with the routes of a vLLM server that a run uses, over HTTP, with an ``HFEngine`` behind them.
 
 It samples from a real model, loads real weights and checks their digests. Prompts that begin as one with the
-same salt before are answered from the weights of that time, as a prefix cache would let them be read.
+same salt before are answered from the weights of that time, as a prefix cache would let them be read. Weights
+come from files, or over Gloo to its workers, which are threads.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -22,6 +24,7 @@ import torch
 from nlac_bench.rollout.engines import weight_file
 from nlac_bench.rollout.engines.engine import SampleRequest, Sampling, Slot, SyncError
 from nlac_bench.rollout.engines.hf.engine import HFEngine
+from nlac_bench.rollout.engines.vllm.group import GroupError, Invitation, Member
 from nlac_bench.rollout.engines.weights import ModelSource
 
 BLOCK = 16
@@ -33,14 +36,18 @@ class _Http(Exception):
         self.status = status
 
 
-class _File:
-    """Weights of a file. The engine's own check with a probe text is left to the run."""
+class _Gone(Exception):
+    """The server ends without a reply."""
 
-    def __init__(self, path: Path, engine: HFEngine) -> None:
-        self.path, self.engine = path, engine
+
+class _Sent:
+    """Weights that were sent. The engine's own check with a probe text is left to the run."""
+
+    def __init__(self, tensors: dict[str, torch.Tensor], engine: HFEngine) -> None:
+        self.tensors, self.engine = tensors, engine
 
     def named_tensors(self) -> Any:
-        return weight_file.read(self.path)
+        return self.tensors.items()
 
     def logprobs(self, ids: Any, prompt_len: int) -> Any:
         return ModelSource(self.engine._decoders["policy"].model).logprobs(ids, prompt_len)
@@ -53,12 +60,16 @@ class StubVLLM:
         self.model, self.fault = model, ""
         self.settings = {
             "version": "0.32.0", "scale_out": True, "dev_mode": True, "backend": "nlac_bench_file",
-            "logprobs_mode": "processed_logprobs", "enforce_eager": True, **settings,
+            "logprobs_mode": "processed_logprobs", "enforce_eager": True, "workers": 1, **settings,
         }  # fmt: skip
         self.engine = HFEngine.from_pretrained(
             model, device="cpu", dtype="float32", deterministic=deterministic
         )
         self.weight_version, self.transfers, self.active = "default", 0, False
+        self.members: list[Member] = []
+        self.invitation: Invitation | None = None
+        self._received: dict[str, torch.Tensor] = {}
+        self._refused = ""
         self.served: Counter[str] = Counter()
         self.before: Callable[[str], None] = lambda path: None
         """Called with the path of each request; tests wait or kill there."""
@@ -104,6 +115,9 @@ class StubVLLM:
         try:
             self.before(url.path)
             reply = self._route(url.path, body, parse_qs(url.query))
+        except _Gone:
+            handler.close_connection = True
+            return
         except _Http as error:
             status, reply = error.status, {"error": {"message": str(error)}}
         except Exception as error:
@@ -131,6 +145,8 @@ class StubVLLM:
             "/pause": lambda: self._pause(query), "/resume": self._resumed.set,
             "/start_weight_update": self._start, "/update_weights": lambda: self._update(body),
             "/finish_weight_update": lambda: self._finish(body),
+            "/get_world_size": lambda: {"world_size": self.settings["workers"]},
+            "/init_weight_transfer_engine": lambda: self._join(body),
         }[path]()  # fmt: skip
 
     def _info(self) -> Any:
@@ -159,22 +175,58 @@ class StubVLLM:
     def _start(self) -> None:
         if self.active:
             raise RuntimeError("start_weight_update called while a weight update is already active")
-        self.active = True
+        self.active, self._received, self._refused = True, {}, ""
 
     def _update(self, body: Any) -> None:
         if not self.active:
             raise RuntimeError("start_weight_update must be called before update_weights")
         self.active = False
         update = body["update_info"]
-        path = Path(update["path"])
-        if self.fault != "skipped push":
-            sent = dict(weight_file.read(path))
+        if "path" in update:
+            sent = dict(weight_file.read(Path(update["path"])))
             if {name: weight_file.digest(tensor) for name, tensor in sent.items()} != update["digests"]:
                 raise ValueError("digests: the tensors that were read are not those that were sent")
+            self._received = sent
+        else:
+            self._receive(update["number"], update["parts"])
+        self.active = True
+
+    def _join(self, body: Any) -> None:
+        self.members = []
+        self.invitation = invitation = Invitation(**body["init_info"])
+        self.members = self._workers(lambda worker: Member(invitation, worker, torch.device("cpu")))
+
+    def _receive(self, number: int, parts: Any) -> None:
+        """Let all workers receive a buffer; a tensor that is wrong is reported at the end of the update."""
+        if not self.members:
+            raise GroupError("this worker has not joined a group; it was restarted")
+        if self.fault == "ends in a broadcast":
+            members = self.members
+            self._workers(
+                lambda worker: members[worker]._meeting.come(f"buffer-{number}", members[worker].rank)
+            )
+            self.members = members = []  # which closes its connections
+            raise _Gone
+        iterators = self._workers(lambda worker: self.members[worker].receive(number, parts))
+        try:
+            for tensors in iterators:
+                self._received |= {name: tensor.clone() for name, tensor in tensors}
+        except ValueError as error:
+            self._refused = str(error)
+
+    def _workers(self, function: Callable[[int], Any]) -> list[Any]:
+        count = self.settings["workers"]
+        with ThreadPoolExecutor(count) as threads:
+            return list(threads.map(function, range(count)))
+
+    def _apply(self, sent: dict[str, torch.Tensor]) -> None:
+        if self._refused:
+            raise ValueError(self._refused)
+        if self.fault != "skipped push":
             old = ModelSource(self.engine._decoders["policy"].model)
             self.engine.sync(old, self.transfers, "target")
             kept = {name: tensor.clone() for name, tensor in old.named_tensors() if ".layers.1." in name}
-            self._load(path)
+            self._load(sent)
             if self.fault == "stale layer":
                 with torch.no_grad():
                     for name, tensor in old.named_tensors():
@@ -184,11 +236,10 @@ class StubVLLM:
             except SyncError as error:
                 raise ValueError(f"digests: {error}") from None
         self.transfers += 1
-        self.active = True
 
-    def _load(self, path: Path) -> None:
+    def _load(self, sent: dict[str, torch.Tensor]) -> None:
         try:
-            self.engine.sync(_File(path, self.engine), self.transfers)
+            self.engine.sync(_Sent(sent, self.engine), self.transfers)
         except SyncError as error:  # such as a tensor that the file lacks
             raise ValueError(f"digests: {error}") from None
 
@@ -196,6 +247,7 @@ class StubVLLM:
         if not self.active:
             raise RuntimeError("finish_weight_update called without a matching start_weight_update")
         self.active = False
+        self._apply(self._received)
         if self.fault != "lagging":
             self.weight_version = body["weight_version"]
 

@@ -144,7 +144,7 @@ def no_salt(stub: StubVLLM, patch: pytest.MonkeyPatch) -> None:
 
 
 def never_sent(stub: StubVLLM, patch: pytest.MonkeyPatch) -> None:
-    async def transfer(self: Server, path: Any, digests: Any, version: int) -> None:
+    async def transfer(self: Server, source: Any, version: int) -> None:
         self.version, self._label = version, f"{self.slot}:{version}:never sent"
 
     patch.setattr(Server, "transfer", transfer)
@@ -373,7 +373,10 @@ def examined(folder: str, *options: str, **settings: Any) -> tuple[int, dict[str
 
 
 def test_doctor_finds_nothing_wrong_with_a_server(folder: str) -> None:
-    assert examined(folder, "--model", folder) == (0, {"ok": True, "version": "0.32.0", "problems": []})
+    found = {"ok": True, "version": "0.32.0", "weights_by": ["file"], "problems": []}
+    assert examined(folder, "--model", folder) == (0, found)
+    found["weights_by"] = ["file", "nccl"]
+    assert examined(folder, "--weights-by", "nccl", backend="nlac_bench_nccl") == (0, found)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,14 @@ from nlac_bench.rollout.engines.vllm.transfer import FileTransfer
 STALE = "model.layers.1."
 
 
+class _Nothing:
+    """In place of ``Loading``: tensors arrive and are not loaded."""
+
+    def load(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
+        for _ in tensors:
+            pass
+
+
 class Faults:
     """A worker extension (``worker_extension_cls``); ``collective_rpc`` calls its methods."""
 
@@ -22,12 +30,12 @@ class Faults:
         ``keep`` lets one layer be remembered as it is loaded, for ``stale layer``.
         """
         transfer: Any = self.weight_transfer_engine
-        for name in ("start_weight_update", "receive_weights", "finish_weight_update"):
+        for name in ("start_weight_update", "finish_weight_update"):
             transfer.__dict__.pop(name, None)
         transfer.model.__dict__.pop("load_weights", None)
         if fault == "skipped push":
             transfer.start_weight_update = transfer.finish_weight_update = lambda: None
-            transfer.receive_weights = lambda update: None
+            transfer._loading = _Nothing()
         elif fault in ("keep", "stale layer"):
             load = transfer.model.load_weights
             filtered = self._remembered if fault == "keep" else self._stale

@@ -53,7 +53,7 @@ def no_salt(engine: VLLMEngine, patch: pytest.MonkeyPatch) -> None:
 
 
 def never_sent(engine: VLLMEngine, patch: pytest.MonkeyPatch) -> None:
-    async def transfer(self: Instance, path: object, digests: object, version: int) -> None:
+    async def transfer(self: Instance, source: object, version: int) -> None:
         self.version = version
 
     patch.setattr(Instance, "transfer", transfer)

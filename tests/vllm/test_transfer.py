@@ -1,4 +1,4 @@
-"""FileTransfer without a running vLLM: what it accepts and refuses."""
+"""FileTransfer and GroupTransfer without a running vLLM: what they accept and refuse."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,6 +15,10 @@ from tests.vllm import WHERE
 pytest.importorskip("vllm", reason=WHERE)
 pytestmark = [pytest.mark.vllm, pytest.mark.slow]
 
+SETTINGS: Any = SimpleNamespace(
+    parallel_config=SimpleNamespace(tensor_parallel_size=1),
+    model_config=SimpleNamespace(dtype=torch.bfloat16),
+)
 SIZES = {"q_proj": 4, "k_proj": 2, "v_proj": 2}
 
 
@@ -52,11 +56,7 @@ def tensors() -> dict[str, torch.Tensor]:
 def push(model: Model, sent: dict[str, torch.Tensor], arrived: dict[str, torch.Tensor], folder: Path) -> None:
     from nlac_bench.rollout.engines.vllm.transfer import FileTransfer, FileUpdate
 
-    settings: Any = SimpleNamespace(
-        parallel_config=SimpleNamespace(tensor_parallel_size=1),
-        model_config=SimpleNamespace(dtype=torch.bfloat16),
-    )
-    transfer = FileTransfer(None, settings, torch.device("cpu"), model)
+    transfer = FileTransfer(None, SETTINGS, torch.device("cpu"), model)
     save_file(arrived, folder / "weights.safetensors")
     transfer.start_weight_update()
     update = FileUpdate(str(folder / "weights.safetensors"), {n: digest(t) for n, t in sent.items()})
@@ -96,9 +96,78 @@ def test_a_parameter_for_which_nothing_was_sent_is_named(name: str, tmp_path: Pa
 def test_an_update_without_a_file_does_not_end() -> None:
     from nlac_bench.rollout.engines.vllm.transfer import FileTransfer
 
-    transfer = FileTransfer(
-        None, SimpleNamespace(parallel_config=None, model_config=None), torch.device("cpu"), Model()
-    )
+    transfer = FileTransfer(None, SETTINGS, torch.device("cpu"), Model())
     transfer.start_weight_update()
-    with pytest.raises(ValueError, match="digests: the weight update ends, but no file was loaded"):
+    with pytest.raises(ValueError, match="digests: the weight update ends, but no weights were loaded"):
         transfer.finish_weight_update()
+
+
+# --- by broadcast -----------------------------------------------------------------------------------------
+
+
+def received(model: Model, buffers: list[dict[str, torch.Tensor]]) -> Any:
+    """A transfer that has received buffers."""
+    from nlac_bench.rollout.engines.vllm.group_transfer import GroupTransfer
+
+    transfer: Any = GroupTransfer(None, SETTINGS, torch.device("cpu"), model)
+    numbers = []
+
+    def receive(number: int, parts: object) -> Any:
+        numbers.append(number)
+        return iter(buffers[number].items())
+
+    transfer._member = SimpleNamespace(receive=receive)
+    transfer.start_weight_update()
+    for number in range(len(buffers)):
+        transfer.receive_weights(transfer.parse_update_info({"number": number, "parts": []}))
+    assert numbers == list(range(len(buffers)))
+    return transfer
+
+
+def one_each() -> list[dict[str, torch.Tensor]]:
+    return [{name: tensor} for name, tensor in tensors().items()]
+
+
+def test_parts_of_a_parameter_may_come_in_different_buffers() -> None:
+    model, sent = Model(), tensors()
+    received(model, one_each()).finish_weight_update()
+    assert torch.equal(model.qkv_proj.weight[4:6], sent["k_proj.weight"].bfloat16())
+
+
+@pytest.mark.parametrize("name", tensors())
+def test_a_buffer_that_is_missing_or_not_loaded_is_named(name: str) -> None:
+    lacking = [buffer for buffer in one_each() if name not in buffer]
+    with pytest.raises(ValueError, match=f"digests: 1 of the model's weights were not sent.*'{name}'"):
+        received(Model(), lacking).finish_weight_update()
+    with pytest.raises(ValueError, match=f"digests: 1 of the model's weights .* first is '{name}'"):
+        received(Model(forgets=name), one_each()).finish_weight_update()
+
+
+def test_a_tensor_that_the_model_refuses_is_reported_at_the_end() -> None:
+    """The worker takes part in the later broadcasts, so that the others are not blocked."""
+    transfer = received(Model(), [{"unknown": torch.zeros(3)}, *one_each()])
+    with pytest.raises(ValueError, match=r"digests: the model refused a tensor \(AttributeError: .*unknown"):
+        transfer.finish_weight_update()
+
+
+def test_a_worker_that_has_joined_no_group_says_so() -> None:
+    from nlac_bench.rollout.engines.vllm.group import GroupError
+    from nlac_bench.rollout.engines.vllm.group_transfer import GroupTransfer
+
+    transfer = GroupTransfer(None, SETTINGS, torch.device("cpu"), Model())
+    transfer.start_weight_update()
+    with pytest.raises(GroupError, match="broadcast: this worker has not joined a group"):
+        transfer.receive_weights(transfer.parse_update_info({"number": 0, "parts": []}))
+
+
+def test_the_backend_for_broadcasts_loads_files_too(tmp_path: Path) -> None:
+    from nlac_bench.rollout.engines.vllm.group_transfer import GroupTransfer
+
+    model, sent = Model(), tensors()
+    transfer = GroupTransfer(None, SETTINGS, torch.device("cpu"), model)
+    save_file(sent, tmp_path / "w.safetensors")
+    transfer.start_weight_update()
+    info = {"path": str(tmp_path / "w.safetensors"), "digests": {n: digest(t) for n, t in sent.items()}}
+    transfer.receive_weights(transfer.parse_update_info(info))
+    transfer.finish_weight_update()
+    assert torch.equal(model.bias, sent["bias"].bfloat16().float())

@@ -35,6 +35,8 @@ GOALS: Mapping[str, tuple[str, str | None]] = {
     "learner_tokens_per_second_7b": ("tokens a second and GPU", None),
     "push_seconds_7b": ("s", "≤ 1"),
     "push_seconds_32b": ("s", "≤ 3"),
+    "push_nccl_seconds_7b": ("s", "≤ 1"),
+    "push_nccl_seconds_32b": ("s", "≤ 3"),
     "logprob_gap_7b": ("nats, mean |Δlogprob|", "≤ 0.03"),
     "mismatch_kl_7b": ("nats a token", "≤ 0.003"),
     "rollout_tokens_per_second_7b": ("tokens a second and GPU", None),
@@ -119,6 +121,27 @@ def push_32b_rows(device: Device, sizes: Sizes, make: MakeEngine = vllm_engine) 
         yield _row("push_seconds_32b", engines.push_seconds(engine, source), _where(device, GPUS_32B))
 
 
+def served_engine(folder: Path, gpus: int) -> Any:
+    """Start a vLLM server on ``gpus`` GPUs after the first, where the source of the weights is."""
+    from nlac_bench.eval.gpu.served import ServedEngine
+
+    return ServedEngine(folder, gpus)
+
+
+def push_nccl_rows(device: Device, sizes: Sizes, make: MakeEngine = served_engine) -> Iterator[Row]:
+    """Measure pushes by broadcast from one GPU to a server on others: one for 7B, ``GPUS_32B`` for 32B.
+
+    Raises:
+        ConfigError: this machine has too few GPUs; the rows before are yielded.
+    """
+    for size, shape, gpus in (("7b", sizes.shape_7b, 1), ("32b", sizes.shape_32b, GPUS_32B)):
+        name = f"push_nccl_seconds_{size}"
+        if device.count < 1 + gpus:
+            raise ConfigError(f"{name} needs {1 + gpus} GPUs, and this machine has {device.count}")
+        with _engine(shape, sizes, device.kind, gpus, make) as (engine, source):
+            yield _row(name, engines.push_seconds(engine, source), _where(device, 1 + gpus))
+
+
 MEASUREMENTS: Mapping[str, tuple[tuple[str, ...], Callable[[Device, Sizes], Iterator[Row]]]] = {
     "learner": (("learner_mfu_7b", "learner_tokens_per_second_7b"), learner_rows),
     "engine": (
@@ -126,6 +149,7 @@ MEASUREMENTS: Mapping[str, tuple[tuple[str, ...], Callable[[Device, Sizes], Iter
         engine_rows,
     ),
     "push-32b": (("push_seconds_32b",), push_32b_rows),
+    "push-nccl": (("push_nccl_seconds_7b", "push_nccl_seconds_32b"), push_nccl_rows),
 }
 """The names of the rows of each measurement, and its function."""
 

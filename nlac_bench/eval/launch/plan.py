@@ -21,7 +21,7 @@ from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.trust import as_options, to_repeat
 from nlac_bench.rollout.engines.engine import Slot
-from nlac_bench.rollout.engines.vllm.server_check import ENVIRONMENT, FLAGS
+from nlac_bench.rollout.engines.vllm.server_check import ENVIRONMENT, flags
 
 LOCAL = "127.0.0.1"
 RAY_PORT, RENDEZVOUS_PORT = 6379, 29500
@@ -125,8 +125,9 @@ def plan(
         for number, (slot, place) in enumerate(found.servers)
     )
     told = {"servers": ",".join(f"{server.url}@{server.slot}" for server in servers)}
-    if settings.nodes > 1:
-        told["weights_folder"] = str(weights_folder(out))
+    told["weights_by"] = settings.weights_by
+    if (folder := weights_folder(settings, out)) is not None:
+        told["weights_folder"] = str(folder)
     named = {name: value.replace("$NODE", "node") for name, value in told.items()}
     RunConfig.from_mapping(config.as_dict() | named, str(path))  # refuses settings that exclude servers
     if (out / "manifest.json").exists():
@@ -136,8 +137,10 @@ def plan(
     return Plan(settings, path, out, servers, _learner(settings, found.learner, run), found.learner)
 
 
-def weights_folder(out: Path) -> Path:
-    """Return the folder through which servers on several machines read new weights."""
+def weights_folder(settings: LaunchSettings, out: Path) -> Path | None:
+    """Return the folder through which servers on several machines read new weights; None if they do not."""
+    if settings.nodes == 1 or settings.weights_by != "file":
+        return None
     return out.with_name(f"{out.name}-weights")
 
 
@@ -165,7 +168,7 @@ def _server(
         "--enable-prefix-caching",
         "--generation-config", "vllm",  # without sampling defaults of the model's authors
         "--disable-uvicorn-access-log",
-        *FLAGS,
+        *flags(settings.weights_by),
     ]  # fmt: skip
     environment = dict(ENVIRONMENT)
     if config.train.precision != "auto":

@@ -124,8 +124,8 @@ def _about(plan: Plan) -> str:
 
 
 def _begin(plan: Plan) -> str:
-    folders = [plan.logs, *([weights_folder(plan.out)] if plan.settings.nodes > 1 else [])]
-    return _BEGIN.format(folders=shlex.join(map(str, folders)))
+    folders = [plan.logs, weights_folder(plan.settings, plan.out)]
+    return _BEGIN.format(folders=shlex.join(str(folder) for folder in folders if folder is not None))
 
 
 def _wait(plan: Plan, pause: float) -> str:

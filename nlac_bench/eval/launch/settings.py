@@ -8,6 +8,7 @@ from typing import Any, Self
 from pydantic import Field
 
 from nlac_bench.errors import ConfigError
+from nlac_bench.rollout.engines.vllm.plugin import WeightsBy
 from nlac_bench.settings import Settings, explain_unknown
 
 TABLE = "launch"
@@ -47,6 +48,11 @@ class LaunchSettings(Settings):
     )
     port: int = Field(
         8000, ge=1024, le=60000, description="of a machine's first server; the next one has the next port"
+    )
+    weights_by: WeightsBy = Field(
+        "nccl",
+        description="how the servers get new weights: `nccl`, or `file` where learner and servers cannot "
+        "connect to each other at any port",
     )
     vllm_python: str = Field(
         "python",

@@ -47,7 +47,13 @@ def server_engine(config: RunConfig) -> Engine:
     used = ("policy",) if config.train is None else methods.find(config.agent).slots(config.train)
     slots = assigned(config.servers, needs_target="target" in used)
     folder = None if config.weights_folder is None else Path(config.weights_folder)
-    return connect(local_model(str(config.model)), slots, timeout=config.request_timeout, folder=folder)
+    return connect(
+        local_model(str(config.model)),
+        slots,
+        timeout=config.request_timeout,
+        folder=folder,
+        weights_by=config.weights_by,
+    )
 
 
 def policy_replicas(config: RunConfig) -> int:

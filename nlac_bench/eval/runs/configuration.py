@@ -11,6 +11,7 @@ from pydantic import Field, SerializeAsAny, model_validator
 from nlac_bench.agents import methods
 from nlac_bench.errors import ConfigError
 from nlac_bench.eval.runs.secrets import refuse_known_secrets
+from nlac_bench.rollout.engines.vllm.plugin import WeightsBy
 from nlac_bench.settings import Settings, explain_unknown
 from nlac_bench.train.config import TrainConfig
 
@@ -77,8 +78,15 @@ class RunConfig(Settings):
     weights_folder: str | None = _option(
         PLAYER,
         None,
-        "Folder through which --servers read new weights, on a disk of all machines; default: shared memory "
-        "of this one.",
+        "Folder through which --servers read new weights (--weights-by file), on a disk of all machines; "
+        "default: shared memory of this one.",
+    )
+    weights_by: WeightsBy = _option(
+        PLAYER,
+        "file",
+        "How --servers get new weights: file, or nccl, a broadcast to all workers of all servers (NCCL "
+        "between GPUs, Gloo on CPUs). nccl needs servers with the backend nlac_bench_nccl, and a network on "
+        "which they and the run reach each other at any port.",
     )
     gpu_memory_utilization: float | None = _option(
         PLAYER,
@@ -174,8 +182,9 @@ class RunConfig(Settings):
                 raise ConfigError(f"{name} is an option of vLLM; set engine to vllm, or leave out {name}")
         if self.servers is not None:
             self._check_servers()
-        elif self.weights_folder is not None:
-            raise ConfigError("weights_folder is a setting for servers; set servers, or leave it out")
+        for name in ("weights_folder", "weights_by"):
+            if self.servers is None and getattr(self, name) != type(self).model_fields[name].default:
+                raise ConfigError(f"{name} is a setting for servers; set servers, or leave it out")
         prices = self.prices("price"), self.prices("user_price")
         if self.max_cost is not None and prices == (None, None):
             raise ConfigError("max_cost needs token prices: set price (and user_price) as '0.25,2'")

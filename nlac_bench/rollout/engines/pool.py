@@ -17,6 +17,7 @@ from nlac_bench.rollout.engines.engine import (
     engine_name,
 )
 from nlac_bench.rollout.engines.routing import Router
+from nlac_bench.rollout.engines.shared_source import SharedSource
 from nlac_bench.rollout.engines.weight_file import WeightFile
 from nlac_bench.rollout.engines.weights import probe_ids
 from nlac_bench.rollout.interrupts import tell
@@ -114,7 +115,7 @@ class EnginePool:
             SyncError: a replica does not have the new weights; the message names it.
             EngineError: no replica is left.
         """
-        if not isinstance(source, WeightFile):
+        if not isinstance(source, SharedSource):
             with WeightFile(source) as file:
                 return self.sync(file, version, slot)
         source.logprobs(probe_ids(self.tokenizer), 1)
@@ -150,12 +151,12 @@ class EnginePool:
         raise self._none_left()
 
     def _sync_one(
-        self, number: int, file: WeightFile, version: int, slot: Slot
+        self, number: int, source: SharedSource, version: int, slot: Slot
     ) -> NlacBenchError | float | None:
         """Return the result or the error of one replica; None also if it is left out."""
         replica, used = self.replicas[number], number in self._router.replicas
         try:
-            slope = replica.sync(file, version, slot)
+            slope = replica.sync(source, version, slot)
         except SyncError as error:
             told = SyncError(f"replica {number + 1} of {len(self.replicas)}, {replica!r}: {error}")
             if used:

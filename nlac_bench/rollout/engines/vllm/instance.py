@@ -3,12 +3,12 @@
 import asyncio
 import itertools
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.engine import Slot, SyncError
-from nlac_bench.rollout.engines.vllm.plugin import BACKEND, check_registered
+from nlac_bench.rollout.engines.shared_source import SharedSource
+from nlac_bench.rollout.engines.vllm.plugin import BACKENDS, check_registered
 
 SHUTDOWN_S = 30.0
 """Seconds for vLLM's processes to release their memory, on a busy machine too; vLLM's default is 5."""
@@ -38,7 +38,7 @@ class Instance:
             "load_format": "safetensors",
             "logprobs_mode": "processed_logprobs",
             "enable_prefix_caching": True,
-            "weight_transfer_config": {"backend": BACKEND},
+            "weight_transfer_config": {"backend": BACKENDS["file"]},
             # Compiled graphs would keep packed weights of the old model.
             "enforce_eager": current_platform.is_cpu(),
             "disable_log_stats": True,
@@ -114,24 +114,27 @@ class Instance:
         ids = [int(i) for i in done.token_ids]
         return ids, [float(step[i].logprob) for i, step in zip(ids, done.logprobs, strict=True)]
 
-    async def transfer(self, path: Path, digests: Mapping[str, str], version: int) -> None:
-        """Load the weights of a file, which the workers check (see ``FileTransfer``), and set their version.
+    async def transfer(self, source: SharedSource, version: int) -> None:
+        """Load the weights of ``source``, which the workers check (see ``Loading``), and set their version.
 
         Raises:
             SyncError: a worker refused the weights.
         """
-        from vllm.distributed.weight_transfer.base import WeightTransferUpdateRequest
-
         self.intact = False
         self._transfers += 1
         try:
             await self._vllm.start_weight_update()
-            update = {"path": str(path), "digests": dict(digests)}
-            await self._vllm.update_weights(WeightTransferUpdateRequest(update_info=update))
+            await source.deliver(self)
             await self._vllm.finish_weight_update(weight_version=self._label(version))
         except Exception as error:  # vLLM raises what its workers raised, as an exception of its own
             raise SyncError(f"vLLM refused the weights of version {version}: {error}"[:2000]) from None
         self.version = version
+
+    async def update(self, info: Mapping[str, Any]) -> None:
+        """See ``Receiving.update``."""
+        from vllm.distributed.weight_transfer.base import WeightTransferUpdateRequest
+
+        await self._vllm.update_weights(WeightTransferUpdateRequest(update_info=dict(info)))
 
     async def check_version(self, version: int) -> None:
         """Check the version of the weights that vLLM says it has.

@@ -1,22 +1,29 @@
-"""Registers ``FileTransfer`` with vLLM, whose processes call the entry point ``vllm.general_plugins``."""
+"""Registers our backends with vLLM, whose processes call the entry point ``vllm.general_plugins``."""
 
 import os
+from collections.abc import Mapping
 from importlib import metadata
+from typing import Literal, TypeAlias
 
 from nlac_bench.errors import NlacBenchError
 
-BACKEND = "nlac_bench_file"
-"""The backend's name in vLLM's ``WeightTransferConfig``."""
+WeightsBy: TypeAlias = Literal["file", "nccl"]
+"""How weights come to a server: from a file, or by broadcast (NCCL between GPUs, Gloo between CPUs)."""
+BACKENDS: Mapping[WeightsBy, str] = {"file": "nlac_bench_file", "nccl": "nlac_bench_nccl"}
+"""The name of the backend in vLLM's ``WeightTransferConfig``; that of ``nccl`` reads files too."""
+_CLASSES = {"file": ("transfer", "FileTransfer"), "nccl": ("group_transfer", "GroupTransfer")}
 GROUP, NAME = "vllm.general_plugins", "nlac_bench"
 """The entry point, as in ``pyproject.toml``."""
 
 
 def register() -> None:
-    """Add the backend; it is imported when a model is loaded whose configuration names it."""
+    """Add the backends; one is imported when a model is loaded whose configuration names it."""
     from vllm.distributed.weight_transfer.factory import WeightTransferEngineFactory as Factory
 
-    if BACKEND not in Factory._registry:  # vLLM loads a plug-in more than once
-        Factory.register_engine(BACKEND, "nlac_bench.rollout.engines.vllm.transfer", "FileTransfer")
+    for weights_by, backend in BACKENDS.items():
+        if backend not in Factory._registry:  # vLLM loads a plug-in more than once
+            module, name = _CLASSES[weights_by]
+            Factory.register_engine(backend, f"nlac_bench.rollout.engines.vllm.{module}", name)
 
 
 def check_registered() -> None:

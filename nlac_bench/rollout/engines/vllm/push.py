@@ -1,7 +1,7 @@
 """Replaces the weights of a vLLM instance and verifies the result in three layers.
 
 1. Versions: vLLM reports the slot and version of the new weights.
-2. Digests: each worker compares what it has loaded with the tensors that were sent (``FileTransfer``).
+2. Digests: each worker compares what it has loaded with the tensors that were sent (``Loading``).
 3. Probe: log-probabilities of a probe text. They must be the source's, and must have moved as far as the
    source's: a transfer that did nothing would pass the first check if the weights differ little. Scoring a
    prompt does not read the prefix cache, so a text is also continued whose beginning was cached with the old
@@ -9,12 +9,11 @@
 """
 
 import math
-from collections.abc import Coroutine, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Coroutine, Sequence
 from typing import Any, Protocol, TypeVar
 
 from nlac_bench.rollout.engines.engine import SyncError
-from nlac_bench.rollout.engines.weight_file import WeightFile
+from nlac_bench.rollout.engines.shared_source import Receiving, SharedSource
 from nlac_bench.rollout.engines.weights import NOISE, PROBE, check_arrived, check_moved, probe_ids
 
 T = TypeVar("T")
@@ -30,7 +29,7 @@ class Call(Protocol):
         """Return the result."""
 
 
-class Receiver(Protocol):
+class Receiver(Receiving, Protocol):
     """A vLLM that takes weights: an ``Instance`` in this process, or a ``Server``."""
 
     intact: bool
@@ -58,17 +57,17 @@ class Receiver(Protocol):
     async def greedy(self, prompt: Sequence[int], count: int) -> tuple[list[int], list[float]]:
         """Return ``count`` greedy tokens after ``prompt`` and their log-probabilities at temperature 1."""
 
-    async def transfer(self, path: Path, digests: Mapping[str, str], version: int) -> None:
-        """Load the weights of a file, which the workers check, and set their version."""
+    async def transfer(self, source: SharedSource, version: int) -> None:
+        """Load the weights of ``source``, which the workers check, and set their version."""
 
     async def check_version(self, version: int) -> None:
         """Check the version of the weights that vLLM says it has."""
 
 
-def push(instance: Receiver, file: WeightFile, version: int, tolerance: float, call: Call) -> float | None:
-    """Load the weights of ``file`` and verify them. No other requests may run.
-
-    The source behind ``file`` is used in the calling thread alone.
+def push(
+    instance: Receiver, source: SharedSource, version: int, tolerance: float, call: Call
+) -> float | None:
+    """Load the weights of ``source`` and verify them. No other requests may run.
 
     Args:
         tolerance: largest mean difference of the probe's log-probabilities.
@@ -77,25 +76,25 @@ def push(instance: Receiver, file: WeightFile, version: int, tolerance: float, c
         As ``check_moved``; None if the weights were not known before.
 
     Raises:
-        SyncError: the weights were refused or are not those of ``file``; the message names the layer.
+        SyncError: the weights were refused or are not those of ``source``; the message names the layer.
     """
-    noise = NOISE[instance.exact and file.exact]
+    noise = NOISE[instance.exact and source.exact]
     probe = probe_ids(instance.tokenizer)
     beginning, count = _cacheable(instance)
     before = call(instance.logprobs(probe, 1)) if instance.intact else None
     if count > 0 and instance.intact:
         call(instance.greedy(beginning, 1))  # fills the prefix cache
     instance.intact = False
-    call(instance.transfer(file.path, file.digests(), version))
+    call(instance.transfer(source, version))
     call(instance.check_version(version))
-    after, expected = call(instance.logprobs(probe, 1)), file.logprobs(probe, 1)
+    after, expected = call(instance.logprobs(probe, 1)), source.logprobs(probe, 1)
     gap = check_arrived(after, expected, tolerance, version)
     slope = None
     if before is not None:
         slope = check_moved(before, after, expected, noise, version)
     if count > 0:
         ids, found = call(instance.greedy(beginning, count))
-        _check_cache(found, file.logprobs([*beginning, *ids], len(beginning)), gap, noise)
+        _check_cache(found, source.logprobs([*beginning, *ids], len(beginning)), gap, noise)
     instance.intact = True
     return slope
 

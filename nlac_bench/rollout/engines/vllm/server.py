@@ -4,14 +4,19 @@ import contextlib
 import math
 import secrets
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from nlac_bench.rollout.engines.backoff import Retries, TransientFault
 from nlac_bench.rollout.engines.engine import EngineError, Slot, SyncError
+from nlac_bench.rollout.engines.shared_source import SharedSource
 from nlac_bench.rollout.engines.vllm.http import Http, RefusedError
+from nlac_bench.rollout.engines.vllm.plugin import WeightsBy
 from nlac_bench.rollout.engines.vllm.sampling import Generated
-from nlac_bench.rollout.engines.vllm.server_check import Found, look
+from nlac_bench.rollout.engines.vllm.server_check import QUICK_S, Found, look
+
+if TYPE_CHECKING:
+    from nlac_bench.rollout.engines.vllm.group import Invitation
 
 RETRIES = Retries(attempts=3, timeouts=1, longest=2.0)
 """Of a request for a sample. Other replicas answer it after that."""
@@ -32,14 +37,24 @@ class Server:
         slot: the slot whose weights it has; part of the weights' version.
         tokenizer: the model's tokenizer.
         timeout: seconds for each request.
+        weights_by: how the server will get weights.
 
     Raises:
         NlacBenchError: ``url`` is not the address of a server.
     """
 
-    def __init__(self, url: str, model: str, slot: Slot, tokenizer: Any, timeout: float) -> None:
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        slot: Slot,
+        tokenizer: Any,
+        timeout: float,
+        weights_by: WeightsBy = "file",
+    ) -> None:
         self.http = Http(url, timeout)
         self.model, self.slot, self.tokenizer = model, slot, tokenizer
+        self._weights_by = weights_by
         self.version = 0
         self.intact = False
         self.prompt_tokens = self.cached_tokens = 0
@@ -47,6 +62,8 @@ class Server:
         them."""
         self._found = Found(None, ())
         self._label = ""
+        self.group = ""
+        """The name of the process group that its workers have joined (see ``Fanout``)."""
 
     @property
     def context(self) -> int:
@@ -64,6 +81,16 @@ class Server:
         return self._found.block_size
 
     @property
+    def dtype(self) -> str:
+        """The name of the model's dtype, such as ``bfloat16``."""
+        return self._found.dtype
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether the server uses GPUs of NVIDIA."""
+        return self._found.device == "cuda"
+
+    @property
     def salt(self) -> str:
         """The part of the prefix cache that requests read: that of these weights.
 
@@ -77,7 +104,7 @@ class Server:
         Raises:
             EngineError: it cannot be used; the message lists all problems.
         """
-        self._found = await look(self.http, self.model)
+        self._found = await look(self.http, self.model, self._weights_by)
         if self._found.problems:
             raise self._lost("; ".join(self._found.problems))
 
@@ -127,21 +154,20 @@ class Server:
         done = await self.generate(prompt, arguments)
         return done.ids, done.logprobs
 
-    async def transfer(self, path: Path, digests: Mapping[str, str], version: int) -> None:
-        """Load the weights of a file that the server can read, and set their version.
+    async def transfer(self, source: SharedSource, version: int) -> None:
+        """Load the weights of ``source`` and set their version.
 
         Samples of other programs are frozen meanwhile.
 
         Raises:
-            SyncError: the server's workers refused the weights (see ``FileTransfer``).
+            SyncError: the server's workers refused the weights (see ``Loading``).
         """
         self.intact = False
         self.version, self._label = version, f"{self.slot}:{version}:{secrets.token_hex(4)}"
-        update = {"update_info": {"path": str(path), "digests": dict(digests)}}
         try:
             await self.http.post("/pause?mode=keep&clear_cache=true")
-            await self._start()
-            await self.http.post("/update_weights", update)
+            await self.start()
+            await source.deliver(self)
             await self.http.post("/finish_weight_update", {"weight_version": self._label})
         except (TransientFault, RefusedError) as fault:
             if "digests:" in str(fault):
@@ -149,7 +175,38 @@ class Server:
             raise self._lost(str(fault)) from None
         finally:
             with contextlib.suppress(TransientFault, RefusedError):  # the weights' version is checked next
-                await self.http.post("/resume")
+                await self.http.post("/resume", timeout=QUICK_S)
+
+    async def start(self) -> None:
+        """Start a weight update; end the one of a program that was killed during it, if there is one.
+
+        Raises:
+            TransientFault, RefusedError: the server does not start it; so do ``update``, ``workers`` and
+                ``join``.
+        """
+        try:
+            await self.http.post("/start_weight_update")
+        except TransientFault:
+            with contextlib.suppress(TransientFault):  # refused, which ends the earlier update
+                await self.update({"path": "", "digests": {}})
+            await self.http.post("/start_weight_update")
+
+    async def update(self, info: Mapping[str, Any]) -> None:
+        """See ``Receiving.update``."""
+        await self.http.post("/update_weights", {"update_info": dict(info)})
+
+    async def workers(self) -> int:
+        """Return the number of the server's workers: its GPUs, or processes on CPUs."""
+        reply = await self.http.get("/get_world_size")
+        try:
+            return int(reply["world_size"])
+        except (TypeError, LookupError, ValueError) as error:
+            told = f"{self.http}: unexpected reply to /get_world_size ({type(error).__name__}: {error})"
+            raise TransientFault(told, "bad_reply") from None
+
+    async def join(self, invitation: "Invitation") -> None:
+        """Let the server's workers join a process group."""
+        await self.http.post("/init_weight_transfer_engine", {"init_info": asdict(invitation)})
 
     async def check_version(self, version: int) -> None:
         """Check the version of the weights that the server says it has.
@@ -163,16 +220,6 @@ class Server:
             raise self._lost(str(error)) from None
         if found != self._label:
             raise SyncError(self._other_weights(str(found)))
-
-    async def _start(self) -> None:
-        """Start a weight update; end the one of a program that was killed during it, if there is one."""
-        try:
-            await self.http.post("/start_weight_update")
-        except TransientFault:
-            nothing = {"update_info": {"path": "", "digests": {}}}
-            with contextlib.suppress(TransientFault):  # refused, which ends the earlier update
-                await self.http.post("/update_weights", nothing)
-            await self.http.post("/start_weight_update")
 
     async def _generate(self, prompt: Sequence[int], arguments: Mapping[str, Any]) -> Any:
         body = {
@@ -207,5 +254,5 @@ class Server:
         )
 
     def _lost(self, why: str) -> EngineError:
-        self.intact = False
+        self.intact, self.group = False, ""
         return EngineError(f"the server {self.http} ({self.slot}) is left out: {why}", "connection")

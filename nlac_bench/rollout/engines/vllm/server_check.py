@@ -8,19 +8,27 @@ from typing import Any
 
 from nlac_bench.rollout.engines.backoff import TransientFault
 from nlac_bench.rollout.engines.vllm.http import KEY, Http, RefusedError
-from nlac_bench.rollout.engines.vllm.plugin import BACKEND
+from nlac_bench.rollout.engines.vllm.plugin import BACKENDS, WeightsBy
 
 OLDEST, NEWER = (0, 32), (0, 34)
 """Versions of vLLM that are supported: from the first to below the second."""
-FLAGS = (
-    "--enable-scale-out",
-    "--weight-transfer-config", f'{{"backend": "{BACKEND}"}}',
-    "--logprobs-mode", "processed_logprobs",
-    "--enable-prompt-tokens-details",
-)  # fmt: skip
-"""Flags of a server that is a replica. The last one lets metrics contain ``prefix_hit_rate``."""
+
+
+def flags(weights_by: WeightsBy) -> tuple[str, ...]:
+    """Return the flags of a server that is a replica.
+
+    The last one lets metrics contain ``prefix_hit_rate``.
+    """
+    return (
+        "--enable-scale-out",
+        "--weight-transfer-config", f'{{"backend": "{BACKENDS[weights_by]}"}}',
+        "--logprobs-mode", "processed_logprobs",
+        "--enable-prompt-tokens-details",
+    )  # fmt: skip
+
+
 QUICK_S = 30.0
-"""Time limit of the first reply. In each push, a run asks the servers that were left out."""
+"""Time limit of requests that servers which were left out may not answer; each push makes some to them."""
 ENVIRONMENT = {"VLLM_SERVER_DEV_MODE": "1"}
 """Environment variables of a server that is a replica."""
 
@@ -31,7 +39,8 @@ class Found:
 
     ``served`` is the model's name there, ``context`` the largest number of tokens of prompt and answer
     together, ``exact`` whether it computes in float32, and ``block_size`` the number of tokens of a block of
-    the prefix cache.
+    the prefix cache. ``weights_by`` are the ways by which it can get weights, ``dtype`` is the model's, and
+    ``device`` that of vLLM, such as ``cuda`` or ``cpu``.
     """
 
     version: str | None
@@ -40,13 +49,17 @@ class Found:
     context: int = 0
     exact: bool = True
     block_size: int = 1
+    weights_by: tuple[WeightsBy, ...] = ()
+    dtype: str = "float32"
+    device: str = ""
 
 
-async def look(http: Http, model: str | None) -> Found:
+async def look(http: Http, model: str | None, weights_by: WeightsBy = "file") -> Found:
     """Query the version and settings of a server; return the problems, each with its fix.
 
     Args:
         model: the model that it must serve; None accepts any.
+        weights_by: how it will get weights.
     """
     try:
         version = str((await http.get("/version", QUICK_S))["version"])
@@ -62,14 +75,18 @@ async def look(http: Http, model: str | None) -> Found:
         config = await _config(http, problems)
         if config is None:
             return Found(version, tuple(problems), served, context)
-        problems += _config_problems(config)
+        problems += _config_problems(config, weights_by)
+        dtype = str(config["model_config"]["dtype"]).removeprefix("torch.")
         return Found(
             version,
             tuple(problems),
             served,
             context,
-            exact="float32" in str(config["model_config"]["dtype"]),
+            exact="float32" in dtype,
             block_size=int(config["cache_config"]["block_size"]),
+            weights_by=_ways(config),
+            dtype=dtype,
+            device=str((config.get("device_config") or {}).get("device_type", "")),
         )
     except (TransientFault, RefusedError, TypeError, LookupError, AttributeError, ValueError) as error:
         return Found(version, (*problems, f"unexpected reply: {type(error).__name__}: {error}"))
@@ -126,13 +143,30 @@ async def _config(http: Http, problems: list[str]) -> Mapping[str, Any] | None:
     return config
 
 
-def _config_problems(config: Mapping[str, Any]) -> Iterator[str]:
-    model = config["model_config"]
-    backend = (config.get("weight_transfer_config") or {}).get("backend")
-    if backend != BACKEND:
+def _ways(config: Mapping[str, Any]) -> tuple[WeightsBy, ...]:
+    """Return the ways by which a server can get weights."""
+    backend = _backend(config)
+    return (
+        ("file",) if backend == BACKENDS["file"] else tuple(BACKENDS) if backend == BACKENDS["nccl"] else ()
+    )
+
+
+def _backend(config: Mapping[str, Any]) -> Any:
+    return (config.get("weight_transfer_config") or {}).get("backend")
+
+
+def _config_problems(config: Mapping[str, Any], weights_by: WeightsBy) -> Iterator[str]:
+    model, ways, backend = config["model_config"], _ways(config), _backend(config)
+    wanted = f'--weight-transfer-config \'{{"backend": "{BACKENDS[weights_by]}"}}\''
+    if not ways:
         yield (
             f"our plug-in does not load the weights (backend: {backend}): install nlac-bench in the server's "
-            f'environment and add --weight-transfer-config \'{{"backend": "{BACKEND}"}}\''
+            f"environment and add {wanted}"
+        )
+    elif weights_by not in ways:
+        yield (
+            f"the server takes weights from files only (backend: {backend}): start it with {wanted}, or run "
+            f"without --weights-by {weights_by}"
         )
     if model["logprobs_mode"] != "processed_logprobs":
         yield (

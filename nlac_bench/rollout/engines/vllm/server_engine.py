@@ -8,7 +8,9 @@ from typing import Any
 
 from nlac_bench.rollout.engines.chat_template import ChatFormat
 from nlac_bench.rollout.engines.engine import EngineError, Sample, SampleRequest, Slot, WeightSource
+from nlac_bench.rollout.engines.shared_source import SharedSource
 from nlac_bench.rollout.engines.vllm import loop
+from nlac_bench.rollout.engines.vllm.plugin import WeightsBy
 from nlac_bench.rollout.engines.vllm.push import push
 from nlac_bench.rollout.engines.vllm.sampling import Generated, sample
 from nlac_bench.rollout.engines.vllm.server import Server
@@ -28,6 +30,7 @@ class ServerEngine:
         slot: the slot that its weights fill.
         format: the model's tokenizer and chat template.
         timeout: seconds for each request.
+        weights_by: how the server will get weights.
 
     Raises:
         NlacBenchError: ``url`` is not the address of a server.
@@ -36,11 +39,19 @@ class ServerEngine:
     name = "VLLMServers"
     """The engine's name in the records of runs, which do not depend on the number of servers."""
 
-    def __init__(self, url: str, model: str, slot: Slot, format: ChatFormat, timeout: float) -> None:
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        slot: Slot,
+        format: ChatFormat,
+        timeout: float,
+        weights_by: WeightsBy = "file",
+    ) -> None:
         self.slots: tuple[Slot, ...] = (slot,)
         self.generated_tokens = 0
         """Number of tokens in all samples so far; read by progress displays."""
-        self._server = Server(url, model, slot, format.tokenizer, timeout)
+        self._server = Server(url, model, slot, format.tokenizer, timeout, weights_by)
         self._format = format
         self._closed = False
         self._running = 0
@@ -83,13 +94,13 @@ class ServerEngine:
         """See ``TrainableEngine.sync`` and ``push``. It waits for running samples to end; later requests wait
         for it. A server whose weights are not known is first asked for its version, model and flags.
 
-        ``source`` is used in the thread that made its ``WeightFile``, or else in the calling thread.
+        ``source`` is used in the thread that made its ``SharedSource``, or else in the calling thread.
 
         Raises:
             SyncError: the server does not have the new weights.
             EngineError: it cannot be used (kind ``connection``).
         """
-        if not isinstance(source, WeightFile):
+        if not isinstance(source, SharedSource):
             with WeightFile(source) as file:
                 return self.sync(file, version, slot)
         loop.call(self._pause())

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.chat_template import ChatFormat
@@ -10,9 +10,19 @@ from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Slot, Weigh
 from nlac_bench.rollout.engines.hf.loading import load_model, load_tokenizer
 from nlac_bench.rollout.engines.model_files import check_model
 from nlac_bench.rollout.engines.pool import EnginePool
+from nlac_bench.rollout.engines.shared_source import SharedSource
+from nlac_bench.rollout.engines.vllm.plugin import WeightsBy
 from nlac_bench.rollout.engines.vllm.server_engine import ServerEngine
 from nlac_bench.rollout.engines.weight_file import WeightFile
 from nlac_bench.rollout.engines.weights import ModelSource
+
+if TYPE_CHECKING:
+    from nlac_bench.rollout.engines.vllm.fanout import Fanout
+
+
+STEP_S = 240.0
+"""Longest time limit of a step of a broadcast. Meanwhile, the other ranks of the learner wait for the next
+tensor; NCCL's time limit for them is 600 s."""
 
 
 class SlotEngine:
@@ -21,10 +31,16 @@ class SlotEngine:
     Args:
         pools: the engines of each slot, ``policy`` at least.
         folder: where weights are written for the servers to read (see ``WeightFile``).
+        fanouts: if given, weights are not written, but sent by that of the slot.
     """
 
-    def __init__(self, pools: Mapping[Slot, EnginePool], folder: Path | None = None) -> None:
-        self.pools, self.folder = dict(pools), folder
+    def __init__(
+        self,
+        pools: Mapping[Slot, EnginePool],
+        folder: Path | None = None,
+        fanouts: "Mapping[Slot, Fanout] | None" = None,
+    ) -> None:
+        self.pools, self.folder, self.fanouts = dict(pools), folder, dict(fanouts or {})
         self.name = pools["policy"].name
 
     def __repr__(self) -> str:
@@ -65,13 +81,23 @@ class SlotEngine:
 
     def sync(self, source: WeightSource, version: int, slot: Slot = "policy") -> float | None:
         """See ``TrainableEngine.sync`` and ``EnginePool.sync``."""
-        with WeightFile(source, self.folder) as file:
-            return self._of(slot).sync(file, version, slot)
+        pool = self._of(slot)
+        with self._shared(source, slot) as shared:
+            return pool.sync(shared, version, slot)
 
     def close(self) -> None:
         """Close the connections; the servers go on."""
         for pool in self.pools.values():
             pool.close()
+        for fanout in self.fanouts.values():
+            fanout.close()
+
+    def _shared(self, source: WeightSource, slot: Slot) -> SharedSource:
+        if slot not in self.fanouts:
+            return WeightFile(source, self.folder)
+        from nlac_bench.rollout.engines.vllm.broadcast import Broadcast
+
+        return Broadcast(source, self.fanouts[slot])
 
     def _of(self, slot: Slot) -> EnginePool:
         if slot not in self.pools:
@@ -79,31 +105,51 @@ class SlotEngine:
         return self.pools[slot]
 
 
-def connect(
-    model: str, servers: Sequence[tuple[str, Slot]], *, timeout: float, folder: Path | None = None
+def slot_engine(
+    model: str,
+    servers: Sequence[tuple[str, Slot]],
+    *,
+    timeout: float,
+    folder: Path | None = None,
+    weights_by: WeightsBy = "file",
 ) -> SlotEngine:
-    """Return the engine of ``servers``, all of which have the weights of ``model`` then.
-
-    Earlier runs may have left other weights there. Servers that cannot be used are left out with a message.
+    """Return the engine of ``servers``, which cannot be sampled from before each slot has got weights.
 
     Args:
         model: name or folder of a Hugging Face model with a chat template.
         servers: the address and the slot of each, at least one of slot ``policy``.
         timeout: seconds for each request.
         folder: of the files with weights, which the servers read; by default shared memory of this machine.
+        weights_by: how the servers get weights; with ``nccl`` no files are written.
 
     Raises:
-        NlacBenchError: the model cannot be loaded, an address is invalid, or a server refuses the weights.
+        NlacBenchError: the model's files are refused, or an address is invalid.
+    """
+    from nlac_bench.rollout.engines.vllm.fanout import Fanout
+
+    check_model(model)
+    format = ChatFormat(load_tokenizer(model))
+    engines = [ServerEngine(url, model, slot, format, timeout, weights_by) for url, slot in servers]
+    slots: tuple[Slot, ...] = ("policy", "target")
+    pools = {slot: EnginePool(own) for slot in slots if (own := [e for e in engines if slot in e.slots])}
+    limit = min(timeout / 2, STEP_S)  # a request to a server contains two steps of the group
+    fanouts = {slot: Fanout(limit) for slot in pools} if weights_by == "nccl" else {}
+    return SlotEngine(pools, folder, fanouts)
+
+
+def connect(model: str, servers: Sequence[tuple[str, Slot]], **options: Any) -> SlotEngine:
+    """Return the engine of ``servers``, all of which have the weights of ``model`` then.
+
+    Earlier runs may have left other weights there. Servers that cannot be used are left out with a message.
+    The arguments are those of ``slot_engine``.
+
+    Raises:
+        NlacBenchError: as ``slot_engine``; the model cannot be loaded, or a server refuses the weights.
         EngineError: a slot has no server that can be used.
     """
     import torch
 
-    check_model(model)
-    format = ChatFormat(load_tokenizer(model))
-    engines = [ServerEngine(url, model, slot, format, timeout) for url, slot in servers]
-    slots: tuple[Slot, ...] = ("policy", "target")
-    pools = {slot: EnginePool(own) for slot in slots if (own := [e for e in engines if slot in e.slots])}
-    engine = SlotEngine(pools, folder)
+    engine = slot_engine(model, servers, **options)
     try:
         source = ModelSource(load_model(model, torch.float32))
         for slot in engine.slots:
