@@ -27,6 +27,8 @@ def check(name: str, data: str, stride: int, every: int) -> None:
         row: matrix.rate(row) for row in matrix.counts if matrix.rate(row) > MOST[row.partition(" ")[2]]
     }
     assert exceeded == {}
+    lost = [text for text, count in matrix.phrases.items() if count["faults"] == count["tried"] > 1]
+    assert lost == [], "messages that no user understands; among many lists their share is small"
 
 
 @pytest.mark.parametrize("name", ["retail", "airline"])
