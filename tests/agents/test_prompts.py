@@ -114,7 +114,7 @@ def test_every_agent_that_is_prompted_takes_the_wording(tmp_path: Path) -> None:
         ({"nlac_successor": "{setting} {action}"}, r"each of \{action\}, \{conversation\}, \{setting\}"),
         ({"act_plain": "{policy} {rules}"}, r"it has \{policy\}, \{rules\}"),
         ({"act_plain": "{policy} {policy}"}, "exactly once"),
-        ({"act_plain": "act"}, "it has none"),
+        ({"act_plain": "act"}, "it has no part in braces"),
         ({}, "not a folder with files"),
     ],
 )
