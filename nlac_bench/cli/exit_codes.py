@@ -48,20 +48,20 @@ class ExitCodes(TyperGroup):
         except NlacBenchError as error:
             fail(error)
             raise typer.Exit(REFUSED) from error
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)  # prints --help
+        except (BrokenPipeError, SystemExit) as error:
+            _exit_if_closed(error)
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         try:
             result = super().invoke(ctx)
             result_stream().flush()
-        except BrokenPipeError:
-            # The interpreter flushes the buffers at exit, which would raise the error again.
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            for stream in (result_stream(), sys.stderr):
-                with contextlib.suppress(OSError, ValueError):  # in tests the streams have no file descriptor
-                    os.dup2(nowhere, stream.fileno())
-            raise typer.Exit(CLOSED_PIPE) from None
+        except BrokenPipeError as error:
+            _exit_if_closed(error)
+            raise
         except KeyboardInterrupt:
             silence_finalizers()
             raise
@@ -73,9 +73,25 @@ class ExitCodes(TyperGroup):
         except (Exception, SystemExit) as error:
             if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):  # typer's own exceptions
                 raise
+            _exit_if_closed(error)
             _fail_unexpectedly(error)
             raise typer.Exit(REFUSED) from error
         return result
+
+
+def _exit_if_closed(error: BaseException) -> None:
+    """Raise ``typer.Exit`` with code 141 if ``error`` says that standard output or standard error is closed.
+
+    typer prints help by rich, which turns ``BrokenPipeError`` into ``SystemExit``.
+    """
+    if not isinstance(error, BrokenPipeError) and not isinstance(error.__context__, BrokenPipeError):
+        return
+    # The interpreter flushes the buffers at exit, which would raise the error again.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (result_stream(), sys.stderr):
+        with contextlib.suppress(OSError, ValueError):  # in tests the streams have no file descriptor
+            os.dup2(nowhere, stream.fileno())
+    raise typer.Exit(CLOSED_PIPE) from None
 
 
 @contextlib.contextmanager

@@ -152,6 +152,8 @@ def test_standard_output_is_reserved_in_this_process_too(
     [
         "envs show twenty_questions --json",
         "envs show twenty_questions",
+        "--help",
+        "run --help",
         "run --env math500_hard --agent oracle --limit 2 --out run",
     ],
 )
