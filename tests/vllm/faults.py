@@ -17,6 +17,9 @@ class _Nothing:
         for _ in tensors:
             pass
 
+    def check(self) -> None:
+        pass
+
 
 class Faults:
     """A worker extension (``worker_extension_cls``); ``collective_rpc`` calls its methods."""

@@ -137,12 +137,15 @@ class Http:
             self._client = _client()
         arguments = {} if body is None else {"json": dict(body)}
         async with self._client.stream(method, self.url + path, **arguments) as response:
-            data = bytearray()
+            data, status = bytearray(), int(response.status_code)
+            # vLLM closes the connection after an error of its own without saying so. A reply that is not read
+            # to its end closes it here too; the next request would fail on it.
+            last = response.headers.get("content-length") if status >= 500 else None
             async for chunk in response.aiter_bytes():
                 data += chunk
-                if len(data) > (_LONGEST if response.status_code == 200 else 16 * _SHOWN):
+                if len(data) > (_LONGEST if status == 200 else 16 * _SHOWN) or str(len(data)) == last:
                     break
-            return int(response.status_code), bytes(data)
+            return status, bytes(data)
 
 
 def _client() -> Any:

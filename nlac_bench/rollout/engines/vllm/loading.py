@@ -22,7 +22,7 @@ class Loading:
 
     def __init__(self, model: Any, dtype: torch.dtype, whole: bool) -> None:
         self.model, self.dtype, self.whole = model, dtype, whole
-        self._complete = False
+        self._complete = self._checked = False
         self._loaded: set[str] | None = set()
         """The parameters that the model reports; None if it reports none."""
         self._sent: dict[str, tuple[str, torch.Size]] = {}
@@ -37,24 +37,27 @@ class Loading:
         Raises:
             ValueError: as ``tensors``.
         """
-        self._complete = False
+        self._complete = self._checked = False
         loaded = self.model.load_weights(self._remembered(tensors))
         self._loaded = None if loaded is None or self._loaded is None else self._loaded | set(loaded)
         self._complete = True
 
     @torch.no_grad()
     def check(self) -> None:
-        """Check that the model has exactly the tensors that were loaded.
+        """Check that the model has exactly the tensors that were loaded; a no-op if that was checked since.
 
         Raises:
             ValueError: the last ``load`` failed, or there was none; a tensor is missing, or was not loaded or
                 is another one in the model. The message begins with "digests:" and names the tensor.
         """
+        if self._checked:
+            return
         if not self._complete:
             raise ValueError("digests: the weight update ends, but no weights were loaded completely")
         self._check_loaded()
         if self.whole:
             self._check_parameters()
+        self._checked = True
 
     def _remembered(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> Iterator[tuple[str, torch.Tensor]]:
         parameters = self._parameters()

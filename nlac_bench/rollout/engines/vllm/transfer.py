@@ -58,16 +58,20 @@ class FileTransfer(WeightTransferEngine[FileInit, FileUpdate]):
         self._loading = Loading(self.model, self.model_config.dtype, whole)
 
     def receive_weights(self, update_info: FileUpdate) -> None:
-        """Load the file.
+        """Load the file and check the model.
+
+        vLLM ends an update that fails here, but not one that fails at its end.
 
         Raises:
-            ValueError: the file has not the tensors that were sent; the message begins with "digests:".
+            ValueError: the file has not the tensors that were sent; the message begins with "digests:". Or as
+                ``Loading.check``.
         """
         self._loading.load(_checked(Path(update_info.path), update_info.digests))
+        self._loading.check()
 
     @torch.no_grad()
     def finish_weight_update(self) -> None:
-        """Check the model's parameters and pack the weights again.
+        """Check the model's parameters, if that was not done, and pack the weights again.
 
         Raises:
             ValueError: as ``Loading.check``.
