@@ -37,7 +37,7 @@ Captured: TypeAlias = pytest.CaptureFixture[str]
 BUFFER = 20_000
 """Bytes, so that the model needs several buffers."""
 WORKERS = (1, 3, 2)
-LIMIT = 120.0
+LIMIT = 30.0
 """Seconds for a step of the group, half of the time limit of a request."""
 
 

@@ -31,6 +31,8 @@ FAULTS = (TransientFault, RefusedError)
 NamedTensors = Callable[[], Iterable[tuple[str, torch.Tensor]]]
 _LOOKS_S = (0.001, 0.02)
 """Seconds between two looks for workers that have not come: at first, and after a second."""
+_ANSWER_S = 15.0
+"""Seconds for a server to answer after the time limit of its workers, which began before ours, has passed."""
 
 
 class Fanout:
@@ -199,7 +201,7 @@ class Fanout:
     def _failures(self, replies: "Mapping[Server, Future[Any]]") -> dict[Server, Exception]:
         """Wait for ``replies`` and return the faults."""
         found: dict[Server, Exception] = {}
-        until = time.monotonic() + self.limit
+        until = time.monotonic() + self.limit + _ANSWER_S
         for server, reply in replies.items():
             try:
                 reply.result(max(0.0, until - time.monotonic()))
