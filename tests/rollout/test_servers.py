@@ -32,10 +32,7 @@ VERSIONS = itertools.count(10)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("model")
-    tiny_model.model(0).save_pretrained(path)
-    tiny_model.tokenizer().save_pretrained(path)
-    return str(path)
+    return tiny_model.saved(tmp_path_factory.mktemp("model"))
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """A small random Qwen2 and a byte-level BPE tokenizer with a chat template, made on the fly."""
 
 import functools
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -80,3 +81,10 @@ def model(seed: int = 0, *, context: int = 512, tied: bool = False) -> Any:
         made.get_output_embeddings().weight.mul_(1.0 if tied else 8.0)
     made.generation_config.eos_token_id = tokenizer().eos_token_id
     return made
+
+
+def saved(folder: Path) -> str:
+    """Write the model with seed 0 and its tokenizer to ``folder``; return its name."""
+    model(0).save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
+    return str(folder)
