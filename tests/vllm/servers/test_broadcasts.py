@@ -118,7 +118,8 @@ def test_a_server_that_stops_in_a_broadcast_is_left_out_and_used_again(
             patch.setattr(Server, "_lost", continuing)
             engine.sync(ModelSource(perturbed(model, SIZES[0])), next(VERSIONS))
         told = capfd.readouterr().err
-        assert f"the server {pair[1].url} (policy) is left out" in told and "15 s" in told
+        # Which time limit passes first, that of the request or that of the step, depends on the machine.
+        assert f"the server {pair[1].url} (policy) is left out" in told and "did not answer" in told
     finally:
         os.killpg(pair[1].process.pid, signal.SIGCONT)
     version = next(VERSIONS)
