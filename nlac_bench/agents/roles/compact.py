@@ -79,9 +79,9 @@ class CompactPrompts:
         return _prompt(text + earned(transition) + FUTURE + codec.encode(_safe(told)) + BACKUP, codec)
 
     def parse_ending(self, written: str, told: str) -> str | None:
-        """Return the answer's reasons with the outcome of ``told``, and what was heard if the answer repeats it.
+        """Return the answer's reasons and the outcome; None if the answer has another outcome than ``told``.
 
-        What was heard is taken from ``told``. Returns None if the answer has another outcome.
+        If the answer repeats what was heard, those clauses are taken from ``told``.
         """
         future = self.parse_future(written)
         if future is None or self.outcome(future) != self.outcome(told):

@@ -33,8 +33,8 @@ class Person:
 class Item:
     """One ordered item: its ``options`` as the user remembers them, and the options ``wanted`` instead.
 
-    ``wanted`` is None for a return, and empty if the user wants the same variant again. ``number`` is the item
-    id of the variant that is wanted, if the user knows it.
+    ``wanted`` is None for a return, and empty if the user wants the same variant again. ``number`` is the
+    item id of the variant that is wanted, if the user knows it.
     """
 
     product: str
