@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from nlac_bench import tiny
+from nlac_bench.eval.measure.prepare import prepare
 from nlac_bench.eval.report import build, references
+from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.runs.folder import RunFolder
 from tests.cli.command import call, nlac_bench, one_json
 from tests.eval.report_runs import LOST, OWED, WON, make_run
@@ -120,6 +123,21 @@ def test_without_matplotlib_a_run_ends_well_and_says_what_to_install(
     done = nlac_bench(*RUN, "--out", str(tmp_path / "run"))
     assert "report.html was not written" in done.stderr and "pip install 'nlac-bench[train]'" in done.stderr
     assert f"nlac-bench report {tmp_path / 'run'}" in done.stderr and "success" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        {"servers": "http://127.0.0.1:1@policy", "weights_by": "nccl"},
+        {"servers": "http://127.0.0.1:1@policy", "weights_folder": "/somewhere"},
+        {"engine": "vllm", "gpu_memory_utilization": 0.4},
+        {"replicas": 2},
+    ],
+)
+def test_floors_and_oracle_are_played_whatever_engine_a_run_has(engine: Mapping[str, Any]) -> None:
+    config = RunConfig(agent="react", env="tau_retail", limit=2, model=str(tiny.path()), **engine)
+    found = prepare(references.reference_config(config, "oracle"))
+    assert found.config.agent == "oracle" and found.config.model is None and len(found.plan) == 2
 
 
 def test_agents_without_a_model_end_with_a_report_and_play_no_floors(tmp_path: Path) -> None:

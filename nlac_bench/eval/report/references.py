@@ -64,6 +64,12 @@ def missing_references(config: Mapping[str, Any]) -> str:
     )
 
 
+def reference_config(config: RunConfig, agent: str) -> RunConfig:
+    """Return the settings with which ``agent``, which uses no model, is played for a run with ``config``."""
+    without_model = dict.fromkeys(("model", "servers", "train", "offline", "base", "prompts", "record"))
+    return config.changed(agent=agent, weights_by="file", weights_folder=None, **without_model)
+
+
 def play_references(prepared: Prepared, folder: Path) -> None:
     """Play the floors and the oracle on the tasks of the run in ``folder``; those that are there are kept.
 
@@ -71,9 +77,7 @@ def play_references(prepared: Prepared, folder: Path) -> None:
         NlacBenchError: they cannot be played or written.
     """
     for agent in reference_agents(prepared.config):
-        config = prepared.config.changed(
-            agent=agent, model=None, train=None, offline=None, base=None, prompts=None, record=None
-        )
+        config = reference_config(prepared.config, agent)
         own = prepare(config)
         path = folder / REFERENCES / agent
         measured_before = folder / BASE / REFERENCES / agent  # where --base named a run that has them
