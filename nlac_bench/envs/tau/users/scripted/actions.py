@@ -41,7 +41,7 @@ ACTIONS = compiled(
         "book": (
             r"(?<!your )(?<!this )(?<!that )(?<!\ba )(?<!the )\bbook(ed|ing)?\b"
             r"(?! (id|number|code|ref|(?=[a-z]*\d)[a-z0-9]{6}\b))|\breserve\b|\bpurchas|"
-            r"\b(mak|creat|plac|complet|finali[sz]|submit|new)\w*( (a|the|this|your|new))* booking\b"
+            r"\b(mak|creat|plac|complet|finali[sz]|submit|new)\w*( (a|the|this|your|new))* (booking|reservation(?! \w*\d|'s))\b"
         ),
         "flights": r"\bflights?\b|\bitinerary|\brebook",
         "cabin": r"\bcabin|\bclass\b|\bupgrad|\bdowngrad|\beconomy|\bbusiness\b(?! (days?|hours?|trip|"
@@ -198,7 +198,7 @@ def wrong_kind(units: Sequence[Unit], goal: Goal) -> bool:
     named = {action for action in _STRONG if ACTIONS[action].search(acting)}
     if goal.kind in ("change_flights", "change_cabin", "add_bags", "change_passengers"):
         named -= {"book", "exchange"}
-    if goal.kind in ("order_address", "user_address", "order_payment") and "replac" in acting:
+    if goal.kind in ("order_address", "user_address", "order_payment") and _EXCHANGES_DATA.search(acting + text):
         named.discard("exchange")
     if named and not named & set(FITTING[goal.kind]):
         return True
@@ -222,6 +222,10 @@ def _offers_change(text: str, after: str) -> bool:
     return named and after.endswith("?") and not names_action(after)
 
 
+_EXCHANGES_DATA = re.compile(
+    r"\breplac|\b(?:swap|trad|exchang)\w* (?:[\w-]+ ){0,4}?(?:address|payment|method|card)\b"
+)
+"""Replaces an address or a payment method, and no goods: "I'll swap your account address"."""
 _REPLACED = re.compile(
     r"\b(?:rather than|instead of) (?:an? |the |your )?(?:return|exchange|cancel|swap|modif|refund)\w*"
 )

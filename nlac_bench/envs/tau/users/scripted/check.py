@@ -13,6 +13,7 @@ from nlac_bench.envs.tau.users.scripted.actions import (
     REASONS,
     RESERVATION_ID,
     RETAIL_ID,
+    fits,
     names_action,
     wrong_kind,
 )
@@ -202,6 +203,27 @@ def names_target(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
     return states_target(units, goal, script)
 
 
+_ALTERNATIVES = re.compile(
+    r"\bno longer (?:need|want)\w*[^.;:()]{0,12}(?:/|\bor\b|\band\b|,)[^.;:()]{0,24}\bmistake\b|"
+    r"\bmistake\b[^.;:()]{0,12}(?:/|\bor\b|\band\b|,)[^.;:()]{0,12}\bno longer (?:need|want)\w*"
+)
+"""The reasons that there are: "we accept two (no longer needed / ordered by mistake)"."""
+
+
+def awaits_yes(heard: Reading, goal: Goal, script: Script) -> bool:
+    """Return whether a message states the whole change, asks for nothing else and does not report it.
+
+    Such a message waits for a yes, in whatever words it closes: "One short nod, and off it goes."
+    """
+    if heard.reports or heard.wait or heard.more or heard.left_open or heard.asks - {"unclear"}:
+        return False
+    return (
+        fits(joined(heard.claims), goal)
+        and names_target(heard.claims, goal, script)
+        and any(proposes(unit) for unit in heard.claims)
+    )
+
+
 def _wrong_record(units: Sequence[Unit], goal: Goal, others: Sequence[Goal]) -> bool:
     if goal.record is None:
         return False
@@ -228,7 +250,10 @@ def _wrong_record(units: Sequence[Unit], goal: Goal, others: Sequence[Goal]) -> 
 def _wrong_reason(text: str, goal: Goal) -> bool:
     if goal.kind != "cancel" or not goal.reason:
         return False
-    said = {name for name, pattern in REASONS.items() if pattern.search(text)}
+    listed = _ALTERNATIVES.sub(" ", text)
+    said = {name for name, pattern in REASONS.items() if pattern.search(listed)} or {
+        name for name, pattern in REASONS.items() if pattern.search(text)
+    }
     own = {
         name
         for name, pattern in REASONS.items()

@@ -39,6 +39,20 @@ def answer(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answer
     return None
 
 
+def unchanged(heard: Reading, goal: Goal, script: Script) -> str:
+    """Return the values, which stay as they are, of the options that a question names: "Does the hood stay?"."""
+    if goal.kind not in ("exchange", "modify_items"):
+        return ""
+    said = {(product, key) for product, key, *_ in option_mentions(heard.proposed, goal, script)}
+    text = joined(heard.proposed)
+    parts = [
+        f"{_value(thing, key)}, the same as now" for thing in goal.items for key in thing.options
+        if not _changes(thing, key) and ((thing.product, key) in said or option_name(key).search(text))
+    ]  # fmt: skip
+    named = say.join(parts) if parts else ""
+    return f"{named[0].upper()}{named[1:]}." if named else ""
+
+
 def subject(heard: Reading, goal: Goal) -> frozenset[str]:
     """Return what an open question without a noun ("Which one?", "Changed to what?") is about.
 

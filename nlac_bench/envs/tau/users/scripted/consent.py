@@ -4,9 +4,26 @@ import re
 
 from nlac_bench.envs.tau.users.scripted.topics import any_of
 
+_ADJECTIVE = (
+    r"(?:(?!(?:order|booking|reservation|return|exchange|refund|e-?mail|flight|trip|cancell?ation|purchase|"
+    r"payment|account|user|shipping|delivery|change|is|are|was|will|and|or)\b)[a-z]+ ){0,2}"
+)
+_CONSENT = (
+    r"[\"']?(?:approval|permission|consent|go-ahead|ok|okay|confirmation|authori[sz]ation|green light|yes|yep|"
+    r"yeah|yup|thumbs[- ]up|nod|agreement|blessing|say-so|all-clear|assent|sign-off|word on (?:that|this|it))\b"
+    r"(?!,? (?:number|code|id|e-?mail|page|letter|is sent|was sent|will)\b)"
+)
+PERMISSION = re.compile(
+    rf"\b(?:your|(?:give|have|get|need|want|ask|await\w*|wait\w* for|hear)(?: me| us| is| you for)? (?:a|an|the)) "
+    rf"{_ADJECTIVE}{_CONSENT}|"
+    rf"\b(?:an?|one|your) {_ADJECTIVE}{_CONSENT}[\"']?,? (?:from you|from your side|and (?:i|we)\b|to this|"
+    r"is (?:all|enough)|suffices|will do|would do)"
+)
+"""Asks for permission, or names it: "your approval", "a quick yep from you and I'll do it"."""
 YES_ONLY = re.compile(
     r"\byes ?/ ?no\b|\byes or no\b|\(y(?:es)?\b|\by/n\b|\"yes\"|'yes'|\b(?:reply|say|type|answer|"
-    r"respond|write|send)(?: back)?(?: to me)?(?: with)?(?: an?)?(?: simple| clear)? \W?(?:yes|ok|okay|"
+    r"respond|write|send|tell me)\b[^.?!:]{0,24}?\Wyes\b|"
+    r"\b(?:reply|say|type|answer|respond|write|send)(?: back)?(?: to me)?(?: with)?(?: an?)? \W?(?:ok|okay|"
     r"confirm|confirmed|i agree|agreed|approve|approved|go ahead|proceed)\b|"
     r"\byes to (?:continue|proceed|confirm|accept|go)|"
     r"\b(?:an?|the|your|simple|clear|quick|short|plain|explicit|one|with|me|us|just|by|only|either|"
@@ -27,9 +44,6 @@ CONFIRM = any_of(
     r"these|the)\b",
     r"\b(sure|certain|positive) (that |if |whether )?(this|that|it|everything|all of (this|it)) (is|are|"
     r"looks?|matches|suits)\b",
-    r"\b(give|have|get|need|want|await\w*|wait\w* for|hear)( me| us| is)? (a|an|the) (\w+ ){0,2}(approval|"
-    r"permission|consent|"
-    r"go-ahead|ok|okay|green light|yes|thumbs[- ]up|nod|authori[sz]ation|blessing|say-so|all-clear)\b",
     r"\b(want|like|wish|okay for|ok for|happy for|fine if|okay if|ok if|alright if|when you want) "
     r"(me|us|we)\b",
     r"\b(if|once|when|provided( that)?|assuming( that)?|as long as|so long as) (all( of)? )?"
@@ -63,12 +77,7 @@ CONFIRM = any_of(
     r"^(?:(?:so|then|just|simply|please|kindly|if so|and),? )*(?:give|say|send|drop|reply|answer|type|nod|"
     r"signal|show|hit)\b(?![^.?!]*\b(?:second|moment|minute|sec|min|details?)\b)[^.?!]{0,40}?"
     r"(?:,| and| then| so)+ (?:i|we)(?:'ll| will| can| would|'d)\b",
-    r"\bawait\w*\b.*\b(confirm|approv|go-ahead|repl)", (
-        r"\bwith your (ok|okay|approval|permission|go-ahead|consent)\b"
-    ),
-    r"\byour (?:express |explicit |formal |kind |prior |written |final |clear )*(approval|permission|"
-    r"consent|go-ahead|ok|okay|confirmation(?! "
-    r"(code|number|id|e-?mail|is|will))|authori[sz]ation|green light)\b",
+    r"\bawait\w*\b.*\b(confirm|approv|go-ahead|repl)", PERMISSION.pattern,
     r"\b(do|would|if) you (agree|approve|authori[sz]e|consent|accept)",
     r"\bplease (approve|authori[sz]e|agree|review and|verify (that|these|the (above|details)))\b",
     r"\b(just )?(let me know|tell me) (if|whether|when|once|to) (you('d| would| want| wish| agree)|i "
@@ -90,7 +99,7 @@ VALUE = any_of(
 )  # fmt: skip
 """A concrete value, so that "confirm the order #W1234567" is not read as a question for one."""
 CHOICE = any_of(
-    r"\bor\b(?! (not\b(?! (?:need|want))|no\b(?! longer)|any|if|more|would (you|that|this|it)|do|should|"
+    r"\bor\b(?! ((did|have|had) (i|we)|not\b(?! (?:need|want))|no\b(?! longer)|any|if|more|would (you|that|this|it)|do|should|"
     r"is|are|else|shall|may|can|need|want|have|there|something|make|to (change|"
     r"make|cancel)|let me|adjust|just|wait|changes|change (any|some)|abort|stop|so\b|later|other|\d{5}))",
     r"\bno longer need.{0,60}\bmistake\b|\bmistake\b.{0,60}\bno longer need",
@@ -108,11 +117,3 @@ HAS_CONSENT = re.compile(
     r"permission|authori[sz]ation|agreement|ok|okay)\b"
 )
 """Says that the user has agreed: "your confirmation has been received"."""
-PERMISSION = re.compile(
-    r"\b(?:your|(?:give|have|get|need|want|await\w*|wait\w* for|hear)(?: me| us| is)? (?:a|an|"
-    r"the)) (?:explicit |express |kind |formal |written |prior |final |clear |"
-    r"simple |short |quick )*(?:approval|permission|consent|go-ahead|ok|okay|confirmation|green light|yes|"
-    r"thumbs[- ]up|nod|"
-    r"authori[sz]ation|agreement|blessing|say-so|all-clear|word on (?:that|this|it))\b(?! (?:number|code|id))"
-)
-"""Asks for permission, or names it: "your approval"."""

@@ -29,6 +29,7 @@ _KEPT = (
     r"before|normal)|is "
     r"fine|are fine|isn't|aren't|is not|are not|not)\b"
 )
+UNWANTED = r"(?:\b(?:(?:\w+n't|not|never) (?:\w+ )?|no longer )(?:want|wish|need|prefer|like)(?:s|ed)?\b)"
 _CONTEXT = (
     r"\b(?:(?<!now )(?<!would )(?<!will )contain(?:s|ed|ing)?|(?<!would )(?<!will )consist(?:s|ing)? of|"
     r"compris(?:es|ing|ed)|"
@@ -37,7 +38,7 @@ _CONTEXT = (
     r"i (?:can |do |could |now )?(?:also |only )?(?:see|notice|found)|i(?:'m| am) (?:also "
     r")?(?:showing|seeing)|"
     r"your other (?:\w+ )?(?:orders|reservations|bookings)|"
-    r"i(?:'ve| have) (?:found|located|got(?! [\w ]{2,20} (?:right|correct(?:ly)?|down)\b)|pulled up)|"
+    r"you (?:currently|presently) (?:have|hold|own)|i(?:'ve| have) (?:found|located|got(?! [\w ]{2,20} (?:right|correct(?:ly)?|down)\b)|pulled up)|"
     r"same as|just like|as (?:on|with) (?:the|your)|"
     r"(?:order|reservation|it|which|that|trip|account)(?: #?\w*\d+\w*)?(?: \([^()]*\))? (?:currently "
     r"|also |only )?(?:has|had|have)(?![a-z])(?! (?:now |just |already )*been\b)|"
@@ -60,7 +61,8 @@ _PRESENT = (
     r"(?:switch|swap|put|bring|sub|substitut|trad|slot)\w* (?:it|this|that|them|these|those)(?: one)? in for|"
     r"off(?! of\b)|supplant(?:s|ing)?|displac(?:es?|ing)|swap(?:s|ping)? out|"
     r"overwrit(?:e|es|ing)|still (?:ships?|goes)|"
-    r"you(?:'re| are) (?:booked|booked in|booked on|travell?ing|flying|sitting|on|in)|had|instead of|"
+    r"you(?:'re| are) (?:(?:now|currently|still|both|all|presently|down) )*(?:booked in|booked on|booked|seated|holding|"
+    r"travell?ing|flying|sitting|scheduled|on|in)|had|instead of|"
     r"rather than|in place of|replac(?:es?|ing)|supersed(?:es?|ing)|out (?:goes|with)|"
     r"the one (?:there|on file|on record|in (?:your|the) \w+)(?: \w+){0,3}? (?:is|was)|in lieu of|no longer|"
     r"(?:sen[dt]|ship|mail|post|hand|giv(?:e|ing))(?:p?ing)?(?= [^.;,:$]{1,80} back\b(?! (?:to|on|onto)\b))|"
@@ -69,7 +71,7 @@ _PRESENT = (
     r"where there(?:'s| is| are| was| were)|pick(?:s|ed|ing)? up|"
     r"collect(?:s|ing)?(?= (?:the|your|an?) (?!diff|am|pay))|"
     r"remov(?:e|es|ed|ing)|out of|(?:now|before|today)(?=:)|"
-    r"(?<!would )(?<!will )(?<!'ll )(?<!'d )(?<!so )(?<!to )(?:you|it|reservation|they) (?:have|has))\b"
+    r"(?<!would )(?<!will )(?<!'ll )(?<!'d )(?<!so )(?<!to )(?:you|it|reservation|they)(?: \w*\d\w*)? (?:have|has))\b"
 )
 _NEW = (
     r"\b(?:after(?:wards)?(?=:)|after (?:the|this|that) (?:change|update)|new|will|would|become|becomes|"
@@ -106,7 +108,7 @@ VALUE_MARKS = re.compile(
     rf"(?P<arrow>->|\b(?:replac|supersed)(?:e|ed|ing) (?:{_IT} )?(?:with|by)\b|"
     rf"\b(?:overwrit|swap|chang|substitut|switch|exchang|trad)\w* {_IT} (?:with|by|for|to|into)\b)|"
     rf"(?P<new>{_NEW_LABEL})|(?P<present>{_PRESENT_LABEL})|"
-    rf"(?P<kept>{_KEPT})|(?P<from>\bfrom\b)|"
+    rf"(?P<kept>{_KEPT}|{UNWANTED})|(?P<from>\bfrom\b)|"
     rf"(?P<context>{_LISTING})|(?P<old>{_PRESENT})|(?P<aim>{_NEW})|(?P<weak>{_WEAK})|(?P<end>{_END}|, )"
 )
 ADVERBS = re.compile(_ADVERB)

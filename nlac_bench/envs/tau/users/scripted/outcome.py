@@ -14,7 +14,8 @@ _MADE = (
     r"started|successful\w*|finali[sz]ed|scheduled|arranged|in place)"
 )
 _CHANGED = (
-    r"(?:(?:update|change) (?:is|was|has been) (?:now )?(?:complete|completed|done|made|successful)|"
+    r"(?:(?:update|change|modification)s?(?: of [\w ]{1,20}?)?(?: (?:in|to|for|on) \S+)? "
+    r"(?:is|are|was|were|has been|have been) (?:now |already |all )*(?:complete|completed|done|made|successful)|"
     r"did(?= (?:the|your|that|this)\b)|amended|recorded|changed|updated|modified|switched|set|saved|"
     r"replaced|swapped|moved|corrected|edited|adjusted|"
     r"(?:is|are) now|now (?:is|are|has|have|shows?|includes?|contains?|comprises?|consists?|holds?|lists?|"
@@ -76,7 +77,9 @@ _GENERAL = re.compile(
     r"(?:went|gone) through|processed|finished|"
     r"submitted|sorted|requested|"
     r"(?:made|applied|carried out) as (?:discussed|requested|agreed)|"
-    r"confirmed|taken care of|in place|updated|changed|replaced|saved|booked|will now|is now|are now|"
+    r"confirmed|taken care of|in place|(?:is|are|was|were|been) (?:already |now )?made|returned success|issued|"
+    r"(?:result|status|outcome) (?:is|was|=|:) (?:now )?\W?(?:ok|okay|success)|"
+    r"updated|changed|replaced|saved|booked|will now|is now|are now|"
     r"is in|now|on its way|you've been|you're|upgraded|rebooked)\b"
 )
 _FINISHED = re.compile(r"\b(?:done|completed?|updated|changed|saved|processed|submitted|taken care of)\b")
@@ -100,7 +103,8 @@ _IDS = re.compile(
     r"\bone (?:customer|account|user|person|agent|conversation|order|request|moment|thing|step|second|"
     r"minute|at a time|by one|of|more|last|other|quick|"
     r"question|sec)\b|"
-    r"\b(?:this|that|the|which|no|every|each|any|another|number) one\b"
+    r"\b(?:this|that|the|which|no|every|each|any|another|number) one\b|"
+    r"\b(?:steps?|points?|items?|parts?|phase|page|options?|question|stage|no\.?) \d+\b"
 )
 _SUM = re.compile(
     r"\b(?:total|paid|altogether|sum|comes? to|came to|in all|cost|costs|spent|overall|together|"

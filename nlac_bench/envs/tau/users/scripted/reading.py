@@ -196,7 +196,7 @@ def read(message: str) -> Reading:
                 claims.append(part)
         else:
             asking = ""
-            if said.endswith(":") and wants_identity(said):
+            if said.endswith(":") and wants_identity(said) and not _lists_values(parts, place):
                 asking = said
                 questions.append((part, topics(said) & IDENTITY or {"identity"}))
                 continue
@@ -216,7 +216,7 @@ def read(message: str) -> Reading:
             if signals.ASSENT.search(said):
                 confirm = True
                 proposed.append(part)
-    transfers = bool(signals.TRANSFER.search(text))
+    transfers = bool(signals.TRANSFER.search(signals.NO_TRANSFER.sub(" ", text)))
     offered = transfers and _offers_transfer(parts, text)
     return Reading(
         text=text,
@@ -261,15 +261,17 @@ def _in_stock(claim: Unit) -> Unit:
     return replace(claim, text="".join(part for part in clauses if not signals.UNAVAILABLE.search(part)))
 
 
-_CLAUSES = re.compile(r"(?<=;) |(?<=,) (?=but|so|however|yet|whereas|while)|(?= - )")
+_CLAUSES = re.compile(r"(?<=;) |(?<=,) (?=and|but|so|however|yet|whereas|while)|(?= - )")
 
 
 def _without_reasons(said: str) -> str:
-    """Return a sentence without the clauses in brackets and of reasons that refuse something else.
+    """Return a sentence without the clauses that refuse something else: brackets, reasons, rules.
 
-    "Cancelling it removes all items, as I cannot cancel a part" proposes its main clause.
+    "Cancelling it removes all items, as I cannot cancel a part" proposes its main clause, and "only delivered
+    orders can be returned, and yours is #W1" states the order.
     """
-    return _REASON.sub(lambda found: "" if signals.REFUSED.search(found[0]) else found[0], said).strip()
+    main = _REASON.sub(lambda found: "" if signals.REFUSED.search(found[0]) else found[0], said).strip()
+    return "".join(part for part in _CLAUSES.split(main) if not signals.REFUSED.search(part))
 
 
 _REASON = re.compile(
@@ -289,6 +291,11 @@ def _topics(sentence: str) -> set[str]:
     if found & IDENTITY and not wants_identity(sentence):
         found -= {"email"} if "receive" in sentence or "sent" in sentence else set()
     return found or {"unclear"}
+
+
+def _lists_values(parts: Sequence[Unit], place: int) -> bool:
+    """Return whether the list below the unit at ``place`` gives values: "let me verify: reason = …"."""
+    return _opens_list(parts, place) and bool(signals.STATED.search(parts[place + 1].text))
 
 
 def _opens_list(parts: Sequence[Unit], place: int) -> bool:

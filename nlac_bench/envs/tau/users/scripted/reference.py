@@ -15,7 +15,7 @@ _VERB = (
 _POINTS = any_of(
     r"\b(?:which|either|any|one|what) (?:one )?of (?:these|those|them|the (?:two|three|above|following))"
     rf"{_VERB}",
-    rf"\bwhich(?: ones?| way| option| method)?{_VERB}",
+    rf"\bwhich(?: ones?| way| option| method)?{_VERB}|\bwhich one (?=to\b|for\b)",
     r"\bwhat (?:can|could|would|will|do|should|shall) (?:you|i|we)\b",
 )
 _OF_THOSE = re.compile(r"\bwhich (?:one )?of (?:them|these|those)\b")
@@ -24,6 +24,14 @@ _PRONOUN = re.compile(
     r"(?:it|that|this|they|those|he|she)(?: be)?(?:,? please)?\?"
 )
 """A question with a pronoun only: "I need a reason. What is it?"."""
+_VAGUE = re.compile(
+    r"\bwhat (?:it|that|this|they) (?:is|was|are|were|would be)\b|\b(?:what|which) (?:may|can|could|should|shall|do|"
+    r"would) (?:i|we|you) (?:\w+ )?(?:enter|put|write|note|log|record|select|give|choose|pick|fill|use|have|say)\b"
+)
+_LACKED = re.compile(
+    r"\b(?:need|want|require|must|ask|lack|miss|demand|oblig|mandator|has to|have to|requires?|record|log)\w*\b"
+)
+"""A sentence that says what is missing, to which a vague question goes back: "I need a reason. What is it?"."""
 _TOLD = frozenset({
     "reason", "payment", "address", "cabin", "flights", "date", "passengers", "bags", "items", "options",
     "record", "insurance", "email", "zip", "name", "user_id",
@@ -61,6 +69,8 @@ def referred(question: str, before: Sequence[Unit]) -> frozenset[str]:
         and len({code for unit in before for code in RETAIL_ID.findall(unit.text)}) == 1
     ):
         return topics(question) - {"record"}  # of what the one order contains
+    if _VAGUE.search(question) and topics(question) <= {"request"} and _LACKED.search(before[-1].text if before else ""):
+        return topics(before[-1].text) & _TOLD or frozenset({"unclear"})
     if not _POINTS.search(question) or topics(question) - _OPEN:
         return frozenset()
     text = " ".join(unit.full for unit in _said(before))

@@ -26,14 +26,16 @@ MAX_LABEL_CHARS = 40
 def asks_for_value(sentence: str) -> bool:
     """Return whether a sentence asks for a value: an open question, or a request to tell something."""
     several = YES_ONLY.search(sentence) and _SEVERAL.search(sentence)
-    if several or _INSURED.match(sentence) or _INSURANCE.search(sentence) or _WHETHER_ANY.search(sentence):
+    if several or _INSURED.search(sentence) or _INSURANCE.search(sentence) or _WHETHER_ANY.search(sentence):
         return True
     if YES_ONLY.search(sentence) or _SOUNDS.search(sentence) or PERMISSION.search(sentence):
         return False
     if _BARE_IDENTITY.fullmatch(sentence) and topics(sentence) & IDENTITY and not VALUE.search(sentence):
         return True
-    if _REVIEW.search(sentence) and not sentence.endswith("?"):
+    if (_REVIEW.search(sentence) or _REVIEW_PART.search(sentence)) and not sentence.endswith("?"):
         return False
+    if _asks_who(sentence):
+        return True
     if _HOW_MANY.search(sentence):
         return True
     if fills_in(sentence):
@@ -64,6 +66,18 @@ def asks_for_value(sentence: str) -> bool:
     return bool(_NEEDS.search(sentence)) or bool(
         _PLEASE_NOUN.search(sentence) and topics(sentence) and not _IF_AGREED.search(sentence)
     )
+
+
+def _asks_who(sentence: str) -> bool:
+    """Return whether a question is whether the user has or can tell what identifies it, or one to tell it.
+
+    What is done with an email address or a name ("Shall I send it to your email?") is another question.
+    """
+    if not topics(sentence) & IDENTITY - {"identity"} or VALUE.search(sentence) or _MAILED.search(sentence):
+        return False
+    if sentence.endswith("?"):
+        return bool(_YOURS.search(sentence)) and not _DOES.search(sentence)
+    return bool(_HANDS.search(sentence)) and not _IF_AGREED.search(sentence)
 
 
 def fills_in(sentence: str) -> bool:
@@ -113,9 +127,12 @@ def asks_for_yes(sentence: str) -> bool:
             _AUXILIARY.search(sentence) or _TAG.search(sentence) or _nudge(sentence) or plain or declared
         )
     agreed = CONFIRMS.search(sentence) or HAS_CONSENT.search(sentence)
-    if agreed and REPORT.search(sentence) and not FUTURE.search(sentence):
-        return False  # "we confirm that it has been cancelled"
+    if agreed and (REPORT.search(sentence) or _PERFECT.search(sentence)) and not FUTURE.search(sentence):
+        return False  # "we confirm that it has been cancelled", "as per your confirmation I have called it"
     return bool(CONFIRM.search(sentence)) and not WH_START.match(sentence)
+
+
+_PERFECT = re.compile(r"\b(?:i|we)(?:'ve| have) (?:\w+ly |now |just )*(?!your\b|an?\b|the\b)\w+")
 
 
 def _nudge(sentence: str) -> bool:
@@ -134,10 +151,10 @@ _DECLARED = re.compile(
 )
 """The beginning of a question in the order of a statement: "you are agree with this?"."""
 _BARE_IDENTITY = re.compile(
-    r"(?:[\w -]{0,16}\b(?:check|verification|identification|identity|id|security|needed|required|first|"
-    r"you): )?"
+    r"(?:(?!(?:[^:.]* )?(?:updated|changed|saved|sent|done|verified|confirmed)\b)[^:.?!]{1,60}: )?"
     r"(?:(?:ok|okay|and|so|hi|hello|sure|great|thanks|first|also)\b[ ,!-]*)*(?:(?:your|the) )?"
-    r"(?:(?:user|full|first|last|zip|e-?mail|id|name|code|address|number|and|or|your|the)\b[ ,/+-]*)+"
+    r"(?:(?:user|full|first|last|zip|postal|e-?mail|id|name|code|address|number|and|or|your|the|either|both|just|"
+    r"of your (?:address|account|profile)|on (?:file|the account|your account))\b[ ,/+-]*)+"
     r"(?:, )?(?:please|pls|plz)?(?:\W*\?|\.)"
 )
 """A question of nouns only: "User id, please?"."""
@@ -150,6 +167,25 @@ _REVIEW = re.compile(
     r"verify that)\b[^.]*\b(?:names?|spelling|dates?|details|above|everything)\b"
 )
 """Asks to check what the message itself states: "look over the names, since they need to match your ID"."""
+_REVIEW_PART = re.compile(
+    r"(?:^|\b(?:please|kindly|do|and|just|so) )(?:do |just )?(?:double-|re-?)?(?:check|read|review|look (?:over|at))"
+    r" (?:that )?(?:the|this|that|these|every|each) (?!.*\b(?:tell|give|send|share|provide|reply|write)\b)[^.]*"
+    r"\b(?:number|post ?codes?|zip|addresse?s?|street|below|lines?|figures?|codes?)\b"
+)
+"""The same of a part: "please check the number and the postcode"."""
+_YOURS = re.compile(
+    r"\b(?:you|i|we)\b[^.?]*?\b(?:your|the|an?|that|under which|user id|e-?mail|zip|name)\b"
+)
+_DOES = re.compile(
+    r"\b(?:sen[dt]|mail(?:ed)?|receiv\w*|us(?:e|ing)|updat\w*|chang\w*|correct|match\w*|spel[lt]\w*|proceed|"
+    r"(?:want|like|wish) (?:me|us|to)|add\w*|ship\w*|cancel\w*|return\w*|exchang\w*|book|agree|fine|okay|ok)\b"
+)
+_HANDS = re.compile(
+    r"\b(?:provide|give|tell|send|share|drop|supply|pop|type|enter|state|quote|let me have|let us have|hand)\b"
+    r"(?: me| us| over| in| across| here)?(?: with)?(?::| (?:your|the|both|either|an?|just)\b)(?: \w+){0,3}? "
+    r"(?:user|account|customer|member\w*|profile|login|e-?mail|names?|zip|id)\b"
+)
+"""Asks to tell what identifies the user: "go ahead and provide me with your user id"."""
 _OPENING = re.compile(r"(?:great|sure|okay|ok|thanks|thank you|hello|hi|of course|next|first|now)\b")
 """Words before a colon that are no label."""
 _HOW_MANY = re.compile(
@@ -175,8 +211,8 @@ _WHETHER_ANY = re.compile(
 )
 """Asks which order or trip is meant: "Is there one of your own orders that you want to cancel?"."""
 _INSURED = re.compile(
-    r"^(?:and |also |(?:do you )?(?:want|need|like|any|add|include|take) |travel |trip )*insurance\b"
-    r"(?:[:,-]? ?\(?(?:yes ?(?:or|/) ?no|y/n)\)?| for [^?]{0,40})?\?$"
+    r"(?:^|[:-] )(?:and |also |(?:do you )?(?:want|need|like|any|add|include|take) |travel |trip )*insurance\b"
+    r"(?:[:,-]* ?\(?(?:yes ?(?:or|/) ?no|y/n)\)?| for [^?]{0,40})?\?$"
 )
 """The same in a few words: "Insurance: yes or no?"."""
 _POLITE = (
@@ -264,16 +300,17 @@ _WISHES = re.compile(
 )
 """Wishes for a value, which ask for it indirectly."""
 _MAILED = re.compile(
-    r"\b(?:receive|sent|send you|get an|check (?:your|the) (?:e-?mail|mail|inbox)|e-?mailed|"
+    r"\b(?:get|receive|expect|send|sent|with)\b(?: \w+){0,2} an?(?: [\w-]+){0,2} e-?mail\b(?! address)|"
+    r"\bsend(?:s|ing)? (?:an? |the )?e-?mail\b(?! address| (?:that|which|you))|\b(?:receive|sent|send you|get an|check (?:your|the) (?:e-?mail|mail|inbox)|e-?mailed|"
     r"confirmation e-?mail|"
     r"(?:sen[dt]|get|arriv\w*|contact|notif\w*|comes?|follows?|instructions?)\b.*\b(?:by|via) e-?mail|"
-    r"\b(?:an|the|another) e-?mail\b(?! address|,| (?:on|of|before|or|linked|associated|registered|you used|"
+    r"\b(?:an|the|another) e-?mail\b(?! address|,| (?:that|which|your|you|on|of|before|or|linked|associated|registered|you used|"
     r"first|to (?:look|find|verify|identify|get|start|go))\b)(?!\W*$)|inbox|"
     r"e-?mail (?:with|will|shortly|once|from))\b|\bconfirm\b(?! your| who| the)|\bthank"
 )
 _SOUNDS = re.compile(
     r"\bhow (?:does|do|would) (?:that|this|it|these|they|everything)(?: all)? "
-    r"(?:sound|look|work|seem)|\bwhat do you (?:say|think)\b"
+    r"(?:sound|look|work|seem)|\bwhat do you (?:say|think|reckon)\b|\bwhat say you\b"
 )
 _INVERTED = re.compile(r"'s\b|\b(?:do|does|did|would|should|can|could|is|are|was|will|may|shall)\b")
 _KNOWS = re.compile(
@@ -291,7 +328,7 @@ WH_START = re.compile(
 )
 WH = re.compile(
     rf"^{WH_START.pattern}|(?:[,:;(-] ?|\b(?:and|so|then|but|also|plus|or|know|hear|ask|see|tell me|"
-    r"first) )(?:which|what|what's|who|whom|whose|where|why|how|when do|when would|when is)\b(?! "
+    r"first|namely|i\.e\.|e\.g\.) )(?:which|what|what's|who|whom|whose|where|why|how|when do|when would|when is)\b(?! "
     rf"(?:is (?:why|how|what|where|when|something)|means|gives|makes|brings|leaves|comes|includes)\b)(?! "
     rf"(?:is|are) (?:\w+ ){{0,3}}(?:delivered|listed|shown|pending|processed|shipped|open)\b)"
 )
@@ -328,6 +365,9 @@ _NO_NUDGE = re.compile(
     r"^(?:could|can|would|will) you|choice|preference|pick|thoughts|option|prefer|^(?:hello|hi|hey)\b|else"
 )
 _IF_AGREED = re.compile(
+    r"\b(?:tell (?:me|us)|let (?:me|us) know) so\b|"
+    r"\bif (?:it|this|that|everything|all|you)\b[^.?]{0,24}\b(?:fine|ok|okay|good|right|correct|agree|happy|"
+    r"alright|in order|suits|works)\b(?!.*\b(?:your|which|what|how|where|who|why|when)\b)|"
     rf"\b{_GIVES}(?: me| us)? (?:whether|if) (?:(?:i|we) (?:may|should|can|shall|could|might|must|"
     r"am to|are to)|you(?:'re| are) (?:\w+ )?(?:fine|ok|okay|happy|good|comfortable|satisfied|ready)\b|"
     r"you (?:agree|approve|consent|accept|authori[sz]e|permit|(?:want|wish|would like|'d like) (?:me|us))|"

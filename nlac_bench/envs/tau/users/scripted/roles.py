@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
-from nlac_bench.envs.tau.users.scripted.marks import ADVERBS, CHANGE, ITEM_MARKS, STATE, VALUE_MARKS
+from nlac_bench.envs.tau.users.scripted.marks import ADVERBS, CHANGE, ITEM_MARKS, STATE, UNWANTED, VALUE_MARKS
 from nlac_bench.envs.tau.users.scripted.structure import Unit
 
 Role: TypeAlias = Literal["none", "new", "present", "kept", "context"]
@@ -18,7 +18,8 @@ Span: TypeAlias = tuple[int, int]
 _FILL = re.compile(
     r"(?:[\s,:()\"'-]|\$[\d.]+|#w\d+|\([^()]*\)|\b(?:and|or|the|your|an?|both|which|that|also|other|items?|"
     r"just|simply|is|are|same|that's|it's|they're|"
-    r"do|does|will|would|should|shall|could|may|might|they|it|this|order|yours|in|one|be|can|to|all|of|we|i|you)\b)*"
+    r"do|does|will|would|should|shall|could|may|might|they|it|this|order|yours|in|one|be|can|to|all|of|we|i|you|"
+    r"(?:from|on) (?:the|your|that|this)(?: \w+)? (?:order|parcel|box|purchase))\b)*"
 )
 _KEEPS = re.compile(r"(?:keep|leav)(?:e|s|es|ing)?\b")
 _OBJECT = re.compile(
@@ -29,7 +30,7 @@ _COULD = re.compile(r"\b(?:could|can|may|might|eligible to) (?:also )?(?:still )
 _BEFORE = re.compile(
     r"(?:without|except|exclud|apart|aside|other than|besides|but not|"
     r"not (?:(?:the|your|a|an|for|with|to|on|by|via|in|from|economy|business|basic|paypal|gift|visa|"
-    r"mastercard|credit)\b|[\d#])|no changes?|nothing)"
+    rf"mastercard|credit)\b|[\d#])|no changes?|nothing|{UNWANTED})"
 )
 """Words that govern what follows them, never what precedes."""
 _OF_ACTION = re.compile(r"(?:items?|everything|products?) |(?:compris|contain|consist|includ)ing\b")
@@ -143,6 +144,7 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
     strong = False  # whether the state comes from a word that only a proposal has
     seen = opened = False  # whether a value was named since, and whether "from" awaits its "to"
     last_end = since = 0
+    later = _LATER.match(text) is not None
     left: tuple[int, Role, bool] | None = None  # what holds after a bracket that a comma divides
     for start, end, kind in _events(text, spans, VALUE_MARKS):
         if left and start > left[0]:
@@ -182,10 +184,13 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
             if not reversed_ and not _TO.search(text, end):
                 continue
             state, opened = "present", not reversed_
+        elif kind == "old" and later and _STANDS.match(text, start):
+            state, strong = "new", True
         elif kind == "old" and text[start:end] == "off" and not _leads(text, end, spans):
             continue  # "take A off the profile"
         elif kind in ("present", "old"):
             closes = end >= len(text) or text[end] in ".,;)?!" or text.startswith((" and", " -"), end)
+            closes = closes or (bool(_GOES_ON.match(text, end)) and not _leads(text, end, spans))
             if seen and closes and (near or (ADVERBS.fullmatch(text, start, end) and not strong)):
                 roles[-1] = "present"
                 continue
@@ -234,6 +239,14 @@ _IS_PRESENT = re.compile(
 )
 """In "(A is what's there today)"."""
 _ASIDE = re.compile(r", (?:under|in|for|on|with|as) [^,.;:]{1,40}(?:, (?:on|in|at|with|for|to)\b|:)")
+_GOES_ON = re.compile(r" (?:under|for|in|on|with|as)\b")
+"""After "at the moment" in "you hold A at the moment under SF4PKV"."""
+_LATER = re.compile(
+    r"(?:(?:and|so|then|,) )*(?:after(?:wards)?|following|with|once|as of)\b[^,.;:]{0,20}\b"
+    r"(?:change|update|amendment|modification|switch|swap|it's done|done|that)\b|after(?:wards)?\b"
+)
+"""Begins a sentence about the state after the change: "after the update it has B"."""
+_STANDS = re.compile(r"(?:you|it|reservation|they) (?:have|has|are|'re)\b|you're\b")
 _TARGETS = frozenset({"to", "into"})
 _MEANS = frozenset({"to", "with", "via", "using", "charge", "charged", "paid", "pay"})
 _STATES: Mapping[str, Role] = {"kept": "kept", "context": "context"}

@@ -30,7 +30,7 @@ ASSENT = any_of(
     r"\b(if|once|when|after|upon) (your )?(confirmed|confirmation|approval)\b",
 )  # fmt: skip
 """States that the agent acts only after confirmation."""
-STATED = re.compile(r"^[^?]*?(?::| -|->) *(?!your\b|the \w+ you\b)[^\s?][^?]*$|^[^?]*#w?\d[^?]*$")
+STATED = re.compile(r"^[^?]*?(?::| -|->| =) *(?!your\b|the \w+ you\b)[^\s?][^?]*$|^[^?]*#w?\d[^?]*$")
 """A list entry with a value, such as ``payment: gift card``, which is neither a question nor asked for."""
 GUESS = re.compile(
     r"(?:(?:or|and|so|maybe|perhaps),? )*(?:is|was|would|will|should) (?:it|that|this) (?:be )?"
@@ -41,6 +41,11 @@ YES_NO = any_of(
     r"yes ?/ ?no", r"yes or no", r"\(y(es)?\b", r"\bconfirm\b", r'\"yes\"', r"'yes'", r"\by/n\b",
 )  # fmt: skip
 """A yes-no question, whatever else it contains."""
+_ELSE = r"(?<!each )(?<!every )other|another|further|additional"
+_MATTER = (
+    r"things?|matters?|issues?|requests?|questions?|concerns?|problems?|needs?|wish(?:es)?|help|assistance|"
+    r"support|tasks?|topics?"
+)
 MORE = any_of(
     r"\b(?<!before )(?<!prefer )(?<!use )(?<!rather )((anything|something|what) (further|more)|"
     r"(any(thing)?|something|what) else|anything (left|missing|remaining|outstanding)(?=\W*$))\b"
@@ -58,6 +63,9 @@ MORE = any_of(
     r"^does (that|this|it) answer\b",
     r"\banything (besides|apart from|beyond)\b",
     r"\bdo you have (another|other) (questions?|requests?|issues?)\b",
+    rf"^(?=.*\?$|.*\b(?:let (?:me|us) know|tell me|say so|say if|write|here) if\b|if\b).*\b(?:{_ELSE}) "
+    rf"(?:\w+ )?(?:{_MATTER})\b", r"\bif (there's|there is) nothing (else|more|further)\b",
+    r"\b(help|assist\w*|support)( you)? with (an|any )?other\b",
     r"\bfurther (help|assistance)\b", r"\bis that all\b(?=\W*$|,| (?:for|you|i|then|today|"
     r"from)\b)", r"\bwill that be all\b",
     r"\bthat be everything\b",
@@ -156,6 +164,12 @@ TRANSFER = any_of(
     r"supervisor|person|team)\b",
 )  # fmt: skip
 """Transfers the user to a person."""
+NO_TRANSFER = re.compile(
+    r"(?:\b(?:will|do|does|did|would|could|should|shall|need|am|is|are) not|\b(?:do|does|did|would|could|should|need|"
+    r"is|are)n't|\bwon't|\bno need to|\bwithout|\brather than|\binstead of) (?:(?:need|have|want|going|be|to|\w+ly) "
+    r"){0,3}(?:transfer|hand|connect|escalat|pass|forward)\w*"
+)
+"""Says that nobody is transferred: "I will not transfer you"."""
 TRANSFER_OFFER = any_of(
     r"\b(would|do|shall|should|can|could|may|want|like|if)\b[^.!\n]{0,80}\b(transfer|connect|"
     r"escalate|hand|pass|forward)\b[^.!\n]{0,80}\?",
@@ -172,7 +186,7 @@ TRANSFERRED = re.compile(
 )
 """Says that a transfer is under way or done."""
 FAREWELL = re.compile(
-    r"\b(?:safe travels|good ?bye|bye|take care|see you|(?:have|enjoy) (?:a|an|your|the) (?:\w+ ){0,2}"
+    r"\b(?:safe travels|good ?bye|bye|wish(?:ing)? you (?:an?|safe|all)|take care|see you|(?:have|enjoy) (?:a|an|your|the) (?:\w+ ){0,2}"
     r"(?:day|evening|weekend|trip|flight|time|one))\b"
 )
 """Ends the conversation."""
@@ -196,7 +210,7 @@ REPORT = any_of(
     r"registered|opened|put\b|started|logged|lodged|rebooked|finali[sz]ed)",
     r"\b(i've|i have|we've|we have|i) (now |just |also |successfully |already |gone ahead and |went "
     r"ahead and )*(cancell?ed|"
-    r"returned|exchanged|modified|updated|changed|switched|swapped|set|booked|rebooked|upgraded|"
+    r"returned|exchanged|modified|updated|changed|switched|swapped|set(?! aside)|booked|rebooked|upgraded|"
     r"saved|started|opened|created|registered|arranged|scheduled|"
     r"downgraded|added|sent|issued|processed|submitted|completed|initiated|requested|placed|"
     r"made|moved|replaced|done|refunded|filed|put|corrected|amended|recorded|effected|reserved|carried "
@@ -223,7 +237,10 @@ REPORT = any_of(
     r"lodged)\b",
     r"(\b(is|are|was|were|got)|'s) (now |all |already )?(cancell?ed|returned|exchanged|modified|updated|"
     r"changed|switched|swapped|booked|upgraded|downgraded|added|sent|issued|processed|submitted|saved|"
-    r"completed?|requested|set|confirmed|moved|done|sorted|finali[sz]ed|in place)\b",
+    r"completed?|requested|set|confirmed|moved|done|sorted|finali[sz]ed|in place|"
+    r"made(?! (?:of|from|by|to|only|once|if|when|up)))\b",
+    r"^\W*(your )?(e-?)?tickets? (is |are |was |were )?(now |all |re)?issued\b",
+    r"\breturned success\b", r"\b(result|status|outcome) (is|was|=|:) (now )?\W?(ok|okay|success)",
     r"\b(is|are) now\b",
     r"\bnow (has|have|shows?|includes?|contains?|comprises?|consists? of|holds?|lists?|reads?|goes|ships|"
     r"stands)\b",

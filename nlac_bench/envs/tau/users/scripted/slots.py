@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Payment
 from nlac_bench.envs.tau.users.scripted.roles import Role, value_roles
@@ -78,6 +79,7 @@ def wrong_payment(units: Sequence[Unit], goal: Goal) -> bool:
     paid = goal.payment
     if paid is None:
         return False
+    units = [replace(unit, text=_RULE.sub(" ", unit.text)) for unit in units]
     named = spoken(units, _own_methods)
     if _absent({value for value, _, _ in named}, paid) and not (
         paid.original and _ORIGINAL.search(joined(units))
@@ -109,6 +111,13 @@ def wrong_payment(units: Sequence[Unit], goal: Goal) -> bool:
     if sources:
         return paid.source not in sources or (len(sources) > 1 and goal.kind == "return")
     return _elsewhere(joined(units), paid, goal)
+
+
+_RULE = re.compile(
+    r"\b(?:must|has to|have to|can only|may only|needs to|should|could|can|may|is to|only) (?:\w+ ){0,3}?(?:(?:to|onto|on|by|with) )?either\b"
+    r"(?=[^.;?]*\bor\b)(?:(?!\bor\b)[^.;?])*\bor\b(?:\([^()]*\)|[^.;?,])*"
+)
+"""States between which methods one may choose: "it has to go either to the original one or to a gift card"."""
 
 
 def names_payment(units: Sequence[Unit], goal: Goal) -> bool:

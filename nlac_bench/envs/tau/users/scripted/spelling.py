@@ -12,7 +12,9 @@ def normalise(text: str) -> str:
     if len(text) > MAX_READ_CHARS:
         text = text[: MAX_READ_CHARS // 2] + "\n" + text[-MAX_READ_CHARS // 2 :]
     text = _STARS.sub("- ", unicodedata.normalize("NFKC", text).lower()).translate(_PLAIN)
-    text = _BLANK.sub("?", text)
+    text = _ASKED.sub("?", _BLANK.sub("?", text))
+    if len(_ANSWERED.findall(text)) > 1:
+        text = _ANSWERED.sub(r"\1:", text)
     text = _CORRECTS.sub("anything to correct", _THUMBS.sub("yes or no", text))
     text = _COLLOQUIAL.sub(lambda found: _WRITTEN_OUT[found[1]], _PICTURE.sub(". ", text))
     text = _PLURAL.sub("s", text)
@@ -56,9 +58,11 @@ _WRITTEN_OUT = {
     "im": "i'm", "ive": "i've", "lmk": "let me know", "wanna": "want to", "gonna": "going to",
     "gimme": "give me",
     "lemme": "let me", "res": "reservation", "thx": "thanks", "pmt": "payment",
+    "cxl": "cancel", "cxld": "cancelled", "cfm": "confirm", "pax": "passengers", "flt": "flight",
+    "flts": "flights", "resv": "reservation", "rsvn": "reservation", "chg": "change",
 }  # fmt: skip
 _LONGEST_FIRST = "|".join(sorted(map(re.escape, _WRITTEN_OUT), key=len, reverse=True))
-_COLLOQUIAL = re.compile(rf"(?<![\w'/-])(?<!\d )({_LONGEST_FIRST})(?=[ ,?!.\n]|$)")
+_COLLOQUIAL = re.compile(rf"(?<![\w'/-])(?<!\d )({_LONGEST_FIRST})(?=[ ,?!.:\n]|$)")
 _PICTURE = re.compile(
     r"(?<=[\w)]) ?[\U0001f300-\U0001faff\u2600-\u27bf]\ufe0f? +(?=(?:which|what|how|where|who|shall|"
     r"should|do|does|would|"
@@ -66,7 +70,8 @@ _PICTURE = re.compile(
 )
 """A picture that separates two sentences in place of a full stop."""
 _THUMBS = re.compile(
-    r"👍\W{0,3}(?:or|/)\W{0,3}👎|\byay or nay\b|\byea or nay\b|\bgo or no[- ]go\b|\bdeal or no deal\b"
+    r"👍\W{0,3}(?:or|/)\W{0,3}👎|\byay or nay\b|\byea or nay\b|\bgo or no[- ]go\b|\bdeal or no deal\b|"
+    r"\by or n\b|(?:\[[ x_]?\]|[☐□○]) ?yes\W+(?:\[[ x_]?\]|[☐□○])? ?no\b"
 )
 _CORRECTS = re.compile(
     r"\b(?:any|some)thing(?: else)?(?: that)? (?:you(?:'d| would)?|we|i)(?: (?:like|want|wish|need|should|"
@@ -74,8 +79,15 @@ _CORRECTS = re.compile(
     r"(?: me)?(?: to)? (?:chang|correct|adjust|amend|modif|edit|fix)\w*"
 )
 """Names no action: "is there anything you'd like to change, or may I go ahead?"."""
-_BLANK = re.compile(r"(?<=[\w)]):? ?(?:_{2,}|\[[ _.]*\]|\.{4,})(?=[ |)]*$)", re.MULTILINE)
-"""What is to be filled in, as a form asks for it: "email: ____"."""
+_BLANK = re.compile(
+    r"(?<=[\w)]):? ?(?:_{2,}|\[[ _.]*\]|\.{4,}|<(?!br)[^<>\n]{1,40}>|"
+    r"\((?:please )?(?:fill|enter|type|write|insert|complete|provide|to be|your|missing|required)\b[^()\n]*\))"
+    r"(?=[ |)]*$)",
+    re.MULTILINE,
+)
+"""What is to be filled in, as a form asks for it: "email: ____", "user id: (please fill in)"."""
+_ASKED = re.compile(r"(?<=[\w)]): ?\?|(?<=\S)[?!]*\?[?!]+|!+\?")
+"""More than a question mark: "Shall I?!", "items: ?"."""
 _UNMARKED = re.compile(
     r"(?:(?:^ ?|(?<=[,;.!?-] ))(?:(?:and|so|then|ok|okay|now|also) )*(?:(?:shall|should|may|can|could|"
     r"would|will|do|"
@@ -89,6 +101,12 @@ _UNMARKED = re.compile(
     re.MULTILINE,
 )
 """The end of a question without its mark: "… can I do it now", "… okay"."""
+_ANSWERED = re.compile(
+    r"(?:^|(?<=[.\n] )|(?<=\n))([a-z ]{0,20}\b(?:type|origin|destination|cabin|class|passengers?|travell?ers?|payment|"
+    r"method|bags?|baggage|luggage|insurance|flights?|dates?|reason|order|address|items?|total|reservation|refund|"
+    r"route|name))\?(?= (?:[^?.\n]|\.(?=\d))+(?:[.\n]|$))"
+)
+"""The label in a form that asks and answers: "Bags? 3. Insurance? No."."""
 _ARROW = re.compile(r" ?(?:→|⇒|➜|➔|➡\ufe0f?|-+>|=+>) ?")
 _STARS = re.compile(r"^[ \t]*\* +(?=\S)", re.MULTILINE)
 _TITLE = re.compile(r"^ *(?:#{1,6} |> ?|[*_=-]{3,} *$)", re.MULTILINE)

@@ -185,6 +185,9 @@ def _conditional(sentence: str) -> str:
 
 def _questions(sentence: str) -> list[str]:
     """Return the questions that ``sentence`` joins: "which card is it, and shall I go ahead?"."""
+    last = _LAST.search(sentence)
+    if last:
+        return [*_questions(f"{sentence[: last.start()]}."), sentence[last.end() :]]
     for second in _SECOND.finditer(sentence) if sentence.endswith("?") else ():
         if _ASKING.search(sentence, 0, second.start()):
             return [f"{sentence[: second.start()]}?", *_questions(sentence[second.end() :])]
@@ -193,7 +196,7 @@ def _questions(sentence: str) -> list[str]:
 
 _FILLED = re.compile(r"\d|: .*\b(?:paypal|gift card|visa|mastercard|economy|business|yes|no|none)\b")
 _RULE = re.compile(r"[|:\- ]*-[|:\- ]*")
-_BULLET = re.compile(r"(?:[-+] ?(?=\S)|\(?\d{1,2}[.)] ?(?=\D)|\(?[a-z][.)] |[✅✔☑🔹👉➤▶] ?)")
+_BULLET = re.compile(r"(?:[-+] ?(?=\S)|\(?\d{1,2}[.)] ?(?=\D)|\d{1,2} - (?=\D)|\(?[a-z][.)] |[✅✔☑🔹👉➤▶] ?)")
 _ENUMERATOR = re.compile(r"(?:^|(?<=[\s:;,.?(]))\(?(\d{1,2}|[a-f])[.)] (?=\S)")
 _DASHED = re.compile(r"(?:^| )- (?=[a-z][a-z ]{0,40}: \S)")
 """Begins an entry of a list in one line: "- reservation: AB3CDE - cabin: business"."""
@@ -235,6 +238,12 @@ _SECOND = re.compile(
     rf"{_BRIEF}\?)|"
     r", or (?=(?:may|shall|should|can) i (?:go ahead|proceed|continue|submit|do it)\b)"
 )
+_LAST = re.compile(
+    r", (?:so |and |now )?(?=(?:(?:is|are) there|do you (?:need|have|want|wish)|(?:can|may|could) i|"
+    r"please (?:tell|let|ask|write)|let me know|tell me|anything|any)\b[^,?]{0,60}"
+    r"\b(?:else|other|another|further|more)\b[^,?]{0,60}\??$)"
+)
+"""Begins, after a comma, the question whether there is anything else."""
 _SHOULD = re.compile(r"should (?!i\b|we\b)[^,?]{3,80}, [^?]*$")
 _BE = re.compile(r"^(if (?:[\w']+ )*?([\w']+)) be\b(?<!to be)")
 _PLURALS = frozenset({"you", "they", "these", "those", "all", "details", "points", "items"})

@@ -21,8 +21,8 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\bmail address", r"\b(which|what) (inbox|mailbox)",
     )),
     ("zip", any_of(
-        r"\bzip ?codes?\b", (
-            r"(?<!left )(?<!right )\bzip\b(?= *(?:$|[?,.!)/:;&]|and\b|or\b|please|plus|works|is\b|on\b))"
+        r"\bzip ?codes?\b(?!: (?:left|right))", (
+            r"(?<!left )(?<!right )\bzip\b(?!: (?:left|right) zip)(?= *(?:$|[?,.!)/:;&]|and\b|or\b|please|plus|works|is\b|on\b))"
         ), r"\bpost(al)? ?code",
     )),
     ("name", any_of(
@@ -31,7 +31,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     )),
     ("user_id", any_of(
         r"\b(user|customer|client|account|profile|member|membership|loyalty|login|log-in|"
-        r"frequent flyer) ?-?(id|number|no\b|name|"
+        r"frequent flyer)[ _-]?(id|number|no\b|name|"
         r"identifier|identification)\b", r"\busername\b",
         r"\b(id|identifier|number) (of|for|on|to|from|under) (your|the|my) (\w+ ){0,2}(account|profile|"
         r"membership)\b",

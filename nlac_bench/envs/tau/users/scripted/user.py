@@ -8,7 +8,7 @@ import numpy as np
 
 from nlac_bench.envs.tau.domain import Domain, Task
 from nlac_bench.envs.tau.users.base import STOP, UserKind
-from nlac_bench.envs.tau.users.scripted import actions, check, goods, naming, outcome, signals, speech
+from nlac_bench.envs.tau.users.scripted import actions, check, choices, goods, naming, outcome, signals, speech
 from nlac_bench.envs.tau.users.scripted import phrases as say
 from nlac_bench.envs.tau.users.scripted.answers import Answers
 from nlac_bench.envs.tau.users.scripted.identity import IDENTITY, wants_identity
@@ -135,6 +135,8 @@ class ScriptedUser(Answers):
             return self._refused(heard, goal)
         if heard.confirm or (heard.announced and not heard.asks and self._names_goal(heard, goal)):
             return self._proposed(heard, goal)
+        if check.awaits_yes(heard, goal, self._script):
+            return self._proposed(heard, goal)
         return self._asked(heard, goal)
 
     def _asked(self, heard: Reading, goal: Goal) -> str:
@@ -214,7 +216,7 @@ class ScriptedUser(Answers):
                 return self._object(["kind"])
             return self._say_again(self._pick(speech.GO_ON))
         proposed = joined(heard.proposed)
-        offered = actions.names_action(proposed) and not actions.fits(proposed, goal)
+        offered = actions.names_other(proposed, goal) and not actions.fits(proposed, goal)
         if heard.refused and (
             offered
             or not (actions.fits(claims, goal) or check.states_target(heard.claims, goal, self._script))
@@ -245,6 +247,8 @@ class ScriptedUser(Answers):
         if not actions.names_action(claims) and not check.known_slots(claims, goal):
             if self._now.agreed or (self._now.objected == 0 and self._now.puzzled):
                 return self._say_again(yes)
+            if kept := choices.unchanged(heard, goal, self._script):
+                return self._say_again(f"{yes} {kept}")
             # the proposal named nothing, so the user's reply states what is confirmed, as far as it was told
             self._now.agreed = _changes(heard.text)
             return self._say_again(yes if told else f"{yes} {speech.want(goal, self._now.told, self._pick)}")
