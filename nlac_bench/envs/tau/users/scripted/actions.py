@@ -198,7 +198,9 @@ def wrong_kind(units: Sequence[Unit], goal: Goal) -> bool:
     named = {action for action in _STRONG if ACTIONS[action].search(acting)}
     if goal.kind in ("change_flights", "change_cabin", "add_bags", "change_passengers"):
         named -= {"book", "exchange"}
-    if goal.kind in ("order_address", "user_address", "order_payment") and _EXCHANGES_DATA.search(acting + text):
+    if goal.kind in ("order_address", "user_address", "order_payment") and _EXCHANGES_DATA.search(
+        acting + text
+    ):
         named.discard("exchange")
     if named and not named & set(FITTING[goal.kind]):
         return True

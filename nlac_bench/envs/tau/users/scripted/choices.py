@@ -24,7 +24,7 @@ class Answer:
 
 def answer(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answer | None:
     """Return the user's choice among values that ``heard`` names in a question; None if it offers none."""
-    if not heard.questions:
+    if not heard.questions or any(_ITEMS.fullmatch(unit.text) for unit in heard.questions):
         return None
     if goal.address:
         return _address_of(heard, goal)
@@ -37,6 +37,10 @@ def answer(heard: Reading, goal: Goal, script: Script, pick: say.Pick) -> Answer
             reason = say.reason(goal)
             return Answer(f"{reason[0].upper()}{reason[1:]}.", frozenset({"reason"}))
     return None
+
+
+_ITEMS = re.compile(r"(?:the )?(?:items?|products?|articles?) to \w+\?")
+"""A field of a form for the items, above a list of what the order contains."""
 
 
 def unchanged(heard: Reading, goal: Goal, script: Script) -> str:

@@ -34,7 +34,7 @@ def _either(noun: str, verb: str) -> str:
 _DONE = compiled(
     {
         "cancel": rf"\bcancell?ed\b|{_either('cancell?ation', _MADE)}",
-        "return": _either(_RETURN, _MADE) + r"|\breturned\b(?! to\b)",
+        "return": _either(_RETURN, _MADE) + r"|\bbooked in for return\b|\breturned\b(?! to\b)",
         "exchange": (
             rf"{_either('(?:exchange|swap)', _MADE)}|{_either('items?', _CHANGED)}|\b(?:exchanged|"
             r"swapped|replaced)\b"
@@ -44,7 +44,7 @@ _DONE = compiled(
         ),
         "order_address": _either("(?:address|ships|shipping)", _CHANGED)
         + r"|\bwill now be (?:shipped|sent|delivered) to\b|"
-        r"\b(?:is|are) now (?:going|shipping|headed|heading|addressed|on (?:its|their) way) to\b",
+        r"(?:\b(?:is|are)|'s) now (?:going|shipping|headed|heading|addressed|on (?:its|their) way) to\b",
         "user_address": _either("address", _CHANGED) + "|" + _either("profile", "(?:updated|changed|saved)"),
         "order_payment": (
             _either("(?:payment|paypal|card|paid)", rf"(?:{_CHANGED}|charged)") + r"|\bis now paid\b"
@@ -55,7 +55,7 @@ _DONE = compiled(
             "(?:flights?|itinerary|reservation|booking|trip|outbound|return)",
             rf"(?:{_CHANGED}|rebooked|booked)",
         )
-        + r"|\brebooked\b|\bnow booked on\b",
+        + r"|\brebooked\b|\byou're confirmed on\b|\bnow booked on\b",
         "change_cabin": (
             r"\b(?:upgraded|downgraded)\b|\bnow (?:(?:travels?|fly|flies|flying|seated|booked) )?in "
             r"(?:basic|economy|business)\b|"

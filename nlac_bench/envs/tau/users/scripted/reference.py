@@ -69,7 +69,11 @@ def referred(question: str, before: Sequence[Unit]) -> frozenset[str]:
         and len({code for unit in before for code in RETAIL_ID.findall(unit.text)}) == 1
     ):
         return topics(question) - {"record"}  # of what the one order contains
-    if _VAGUE.search(question) and topics(question) <= {"request"} and _LACKED.search(before[-1].text if before else ""):
+    if (
+        _VAGUE.search(question)
+        and topics(question) <= {"request"}
+        and _LACKED.search(before[-1].text if before else "")
+    ):
         return topics(before[-1].text) & _TOLD or frozenset({"unclear"})
     if not _POINTS.search(question) or topics(question) - _OPEN:
         return frozenset()

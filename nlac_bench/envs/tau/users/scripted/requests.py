@@ -173,9 +173,7 @@ _REVIEW_PART = re.compile(
     r"\b(?:number|post ?codes?|zip|addresse?s?|street|below|lines?|figures?|codes?)\b"
 )
 """The same of a part: "please check the number and the postcode"."""
-_YOURS = re.compile(
-    r"\b(?:you|i|we)\b[^.?]*?\b(?:your|the|an?|that|under which|user id|e-?mail|zip|name)\b"
-)
+_YOURS = re.compile(r"\b(?:you|i|we)\b[^.?]*?\b(?:your|the|an?|that|under which|user id|e-?mail|zip|name)\b")
 _DOES = re.compile(
     r"\b(?:sen[dt]|mail(?:ed)?|receiv\w*|us(?:e|ing)|updat\w*|chang\w*|correct|match\w*|spel[lt]\w*|proceed|"
     r"(?:want|like|wish) (?:me|us|to)|add\w*|ship\w*|cancel\w*|return\w*|exchang\w*|book|agree|fine|okay|ok)\b"

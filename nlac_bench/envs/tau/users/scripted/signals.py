@@ -203,7 +203,7 @@ WAIT = any_of(
 REPORT = any_of(
     r"(?:\b(has|have)|'s(?= (?:now |just |already )*been)) (now |just |already |both |all |also )*"
     r"(been (now |just |already |\w+ly )*)?"
-    r"(cancell?|return|exchang|modif|updat|chang|switch|swap|set\b|book|upgrad|"
+    r"(cancell?|return|exchang|modif|updat|chang|switch|swap|set\b(?! aside)|book|upgrad|"
     r"downgrad|add|sen[dt]|issu|process|submit|complet|initiat|request|moved|replac|refund|done|"
     r"made|credit|appl|schedul|arrang|correct|increas|rais|received|saved|gone through|accepted|filed|placed|"
     r"creat|record|amend|effect|reimburs|execut|carried out|"
@@ -233,6 +233,9 @@ REPORT = any_of(
     r"changed|exchanged|returned|booked|added|upgraded|downgraded|saved|issued|switched|modified|"
     r"submitted|requested|rebooked|done)\b",
     r"\bsuccess(ful(ly)?)?\b", r"\btaken care of\b", r": (all )?(done|completed?|submitted)\W*$",
+    r"^\W*status(?: of [^:]{1,30})?: (cancell?ed|updated|changed|booked|exchange requested|return requested)\W*$",
+    r"\bstands? (now )?(cancell?ed|corrected|changed|amended|confirmed)\b", r"\bbooked in for (return|exchange)\b",
+    r"'s now (going|shipping|headed|heading|addressed|on|set|in)\b", r"\byou're confirmed (on|in|for)\b",
     r"(\b(is|are|was|were)|'s) (now )?(created|registered|filed|initiated|arranged|scheduled|opened|"
     r"lodged)\b",
     r"(\b(is|are|was|were|got)|'s) (now |all |already )?(cancell?ed|returned|exchanged|modified|updated|"

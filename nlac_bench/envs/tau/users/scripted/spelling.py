@@ -81,7 +81,7 @@ _CORRECTS = re.compile(
 """Names no action: "is there anything you'd like to change, or may I go ahead?"."""
 _BLANK = re.compile(
     r"(?<=[\w)]):? ?(?:_{2,}|\[[ _.]*\]|\.{4,}|<(?!br)[^<>\n]{1,40}>|"
-    r"\((?:please )?(?:fill|enter|type|write|insert|complete|provide|to be|your|missing|required)\b[^()\n]*\))"
+    r"\((?:please )?(?:fill|enter|type|write|insert|complete|provide|to be|your|missing|required)\b(?!:)[^():\n]*\))"
     r"(?=[ |)]*$)",
     re.MULTILINE,
 )

@@ -8,7 +8,16 @@ import numpy as np
 
 from nlac_bench.envs.tau.domain import Domain, Task
 from nlac_bench.envs.tau.users.base import STOP, UserKind
-from nlac_bench.envs.tau.users.scripted import actions, check, choices, goods, naming, outcome, signals, speech
+from nlac_bench.envs.tau.users.scripted import (
+    actions,
+    check,
+    choices,
+    goods,
+    naming,
+    outcome,
+    signals,
+    speech,
+)
 from nlac_bench.envs.tau.users.scripted import phrases as say
 from nlac_bench.envs.tau.users.scripted.answers import Answers
 from nlac_bench.envs.tau.users.scripted.identity import IDENTITY, wants_identity
