@@ -41,7 +41,8 @@ ACTIONS = compiled(
         "book": (
             r"(?<!your )(?<!this )(?<!that )(?<!\ba )(?<!the )\bbook(ed|ing)?\b"
             r"(?! (id|number|code|ref|(?=[a-z]*\d)[a-z0-9]{6}\b))|\breserve\b|\bpurchas|"
-            r"\b(mak|creat|plac|complet|finali[sz]|submit|new)\w*( (a|the|this|your|new))* (booking|reservation(?! \w*\d|'s))\b"
+            r"\b(mak|creat|plac|complet|finali[sz]|submit|new)\w*( (a|the|this|your|new))* (booking|"
+            r"reservation(?! \w*\d|'s))\b"
         ),
         "flights": r"\bflights?\b|\bitinerary|\brebook",
         "cabin": r"\bcabin|\bclass\b|\bupgrad|\bdowngrad|\beconomy|\bbusiness\b(?! (days?|hours?|trip|"

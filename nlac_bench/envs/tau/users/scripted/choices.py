@@ -44,7 +44,7 @@ _ITEMS = re.compile(r"(?:the )?(?:items?|products?|articles?) to \w+\?")
 
 
 def unchanged(heard: Reading, goal: Goal, script: Script) -> str:
-    """Return the values, which stay as they are, of the options that a question names: "Does the hood stay?"."""
+    """Return the values, which stay, of the options that a question names: "Does the hood stay?"."""
     if goal.kind not in ("exchange", "modify_items"):
         return ""
     said = {(product, key) for product, key, *_ in option_mentions(heard.proposed, goal, script)}

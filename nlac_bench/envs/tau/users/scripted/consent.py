@@ -9,12 +9,15 @@ _ADJECTIVE = (
     r"payment|account|user|shipping|delivery|change|is|are|was|will|and|or)\b)[a-z]+ ){0,2}"
 )
 _CONSENT = (
-    r"[\"']?(?:approval|permission|consent|go-ahead|ok|okay|confirmation|authori[sz]ation|green light|yes|yep|"
-    r"yeah|yup|thumbs[- ]up|nod|agreement|blessing|say-so|all-clear|assent|sign-off|word on (?:that|this|it))\b"
+    r"[\"']?(?:approval|permission|consent|go-ahead|ok|okay|confirmation|authori[sz]ation|green light|"
+    r"yes|yep|"
+    r"yeah|yup|thumbs[- ]up|nod|agreement|blessing|say-so|all-clear|assent|sign-off|word on (?:that|"
+    r"this|it))\b"
     r"(?!,? (?:number|code|id|e-?mail|page|letter|is sent|was sent|will)\b)"
 )
 PERMISSION = re.compile(
-    rf"\b(?:your|(?:give|have|get|need|want|ask|await\w*|wait\w* for|hear)(?: me| us| is| you for)? (?:a|an|the)) "
+    rf"\b(?:your|(?:give|have|get|need|want|ask|await\w*|wait\w* for|hear)(?: me| us| is| you for)? "
+    rf"(?:a|an|the)) "
     rf"{_ADJECTIVE}{_CONSENT}|"
     rf"\b(?:an?|one|your) {_ADJECTIVE}{_CONSENT}[\"']?,? (?:from you|from your side|and (?:i|we)\b|to this|"
     r"is (?:all|enough)|suffices|will do|would do)"
@@ -99,7 +102,8 @@ VALUE = any_of(
 )  # fmt: skip
 """A concrete value, so that "confirm the order #W1234567" is not read as a question for one."""
 CHOICE = any_of(
-    r"\bor\b(?! ((did|have|had) (i|we)|not\b(?! (?:need|want))|no\b(?! longer)|any|if|more|would (you|that|this|it)|do|should|"
+    r"\bor\b(?! ((did|have|had) (i|we)|not\b(?! (?:need|want))|no\b(?! longer)|any|if|more|would (you|"
+    r"that|this|it)|do|should|"
     r"is|are|else|shall|may|can|need|want|have|there|something|make|to (change|"
     r"make|cancel)|let me|adjust|just|wait|changes|change (any|some)|abort|stop|so\b|later|other|\d{5}))",
     r"\bno longer need.{0,60}\bmistake\b|\bmistake\b.{0,60}\bno longer need",

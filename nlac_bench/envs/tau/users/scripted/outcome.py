@@ -15,7 +15,8 @@ _MADE = (
 )
 _CHANGED = (
     r"(?:(?:update|change|modification)s?(?: of [\w ]{1,20}?)?(?: (?:in|to|for|on) \S+)? "
-    r"(?:is|are|was|were|has been|have been) (?:now |already |all )*(?:complete|completed|done|made|successful)|"
+    r"(?:is|are|was|were|has been|have been) (?:now |already |all )*(?:complete|completed|done|made|"
+    r"successful)|"
     r"did(?= (?:the|your|that|this)\b)|amended|recorded|changed|updated|modified|switched|set|saved|"
     r"replaced|swapped|moved|corrected|edited|adjusted|"
     r"(?:is|are) now|now (?:is|are|has|have|shows?|includes?|contains?|comprises?|consists?|holds?|lists?|"
@@ -77,7 +78,8 @@ _GENERAL = re.compile(
     r"(?:went|gone) through|processed|finished|"
     r"submitted|sorted|requested|"
     r"(?:made|applied|carried out) as (?:discussed|requested|agreed)|"
-    r"confirmed|taken care of|in place|(?:is|are|was|were|been) (?:already |now )?made|returned success|issued|"
+    r"confirmed|taken care of|in place|(?:is|are|was|were|been) (?:already |now )?made|returned success|"
+    r"issued|"
     r"(?:result|status|outcome) (?:is|was|=|:) (?:now )?\W?(?:ok|okay|success)|"
     r"updated|changed|replaced|saved|booked|will now|is now|are now|"
     r"is in|now|on its way|you've been|you're|upgraded|rebooked)\b"

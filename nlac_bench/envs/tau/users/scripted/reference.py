@@ -25,13 +25,16 @@ _PRONOUN = re.compile(
 )
 """A question with a pronoun only: "I need a reason. What is it?"."""
 _VAGUE = re.compile(
-    r"\bwhat (?:it|that|this|they) (?:is|was|are|were|would be)\b|\b(?:what|which) (?:may|can|could|should|shall|do|"
-    r"would) (?:i|we|you) (?:\w+ )?(?:enter|put|write|note|log|record|select|give|choose|pick|fill|use|have|say)\b"
+    r"\bwhat (?:it|that|this|they) (?:is|was|are|were|would be)\b|\b(?:what|which) (?:may|can|could|"
+    r"should|shall|do|"
+    r"would) (?:i|we|you) (?:\w+ )?(?:enter|put|write|note|log|record|select|give|choose|pick|fill|use|"
+    r"have|say)\b"
 )
 _LACKED = re.compile(
-    r"\b(?:need|want|require|must|ask|lack|miss|demand|oblig|mandator|has to|have to|requires?|record|log)\w*\b"
+    r"\b(?:need|want|require|must|ask|lack|miss|demand|oblig|mandator|has to|have to|requires?|record|"
+    r"log)\w*\b"
 )
-"""A sentence that says what is missing, to which a vague question goes back: "I need a reason. What is it?"."""
+"""Says what is missing, to which a vague question goes back: "I need a reason. What is it?"."""
 _TOLD = frozenset({
     "reason", "payment", "address", "cabin", "flights", "date", "passengers", "bags", "items", "options",
     "record", "insurance", "email", "zip", "name", "user_id",

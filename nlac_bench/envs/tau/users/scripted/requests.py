@@ -168,18 +168,22 @@ _REVIEW = re.compile(
 )
 """Asks to check what the message itself states: "look over the names, since they need to match your ID"."""
 _REVIEW_PART = re.compile(
-    r"(?:^|\b(?:please|kindly|do|and|just|so) )(?:do |just )?(?:double-|re-?)?(?:check|read|review|look (?:over|at))"
-    r" (?:that )?(?:the|this|that|these|every|each) (?!.*\b(?:tell|give|send|share|provide|reply|write)\b)[^.]*"
+    r"(?:^|\b(?:please|kindly|do|and|just|so) )(?:do |just )?(?:double-|re-?)?(?:check|read|review|look "
+    r"(?:over|at))"
+    r" (?:that )?(?:the|this|that|these|every|each) (?!.*\b(?:tell|give|send|share|provide|reply|"
+    r"write)\b)[^.]*"
     r"\b(?:number|post ?codes?|zip|addresse?s?|street|below|lines?|figures?|codes?)\b"
 )
 """The same of a part: "please check the number and the postcode"."""
 _YOURS = re.compile(r"\b(?:you|i|we)\b[^.?]*?\b(?:your|the|an?|that|under which|user id|e-?mail|zip|name)\b")
 _DOES = re.compile(
     r"\b(?:sen[dt]|mail(?:ed)?|receiv\w*|us(?:e|ing)|updat\w*|chang\w*|correct|match\w*|spel[lt]\w*|proceed|"
-    r"(?:want|like|wish) (?:me|us|to)|add\w*|ship\w*|cancel\w*|return\w*|exchang\w*|book|agree|fine|okay|ok)\b"
+    r"(?:want|like|wish) (?:me|us|to)|add\w*|ship\w*|cancel\w*|return\w*|exchang\w*|book|agree|fine|"
+    r"okay|ok)\b"
 )
 _HANDS = re.compile(
-    r"\b(?:provide|give|tell|send|share|drop|supply|pop|type|enter|state|quote|let me have|let us have|hand)\b"
+    r"\b(?:provide|give|tell|send|share|drop|supply|pop|type|enter|state|quote|let me have|let us have|"
+    r"hand)\b"
     r"(?: me| us| over| in| across| here)?(?: with)?(?::| (?:your|the|both|either|an?|just)\b)(?: \w+){0,3}? "
     r"(?:user|account|customer|member\w*|profile|login|e-?mail|names?|zip|id)\b"
 )
@@ -209,7 +213,8 @@ _WHETHER_ANY = re.compile(
 )
 """Asks which order or trip is meant: "Is there one of your own orders that you want to cancel?"."""
 _INSURED = re.compile(
-    r"(?:^|[:-] )(?:and |also |(?:do you )?(?:want|need|like|any|add|include|take) |travel |trip )*insurance\b"
+    r"(?:^|[:-] )(?:and |also |(?:do you )?(?:want|need|like|any|add|include|take) |travel |trip "
+    r")*insurance\b"
     r"(?:[:,-]* ?\(?(?:yes ?(?:or|/) ?no|y/n)\)?| for [^?]{0,40})?\?$"
 )
 """The same in a few words: "Insurance: yes or no?"."""
@@ -299,10 +304,12 @@ _WISHES = re.compile(
 """Wishes for a value, which ask for it indirectly."""
 _MAILED = re.compile(
     r"\b(?:get|receive|expect|send|sent|with)\b(?: \w+){0,2} an?(?: [\w-]+){0,2} e-?mail\b(?! address)|"
-    r"\bsend(?:s|ing)? (?:an? |the )?e-?mail\b(?! address| (?:that|which|you))|\b(?:receive|sent|send you|get an|check (?:your|the) (?:e-?mail|mail|inbox)|e-?mailed|"
+    r"\bsend(?:s|ing)? (?:an? |the )?e-?mail\b(?! address| (?:that|which|you))|\b(?:receive|sent|send "
+    r"you|get an|check (?:your|the) (?:e-?mail|mail|inbox)|e-?mailed|"
     r"confirmation e-?mail|"
     r"(?:sen[dt]|get|arriv\w*|contact|notif\w*|comes?|follows?|instructions?)\b.*\b(?:by|via) e-?mail|"
-    r"\b(?:an|the|another) e-?mail\b(?! address|,| (?:that|which|your|you|on|of|before|or|linked|associated|registered|you used|"
+    r"\b(?:an|the|another) e-?mail\b(?! address|,| (?:that|which|your|you|on|of|before|or|linked|"
+    r"associated|registered|you used|"
     r"first|to (?:look|find|verify|identify|get|start|go))\b)(?!\W*$)|inbox|"
     r"e-?mail (?:with|will|shortly|once|from))\b|\bconfirm\b(?! your| who| the)|\bthank"
 )
@@ -326,7 +333,8 @@ WH_START = re.compile(
 )
 WH = re.compile(
     rf"^{WH_START.pattern}|(?:[,:;(-] ?|\b(?:and|so|then|but|also|plus|or|know|hear|ask|see|tell me|"
-    r"first|namely|i\.e\.|e\.g\.) )(?:which|what|what's|who|whom|whose|where|why|how|when do|when would|when is)\b(?! "
+    r"first|namely|i\.e\.|e\.g\.) )(?:which|what|what's|who|whom|whose|where|why|how|when do|when would|"
+    r"when is)\b(?! "
     rf"(?:is (?:why|how|what|where|when|something)|means|gives|makes|brings|leaves|comes|includes)\b)(?! "
     rf"(?:is|are) (?:\w+ ){{0,3}}(?:delivered|listed|shown|pending|processed|shipped|open)\b)"
 )

@@ -165,8 +165,10 @@ TRANSFER = any_of(
 )  # fmt: skip
 """Transfers the user to a person."""
 NO_TRANSFER = re.compile(
-    r"(?:\b(?:will|do|does|did|would|could|should|shall|need|am|is|are) not|\b(?:do|does|did|would|could|should|need|"
-    r"is|are)n't|\bwon't|\bno need to|\bwithout|\brather than|\binstead of) (?:(?:need|have|want|going|be|to|\w+ly) "
+    r"(?:\b(?:will|do|does|did|would|could|should|shall|need|am|is|are) not|\b(?:do|does|did|would|"
+    r"could|should|need|"
+    r"is|are)n't|\bwon't|\bno need to|\bwithout|\brather than|\binstead of) (?:(?:need|have|want|going|"
+    r"be|to|\w+ly) "
     r"){0,3}(?:transfer|hand|connect|escalat|pass|forward)\w*"
 )
 """Says that nobody is transferred: "I will not transfer you"."""
@@ -186,7 +188,8 @@ TRANSFERRED = re.compile(
 )
 """Says that a transfer is under way or done."""
 FAREWELL = re.compile(
-    r"\b(?:safe travels|good ?bye|bye|wish(?:ing)? you (?:an?|safe|all)|take care|see you|(?:have|enjoy) (?:a|an|your|the) (?:\w+ ){0,2}"
+    r"\b(?:safe travels|good ?bye|bye|wish(?:ing)? you (?:an?|safe|all)|take care|see you|(?:have|"
+    r"enjoy) (?:a|an|your|the) (?:\w+ ){0,2}"
     r"(?:day|evening|weekend|trip|flight|time|one))\b"
 )
 """Ends the conversation."""
@@ -233,8 +236,10 @@ REPORT = any_of(
     r"changed|exchanged|returned|booked|added|upgraded|downgraded|saved|issued|switched|modified|"
     r"submitted|requested|rebooked|done)\b",
     r"\bsuccess(ful(ly)?)?\b", r"\btaken care of\b", r": (all )?(done|completed?|submitted)\W*$",
-    r"^\W*status(?: of [^:]{1,30})?: (cancell?ed|updated|changed|booked|exchange requested|return requested)\W*$",
-    r"\bstands? (now )?(cancell?ed|corrected|changed|amended|confirmed)\b", r"\bbooked in for (return|exchange)\b",
+    r"^\W*status(?: of [^:]{1,30})?: (cancell?ed|updated|changed|booked|exchange requested|return "
+    r"requested)\W*$",
+    r"\bstands? (now )?(cancell?ed|corrected|changed|amended|confirmed)\b", r"\bbooked in for (return|"
+                                                                            r"exchange)\b",
     r"'s now (going|shipping|headed|heading|addressed|on|set|in)\b", r"\byou're confirmed (on|in|for)\b",
     r"(\b(is|are|was|were)|'s) (now )?(created|registered|filed|initiated|arranged|scheduled|opened|"
     r"lodged)\b",

@@ -114,10 +114,11 @@ def wrong_payment(units: Sequence[Unit], goal: Goal) -> bool:
 
 
 _RULE = re.compile(
-    r"\b(?:must|has to|have to|can only|may only|needs to|should|could|can|may|is to|only) (?:\w+ ){0,3}?(?:(?:to|onto|on|by|with) )?either\b"
+    r"\b(?:must|has to|have to|can only|may only|needs to|should|could|can|may|is to|only) (?:\w+ "
+    r"){0,3}?(?:(?:to|onto|on|by|with) )?either\b"
     r"(?=[^.;?]*\bor\b)(?:(?!\bor\b)[^.;?])*\bor\b(?:\([^()]*\)|[^.;?,])*"
 )
-"""States between which methods one may choose: "it has to go either to the original one or to a gift card"."""
+"""States between which methods one may choose: "it has to go either to A or to a gift card"."""
 
 
 def names_payment(units: Sequence[Unit], goal: Goal) -> bool:

@@ -81,7 +81,8 @@ _CORRECTS = re.compile(
 """Names no action: "is there anything you'd like to change, or may I go ahead?"."""
 _BLANK = re.compile(
     r"(?<=[\w)]):? ?(?:_{2,}|\[[ _.]*\]|\.{4,}|<(?!br)[^<>\n]{1,40}>|"
-    r"\((?:please )?(?:fill|enter|type|write|insert|complete|provide|to be|your|missing|required)\b(?!:)[^():\n]*\))"
+    r"\((?:please )?(?:fill|enter|type|write|insert|complete|provide|to be|your|missing|"
+    r"required)\b(?!:)[^():\n]*\))"
     r"(?=[ |)]*$)",
     re.MULTILINE,
 )
@@ -102,7 +103,8 @@ _UNMARKED = re.compile(
 )
 """The end of a question without its mark: "… can I do it now", "… okay"."""
 _ANSWERED = re.compile(
-    r"(?:^|(?<=[.\n] )|(?<=\n))([a-z ]{0,20}\b(?:type|origin|destination|cabin|class|passengers?|travell?ers?|payment|"
+    r"(?:^|(?<=[.\n] )|(?<=\n))([a-z ]{0,20}\b(?:type|origin|destination|cabin|class|passengers?|"
+    r"travell?ers?|payment|"
     r"method|bags?|baggage|luggage|insurance|flights?|dates?|reason|order|address|items?|total|reservation|refund|"
     r"route|name))\?(?= (?:[^?.\n]|\.(?=\d))+(?:[.\n]|$))"
 )

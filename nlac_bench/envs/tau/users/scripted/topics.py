@@ -22,7 +22,8 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     )),
     ("zip", any_of(
         r"\bzip ?codes?\b(?!: (?:left|right))", (
-            r"(?<!left )(?<!right )\bzip\b(?!: (?:left|right) zip)(?= *(?:$|[?,.!)/:;&]|and\b|or\b|please|plus|works|is\b|on\b))"
+            r"(?<!left )(?<!right )\bzip\b(?!: (?:left|right) zip)(?= *(?:$|[?,.!)/:;&]|and\b|or\b|"
+            r"please|plus|works|is\b|on\b))"
         ), r"\bpost(al)? ?code",
     )),
     ("name", any_of(
