@@ -16,6 +16,7 @@ from rich.panel import Panel
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, table
 from nlac_bench.envs import registry
 from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.errors import ConfigError
 
 app = typer.Typer(
     no_args_is_help=True, help="Environments: list them, show one, check one against the contract."
@@ -92,7 +93,7 @@ def show(
     Of an environment with worlds, such as shop_worlds, also the world, its
     procedures, and whether it is held out. Agents do not see these.
     """
-    env = registry.make(name) if world is None else registry.make(name, world=world)
+    env = registry.make(name) if world is None else _in_world(name, world)
     raw = env.unwrapped
     observation, info = env.reset(seed=0)
     signature = inspect.signature(type(raw).__init__)
@@ -144,6 +145,21 @@ def show(
     console.print(
         Panel(escape(observation), title=f"first observation, task {escape(str(info.get('task_id')))}")
     )
+
+
+def _in_world(name: str, world: int) -> gymnasium.Env[str, str]:
+    """Make the environment in ``world``; raise ConfigError if it has no worlds."""
+    try:
+        return registry.make(name, world=world)
+    except registry.EnvArgumentsError as error:
+        if "'world'" not in str(error):
+            raise
+        made = {each: registry.make(each).unwrapped for each in registry.BUILTIN}
+        several = [each for each, env in made.items() if isinstance(env, TextEnv) and env.describe_world()]
+        raise ConfigError(
+            f"--world {world}: {registry.parse(name)[0]} has no worlds; of the built-in environments "
+            f"{', '.join(several)} has them. Leave out --world, or name an environment with worlds"
+        ) from error
 
 
 def _plain(value: Any) -> Any:
