@@ -168,7 +168,7 @@ def write_entries(entries: Sequence[Entry], out: Path) -> list[Path]:
     """Write one file per entry to the folder ``out``; nothing is written if one of them cannot be.
 
     Raises:
-        EntryError: a file of that name has another content, or is a link.
+        EntryError: a file of that name exists with other content, or is a link.
         RunFolderError: the folder cannot be written to.
     """
     paths = [out / f"{entry.entry_id}.json" for entry in entries]
@@ -177,8 +177,8 @@ def write_entries(entries: Sequence[Entry], out: Path) -> list[Path]:
         text = entry_text(entry)
         if texts.setdefault(path, text) != text or _differs(path, text):
             raise EntryError(
-                f"{path} has another content; the entry of this run was written before, with another level, "
-                "submitter or code: remove that file to replace it, or choose another --out"
+                f"{path} exists with other content: an entry of this run with another level, submitter or "
+                "code; remove that file to replace it, or choose another --out"
             )
     make_folder(out)
     for path, text in texts.items():

@@ -334,7 +334,8 @@ def _same_config(config: BuildConfig, out: Path) -> None:
         changed = ", ".join(f"{name} {before.get(name)!r} → {now[name]!r}" for name in now
                             if before.get(name) != now[name])  # fmt: skip
         raise DataError(
-            f"{path} belongs to another build ({changed}); choose another --out, or remove the folder"
+            f"{path} is the checkpoint of a build with other settings ({changed}); choose another --out, "
+            "or remove the folder"
         )
     path.write_text(json.dumps(now, indent=1) + "\n")
 

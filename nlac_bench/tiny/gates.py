@@ -84,9 +84,9 @@ def worlds_of(env: Sequence[str]) -> Sequence[int]:
             procedures_of(arguments["world"])
             return [arguments["world"]]
     except ValueError as error:
-        raise NlacBenchError(f"--env {text} has no gates: {error}") from error
+        raise NlacBenchError(f"--env {text} cannot be measured with --gates: {error}") from error
     raise NlacBenchError(
-        f"--env {text} has no gates: they are those of shop_worlds, or of one world such as "
+        f"--env {text} cannot be measured with --gates: use shop_worlds, or one world such as "
         """'shop_worlds@{"world": 1008}'"""
     )
 

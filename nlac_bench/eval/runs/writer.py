@@ -227,7 +227,7 @@ class RunWriter:
     def _note_session(self) -> None:
         """Add a resumed run's session to the manifest, before its first line.
 
-        A resumption that is refused later, for a damaged checkpoint for example, thus changes no file.
+        A resume that is refused later, for example for a damaged checkpoint, therefore changes no file.
         """
         if self._session is None:
             return
