@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from nlac_bench.eval.runs.lines import make_folder
-from nlac_bench.eval.statistics.compare import Measured
 from nlac_bench.eval.statistics.outcomes import COUNTED
+from nlac_bench.eval.statistics.pairing import Measured
 from nlac_bench.eval.statistics.tables import number, p_text, render_table
 from nlac_bench.eval.sweep.curves import draw
 from nlac_bench.eval.sweep.plan import Sweep, best_validation, chosen_rates, done
