@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.transition import State, first_state
-from nlac_bench.envs import registry
+from nlac_bench.envs.env_string import parse
 from nlac_bench.envs.shop_worlds.env import ShopWorldsEnv
 from nlac_bench.envs.shop_worlds.procedures import KIND_OF_TOOL, KINDS, Procedure
 from nlac_bench.envs.shop_worlds.tasks import case_of
@@ -77,7 +77,7 @@ def worlds_of(env: Sequence[str]) -> Sequence[int]:
         raise NlacBenchError(f"--gates takes one environment, got {', '.join(env)}")
     text = env[0]
     try:
-        name, arguments = registry.parse(text)
+        name, arguments = parse(text)
         if name == ShopWorldsEnv.name and not arguments:
             return MEASURED
         if name == ShopWorldsEnv.name and set(arguments) == {"world"}:
