@@ -15,6 +15,7 @@ from rich.panel import Panel
 
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, table
 from nlac_bench.envs import registry
+from nlac_bench.envs.env_string import parse
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError
 
@@ -102,7 +103,7 @@ def show(
         for p in list(signature.parameters.values())[1:]
         if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
     }
-    entry = registry.find(registry.parse(name)[0])
+    entry = registry.find(parse(name)[0])
     described = {
         "name": entry.name,
         "id": entry.env_id,
@@ -157,7 +158,7 @@ def _in_world(name: str, world: int) -> gymnasium.Env[str, str]:
         made = {each: registry.make(each).unwrapped for each in registry.BUILTIN}
         several = [each for each, env in made.items() if isinstance(env, TextEnv) and env.describe_world()]
         raise ConfigError(
-            f"--world {world}: {registry.parse(name)[0]} has no worlds; of the built-in environments "
+            f"--world {world}: {parse(name)[0]} has no worlds; of the built-in environments "
             f"{', '.join(several)} has them. Leave out --world, or name an environment with worlds"
         ) from error
 
@@ -180,7 +181,7 @@ def check(name: EnvName, as_json: JsonFlag = False) -> None:
     """
     from nlac_bench.envs import conformance
 
-    entry_name, config = registry.parse(name)
+    entry_name, config = parse(name)
     entry = registry.find(entry_name)
     if config:  # arguments that the constructor does not accept are bad input, not a check that fails
         registry.construct(entry, config).close()
