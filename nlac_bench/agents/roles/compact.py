@@ -79,17 +79,13 @@ class CompactPrompts:
         return _prompt(text + earned(transition) + FUTURE + codec.encode(_safe(told)) + BACKUP, codec)
 
     def parse_ending(self, written: str, told: str) -> str | None:
-        """Return the answer's reasons and the outcome; None if the answer has another outcome than ``told``.
-
-        If the answer repeats what was heard, those clauses are taken from ``told``.
-        """
+        """Return ``told`` with the clauses of the answer that say neither what was heard nor the outcome."""
         future = self.parse_future(written)
         if future is None or self.outcome(future) != self.outcome(told):
             return None
-        clauses = future.split("; ")[:-1]
-        reasons = [clause for clause in clauses if not _TOLD.match(clause)]
+        reasons = [clause for clause in future.split("; ")[:-1] if not _TOLD.match(clause)]
         *facts, end = told.split("; ")
-        return "; ".join([*([] if reasons and reasons == clauses else facts), *reasons, end])
+        return "; ".join([*facts, *reasons, end])
 
     def hindsight(self, heard: Sequence[str], success: bool, reward: float | None = None) -> str:
         """Return the next answer and the one after it, in a few words each, the reward if it says more than

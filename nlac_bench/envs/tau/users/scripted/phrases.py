@@ -89,10 +89,7 @@ def items(things: Sequence[Item]) -> str:
 
 def wanted(thing: Item) -> str:
     """Return the variant that is wanted instead."""
-    if not thing.wanted:
-        return "the very same variant again"
-    number = f" (item {thing.number})" if thing.number else ""
-    return f"one with {options(thing.wanted)}{number}"
+    return f"one with {options(thing.wanted)}" if thing.wanted else "the very same variant again"
 
 
 def exchanges(things: Sequence[Item], verb: str) -> str:
