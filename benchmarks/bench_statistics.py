@@ -12,9 +12,10 @@ import pytest
 
 from nlac_bench.eval.runs.seeds import Planned, plan_episodes
 from nlac_bench.eval.runs.writer import RunWriter
-from nlac_bench.eval.statistics.compare import Measured, compare
-from nlac_bench.eval.statistics.compare_seeds import hierarchical_error
+from nlac_bench.eval.statistics.compare import compare
 from nlac_bench.eval.statistics.outcomes import Counts, Outcomes
+from nlac_bench.eval.statistics.pairing import Measured
+from nlac_bench.eval.statistics.seed_errors import hierarchical_error
 from nlac_bench.eval.statistics.significance import sign_flip_p
 from nlac_bench.eval.statistics.summary import summarise, summary_of
 from nlac_bench.types import Episode, Turn, Usage

@@ -13,11 +13,11 @@ from itertools import combinations, product
 import numpy as np
 
 from nlac_bench.eval.statistics.compare import ALPHA
-from nlac_bench.eval.statistics.compare_seeds import algorithm_error
 from nlac_bench.eval.statistics.distributions import t_cdf
 from nlac_bench.eval.statistics.intervals import Floats
 from nlac_bench.eval.statistics.places import Place, places
 from nlac_bench.eval.statistics.pooled import pooled_errors
+from nlac_bench.eval.statistics.seed_errors import algorithm_error
 from nlac_bench.eval.statistics.significance import holm, sign_flip_p
 
 BOARDS = (3, 8, 15)

@@ -15,7 +15,9 @@ from rich.panel import Panel
 
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, table
 from nlac_bench.envs import registry
+from nlac_bench.envs.env_string import parse
 from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.errors import ConfigError
 
 app = typer.Typer(
     no_args_is_help=True, help="Environments: list them, show one, check one against the contract."
@@ -92,7 +94,7 @@ def show(
     Of an environment with worlds, such as shop_worlds, also the world, its
     procedures, and whether it is held out. Agents do not see these.
     """
-    env = registry.make(name) if world is None else registry.make(name, world=world)
+    env = registry.make(name) if world is None else _in_world(name, world)
     raw = env.unwrapped
     observation, info = env.reset(seed=0)
     signature = inspect.signature(type(raw).__init__)
@@ -101,7 +103,7 @@ def show(
         for p in list(signature.parameters.values())[1:]
         if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
     }
-    entry = registry.find(registry.parse(name)[0])
+    entry = registry.find(parse(name)[0])
     described = {
         "name": entry.name,
         "id": entry.env_id,
@@ -146,6 +148,21 @@ def show(
     )
 
 
+def _in_world(name: str, world: int) -> gymnasium.Env[str, str]:
+    """Make the environment in ``world``; raise ConfigError if it has no worlds."""
+    try:
+        return registry.make(name, world=world)
+    except registry.EnvArgumentsError as error:
+        if "'world'" not in str(error):
+            raise
+        made = {each: registry.make(each).unwrapped for each in registry.BUILTIN}
+        several = [each for each, env in made.items() if isinstance(env, TextEnv) and env.describe_world()]
+        raise ConfigError(
+            f"--world {world}: {parse(name)[0]} has no worlds; of the built-in environments "
+            f"{', '.join(several)} has them. Leave out --world, or name an environment with worlds"
+        ) from error
+
+
 def _plain(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, bool, type(None))) else repr(value)
 
@@ -164,7 +181,7 @@ def check(name: EnvName, as_json: JsonFlag = False) -> None:
     """
     from nlac_bench.envs import conformance
 
-    entry_name, config = registry.parse(name)
+    entry_name, config = parse(name)
     entry = registry.find(entry_name)
     if config:  # arguments that the constructor does not accept are bad input, not a check that fails
         registry.construct(entry, config).close()

@@ -3,6 +3,7 @@
 from typing import Any
 
 from nlac_bench.envs import registry
+from nlac_bench.envs.env_string import parse
 from nlac_bench.errors import ConfigError
 
 
@@ -22,7 +23,7 @@ def world_of_seed(text: str, seed: int, **kwargs: Any) -> dict[str, int]:
         ConfigError: there is no world for ``seed``, or ``text`` also has the argument ``world``.
         NlacBenchError: the environment cannot be made.
     """
-    _, arguments = registry.parse(text)
+    _, arguments = parse(text)
     if "worlds" not in arguments:
         return {}
     worlds = getattr(registry.make_playable(text, **kwargs).unwrapped, "worlds", ())

@@ -8,7 +8,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from nlac_bench.envs.text_env import TextEnv, background_loop, run_without_waiting
+from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.envs.waiting import background_loop, run_without_waiting
 
 
 class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], np.ndarray]):

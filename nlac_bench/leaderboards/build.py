@@ -11,6 +11,7 @@ from typing import Any
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.eval.figures.figure import cell_text
+from nlac_bench.eval.runs.lines import make_folder
 from nlac_bench.eval.statistics.tables import number
 from nlac_bench.leaderboards.boards import Board
 from nlac_bench.leaderboards.formats import NOTHING, across, amount, duration, plain, sort_value
@@ -65,15 +66,10 @@ def write_boards(files: Mapping[str, str], folder: Path) -> None:
     """Write ``files`` to ``folder``; remove the files of boards that an earlier build has listed there.
 
     Raises:
-        NlacBenchError: the folder cannot be created.
+        NlacBenchError: the folder cannot be created or written to.
     """
     stale = _stale(files, folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise NlacBenchError(
-            f"cannot create the folder {folder} ({error.strerror}); choose another --out"
-        ) from None
+    make_folder(folder)
     for name, text in files.items():
         (folder / name).write_bytes(text.encode())
     for name in stale:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from nlac_bench.agents.names import FLOORS
 from nlac_bench.envs import registry
+from nlac_bench.envs.env_string import join
 from nlac_bench.errors import MissingError
 from nlac_bench.eval.measure.play import play
 from nlac_bench.eval.measure.prepare import prepare
@@ -28,11 +29,11 @@ def environments() -> Iterator[str]:
     embedded model plays, and with official data; those with worlds instead with each kind of rules."""
     for name in registry.BUILTIN:
         if name == "shop_worlds":
-            yield from (registry.join(name, {"rules": r, "worlds": "held_out"}) for r in ("told", "hidden"))
+            yield from (join(name, {"rules": r, "worlds": "held_out"}) for r in ("told", "hidden"))
             continue
         yield name
-        yield registry.join(name, EASY[name])
-        yield registry.join(name, {"data": "official"})
+        yield join(name, EASY[name])
+        yield join(name, {"data": "official"})
 
 
 def agents_of(env: str) -> list[str]:

@@ -10,10 +10,11 @@ from itertools import combinations, repeat
 
 import numpy as np
 
-from nlac_bench.eval.statistics.compare import ALPHA, Measured, compare
+from nlac_bench.eval.statistics.compare import ALPHA, compare
 from nlac_bench.eval.statistics.compare_seeds import compare_algorithms
 from nlac_bench.eval.statistics.intervals import Floats
 from nlac_bench.eval.statistics.outcomes import Counts, Outcomes
+from nlac_bench.eval.statistics.pairing import Measured
 from nlac_bench.eval.statistics.pooled import PairError, paired_error, pooled_errors
 from nlac_bench.eval.statistics.significance import holm, sign_flip_p
 from nlac_bench.eval.statistics.tables import p_text

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 import nlac_bench
 from nlac_bench.eval.runs.folder import RunFolder
-from nlac_bench.eval.runs.lines import RunFolderError, write_atomically
+from nlac_bench.eval.runs.lines import RunFolderError, make_folder, write_atomically
 from nlac_bench.leaderboards.checks import (
     MAY_BE_PARTIAL,
     Check,
@@ -168,7 +168,7 @@ def write_entries(entries: Sequence[Entry], out: Path) -> list[Path]:
     """Write one file per entry to the folder ``out``; nothing is written if one of them cannot be.
 
     Raises:
-        EntryError: a file of that name has another content, or is a link.
+        EntryError: a file of that name exists with other content, or is a link.
         RunFolderError: the folder cannot be written to.
     """
     paths = [out / f"{entry.entry_id}.json" for entry in entries]
@@ -177,15 +177,10 @@ def write_entries(entries: Sequence[Entry], out: Path) -> list[Path]:
         text = entry_text(entry)
         if texts.setdefault(path, text) != text or _differs(path, text):
             raise EntryError(
-                f"{path} has another content; the entry of this run was written before, with another level, "
-                "submitter or code: remove that file to replace it, or choose another --out"
+                f"{path} exists with other content: an entry of this run with another level, submitter or "
+                "code; remove that file to replace it, or choose another --out"
             )
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunFolderError(
-            f"cannot create the folder {out} ({error.strerror}); choose another --out"
-        ) from error
+    make_folder(out)
     for path, text in texts.items():
         if not path.exists():
             write_atomically(path, text)

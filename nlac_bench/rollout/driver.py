@@ -1,12 +1,11 @@
 """The driver: plays many episodes at the same time on one event loop, within budgets."""
 
 import asyncio
-import contextlib
 import math
 import time
 import traceback
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -16,7 +15,6 @@ from nlac_bench.errors import EnvInfraError, NlacBenchError, Terminated
 from nlac_bench.redaction import redact_message
 from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.engines.routing import Conversation, within
-from nlac_bench.rollout.interrupts import on_interrupt, tell
 from nlac_bench.rollout.limits import Limits, Spent
 from nlac_bench.rollout.recorded_calls import episode_scope
 from nlac_bench.rollout.stepping import Stepper, stepper
@@ -333,29 +331,3 @@ def _stop_by_filter(episode: Episode, role: str) -> None:
 def _timed(episode: Episode, began: float) -> Episode:
     episode.seconds = time.perf_counter() - began
     return episode
-
-
-@contextlib.contextmanager
-def graceful_interrupt(driver: Driver, grace: float = 30.0) -> Iterator[None]:
-    """Within the block, stop ``driver`` on SIGINT and SIGTERM without losing results.
-
-    After the first signal no further episode starts, and the running ones have ``grace`` seconds to end; a
-    line on standard error says so. The second signal, or the end of that time, drops them. Episodes that were
-    dropped or never started are in ``driver.owed``. Must be entered in the main thread, inside a running
-    event loop.
-    """
-    loop = asyncio.get_running_loop()
-
-    def on_signal() -> None:
-        if driver.stopped is None:
-            driver.stop()
-            running = (
-                "1 running episode has" if driver.running == 1 else f"{driver.running} running episodes have"
-            )
-            tell(f"interrupted: {running} {grace:g} s to end; press Ctrl-C again to stop now")
-            loop.call_later(grace, driver.abort)
-        else:
-            driver.abort()
-
-    with on_interrupt(on_signal):
-        yield

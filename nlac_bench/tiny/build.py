@@ -26,6 +26,7 @@ from nlac_bench.tiny import (
     tokenizer,
     worlds_player,
 )
+from nlac_bench.tiny.checkpoint import restore, save
 from nlac_bench.tiny.fingerprint import fingerprint
 from nlac_bench.tiny.prepare import CONTEXT_KIND, KINDS, prepare
 from nlac_bench.tiny.trees import IGNORED
@@ -155,7 +156,7 @@ def build(config: BuildConfig, out: Path, report: Report, say: Callable[[str], N
         say(f"continuing the training of {finished}")
     checkpoint = out / "checkpoint.data"
     if checkpoint.exists():
-        state = _restore(checkpoint, model, optimizer)
+        state = restore(checkpoint, model, optimizer)
         say(f"continuing after step {state['step']:,}")
     autocast = device.type == "cuda" or _bf16_is_faster(model, data, config)
     size = sum(parameter.numel() for parameter in model.parameters())
@@ -186,7 +187,7 @@ def build(config: BuildConfig, out: Path, report: Report, say: Callable[[str], N
             losses[name] = value if name not in losses else 0.95 * losses[name] + 0.05 * value
         report({**state, "done": _done(config, state), "losses": losses})
         if state["step"] % 100 == 0:
-            _save(checkpoint, model, optimizer, state)
+            save(checkpoint, model, optimizer, state)
     model.config.use_cache = True
     model.to(torch.bfloat16).save_pretrained(out)
     _write_manifest(config, out, state, losses, autocast)
@@ -287,46 +288,6 @@ def _bf16_is_faster(model: Any, data: Mapping[str, NDArray[np.int32]], config: B
     return seconds[True] < seconds[False]
 
 
-def _save(path: Path, model: Any, optimizer: "torch.optim.Optimizer", state: Mapping[str, float]) -> None:
-    """Write weights, optimizer and ``state`` as one safetensors file."""
-    from nlac_bench.train import optimizer_state, tensor_file
-
-    named = dict(model.named_parameters())
-    moments = optimizer_state.tensors(optimizer, {parameter: name for name, parameter in named.items()})
-    tensors = {f"model/{name}": tensor for name, tensor in named.items()}
-    tensors |= {f"optimizer/{name}": tensor for name, tensor in moments.items()}
-    kept = {"state": json.dumps(state), "optimizer": json.dumps(optimizer_state.settings(optimizer))}
-    part = path.with_suffix(".part")
-    tensor_file.write(part, tensors, kept)
-    replace_file(part, path)
-
-
-def _restore(path: Path, model: Any, optimizer: "torch.optim.Optimizer") -> dict[str, Any]:
-    """Restore what ``_save`` wrote and return its ``state``."""
-    import torch
-
-    from nlac_bench.train import optimizer_state, tensor_file
-
-    named = dict(model.named_parameters())
-    try:
-        found, kept = tensor_file.read(path)
-        weights = {name: found.pop(f"model/{name}") for name in named}
-        moments = {name.removeprefix("optimizer/"): tensor for name, tensor in found.items()}
-        optimizer_state.check(optimizer, named, json.loads(kept["optimizer"]), moments)
-        with torch.no_grad():
-            for name, parameter in named.items():
-                parameter.copy_(weights[name])
-        optimizer_state.restore(optimizer, {parameter: name for name, parameter in named.items()}, moments)
-        state = json.loads(kept["state"])
-        return {
-            "step": int(state["step"]),
-            "seconds": float(state["seconds"]),
-            "tokens": int(state["tokens"]),
-        }
-    except (DataError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise DataError(f"{path} is damaged ({error}); delete it to start the training again") from error
-
-
 def _same_config(config: BuildConfig, out: Path) -> None:
     path = out / "build.json"
     now = {name: value for name, value in asdict(config).items() if name not in OF_A_PHASE}
@@ -334,7 +295,8 @@ def _same_config(config: BuildConfig, out: Path) -> None:
         changed = ", ".join(f"{name} {before.get(name)!r} → {now[name]!r}" for name in now
                             if before.get(name) != now[name])  # fmt: skip
         raise DataError(
-            f"{path} belongs to another build ({changed}); choose another --out, or remove the folder"
+            f"{out} contains a build with other settings ({changed}); choose another --out, or "
+            "remove the folder"
         )
     path.write_text(json.dumps(now, indent=1) + "\n")
 

@@ -1,8 +1,8 @@
 """Defines who plays twenty questions in the training text of ``tiny-worlds``: a good player with bad habits.
 
 The player knows all objects of level "full". Its questions halve the objects that remain. As soon as few
-remain, the habits may win: it guesses one object after another (a linear search), and repeats guesses that
-were refused.
+remain, it may follow its habits: it guesses one object after another (a linear search), and repeats guesses
+that were refused.
 """
 
 import random
@@ -79,8 +79,8 @@ def _answer(world: World, question: str) -> Answers:
 
 
 def _telling(yes: Answers) -> list[int]:
-    """Choose questions one by one: the one that tells most pairs of objects apart, where a pair counts half
-    as much with each chosen question that tells it apart."""
+    """Choose questions one by one: the one that distinguishes most pairs of objects, where the weight of a
+    pair is halved for each chosen question that distinguishes it."""
     value = yes.astype(np.float64)
     weight = np.ones((yes.shape[1], yes.shape[1]))
     chosen: list[int] = []

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.transition import State, first_state
-from nlac_bench.envs import registry
+from nlac_bench.envs.env_string import parse
 from nlac_bench.envs.shop_worlds.env import ShopWorldsEnv
 from nlac_bench.envs.shop_worlds.procedures import KIND_OF_TOOL, KINDS, Procedure
 from nlac_bench.envs.shop_worlds.tasks import case_of
@@ -77,16 +77,16 @@ def worlds_of(env: Sequence[str]) -> Sequence[int]:
         raise NlacBenchError(f"--gates takes one environment, got {', '.join(env)}")
     text = env[0]
     try:
-        name, arguments = registry.parse(text)
+        name, arguments = parse(text)
         if name == ShopWorldsEnv.name and not arguments:
             return MEASURED
         if name == ShopWorldsEnv.name and set(arguments) == {"world"}:
             procedures_of(arguments["world"])
             return [arguments["world"]]
     except ValueError as error:
-        raise NlacBenchError(f"--env {text} has no gates: {error}") from error
+        raise NlacBenchError(f"--env {text} cannot be measured with --gates: {error}") from error
     raise NlacBenchError(
-        f"--env {text} has no gates: they are those of shop_worlds, or of one world such as "
+        f"--env {text} cannot be measured with --gates: use shop_worlds, or one world such as "
         """'shop_worlds@{"world": 1008}'"""
     )
 

@@ -33,7 +33,7 @@ DRILLS: Mapping[str, Mapping[str, int]] = {
 }
 """Number of exercises of each kind at scale 1, by model."""
 ANSWER_ONLY = frozenset({"objects"})
-"""Exercises whose prompts are not learned: nobody plays as their questions are drawn."""
+"""Exercises whose prompts are not learned: their questions are drawn at random, unlike those of a player."""
 _EXERCISES: Mapping[str, Callable[[int, int, int], Iterator[list[corpus.Row]]]] = {
     "arithmetic": drills,
     "objects": games_corpus.exercises,

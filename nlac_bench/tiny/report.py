@@ -45,7 +45,7 @@ def agent(engine: HFEngine, temperature: float) -> PolicyAgent:
 
 
 def family(folder: Path) -> str:
-    """Return the embedded model of which ``folder`` is a build, by its manifest; without one, ``tiny``."""
+    """Return the name of the embedded model in ``folder`` by its manifest; ``tiny`` without a manifest."""
     path = folder / "manifest.json"
     return str(json.loads(path.read_text())["build"].get("model", "tiny")) if path.is_file() else "tiny"
 

@@ -1,4 +1,4 @@
-"""Base class of the rule-based service agents: they listen, look things up, ask, act and report."""
+"""Defines the base class of the rule-based service agents, which look things up, ask, act and report."""
 
 import json
 from abc import ABC, abstractmethod

@@ -240,6 +240,9 @@ def test_grade_file(tmp_path: Path) -> None:
             for i, (g, p, e) in enumerate(cases)
         )
     )
+    nothing = tmp_path / "nothing.jsonl"
+    nothing.write_text("no JSON\n")
+    assert "line 1 is not JSON" in nlac_bench("grade", str(nothing), status=2).stderr
     summary = one_json(nlac_bench("grade", str(file), "--json"))
     assert {"n", "accuracy", "false_positives", "false_negatives", "ungraded", "ms_median", "ms_p99"} <= set(
         summary

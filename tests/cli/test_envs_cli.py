@@ -54,6 +54,15 @@ def test_show_names_the_splits() -> None:
         assert re.search(rf"splits .*{', '.join(splits)} ", called("envs", "show", name).stdout)
 
 
+@pytest.mark.parametrize("name", ["tau_retail", "math500_hard", EXAMPLE])
+def test_show_of_a_world_names_the_environments_with_worlds(name: str) -> None:
+    done = called("envs", "show", name, "--world", "3")
+    assert done.exit_code == 2 and not done.stdout
+    message = " ".join(done.stderr.split())
+    assert f"--world 3: {name} has no worlds; of the built-in environments shop_worlds has them" in message
+    assert called("envs", "show", "shop_worlds", "--world", "3", "--json").exit_code == 0
+
+
 def test_check_of_the_example_holds_without_warnings() -> None:
     code, report = checked(EXAMPLE)
     assert code == 0 and report["holds"] is True and report["ok"] is True and report["warnings"] == []

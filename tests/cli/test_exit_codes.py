@@ -85,6 +85,64 @@ def test_a_finished_run_exits_0_and_so_do_the_commands_that_read_it(tmp_path: Pa
     assert invoke("run", *SMALL, "--out", folder).exit_code == 2, "the folder is used"
 
 
+OUTPUTS = (
+    ("run", *SMALL, "--out", "OUT"),
+    ("eval", *SMALL, "--out", "OUT"),
+    ("sweep", "sweep.toml", "--out", "OUT"),
+    ("report", "done", "--format", "csv", "--out", "OUT"),
+    ("report", "done", "--out", "OUT/report.html"),
+    ("leaderboard", "build", "--results", "results", "--out", "OUT"),
+    ("submit", "done", "--partial", "--out", "OUT"),
+    ("grade", "answers.jsonl", "--out", "OUT/graded.jsonl"),
+)
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what ``OUTPUTS`` read: a finished run, a sweep, answers."""
+    folder = tmp_path_factory.mktemp("work")
+    assert invoke("run", *SMALL, "--out", folder / "done").exit_code == 0
+    assert invoke("submit", folder / "done", "--partial", "--out", folder / "results").exit_code == 0
+    (folder / "answers.jsonl").write_text('{"gold": "5", "pred": "5"}\n')
+    (folder / "sweep.toml").write_text(
+        'methods = ["rft"]\n[seeds]\ntau_retail = [0]\n[train]\nbudget = "steps=1"\n'
+    )
+    return folder
+
+
+@pytest.mark.parametrize("arguments", OUTPUTS, ids=lambda arguments: " ".join(arguments[:1]))
+@pytest.mark.parametrize("out", ["afile", "afile/below"])
+def test_a_file_in_place_of_the_output_folder_is_refused_and_kept(
+    arguments: Sequence[str], out: str, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(work)
+    Path("afile").write_text("mine")
+    before = sorted(work.rglob("*"))
+    result = invoke(*(each.replace("OUT", out) for each in arguments))
+    assert result.exit_code == 2 and not result.stdout, result.output
+    assert out in result.stderr and "--out" in result.stderr, result.stderr
+    assert "Traceback" not in result.stderr and "Errno" not in result.stderr
+    assert Path("afile").read_text() == "mine" and sorted(work.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [each for each in OUTPUTS if each[-1] == "OUT"],
+    ids=lambda arguments: " ".join(arguments[:1]),
+)
+def test_an_output_folder_without_write_permission_is_refused(
+    arguments: Sequence[str], work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may write everywhere, so the permission is a stub."""
+    monkeypatch.chdir(work)
+    Path("locked").mkdir(exist_ok=True)
+    monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)
+    result = invoke(*(each.replace("OUT", "locked") for each in arguments))
+    assert result.exit_code == 2 and not result.stdout, result.output
+    assert "cannot write to the folder locked (permission denied); change its permissions" in result.stderr
+    assert not list(Path("locked").iterdir())
+
+
 def test_commands_that_only_look_exit_0() -> None:
     floors = ("floors", "--env", "twenty_questions", "--agent", "silent", "--episodes", "2")
     show = ("envs", "show", "twenty_questions")

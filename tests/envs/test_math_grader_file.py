@@ -85,14 +85,14 @@ def test_broken_lines_are_named_and_not_fatal(tmp_path: Path) -> None:
 def test_hostile_rows_are_named_and_lose_no_other(tmp_path: Path) -> None:
     good = '{"gold": "5", "pred": "5"}'
     hostile = {
-        '{"gold": "5", "pred": "5", "note": NaN}': "no JSON",
-        '{"gold": "5", "pred": 1e999}': "no JSON",
-        '{"gold": "5", "pred": ' + "9" * 6_000 + "}": "no JSON",
+        '{"gold": "5", "pred": "5", "note": NaN}': "not JSON",
+        '{"gold": "5", "pred": 1e999}': "not JSON",
+        '{"gold": "5", "pred": ' + "9" * 6_000 + "}": "not JSON",
         '{"gold": null, "pred": "5"}': "gold must be",
         '{"gold": "5", "pred": ["5"]}': "pred must be",
         "null": "not an object",
-        "\0": "no JSON",
-        '{"gold": "5", "pred": "5", "x": ' + "[" * 200_000 + "]" * 200_000 + "}": "no JSON",
+        "\0": "not JSON",
+        '{"gold": "5", "pred": "5", "x": ' + "[" * 200_000 + "]" * 200_000 + "}": "not JSON",
     }
     lines = [line for one in hostile for line in (one, good)]
     summary = grade_file(_write(tmp_path / "in.jsonl", *lines), tmp_path / "out.jsonl")
@@ -124,10 +124,23 @@ def test_what_json_allows_comes_back_as_it_was(tmp_path: Path) -> None:
     assert graded[2]["correct"] is not True and len(graded[2]["pred"]) == 10_000_000
 
 
-def test_an_empty_file(tmp_path: Path) -> None:
-    summary = grade_file(_write(tmp_path / "in.jsonl"), tmp_path / "out.jsonl")
-    assert summary["n"] == 0 and summary["ms_median"] is None
-    assert (tmp_path / "out.jsonl").read_text() == ""
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ((), "it is empty"),
+        (("", " "), "it is empty"),
+        (("[1]", '{"gold": "5"}'), "line 1 is list, not an object"),
+    ],
+)
+def test_a_file_without_a_row_that_can_be_graded_is_refused(
+    lines: tuple[str, ...], reason: str, tmp_path: Path
+) -> None:
+    (tmp_path / "out.jsonl").write_text("earlier\n")
+    path = _write(tmp_path / "in.jsonl", *lines)
+    with pytest.raises(DataError, match=rf"in\.jsonl has no row that can be graded: {reason}; name a file"):
+        grade_file(path, tmp_path / "out.jsonl")
+    assert (tmp_path / "out.jsonl").read_text() == "earlier\n"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["in.jsonl", "out.jsonl"]
 
 
 def test_files_that_cannot_be(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import gymnasium
 import pytest
 
 from nlac_bench.envs import registry
+from nlac_bench.envs.env_string import parse
 from nlac_bench.errors import UnknownIdError
 from tests.envs.count_down import CountDown
 
@@ -35,8 +36,8 @@ def test_example_is_short() -> None:
 
 
 def test_environment_string_carries_arguments() -> None:
-    assert registry.parse('Name@{"split": "train", "level": 3}') == ("Name", {"split": "train", "level": 3})
-    assert registry.parse("Name") == ("Name", {})
+    assert parse('Name@{"split": "train", "level": 3}') == ("Name", {"split": "train", "level": 3})
+    assert parse("Name") == ("Name", {})
     env = registry.make('twenty_questions@{"split": "train"}')
     assert env.unwrapped.split == "train"  # type: ignore[attr-defined]
     env = registry.make('twenty_questions@{"split": "train"}', split="test")

@@ -13,18 +13,14 @@ from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.lines import RunFolderError
 from nlac_bench.eval.runs.seeds import Planned, plan_episodes
 from nlac_bench.eval.runs.writer import RunWriter
-from nlac_bench.eval.statistics.compare import (
-    Measured,
-    NotComparableError,
-    compare,
-    compare_all,
-    comparison_table,
-)
-from nlac_bench.eval.statistics.compare_seeds import algorithm_error, compare_algorithms, hierarchical_error
+from nlac_bench.eval.statistics.compare import compare, compare_all, comparison_table
+from nlac_bench.eval.statistics.compare_seeds import compare_algorithms
 from nlac_bench.eval.statistics.distributions import t_quantile
 from nlac_bench.eval.statistics.intervals import paired_bounds, paired_interval, paired_sums
 from nlac_bench.eval.statistics.outcomes import Counts, outcomes_of
+from nlac_bench.eval.statistics.pairing import Measured, NotComparableError
 from nlac_bench.eval.statistics.score import rescore
+from nlac_bench.eval.statistics.seed_errors import algorithm_error, hierarchical_error
 from nlac_bench.eval.statistics.summary import summarise, summary_of
 from nlac_bench.rollout.driver import EpisodeSpec, Failure
 from nlac_bench.types import Episode, Turn, Usage

@@ -8,9 +8,9 @@ from benchmarks.simulations import coverage, coverage_pairs
 from benchmarks.simulations.__main__ import main as print_report
 from benchmarks.simulations.coverage import Cell, success_cells
 from benchmarks.simulations.task_models import beta_binomial, beta_moment, beta_tasks, paired_differences
-from nlac_bench.eval.statistics.compare_seeds import algorithm_error
 from nlac_bench.eval.statistics.distributions import t_quantile
 from nlac_bench.eval.statistics.intervals import clustered_bounds, paired_interval, rate_interval
+from nlac_bench.eval.statistics.seed_errors import algorithm_error
 
 
 @pytest.fixture(scope="module")

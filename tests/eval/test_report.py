@@ -20,7 +20,8 @@ from nlac_bench.eval.report.typed import as_typed
 from nlac_bench.eval.report.verdicts import setting
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.lines import RunFolderError
-from nlac_bench.eval.statistics.compare import Measured, NotComparableError, compare, compare_all
+from nlac_bench.eval.statistics.compare import compare, compare_all
+from nlac_bench.eval.statistics.pairing import Measured, NotComparableError
 from nlac_bench.eval.statistics.pooled import algorithm_interval
 from nlac_bench.eval.statistics.summary import summarise
 from nlac_bench.eval.sweep.report import write as write_sweep

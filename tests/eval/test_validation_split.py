@@ -9,7 +9,7 @@ import pytest
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.transition import Transition, first_state
-from nlac_bench.envs import registry
+from nlac_bench.envs.env_string import join
 from nlac_bench.errors import ConfigError, NlacBenchError
 from nlac_bench.eval.measure import estimate
 from nlac_bench.eval.measure.prepare import Outline, Prepared, outline, prepare
@@ -43,7 +43,7 @@ def config(env: str, **changes: Any) -> RunConfig:
 
 
 def easy(name: str) -> str:
-    return registry.join(name, EASY[name])
+    return join(name, EASY[name])
 
 
 def schedule_of(planned: Outline) -> Schedule:
@@ -104,7 +104,7 @@ def test_own_environments_with_and_without_a_validation_split() -> None:
 
 def test_a_validation_split_that_shares_tasks_is_refused() -> None:
     with pytest.raises(ConfigError, match="the task '1' is in split 'train' and in split 'validation'"):
-        outline(config(registry.join(SPLIT, {"shared": True})))
+        outline(config(join(SPLIT, {"shared": True})))
 
 
 @pytest.mark.official
@@ -143,7 +143,7 @@ def recorded(folder: Path, split: str, **settings: Any) -> str:
 @pytest.mark.parametrize("name", ["math500_hard", "shop_worlds"])
 def test_offline_episodes_of_the_validation_split_are_refused(name: str, tmp_path: Path) -> None:
     own = recorded(tmp_path / "own", "validation", env=easy(name))
-    other = recorded(tmp_path / "other", "validation", env=registry.join(name, {"level": OTHER_LEVEL[name]}))
+    other = recorded(tmp_path / "other", "validation", env=join(name, {"level": OTHER_LEVEL[name]}))
     for folder in (own, other):
         with pytest.raises(NlacBenchError, match="of the validation split, which must not be trained on"):
             outline(config(easy(name), offline=folder))

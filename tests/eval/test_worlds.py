@@ -11,15 +11,16 @@ from nlac_bench.envs.shop_worlds.worlds import HELD_OUT
 from nlac_bench.eval.measure.prepare import outline
 from nlac_bench.eval.runs.configuration import RunConfig
 from nlac_bench.eval.runs.folder import RunFolder
-from nlac_bench.eval.statistics.compare import Measured, NotComparableError, compare
-from nlac_bench.eval.statistics.compare_seeds import (
+from nlac_bench.eval.statistics.compare import compare
+from nlac_bench.eval.statistics.compare_seeds import compare_algorithms
+from nlac_bench.eval.statistics.outcomes import Counts, Outcomes
+from nlac_bench.eval.statistics.pairing import Measured, NotComparableError
+from nlac_bench.eval.statistics.seed_errors import (
     RESAMPLED,
     RESAMPLED_WORLDS,
-    compare_algorithms,
     hierarchical_error,
     world_error,
 )
-from nlac_bench.eval.statistics.outcomes import Counts, Outcomes
 from nlac_bench.eval.sweep.file import check_sweep, read_sweep
 from nlac_bench.leaderboards.from_run import board_key, subject_of
 from nlac_bench.leaderboards.pairs import all_pairs

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nlac_bench.eval.statistics.compare import Measured, compare_all
+from nlac_bench.eval.statistics.compare import compare_all
+from nlac_bench.eval.statistics.pairing import Measured
 from nlac_bench.eval.statistics.places import Place, places
 from nlac_bench.eval.statistics.significance import holm, sign_flip_p
 from nlac_bench.leaderboards.boards import collect, make_boards

@@ -104,7 +104,7 @@ def test_the_same_bytes_are_accepted_again_and_others_are_not(played: Path, tmp_
     path.write_bytes(before.replace(b'"recomputed"', b'"replayed"'))
     altered = path.read_bytes()
     refused = submit(played / "game", "--out", tmp_path, status=2)
-    assert "another content" in refused["said"] and path.read_bytes() == altered != before
+    assert "exists with other content" in refused["said"] and path.read_bytes() == altered != before
 
 
 def test_a_replay_has_the_same_id_and_verify_writes_nothing(played: Path, tmp_path: Path) -> None:

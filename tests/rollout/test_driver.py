@@ -13,7 +13,8 @@ import pytest
 
 from nlac_bench.envs import TextEnv
 from nlac_bench.errors import EnvInfraError, NlacBenchError
-from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure, graceful_interrupt
+from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
+from nlac_bench.rollout.interrupts import graceful_interrupt
 from nlac_bench.rollout.limits import Limits
 from nlac_bench.types import ChatReply, ContentFilterError, Episode, Messages, Role, Turn, Usage
 from tests.rollout.stubs import CallAgent, Guess

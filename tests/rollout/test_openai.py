@@ -19,7 +19,8 @@ from nlac_bench.rollout.engines.engine import (
     chat_fn,
     missing_for_training,
 )
-from nlac_bench.rollout.engines.openai.engine import EngineSetupError, OpenAIEngine
+from nlac_bench.rollout.engines.openai.engine import OpenAIEngine
+from nlac_bench.rollout.engines.openai.failures import EngineSetupError
 from nlac_bench.rollout.engines.openai.reply import Price, room_left, says_overflow
 from nlac_bench.types import Usage
 from tests.rollout.fault_server import FaultServer, Reply, completion

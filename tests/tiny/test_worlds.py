@@ -207,10 +207,10 @@ def test_measuring_asks_the_model() -> None:
 @pytest.mark.parametrize(
     ("env", "said"),
     [
-        (["tau_retail"], "--env tau_retail has no gates"),
+        (["tau_retail"], "--env tau_retail cannot be measured with --gates"),
         (["shop_worlds", "shop_worlds"], "one environment"),
         (['shop_worlds@{"world": 5000}'], "world must be an integer"),
-        (['shop_worlds@{"level": "hard"}'], "has no gates"),
+        (['shop_worlds@{"level": "hard"}'], "cannot be measured with --gates"),
         (["shop_worlds@{"], "is not JSON"),
     ],
 )

@@ -20,7 +20,7 @@ from nlac_bench.errors import DataError
 
 MAX_TASKS = 1_000_000
 MAX_PROBLEM_SEED = 10**12 - 1
-"""The task identifiers of a larger seed would have more than 18 digits, which none can have."""
+"""The largest seed. Task identifiers have at most 18 digits, and those of a larger seed would exceed this."""
 
 POLICY = (
     "Solve the mathematics problem. Show your reasoning briefly, then give the final answer once, in "
@@ -94,7 +94,7 @@ class Math500HardEnv(TextEnv):
     * v0: first release.
     * ``env_version`` 1: answers that name the asked quantity (``u+v = 9``) are accepted; connectives,
       negations, currencies and words beside a value count. docs/grading.md has the rules.
-    * ``env_version`` 2: other embedded problems (22 new families at level 5, mended wordings, no trivial
+    * ``env_version`` 2: other embedded problems (22 new families at level 5, fixed wordings, no trivial
       draws). Problems and grading of the official data are those of version 1.
     """
 

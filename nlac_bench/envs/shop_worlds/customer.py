@@ -44,7 +44,7 @@ class Customer(ScriptedUser):
         return self._now.agreed
 
     def hear(self, news: Sequence[str], pending: bool) -> None:
-        """Tell the customer which requests have failed since the last call, and whether others are open."""
+        """Set which requests have failed since the last call, and whether others are still to be checked."""
         self._news = (*self._news, *news)
         self._failed = self._failed or bool(news)
         self._pending = pending
@@ -59,7 +59,9 @@ class Customer(ScriptedUser):
         """Return the reply to the agent's ``message``, after what the customer has heard since the last."""
         news, self._news = self._news, ()
         reply = "" if self._waiting else await super().reply(message)
-        if STOP in reply and self._now.goal >= len(self._script.goals):  # served; else out of patience
+        if STOP in reply and self._now.goal >= len(
+            self._script.goals
+        ):  # all requests are done; otherwise the user gave up
             self._waiting = bool(news) or self._pending
         if self._waiting:
             reply = self._await_outcome(bool(news))

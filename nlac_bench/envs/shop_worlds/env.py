@@ -33,11 +33,12 @@ class WorldState(ServiceState):
 class ShopWorldsEnv(TauEnv):
     """Serve customers of a shop whose procedures depend on the world.
 
-    The shop is that of ``tau_retail`` with embedded data: the same tools, customers and databases. A world
-    demands for each of six kinds of request one of four procedures: which reason to enter, whether to ask for
-    a yes, how to identify the customer, which payment method to use, what to read last. With ``rules="told"``
-    the policy states them. With ``rules="hidden"`` it lists the valid ones, and nothing that an agent can
-    read before it acts depends on the world: the procedures can only be learned by acting in that world.
+    The shop is that of ``tau_retail`` with embedded data: the same tools, customers and databases. For each
+    of six kinds of request, a world requires one of four procedures: which reason to enter, whether to ask
+    for a yes, how to identify the customer, which payment method to use, what to read last. With
+    ``rules="told"`` the policy states them. With ``rules="hidden"`` it lists the valid ones, and
+    nothing that an agent can read before it acts depends on the world: the procedures can only be learned by
+    acting in that world.
 
     ## Action Space
     Text: a tool call as JSON, ``{"name": …, "arguments": {…}}``, else a message to the customer. The grammar

@@ -36,7 +36,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Two options, of which the shop demands one.
+    """Two options, of which the shop requires one.
 
     ``rules`` has the options' names and their rules in words; ``taken`` returns the name of the option that
     an agent has taken, or None if it has taken neither.

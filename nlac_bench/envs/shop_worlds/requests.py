@@ -33,7 +33,7 @@ class Request:
     new_item_ids: tuple[str, ...] = ()
     products: tuple[str, ...] = ()
     _golds: dict[Procedure, ToolCall] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """The calls made so far: worlds share the requests, and a thousand worlds differ in procedures only."""
+    """Cache of the calls. All worlds share the requests and differ only in their procedures."""
 
     def gold(self, procedure: Procedure) -> ToolCall:
         """Return the call that fulfils the request by ``procedure``."""

@@ -24,7 +24,7 @@ _SEED = 20_261_123
 
 
 def procedures_of(world: int) -> Mapping[str, Procedure]:
-    """Return the procedure that ``world`` demands for each kind of request.
+    """Return the procedure that ``world`` requires for each kind of request.
 
     Raises:
         ValueError: there is no such world.

@@ -5,7 +5,7 @@ The original passes the text to Python's ``eval`` after it has checked that it c
 That leaves a small language (numbers, ``...``, ``()``, calls of things that cannot be called, powers) whose
 results and error messages are part of the benchmark. This module returns those of CPython 3.11 on every
 version, in time linear in the text, and bounds powers of integers, which can make the original hang.
-Python also rejects sums of some thousands of terms, as too deep for its compiler; here they have a value.
+Python's compiler also rejects sums of some thousands of terms as too deep; this module computes them.
 """
 
 import re
@@ -112,7 +112,7 @@ class _Open:
 
 
 class _Unexpected(Exception):
-    """The parser met a token that cannot stand here."""
+    """Raised by the parser for a token that is not allowed at its position."""
 
     def __init__(self, token: str, after_operand: bool, opened: _Open | None) -> None:
         self.token = token

@@ -21,7 +21,7 @@ def calculate(db: Database, expression: Any) -> str:
 
 
 def think(db: Database, thought: Any) -> str:
-    """Do nothing; the agent can write a thought as the argument."""
+    """Do nothing (a no-op); the argument is the agent's thought."""
     return ""
 
 

@@ -76,8 +76,8 @@ class TauEnv(TextEnv):
     of the user's model by role; the cost of the opening message is reported with the first step.
 
     ## Users
-    * ``scripted`` needs no model; it replies from the task's intent. It serves embedded tasks and official
-      retail's training split.
+    * ``scripted`` needs no model; it replies from the task's intent. It can play the embedded tasks and the
+      training split of official retail.
     * ``llm``, ``react``, ``verify`` and ``reflection`` are τ-bench's strategies and need a ``chat``.
     * ``replay`` repeats recorded conversations.
     * ``human`` asks at the terminal.
@@ -88,8 +88,8 @@ class TauEnv(TextEnv):
     * ``split``: ``train``, ``validation`` or ``test``, which have no user, order or reservation in common.
       Official retail has ``train``, ``dev`` and ``test``, official airline ``test`` only.
     * ``data``: ``embedded`` (made by this project), ``official``, or a folder in the official format.
-      A change of flights in the official airline keeps the old cabin in the reservation, in the embedded one
-      it does not.
+      In the official airline, a change of flights keeps the old cabin in the reservation; in the embedded
+      airline, it stores the new cabin.
     * ``level``: ``easy``, ``medium`` or ``hard``: plays only the embedded tasks of that level.
     * ``user``: the kind of user. The default is ``scripted`` if the tasks have one, else ``llm`` with a
       ``chat`` and ``none`` without.
@@ -108,8 +108,8 @@ class TauEnv(TextEnv):
 
     ## Version History
     * v0: first release. Its ``env_version`` is "1" since the scripted users read messages by their structure,
-      compare the proposed state only and do not tell what they were not asked: figures of version 0 rest on
-      users that misunderstood thorough agents. It is "2" since they answer all questions of a message,
+      compare the proposed state only and say only what they were asked. Results of version 0 were measured
+      with users that misunderstood thorough agents. It is "2" since they answer all questions of a message,
       compare a report in full, object to wrong values beside a question about the payment, and vary the reply
       to a repeated message.
     """

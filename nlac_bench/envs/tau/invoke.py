@@ -72,7 +72,7 @@ def invoke(tools: Tools, db: Database, name: str, kwargs: Mapping[str, Any]) -> 
     done = name == TRANSFER
     try:
         _bind(tool, kwargs)
-        observation = tool.run(db, **copied(dict(kwargs)))  # tools write into their arguments and store them
+        observation = tool.run(db, **copied(dict(kwargs)))  # tools modify and store their arguments
     except Exception as error:
         return Result(f"Error: {python_311_words(error)}", done=done, error=True)
     if observation is None:

@@ -3,9 +3,9 @@
 ``tasks="clean"`` leaves out the latter.
 
 The lists refer to sierra-research/tau-bench 59a200c and have two sources: gold writes that fail when they are
-run (found by replay, checked by a test), and tasks whose gold writes the authors changed in the corrected
-benchmark (τ³-bench, sierra-research/tau2-bench a2c0247). Gold look-ups that fail do not change anything that
-is graded, so those tasks are kept; so are 93 and 95, which are the same task twice.
+run (found by replay, checked by a test), and tasks whose gold writes differ in the authors' corrected
+benchmark (τ³-bench, sierra-research/tau2-bench a2c0247). A gold look-up that fails does not affect the
+grade, so tasks with one are kept. Tasks 93 and 95 are the same task, and both are kept.
 """
 
 from collections.abc import Mapping, Sequence

@@ -114,14 +114,14 @@ class TwentyQuestionsEnv(TextEnv):
     * ``level``: ``"full"`` (all objects) or ``"easy"`` (64 well-known ones).
     * ``reward``: ``"lmrl"`` or ``"binary"``.
     * ``oracle``: ``"knowledge"`` (offline, deterministic), ``"llm"`` (a model through ``chat``; the reference
-      for official data where a model can be had) or ``"replay"`` (the answers of ``recording``).
+      for official data if a model is available) or ``"replay"`` (the answers of ``recording``).
     * ``chat``: function with which the ``llm`` oracle calls its model.
     * ``recording``: a JSON-lines file of answers; ``replay`` reads it, other oracles append to it.
     * ``render_mode``: None or ``"ansi"``.
 
     ## Version History
     * v0: first version. Its ``env_version`` is "1" since most cells of the official objects are decided, fair
-      guesses with a modifier win, and an answer that would rest on a part of the question that was not
+      guesses with a modifier win, and an answer that depends on a part of the question that was not
       understood is unknown; and "2" since objects are divided into train, validation and test. The tests of
       level ``"easy"`` and of official data are those of "1".
 
@@ -276,7 +276,7 @@ def _oracle(
     if (chat is not None) != (name == "llm"):
         raise ValueError(
             f"oracle={name!r} with chat={chat!r}: chat calls the model of oracle='llm'; pass it "
-            "with that oracle and with no other"
+            "with that oracle only"
         )
     if name == "replay":
         if recording is None:

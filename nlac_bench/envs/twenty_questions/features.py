@@ -20,7 +20,7 @@ _TURNS = word_set(
 )
 """Words that turn or restrict the meaning of a phrase so that its other words do not answer it."""
 _REQUIRES = re.compile(r"\bit (?:need|require)s?\b")
-"""What something needs is not what it is associated with: a cactus hardly needs water."""
+"""A question about what an object needs; associations do not answer it: a cactus needs little water."""
 _EMPTY = frozenset(
     verb_key(word)
     for word in word_set(

@@ -98,7 +98,7 @@ def official_bounds(groups: Groups, ranks: np.ndarray) -> dict[str, np.ndarray]:
             own = np.tile([[least], [most]], n)
             bounds = np.where(mask, np.where(narrowed[0] < narrowed[1], narrowed, own), bounds)
         found[measure] = bounds
-    found["height"] = np.array([np.zeros(n), found["length"][1]])  # what is long may lie
+    found["height"] = np.array([np.zeros(n), found["length"][1]])  # a long object may lie on its side
     return found
 
 
@@ -140,7 +140,7 @@ def official_cells(base: KnowledgeBase, groups: Groups, ranks: np.ndarray) -> tu
 
 
 def close_domains(base: KnowledgeBase, cells: np.ndarray) -> None:
-    """Set unknown cells (0) to no, in place, where an object is of no kind that can have the attribute."""
+    """Set unknown cells (0) to no, in place, for objects whose kinds cannot have the attribute."""
     for entry in _toml("domains").values():
         outside = np.logical_and.reduce([cells[base.row[kind]] == NO for kind in entry["of"].split()])
         for attribute in entry["only"].split():
@@ -149,7 +149,7 @@ def close_domains(base: KnowledgeBase, cells: np.ndarray) -> None:
 
 
 def _colours(groups: Groups) -> dict[str, np.ndarray]:
-    """Return colour → value; an object whose typical colours are listed has no other."""
+    """Return colour → value; an object whose typical colours are listed has no other colours."""
     typical = {}
     for colour, words in _toml("colours").items():
         typical[colour] = np.zeros(len(groups.known), dtype=bool)
@@ -177,5 +177,5 @@ def _members(terms: str, groups: Groups, decided: Mapping[str, np.ndarray]) -> n
 
 
 def _words(words: str, groups: Groups) -> Iterator[np.ndarray]:
-    """Yield the objects of each word; a folder of one's own may lack some."""
+    """Yield the objects of each word; a custom data folder may lack some of them."""
     return (groups.words[word] for word in words.split() if word in groups.words)

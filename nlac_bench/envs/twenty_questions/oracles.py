@@ -170,7 +170,7 @@ class ReplayOracle:
                 )
 
     def conditions(self) -> dict[str, str]:
-        """Return the hash of the recording, which does not state with which oracle it was made."""
+        """Return the hash of the recording; the recording does not name the oracle that gave its answers."""
         return {"recording": self._sha256}
 
     async def answer(self, hidden: int, question: str, formula: Formula) -> Answer:

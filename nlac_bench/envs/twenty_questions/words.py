@@ -65,7 +65,7 @@ T = TypeVar("T")
 
 
 def cache_of_short_texts(function: Callable[[str], T]) -> Callable[[str], T]:
-    """Cache the results for the 4,096 latest texts but for long ones, which hardly recur."""
+    """Cache the results for the 4,096 latest texts, except long ones, which rarely recur."""
     cached = lru_cache(maxsize=4096)(function)
 
     @wraps(function)

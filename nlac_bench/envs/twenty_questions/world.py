@@ -32,13 +32,14 @@ MEASURE_MARGIN = 1.15
 """If a measure is within this ratio of the number in the question, the answer is not known."""
 BULK_MARGIN = 1.25
 LIKE_RATIO, UNLIKE_RATIO = 1.5, 2.0
-"""Things of a size have lengths of at most the first ratio; at the second they are not of a size."""
+"""Two things are of the same size if the ratio of their lengths is at most the first number, and of different
+sizes if it is at least the second."""
 ALIENATING = word_set(
     """toy model fake stuffed plush rubber paper plastic chocolate miniature imitation artificial pretend
     cartoon statue picture photo drawing painting sculpture part piece half broken former robot robotic
     electric"""
 )
-"""Words before a noun with which it may name another thing: a toy car is not a car."""
+"""Words that, before a noun, may change which thing it names: a toy car is not a car."""
 _LARGER_THAN_RANK = {
     "bigger_than_breadbox": 4, "bigger_than_person": 6, "bigger_than_car": 8, "bigger_than_house": 9,
 }  # fmt: skip
@@ -224,7 +225,7 @@ class World:
         return frozenset(" ".join(tokens(attribute.ask)) for attribute in self.kb.attributes)
 
     def _unlisted(self, text: str) -> Truth:
-        """Answer by what is said about the objects what no attribute answers."""
+        """Answer a question that no attribute answers by what is said about the objects."""
         value = self._answered.get(text)
         if value is None:
             if len(self._answered) >= 4096:

@@ -10,6 +10,7 @@ from typing import Any
 from nlac_bench.agents import methods
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.adapter import PlainEnv
+from nlac_bench.envs.env_string import join
 from nlac_bench.errors import ConfigError, EnvInfraError
 from nlac_bench.eval.measure.engines import engine_kind, local_model, policy_replicas
 from nlac_bench.eval.measure.missing import Missing, missing, missing_data
@@ -228,7 +229,7 @@ def _plan(config: RunConfig, lacking: list[Missing]) -> _Plan:
     name, arguments = envs.parse(config.env)
     if absent:  # the checks of settings that do not depend on the data are made with the embedded ones
         kept = {key: value for key, value in arguments.items() if key not in ("data", "split")}
-        stand_in = {"env": envs.join(name, kept), "data": "embedded", "split": None, "tasks": None}
+        stand_in = {"env": join(name, kept), "data": "embedded", "split": None, "tasks": None}
         config, selected = config.changed(**stand_in, limit=None), config
     try:
         planned = outline(config, chat)

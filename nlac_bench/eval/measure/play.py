@@ -6,7 +6,8 @@ from contextlib import aclosing
 from nlac_bench.eval.measure.prepare import Prepared
 from nlac_bench.eval.runs.seeds import Planned
 from nlac_bench.eval.runs.writer import RunWriter
-from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure, graceful_interrupt
+from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
+from nlac_bench.rollout.interrupts import graceful_interrupt
 from nlac_bench.rollout.limits import Limits
 from nlac_bench.types import Episode
 

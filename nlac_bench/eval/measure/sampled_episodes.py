@@ -8,6 +8,7 @@ import numpy as np
 
 from nlac_bench.envs import registry as envs
 from nlac_bench.envs.adapter import PlainEnv
+from nlac_bench.envs.env_string import join
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.eval.measure.official_tasks import Sampled
 from nlac_bench.eval.measure.prepare import Outline, outline
@@ -102,7 +103,7 @@ def _without_simulator(planned: Outline) -> Any:
     name, arguments = envs.parse(planned.config.env)
     kept = {key: value for key, value in arguments.items() if key not in ("user", "oracle")}
     alone = planned.config.changed(
-        env=envs.join(name, kept), agent="oracle", train=None, offline=None, base=None, user=None,
+        env=join(name, kept), agent="oracle", train=None, offline=None, base=None, user=None,
         user_model=None, record=None, replay=None,
     )  # fmt: skip
     return outline(alone).make_env().unwrapped

@@ -8,6 +8,7 @@ from nlac_bench import tiny
 from nlac_bench.agents import methods
 from nlac_bench.agents.names import FLOORS
 from nlac_bench.envs import registry as envs
+from nlac_bench.envs.env_string import join
 from nlac_bench.eval.measure.engines import engine_kind, local_model
 from nlac_bench.eval.measure.replicas import replica_count
 from nlac_bench.eval.runs.configuration import MOST_REPLICAS
@@ -60,7 +61,7 @@ def with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
         completed["concurrency"] = CONCURRENCY * _replicas(settings)
     name, arguments = envs.parse(str(settings.get("env", "")))
     if not arguments and name in EASY and settings.get("data") in (None, "embedded"):
-        completed["env"] = envs.join(name, EASY[name])
+        completed["env"] = join(name, EASY[name])
     if isinstance(settings.get("train"), Mapping):  # other values are reported by ``RunConfig``
         known = methods.find(str(settings.get("agent"))).config_class.model_fields
         defaults = {name: value for name, value in TRAINING.items() if name in known}

@@ -22,14 +22,9 @@ from nlac_bench.eval.report.sweep import sweep_report
 from nlac_bench.eval.report.training import cost_section, critiques_section, curves_section
 from nlac_bench.eval.report.typed import as_typed
 from nlac_bench.eval.report.verdicts import algorithms_verdict, pairs_verdict, run_verdict, setting
-from nlac_bench.eval.statistics.compare import (
-    Comparison,
-    Metric,
-    NotComparableError,
-    check_conditions,
-    compare_all,
-)
+from nlac_bench.eval.statistics.compare import Comparison, compare_all
 from nlac_bench.eval.statistics.compare_seeds import AlgorithmComparison, compare_algorithms
+from nlac_bench.eval.statistics.pairing import Metric, NotComparableError, check_conditions
 from nlac_bench.eval.statistics.tables import number, p_text
 
 

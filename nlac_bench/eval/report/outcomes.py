@@ -11,7 +11,7 @@ from nlac_bench.eval.figures.strip import strip
 from nlac_bench.eval.report.ends import end_in_words
 from nlac_bench.eval.report.page import Numbers, Section, shown
 from nlac_bench.eval.report.subjects import Subject, means_of
-from nlac_bench.eval.statistics.compare import Metric
+from nlac_bench.eval.statistics.pairing import Metric
 from nlac_bench.types import CONTENT_FILTER
 
 REWARD_ONLY = "The environment reports no success, so its results are rewards."

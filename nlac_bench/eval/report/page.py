@@ -1,5 +1,6 @@
 """The parts of a report, and how it is written: as one HTML file, or as figures and tables for a paper."""
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from typing import TypeVar
 
 from nlac_bench.errors import ConfigError, NlacBenchError
 from nlac_bench.eval.figures.figure import Figure, Format, Table, cell_text
+from nlac_bench.eval.runs.lines import make_folder
 from nlac_bench.files import replace_file
 from nlac_bench.pages.render import render_html
 from nlac_bench.pages.text import visible
@@ -84,7 +86,7 @@ def write_page(report: Report, path: Path) -> None:
 
     Raises:
         ConfigError: ``path`` does not end with ``.html``, or is a folder.
-        NlacBenchError: the file cannot be written; what was there is intact.
+        NlacBenchError: the file cannot be written; an earlier one is kept.
         MissingError: matplotlib is not installed.
     """
     if path.suffix != ".html" or path.is_dir():
@@ -96,7 +98,8 @@ def write_page(report: Report, path: Path) -> None:
         draft.write_text(text, encoding="utf-8")
         replace_file(draft, path)
     except OSError as error:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # the folder may not exist
+            draft.unlink()
         raise NlacBenchError(f"cannot write {path} ({error.strerror}); choose another --out") from error
 
 
@@ -108,13 +111,14 @@ def write_files(report: Report, folder: Path, form: Format) -> list[Path]:
 
     Raises:
         ConfigError: ``folder`` is a file.
+        NlacBenchError: the folder or a file in it cannot be written.
         MissingError: matplotlib is not installed.
     """
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"--out {folder}: expected a folder for the files of --format {form}, found a file")
     files: list[Path] = []
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         if form != "csv":
             for name, figure in _unique((figure.name, figure) for figure in report.figures()):
                 files.append(folder / f"{name}.{form}")

@@ -12,6 +12,7 @@ from typing import Any
 
 from nlac_bench.agents.floors import CHEAP_FLOORS
 from nlac_bench.envs import registry
+from nlac_bench.envs.env_string import parse
 from nlac_bench.eval.measure.play import play
 from nlac_bench.eval.measure.prepare import FLOORS, Prepared, prepare
 from nlac_bench.eval.runs.configuration import RunConfig
@@ -31,7 +32,7 @@ def reference_agents(config: RunConfig) -> tuple[str, ...]:
     """
     if why_none(config.as_dict()) is not None:
         return ()
-    name, _ = registry.parse(config.env)
+    name, _ = parse(config.env)
     return (ORACLE, *CHEAP_FLOORS, *(("transfer",) if name.startswith("tau") else ()))
 
 

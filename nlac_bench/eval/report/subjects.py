@@ -10,9 +10,9 @@ from nlac_bench.eval.figures.forest import Estimate, Kind
 from nlac_bench.eval.measure.prepare import FLOORS
 from nlac_bench.eval.report.references import ORACLE, stored_references
 from nlac_bench.eval.runs.folder import RunFolder
-from nlac_bench.eval.statistics.compare import Measured, Metric
 from nlac_bench.eval.statistics.intervals import Floats, mean_interval, rate_interval
 from nlac_bench.eval.statistics.outcomes import Outcomes, outcomes_of, task_means
+from nlac_bench.eval.statistics.pairing import Measured, Metric
 from nlac_bench.eval.statistics.pooled import interval_over_seeds
 from nlac_bench.eval.training.untrained import BASE
 

@@ -7,8 +7,9 @@ from nlac_bench import tiny
 from nlac_bench.eval.report.page import shown
 from nlac_bench.eval.report.subjects import Measurement, Subject
 from nlac_bench.eval.runs.folder import RunFolder
-from nlac_bench.eval.statistics.compare import Comparison, Metric, NotComparableError, compare
+from nlac_bench.eval.statistics.compare import Comparison, compare
 from nlac_bench.eval.statistics.compare_seeds import AlgorithmComparison
+from nlac_bench.eval.statistics.pairing import Metric, NotComparableError
 from nlac_bench.eval.statistics.tables import bracket, number, p_text
 from nlac_bench.eval.training.curve import rows_of
 

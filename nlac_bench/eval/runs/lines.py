@@ -156,6 +156,25 @@ def write_atomically(path: Path, text: str) -> None:
         ) from error
 
 
+def make_folder(path: Path) -> None:
+    """Create the folder ``path`` for the files of a command, unless it exists.
+
+    Raises:
+        RunFolderError: the folder cannot be created, or its permissions forbid writing to it.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunFolderError(
+            f"cannot create the folder {path} ({error.strerror}); choose another --out"
+        ) from error
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise RunFolderError(
+            f"cannot write to the folder {path} (permission denied); change its permissions, or choose "
+            "another --out"
+        )
+
+
 class FolderLock:
     """Gives one writer exclusive use of a folder.
 

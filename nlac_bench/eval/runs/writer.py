@@ -11,7 +11,14 @@ from typing import Any, Self
 from nlac_bench.eval.runs import manifest as manifests
 from nlac_bench.eval.runs.episode_json import dump_line, episode_line, usage_to_row
 from nlac_bench.eval.runs.folder import FORMAT, RunFolder, row_key
-from nlac_bench.eval.runs.lines import Appender, FolderLock, RunFolderError, read_lines, write_atomically
+from nlac_bench.eval.runs.lines import (
+    Appender,
+    FolderLock,
+    RunFolderError,
+    make_folder,
+    read_lines,
+    write_atomically,
+)
 from nlac_bench.eval.runs.links import refuse_links
 from nlac_bench.eval.runs.secrets import refuse_secrets
 from nlac_bench.eval.runs.seeds import Planned, first_duplicate
@@ -81,7 +88,7 @@ class RunWriter:
         ids = dump_line({"tasks": [item.task_id for item in plan]})
         if redactor().json(ids) != ids:  # rows with redacted ids would not be those of the plan
             raise RunFolderError("a task's id contains the value of an environment variable with a secret")
-        _make_folder(folder)
+        make_folder(folder)
         refuse_links(folder)
         with ExitStack() as undo:
             lock = FolderLock(folder)
@@ -104,7 +111,7 @@ class RunWriter:
                 "plan": [[item.task_id, item.trial, item.seed] for item in plan],
             }
             _write_object(folder / "config.json", config)
-            _make_folder(folder / "checkpoints")
+            make_folder(folder / "checkpoints")
             # written last: the run exists as soon as this file does
             _write_object(folder / "manifest.json", manifest)
             writer = cls(RunFolder.open(folder), lock)
@@ -220,7 +227,7 @@ class RunWriter:
     def _note_session(self) -> None:
         """Add a resumed run's session to the manifest, before its first line.
 
-        A resumption that is refused later, for a damaged checkpoint for example, thus changes no file.
+        A resume that is refused later, for example for a damaged checkpoint, therefore changes no file.
         """
         if self._session is None:
             return
@@ -258,15 +265,6 @@ def _is_scaffold(name: str) -> bool:
     return name in (".lock", "config.json", "checkpoints") or (
         name.startswith(".") and name.endswith(".draft")
     )
-
-
-def _make_folder(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunFolderError(
-            f"cannot create the folder {path} ({error.strerror}); choose another --out"
-        ) from error
 
 
 def _write_object(path: Path, content: Mapping[str, Any]) -> None:

@@ -106,7 +106,7 @@ def algorithm_interval(means_ST: Floats) -> Interval:
     """Return the interval of one algorithm's success rate over further training seeds and tasks.
 
     Of two intervals the wider one is used: Student's t with the spread of seeds and of tasks and
-    Satterthwaite's degrees of freedom, as in ``compare_seeds.hierarchical_error`` but without resampling; and
+    Satterthwaite's degrees of freedom, as in ``seed_errors.hierarchical_error`` but without resampling; and
     ``rate_interval`` of the tasks, which has a width without any observed spread.
 
     Args:

@@ -19,6 +19,7 @@ from typing import Any, Literal
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.eval.measure.prepare import outline
 from nlac_bench.eval.runs.configuration import ConfigError, RunConfig
+from nlac_bench.eval.runs.lines import make_folder
 from nlac_bench.eval.runs.trust import as_options, to_repeat
 from nlac_bench.eval.sweep.file import check_sweep
 from nlac_bench.eval.sweep.plan import FLOORS, Cell, Sweep, base_folder, chosen_rates, done, floor_folder
@@ -87,8 +88,10 @@ def play(sweep: Sweep, out: Path, jobs: int, say: Say) -> None:
 
     Raises:
         ConfigError: a run cannot start, or was started with other settings.
+        RunFolderError: ``out`` cannot be created or written to.
     """
     check_sweep(sweep)
+    make_folder(out)
     _play([_training(sweep, cell, out, cell.lr) for cell in sweep.tuning()], jobs, say)
     _play([*_floors(sweep, out), *_bases(sweep, out)], jobs, say)
     rates = chosen_rates(sweep, out)

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nlac_bench.eval.statistics.compare import Measured
+from nlac_bench.eval.runs.lines import make_folder
 from nlac_bench.eval.statistics.outcomes import COUNTED
+from nlac_bench.eval.statistics.pairing import Measured
 from nlac_bench.eval.statistics.tables import number, p_text, render_table
 from nlac_bench.eval.sweep.curves import draw
 from nlac_bench.eval.sweep.plan import Sweep, best_validation, chosen_rates, done
@@ -26,7 +27,7 @@ def write(sweep: Sweep, out: Path, against: str) -> tuple[Path, list[CellCount]]
     Returns:
         The path of ``comparison.md``, and the counts of seeds of each planned (environment, method).
     """
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     results = Results.read(sweep, out)
     tuned, rates = tuning(sweep, out), chosen_rates(sweep, out)
     parts = ["# Comparison\n", _tuning_section(sweep, out, tuned, rates)]

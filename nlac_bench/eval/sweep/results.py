@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.lines import RunFolderError
-from nlac_bench.eval.statistics.compare import Measured
+from nlac_bench.eval.statistics.pairing import Measured
 from nlac_bench.eval.sweep.plan import FLOORS, Cell, Sweep, base_folder, floor_folder
 from nlac_bench.eval.sweep.status import (
     CellCount,

@@ -6,9 +6,10 @@ from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
-from nlac_bench.eval.statistics.compare import ALPHA, Comparison, Measured, NotComparableError, compare
+from nlac_bench.eval.statistics.compare import ALPHA, Comparison, compare
 from nlac_bench.eval.statistics.compare_seeds import AlgorithmComparison, compare_algorithms
 from nlac_bench.eval.statistics.outcomes import Counts
+from nlac_bench.eval.statistics.pairing import Measured, NotComparableError
 from nlac_bench.eval.statistics.significance import holm
 from nlac_bench.eval.statistics.tables import number
 from nlac_bench.eval.sweep.plan import Sweep

@@ -4,7 +4,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from nlac_bench.envs.adapter import PlainEnv
-from nlac_bench.envs.registry import find, parse
+from nlac_bench.envs.env_string import parse
+from nlac_bench.envs.registry import find
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError
 from nlac_bench.eval.measure.environment import environment_factories

@@ -26,7 +26,8 @@ from nlac_bench.eval.measure.play import play
 from nlac_bench.eval.measure.prepare import Prepared
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.runs.writer import RunWriter
-from nlac_bench.eval.statistics.compare import Comparison, Measured, compare
+from nlac_bench.eval.statistics.compare import Comparison, compare
+from nlac_bench.eval.statistics.pairing import Measured
 from nlac_bench.eval.training.loop import Training
 from nlac_bench.eval.training.prepare import make_training, trainable_engine
 from nlac_bench.eval.training.tasks import VALIDATION_SPLIT

@@ -13,7 +13,8 @@ from nlac_bench.envs import registry
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.engines.engine import SampleRequest, Sampling
 from nlac_bench.rollout.engines.hf.loading import load_tokenizer
-from nlac_bench.rollout.engines.openai.engine import EngineSetupError, OpenAIEngine
+from nlac_bench.rollout.engines.openai.engine import OpenAIEngine
+from nlac_bench.rollout.engines.openai.failures import EngineSetupError
 from nlac_bench.rollout.engines.vllm.servers import SlotEngine
 from nlac_bench.rollout.engines.weights import ModelSource, forward_logprobs
 from nlac_bench.types import Episode

@@ -138,7 +138,7 @@ def _split(text: str, start: int, stop: int) -> tuple[str, str]:
 
 
 def _balanced(text: str) -> str:
-    """Return the text without the brackets that close nothing."""
+    """Return the text without unmatched closing brackets."""
     kept, opened = list[str](), list[str]()
     for character in text:
         if character in "({":

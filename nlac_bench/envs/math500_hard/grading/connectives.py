@@ -1,4 +1,4 @@
-"""Decides what the connectives of two lists mean: all of it, one of it, or several values."""
+"""Decides what the connectives of a list mean: all elements hold, one holds, or there are several values."""
 
 from nlac_bench.envs.math500_hard.grading.nodes import Node, key, symbols, walk
 
@@ -21,7 +21,7 @@ def _joined(node: Node) -> str:
 
 
 def _are_values(node: Node) -> bool:
-    """Return whether a list has values, and not names or choices, of which a comma joins all."""
+    """Return whether a list with commas has several values, and not names or choices."""
     named = all(arg.op == "sym" and str(arg.value).isupper() for arg in node.args)
     return not named and all(one.op not in ("text", "rel") for one in walk(node))
 

@@ -1,4 +1,4 @@
-"""Checks by computing whether a condition beside an answer holds for it: `x = 5` and `x > 0`."""
+"""Computes whether a condition beside an answer holds for the answer: `x = 5` and `x > 0`."""
 
 from collections.abc import Sequence
 from itertools import pairwise

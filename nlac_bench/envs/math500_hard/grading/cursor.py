@@ -52,7 +52,7 @@ class Cursor(ABC):
     # --- reading tokens -------------------------------------------------------------------------------------
 
     def kind(self, ahead: int = 0) -> str:
-        """Return the kind of a token ahead, for a command its name; empty at the end."""
+        """Return the kind of a following token, or the name of a command; an empty string at the end."""
         index = self.position + ahead
         if index >= len(self.tokens):
             return ""

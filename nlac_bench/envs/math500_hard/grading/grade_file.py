@@ -7,6 +7,7 @@ import statistics
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from nlac_bench.envs.math500_hard.grading.grader import Grade, Grader
 from nlac_bench.errors import DataError
 from nlac_bench.files import replace_file
 
+_WANTED = 'name a file of JSON lines, each with "gold" and "pred"'
 _AHEAD = 64  # rows per worker that are read before the first of them is written
 
 
@@ -23,7 +25,8 @@ def grade_file(path: Path | str, out: Path | str, workers: int = 1, timeout_s: f
     A row is an object with the strings (or numbers) `gold` and `pred`; other keys are kept. Any other line
     raises no exception: it is written as `{"line": n, "correct": null, "reason": …}` with its number in the
     reason, is listed in the summary and counts as ungraded. Empty lines are skipped. `out` is written under
-    a temporary name in the same folder and renamed when it is complete.
+    a temporary name in the same folder and renamed when it is complete; it is not written if no row can be
+    graded.
 
     Returns:
         `n`, `correct`, `ungraded`, `ms_median`, `ms_p99`, `broken_lines` (numbers of the first 100), and
@@ -31,7 +34,8 @@ def grade_file(path: Path | str, out: Path | str, workers: int = 1, timeout_s: f
         an ungraded case counts as false.
 
     Raises:
-        DataError: the file cannot be read, `out` cannot be written, or both are the same file.
+        DataError: the file cannot be read or has no row that can be graded, `out` cannot be written, or both
+            are the same file.
         EnvInfraError: no worker can be started.
     """
     path, out = Path(path), Path(out)
@@ -68,12 +72,17 @@ def grade_file(path: Path | str, out: Path | str, workers: int = 1, timeout_s: f
                     write_first()
             while waiting:
                 write_first()
+        if not summary.ms:
+            raise DataError(
+                f"{path} has no row that can be graded: {summary.problem or 'it is empty'}; {_WANTED}"
+            )
         replace_file(partial, out)
     except OSError as error:
         reason = f"({error.strerror or error}); name another file with --out"
         raise DataError(f"{out} cannot be written {reason}") from error
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):  # it was renamed, or its folder does not exist
+            partial.unlink()
     return summary.result()
 
 
@@ -83,10 +92,7 @@ def _check_input(path: Path) -> None:
         with path.open("rb") as lines:
             lines.read(1)
     except OSError as error:
-        raise DataError(
-            f"{path} cannot be read ({error.strerror or error}); name a file of JSON lines, "
-            'each with "gold" and "pred"'
-        ) from error
+        raise DataError(f"{path} cannot be read ({error.strerror or error}); {_WANTED}") from error
 
 
 def _finite(text: str) -> float:
@@ -108,7 +114,7 @@ def _rows(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
                 row = json.loads(text, parse_constant=_finite, parse_float=_finite)
                 json.dumps([[[[row]]]])  # a row that can be read may be nested too deep to be written
             except (ValueError, RecursionError) as error:
-                yield {"line": number}, f"line {number} is no JSON ({error})"[:300]
+                yield {"line": number}, f"line {number} is not JSON ({error})"[:300]
                 continue
             if not isinstance(row, dict):
                 yield {"line": number}, f"line {number} is {type(row).__name__}, not an object"
@@ -132,6 +138,7 @@ class _Summary:
         self.n = self.correct = self.ungraded = 0
         self.labelled = self.false_positives = self.false_negatives = 0
         self.broken: list[int] = []
+        self.problem = ""
         self.ms: list[float] = []
 
     def add(self, row: dict[str, Any], *, broken: bool) -> None:
@@ -140,6 +147,7 @@ class _Summary:
         self.ungraded += row["correct"] is None
         if broken:
             self.broken.append(row["line"])
+            self.problem = self.problem or row["reason"].removeprefix("ungraded: ")
         else:
             self.ms.append(row["ms"])
         expected = row.get("expected")

@@ -36,7 +36,7 @@ _CONTROL = ("x+1", "1+x")
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """A verdict. `correct` is None if the case was not decided; `reason` then begins with `ungraded:`.
+    """A verdict on a case. `correct` is None if it was not decided; `reason` then begins with `ungraded:`.
 
     The reason begins with `ungraded: grader_crash:` if the answer twice ended, stopped or broke the worker
     that judged it, and a worker graded a control case correctly after that.
@@ -111,7 +111,7 @@ class Grader:
             slots.put(slot)
 
     def _judge_twice(self, slot: _Slot, gold: str, pred: str) -> Grade:
-        """Judge a case; if the worker is lost, judge it in a new one, and then find out what is at fault."""
+        """Judge a case; if the worker is lost, judge it in a new one, and then determine what is at fault."""
         faults = []
         for _ in range(2):
             self._make_ready(slot)

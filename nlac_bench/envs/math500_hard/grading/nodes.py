@@ -19,7 +19,7 @@ class UnknownCommand(Unreadable):
 
 
 class TooComplex(Exception):
-    """Raised if the text exceeds a fixed limit (nesting, size of numbers); its value is not determined."""
+    """Raised if the text exceeds a fixed limit (nesting, size of numbers); its value is then unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,7 +186,7 @@ class Parser(Arithmetic):
         return Node("union", tuple(parts)) if len(parts) > 1 else parts[0]
 
     def at_to(self, before: Node) -> bool:
-        """Return whether the ratio `1 \\text{ to } 4` goes on."""
+        """Return whether the ratio `1 \\text{ to } 4` continues."""
         is_text = self.kind() in ("group", "word") and before.op == "num"
         return is_text and words(self.tokens[self.position].text) == "to" and self.kind(1) == "number"
 

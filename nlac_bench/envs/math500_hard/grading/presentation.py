@@ -11,7 +11,7 @@ _ALONE = re.compile(  # commands without an argument
     r"|rmfamily|sffamily|ttfamily|upshape|normalfont|unboldmath|ensuremath|mathord|mathbin|mathrel|mathop"
     r"|mathopen|mathclose|mathinner|smash)(?![a-zA-Z])"
 )
-_WITH_ARGUMENT = re.compile(  # commands of which nothing is seen, or only what follows
+_WITH_ARGUMENT = re.compile(  # commands that print nothing, or only what follows them
     r"\\(?:hspace|vspace|hskip|label|tag|color|textcolor|colorbox|style|class|cssId|hphantom|vphantom|scalebox"
     r"|raisebox)\*?\s*(?:\[[^\[\]{}]*\]\s*)?\{[^{}]*\}"
     r"|\\fcolorbox\s*\{[^{}]*\}\s*\{[^{}]*\}"

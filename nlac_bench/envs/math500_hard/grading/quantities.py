@@ -21,7 +21,7 @@ _POINTS = (-3.3, -1.1, 0.7, 2.9)  # of both signs, so that |x| is not linear on 
 
 
 def is_quantity(side: Node, value: Node) -> bool:
-    """Return whether `side = value` says that an expression, which a question may ask for, has the value.
+    """Return whether `side = value` says that an expression, which a question may ask for, has that value.
 
     An equation that is linear in its only letter does not: it may be a step on the way to the letter's value.
     """

@@ -16,7 +16,9 @@ import sys
 from pathlib import Path
 from typing import Any, BinaryIO
 
-GRACE_S = 1.0  # the parent kills at the limit of wall time; the alarm applies if the parent has ended
+GRACE_S = (
+    1.0  # the parent kills the worker at the limit of wall time; the alarm does so if the parent has ended
+)
 _PARENT_POLL_S = 2.0
 _RECURSION = 12_000
 
@@ -27,7 +29,7 @@ def main() -> None:
     os.dup2(2, 1)  # output of a library must not be read as a reply
     requests = os.fdopen(0, "rb", buffering=0)
     sys.setrecursionlimit(_RECURSION)
-    for number in (signal.SIGPROF, signal.SIGALRM):  # a parent may have ignored or blocked them
+    for number in (signal.SIGPROF, signal.SIGALRM):  # the parent process may ignore or block these signals
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGPROF, signal.SIGALRM))
 
@@ -57,7 +59,7 @@ def main() -> None:
             correct, reason, failed = None, f"ungraded: more than {memory_mb} MB of memory", True
         except RecursionError:
             correct, reason = None, "ungraded: nested too deep"
-        except Exception as error:  # the parent finds out whether the answer or the grader is at fault
+        except Exception as error:  # the parent determines whether the answer or the grader is at fault
             correct, reason, fault = None, "", f"{type(error).__name__}: {error}"[:500]
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -84,8 +84,8 @@ class WorkerProcess:
         """Return the verdict of one case.
 
         Args:
-            cpu_s: limit of the case's CPU time in seconds; exceeding it is a verdict (None, reason).
-            wall_s: limit of its wall time in seconds; the machine may be the cause of exceeding it.
+            cpu_s: limit of the case's CPU time in seconds; a case beyond it gets the verdict (None, reason).
+            wall_s: limit of its wall time in seconds, which a busy machine may exceed.
 
         Raises:
             WorkerLostError: the process died, sent no verdict within `wall_s`, or raised an exception.

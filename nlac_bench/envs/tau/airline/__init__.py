@@ -28,4 +28,4 @@ TOOLS = toolset(
 
 _FLIGHTS = "update_reservation_flights"
 EMBEDDED_TOOLS = {**TOOLS, _FLIGHTS: replace(TOOLS[_FLIGHTS], run=bookings.update_flights_and_cabin)}
-"""The tools on embedded data: a change of flights also stores the new cabin, which the original forgets."""
+"""The tools on embedded data: a change of flights also stores the new cabin, which the original does not."""

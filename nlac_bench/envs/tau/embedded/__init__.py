@@ -17,7 +17,7 @@ from nlac_bench.errors import UnknownIdError
 __all__ = ["SPLITS", "load_embedded"]
 
 SPLITS = ("train", "validation", "test")
-"""They have no user, order or reservation in common."""
+"""The splits, which have no user, order or reservation in common."""
 
 
 def load_embedded(name: str, split: str = "test") -> Domain:

@@ -11,7 +11,7 @@ from nlac_bench.envs.tau.embedded.words import CITIES, FIRST_NAMES, LAST_NAMES, 
 SEED = 20_240_515
 LEVELS = ("easy", "medium", "hard")
 USERS_PER_GROUP: Mapping[str, int] = {"train": 100, "test": 50, "validation": 50}
-"""Number of users of each level. No user, and thus no order, is in two groups."""
+"""Number of users of each level. No user is in two groups, so no order is either."""
 DATABASES = (("train", "test"), ("validation",))
 """The splits of each database. Validation has one of its own, so that the rows of the others, and the hash of
 their data, are those from before there was a validation split."""

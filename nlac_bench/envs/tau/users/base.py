@@ -8,7 +8,7 @@ from nlac_bench.envs.tau.domain import Task
 from nlac_bench.types import Usage
 
 STOP = "###STOP###"
-"""Ends the episode wherever it occurs in a user's reply, as in the original."""
+"""A user's reply that contains this text ends the episode, as in the original."""
 GREETING = "Hi! How can I help you today?"
 """The agent's first message, as shown to a simulated user."""
 MAX_REPLY_CHARS = 10_000

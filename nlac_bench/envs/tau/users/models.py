@@ -83,11 +83,13 @@ class LLMUser:
 
     async def _ask(self, messages: Messages, role: Role) -> str:
         try:
-            # A copy: a callee that keeps the messages must not see later ones.
+            # Pass a copy, so that a callee that stores the messages does not see later ones.
             answer = await self._chat(list(messages), role)
         except EnvInfraError:
             raise
-        except Exception as error:  # client libraries raise various exceptions; the agent causes none of them
+        except (
+            Exception
+        ) as error:  # client libraries raise various exceptions, and the agent cannot cause any of them
             raise EnvInfraError(
                 f"the {role} model of user {self.kind!r} failed: {type(error).__name__}: {error}"
             ) from error

@@ -21,8 +21,8 @@ OPENING = "Hello, I need some help, please."
 class NoUser:
     """Says a fixed line and ends the conversation at the first message.
 
-    It replaces a model for players that do not read the user's messages: floors and the oracle. Scores of any
-    other agent with it are meaningless.
+    Floors and the oracle, which do not read the user's messages, can be measured with it without a model.
+    The score of any other agent with it is meaningless.
     """
 
     kind: ClassVar[UserKind] = "none"

@@ -190,11 +190,11 @@ def _parse(raw: bytes, path: Path) -> ast.Module:
 
 
 def _compact(value: Any, path: Path) -> bytes:
-    """Return ``value`` as UTF-8 JSON; bytes, sets, NaN and lone surrogates are literals, but not JSON."""
+    """Return ``value`` as UTF-8 JSON; raise DataError for bytes, sets, NaN and lone surrogates."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise DataError(f"{path} contains a value that JSON does not have: {error}") from error
+        raise DataError(f"{path} contains a value that JSON cannot represent: {error}") from error
 
 
 def _sha256(raw: bytes) -> str:

@@ -92,7 +92,7 @@ class Core(ABC):
 
     @abstractmethod
     def topic(self, words: Words) -> Formula | None:
-        """Read what it has to do with."""
+        """Read the topic that it is related to."""
 
     @abstractmethod
     def predicate(self, words: Words) -> Formula | None:

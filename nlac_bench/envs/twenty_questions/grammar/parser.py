@@ -75,8 +75,8 @@ class _Reading(Nouns, Being, Purposes, Doing):
     def beginning(self, words: Words) -> Formula | None:
         """Read a question whose last phrase is not understood: "would you wear it to the beach".
 
-        The answer is no for objects that are not worn, and unknown for objects that are. A phrase that first
-        names the hidden thing is no addition: "is a drink made from it" does not ask whether it is a drink.
+        The answer is no for objects that are not worn, and unknown for objects that are. A phrase before
+        the hidden thing is not an addition: "is a drink made from it" does not ask whether it is a drink.
         """
         if _NOT_NARROWING & set(words):
             return None

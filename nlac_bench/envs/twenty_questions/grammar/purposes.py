@@ -139,7 +139,7 @@ class Purposes(Core, ABC):
         return self.once("power", words, lambda w: self.find("power", w) or self.joined(w, self.power))
 
     def topic(self, words: Words) -> Formula | None:
-        """Read what it has to do with."""
+        """Read the topic that it is related to."""
         return self.once(
             "topic",
             words,

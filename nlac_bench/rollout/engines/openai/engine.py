@@ -5,28 +5,32 @@ or malformed parts are faults that are retried, not crashes or empty answers.
 """
 
 import asyncio
-import contextlib
-import importlib
 import json
 import os
 import time
 import weakref
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 import openai
 
-from nlac_bench.errors import NlacBenchError
 from nlac_bench.redaction import Redactor, redact_message, secret_values
-from nlac_bench.rollout.engines.backoff import Retries, TransientFault, parse_retry_after
+from nlac_bench.rollout.engines.backoff import Retries, TransientFault
 from nlac_bench.rollout.engines.engine import (
     EngineError,
     Finish,
     Sample,
     SampleRequest,
     Slot,
+)
+from nlac_bench.rollout.engines.openai.failures import (
+    EngineSetupError,
+    HttpFailure,
+    raise_for_status,
+    refusal,
+    transport_errors,
 )
 from nlac_bench.rollout.engines.openai.reply import (
     ContextOverflow,
@@ -35,31 +39,13 @@ from nlac_bench.rollout.engines.openai.reply import (
     parse_reply,
     reply_usage,
     room_left,
-    says_filtered,
-    says_overflow,
-    says_rate_limit,
 )
 from nlac_bench.rollout.engines.openai.request import TokenData, request_body
 from nlac_bench.secret_forms import is_placeholder
 from nlac_bench.types import Usage
 
-_MAX_ERROR_BYTES = 64_000
 _CONNECT_S = 20.0
 """Seconds to connect. A running server accepts connections at once, even if its replies take long."""
-_SETUP_STATUS = (401, 403, 404)
-_PASSING_STATUS = (408, 409, 425)
-
-
-class EngineSetupError(NlacBenchError):
-    """The server rejects every request (a wrong key, address or model name). It stops a run at once."""
-
-
-class _HttpFailure(openai.OpenAIError):
-    """A reply with an error status; its body was read up to a limit."""
-
-    def __init__(self, status: int, retry_after: float | None, body: bytes) -> None:
-        super().__init__(f"HTTP {status}")
-        self.status, self.retry_after, self.body = status, retry_after, body
 
 
 @dataclass(slots=True)
@@ -254,9 +240,9 @@ class OpenAIEngine:
                     "connection",
                 ) from None
             except openai.OpenAIError as error:
-                failure = error if isinstance(error, _HttpFailure) else error.__cause__
-                if isinstance(failure, _HttpFailure):
-                    raise self._refusal(failure) from None
+                failure = error if isinstance(error, HttpFailure) else error.__cause__
+                if isinstance(failure, HttpFailure):
+                    raise refusal(failure, self._host, self.model, self._without_key) from None
                 cause = type(error.__cause__ or error).__name__
                 raise TransientFault(f"connection to {self._host} failed ({cause})", "connection") from None
             except transport_errors() as error:
@@ -282,36 +268,10 @@ class OpenAIEngine:
                     )
             return bytes(read)
 
-    def _refusal(self, failure: _HttpFailure) -> Exception:
-        """Convert a reply with an error status to an exception."""
-        message = failure.body.decode("utf-8", "replace")
-        code = ""
-        with contextlib.suppress(ValueError, RecursionError):
-            data = json.loads(message)
-            inner = data.get("error", data) if isinstance(data, dict) else data
-            if isinstance(inner, dict):
-                code, message = str(inner.get("code") or ""), str(inner.get("message") or message)
-        message = redact_message(self._redactor.text(message))
-        if self._key:  # also one that is too short to be searched for in replies
-            message = message.replace(self._key, "***")
-        told = f"HTTP {failure.status} from {self._host}: {message[:500] or 'an empty reply'}"
-        if code == "insufficient_quota":
-            return EngineSetupError(f"{told}. The account's quota is used up; add credit or use another key")
-        if failure.status == 429 or says_rate_limit(code, message):
-            return TransientFault(told, "rate_limit", failure.retry_after)
-        if (
-            code == "context_length_exceeded"
-            or failure.status == 413
-            or says_overflow(failure.status, message)
-        ):
-            return ContextOverflow(message[:2000])
-        if says_filtered(failure.status, code, message):
-            return PromptFiltered(message[:2000])
-        if failure.status in _SETUP_STATUS:
-            return EngineSetupError(f"{told}. Check the API key, --base-url and --model {self.model!r}")
-        if failure.status in _PASSING_STATUS or failure.status >= 500:
-            return TransientFault(told, "server", failure.retry_after)
-        return EngineError(told, "refused")
+    def _without_key(self, text: str) -> str:
+        """Return ``text`` without secrets and the key, even one too short to be searched for in replies."""
+        text = redact_message(self._redactor.text(text))
+        return text.replace(self._key, "***") if self._key else text
 
     def _connection(self) -> _Connection:
         loop = asyncio.get_running_loop()
@@ -323,31 +283,8 @@ class OpenAIEngine:
                 max_retries=0,  # ``Retries`` repeats requests, with jitter and typed errors
                 timeout=openai.Timeout(None, connect=_CONNECT_S),
                 default_headers={"Accept-Encoding": "identity"},  # against decompression bombs
-                http_client=openai.DefaultAsyncHttpxClient(event_hooks={"response": [_raise_for_status]}),
+                http_client=openai.DefaultAsyncHttpxClient(event_hooks={"response": [raise_for_status]}),
             )
             connection = _Connection(client, asyncio.Semaphore(self.concurrency))
             self._connections[loop] = connection
         return connection
-
-
-async def _raise_for_status(response: Any) -> None:
-    """Read an error's body up to a limit and raise, before the SDK reads the whole body."""
-    if response.status_code < 400:
-        return
-    body = bytearray()
-    parts: AsyncIterator[bytes] = response.aiter_bytes()
-    async for part in parts:
-        body += part
-        if len(body) > _MAX_ERROR_BYTES:
-            break
-    asked = parse_retry_after(response.headers.get("retry-after"))
-    raise _HttpFailure(response.status_code, asked, bytes(body))
-
-
-def transport_errors() -> tuple[type[BaseException], ...]:
-    """Return the HTTP library's exceptions while a body is read; openai 2 and 3 use different libraries."""
-    errors: list[type[BaseException]] = [OSError]
-    for name in ("httpx2", "httpx"):
-        with contextlib.suppress(ImportError):
-            errors.append(importlib.import_module(name).HTTPError)
-    return tuple(errors)

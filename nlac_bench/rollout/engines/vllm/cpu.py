@@ -81,6 +81,6 @@ def allow_seeds_of_chunked_prompts() -> None:
 
 
 def _in_chunks(runner: Any) -> list[int]:
-    """Return the requests with a generator whose sampled token is discarded, since their prompt goes on."""
+    """Return the requests with a generator whose sampled token is discarded, since their prompt continues."""
     discarded = np.nonzero(runner.discard_request_mask.np[: runner.input_batch.num_reqs])[0]
     return [int(number) for number in discarded if int(number) in runner.input_batch.generators]
