@@ -190,7 +190,7 @@ def wrong_kind(units: Sequence[Unit], goal: Goal) -> bool:
     if goal.kind == "ask":
         return any(ACTIONS[action].search(text) for action in ("cancel", "return", "exchange", "modify"))
     if goal.kind == "order_address" and re.search(r"\b(default|profile|account) address", text):
-        return "order" not in text
+        return not ("order" in text or RETAIL_ID.search(text))
     if goal.kind == "user_address" and RETAIL_ID.search(text):
         return not re.search(r"\b(default|profile|account|your address|user)\b", text)
     if goal.kind == "cancel" and _KEEPING.search(text):

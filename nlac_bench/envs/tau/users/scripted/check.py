@@ -135,7 +135,8 @@ def _tells_return(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
 
 
 _SENT_BACK = re.compile(
-    r"^(?!.*\bnow\b).*\b(?:sen[dt]|return|mail|ship|post|hand|giv|bring|drop|collect|pick|instructions|labels?|original|old)"
+    r"^(?!.*\bnow\b).*\b(?:sen[dt]|return|mail|ship|post|hand|giv|bring|drop|collect|pick|instructions"
+    r"|labels?|original|old)"
 )
 
 
@@ -197,9 +198,11 @@ def tells_result(heard: Reading, goal: Goal, script: Script) -> bool:
 
 
 def names_target(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
-    """Return whether ``units`` state what ``goal`` aims at; of a cancellation the record."""
+    """Return whether ``units`` state what ``goal`` aims at; of a cancellation the record or the reason."""
     if goal.kind == "cancel":
-        return bool(goal.record) and (goal.record or "").lower() in joined(units)
+        text = joined(units)
+        named = any(REASONS[name].search(text) for name in _own_reasons(goal))
+        return named or bool(goal.record and goal.record.lower() in text)
     return states_target(units, goal, script)
 
 
@@ -254,9 +257,11 @@ def _wrong_reason(text: str, goal: Goal) -> bool:
     said = {name for name, pattern in REASONS.items() if pattern.search(listed)} or {
         name for name, pattern in REASONS.items() if pattern.search(text)
     }
-    own = {
-        name
-        for name, pattern in REASONS.items()
-        if name == goal.reason or pattern.search(goal.reason.lower())
-    }
+    own = _own_reasons(goal)
     return bool(said) and bool(own) and not said & own
+
+
+def _own_reasons(goal: Goal) -> set[str]:
+    """Return the names of the reasons that fit the one which the user gives."""
+    said = goal.reason or ""
+    return {name for name, pattern in REASONS.items() if name == said or pattern.search(said.lower())}

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from nlac_bench.envs.tau.users.scripted import actions, slots
 from nlac_bench.envs.tau.users.scripted import phrases as say
+from nlac_bench.envs.tau.users.scripted.asking import WH
 from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Script
 from nlac_bench.envs.tau.users.scripted.naming import name_of, option_mentions, option_name, wanted
 from nlac_bench.envs.tau.users.scripted.reading import Reading
-from nlac_bench.envs.tau.users.scripted.requests import WH, is_choice
+from nlac_bench.envs.tau.users.scripted.requests import is_choice
 from nlac_bench.envs.tau.users.scripted.roles import Role
 from nlac_bench.envs.tau.users.scripted.structure import joined
 

@@ -3,7 +3,8 @@
 import re
 
 _ACTION = (
-    r"cancel\w*|call(?:ed|ing)? off|return(?:s|ed|ing)?\b(?! (?:window|policy|flight|trip|label|period|leg))|"
+    r"cancel(?!lation (?:polic|rule|term|condition|fee))\w*|call(?:ed|ing)? off|return(?:s|ed"
+    r"|ing)?\b(?! (?:window|policy|flight|trip|label|period|leg))|"
     r"sen[dt](?:ing)? (?:\w+ ){0,2}?back\b|exchang\w*|swap\w*|replac(?:e|es|ed|ing|ement)\b|trad(?:e|"
     r"ing)\b|modif\w*|chang(?:e|es|ed|ing)\b|updat\w*|switch(?! types?\b)\w*|process(?!ors?\b)\w*|refund\w*"
 )
@@ -21,7 +22,8 @@ _KEPT = (
     rf"ing)?|"
     r"leav(?:e|es|ing)|left (?:alone|as|out|un|with)\w*|"
     r"h[ao]ng(?:s|ing)? on to|h[oe]ld(?:s|ing)? on to|(?<!nothing )except(?:ing)?(?: for)?|"
-    r"excluding|excluded|without|apart from|aside from|(?<!nothing )other than|(?<!nothing )besides|but not|"
+    r"excluding|excluded|without|(?:apart|aside) from(?! [a-z ]{1,20}:)|(?<!nothing )other than"
+    r"|(?<!nothing )besides|but not|"
     r"not (?:the|your|a|an|for)|"
     r"no changes?|nothing (?:changes|else)|unchanged|unaffected|untouched|unmodified|remain(?:s|ing)?|"
     r"stay(?:s|ing)?|rest of|(?:(?:fine|okay|ok|good|alright|correct) )?as (?:it|they) (?:is|are)|"
@@ -46,7 +48,7 @@ _CONTEXT = (
     r"there(?:'s| is| are| was| were)(?: also)?|(?:you )?also (?:have|has)|you(?: have|'ve)? "
     r"(?:originally )?(?:ordered|bought|purchased)|"
     r"(?:what's|what is|what was|items?|everything|products?) (?:\w+ ){0,2}(?:in|on) (?:the|your|"
-    r"this|that|it)\b(?: order)?)"
+    r"this|that|it)\b(?: order)?|(?:items|contents|products) (?:in|on|of) order\b)"
 )
 _LISTING = (
     r"\b(?:contain(?:s|ed|ing)?|there(?:'s| is| are)|we (?:also )?(?:have|offer)|(?:options|methods|"
@@ -74,7 +76,8 @@ _PRESENT = (
     r"collect(?:s|ing)?(?= (?:the|your|an?) (?!diff|am|pay))|"
     r"remov(?:e|es|ed|ing)|out of|(?:now|before|today)(?=:)|"
     r"(?<!would )(?<!will )(?<!'ll )(?<!'d )(?<!so )(?<!to )(?:you|it|reservation|they)(?: \w*\d\w*)? "
-    r"(?:have|has))\b"
+    r"(?:have|has)(?! (?:picked|chosen|selected|requested|named|opted|decided|told|given|indicated"
+    r"|stated)\b))\b"
 )
 _NEW = (
     r"\b(?:after(?:wards)?(?=:)|after (?:the|this|that) (?:change|update)|new|will|would|become|becomes|"
@@ -115,7 +118,7 @@ VALUE_MARKS = re.compile(
     rf"(?P<context>{_LISTING})|(?P<old>{_PRESENT})|(?P<aim>{_NEW})|(?P<weak>{_WEAK})|(?P<end>{_END}|, )"
 )
 ADVERBS = re.compile(_ADVERB)
-CHANGE = re.compile(rf"->|{_NEW}|\b(?:{_ACTION})")
+CHANGE = re.compile(rf"->|{_NEW}|\b(?:{_ACTION}|tak(?:es?|ing) the place of)")
 """Says that something changes."""
 STATE = re.compile(rf"{_PRESENT}|{_CONTEXT}|{_LISTING}")
 """Says what is so at present."""

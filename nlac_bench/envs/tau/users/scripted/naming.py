@@ -29,13 +29,17 @@ _IDIOM = re.compile(
     r"slow (?:reply|response)|low (?:price|stock)|wide (?:range|selection)|clear ?cut|black and white)\b"
 )
 """Everyday phrases that contain an option's value: "straight away" does not name a straight stand."""
-_NO_GOODS = re.compile(r"\border with the ([a-z-]+ ?){1,3}|\b(?:on|across the) board\b")
+_NO_GOODS = re.compile(
+    r"\border with the ([a-z-]+ ?){1,3}|\b(?:on|across the) board\b|"
+    r"\bin (?:the|its|their) (?:original )?box\b|"
+    r"\b(?:gift|credit|debit) cards?\b|\b(?:to|onto|on) cards\b"
+)
 """Names an order or nothing at all, but no goods: "are you on board?"."""
 
 
 def names_items(units: Sequence[Unit], goal: Goal) -> bool:
     """Return whether ``units`` name one of the goal's products."""
-    text = "\n".join(unit.full for unit in units)
+    text = _NO_GOODS.sub(" ", "\n".join(unit.full for unit in units))
     return any(
         name_of(thing.product).search(text) or _head(thing.product).search(text) for thing in goal.items
     )

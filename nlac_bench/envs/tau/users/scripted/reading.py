@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from nlac_bench.envs.tau.users.scripted import signals
+from nlac_bench.envs.tau.users.scripted.asking import WH, WH_START
 from nlac_bench.envs.tau.users.scripted.consent import VALUE
 from nlac_bench.envs.tau.users.scripted.identity import IDENTITY, is_unidentified, wants_identity
 from nlac_bench.envs.tau.users.scripted.reference import referred
 from nlac_bench.envs.tau.users.scripted.requests import (
-    WH,
-    WH_START,
     asks_for_list,
     asks_for_value,
     asks_for_yes,
     is_choice,
+    only_names_identity,
 )
 from nlac_bench.envs.tau.users.scripted.structure import Unit, units
 from nlac_bench.envs.tau.users.scripted.topics import topics
@@ -208,7 +208,7 @@ def read(message: str) -> Reading:
                 claims.append(replace(part, text=main))
             announced = announced or bool(signals.ANNOUNCES.search(said))
             if (
-                signals.REPORT.search(said)
+                signals.REPORT.search(_PLANS.sub(" ", said))
                 and not (signals.REFUSED.search(said) or signals.SLIP.search(said))
                 and (signals.PERFECT.match(said) or not signals.FUTURE.search(said))
             ):
@@ -216,6 +216,8 @@ def read(message: str) -> Reading:
             if signals.ASSENT.search(said):
                 confirm = True
                 proposed.append(part)
+    if not (questions or confirm or reports or announced or refused or not_found or more or wait):
+        questions += [(part, _topics(part.text)) for part in claims if only_names_identity(part.text)]
     transfers = bool(signals.TRANSFER.search(signals.NO_TRANSFER.sub(" ", text)))
     offered = transfers and _offers_transfer(parts, text)
     return Reading(
@@ -237,6 +239,10 @@ def read(message: str) -> Reading:
         complete=complete,
         wait=wait,
     )
+
+
+_PLANS = re.compile(r"\bplans? (?:have |has )?changed\b")
+"""A reason to cancel, which reports no change."""
 
 
 def _offers_transfer(parts: Sequence[Unit], text: str) -> bool:

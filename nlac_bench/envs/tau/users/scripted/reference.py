@@ -53,7 +53,8 @@ _KNOWN = re.compile(
     r"\b(?:i|we)(?:'ve| have)? (?:now )?(?:found|verified|located|identified|confirmed)\b|\bthank"
 )
 _SPENDS = re.compile(
-    r"\b(?:use|charge|bill|debit|apply|pay|refund|credit|prefer|put|go with|work|suit|be)\w*\b"
+    r"\b(?:use|charge|bill|debit|apply|pay|refund|credit|prefer|put|go with|go(?:es)? (?:to|on|onto)"
+    r"|work|suit|be)\w*\b"
 )
 _ACTS_ON = re.compile(r"\b(?:return|exchang|swap|replac|cancel|modif|send|chang|mov|updat|switch)\w*")
 _PURPOSE = re.compile(r"\bfor (?:this|the|your|that|any) [\w ]{1,30}")

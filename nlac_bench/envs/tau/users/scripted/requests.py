@@ -3,6 +3,7 @@
 import re
 from functools import lru_cache
 
+from nlac_bench.envs.tau.users.scripted import asking
 from nlac_bench.envs.tau.users.scripted.consent import (
     CHOICE,
     CONFIRM,
@@ -25,46 +26,59 @@ MAX_LABEL_CHARS = 40
 @lru_cache(maxsize=1024)
 def asks_for_value(sentence: str) -> bool:
     """Return whether a sentence asks for a value: an open question, or a request to tell something."""
-    several = YES_ONLY.search(sentence) and _SEVERAL.search(sentence)
-    if several or _INSURED.search(sentence) or _INSURANCE.search(sentence) or _WHETHER_ANY.search(sentence):
+    several = YES_ONLY.search(sentence) and asking.SEVERAL.search(sentence)
+    if (
+        several
+        or asking.INSURED.search(sentence)
+        or asking.INSURANCE.search(sentence)
+        or asking.WHETHER_ANY.search(sentence)
+    ):
         return True
-    if YES_ONLY.search(sentence) or _SOUNDS.search(sentence) or PERMISSION.search(sentence):
+    if YES_ONLY.search(sentence) or asking.SOUNDS.search(sentence) or PERMISSION.search(sentence):
         return False
-    if _BARE_IDENTITY.fullmatch(sentence) and topics(sentence) & IDENTITY and not VALUE.search(sentence):
+    if (
+        asking.BARE_IDENTITY.fullmatch(sentence)
+        and topics(sentence) & IDENTITY
+        and not VALUE.search(sentence)
+    ):
         return True
-    if (_REVIEW.search(sentence) or _REVIEW_PART.search(sentence)) and not sentence.endswith("?"):
+    if (asking.REVIEW.search(sentence) or asking.REVIEW_PART.search(sentence)) and not sentence.endswith("?"):
         return False
     if _asks_who(sentence):
         return True
-    if _HOW_MANY.search(sentence):
+    if asking.HOW_MANY.search(sentence):
         return True
     if fills_in(sentence):
         return False
     if (
         topics(sentence) & IDENTITY
         and (
-            _PLEASE.search(sentence)
-            or _WISHES.search(sentence)
-            or (_REQUIRES.search(sentence) and not _HAS_IT.search(sentence))
+            asking.PLEASE.search(sentence)
+            or asking.WISHES.search(sentence)
+            or (asking.REQUIRES.search(sentence) and not asking.HAS_IT.search(sentence))
         )
-        and not (_MAILED.search(sentence) or _IF_AGREED.search(sentence) or VALUE.search(sentence))
+        and not (
+            asking.MAILED.search(sentence) or asking.IF_AGREED.search(sentence) or VALUE.search(sentence)
+        )
     ):
         return True
     slot = CONFIRM_SLOT.search(sentence)
     if slot and not VALUE.search(sentence):
         return True
-    if _INFORM.search(sentence) and not _IF_AGREED.search(sentence):
+    if asking.INFORM.search(sentence) and not asking.IF_AGREED.search(sentence):
         return not (
             CONFIRM.search(sentence)
             and (VALUE.search(sentence) or slot is None)
-            and not _GIVE.search(sentence)
+            and not asking.GIVE.search(sentence)
         )
     if sentence.endswith("?"):
-        return bool(WH_START.match(sentence)) or (bool(WH.search(sentence)) and not _TAG.search(sentence))
-    if WH_START.match(sentence) and not sentence.endswith((":", ".", "!")):
-        return len(sentence.split()) <= 3 or bool(_INVERTED.search(sentence))
-    return bool(_NEEDS.search(sentence)) or bool(
-        _PLEASE_NOUN.search(sentence) and topics(sentence) and not _IF_AGREED.search(sentence)
+        return bool(asking.WH_START.match(sentence)) or (
+            bool(asking.WH.search(sentence)) and not asking.TAG.search(sentence)
+        )
+    if asking.WH_START.match(sentence) and not sentence.endswith((":", ".", "!")):
+        return len(sentence.split()) <= 3 or bool(asking.INVERTED.search(sentence))
+    return bool(asking.NEEDS.search(sentence)) or bool(
+        asking.PLEASE_NOUN.search(sentence) and topics(sentence) and not asking.IF_AGREED.search(sentence)
     )
 
 
@@ -73,11 +87,25 @@ def _asks_who(sentence: str) -> bool:
 
     What is done with an email address or a name ("Shall I send it to your email?") is another question.
     """
-    if not topics(sentence) & IDENTITY - {"identity"} or VALUE.search(sentence) or _MAILED.search(sentence):
+    if (
+        not topics(sentence) & IDENTITY - {"identity"}
+        or VALUE.search(sentence)
+        or asking.MAILED.search(sentence)
+    ):
         return False
     if sentence.endswith("?"):
-        return bool(_YOURS.search(sentence)) and not _DOES.search(sentence)
-    return bool(_HANDS.search(sentence)) and not _IF_AGREED.search(sentence)
+        return bool(asking.YOURS.search(sentence)) and not asking.DOES.search(sentence)
+    return bool(asking.HANDS.search(sentence)) and not asking.IF_AGREED.search(sentence)
+
+
+def only_names_identity(sentence: str) -> bool:
+    """Return whether a sentence names data that identify the user, and neither their values nor a use."""
+    return bool(topics(sentence) & IDENTITY - {"identity", "name"}) and not (
+        VALUE.search(sentence)
+        or asking.MAILED.search(sentence)
+        or asking.HAS_IT.search(sentence)
+        or asking.DOES.search(sentence)
+    )
 
 
 def fills_in(sentence: str) -> bool:
@@ -85,17 +113,17 @@ def fills_in(sentence: str) -> bool:
     label, _, value = sentence.partition(": ")
     if not value or sentence.endswith("?") or len(label) > MAX_LABEL_CHARS or " or " in value:
         return False
-    if VALUE.search(value) or WH_START.match(label):
-        return not (_LACKS.search(label) or _PLEASE.search(label) or _GIVE.search(label))
-    asked = _LACKS.search(sentence) or _PLEASE.search(sentence) or _GIVE.search(sentence)
-    return not (asked or topics(value) or _OPENING.match(label))
+    if VALUE.search(value) or asking.WH_START.match(label):
+        return not (asking.LACKS.search(label) or asking.PLEASE.search(label) or asking.GIVE.search(label))
+    asked = asking.LACKS.search(sentence) or asking.PLEASE.search(sentence) or asking.GIVE.search(sentence)
+    return not (asked or topics(value) or asking.OPENING.match(label))
 
 
 def asks_for_list(heading: str, entry: str) -> bool:
     """Return whether ``heading`` asks for what its list names, of which ``entry`` is the first."""
     return (
-        heading.endswith(":") and bool(_LACKS.search(heading)) and not CONFIRM.search(heading)
-        and bool(topics(entry) or WH_START.match(entry)) and len(entry.split()) < 9
+        heading.endswith(":") and bool(asking.LACKS.search(heading)) and not CONFIRM.search(heading)
+        and bool(topics(entry) or asking.WH_START.match(entry)) and len(entry.split()) < 9
         and not (VALUE.search(entry) or ": " in entry)
     )  # fmt: skip
 
@@ -103,33 +131,45 @@ def asks_for_list(heading: str, entry: str) -> bool:
 @lru_cache(maxsize=1024)
 def asks_for_yes(sentence: str) -> bool:
     """Return whether a sentence asks for a yes or no, and not for a value or a choice."""
-    if YES_ONLY.search(sentence) or _SOUNDS.search(sentence):
-        return not _SEVERAL.search(sentence)
-    if _BARE_IDENTITY.fullmatch(sentence) and topics(sentence) & IDENTITY and not VALUE.search(sentence):
+    if asking.AS_A_RULE.search(sentence) and not sentence.endswith("?"):
+        return False
+    if YES_ONLY.search(sentence) or asking.SOUNDS.search(sentence):
+        return not asking.SEVERAL.search(sentence)
+    if (
+        asking.BARE_IDENTITY.fullmatch(sentence)
+        and topics(sentence) & IDENTITY
+        and not VALUE.search(sentence)
+    ):
         return False
     if CONFIRM_SLOT.search(sentence) and not VALUE.search(sentence):
         return False
     if is_choice(sentence) and not CONFIRM_WORD.search(sentence):
         return False
     if sentence.endswith("?"):
-        if WH_START.match(sentence) or (WH.search(sentence) and not _TAG.search(sentence)):
+        if asking.WH_START.match(sentence) or (
+            asking.WH.search(sentence) and not asking.TAG.search(sentence)
+        ):
             return False
-        if _KNOWS.search(sentence):
+        if asking.KNOWS.search(sentence):
             return False
-        terse = len(sentence.split()) <= 4 and bool(topics(sentence)) and not _ACTS.match(sentence)
+        terse = len(sentence.split()) <= 4 and bool(topics(sentence)) and not asking.ACTS.match(sentence)
         plain = (
             not topics(sentence) & IDENTITY
-            and bool(_ACTS.search(sentence) or VALUE.search(sentence))
+            and bool(asking.ACTS.search(sentence) or VALUE.search(sentence))
             and not terse
         )
-        declared = _DECLARED.match(sentence) and not topics(sentence)
+        declared = asking.DECLARED.match(sentence) and not topics(sentence)
         return bool(
-            _AUXILIARY.search(sentence) or _TAG.search(sentence) or _nudge(sentence) or plain or declared
+            asking.AUXILIARY.search(sentence)
+            or asking.TAG.search(sentence)
+            or _nudge(sentence)
+            or plain
+            or declared
         )
     agreed = CONFIRMS.search(sentence) or HAS_CONSENT.search(sentence)
     if agreed and (REPORT.search(sentence) or _PERFECT.search(sentence)) and not FUTURE.search(sentence):
         return False  # "we confirm that it has been cancelled", "as per your confirmation I have called it"
-    return bool(CONFIRM.search(sentence)) and not WH_START.match(sentence)
+    return bool(CONFIRM.search(sentence)) and not asking.WH_START.match(sentence)
 
 
 _PERFECT = re.compile(r"\b(?:i|we)(?:'ve| have) (?:\w+ly |now |just )*(?!your\b|an?\b|the\b)\w+")
@@ -137,256 +177,8 @@ _PERFECT = re.compile(r"\b(?:i|we)(?:'ve| have) (?:\w+ly |now |just )*(?!your\b|
 
 def _nudge(sentence: str) -> bool:
     """Return whether a sentence is a question of a few words about nothing: "Proceed?", "Shall I?"."""
-    return len(sentence.split()) <= 4 and not topics(sentence) and not _NO_NUDGE.search(sentence)
+    return len(sentence.split()) <= 4 and not topics(sentence) and not asking.NO_NUDGE.search(sentence)
 
 
 def is_choice(sentence: str) -> bool:
     return bool(CHOICE.search(sentence)) and not YES_NO.search(sentence)
-
-
-_DECLARED = re.compile(
-    r"(?:(?:so|and|then|please|ok|okay|also|now),? )*(?:i|we|you|it|this|that|these|they|all|everything|"
-    r"any \w+|the \w+)"
-    r"(?:(?:'s|'re|'m|'ll|'d)\b|,? \w)(?<!you have)"
-)
-"""The beginning of a question in the order of a statement: "you are agree with this?"."""
-_BARE_IDENTITY = re.compile(
-    r"(?:(?!(?:[^:.]* )?(?:updated|changed|saved|sent|done|verified|confirmed)\b)[^:.?!]{1,60}: )?"
-    r"(?:(?:ok|okay|and|so|hi|hello|sure|great|thanks|first|also)\b[ ,!-]*)*(?:(?:your|the) )?"
-    r"(?:(?:user|full|first|last|zip|postal|e-?mail|id|name|code|address|number|and|or|your|the|either|both|just|"
-    r"of your (?:address|account|profile)|on (?:file|the account|your account))\b[ ,/+-]*)+"
-    r"(?:, )?(?:please|pls|plz)?(?:\W*\?|\.)"
-)
-"""A question of nouns only: "User id, please?"."""
-_SEVERAL = re.compile(r"\b(?:wh(?:ich|at|o|en|ere)|how)\b.*,.*\b(?:wh(?:ich|at|o|en|ere)|how)\b[^,]*,.*\?$")
-"""Several open questions in one sentence: "which date, how many bags, insurance yes/no, and who flies?"."""
-_REVIEW = re.compile(
-    r"\b(?:please|kindly|do|and|to|just|so) (?:\w+ly |also |first |just |now |then )*"
-    r"(?:look (?:it |them |this )?(?:over|at|through)|review|check|double-check|make sure|ensure|"
-    r"(?:take|have) (?:a|another) (?:\w+ )?look|go (?:over|through)|read (?:over|through)|proofread|see that|"
-    r"verify that)\b[^.]*\b(?:names?|spelling|dates?|details|above|everything)\b"
-)
-"""Asks to check what the message itself states: "look over the names, since they need to match your ID"."""
-_REVIEW_PART = re.compile(
-    r"(?:^|\b(?:please|kindly|do|and|just|so) )(?:do |just )?(?:double-|re-?)?(?:check|read|review|look "
-    r"(?:over|at))"
-    r" (?:that )?(?:the|this|that|these|every|each) (?!.*\b(?:tell|give|send|share|provide|reply|"
-    r"write)\b)[^.]*"
-    r"\b(?:number|post ?codes?|zip|addresse?s?|street|below|lines?|figures?|codes?)\b"
-)
-"""The same of a part: "please check the number and the postcode"."""
-_YOURS = re.compile(r"\b(?:you|i|we)\b[^.?]*?\b(?:your|the|an?|that|under which|user id|e-?mail|zip|name)\b")
-_DOES = re.compile(
-    r"\b(?:sen[dt]|mail(?:ed)?|receiv\w*|us(?:e|ing)|updat\w*|chang\w*|correct|match\w*|spel[lt]\w*|proceed|"
-    r"(?:want|like|wish) (?:me|us|to)|add\w*|ship\w*|cancel\w*|return\w*|exchang\w*|book|agree|fine|"
-    r"okay|ok)\b"
-)
-_HANDS = re.compile(
-    r"\b(?:provide|give|tell|send|share|drop|supply|pop|type|enter|state|quote|let me have|let us have|"
-    r"hand)\b"
-    r"(?: me| us| over| in| across| here)?(?: with)?(?::| (?:your|the|both|either|an?|just)\b)(?: \w+){0,3}? "
-    r"(?:user|account|customer|member\w*|profile|login|e-?mail|names?|zip|id)\b"
-)
-"""Asks to tell what identifies the user: "go ahead and provide me with your user id"."""
-_OPENING = re.compile(r"(?:great|sure|okay|ok|thanks|thank you|hello|hi|of course|next|first|now)\b")
-"""Words before a colon that are no label."""
-_HOW_MANY = re.compile(
-    r"\b(?:(?:will|would|are|do|did|does|is|have|won't|aren't|don't) (?:you|there|"
-    r"(?:anyone|anybody|somebody)(?: in your \w+| of you)?|"
-    r"(?:any|either|all|both|one|none) of you|your (?:party|group)|the (?:passengers?|travell?ers?|party)|"
-    r"they|we)\b(?! (?:like|want|wish|need|prefer)\b.{0,12}\b(?:me|us|i) )"
-    r"|^any\b|[:,;-] any\b|\b(?:and|so|what about|how about) any\b)"
-    r"(?:(?!\d|\b(?:the|this|that|these|those|your|my|one|two|three|four|five|no|confirm|agree)\b)[^?.])*"
-    r"\b(?:bags?|baggage|luggage|suitcases?)\b(?:(?!\d|\$|\bor\b|\bis that\b|\b(?:confirm|correct|right)\b)"
-    r"[^?.])*\?$"
-)
-"""Asks whether there are bags, which is answered with their number: "Will you be checking any bags?"."""
-_INSURANCE = re.compile(
-    r"\b(?:would|do|did|will|are) you (?:also |still |be )?(?:like|want|need|wish|prefer|interested in|"
-    r"care for|tak\w*|add\w*)\b(?!.{0,20}\b(?:book|confirm|me|us|i|proceed|go)\b)[^?.]{0,60}"
-    r"\binsurance\b[^?]{0,60}\?$"
-)
-"""Asks whether the trip shall be insured: "Would you like to add travel insurance?"."""
-_WHETHER_ANY = re.compile(
-    r"\bis there (?:any |one |an? |another |some )[^?]*\b(?:orders?|reservations?|bookings?|trips?)\b[^?]*"
-    r"\byou(?:'d| would)? (?:like|want|wish|need)\b[^?]*\?$"
-)
-"""Asks which order or trip is meant: "Is there one of your own orders that you want to cancel?"."""
-_INSURED = re.compile(
-    r"(?:^|[:-] )(?:and |also |(?:do you )?(?:want|need|like|any|add|include|take) |travel |trip "
-    r")*insurance\b"
-    r"(?:[:,-]* ?\(?(?:yes ?(?:or|/) ?no|y/n)\)?| for [^?]{0,40})?\?$"
-)
-"""The same in a few words: "Insurance: yes or no?"."""
-_POLITE = (
-    r"(?:be (?:able|willing|so kind as) to |please |kindly |also |first |just |briefly |quickly |"
-    r"maybe |perhaps |possibly |now |you |me )*"
-)
-_GIVES = (
-    r"(?:provide|share|type|paste|quote|fill (?:\w+ )?in|drop|write down|reply with|respond with|tell|give|"
-    r"let me know|let us know|specify|clarify|send me|supply|state|have (?:your|the|a|an|some|both|one)|"
-    r"get (?:your|the|a|an|some|both|one)|ask (?:for|you for|who|what|which|your|how)|ask\b|know|"
-    r"spell|enter|type in|remind me|"
-    r"describe|explain|elaborate|rephrase|repeat|indicate|list|advise|(?:e|i)nquire|start with|begin with|"
-    r"verify "
-    r"(?:your|who|the)|"
-    r"point me|choose|select|pick|help me (?:with|locate|find|verify)|double-check|check the|look up|"
-    r"identify)"
-)
-_GIVE = re.compile(rf"\b{_GIVES}\b")
-_INFORM = re.compile(
-    r"\b(?:tell|give|send) (?:me|us) (?:your|which|what|who|how|where)\b|"
-    rf"\b(?:could|can|would|will|may|might) (?:you|i|we) {_POLITE}{_GIVES}\b|"
-    rf"\bkind (?:enough |as )to {_POLITE}{_GIVES}\b|"
-    rf"\b(?:please|pls|plz|kindly) (?:also |first |just |either )*{_GIVES}\b|"
-    r"^(?:and |then |so |first,? |ok(?:ay)?,? |next,? |just )*(?:pray |please |do )*(?:tell|give|send|"
-    r"inform) (?:me|us)\b|\bso (?:good|kind) as to (?:state|tell|name|give|provide|indicate|share|send)\b|"
-    r"\b(?:grateful|glad|happy|pleased|obliged) to (?:learn|know|hear|be told)\b(?! (?:that|if)\b)|"
-    r"\bmay i (?:be told|learn|be informed)\b|\bfor you to (?:state|tell|name|give|provide|indicate)\b|"
-    r"^(?:kindly )?(?:provide|share|enter|spell|state|specify)\b(?!:)|"
-    rf"\bask (?:that )?you (?:to )?{_POLITE}(?:{_GIVES}|send|furnish)\b|"
-    r"\blet (?:me|us) know (?:(?:to|on|onto|from|for|with|by|in) (?=wh))?"
-    r"(?:your|the|which|what|who|when|where|how|whether it)\b|\b(?:mind|you "
-    r"mind) (?:sharing|telling|giving|providing|confirming your)\b|"
-    r"\bif you (?:could|can|would) (?:please )?(?:provide|share|tell|give|send|let)\b|"
-    r"\bwondering (?:which|what|who|when|where|how|whether)\b|"
-    r"\b(?:would|'d) (?:also |just |still )?like to know\b|"
-    r"^(?:\w+,? ){0,2}(?:ask|fire) away\b"
-)
-_NEEDS = re.compile(
-    r"\b(?:i|we)(?:'ll|'d| will| would| do| must| shall| should| have to)? (?:just |also |first |still |"
-    r"further |now )*"
-    r"(?:(?:request|ask)(?: for)?(?: (?:your|the) (?:reason|order number)| that you (?:state|give|tell|name|"
-    r"indicate|provide|share))|(?:need|require) (?:to note )?(?:the|a|your) reason)\b|"
-    r"\breason\b[^.?!:]*\b(?:required|(?<!longer )needed|missing)\b|"
-    r"\b(?:required|(?<!longer )needed|missing)\b[^.?!]*\breason\b|"
-    r"\b(?:i|we)(?:'ll|'d| will| would| do)? (?:just |also |first |still )?(?:need|require)(?: to "
-    r"(?:know|verify|confirm|authenticate|identify|locate|have|get|ask|see)\b"
-    r"(?! that)| your| the| a (?:bit|few|little|couple)| some| one of| either| you to (?:provide|"
-    r"verify|confirm your|share|tell)|: )|"
-    r"\b(?:i|we) (?:must|have to|need to|'ll need to|should)(?: first| also)? (?:verify|authenticate|"
-    r"identify|confirm (?:who|your identity))|"
-    r"\b(?:email|e-mail|zip|user id|name|identity)\b.*\b(?:is|are) (?:required|needed)\b|\bgoing to "
-    r"need\b|\bneed (?:your|a bit)\b|\blet me know your\b"
-)
-_PLEASE_NOUN = re.compile(
-    r"^[^.?!]{0,160}\b(?:please|pls|plz)[.!]?$|^(?:(?:and |just )?(?:your|the) )?(?:email|e-mail|name|"
-    r"full name|first name|zip|user id)(?:\b[^.]{0,60}:?$|,? (?:if|please|first|so|for|before|"
-    r"then)\b[^.]{0,50}[.!]$)"
-)
-_PLEASE = re.compile(r"\b(?:please|kindly|pls|plz|let's|just|first)\b")
-_REQUIRES = re.compile(
-    r"\b(?:needs?|requires?|required|needed|lacks?|calls? for|asks? (?:me |us )?(?:for|to)|wants?|"
-    r"depends? on|must|"
-    r"have to|has to|should|without|until|before|once (?:i|we) (?:have|know|get)|missing|not yet|"
-    r"begins?|starts?|"
-    r"i mean|next (?:step|comes?|up)|first step|only thing|left is|comes? first|key to|unlocks?|"
-    r"goes here|need (?:that|it|this|them))\b|(?:\bnot|n't) (?:known|here|given|provided|shared|on file)\b"
-)
-"""Words with which a statement about the user's identity asks for it: "the system needs your user id"."""
-_HAS_IT = re.compile(
-    r"\b(?:verified|found|located|confirmed|received|got it|matche[sd]|recogni[sz]ed|thanks?|thank you|"
-    r"already|noted|on file is|no (?:need|longer)|not (?:need|required|necessary)|n't (?:need|have to))\b"
-)
-_WISHES = re.compile(
-    r"\b(?:appreciate|grateful|thankful|(?:happy|glad|like|love|great|good|nice|helpful|best|easiest|"
-    r"enough) (?:if you|to "
-    r"(?:have|know|get|see|ask|be given)|for (?:me|us))|(?:would|'d|will|'ll) (?:also )?(?:help|do|"
-    r"suffice|be (?:enough|"
-    r"great|perfect|helpful|needed|ideal))|(?:is|are) (?:all|what) (?:i|we) (?:need|require|ask)|(?:all|"
-    r"what) (?:i|we) (?:need|"
-    r"require)|(?:i|we)(?:'m| am|'re| are) (?:still )?(?:missing|lacking)|(?:i|we) (?:still )?(?:lack|miss)|"
-    r"(?:need|ask|want|wait\w*|have to have|looking) (?:you )?(?:for|from you)|feel free to|"
-    r"don't hesitate to|"
-    r"(?:is|are|still) missing|mandatory|necessary|works? (?:by|with|through|via)|if you (?:gave|sent|"
-    r"told|shared|provided))\b"
-)
-"""Wishes for a value, which ask for it indirectly."""
-_MAILED = re.compile(
-    r"\b(?:get|receive|expect|send|sent|with)\b(?: \w+){0,2} an?(?: [\w-]+){0,2} e-?mail\b(?! address)|"
-    r"\bsend(?:s|ing)? (?:an? |the )?e-?mail\b(?! address| (?:that|which|you))|\b(?:receive|sent|send "
-    r"you|get an|check (?:your|the) (?:e-?mail|mail|inbox)|e-?mailed|"
-    r"confirmation e-?mail|"
-    r"(?:sen[dt]|get|arriv\w*|contact|notif\w*|comes?|follows?|instructions?)\b.*\b(?:by|via) e-?mail|"
-    r"\b(?:an|the|another) e-?mail\b(?! address|,| (?:that|which|your|you|on|of|before|or|linked|"
-    r"associated|registered|you used|"
-    r"first|to (?:look|find|verify|identify|get|start|go))\b)(?!\W*$)|inbox|"
-    r"e-?mail (?:with|will|shortly|once|from))\b|\bconfirm\b(?! your| who| the)|\bthank"
-)
-_SOUNDS = re.compile(
-    r"\bhow (?:does|do|would) (?:that|this|it|these|they|everything)(?: all)? "
-    r"(?:sound|look|work|seem)|\bwhat do you (?:say|think|reckon)\b|\bwhat say you\b"
-)
-_INVERTED = re.compile(r"'s\b|\b(?:do|does|did|would|should|can|could|is|are|was|will|may|shall)\b")
-_KNOWS = re.compile(
-    r"\b(?:do|would|did) you (?:happen to )?(?:have|know|remember|recall)\b(?! any (?:other|further|"
-    r"more))(?!\w* (?:want|like))|"
-    r"\bis there an? (?:\w+ ){0,2}(?:date|name|number|reason|time|colou?r|size|preference|method|address)\b"
-)
-WH_START = re.compile(
-    r"(?:(?:and|so|then|now|also|ok|okay|great|sure|thanks?|thank you|finally|but|first|next|to|for|"
-    r"from|on|in|with|by|at|perfect|alright|got it|of course|certainly|absolutely|\w+ you)"
-    r"(?:,| -)? |\(?\d[.)] )*"
-    r"(?:which|what|what's|who|who's|whom|whose|when(?! (?:this|that|it|everything) (?:all )?(?:looks|seems|"
-    r"sounds|suits|works))|where|why|how)\b(?! (?:i\b|i'|we\b|we'|you're\b|"
-    r"you'll\b|you (?:confirm|say)|ready|happens))"
-)
-WH = re.compile(
-    rf"^{WH_START.pattern}|(?:[,:;(-] ?|\b(?:and|so|then|but|also|plus|or|know|hear|ask|see|tell me|"
-    r"first|namely|i\.e\.|e\.g\.) )(?:which|what|what's|who|whom|whose|where|why|how|when do|when would|"
-    r"when is)\b(?! "
-    rf"(?:is (?:why|how|what|where|when|something)|means|gives|makes|brings|leaves|comes|includes)\b)(?! "
-    rf"(?:is|are) (?:\w+ ){{0,3}}(?:delivered|listed|shown|pending|processed|shipped|open)\b)"
-)
-_TAG = re.compile(
-    r"(?:\b(?:correct|right|ok|okay|k|agreed|alright|all right|good|fine|yes|y/n|yes/no|sound good|"
-    r"deal|cool|confirm|go|proceed|yeah|y)|nothing (?:else|more))\W*\?$|"
-    r"^(?:and |so |then |it's |is it )*(?:just|only)\b(?! (?:to|so|in|as)\b)(?!.*\b(?:wh\w+|how)\b)[^:]*\?$|"
-    r"[,;-] ?(?:is|are|was|were|do|does|did|will|would|can|could|should|shall|have|has|am)(?:n't|"
-    r" not)? (?:that|it|this|they|these|you|we|i)(?: not)?(?: (?:right|correct|so|ok|okay|true|fine))?\?$"
-)
-_AUXILIARY = re.compile(
-    r"(?:^|[,:;.!-] ?|\b(?:and|so|then|but|now|if so|also|before i \w+|please|or(?= (?:shall|should|may|"
-    r"can) i)) )(?:shall|should|may|"
-    r"might|can|could|would|will|do|does|did|is|are|am|"
-    r"was|were|have|has|isn't|aren't|don't|wouldn't|ready|happy|okay|ok|good|fine|all (?:good|set|"
-    r"right|correct|clear)|"
-    r"sounds?|looks?|want|wanna|any (?:objections?|problems?|issues?|concerns?|reason not to)|anything|"
-    r"everything|proceed|go ahead|continue|mind|"
-    r"care|does|am)\b"
-)
-_LACKS = re.compile(
-    r"\b(?:need|require|required|request|ask|furnish|provide|send me|you (?:sent|shared|gave)|share|supply|"
-    r"let me have|trouble you|missing|lack|looking for|details|information|few things|note (?:down )?|"
-    r"collect|"
-    r"gather|clarify|fill in|tell me|know|answer)\b"
-)
-"""Words with which the heading of a list asks for its entries: "what I need from you:"."""
-_ACTS = re.compile(
-    r"\b(?:cancel|return|exchang|modif|chang|updat|swap|switch|book|add|refund|replac|upgrad|"
-    r"downgrad|mov|ship|send|pay|issu|want|lik)(?:e|y|s|es|ed|ing|ling|led)?\b"
-    r"(?! (?:method|number|address|date|reason|option)s?\b)|\b(?:will|using|to)\b"
-)
-_NO_NUDGE = re.compile(
-    r"^(?:could|can|would|will) you|choice|preference|pick|thoughts|option|prefer|^(?:hello|hi|hey)\b|else"
-)
-_IF_AGREED = re.compile(
-    r"\b(?:tell (?:me|us)|let (?:me|us) know) so\b|"
-    r"\bif (?:it|this|that|everything|all|you)\b[^.?]{0,24}\b(?:fine|ok|okay|good|right|correct|agree|happy|"
-    r"alright|in order|suits|works)\b(?!.*\b(?:your|which|what|how|where|who|why|when)\b)|"
-    rf"\b{_GIVES}(?: me| us)? (?:whether|if) (?:(?:i|we) (?:may|should|can|shall|could|might|must|"
-    r"am to|are to)|you(?:'re| are) (?:\w+ )?(?:fine|ok|okay|happy|good|comfortable|satisfied|ready)\b|"
-    r"you (?:agree|approve|consent|accept|authori[sz]e|permit|(?:want|wish|would like|'d like) (?:me|us))|"
-    r"(?:this|that|these|it|everything|all)\b(?: of (?:this|it|that))? (?:is|are|looks?|suits?|meets|"
-    r"match\w*)(?!.*\bor\b))|"
-    r"\blet (?:me|us) know (?:if|whether|when|that|once) (?:you(?:'d| would|'re| are| want| agree| "
-    r"approve| wish| confirm)|i (?:should|may|can)|it's ok|"
-    r"it is|that|this|these|everything|all|to)\b|\b(?:give|share|have|get|provide|send) (?:me |us "
-    r")?(?:your|the|a|an) (?:explicit |final |clear )*"
-    r"(?:approval|permission|consent|go-ahead|ok|okay|confirmation|authori[sz]ation|green light|"
-    r"thumbs)|\btell me to (?:go|proceed)|\blet me know to proceed|"
-    r"\b(?:let (?:me|us) know|tell me|say so|(?:give|send|show|drop) (?:me|us) (?:the|a|an|your) "
-    r"(?!second|moment|minute|sec\b|min\b|(?:user|full|first|last|account|member\w*|customer|login) |"
-    r"e-?mail|\w*name|zip|id\b|number|address|order|details?)"
-    r"\w+(?: \w+)?),? (?:and|then|so) (?:i|we)\b"
-)

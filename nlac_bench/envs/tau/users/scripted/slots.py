@@ -116,7 +116,9 @@ def wrong_payment(units: Sequence[Unit], goal: Goal) -> bool:
 _RULE = re.compile(
     r"\b(?:must|has to|have to|can only|may only|needs to|should|could|can|may|is to|only) (?:\w+ "
     r"){0,3}?(?:(?:to|onto|on|by|with) )?either\b"
-    r"(?=[^.;?]*\bor\b)(?:(?!\bor\b)[^.;?])*\bor\b(?:\([^()]*\)|[^.;?,])*"
+    r"(?=[^.;?]*\bor\b)(?:(?!\bor\b)[^.;?])*\bor\b(?:\([^()]*\)|[^.;?,])*|"
+    r"\b(?:must|has to|have to|can only|may only|can|may) (?:\w+ ){0,2}?(?:to|onto|on) (?:(?!\bor\b)[^.;?])*"
+    r"\bor (?:to|onto|on)\b(?:\([^()]*\)|[^.;?,])*"
 )
 """States between which methods one may choose: "it has to go either to A or to a gift card"."""
 
