@@ -79,8 +79,8 @@ app = typer.Typer(
       130, 143  stopped by a signal where nothing can be resumed
       141       standard output or standard error was closed
 
-    With --json a command prints one JSON object on standard output (nothing
-    after exit code 2), and messages on standard error.""",
+    With --json a command prints one JSON object on standard output (nothing after
+    exit code 2, except for leaderboard build), and messages on standard error.""",
 )
 app.add_typer(envs.app, name="envs")
 app.add_typer(data.app, name="data")

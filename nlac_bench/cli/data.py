@@ -118,6 +118,8 @@ def verify(
       nlac-bench data verify tau --expected expected_sample.jsonl
       nlac-bench data verify tau --against installed
     """
+    if data is not None and not data.is_dir():
+        raise ValueError(f"--data {data}: there is no such folder; name the folder of data set {name}")
     folder = data or official_folder(name)
     if expected is None and against is None:
         _verify_hashes(name, folder, as_json)

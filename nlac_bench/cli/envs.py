@@ -15,6 +15,7 @@ from rich.panel import Panel
 
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, table
 from nlac_bench.envs import registry
+from nlac_bench.envs.adapter import require_text
 from nlac_bench.envs.env_string import parse
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError
@@ -95,6 +96,7 @@ def show(
     procedures, and whether it is held out. Agents do not see these.
     """
     env = registry.make(name) if world is None else _in_world(name, world)
+    require_text(env, name)
     raw = env.unwrapped
     observation, info = env.reset(seed=0)
     signature = inspect.signature(type(raw).__init__)
@@ -240,7 +242,9 @@ def play(
     """
     options = {"task_id": task} if task else None
     if agent == "you":
-        _play_by_hand(registry.make(name), seed, options)
+        env = registry.make(name)
+        require_text(env, name)
+        _play_by_hand(env, seed, options)
         return
     from nlac_bench.cli.run import completed  # imports what agents with a model need
     from nlac_bench.eval.measure.prepare import prepare

@@ -2,7 +2,7 @@
 
 == =====================================================================================
 0  done
-1  a check ran and does not hold (``envs check``, ``data verify``, ``theory``, ``build --check``)
+1  a check ran and does not hold (``envs check``, ``data verify``, ``theory``, ``build --check`` …)
 2  bad input, refused, or an unexpected error; nothing was written
 3  incomplete; standard error names the command that continues it
 130, 143  stopped by SIGINT (130) or SIGTERM (143) where nothing can be resumed

@@ -36,6 +36,21 @@ class _Copied:
         return _Copied(copy.deepcopy(self.env))
 
 
+def require_text(env: gymnasium.Env[Any, Any], name: str) -> None:
+    """Check that the observations and actions of ``env`` are text; ``name`` is its name in the error.
+
+    Raises:
+        NlacBenchError: they are not.
+    """
+    for what, space in (("observation", env.observation_space), ("action", env.action_space)):
+        if space.dtype is None or not np.issubdtype(space.dtype, np.str_):
+            raise NlacBenchError(
+                f"{name} has the {what} space {space!r:.200}; nlac-bench plays environments whose "
+                "observations and actions are text: use gymnasium.spaces.Text or "
+                "nlac_bench.envs.UnicodeText, or wrap the environment"
+            )
+
+
 class PlainEnv(TextEnv):
     """A plain Gymnasium environment with the interface of a ``TextEnv``.
 
@@ -66,13 +81,7 @@ class PlainEnv(TextEnv):
     def __init__(
         self, env: gymnasium.Env[str, str], name: str, split: str = "test", episodes: int | None = None
     ) -> None:
-        for what, space in (("observation", env.observation_space), ("action", env.action_space)):
-            if space.dtype is None or not np.issubdtype(space.dtype, np.str_):
-                raise NlacBenchError(
-                    f"{name} has the {what} space {space!r:.200}; nlac-bench plays environments whose "
-                    "observations and actions are text: use gymnasium.spaces.Text or "
-                    "nlac_bench.envs.UnicodeText, or wrap the environment"
-                )
+        require_text(env, name)
         if episodes is not None and episodes > MAX_EPISODES:
             raise ValueError(f"a plain environment has at most {MAX_EPISODES:,} tasks, got {episodes!r:.80}")
         prefix = "train" if split == "train" else "episode"

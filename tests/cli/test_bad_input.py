@@ -474,3 +474,12 @@ def test_the_episodes_of_another_run(run: Path, finished: Path, folder: Path) ->
 def test_error_rows_that_name_no_episode(run: Path, row: dict[str, Any]) -> None:
     (run / "errors.jsonl").write_text(json.dumps(row) + "\n")
     refused(call("score", str(run)), "errors.jsonl contains the episode")
+
+
+@pytest.mark.parametrize("command", [("envs", "show"), ("play",)])
+def test_an_environment_without_text_is_refused(command: tuple[str, ...]) -> None:
+    refused(call(*command, "CartPole-v1"), "CartPole-v1 has the observation space Box")
+
+
+def test_data_in_a_folder_that_does_not_exist_are_refused() -> None:
+    refused(call("data", "verify", "math", "--data", "no/such"), "--data no/such: there is no such folder")

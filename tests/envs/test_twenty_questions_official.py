@@ -231,6 +231,24 @@ def test_the_fifth_list_of_fresh_eyes_about_official_objects(official: TwentyQue
 
 
 @pytest.mark.official
+def test_the_sixth_list_of_fresh_eyes_about_official_objects(official: TwentyQuestionsEnv) -> None:
+    """150 questions by an author who had not seen the tables. The list was not used to improve them."""
+    rates = answered(LISTS / "fresh_official_6.jsonl", official.world)
+    assert rates["questions"] == 150
+    assert rates["right"] >= 0.85
+    assert rates["wrong"] <= 0.03
+
+
+@pytest.mark.official
+def test_the_seventh_list_about_official_objects_is_roundabout(official: TwentyQuestionsEnv) -> None:
+    """200 questions that were asked for in rare and roundabout words. The list was not used."""
+    rates = answered(LISTS / "fresh_official_7.jsonl", official.world)
+    assert rates["questions"] == 200
+    assert rates["right"] >= 0.48
+    assert rates["wrong"] <= 0.02
+
+
+@pytest.mark.official
 def test_further_names_of_official_objects_win(official: TwentyQuestionsEnv) -> None:
     for word, question in (
         ("bison", "Is it a buffalo?"),

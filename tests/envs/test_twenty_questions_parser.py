@@ -127,6 +127,22 @@ def test_the_fifth_list_of_fresh_eyes() -> None:
     assert rates["wrong"] <= 0.02
 
 
+def test_the_sixth_list_of_fresh_eyes() -> None:
+    """150 questions by an author who had not seen the tables. The list was not used to improve them."""
+    rates = answered(LISTS / "fresh_embedded_6.jsonl", WORLD)
+    assert rates["questions"] == 150
+    assert rates["right"] >= 0.9
+    assert rates["wrong"] <= 0.02
+
+
+def test_the_seventh_list_is_roundabout() -> None:
+    """200 questions that were asked for in rare and roundabout words. The list was not used."""
+    rates = answered(LISTS / "fresh_embedded_7.jsonl", WORLD)
+    assert rates["questions"] == 200
+    assert rates["right"] >= 0.55
+    assert rates["wrong"] <= 0.03
+
+
 @pytest.mark.parametrize(
     ("name", "question", "truth"),
     [
