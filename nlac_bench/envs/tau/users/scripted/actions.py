@@ -26,7 +26,8 @@ ACTIONS = compiled(
             r"\b(drop|withdraw|abort|kill)(p?ing)?(?= (the |your |this |that |whole |entire |complete )*"
             r"(order|booking|reservation|trip|itinerary|# ?w|w?\d|[a-z0-9]*\d))|\bdrop(?=\?)"
         ),
-        "return": r"\breturn(?! (flight|trip|leg|date))|\bsen[dt](ing)? (it |them )?back|\bgive back",
+        "return": r"\breturn(?! (flight|trip|leg|date))|\bsen[dt](ing)? (it |them )?back|\bgive back|"
+        r"\btak(?:e|ing) [^.;:?]{1,40} back\b",
         "exchange": r"\bexchang|\bswap|\breplac|\btrade",
         "modify": (
             r"\bmodif|(?<!plans )(?<!plans have )(?<!plan has )\bchang(?!e of plan)|\bupdat|"
@@ -195,7 +196,7 @@ def wrong_kind(units: Sequence[Unit], goal: Goal) -> bool:
         return not re.search(r"\b(default|profile|account|your address|user)\b", text)
     if goal.kind == "cancel" and _KEEPING.search(text):
         return True
-    acting = "\n".join(clause for unit in units for clause in _ACTING.findall(unit.text))
+    acting = "\n".join(clause for unit in units for clause in _ACTING.findall(_REPLACED.sub(" ", unit.text)))
     named = {action for action in _STRONG if ACTIONS[action].search(acting)}
     if goal.kind in ("change_flights", "change_cabin", "add_bags", "change_passengers"):
         named -= {"book", "exchange"}
@@ -230,9 +231,10 @@ _EXCHANGES_DATA = re.compile(
 )
 """Replaces an address or a payment method, and no goods: "I'll swap your account address"."""
 _REPLACED = re.compile(
-    r"\b(?:rather than|instead of) (?:an? |the |your )?(?:return|exchange|cancel|swap|modif|refund)\w*"
+    r"\b(?:rather than|instead of) (?:an? |the |your )?(?:return|exchange|cancel|swap|modif|refund)\w*|"
+    r"\bnor (?:can|could|will|would|may|shall) (?:i|we|you)\b[^.;?]*"
 )
-"""The action in whose place another one is offered: "an exchange rather than a return"."""
+"""An action that is not offered: "an exchange rather than a return", "nor can I return anything else"."""
 _KEEPING = re.compile(
     r"\b(?:should|shall|may|can) i (?:just )?(?:keep|leave)\b|\b(?:like|want|prefer) (?:me )?to keep "
     r"(?:it|the|your|this|that)\b"

@@ -38,7 +38,7 @@ _AFTER = re.compile(
     rf"|check-in|hold|"
     rf"whole|single))*(?: {_NOUN}| ones?)?(?: of (?:luggage|baggage))?"
     r"(?: (?:that|which|is|are|was|were|will|would|must|shall|has|have|be|being|to|"
-    r"you'd|you'll|you|at|come|comes|for|wanted|requested|asked|counts?|counted|fall|falls|as|count "
+    r"you'd|you'll|you|at|come|comes|go|goes|for|wanted|requested|asked|counts?|counted|fall|falls|as|count "
     r"as))*?[ (:-]*"
     r"(?:(?P<total>(?:in )?total\b|in all\b|altogether|overall|all told|in sum|combined|counting|"
     r"afterwards)|"
@@ -63,10 +63,12 @@ _AFTER = re.compile(
 )
 """Words directly after a number."""
 _BEFORE = re.compile(
-    r"\b(?:(?P<total>total\w*|in all|altogether|overall|becomes?|after(?:wards?)?|new|makes?|making|gives?|"
+    r"\b(?:(?P<total>count(?:ing)? (?:in )?(?:the ones|those|what|all)\b[^;.]{0,20}?\b(?:have|got)"
+    r"|total\w*|in all|altogether|overall|becomes?|after(?:wards?)?|new|makes?|making|gives?|"
     r"giving|brings?|bringing|reach\w*|requested|proposed|updated|will|would|shall|then|to|into|requests?|"
     r"so(?= $))|(?P<free>free|complimentary|included|covers?|covering|waived?|no (?:charge|cost)|of charge)|"
-    r"(?P<paid>non-?free|pay(?:s|ing|able)?|paid|charg(?:e|ed|ing|eable)|bill(?:ed|ing)?|fees?|costs?|owe|remain(?:ing|der))|"
+    r"(?P<paid>non-?free|pay(?:s|ing|able)?|paid|charg(?:e|ed|ing|eable)|bill(?:ed|ing)?|fees?|costs?"
+    r"|owe|remain(?:ing|der))|"
     r"(?P<limit>limit\w*|max\w*|allow\w*|(?:bring|free|check|carry) up to|at most|entitle\w*|per)|"
     r"(?P<added>add(?:s|ed|ing|ition|itional)?|plus|extra|another|further|more|increas\w* by|by|on top of|"
     r"buy(?:ing)?|purchas\w*)|"

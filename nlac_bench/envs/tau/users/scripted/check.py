@@ -118,6 +118,8 @@ def _states(topic: str, units: Sequence[Unit], goal: Goal, script: Script) -> bo
             return states_bags(units, goal)
         case "payment":
             return names_payment(units, goal)
+        case "passengers":
+            return goal.passengers[-1].last_name.lower() in joined(units)
         case "record":
             return bool(goal.record) and (goal.record or "").lower() in joined(units)
     return False

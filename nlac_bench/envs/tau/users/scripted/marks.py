@@ -48,7 +48,8 @@ _CONTEXT = (
     r"there(?:'s| is| are| was| were)(?: also)?|(?:you )?also (?:have|has)|you(?: have|'ve)? "
     r"(?:originally )?(?:ordered|bought|purchased)|"
     r"(?:what's|what is|what was|items?|everything|products?) (?:\w+ ){0,2}(?:in|on) (?:the|your|"
-    r"this|that|it)\b(?: order)?|(?:items|contents|products) (?:in|on|of) order\b)"
+    r"this|that|it)\b(?: order)?|(?:items|contents|products) (?:in|on|of) order\b|"
+    r"(?:at the moment|at present|right now|currently)(?=:))"
 )
 _LISTING = (
     r"\b(?:contain(?:s|ed|ing)?|there(?:'s| is| are)|we (?:also )?(?:have|offer)|(?:options|methods|"
@@ -60,7 +61,7 @@ _ADVERB = r"\b(?:currently|presently|at present|right now|at the moment|so far|a
 _PRESENT = (
     rf"{_ADVERB}|\b(?:current|present|existing|old|previous(?:ly)?|originally|formerly|former|today|"
     r"already|was|were|earlier|prior|taking|as it stands|no more|until now|in exchange for|taken off|"
-    r"drops? out|gives? up|tak(?:e|es|ing) (?:the place of|over from)|step(?:s|ping)? in for|"
+    r"drops? out|gives? up|thrown out|tak(?:e|es|ing) (?:the place of|over from)|step(?:s|ping)? in for|"
     r"(?:switch|swap|put|bring|sub|substitut|trad|slot)\w* (?:it|this|that|them|these|those)(?: one)? in for|"
     r"off(?! of\b)|supplant(?:s|ing)?|displac(?:es?|ing)|swap(?:s|ping)? out|"
     r"overwrit(?:e|es|ing)|still (?:ships?|goes)|"
@@ -101,7 +102,8 @@ _NEW_LABEL = (
 """Words in a label of which the value is the present one, and the new one: "item you're sending back: …"."""
 _WEAK = r"\b(?:to|into|onto|with|via|by|on|using|use|charged?|paid|pay|for|as|is|are|be|in)\b"
 _END = (
-    r";|,? (?:but|while|whereas)\b|, (?=(?:and |so )?(?:i|we|you|they|it|the refund)\b)|, so\b|\. | - (?!\$)"
+    r";|,? (?:but|while|whereas)\b|,? and only\b|, (?=(?:and |so )?(?:i|we|you|they|it|the refund)\b)"
+    r"|, so\b|\. | - (?!\$)"
 )
 
 ITEM_MARKS = re.compile(

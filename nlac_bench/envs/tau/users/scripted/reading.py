@@ -208,7 +208,7 @@ def read(message: str) -> Reading:
                 claims.append(replace(part, text=main))
             announced = announced or bool(signals.ANNOUNCES.search(said))
             if (
-                signals.REPORT.search(_PLANS.sub(" ", said))
+                signals.REPORT.search(_UNCHANGED.sub(" ", said))
                 and not (signals.REFUSED.search(said) or signals.SLIP.search(said))
                 and (signals.PERFECT.match(said) or not signals.FUTURE.search(said))
             ):
@@ -241,8 +241,10 @@ def read(message: str) -> Reading:
     )
 
 
-_PLANS = re.compile(r"\bplans? (?:have |has )?changed\b")
-"""A reason to cancel, which reports no change."""
+_UNCHANGED = re.compile(
+    r"\bplans? (?:have |has )?changed\b|\b(?:nothing|no changes?|none of \w+) (?:has|have) been\b"
+)
+"""Reports no change: a reason to cancel, or that nothing has been done."""
 
 
 def _offers_transfer(parts: Sequence[Unit], text: str) -> bool:

@@ -18,7 +18,8 @@ Span: TypeAlias = tuple[int, int]
 _FILL = re.compile(
     r"(?:[\s,:()\"'-]|\$[\d.]+|#w\d+|\([^()]*\)|\b(?:and|or|the|your|an?|both|which|that|also|other|items?|"
     r"just|simply|is|are|same|that's|it's|they're|"
-    r"do|does|will|would|should|shall|could|may|might|they|it|this|order|yours|in|one|be|can|to|all|of|we|i|you|"
+    r"do|does|will|would|should|shall|could|may|might|they|it|this|order|yours|in|one|be|can|to|all|of"
+    r"|we|i|you|"
     r"(?:from|on) (?:the|your|that|this)(?: \w+)? (?:order|parcel|box|purchase))\b)*"
 )
 _KEEPS = re.compile(r"(?:keep|leav)(?:e|s|es|ing)?\b")
@@ -233,6 +234,7 @@ _IS_PRESENT = re.compile(
     r"they|your)\b(?! (?:want|wish|need|ask|chose|choose|pick|prefer|would|request|like))(?!'d)|"
     r"(?:there|here)\b|on (?:file|record)\b|in (?:your|the) (?:profile|account|system)\b|the one\b|"
     r"the (?:old|current|present|previous|existing|former)\b|gone\b|out\b|dropped\b|removed\b|deleted\b)|"
+    r"gets? (?:thrown|dropped|removed|deleted|taken)\b|"
     r"(?:drops?|comes?|goes|falls) (?:out|away|off)\b|no more\b|any ?more\b|"
     r"(?:will|would) (?:go(?= ?[,.;)?]| away)|no longer|disappear|drop out|be (?:removed|deleted|dropped|"
     r"gone)))"

@@ -129,6 +129,7 @@ REGRET = any_of(
 )  # fmt: skip
 """A refusal, unless a question follows."""
 CAVEAT = any_of(
+    r"\b(unable|not able|cannot|can't|couldn't) [^.;?]{1,40}\bbut (i|we) (can|could|will|would)\b",
     r"\b(without|until|unless) (your|you|an?|first|i|we|having|confirm\w*|verif\w*|"
     r"know\w*)\b", r"\bundone\b",
     r"\breversed?\b", r"\birreversible\b",
@@ -204,6 +205,7 @@ WAIT = any_of(
 )  # fmt: skip
 """Asks the user to wait."""
 REPORT = any_of(
+    r"\bconfirm (the|your) (cancellation|return|exchange|update|change|modification|rebooking)\b(?!.*\?)",
     r"(?:\b(has|have)|'s(?= (?:now |just |already )*been)) (now |just |already |both |all |also )*"
     r"(been (now |just |already |\w+ly )*)?"
     r"(cancell?|return|exchang|modif|updat|chang|switch|swap|set\b(?! aside)|book|upgrad|"
@@ -223,7 +225,8 @@ REPORT = any_of(
     r")?(now |all )?(completed?|done|confirmed|successful|set|in place|live|active)\b",
     r"^\W*(?!.*\b(to be|will|would|can|could|should|shall|may|must|if|be|not|get|gets|was|were|want|wants|"
     r"wanted|like|need|wish|have|prefer|let|see|which|what)\b)([\w#'-]+ ){1,7}"
-    r"(cancell?ed|updated|changed|exchanged|returned|booked|rebooked|added|upgraded|saved|modified|filed|submitted)\W*$",
+    r"(cancell?ed|updated|changed|exchanged|returned|booked|rebooked|added|upgraded|saved|modified|filed"
+    r"|submitted)\W*$",
     r"\b(i|we) (now |just |also )?did (the|your|that|this|an?) (\w+ )?(cancell?ation|return|exchange|"
     r"change|update|booking|"
     r"modification|upgrade|swap)\b",
@@ -313,3 +316,9 @@ REFUND_TIME = re.compile(
     r"\b(?:business|working) days\b"
 )
 """Says how long a refund takes."""
+MEANT = re.compile(
+    r"\b(?:order|reservation|booking|trip|one|account) (?:that |which )?you (?:mean|meant|have in mind|"
+    r"refer to|"
+    r"are (?:asking|calling|writing|talking) about)\b"
+)
+"""Asks which record the user speaks of: "is that the order you mean?"."""

@@ -18,6 +18,7 @@ SURE = (
     "Please have another look.",
 )
 YES_ALL = ("Yes, that's all.", "Yes, that is all of it.", "Yes, nothing else.")
+THAT_ONE = ("Yes, that's the one.", "Yes, that one.", "Yes, it is.")
 NOT_ALSO = ("No, thank you.", "No, thanks.", "No, thank you, not that.")
 THEN = (
     "I see. Then I'd rather do something else.", "All right. In that case, something else.",

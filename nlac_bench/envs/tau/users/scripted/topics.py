@@ -36,9 +36,10 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"identifier|identification)\b", r"\busername\b",
         r"\b(id|identifier|number) (of|for|on|to|from|under) (your|the|my) (\w+ ){0,2}(account|profile|"
         r"membership)\b",
-        r"\byour id\b(?! (card|document))",
+        r"\byour id\b(?! (card|document))", r"\bid (that |which )?you (log|sign) in\b",
     )),
     ("identity", any_of(
+        r"\bwhose (account|profile|order|booking|reservation)\b",
         r"\bidentity\b", r"\bauthenticat", r"(?<!for your )\bverif(y|ication)\b.*\b(you|account)",
         r"\blocate your (account|profile)", r"\b(find|pull up|look up|access) your (account|profile)",
         r"\bwho (are )?you\b", r"^(and )?you('re| are)\W*\?",
@@ -90,7 +91,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\bwhere (should|to|do you want)",
     )),
     ("cabin", any_of(
-        r"\bcabin", r"\bclass\b", r"\beconomy", r"\bbusiness",
+        r"\bcabin", r"\bclass\b", r"\beconomy", r"\bbusiness", r"\bwhere would you like to sit\b",
     )),
     ("flights", any_of(
         r"\b(which|what|preferred|choose|prefer|flight) (\w+ ){0,2}(flights?|number|option|itinerary)",
