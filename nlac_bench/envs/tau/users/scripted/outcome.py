@@ -97,6 +97,7 @@ _IDS = re.compile(
     r"#? ?w ?\d{5,}|\b(?:credit_card|gift_card|paypal|certificate)_\d+|\b\d{4}-\d\d-\d\d\b|"
     r"\b[a-z]{2,3}\d{3}\b|"
     r"\b(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{6}\b(?! dollars)|\S+@\S+|\b[a-z]+_[a-z]+_\d{4}\b|"
+    r"\bone (?:after (?:the other|another)|by one|at a time)\b|"
     r"\b\d{1,2}:\d\d\b|\bending (?:in|with) \d{4}|"
     r"\b(?:\d+ ?(?:to|-) ?)?\d+ (?:business |working )?(?:days?|hours?|minutes?|bags?|checked|"
     r"passengers?|items?|orders?|agents?|colleagues?|people|policies|rules|steps|[ap]m|"

@@ -97,7 +97,7 @@ REFUSED = any_of(
     r"\b(can|could|may|must) only (go|be (?!(done|called|used|made|requested|changed|modified|"
     r"exchanged|returned|performed|submitted) once)|use|pay|receive|accept)\b",
     r"\bnot (enough|sufficient)\b",
-    r"\binsufficient\b", r"\bnot entitled\b", r"\bdeclined\b", r"\brefuse\b", r"\bneither\b",
+    r"\binsufficient\b", r"\bnot entitled\b", r"\bdeclined\b", r"\brefuse\b", r"(?<!and )\bneither\b",
     r"\bno can do\b", r"\bnot something i\b",
 )  # fmt: skip
 """A refusal."""
@@ -129,7 +129,7 @@ REGRET = any_of(
 )  # fmt: skip
 """A refusal, unless a question follows."""
 CAVEAT = any_of(
-    r"\b(unable|not able|cannot|can't|couldn't) [^.;?]{1,40}\bbut (i|we) (can|could|will|would)\b",
+    r"\b(add|drop|remov)\w* (or|and) (add|drop|remov)\w* [^.;?]{1,30}\bbut (i|we) can replace\b",
     r"\b(without|until|unless) (your|you|an?|first|i|we|having|confirm\w*|verif\w*|"
     r"know\w*)\b", r"\bundone\b",
     r"\breversed?\b", r"\birreversible\b",
