@@ -225,8 +225,9 @@ class ScriptedUser(Answers):
                 return self._object(["kind"])
             return self._say_again(self._pick(speech.GO_ON))
         if any(signals.MEANT.search(unit.text) for unit in heard.offers) and not heard.announced:
-            wrong = {"record"} & set(check.objections(heard.claims, goal, self._script, self._now.goal))
-            return self._object(["record"]) if wrong else self._say_again(self._pick(speech.THAT_ONE))
+            if "record" in check.objections(heard.claims, goal, self._script, self._now.goal):
+                return self._object(["record"])
+            return self._say_again(self._pick(speech.THAT_ONE))
         proposed = joined(heard.proposed)
         offered = actions.names_other(proposed, goal) and not actions.fits(proposed, goal)
         if heard.refused and (
