@@ -15,7 +15,7 @@ EPISODES, TURNS, MINI_BATCH, ANSWER = 128, 12, 128, 150
 STEPS = EPISODES * TURNS // MINI_BATCH
 GENERATED, READ, TRAINED = 134_400, 734_961, 1_508_322
 """Tokens a gradient step, from ``run --dry-run`` (its totals divided by 30,720 steps)."""
-PLAYER = 12_200
+PLAYER = 7_200
 """Environment steps a CPU second of the player; measured on two CPU cores."""
 WRITTEN, HASHED = 1.7e9, 0.84e9
 """Bytes a second of the file backend: writing safetensors, and sha256; measured on one CPU core."""
