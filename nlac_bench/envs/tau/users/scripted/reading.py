@@ -288,6 +288,9 @@ _REASON = re.compile(
 )
 
 
+_RECORDS = re.compile(r"\b(?:orders?|reservations?|bookings?|flights?|trips?|itinerary|confirmation)\b")
+
+
 def _topics(sentence: str) -> set[str]:
     found = set(topics(sentence))
     if "insurance" in found and "per p" in sentence:
@@ -296,6 +299,8 @@ def _topics(sentence: str) -> set[str]:
         found -= {"name", "identity"}
     if "address" in found and not found & {"email", "name", "user_id"}:
         found.discard("zip")  # a part of the address, not of the identity
+    if "payment" in found and not _RECORDS.search(sentence):
+        found -= {"record", "flights"}  # "which of your payment methods"
     if found & IDENTITY and not wants_identity(sentence):
         found -= {"email"} if "receive" in sentence or "sent" in sentence else set()
     return found or {"unclear"}
