@@ -19,7 +19,7 @@ _FILL = re.compile(
     r"(?:[\s,:()\"'-]|\$[\d.]+|#w\d+|\([^()]*\)|\b(?:and|or|the|your|an?|both|which|that|also|other|items?|"
     r"just|simply|is|are|same|that's|it's|they're|"
     r"do|does|will|would|should|shall|could|may|might|they|it|this|order|yours|in|one|be|can|to|all|of"
-    r"|we|i|you|"
+    r"|we(?:'d|'ll|'re)?|i(?:'d|'ll|'m)?|you(?:'d|'ll|'re)?|"
     r"(?:from|on) (?:the|your|that|this)(?: \w+)? (?:order|parcel|box|purchase))\b)*"
 )
 _KEEPS = re.compile(r"(?:keep|leav)(?:e|s|es|ing)?\b")

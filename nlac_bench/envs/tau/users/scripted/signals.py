@@ -47,6 +47,7 @@ _MATTER = (
     r"support|tasks?|topics?"
 )
 MORE = any_of(
+    r"\bis (that|this) it for (today|now)\b",
     r"\b(?<!before )(?<!prefer )(?<!use )(?<!rather )((anything|something|what) (further|more)|"
     r"(any(thing)?|something|what) else|anything (left|missing|remaining|outstanding)(?=\W*$))\b"
     r"(?! (to|in|from|about) (return|exchange|modify|change|this order|that order|the order))",
