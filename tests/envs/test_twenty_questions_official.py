@@ -169,83 +169,42 @@ def test_standard_questions_are_answered(official: TwentyQuestionsEnv, split: st
 
 
 @pytest.mark.official
-def test_questions_of_fresh_eyes_about_official_objects(official: TwentyQuestionsEnv) -> None:
-    """330 questions by people who had not seen the tables.
-
-    At first sight 80.0 % were answered right, 1.8 % wrong and 18.2 % not; the list has been used since.
-    """
-    rates = answered(LISTS / "fresh_official.jsonl", official.world)
-    assert rates["questions"] == 330
-    assert rates["right"] >= 0.9
-    assert rates["wrong"] <= 0.01
-
-
-@pytest.mark.official
-def test_the_second_list_of_fresh_eyes_about_official_objects(official: TwentyQuestionsEnv) -> None:
-    """300 questions about single objects, by people who had not seen the tables.
-
-    At first sight 73.3 % were answered right, 0.7 % wrong and 26.0 % not; the list has been used since.
-    """
-    rates = answered(LISTS / "fresh_official_2.jsonl", official.world)
-    assert rates["questions"] == 300
-    assert rates["right"] >= 0.91
-    assert rates["wrong"] <= 0.01
-
-
-@pytest.mark.official
-def test_the_third_list_about_official_objects(official: TwentyQuestionsEnv) -> None:
-    """748 questions, most about what is peculiar to one object, as a model asks late in a game.
-
-    542 of them stood before the lists of features, without which 52.6 % of those were answered right and
-    4.4 % wrong. Of the last 206 86.4 % were answered right at first sight, 2.9 % wrong and 10.7 % not.
-    """
-    rates = answered(LISTS / "fresh_official_3.jsonl", official.world)
-    assert rates["questions"] == 748
-    assert rates["right"] >= 0.87
-    assert rates["wrong"] <= 0.02
-
-
-@pytest.mark.official
-def test_the_fourth_list_of_fresh_eyes_about_official_objects(official: TwentyQuestionsEnv) -> None:
-    """300 questions about 110 objects drawn at random, by people who had not seen the tables.
-
-    The list was not used to improve the tables.
-    """
-    rates = answered(LISTS / "fresh_official_4.jsonl", official.world)
-    assert rates["questions"] == 300
-    assert rates["right"] >= 0.85
-    assert rates["wrong"] <= 0.03
-
-
-@pytest.mark.official
-def test_the_fifth_list_of_fresh_eyes_about_official_objects(official: TwentyQuestionsEnv) -> None:
-    """60 questions about 33 objects, by a reader who had not seen the tables.
-
-    At first sight 93.3 % were answered right, none wrong and 6.7 % not; the list has been used since. One
-    expectation was changed: the boa of the data set is worn, the list had meant the snake.
-    """
-    rates = answered(LISTS / "fresh_official_5.jsonl", official.world)
-    assert rates["questions"] == 60
-    assert rates["right"] >= 0.93
-    assert rates["wrong"] <= 0.02
-
-
-@pytest.mark.official
-def test_the_sixth_list_of_fresh_eyes_about_official_objects(official: TwentyQuestionsEnv) -> None:
-    """150 questions by an author who had not seen the tables. The list was not used to improve them."""
-    rates = answered(LISTS / "fresh_official_6.jsonl", official.world)
-    assert rates["questions"] == 150
-    assert rates["right"] >= 0.85
-    assert rates["wrong"] <= 0.03
-
-
-@pytest.mark.official
-def test_the_seventh_list_about_official_objects_is_roundabout(official: TwentyQuestionsEnv) -> None:
-    """200 questions that were asked for in rare and roundabout words. The list was not used."""
-    rates = answered(LISTS / "fresh_official_7.jsonl", official.world)
-    assert rates["questions"] == 200
-    assert rates["right"] >= 0.48
-    assert rates["wrong"] <= 0.02
+@pytest.mark.parametrize(
+    ("name", "questions", "right", "wrong"),
+    [
+        # 330 questions by people who had not seen the tables. At first sight 80.0 % were answered
+        # right, 1.8 % wrong and 18.2 % not; the list has been used since.
+        ("fresh_official.jsonl", 330, 0.9, 0.01),
+        # 300 questions about single objects, by people who had not seen the tables. At first sight
+        # 73.3 % were answered right, 0.7 % wrong and 26.0 % not; the list has been used since.
+        ("fresh_official_2.jsonl", 300, 0.91, 0.01),
+        # 748 questions, most about what is peculiar to one object, as a model asks late in a game.
+        # 542 of them stood before the lists of features, without which 52.6 % of those were answered
+        # right and 4.4 % wrong. Of the last 206 86.4 % were answered right at first sight, 2.9 %
+        # wrong and 10.7 % not.
+        ("fresh_official_3.jsonl", 748, 0.87, 0.02),
+        # 300 questions about 110 objects drawn at random, by people who had not seen the tables. The
+        # list was not used to improve the tables.
+        ("fresh_official_4.jsonl", 300, 0.85, 0.03),
+        # 60 questions about 33 objects, by a reader who had not seen the tables. At first sight 93.3
+        # % were answered right, none wrong and 6.7 % not; the list has been used since. One
+        # expectation was changed: the boa of the data set is worn, the list had meant the snake.
+        ("fresh_official_5.jsonl", 60, 0.93, 0.02),
+        # 150 questions by an author who had not seen the tables. The list was not used to improve
+        # them.
+        ("fresh_official_6.jsonl", 150, 0.85, 0.03),
+        # 200 questions that were asked for in rare and roundabout words. The list was not used.
+        ("fresh_official_7.jsonl", 200, 0.48, 0.02),
+    ],
+)
+def test_lists_of_questions(
+    official: TwentyQuestionsEnv, name: str, questions: int, right: float, wrong: float
+) -> None:
+    """Each list is answered right in at least, and wrong in at most, these shares."""
+    rates = answered(LISTS / name, official.world)
+    assert rates["questions"] == questions
+    assert rates["right"] >= right
+    assert rates["wrong"] <= wrong
 
 
 @pytest.mark.official
