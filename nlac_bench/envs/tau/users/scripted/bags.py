@@ -34,12 +34,11 @@ _UNITS = re.compile(
 )
 _ALLOWED = r"(?:(?:the|your|our|this|that) )?(?:free |baggage |bag )*(?:allowance|limit|quota)"
 _AFTER = re.compile(
-    rf"(?: ?[x×])?(?: of (?:them|those|these|which|the \w+|your \w+))?(?: (?:checked(?:-in)?"
-    rf"|check-in|hold|"
-    rf"whole|single))*(?: {_NOUN}| ones?)?(?: of (?:luggage|baggage))?"
+    rf"(?: ?[x×])?(?: of (?:them|those|these|which|the \w+|your \w+))?"
+    rf"(?: (?:checked(?:-in)?|check-in|hold|whole|single))*(?: {_NOUN}| ones?)?(?: of (?:luggage|baggage))?"
     r"(?: (?:that|which|is|are|was|were|will|would|must|shall|has|have|be|being|to|"
-    r"you'd|you'll|you|at|come|comes|go|goes|for|wanted|requested|asked|counts?|counted|fall|falls|as|count "
-    r"as))*?[ (:-]*"
+    r"you'd|you'll|you|at|come|comes|go|goes|for|wanted|requested|asked|counts?|counted|fall|falls|as))*?"
+    r"[ (:-]*"
     r"(?:(?P<total>(?:in )?total\b|in all\b|altogether|overall|all told|in sum|combined|counting|"
     r"afterwards)|"
     rf"(?P<free>(?:(?<!\()(?!(?:\d+|{'|'.join(NUMBERS)})\b)\w+ )?free\b(?!:)|complimentary|"

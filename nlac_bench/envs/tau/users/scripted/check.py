@@ -203,8 +203,7 @@ def names_target(units: Sequence[Unit], goal: Goal, script: Script) -> bool:
     """Return whether ``units`` state what ``goal`` aims at; of a cancellation the record or the reason."""
     if goal.kind == "cancel":
         text = joined(units)
-        named = any(REASONS[name].search(text) for name in _own_reasons(goal))
-        return named or bool(goal.record and goal.record.lower() in text)
+        return bool(_reasons(text) & _own_reasons(goal) or (goal.record and goal.record.lower() in text))
     return states_target(units, goal, script)
 
 
@@ -255,10 +254,7 @@ def _wrong_record(units: Sequence[Unit], goal: Goal, others: Sequence[Goal]) -> 
 def _wrong_reason(text: str, goal: Goal) -> bool:
     if goal.kind != "cancel" or not goal.reason:
         return False
-    listed = _ALTERNATIVES.sub(" ", text)
-    said = {name for name, pattern in REASONS.items() if pattern.search(listed)} or {
-        name for name, pattern in REASONS.items() if pattern.search(text)
-    }
+    said = _reasons(_ALTERNATIVES.sub(" ", text)) or _reasons(text)
     own = _own_reasons(goal)
     return bool(said) and bool(own) and not said & own
 
@@ -266,4 +262,9 @@ def _wrong_reason(text: str, goal: Goal) -> bool:
 def _own_reasons(goal: Goal) -> set[str]:
     """Return the names of the reasons that fit the one which the user gives."""
     said = goal.reason or ""
-    return {name for name, pattern in REASONS.items() if name == said or pattern.search(said.lower())}
+    return _reasons(said.lower()) | (REASONS.keys() & {said})
+
+
+def _reasons(text: str) -> set[str]:
+    """Return the names of the reasons that ``text`` gives."""
+    return {name for name, pattern in REASONS.items() if pattern.search(text)}

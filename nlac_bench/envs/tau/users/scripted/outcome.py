@@ -93,7 +93,6 @@ _ASIDE = re.compile(r" \((?=[^()]*[:\d])[^()]*\)")
 """Options, dates or a price in brackets, which stand between a noun and its verb."""
 _FLIGHT_CANCELLED = re.compile(r"\bflights?\b(?! reservation)|\bby the airline\b|\bairline (?:has )?cancel")
 _TRIP = re.compile(r"\b(?:reservation|booking|trip|itinerary)\b")
-_ASIDE = re.compile(r"\([^()]*\)")
 _IDS = re.compile(
     r"#? ?w ?\d{5,}|\b(?:credit_card|gift_card|paypal|certificate)_\d+|\b\d{4}-\d\d-\d\d\b|"
     r"\b[a-z]{2,3}\d{3}\b|"

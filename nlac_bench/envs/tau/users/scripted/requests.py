@@ -36,11 +36,7 @@ def asks_for_value(sentence: str) -> bool:
         return True
     if YES_ONLY.search(sentence) or asking.SOUNDS.search(sentence) or PERMISSION.search(sentence):
         return False
-    if (
-        asking.BARE_IDENTITY.fullmatch(sentence)
-        and topics(sentence) & IDENTITY
-        and not VALUE.search(sentence)
-    ):
+    if _is_identity_field(sentence):
         return True
     if (asking.REVIEW.search(sentence) or asking.REVIEW_PART.search(sentence)) and not sentence.endswith("?"):
         return False
@@ -80,6 +76,12 @@ def asks_for_value(sentence: str) -> bool:
     return bool(asking.NEEDS.search(sentence)) or bool(
         asking.PLEASE_NOUN.search(sentence) and topics(sentence) and not asking.IF_AGREED.search(sentence)
     )
+
+
+def _is_identity_field(sentence: str) -> bool:
+    """Return whether a sentence consists only of names of data that identify the user: "User id, please?"."""
+    fits = asking.BARE_IDENTITY.fullmatch(sentence) and topics(sentence) & IDENTITY
+    return bool(fits) and not VALUE.search(sentence)
 
 
 def _asks_who(sentence: str) -> bool:
@@ -135,11 +137,7 @@ def asks_for_yes(sentence: str) -> bool:
         return False
     if YES_ONLY.search(sentence) or asking.SOUNDS.search(sentence):
         return not asking.SEVERAL.search(sentence)
-    if (
-        asking.BARE_IDENTITY.fullmatch(sentence)
-        and topics(sentence) & IDENTITY
-        and not VALUE.search(sentence)
-    ):
+    if _is_identity_field(sentence):
         return False
     if CONFIRM_SLOT.search(sentence) and not VALUE.search(sentence):
         return False

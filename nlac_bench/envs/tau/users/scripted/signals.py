@@ -242,8 +242,8 @@ REPORT = any_of(
     r"\bsuccess(ful(ly)?)?\b", r"\btaken care of\b", r": (all )?(done|completed?|submitted)\W*$",
     r"^\W*status(?: of [^:]{1,30})?: (cancell?ed|updated|changed|booked|exchange requested|return "
     r"requested)\W*$",
-    r"\bstands? (now )?(cancell?ed|corrected|changed|amended|confirmed)\b", r"\bbooked in for (return|"
-                                                                            r"exchange)\b",
+    r"\bstands? (now )?(cancell?ed|corrected|changed|amended|confirmed)\b",
+    r"\bbooked in for (return|exchange)\b",
     r"'s now (going|shipping|headed|heading|addressed|on|set|in)\b", r"\byou're confirmed (on|in|for)\b",
     r"(\b(is|are|was|were)|'s) (now )?(created|registered|filed|initiated|arranged|scheduled|opened|"
     r"lodged)\b",

@@ -142,9 +142,8 @@ class ScriptedUser(Answers):
             return self._next(speech.THANKS)
         if heard.refused and not heard.confirm:
             return self._refused(heard, goal)
-        if heard.confirm or (heard.announced and not heard.asks and self._names_goal(heard, goal)):
-            return self._proposed(heard, goal)
-        if check.awaits_yes(heard, goal, self._script):
+        announced = heard.announced and not heard.asks and self._names_goal(heard, goal)
+        if heard.confirm or announced or check.awaits_yes(heard, goal, self._script):
             return self._proposed(heard, goal)
         return self._asked(heard, goal)
 
