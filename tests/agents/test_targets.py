@@ -97,9 +97,12 @@ def test_the_end_of_a_thought_out_episode_has_corrected_reasons(reward: float) -
         f"</think>Reasoning: {'why ' * 6_000}\nPrediction: It is over.\nOutcome: failure",
     ],
 )  # fmt: skip
-def test_reasons_that_cannot_be_read_are_not_trained_on(answer: str) -> None:
-    found, _, counts = target(ChatPrompts(thinks=True), END, answer)
-    assert found is None and counts == Counter({"backup": 1, "backup/unparseable": 1})
+def test_the_outcome_is_learned_without_reasons_that_cannot_be_read(answer: str) -> None:
+    """Left out, the successes of a model that expects failure would never be learned."""
+    prompts = ChatPrompts(thinks=True)
+    found, _, counts = target(prompts, END, answer)
+    assert found == prompts.hindsight([END.last_words], False, -1.0)
+    assert counts == Counter({"backup": 1, "backup/unparseable": 1})
 
 
 @pytest.mark.parametrize("prompts", [ChatPrompts(), CompactPrompts()])
@@ -117,8 +120,16 @@ def test_a_compact_model_that_explains_outcomes_adds_clauses_to_what_it_was_told
     assert str(request.messages[0]["content"]).endswith(
         f"<|user|>No. You lost. [reward -1]<|future|>{told}<|backup|>"
     )
-    for answer in ("next: Yes!; by: luck; end: success", "by: luck", f"by: {'x' * 5_000}; end: failure"):
-        assert target(prompts, END, answer)[::2] == (None, Counter({"backup": 1, "backup/unparseable": 1}))
+    for answer in ("by: luck", f"by: {'x' * 5_000}; end: failure"):
+        assert target(prompts, END, answer)[::2] == (told, Counter({"backup": 1, "backup/unparseable": 1}))
+
+
+def test_the_end_that_a_compact_model_expects_does_not_change_the_outcome() -> None:
+    told = "next: No. You lost.; reward: -1; by: guessing a cat; end: failure"
+    found, _, counts = target(
+        CompactPrompts(explains=True), END, "next: Yes!; by: guessing a cat; end: success"
+    )
+    assert found == told and not counts["backup/unparseable"]
 
 
 def test_a_compact_model_says_in_its_tokenizer_configuration_that_it_explains_outcomes(

@@ -79,9 +79,12 @@ class CompactPrompts:
         return _prompt(text + earned(transition) + FUTURE + codec.encode(_safe(told)) + BACKUP, codec)
 
     def parse_ending(self, written: str, told: str) -> str | None:
-        """Return ``told`` with the clauses of the answer that say neither what was heard nor the outcome."""
+        """Return ``told`` with the clauses of the answer that say neither what was heard nor the outcome.
+
+        These clauses say what was done, which the outcome does not change. None if the answer is no future.
+        """
         future = self.parse_future(written)
-        if future is None or self.outcome(future) != self.outcome(told):
+        if future is None:
             return None
         reasons = [clause for clause in future.split("; ")[:-1] if not _TOLD.match(clause)]
         *facts, end = told.split("; ")

@@ -131,10 +131,7 @@ class ExplainingPrompts(RolePrompts, Protocol):
         """
 
     def parse_ending(self, written: str, told: str) -> str | None:
-        """Return ``told`` with the reasons of the answer.
-
-        None if the answer has no reasons, or if they are for another outcome.
-        """
+        """Return ``told`` with the reasons of the answer; None if it has none that fit ``told``."""
 
 
 class ComparingPrompts(RolePrompts, Protocol):

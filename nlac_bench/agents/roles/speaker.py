@@ -76,12 +76,16 @@ class Speaker:
 
     async def explain(
         self, prompts: ExplainingPrompts, transition: Transition, told: str, slot: Slot = "policy"
-    ) -> str | None:
-        """Sample the reasons of the terminal target ``told``; None if the answer cannot be parsed."""
+    ) -> str:
+        """Return the terminal target ``told`` with sampled reasons; ``told`` alone if there are none for it.
+
+        The outcome must not depend on the answer: a model that expects failure gives reasons for it after
+        successes too, and if these transitions were left out, it would hardly see a success again.
+        """
         prompt = prompts.ending(transition, told)
         (sample,) = await self._ask(prompt, "backup", slot=slot)
         target = prompts.parse_ending(decoded(prompt, sample), told) if whole(sample) else None
-        return target if self._readable("backup", target) else None
+        return target if self._readable("backup", target) and target is not None else told
 
     async def critique(self, state: State, action: str, futures: Sequence[str]) -> Critique | None:
         """Sample a critique from E(s, a, d⁽¹⁾…d⁽ᵏ⁾); None if the answer cannot be parsed."""
