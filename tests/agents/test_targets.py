@@ -19,6 +19,7 @@ from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.playout import play_on
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import RolePrompts
+from nlac_bench.agents.roles.speaker import Speaker
 from nlac_bench.agents.roles.styles import EXPLAINS, prompts_for
 from nlac_bench.agents.roles.transition import State, Transition, transitions
 from nlac_bench.envs import registry
@@ -145,6 +146,32 @@ def test_a_compact_model_says_in_its_tokenizer_configuration_that_it_explains_ou
         path.write_text(json.dumps(config if said is None else {**config, EXPLAINS: said}))
         prompts = prompts_for(load_tokenizer(str(tmp_path)))
         assert isinstance(prompts, CompactPrompts) and prompts.explains == bool(said)
+
+
+# --- backups ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("future", ["success", "failure"])
+@pytest.mark.parametrize("written", ["success", "failure"])
+@pytest.mark.parametrize(
+    ("prompts", "end"),
+    [
+        (CompactPrompts(), "next: Yes; end: {}"),
+        (ChatPrompts(), "It goes on.\n**Outcome:** {}"),
+        (ChatPrompts(thinks=True), "<think>\nOutcome: success\n</think>\n\nIt goes on.\nOutcome: {}"),
+    ],
+)
+def test_a_backup_has_the_outcome_of_the_next_future(
+    prompts: RolePrompts, end: str, written: str, future: str
+) -> None:
+    """Otherwise an outcome that is changed more often in one direction would be learned everywhere."""
+    engine = Scripted(end.format(written))
+    counts = Counter[str]()
+    speaker = Speaker(engine, prompts, Sampling(), Sampling(), 0, counts)
+    step = replace(END, terminated=False, next_state=STATE)
+    found = asyncio.run(speaker.backup(step, "a dog?", end.format(future)))
+    assert found == prompts.parse_future(end.format(future))
+    assert counts["backup/changed"] == (written != future) and counts["backup"] == 1
 
 
 # --- rewards ------------------------------------------------------------------------------------------

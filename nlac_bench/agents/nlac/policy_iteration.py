@@ -255,8 +255,8 @@ class LanguagePolicyIteration(ABC):
         return Speaker(self.engine, self.prompts, *self._samplings, seed, self.counts)
 
     def shares(self, lessons: Sequence[Lesson]) -> Metrics:
-        """Return the shares of optimal and refined actions, and of answers that could not be parsed since the
-        last call."""
+        """Return the shares of optimal and refined actions, and of the answers since the last call that could
+        not be parsed, or that changed the outcome in a backup."""
         judged = [lesson for lesson in lessons if lesson.critique is not None]
         changed = [x for x in judged if x.proposed and x.rounds and x.proposed.text != x.first]
         metrics = {
@@ -266,6 +266,8 @@ class LanguagePolicyIteration(ABC):
         for role in ROLES:
             if self.counts[role]:
                 metrics[f"unparseable_{role}"] = self.counts[f"{role}/unparseable"] / self.counts[role]
+        if self.counts["backup"]:
+            metrics["backup_outcome_changed"] = self.counts["backup/changed"] / self.counts["backup"]
         self.counts.clear()
         return metrics
 

@@ -183,6 +183,11 @@ class ChatPrompts:
             return None
         return "success" if found[-1].lower() == "success" else "failure"
 
+    def with_outcome(self, future: str, outcome: Outcome) -> str:
+        """Return ``future`` with ``outcome`` as the last outcome that it names."""
+        *_, last = _OUTCOME.finditer(future)
+        return future[: last.start(1)] + outcome + future[last.end(1) :]
+
     def heard(self, action: str, state: State) -> str:
         """Return the text without thoughts if the environment has tools, else the text after ``Action:``."""
         return _visible(action) if state.tools else spoken(action)

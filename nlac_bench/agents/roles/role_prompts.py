@@ -111,6 +111,9 @@ class RolePrompts(Protocol):
     def outcome(self, future: str) -> Outcome | None:
         """Return the outcome that ``future`` predicts; None if it names no outcome."""
 
+    def with_outcome(self, future: str, outcome: Outcome) -> str:
+        """Return ``future``, which names an outcome, with ``outcome`` in its place."""
+
     def hashes(self) -> dict[str, str]:
         """Return hashes that identify the prompts, for a run's manifest."""
 

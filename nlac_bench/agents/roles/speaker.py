@@ -68,11 +68,23 @@ class Speaker:
     async def backup(
         self, transition: Transition, next_action: str, next_future: str, slot: Slot = "policy"
     ) -> str | None:
-        """Sample d ~ B(s, a, r, s′, d′); None if the answer cannot be parsed."""
-        prompt = self._prompts.backup(transition, next_action, next_future)
+        """Sample d ~ B(s, a, r, s′, d′); None if the answer cannot be parsed.
+
+        d gets the outcome of d′: an episode has one outcome, whichever step it is predicted from. A model
+        that changes it in one direction only would learn that outcome everywhere, since L1 trains the
+        weights that write the next targets.
+        """
+        prompts = self._prompts
+        prompt = prompts.backup(transition, next_action, next_future)
         (sample,) = await self._ask(prompt, "backup", slot=slot)
-        target = self._prompts.parse_future(decoded(prompt, sample)) if whole(sample) else None
-        return target if self._readable("backup", target) else None
+        target = prompts.parse_future(decoded(prompt, sample)) if whole(sample) else None
+        if not self._readable("backup", target) or target is None:
+            return None
+        outcome = prompts.outcome(next_future)
+        if outcome is None or prompts.outcome(target) == outcome:
+            return target
+        self._counts["backup/changed"] += 1
+        return prompts.with_outcome(target, outcome)
 
     async def explain(
         self, prompts: ExplainingPrompts, transition: Transition, told: str, slot: Slot = "policy"
