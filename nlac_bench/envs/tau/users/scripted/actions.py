@@ -160,6 +160,8 @@ def _elsewhere(text: str, goal: Goal) -> bool:
         return True
     if goal.kind == "order_address" and _OF_PROFILE.search(text):
         return goal.record is None or goal.record.lower() not in text
+    if goal.kind in ("exchange", "modify_items") and _OF_PROFILE.search(text) and "address" in text:
+        return True
     insures = goal.insurance is None and "insur" in text
     return (names_action(text) or insures) and not fits(text, goal)
 

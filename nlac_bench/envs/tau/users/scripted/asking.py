@@ -249,5 +249,8 @@ IF_AGREED = re.compile(
     r"e-?mail|\w*name|zip|id\b|number|address|order|details?)"
     r"\w+(?: \w+)?),? (?:and|then|so) (?:i|we)\b"
 )
-AS_A_RULE = re.compile(r"\bas a (?:general )?rule\b|\bin general\b|\bgenerally\b|\bfrom (?:all )?customers\b")
-"""States what holds for everybody: "as a rule, I need a yes before I change anything"."""
+AS_A_RULE = re.compile(
+    r"\bas a (?:general )?rule\b|\bin general\b|\bgenerally\b|\bfrom (?:all )?customers\b|"
+    r"\b(?:not|never|nothing|won't|don't)\b[^.?!]*\bwithout your\b"
+)
+"""States what always holds: "as a rule, I need a yes", "I never change anything without your consent"."""

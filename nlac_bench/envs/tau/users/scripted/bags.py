@@ -21,7 +21,8 @@ _NUMBER = re.compile(
     rf"(?P<word>{'|'.join(NUMBERS)})\b(?!-| (?:of my|way|moment|thing|second|minute|time|request)\b)|"
     rf"(?P<pair>(?:a )?(?:couple|pair)\b(?: of)?)|"
     rf"(?P<none>(?:no|none|without)\b(?=(?: {_KINDS})* {_NOUN})|(?<=[:=] )(?:no|none)\b(?=[^\w\n]*$| \())|"
-    rf"(?P<article>(?:an?|another)\b(?=(?: {_KINDS})* (?:bag|suitcase|piece)\b)))"
+    rf"(?P<article>(?:an?|another)\b(?=(?: {_KINDS})* (?:bag|suitcase|piece)\b(?! (?:fee|charge|cost"
+    rf"|allowance)s?\b))))"
 )
 _NOUNS = re.compile(rf"\b{_NOUN}\b|\bchecked\b")
 _PRONOUN = re.compile(r"\b(?:this|that|the|which|each|every|any|first|second|next|old|new|no|last) $")
@@ -29,7 +30,7 @@ _UNITS = re.compile(
     r"(?: ?(?:to|-|or) ?\d{1,2})?"
     r"[ -]?(?:passengers?|people|persons?|adults?|child\w*|travell?ers?|flights?|legs?|segments?|kg|kilos?|"
     r"lbs?|pounds?|dollars?|usd|bucks|days?|hours?|hrs?|minutes?|mins?|stops?|times?|business|"
-    r"reservations?|(?:quick |short )?(?:facts?|points?|notes?|questions?)|"
+    r"reservations?|steps?|(?:quick |short )?(?:facts?|points?|notes?|questions?)|"
     r"bookings?|trips?|seats?|tickets?|of (?:you|us)|st|nd|rd|th|for (?:yes|no))\b"
 )
 _ALLOWED = r"(?:(?:the|your|our|this|that) )?(?:free |baggage |bag )*(?:allowance|limit|quota)"

@@ -214,6 +214,13 @@ _ALTERNATIVES = re.compile(
 """The reasons that there are: "we accept two (no longer needed / ordered by mistake)"."""
 
 
+_GIVEN = re.compile(
+    r"\b(?:with|using|under|state|give|giving|record(?:ing)?|list(?:ing)?)\b[^.;:\n]{1,60}?"
+    r"\bas (?:the|your|its) (?:\w+ )?reason\b"
+)
+"""Names the reason as such, whatever else is said about the order."""
+
+
 def awaits_yes(heard: Reading, goal: Goal, script: Script) -> bool:
     """Return whether a message states the whole change, asks for nothing else and does not report it.
 
@@ -254,7 +261,9 @@ def _wrong_record(units: Sequence[Unit], goal: Goal, others: Sequence[Goal]) -> 
 def _wrong_reason(text: str, goal: Goal) -> bool:
     if goal.kind != "cancel" or not goal.reason:
         return False
-    said = _reasons(_ALTERNATIVES.sub(" ", text)) or _reasons(text)
+    text = _ALTERNATIVES.sub(" ", text) if _reasons(_ALTERNATIVES.sub(" ", text)) else text
+    named = _reasons(" ".join(found[0] for found in _GIVEN.finditer(text)))
+    said = named or _reasons(text)
     own = _own_reasons(goal)
     return bool(said) and bool(own) and not said & own
 

@@ -24,6 +24,7 @@ PERMISSION = re.compile(
 )
 """Asks for permission, or names it: "your approval", "a quick yep from you and I'll do it"."""
 YES_ONLY = re.compile(
+    r"\bwhether(?: or not)? you (?:agree|consent|approve|accept|authori[sz]e)\b|"
     r"\byes ?/ ?no\b|\byes or no\b|\(y(?:es)?\b|\by/n\b|\"yes\"|'yes'|\b(?:reply|say|type|answer|"
     r"respond|write|send|tell me)\b[^.?!:]{0,24}?\Wyes\b|"
     r"\b(?:reply|say|type|answer|respond|write|send)(?: back)?(?: to me)?(?: with)?(?: an?)? \W?(?:ok|okay|"
@@ -106,6 +107,8 @@ CHOICE = any_of(
     r"that|this|it)|do|should|"
     r"is|are|else|shall|may|can|need|want|have|there|something|make|to (change|"
     r"make|cancel)|let me|adjust|just|wait|changes|change (any|some)|abort|stop|so\b|later|other|\d{5}))",
+    r"\b(keep|same|stay|leave)\b[^?]*\bor (should|would|shall|do) [^?]*\b(differ\w*|another"
+    r"|something else)\b",
     r"\bno longer need.{0,60}\bmistake\b|\bmistake\b.{0,60}\bno longer need",
 )  # fmt: skip
 """A choice between two options."""

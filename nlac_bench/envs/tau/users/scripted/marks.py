@@ -49,6 +49,7 @@ _CONTEXT = (
     r"(?:originally )?(?:ordered|bought|purchased)|"
     r"(?:what's|what is|what was|items?|everything|products?) (?:\w+ ){0,2}(?:in|on) (?:the|your|"
     r"this|that|it)\b(?: order)?|(?:items|contents|products) (?:in|on|of) order\b|"
+    r"(?:current|present|existing) (?:order|contents)(?! [#\w]*\d)|"
     r"(?:at the moment|at present|right now|currently)(?=:))"
 )
 _LISTING = (

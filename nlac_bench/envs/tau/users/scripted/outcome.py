@@ -107,7 +107,8 @@ _IDS = re.compile(
     r"minute|at a time|by one|of|more|last|other|quick|"
     r"question|sec)\b|"
     r"\b(?:this|that|the|which|no|every|each|any|another|number) one\b|"
-    r"\b(?:steps?|points?|items?|parts?|phase|page|options?|question|stage|no\.?) \d+\b"
+    r"\b(?:steps?|points?|items?|parts?|phase|page|options?|question|stage|no\.?) (?:\d+|one|two|three"
+    r"|four|five)\b"
 )
 _SUM = re.compile(
     r"\b(?:total|paid|altogether|sum|comes? to|came to|in all|cost|costs|spent|overall|together|"

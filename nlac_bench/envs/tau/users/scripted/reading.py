@@ -143,7 +143,13 @@ def read(message: str) -> Reading:
     consent = ""  # the last sentence that asks for a yes
     for place, part in enumerate(parts):
         said = part.text
-        if signals.MORE.search(said):
+        if _opens_list(parts, place) and _YES_OR_NO.match(parts[place + 1].text):
+            confirm = True
+            proposed.append(part)
+            continue
+        if part.heading and _YES_OR_NO.match(said):
+            continue
+        if signals.MORE.search(said) or (reports and signals.ELSE_TO_CORRECT.search(said)):
             more = True
             complete = complete or bool(signals.COMPLETE.search(said))
             if not (signals.YES_NO.search(said) or signals.PROCEED.search(said)):
@@ -189,7 +195,7 @@ def read(message: str) -> Reading:
             asking = said if _opens_list(parts, place) else ""
             if not WH.search(said):
                 claims.append(part)
-        elif signals.WAIT.search(said):
+        elif signals.WAIT.search(said) and not (signals.SOON.search(said) and VALUE.search(said)):
             wait = True
             announced = announced or bool(signals.ANNOUNCES.search(said))
             if signals.ANNOUNCES.search(said):
@@ -241,6 +247,8 @@ def read(message: str) -> Reading:
     )
 
 
+_YES_OR_NO = re.compile(r"[\"'(]?(?:yes|no)\b[\"')]*(?: ?[:=]| - |,? (?:and|if|to)\b)")
+"""An entry of a list of the two answers: "- yes: I'll go ahead"."""
 _UNCHANGED = re.compile(
     r"\bplans? (?:have |has )?changed\b|\b(?:nothing|no changes?|none of \w+) (?:has|have) been\b"
 )

@@ -50,7 +50,7 @@ MORE = any_of(
     r"\bis (that|this) it for (today|now)\b",
     r"\b(?<!before )(?<!prefer )(?<!use )(?<!rather )((anything|something|what) (further|more)|"
     r"(any(thing)?|something|what) else|anything (left|missing|remaining|outstanding)(?=\W*$))\b"
-    r"(?! (to|in|from|about) (return|exchange|modify|change|this order|that order|the order))",
+    r"(?! (to|in|from|about) (return|exchange|modify|change|correct|this order|that order|the order))",
     r"\bany (other|further|more) (questions?|requests?|issues?|concerns?|help|assistance|thing|matters?|"
     r"wish(es)?|needs?)\b",
     r"\b(can|may|could) i (help|assist|be of)( \w+){0,3} (else|further|more|other)\b",
@@ -78,6 +78,8 @@ MORE = any_of(
     r"\ball set\?", r"\bmore i can\b", r"\banythng else\b", r"\bother way i can\b", r"\bwhat's next\b",
 )  # fmt: skip
 """Asks whether there is anything else."""
+ELSE_TO_CORRECT = re.compile(r"\banything else to correct\b")
+"""Asks for more after a report, and for a yes after a proposal; ``spelling`` writes it so."""
 COMPLETE = any_of(
     r"\b(item|return|exchange|modify|change)\w*\b", r"\b(come|go|sen[dt]) back\b",
     r"\bfrom (#w\d|(this|that|the|your) order\b)",
@@ -205,6 +207,8 @@ WAIT = any_of(
     r"\blooking (it|that|this|into)\b",
 )  # fmt: skip
 """Asks the user to wait."""
+SOON = re.compile(r"\bin (?:just )?(?:a|one) (?:moment|second|minute|sec|min)\b")
+"""Says when a proposed change is made: "I can have it paid with PayPal in a moment"."""
 REPORT = any_of(
     r"\bconfirm (the|your) (cancellation|return|exchange|update|change|modification|rebooking)\b(?!.*\?)",
     r"(?:\b(has|have)|'s(?= (?:now |just |already )*been)) (now |just |already |both |all |also )*"

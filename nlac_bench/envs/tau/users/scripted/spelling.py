@@ -15,7 +15,8 @@ def normalise(text: str) -> str:
     text = _ASKED.sub("?", _BLANK.sub("?", text))
     if len(_ANSWERED.findall(text)) > 1:
         text = _ANSWERED.sub(r"\1:", text)
-    text = _CORRECTS.sub("anything to correct", _THUMBS.sub("yes or no", text))
+    text = _THUMBS.sub("yes or no", text)
+    text = _CORRECTS.sub(lambda found: f"anything{found['else'] or ''} to correct", text)
     text = _COLLOQUIAL.sub(lambda found: _WRITTEN_OUT[found[1]], _PICTURE.sub(". ", text))
     text = _PLURAL.sub("s", text)
     text = _UNMARKED.sub(r"\g<0>?", text)
@@ -74,7 +75,8 @@ _THUMBS = re.compile(
     r"\by or n\b|(?:\[[ x_]?\]|[☐□○]) ?yes\W+(?:\[[ x_]?\]|[☐□○])? ?no\b"
 )
 _CORRECTS = re.compile(
-    r"\b(?:any|some)thing(?: else)?(?: that)? (?:you(?:'d| would)?|we|i)(?: (?:like|want|wish|need|should|"
+    r"\b(?:any|some)thing(?P<else> else)?(?: that)? (?:you(?:'d| would)?|we|i)(?: (?:like|want|wish|need"
+    r"|should|"
     r"must|have))?"
     r"(?: me)?(?: to)? (?:chang|correct|adjust|amend|modif|edit|fix)\w*"
 )
@@ -105,7 +107,8 @@ _UNMARKED = re.compile(
 _ANSWERED = re.compile(
     r"(?:^|(?<=[.\n] )|(?<=\n))([a-z ]{0,20}\b(?:type|origin|destination|cabin|class|passengers?|"
     r"travell?ers?|payment|"
-    r"method|bags?|baggage|luggage|insurance|flights?|dates?|reason|order|address|items?|total|reservation|refund|"
+    r"method|bags?|baggage|luggage|insurance|flights?|dates?|reason|order|address|items?|total"
+    r"|reservation|refund|"
     r"route|name))\?(?= (?:[^?.\n]|\.(?=\d))+(?:[.\n]|$))"
 )
 """The label in a form that asks and answers: "Bags? 3. Insurance? No."."""

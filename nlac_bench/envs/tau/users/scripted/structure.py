@@ -92,8 +92,9 @@ def units(message: str) -> list[Unit]:
                 heading = sentences[-1]
                 listed, open_line, blank = False, False, False
                 continue
-            if blank and not listed and heading and not heading.endswith(":"):
-                heading = ""
+            if blank and not listed and heading:
+                told = found[-1].heading == heading and text.endswith((".", "!", "?"))  # a new paragraph
+                heading = "" if told or not heading.endswith(":") else heading
         sentences = _sentences(text)
         found += [Unit(sentence, heading) for sentence in sentences]
         if not bullet:

@@ -15,6 +15,11 @@ _FLIGHT = re.compile(
 )
 _MOVED = re.compile(r"\bfrom \d{4}-\d\d-\d\d\b[^;:\n]{0,20}?(?:\bto|->) (?=\d{4}-)")
 """The present date in "NB217 moves from 21 to 26 May"."""
+_CHANGED = re.compile(
+    r"\b(?:chang|switch|mov|swap|rebook|replac|exchang)\w*\b[^.;:?\n]*?\b[a-z]{2,3}\d{3}\b[^.;:?\n]*?"
+    r" (?:to|with|for|by|into) (?=(?:(?:the|new|flights?) )*[a-z]{2,3}\d{3}\b)"
+)
+"""The present flights in "change NB101 and NB102 to NB103 and NB104"."""
 _BORN = (
     r"[ ,:;(\n-]*(?:(?:who|was|is|born|on|with|(?:a |the )?(?:date of birth|birth ?dates?|birthday)|"
     r"d\.?o\.?b\.?|b\.|whose|of|as|new|passenger|=)[ ,:(\n-]*)*(\d{4}-\d\d-\d\d)"
@@ -89,7 +94,8 @@ def flights_said(units: Sequence[Unit]) -> list[tuple[str, str, Role]]:
     """Return the flights that ``units`` name: number, date or an empty text, and role."""
 
     def find(text: str) -> Iterable[tuple[int, int, str]]:
-        text = _MOVED.sub(lambda found: " " * len(found[0]), text)
+        for present in (_MOVED, _CHANGED):
+            text = present.sub(lambda found: " " * len(found[0]), text)
         for match in _FLIGHT.finditer(text):
             yield *match.span(), f"{match[1]} {match[2] or match[3] or ''}"
 
