@@ -24,7 +24,7 @@ _NUMBER = re.compile(
     rf"(?P<article>(?:an?|another)\b(?=(?: {_KINDS})* (?:bag|suitcase|piece)\b(?! (?:fee|charge|cost"
     rf"|allowance)s?\b))))"
 )
-_NOUNS = re.compile(rf"\b{_NOUN}\b|\bchecked\b")
+_NOUNS = re.compile(rf"\b{_NOUN}\b|\bchecked\b|\bcheck(?:ing)?(?: in)? (?=\d|no\b|(?:{'|'.join(NUMBERS)})\b)")
 _PRONOUN = re.compile(r"\b(?:this|that|the|which|each|every|any|first|second|next|old|new|no|last) $")
 _UNITS = re.compile(
     r"(?: ?(?:to|-|or) ?\d{1,2})?"

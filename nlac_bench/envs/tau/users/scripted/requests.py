@@ -73,7 +73,10 @@ def asks_for_value(sentence: str) -> bool:
         )
     if asking.WH_START.match(sentence) and not sentence.endswith((":", ".", "!")):
         return len(sentence.split()) <= 3 or bool(asking.INVERTED.search(sentence))
-    return bool(asking.NEEDS.search(sentence)) or bool(
+    needs = asking.NEEDS.search(sentence)
+    if needs and topics(sentence) == {"email"} and asking.MAILED.search(sentence):
+        return False  # "you'll receive an email; nothing else is needed"
+    return bool(needs) or bool(
         asking.PLEASE_NOUN.search(sentence) and topics(sentence) and not asking.IF_AGREED.search(sentence)
     )
 
