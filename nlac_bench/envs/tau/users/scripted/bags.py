@@ -97,6 +97,9 @@ _ALLOWANCE = re.compile(
     r"\b(?:free|included?|allow\w*|complimentary|entitled)\b[^.;]*"
 )
 """Explains what is free: "each passenger gets 2 free bags (6 in all)"."""
+_PART = re.compile(rf" of (?:(?:the|your|these|those|all) )?(?:\d|(?:{'|'.join(NUMBERS)})\b)")
+_WHOLE = re.compile(rf"(?:\d|\b(?:{'|'.join(NUMBERS)})) of (?:(?:the|your|these|those|all) )?$")
+"""Between a part of the bags and their number."""
 _ADDS = re.compile(r"\b(?:add|adds|adding|plus)(?: (?:you|on|in|the|your|checked|extra|bags?))*:? *$")
 
 
@@ -164,6 +167,10 @@ def _counts(unit: Unit, passengers: int) -> Iterator[tuple[str, int]]:
         if kind == "other" and _NOUNS.match(text, found.end() + 1):
             kind = "total"
         number = _value(found)
+        if kind == "total" and _PART.match(text, found.end()):
+            continue  # "3 of 4"
+        if kind in ("free", "paid") and _WHOLE.search(text, 0, found.start()):
+            kind = "total"  # "3 of the 4 bags are free"
         if kind in ("free", "paid") and _SETS.search(text[: found.start()]):
             kind = "total"  # "setting it to 3 bags costs nothing"
         if (kind == "each" and _WHY_FREE.search(left)) or any(

@@ -107,7 +107,7 @@ CHOICE = any_of(
     r"that|this|it)|do|should|"
     r"is|are|else|shall|may|can|need|want|have|there|something|make|to (change|"
     r"make|cancel)|let me|adjust|just|wait|changes|change (any|some)|abort|stop|so\b|later|other|\d{5}))",
-    r"\b(keep|same|stay|leave)\b[^?]*\bor (should|would|shall|do) [^?]*\b(differ\w*|another"
+    r"\b(keep|same|stay|leave)\b[^?]*\bor (should|would|shall|do) [^?]*\b(differ\w*|prefer|rather|another"
     r"|something else)\b",
     r"\bno longer need.{0,60}\bmistake\b|\bmistake\b.{0,60}\bno longer need",
 )  # fmt: skip

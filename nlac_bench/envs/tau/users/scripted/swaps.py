@@ -71,9 +71,11 @@ def swapped(text: str, spans: Sequence[Span], roles: Sequence[Role]) -> list[Rol
 
 _MOVES = re.compile(
     r"(?P<back>\b(?:com|go|travel|is|are|be|gets?)(?:es|s|e|ing)? (?:sent |shipped |handed )?back\b"
-    r"(?! (?:on|onto)\b)|\b(?:is|are|be|gets?) returned\b)|"
+    r"(?! (?:on|onto)\b)|\b(?:is|are|be|gets?) (?:returned\b|(?:taken|pulled|removed|dropped) (?:out|off|"
+    r"from)\b)|\bcomes? out\b)|"
     r"(?P<out>\b(?:goes|go|going|ships?|shipped|sent) (?:out\b|to you\b)|\b(?:comes?|coming|"
-    r"delivered|dispatched) to you\b)"
+    r"delivered|dispatched) to you\b|\b(?:is|are|be|gets?) (?:put|placed|added|inserted) (?:in|into|to)\b|"
+    r"\bgo(?:es)? in\b|\btakes? (?:its|their) place\b)"
 )
 """Predicates of goods that tell where they move: "A comes back to us and B goes out to you"."""
 

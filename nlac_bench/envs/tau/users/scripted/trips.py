@@ -33,7 +33,8 @@ _SWAPS = re.compile(
     r"travell?ers?)|the rest)\b|"
     r"\b(?:replac|swap|rather than|in for\b|(?:put|on) .{0,80}\b(?:ticket|seat|place|spot|slot) of|"
     r"takes? over|gives? up|"
-    r"drops? out|becomes?\b|no longer|not (?:be )?(?:travel|fly)|instead of|in place of|substitut|switch|"
+    r"tak\w* [a-z ]{0,30}\boff\b|enter(?:s|ing)?\b|drops? out|becomes?\b|no longer|not (?:be )?(?:travel"
+    r"|fly)|instead of|in place of|substitut|switch|"
     r"take\w*\b.*\b(?:seat|"
     r"place)\b|remov|add\b|chang\w* \w+ \w+ (?:to|for))"
 )
