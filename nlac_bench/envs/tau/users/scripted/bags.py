@@ -100,6 +100,7 @@ _ALLOWANCE = re.compile(
 _PART = re.compile(rf" of (?:(?:the|your|these|those|all) )?(?:\d|(?:{'|'.join(NUMBERS)})\b)")
 _WHOLE = re.compile(rf"(?:\d|\b(?:{'|'.join(NUMBERS)})) of (?:(?:the|your|these|those|all) )?$")
 """Between a part of the bags and their number."""
+_QUOTA = re.compile(rf"\b{_ALLOWED} (?:of|is) $")
 _ADDS = re.compile(r"\b(?:add|adds|adding|plus)(?: (?:you|on|in|the|your|checked|extra|bags?))*:? *$")
 
 
@@ -169,6 +170,8 @@ def _counts(unit: Unit, passengers: int) -> Iterator[tuple[str, int]]:
         number = _value(found)
         if kind == "total" and _PART.match(text, found.end()):
             continue  # "3 of 4"
+        if _QUOTA.search(text, 0, found.start()):
+            continue
         if kind in ("free", "paid") and _WHOLE.search(text, 0, found.start()):
             kind = "total"  # "3 of the 4 bags are free"
         if kind in ("free", "paid") and _SETS.search(text[: found.start()]):
