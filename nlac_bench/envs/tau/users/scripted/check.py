@@ -214,6 +214,7 @@ _ALTERNATIVES = re.compile(
 """The reasons that there are: "we accept two (no longer needed / ordered by mistake)"."""
 
 
+_OF_ORDERS = frozenset({"no longer needed", "ordered by mistake"})
 _GIVEN = re.compile(
     r"\b(?:with|using|under|state|give|giving|record(?:ing)?|list(?:ing)?)\b[^.;:\n]{1,60}?"
     r"\bas (?:the|your|its) (?:\w+ )?reason\b"
@@ -262,9 +263,11 @@ def _wrong_reason(text: str, goal: Goal) -> bool:
     if goal.kind != "cancel" or not goal.reason:
         return False
     text = _ALTERNATIVES.sub(" ", text) if _reasons(_ALTERNATIVES.sub(" ", text)) else text
+    own = _own_reasons(goal)
     named = _reasons(" ".join(found[0] for found in _GIVEN.finditer(text)))
     said = named or _reasons(text)
-    own = _own_reasons(goal)
+    if not own & _OF_ORDERS:
+        said -= _OF_ORDERS  # "so you no longer want to fly" gives no reason for it
     return bool(said) and bool(own) and not said & own
 
 

@@ -24,6 +24,7 @@ PERMISSION = re.compile(
 )
 """Asks for permission, or names it: "your approval", "a quick yep from you and I'll do it"."""
 YES_ONLY = re.compile(
+    r"^(?:so,? )?do you (?:confirm|approve|consent|authori[sz]e)\b|"
     r"\bwhether(?: or not)? you (?:agree|consent|approve|accept|authori[sz]e)\b|"
     r"\byes ?/ ?no\b|\byes or no\b|\(y(?:es)?\b|\by/n\b|\"yes\"|'yes'|\b(?:reply|say|type|answer|"
     r"respond|write|send|tell me)\b[^.?!:]{0,24}?\Wyes\b|"

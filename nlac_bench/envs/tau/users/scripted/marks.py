@@ -93,7 +93,8 @@ _OF_LABEL = r"(?=[^:.;,?(]{0,24}:)"
 _AT_LABEL = r"(?: (?:the|this) (?:change|update|exchange|modification|swap|switch))?(?= ?:)"
 _PRESENT_LABEL = (
     rf"\b(?:out|now|today|before|was){_AT_LABEL}|"
-    r"\b(?:leaving|outgoing|remov(?:e|ed|ing)|(?:send|sent|sending|giv(?:e|ing)|go(?:es|ing)|hand(?:ing)?) "
+    r"\b(?:leaving|outgoing|dropp(?:ed|ing)|releas(?:ed|ing)|given up|remov(?:e|ed|ing)|(?:send|sent"
+    r"|sending|giv(?:e|ing)|go(?:es|ing)|hand(?:ing)?) "
     rf"(?:back|up|in)|trad(?:e|ing) in|own)\b{_OF_LABEL}"
 )
 _NEW_LABEL = (

@@ -66,7 +66,7 @@ _DONE = compiled(
             "(?:bags?|baggage|luggage)", rf"(?:{_CHANGED}|added|increased|raised|now has|now have)"
         ),
         "change_passengers": _either("(?:passengers?|travell?ers?|name)", _CHANGED)
-        + r"|\bnow (?:travels|flies)\b|\bha(?:s|ve) (?:now )?replaced\b",
+        + r"|\bnow (?:travels|flies)\b|\bha(?:s|ve) (?:now )?(?:replaced|taken (?:the place|over))\b",
         "compensation": (
             _either("(?:certificate|compensation|voucher)", "(?:sent|issued|added|credited|processed)")
         ),

@@ -202,7 +202,8 @@ def read(message: str) -> Reading:
                 claims.append(part)
         else:
             asking = ""
-            if said.endswith(":") and wants_identity(said) and not _lists_values(parts, place):
+            named = VALUE.search(said) or _lists_values(parts, place)
+            if said.endswith(":") and wants_identity(said) and not named:
                 asking = said
                 questions.append((part, topics(said) & IDENTITY or {"identity"}))
                 continue
@@ -215,6 +216,7 @@ def read(message: str) -> Reading:
             announced = announced or bool(signals.ANNOUNCES.search(said))
             if (
                 signals.REPORT.search(_UNCHANGED.sub(" ", said))
+                and not _TO_COME.search(part.heading)
                 and not (signals.REFUSED.search(said) or signals.SLIP.search(said))
                 and (signals.PERFECT.match(said) or not signals.FUTURE.search(said))
             ):
@@ -247,10 +249,13 @@ def read(message: str) -> Reading:
     )
 
 
+_TO_COME = re.compile(r"\b(?:will|would|if you|once you|going to|i'll|i'd)\b")
+"""Announces a list of what is not done yet: "here's what will happen if you confirm:"."""
 _YES_OR_NO = re.compile(r"[\"'(]?(?:yes|no)\b[\"')]*(?: ?[:=]| - |,? (?:and|if|to)\b)")
 """An entry of a list of the two answers: "- yes: I'll go ahead"."""
 _UNCHANGED = re.compile(
-    r"\bplans? (?:have |has )?changed\b|\b(?:nothing|no changes?|none of \w+) (?:has|have) been\b"
+    r"^(?:before|until|once|when|as soon as) [^,]*,|\bplans? (?:have |has )?changed\b|\b(?:nothing"
+    r"|no changes?|none of \w+) (?:has|have) been\b"
 )
 """Reports no change: a reason to cancel, or that nothing has been done."""
 

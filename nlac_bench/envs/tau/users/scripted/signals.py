@@ -48,7 +48,8 @@ _MATTER = (
 )
 MORE = any_of(
     r"\bis (that|this) it for (today|now)\b",
-    r"\b(?<!before )(?<!prefer )(?<!use )(?<!rather )((anything|something|what) (further|more)|"
+    r"\b(?<!before )(?<!need to do )(?<!have to do )(?<!prefer )(?<!use )(?<!rather )((anything"
+    r"|something|what) (further|more)|"
     r"(any(thing)?|something|what) else|anything (left|missing|remaining|outstanding)(?=\W*$))\b"
     r"(?! (to|in|from|about) (return|exchange|modify|change|correct|this order|that order|the order))",
     r"\bany (other|further|more) (questions?|requests?|issues?|concerns?|help|assistance|thing|matters?|"
@@ -78,7 +79,7 @@ MORE = any_of(
     r"\ball set\?", r"\bmore i can\b", r"\banythng else\b", r"\bother way i can\b", r"\bwhat's next\b",
 )  # fmt: skip
 """Asks whether there is anything else."""
-ELSE_TO_CORRECT = re.compile(r"\banything else to correct\b")
+ELSE_TO_CORRECT = re.compile(r"\banything else to correct\b|\bany (?:other|further|more) changes?\b")
 """Asks for more after a report, and for a yes after a proposal; ``spelling`` writes it so."""
 COMPLETE = any_of(
     r"\b(item|return|exchange|modify|change)\w*\b", r"\b(come|go|sen[dt]) back\b",
@@ -217,7 +218,7 @@ REPORT = any_of(
     r"downgrad|add|sen[dt]|issu|process|submit|complet|initiat|request|moved|replac|refund|done|"
     r"made|credit|appl|schedul|arrang|correct|increas|rais|received|saved|gone through|accepted|filed|placed|"
     r"creat|record|amend|effect|reimburs|execut|carried out|"
-    r"registered|opened|put\b|started|logged|lodged|rebooked|finali[sz]ed)",
+    r"registered|opened|put\b|started|logged|lodged|rebooked|finali[sz]ed|taken (?:the place|over))",
     r"\b(i've|i have|we've|we have|i) (now |just |also |successfully |already |gone ahead and |went "
     r"ahead and )*(cancell?ed|"
     r"returned|exchanged|modified|updated|changed|switched|swapped|set(?! aside)|booked|rebooked|upgraded|"
