@@ -170,7 +170,9 @@ def read(message: str) -> Reading:
                 claims.append(part)  # what looks like a question may be a label: what it lists is compared
         elif signals.OTHERS.search(said) and said.endswith("?"):
             questions.append((part, {"complete"}))
-        elif asks_for_value(said) or (part.heading and ":" not in said and WH_START.match(said)):
+        elif (asks_for_value(said) and not _checks(parts, place)) or (
+            part.heading and ":" not in said and WH_START.match(said)
+        ):
             questions.append((part, referred(said, parts[:place]) or _topics(said)))
             asking = said if _opens_list(parts, place) else ""
             if not WH_START.match(said) and (said.endswith("?") or VALUE.search(said)):
@@ -202,7 +204,7 @@ def read(message: str) -> Reading:
                 claims.append(part)
         else:
             asking = ""
-            named = VALUE.search(said) or _lists_values(parts, place)
+            named = VALUE.search(said) or _lists_values(parts, place) or _checks(parts, place)
             if said.endswith(":") and wants_identity(said) and not named:
                 asking = said
                 questions.append((part, topics(said) & IDENTITY or {"identity"}))
@@ -251,10 +253,13 @@ def read(message: str) -> Reading:
 
 _TO_COME = re.compile(r"\b(?:will|would|if you|once you|going to|i'll|i'd)\b")
 """Announces a list of what is not done yet: "here's what will happen if you confirm:"."""
+_CHECKS = re.compile(r"\b(?:check|verify|make sure|ensure|see) (?:that|whether|if)\b.*:$")
+"""Asks to check the values in the list below it."""
 _YES_OR_NO = re.compile(r"[\"'(]?(?:yes|no)\b[\"')]*(?: ?[:=]| - |,? (?:and|if|to)\b)")
 """An entry of a list of the two answers: "- yes: I'll go ahead"."""
 _UNCHANGED = re.compile(
-    r"^(?:before|until|once|when|as soon as) [^,]*,|\bplans? (?:have |has )?changed\b|\b(?:nothing"
+    r"^(?:before|until|once|when|as soon as) [^,]*,|\b(?:before|until) (?:any|some|every)?thing \w+ \w+"
+    r"|\bplans? (?:have |has )?changed\b|\b(?:nothing"
     r"|no changes?|none of \w+) (?:has|have) been\b"
 )
 """Reports no change: a reason to cancel, or that nothing has been done."""
@@ -317,6 +322,12 @@ def _topics(sentence: str) -> set[str]:
     if found & IDENTITY and not wants_identity(sentence):
         found -= {"email"} if "receive" in sentence or "sent" in sentence else set()
     return found or {"unclear"}
+
+
+def _checks(parts: Sequence[Unit], place: int) -> bool:
+    """Return whether the unit at ``place`` asks to check the values that are listed below it."""
+    listed = _opens_list(parts, place) and VALUE.search(parts[place + 1].text)
+    return bool(listed and _CHECKS.search(parts[place].text))
 
 
 def _lists_values(parts: Sequence[Unit], place: int) -> bool:

@@ -191,7 +191,9 @@ def value_roles(text: str, spans: Sequence[Span]) -> list[Role]:
             continue  # "take A off the profile"
         elif kind in ("present", "old"):
             closes = end >= len(text) or text[end] in ".,;)?!" or text.startswith((" and", " -"), end)
-            closes = closes or (bool(_GOES_ON.match(text, end)) and not _leads(text, end, spans))
+            governs = text[start:end].endswith((" than", " of"))  # "rather than with B"
+            goes_on = _GOES_ON.match(text, end) and not governs and not _leads(text, end, spans)
+            closes = closes or bool(goes_on)
             if seen and closes and (near or (ADVERBS.fullmatch(text, start, end) and not strong)):
                 roles[-1] = "present"
                 continue

@@ -136,6 +136,7 @@ CAVEAT = any_of(
     r"\b(add|drop|remov)\w* (or|and) (add|drop|remov)\w* [^.;?]{1,30}\bbut (i|we) can replace\b",
     r"\b(without|until|unless) (your|you|an?|first|i|we|having|confirm\w*|verif\w*|"
     r"know\w*)\b", r"\bundone\b",
+    r"\bbe (restored|recovered|reinstated|retrieved|reactivated|reopened|brought back)\b",
     r"\breversed?\b", r"\birreversible\b",
     r"\bonce (this|it|the|an?|that|your|submitted|completed|done|processed|i)\b(?! (has|have|is|was|"
     r"been|already|\w+ (has|have|is) been)? ?"
