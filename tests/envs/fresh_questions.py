@@ -30,3 +30,11 @@ def answered(path: Path, world: World) -> dict[str, float]:
         wrong += all(value == -expected for value in values)
         total += 1
     return {"questions": total, "right": right / total, "wrong": wrong / total}
+
+
+def check(path: Path, world: World, questions: int, right: float, wrong: float) -> None:
+    """Of the ``questions`` of a list at least ``right`` are answered right and at most ``wrong`` wrong."""
+    rates = answered(path, world)
+    assert rates["questions"] == questions
+    assert rates["right"] >= right
+    assert rates["wrong"] <= wrong

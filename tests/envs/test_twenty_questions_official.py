@@ -18,7 +18,7 @@ from nlac_bench.envs.twenty_questions.official_cells import SIZES, TABLES
 from nlac_bench.envs.twenty_questions.sentence import find_question
 from nlac_bench.envs.twenty_questions.world import embedded_world
 from nlac_bench.errors import DataError
-from tests.envs.fresh_questions import answered
+from tests.envs.fresh_questions import check
 
 MAX_OUTSIDE = 25
 """Cells of embedded objects outside an attribute's domain, such as the long tail of a kite."""
@@ -201,10 +201,7 @@ def test_lists_of_questions(
     official: TwentyQuestionsEnv, name: str, questions: int, right: float, wrong: float
 ) -> None:
     """Each list is answered right in at least, and wrong in at most, these shares."""
-    rates = answered(LISTS / name, official.world)
-    assert rates["questions"] == questions
-    assert rates["right"] >= right
-    assert rates["wrong"] <= wrong
+    check(LISTS / name, official.world, questions, right, wrong)
 
 
 @pytest.mark.official

@@ -19,7 +19,7 @@ from nlac_bench.envs.twenty_questions.formula import Unknown, evaluate
 from nlac_bench.envs.twenty_questions.sentence import find_question
 from nlac_bench.envs.twenty_questions.words import noun_key, tokens, verb_key
 from nlac_bench.envs.twenty_questions.world import embedded_world
-from tests.envs.fresh_questions import answered
+from tests.envs.fresh_questions import check
 from tests.timing import cpu_seconds
 
 WORLD = embedded_world()
@@ -101,10 +101,7 @@ def test_the_held_out_list() -> None:
 )
 def test_lists_of_questions(name: str, questions: int, right: float, wrong: float) -> None:
     """Each list is answered right in at least, and wrong in at most, these shares."""
-    rates = answered(LISTS / name, WORLD)
-    assert rates["questions"] == questions
-    assert rates["right"] >= right
-    assert rates["wrong"] <= wrong
+    check(LISTS / name, WORLD, questions, right, wrong)
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,8 @@ class Speaker:
         prompt = prompts.ending(transition, told)
         (sample,) = await self._ask(prompt, "backup", slot=slot)
         target = prompts.parse_ending(decoded(prompt, sample), told) if whole(sample) else None
-        return target if self._readable("backup", target) and target is not None else told
+        self._readable("backup", target)
+        return told if target is None else target
 
     async def critique(self, state: State, action: str, futures: Sequence[str]) -> Critique | None:
         """Sample a critique from E(s, a, d⁽¹⁾…d⁽ᵏ⁾); None if the answer cannot be parsed."""

@@ -16,6 +16,9 @@ from nlac_bench.envs.tau.users.scripted.structure import Unit
 
 _NOUN = r"(?:bags?|baggages?|luggage|suitcases?|pieces?|items? of luggage)"
 _KINDS = r"(?:checked(?:-in)?|check-in|hold|whole|extra|additional|further|free|paid|single|more)"
+_COUNT = rf"(?:\d|(?:{'|'.join(NUMBERS)})\b)"
+_OF = r" of (?:(?:the|your|these|those|all) )?"
+"""Between a part of the bags and their number: "3 of the 4"."""
 _NUMBER = re.compile(
     rf"(?<![\w.,$€£#:/-])(?:(?P<digits>\d{{1,2}})(?:(?= ?[x×])|(?![\w%/:]|[.,]\d|-\d| ?[ap]m\b))|"
     rf"(?P<word>{'|'.join(NUMBERS)})\b(?!-| (?:of my|way|moment|thing|second|minute|time|request)\b)|"
@@ -24,7 +27,7 @@ _NUMBER = re.compile(
     rf"(?P<article>(?:an?|another)\b(?=(?: {_KINDS})* (?:bag|suitcase|piece)\b(?! (?:fee|charge|cost"
     rf"|allowance)s?\b))))"
 )
-_NOUNS = re.compile(rf"\b{_NOUN}\b|\bchecked\b|\bcheck(?:ing)?(?: in)? (?=\d|no\b|(?:{'|'.join(NUMBERS)})\b)")
+_NOUNS = re.compile(rf"\b{_NOUN}\b|\bchecked\b|\bcheck(?:ing)?(?: in)? (?={_COUNT}|no\b)")
 _PRONOUN = re.compile(r"\b(?:this|that|the|which|each|every|any|first|second|next|old|new|no|last) $")
 _UNITS = re.compile(
     r"(?: ?(?:to|-|or) ?\d{1,2})?"
@@ -97,9 +100,8 @@ _ALLOWANCE = re.compile(
     r"\b(?:free|included?|allow\w*|complimentary|entitled)\b[^.;]*"
 )
 """Explains what is free: "each passenger gets 2 free bags (6 in all)"."""
-_PART = re.compile(rf" of (?:(?:the|your|these|those|all) )?(?:\d|(?:{'|'.join(NUMBERS)})\b)")
-_WHOLE = re.compile(rf"(?:\d|\b(?:{'|'.join(NUMBERS)})) of (?:(?:the|your|these|those|all) )?$")
-"""Between a part of the bags and their number."""
+_PART = re.compile(rf"{_OF}{_COUNT}")
+_WHOLE = re.compile(rf"(?:\d|\b(?:{'|'.join(NUMBERS)})){_OF}$")
 _QUOTA = re.compile(rf"\b{_ALLOWED} (?:of|is) $")
 _ADDS = re.compile(r"\b(?:add|adds|adding|plus)(?: (?:you|on|in|the|your|checked|extra|bags?))*:? *$")
 

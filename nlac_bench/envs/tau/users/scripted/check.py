@@ -262,7 +262,8 @@ def _wrong_record(units: Sequence[Unit], goal: Goal, others: Sequence[Goal]) -> 
 def _wrong_reason(text: str, goal: Goal) -> bool:
     if goal.kind != "cancel" or not goal.reason:
         return False
-    text = _ALTERNATIVES.sub(" ", text) if _reasons(_ALTERNATIVES.sub(" ", text)) else text
+    besides = _ALTERNATIVES.sub(" ", text)
+    text = besides if _reasons(besides) else text
     own = _own_reasons(goal)
     named = _reasons(" ".join(found[0] for found in _GIVEN.finditer(text)))
     said = named or _reasons(text)

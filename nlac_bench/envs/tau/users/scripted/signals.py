@@ -80,7 +80,7 @@ MORE = any_of(
 )  # fmt: skip
 """Asks whether there is anything else."""
 ELSE_TO_CORRECT = re.compile(r"\banything else to correct\b|\bany (?:other|further|more) changes?\b")
-"""Asks for more after a report, and for a yes after a proposal; ``spelling`` writes it so."""
+"""Asks for more after a report, and for a yes after a proposal; ``spelling`` writes "else to correct"."""
 COMPLETE = any_of(
     r"\b(item|return|exchange|modify|change)\w*\b", r"\b(come|go|sen[dt]) back\b",
     r"\bfrom (#w\d|(this|that|the|your) order\b)",
