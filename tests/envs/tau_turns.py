@@ -102,6 +102,7 @@ SCRIPTS = {
     "bags": _script(FLO, BAGS),
     "bags, no code": _script(FLO, replace(BAGS, record=None, hint="my trip from JFK to SEA")),
     "people": _script(FLO, PEOPLE),
+    "exchange, no number": _script(ADA, replace(EXCHANGE, record=None, hint="my order with the Kite")),
     "book": _script(FLO, BOOK),
     "book two": _script(FLO, BOOK_TWO),
     "drop": _script(FLO, DROP),

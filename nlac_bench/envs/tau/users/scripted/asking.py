@@ -71,6 +71,10 @@ WHETHER_ANY = re.compile(
     r"\byou(?:'d| would)? (?:like|want|wish|need)\b[^?]*\?$"
 )
 """Asks which order or trip is meant: "Is there one of your own orders that you want to cancel?"."""
+ALONE = re.compile(
+    r"\bis it (?:just|only) (?:for )?you\b|\b(?:any|some)(?:one|body) else\b[^?]*\b(?:com|travel|fly|join)\w*"
+)
+"""Asks who travels: "Is it just you, or is anybody else coming along?"."""
 INSURED = re.compile(
     r"(?:^|[:-] )(?:and |also |(?:do you )?(?:want|need|like|any|add|include|take) |travel |trip "
     r")*insurance\b"
@@ -178,7 +182,8 @@ SOUNDS = re.compile(
 )
 INVERTED = re.compile(r"'s\b|\b(?:do|does|did|would|should|can|could|is|are|was|will|may|shall)\b")
 KNOWS = re.compile(
-    r"\b(?:do|would|did) you (?:happen to )?(?:have|know|remember|recall)\b(?! any (?:other|further|"
+    r"\b(?:do|would|did) you (?:(?:happen to|also|still|perhaps|maybe) )?(?:have|know|remember"
+    r"|recall)\b(?! any (?:other|further|"
     r"more))(?!\w* (?:want|like))|"
     r"\bis there an? (?:\w+ ){0,2}(?:date|name|number|reason|time|colou?r|size|preference|method|address)\b"
 )
@@ -199,7 +204,7 @@ WH = re.compile(
 )
 TAG = re.compile(
     r"(?:\b(?:correct|right|ok|okay|k|agreed|alright|all right|good|fine|yes|y/n|yes/no|sound good|"
-    r"deal|cool|confirm|go|proceed|yeah|y)|nothing (?:else|more))\W*\?$|"
+    r"deal|cool|confirm|(?<! to )go|proceed|yeah|y)|nothing (?:else|more))\W*\?$|"
     r"^(?:and |so |then |it's |is it )*(?:just|only)\b(?! (?:to|so|in|as)\b)(?!.*\b(?:wh\w+|how)\b)[^:]*\?$|"
     r"[,;-] ?(?:is|are|was|were|do|does|did|will|would|can|could|should|shall|have|has|am)(?:n't|"
     r" not)? (?:that|it|this|they|these|you|we|i)(?: not)?(?: (?:right|correct|so|ok|okay|true|fine))?\?$"

@@ -93,7 +93,7 @@ _SETS = re.compile(
 _LABEL = re.compile(r"[^:\d]*?\b(?:(?P<paid>paid|non-?free|chargeable)|(?P<free>free|included))\b[^:\d]*:")
 """A table row's name, of which all numbers in the row are: "paid bags: from 0 -> 1"."""
 _MODAL = re.compile(r"\b(?:will|would|shall|then|after|once|to (?:have|be|get))\b|'ll\b|'d\b")
-_WHY_FREE = re.compile(r"\(\W*$|\bas\b[^.;]*$|\bbecause\b[^.;]*$")
+_WHY_FREE = re.compile(r"\(\W*$|\b(?:as|because|(?:al|even )?though)\b[^.;]*$")
 """Before an allowance that explains a number: "2 free (1 per passenger)"."""
 _ALLOWANCE = re.compile(
     r"\b(?:each|every) (?:passenger|person|travell?er)\b[^.;]*"

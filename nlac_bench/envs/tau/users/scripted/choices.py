@@ -48,14 +48,21 @@ def unchanged(heard: Reading, goal: Goal, script: Script) -> str:
     """Return the values, which stay, of the options that a question names: "Does the hood stay?"."""
     if goal.kind not in ("exchange", "modify_items"):
         return ""
-    said = {(product, key) for product, key, *_ in option_mentions(heard.proposed, goal, script)}
-    text = joined(heard.proposed)
+    asked = heard.claims if _KEEP_IT.search(joined(heard.proposed)) else heard.proposed
+    said = {(product, key) for product, key, *_ in option_mentions(asked, goal, script)}
+    text = joined(asked)
     parts = [
         f"{_value(thing, key)}, the same as now" for thing in goal.items for key in thing.options
         if not _changes(thing, key) and ((thing.product, key) in said or option_name(key).search(text))
     ]  # fmt: skip
     named = say.join(parts) if parts else ""
     return f"{named[0].upper()}{named[1:]}." if named else ""
+
+
+_KEEP_IT = re.compile(
+    r"\b(?:keep|leave|want) (?:it|that|this|the same)\b|\b(?:it|that|this) (?:to )?stays?\b"
+)
+"""Refers to a value of the sentence before: "Your tent is green. Would you like to keep that?"."""
 
 
 def subject(heard: Reading, goal: Goal) -> frozenset[str]:

@@ -27,7 +27,8 @@ _KEPT = (
     r"not (?:the|your|a|an|for)|"
     r"no changes?|nothing (?:changes|else)|unchanged|unaffected|untouched|unmodified|remain(?:s|ing)?|"
     r"stay(?:s|ing)?|rest of|(?:(?:fine|okay|ok|good|alright|correct) )?as (?:it|they) (?:is|are)|"
-    r"(?:(?:ship|com|arriv|go)\w* (?:with (?:it|them|the rest) )?)?(?:just )?as (?:planned|ordered|usual|"
+    r"(?:(?:ship|com|arriv|go)\w* (?:along )?(?:with (?:it|them|the rest) )?)?(?:just )?as (?:planned"
+    r"|ordered|usual|"
     r"before|normal)|is "
     r"fine|are fine|isn't|aren't|is not|are not|not)\b"
 )

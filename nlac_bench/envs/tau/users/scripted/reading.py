@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from nlac_bench.envs.tau.users.scripted import signals
+from nlac_bench.envs.tau.users.scripted.actions import RESERVATION_ID, RETAIL_ID
 from nlac_bench.envs.tau.users.scripted.asking import WH, WH_START
 from nlac_bench.envs.tau.users.scripted.consent import VALUE
 from nlac_bench.envs.tau.users.scripted.identity import IDENTITY, is_unidentified, wants_identity
@@ -165,7 +166,8 @@ def read(message: str) -> Reading:
         if asking and part.heading == asking and asking == consent and signals.STATED.search(said):
             claims.append(part)  # "Shall I submit this?" and what: an entry with a value is not asked for
         elif asking and part.heading == asking:
-            questions.append((part, _topics(said) - {"request", "unclear"}))
+            fields = _topics(said) - {"unclear"}
+            questions.append((part, fields if WH_START.match(said) else fields - {"request"}))
             if not asking.endswith("?"):
                 claims.append(part)  # what looks like a question may be a label: what it lists is compared
         elif signals.OTHERS.search(said) and said.endswith("?"):
@@ -180,7 +182,7 @@ def read(message: str) -> Reading:
         elif _opens_list(parts, place) and asks_for_list(said, parts[place + 1].text):
             asking = said
         elif asks_for_yes(said) and not (
-            signals.GUESS.match(said)
+            (signals.GUESS.match(said) or signals.EXAMPLE.match(said))
             and questions
             and questions[-1][0] is parts[place - 1]
             and WH.search(questions[-1][0].text)
@@ -255,7 +257,10 @@ _TO_COME = re.compile(r"\b(?:will|would|if you|once you|going to|i'll|i'd)\b")
 """Announces a list of what is not done yet: "here's what will happen if you confirm:"."""
 _CHECKS = re.compile(r"\b(?:check|verify|make sure|ensure|see) (?:that|whether|if)\b.*:$")
 """Asks to check the values in the list below it."""
-_YES_OR_NO = re.compile(r"[\"'(]?(?:yes|no)\b[\"')]*(?: ?[:=]| - |,? (?:and|if|to)\b)")
+_YES_OR_NO = re.compile(
+    r"[\"'(]?(?:yes|no|(?:(?:do not|don't) )?(?:confirm|approve|agree))\b[\"')]*"
+    r"(?: ?[:=]| - |,? (?:and|if|to)\b)"
+)
 """An entry of a list of the two answers: "- yes: I'll go ahead"."""
 _UNCHANGED = re.compile(
     r"^(?:before|until|once|when|as soon as) [^,]*,|\b(?:before|until) (?:any|some|every)?thing \w+ \w+"
@@ -309,10 +314,22 @@ _REASON = re.compile(
 _RECORDS = re.compile(r"\b(?:orders?|reservations?|bookings?|flights?|trips?|itinerary|confirmation)\b")
 
 
+_BRACKET = re.compile(r" ?\([^()]*\)")
+_PER_PERSON = re.compile(r"\b(?:per|each) p\w+")
+_WAYS = re.compile(r"\b(one|round)[- ]?(?:way|trip)\b")
+_CODES = re.compile(rf"{RETAIL_ID.pattern}|{RESERVATION_ID.pattern}")
+
+
 def _topics(sentence: str) -> set[str]:
     found = set(topics(sentence))
-    if "insurance" in found and "per p" in sentence:
+    if "request" in (main := topics(_BRACKET.sub("", sentence))):
+        found = set(main)  # "what would you like changed (items, address or payment)?"
+    if "insurance" in found and "passengers" not in topics(_PER_PERSON.sub("", sentence)):
         found.discard("passengers")  # "insurance for $30 per passenger"
+    if "trip" in found and len(found) > 1 and len({way[1] for way in _WAYS.finditer(sentence)}) == 1:
+        found.discard("trip")  # "for your one-way trip, which cabin?"
+    if not found and is_choice(sentence) and len({code[0] for code in _CODES.finditer(sentence)}) > 1:
+        found.add("record")  # "is that for AB3CDE or FG7HJK?"
     if "passengers" in found and not found & {"email", "zip", "user_id"}:
         found -= {"name", "identity"}
     if "address" in found and not found & {"email", "name", "user_id"}:

@@ -28,7 +28,7 @@ _VAGUE = re.compile(
     r"\bwhat (?:it|that|this|they) (?:is|was|are|were|would be)\b|\b(?:what|which) (?:may|can|could|"
     r"should|shall|do|"
     r"would) (?:i|we|you) (?:\w+ )?(?:enter|put|write|note|log|record|select|give|choose|pick|fill|use|"
-    r"have|say)\b"
+    r"have|say)\b|\b(?:share|tell|give|send|provide|spell|state)\b (?:me |us )?(?:it|that|this|them|both)\b"
 )
 _LACKED = re.compile(
     r"\b(?:need|want|require|must|ask|lack|miss|demand|oblig|mandator|has to|have to|requires?|record|"
@@ -52,6 +52,9 @@ _MAY = re.compile(
 _KNOWN = re.compile(
     r"\b(?:i|we)(?:'ve| have)? (?:now )?(?:found|verified|located|identified|confirmed)\b|\bthank"
 )
+_WHICH_ONE = re.compile(r"\bwhich (?:one|of (?:them|these|those))\b")
+_SEVERAL_RECORDS = re.compile(r"\b(?:orders|reservations|bookings|trips)\b")
+"""Names what the user may have several of: "I see three reservations. Which one is it about?"."""
 _SPENDS = re.compile(
     r"\b(?:use|charge|bill|debit|apply|pay|refund|credit|prefer|put|go with|go(?:es)? (?:to|on|onto)"
     r"|work|suit|be)\w*\b"
@@ -81,6 +84,8 @@ def referred(question: str, before: Sequence[Unit]) -> frozenset[str]:
         return topics(before[-1].text) & _TOLD or frozenset({"unclear"})
     if not _POINTS.search(question) or topics(question) - _OPEN:
         return frozenset()
+    if _WHICH_ONE.search(question) and before and _SEVERAL_RECORDS.search(before[-1].full):
+        return frozenset({"record"})
     text = " ".join(unit.full for unit in _said(before))
     identity = topics(text) & IDENTITY
     ways = len(identity - {"identity"}) > 1 or _FINDS.search(text)

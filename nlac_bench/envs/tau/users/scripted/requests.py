@@ -32,6 +32,7 @@ def asks_for_value(sentence: str) -> bool:
         or asking.INSURED.search(sentence)
         or asking.INSURANCE.search(sentence)
         or asking.WHETHER_ANY.search(sentence)
+        or (sentence.endswith("?") and asking.ALONE.search(sentence))
     ):
         return True
     if YES_ONLY.search(sentence) or asking.SOUNDS.search(sentence) or PERMISSION.search(sentence):

@@ -17,7 +17,8 @@ Span: TypeAlias = tuple[int, int]
 
 _FILL = re.compile(
     r"(?:[\s,:()\"'-]|\$[\d.]+|#w\d+|\([^()]*\)|\b(?:and|or|the|your|an?|both|which|that|also|other|items?|"
-    r"just|simply|is|are|same|that's|it's|they're|"
+    r"as well as (?:the|your) (?:\w+ ){0,2}?(?:address|payment|method|shipping|delivery|everything)|"
+    r"just|still|simply|is|are|same|that's|it's|they're|"
     r"do|does|will|would|should|shall|could|may|might|they|it|this|order|yours|in|one|be|can|to|all|of"
     r"|we(?:'d|'ll|'re)?|i(?:'d|'ll|'m)?|you(?:'d|'ll|'re)?|"
     r"(?:from|on) (?:the|your|that|this)(?: \w+)? (?:order|parcel|box|purchase))\b)*"

@@ -37,6 +37,8 @@ GUESS = re.compile(
     r"(?:for |to |on |with )?(?:the|your|a|an|still)\b[^?]*\?$"
 )
 """Guesses the answer to the question before it: "Which card is it? Is it the Visa?"."""
+EXAMPLE = re.compile(r"(?:for (?:example|instance)|e\.g\.|say|perhaps|maybe),? [^?]*\bor\b[^?]*\?$")
+"""Gives examples of an answer to the question before it: "For example, should it be larger, or blue?"."""
 YES_NO = any_of(
     r"yes ?/ ?no", r"yes or no", r"\(y(es)?\b", r"\bconfirm\b", r'\"yes\"', r"'yes'", r"\by/n\b",
 )  # fmt: skip
@@ -48,11 +50,12 @@ _MATTER = (
 )
 MORE = any_of(
     r"\bis (that|this) it for (today|now)\b",
-    r"\b(?<!before )(?<!need to do )(?<!have to do )(?<!prefer )(?<!use )(?<!rather )((anything"
+    r"\b(?<!before )(?<!need to do )(?<!have to do )(?<!prefer )(?<!use )(?<!rather )(?<! for )((anything"
     r"|something|what) (further|more)|"
     r"(any(thing)?|something|what) else|anything (left|missing|remaining|outstanding)(?=\W*$))\b"
     r"(?! (to|in|from|about) (return|exchange|modify|change|correct|this order|that order|the order))",
-    r"\bany (other|further|more) (questions?|requests?|issues?|concerns?|help|assistance|thing|matters?|"
+    r"\bany (other|further|more) (questions?|changes?(?! to (this|that|the|your|an?) )|requests?|issues?"
+    r"|concerns?|help|assistance|thing|matters?|"
     r"wish(es)?|needs?)\b",
     r"\b(can|may|could) i (help|assist|be of)( \w+){0,3} (else|further|more|other)\b",
     r"\banother (thing|matter|request|question|issue|concern)\b[^.!]*\?", r"^(any )?(more|other \w+)\?",

@@ -17,6 +17,7 @@ SURE = (
     "Really? Could you have another look?",
     "Please have another look.",
 )
+STAYS = ("Yes.", "Yes, please.")
 YES_ALL = ("Yes, that's all.", "Yes, that is all of it.", "Yes, nothing else.")
 THAT_ONE = ("Yes, that's the one.", "Yes, that one.", "Yes, it is.")
 NOT_ALSO = ("No, thank you.", "No, thanks.", "No, thank you, not that.")
@@ -299,9 +300,10 @@ def _detail(topic: str, goal: Goal, pick: say.Pick) -> str:
         case "trip" if goal.trip:
             return "One way." if goal.trip == "one_way" else "A round trip."
         case "passengers" if goal.passengers:
-            return f"The passengers are {say.passengers(goal.passengers)}."
+            verb = "The passenger is" if len(goal.passengers) == 1 else "The passengers are"
+            return f"{verb} {say.passengers(goal.passengers)}."
         case "bags" if goal.bags is not None:
-            return f"{_upper(say.bags(goal))} in all."
+            return f"{_upper(say.bags(goal))} in all." if goal.bags else f"{_upper(say.bags(goal))}."
         case "insurance" if goal.insurance:
             return "Yes, with insurance." if goal.insurance == "yes" else "No insurance, thanks."
         case "request":

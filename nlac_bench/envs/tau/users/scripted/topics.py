@@ -48,7 +48,8 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         ), r"\bidentify you",
     )),
     ("record", any_of(
-        r"\border ?(id|number|no\b|nr|#)", r"\b(which|what) orders?\b", r"\b(id|number) of (the|your) order",
+        r"\border ?(id|number|no\b|nr|#(?!w?\d))", r"\b(which|what) orders?\b",
+        r"\b(id|number) of (the|your) order",
         r"\b(reservation|booking|confirmation) ?(id|number|code|reference|ref|#)",
         r"\b(which|what) (reservation|booking|trip)", r"\border do you mean", (
             r"\b(orders?|reservations?|bookings?|trips?) (you|that you|in question)\b"
@@ -94,7 +95,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\bcabin", r"\bclass\b", r"\beconomy", r"\bbusiness", r"\bwhere would you like to sit\b",
     )),
     ("flights", any_of(
-        r"\b(which|what|preferred|choose|prefer|flight) (\w+ ){0,2}(flights?|number|option|itinerary)",
+        r"\b(which|what|preferred|choose|prefer|flight) (\w+ ){0,2}(flights?|number(?! of)|option|itinerary)",
         r"\bflight numbers?", r"\bwhich (one|of)", r"\bflights? (would|do|should|you(?:'d)? (?:want|wish|"
         r"like|prefer|need|"
         r"desire))", r"\bnew flights?",
@@ -114,6 +115,7 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\bpassengers?", r"\btravell?ers?", r"\bpeople\b", (
             r"\bwho (is|will|are|is going|should)\b(?! (this|that|you|speaking|writing)\b)"
         ),
+        r"\bis it (?:just|only) (?:for )?you\b", r"\b(?:any|some)(?:one|body) else\b.*\b(?:com|join)",
         r"\btravell?ing\b", r"\bwho(?:'s|'ll be) (?:all )?(?:coming|flying|going|joining)\b",
     )),
     ("passengers", any_of(
@@ -137,9 +139,12 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"\bwhat (is it )?(exactly )?(that )?((would|do) you|you('d| would)?) (like|want|wish|need)"
             r"( me)? to (know|ask|find out|learn|look up)"
         ), r"\byour question\b", r"\b(ask (it|away|me)|fire away)\b",
-        r"\bwhat (exactly |precisely )?(it is )?(that )?you('d| would)? (like|want|wish|need)( me)?"
+        r"\bwhat (exactly |precisely )?(it is )?(that )?((would|do) you|you('d| would)?) (like|want|wish"
+        r"|need)"
+        r"( me)?"
         r"( to (have|do|get)| us)?( \w+)?( (changed|modified|done|updated|cancelled|"
-        r"returned|exchanged|booked))?\W*$",
+        r"returned|exchanged|booked))?( (in|with|about|on|to) (it|this|that|them))?\W*$",
+        r"\bwhat (should|would|needs to|must|has to) (be|become) different\b",
         r"\bmore (detail|information|info)", r"\bdetails (about|of|on) (your|the|what)", r"\bwhat brings",
         r"\bwhat do you mean", (
             r"\bwhat (exactly )?(would|can|do|may|should) .*\bdo\b"

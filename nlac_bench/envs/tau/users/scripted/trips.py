@@ -15,8 +15,9 @@ _FLIGHT = re.compile(
 )
 _MOVED = re.compile(r"\bfrom \d{4}-\d\d-\d\d\b[^;:\n]{0,20}?(?:\bto|->) (?=\d{4}-)")
 """The present date in "NB217 moves from 21 to 26 May"."""
+_VERBS = r"\b(?:chang|switch|mov|swap|rebook|replac|exchang)\w*\b"
 _CHANGED = re.compile(
-    r"\b(?:chang|switch|mov|swap|rebook|replac|exchang)\w*\b[^.;:?\n]*?\b[a-z]{2,3}\d{3}\b[^.;:?\n]*?"
+    rf"{_VERBS}(?:(?!{_VERBS})[^.;:?\n])*?\b[a-z]{{2,3}}\d{{3}}\b(?:(?!{_VERBS})[^.;:?\n])*?"
     r" (?:to|with|for|by|into) (?=(?:(?:the|new|flights?) )*[a-z]{2,3}\d{3}\b)"
 )
 """The present flights in "change NB101 and NB102 to NB103 and NB104"."""
@@ -101,10 +102,18 @@ def flights_said(units: Sequence[Unit]) -> list[tuple[str, str, Role]]:
             yield *match.span(), f"{match[1]} {match[2] or match[3] or ''}"
 
     named = []
-    for value, role, _ in spoken(units, find):
+    for value, role, _ in spoken([unit for unit in units if not _BY_THE_WAY.match(unit.text)], find):
         number, date = value.split(" ")
         named.append((number, date, role))
     return named
+
+
+_BY_THE_WAY = re.compile(
+    r"(?:oh,? |and |also,? )?(?:by the way|btw|incidentally|as an aside|(?:on|as) a side ?note|fyi|"
+    r"for your information|just so you(?:'re aware| know))\b.*\byour (?:other |existing |booked )?"
+    r"(?:flight )?[a-z]{2,3}\d{3}\b"
+)
+"""Mentions a flight of another trip: "by the way, your NB147 flight departs on the same day"."""
 
 
 def _absent(wanted: Mapping[str, str], named: Set[tuple[str, str]]) -> bool:

@@ -226,7 +226,8 @@ class ScriptedUser(Answers):
         if any(signals.MEANT.search(unit.text) for unit in heard.offers) and not heard.announced:
             if "record" in check.objections(heard.claims, goal, self._script, self._now.goal):
                 return self._object(["record"])
-            return self._say_again(self._pick(speech.THAT_ONE))
+            told = self._details(heard, frozenset(), goal)
+            return self._say_again(f"{self._pick(speech.THAT_ONE)} {told}".strip())
         proposed = joined(heard.proposed)
         offered = actions.names_other(proposed, goal) and not actions.fits(proposed, goal)
         if heard.refused and (
@@ -256,11 +257,14 @@ class ScriptedUser(Answers):
         told = self._details(heard, {"request"}, goal)
         only = any(signals.ONLY.search(unit.text) for unit in heard.proposed)
         yes = f"{self._pick(speech.YES_ALL if only else speech.YES)} {told}".strip()
-        if not actions.names_action(claims) and not check.known_slots(claims, goal):
+        named = actions.names_action(claims)
+        if not named and not check.states_target(heard.claims, goal, self._script):
+            kept = choices.unchanged(heard, goal, self._script)
+            if kept:
+                return self._say_again(f"{self._pick(speech.STAYS)} {kept}")
+        if not named and not check.known_slots(claims, goal):
             if self._now.agreed or (self._now.objected == 0 and self._now.puzzled):
                 return self._say_again(yes)
-            if kept := choices.unchanged(heard, goal, self._script):
-                return self._say_again(f"{yes} {kept}")
             # the proposal named nothing, so the user's reply states what is confirmed, as far as it was told
             self._now.agreed = _changes(heard.text)
             return self._say_again(yes if told else f"{yes} {speech.want(goal, self._now.told, self._pick)}")
