@@ -40,7 +40,7 @@ _ALLOWED = r"(?:(?:the|your|our|this|that) )?(?:free |baggage |bag )*(?:allowanc
 _AFTER = re.compile(
     rf"(?: ?[x×])?(?: of (?:them|those|these|which|the \w+|your \w+))?"
     rf"(?: (?:checked(?:-in)?|check-in|hold|whole|single))*(?: {_NOUN}| ones?)?(?: of (?:luggage|baggage))?"
-    r"(?: (?:that|which|is|are|was|were|will|would|must|shall|has|have|be|being|to|"
+    r"(?: (?:that|which|is|are|was|were|will|would|must|shall|has|have|been|be|being|to|"
     r"you'd|you'll|you|at|come|comes|go|goes|for|wanted|requested|asked|counts?|counted|fall|falls|as))*?"
     r"[ (:-]*"
     r"(?:(?P<total>(?:in )?total\b|in all\b|altogether|overall|all told|in sum|combined|counting|"

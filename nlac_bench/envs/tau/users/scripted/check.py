@@ -158,7 +158,9 @@ def asks_payment(heard: Reading, goal: Goal) -> frozenset[str]:
     return frozenset({"payment"} if named and not any(proposes(unit) for unit in rest) else ())
 
 
-_SETTLED = frozenset({"items", "options", "address", "cabin", "flights", "bags", "passengers", "insurance"})
+TRAVEL = frozenset({"cabin", "flights", "bags", "passengers", "insurance"})
+"""Topics of a trip, which a question for the right one may state: "Is that the trip you want?"."""
+_SETTLED = TRAVEL | {"items", "options", "address"}
 
 
 def states_target(units: Sequence[Unit], goal: Goal, script: Script) -> bool:

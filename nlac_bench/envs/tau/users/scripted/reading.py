@@ -255,7 +255,10 @@ def read(message: str) -> Reading:
 
 _TO_COME = re.compile(r"\b(?:will|would|if you|once you|going to|i'll|i'd)\b")
 """Announces a list of what is not done yet: "here's what will happen if you confirm:"."""
-_CHECKS = re.compile(r"\b(?:check|verify|make sure|ensure|see) (?:that|whether|if)\b.*:$")
+_CHECKS = re.compile(
+    r"\b(?:check|verify|make sure|ensure|see) (?:that|whether|if)\b.*:$|"
+    r"\b(?:check|review|look over|go through) (?:the|this|these|all)\b.*:$"
+)
 """Asks to check the values in the list below it."""
 _YES_OR_NO = re.compile(
     r"[\"'(]?(?:yes|no|(?:(?:do not|don't) )?(?:confirm|approve|agree))\b[\"')]*"
@@ -332,6 +335,7 @@ def _topics(sentence: str) -> set[str]:
         found.add("record")  # "is that for AB3CDE or FG7HJK?"
     if "passengers" in found and not found & {"email", "zip", "user_id"}:
         found -= {"name", "identity"}
+        found -= {"record", "flights", "items"} if "which of" in sentence else set()  # "which of them flies?"
     if "address" in found and not found & {"email", "name", "user_id"}:
         found.discard("zip")  # a part of the address, not of the identity
     if "payment" in found and not _RECORDS.search(sentence):
@@ -343,7 +347,9 @@ def _topics(sentence: str) -> set[str]:
 
 def _checks(parts: Sequence[Unit], place: int) -> bool:
     """Return whether the unit at ``place`` asks to check the values that are listed below it."""
-    listed = _opens_list(parts, place) and VALUE.search(parts[place + 1].text)
+    listed = _lists_values(parts, place) or (
+        _opens_list(parts, place) and VALUE.search(parts[place + 1].text)
+    )
     return bool(listed and _CHECKS.search(parts[place].text))
 
 

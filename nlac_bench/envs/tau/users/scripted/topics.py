@@ -50,6 +50,8 @@ TOPICS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("record", any_of(
         r"\border ?(id|number|no\b|nr|#(?!w?\d))", r"\b(which|what) orders?\b",
         r"\b(id|number) of (the|your) order",
+        r"\b(orders?|reservations?|bookings?|trips?) (that )?(it|this|that) (concerns|affects|is (about"
+        r"|for))\b",
         r"\b(reservation|booking|confirmation) ?(id|number|code|reference|ref|#)",
         r"\b(which|what) (reservation|booking|trip)", r"\border do you mean", (
             r"\b(orders?|reservations?|bookings?|trips?) (you|that you|in question)\b"

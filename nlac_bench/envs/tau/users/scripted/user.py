@@ -224,8 +224,11 @@ class ScriptedUser(Answers):
                 return self._object(["kind"])
             return self._say_again(self._pick(speech.GO_ON))
         if any(signals.MEANT.search(unit.text) for unit in heard.offers) and not heard.announced:
-            if "record" in check.objections(heard.claims, goal, self._script, self._now.goal):
+            wrong = check.objections(heard.claims, goal, self._script, self._now.goal)
+            if "record" in wrong:
                 return self._object(["record"])
+            if wrong := sorted(set(wrong) & check.TRAVEL):
+                return self._object(wrong, self._details(heard, {"request", *wrong}, goal))
             told = self._details(heard, frozenset(), goal)
             return self._say_again(f"{self._pick(speech.THAT_ONE)} {told}".strip())
         proposed = joined(heard.proposed)
