@@ -54,9 +54,8 @@ def future_of(steps: Sequence[Step], number: int, success: bool, by: str) -> str
 
 
 def _summed_up(future: str, by: str) -> str:
-    """Insert the clause ``by``, if it is not empty, before the outcome."""
-    clauses, _, end = future.rpartition("; ")
-    return f"{clauses}; by: {by}; {end}" if by else future
+    """Replace what was heard by the clause ``by``, if it is not empty; the outcome remains."""
+    return f"by: {by}; {future.rpartition('; ')[2]}" if by else future
 
 
 def criticised(steps: Sequence[Step], choice: Callable[[int], bool], rng: random.Random) -> list[int]:

@@ -110,6 +110,17 @@ def test_every_valid_procedure_can_be_carried_out_in_every_task() -> None:
                     assert not invoke(tools, db, gold.name, gold.kwargs).error, (case.task_id, gold)
 
 
+def test_customers_name_the_variant_that_they_want_by_its_item_id() -> None:
+    env = ShopWorldsEnv(split="train", level="easy")
+    named = 0
+    for task_id in env.task_ids:
+        (request,) = case_of(task_id).requests
+        first, _ = env.reset(seed=1, options={"task_id": task_id})
+        assert all(f"(item {item_id})" in first for item_id in request.new_item_ids)
+        named += len(request.new_item_ids)
+    assert named == 80  # one in each exchange and each change of items
+
+
 def test_the_shop_is_that_of_tau_retail() -> None:
     shop, world = load_embedded("retail"), load_world(3, "hidden")
     assert world.tables is shop.tables and world.tools is shop.tools

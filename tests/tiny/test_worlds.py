@@ -94,8 +94,8 @@ def test_a_future_says_how_the_request_was_handled() -> None:
         _, steps, success = worlds_corpus.play(env, task_id, rng)
         handled = worlds_corpus.handling(env)
         by.add(handled)
-        end = f"; by: {handled}; end: {'success' if success else 'failure'}"
-        assert all(critic_rows.future_of(steps, i, success, handled).endswith(end) for i in range(len(steps)))
+        future = f"by: {handled}; end: {'success' if success else 'failure'}"
+        assert all(critic_rows.future_of(steps, i, success, handled) == future for i in range(len(steps)))
         assert success == (handled == right)
     assert len(by) >= 3
 
@@ -106,8 +106,8 @@ def test_the_backup_of_the_last_step_explains_the_outcome(rows: list[Row]) -> No
         if row.role != "backup":
             continue
         told = row.prompt.removesuffix(BACKUP).rpartition(FUTURE)[2]
-        assert "; by: " in row.answer
-        if "; by: " not in told:
+        assert row.answer.startswith("by: ")
+        if "by: " not in told:
             endings += 1
             assert CompactPrompts(explains=True).parse_ending(row.answer, told) == row.answer
     assert endings == 60  # one of each episode

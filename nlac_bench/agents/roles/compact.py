@@ -79,16 +79,18 @@ class CompactPrompts:
         return _prompt(text + earned(transition) + FUTURE + codec.encode(_safe(told)) + BACKUP, codec)
 
     def parse_ending(self, written: str, told: str) -> str | None:
-        """Return ``told`` with the clauses of the answer that say neither what was heard nor the outcome.
+        """Return the answer's reasons with the outcome of ``told``; None if the answer is no future.
 
-        These clauses say what was done, which the outcome does not change. None if the answer is no future.
+        The reasons say what was done, which the outcome does not change. If the answer repeats what was
+        heard, those clauses are taken from ``told``.
         """
         future = self.parse_future(written)
         if future is None:
             return None
-        reasons = [clause for clause in future.split("; ")[:-1] if not _TOLD.match(clause)]
+        clauses = future.split("; ")[:-1]
+        reasons = [clause for clause in clauses if not _TOLD.match(clause)]
         *facts, end = told.split("; ")
-        return "; ".join([*facts, *reasons, end])
+        return "; ".join([*([] if reasons and reasons == clauses else facts), *reasons, end])
 
     def hindsight(self, heard: Sequence[str], success: bool, reward: float | None = None) -> str:
         """Return the next answer and the one after it, in a few words each, the reward if it says more than

@@ -83,13 +83,14 @@ class ShopWorldsEnv(TauEnv):
         ValueError: an argument has another value than those above.
 
     ## Version History
-    * v0: first release.
+    * v0: first release. Its ``env_version`` is "2" since customers name the item id of the variant that they
+      want instead of another.
     """
 
     name = "shop_worlds"
     splits = tuple(TASKS)
     domain_name = "retail"
-    env_version: ClassVar[str] = "1"
+    env_version: ClassVar[str] = "2"
 
     def __init__(
         self,

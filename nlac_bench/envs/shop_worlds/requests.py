@@ -112,7 +112,7 @@ def _swap(shopper: Shopper, status: str, kind: Any) -> Request | None:
     new = shopper.draws.pick(affordable)
     shopper.spent.add(methods[1])
     changed = {key: value for key, value in new["options"].items() if row["options"][key] != value}
-    thing = Item(row["name"], row["options"], changed)
+    thing = Item(row["name"], row["options"], changed, new["item_id"])
     return Request(
         Goal(kind, record=order["order_id"], items=(thing,)), order["order_id"], *methods,
         item_ids=(row["item_id"],), new_item_ids=(new["item_id"],), products=(row["product_id"],),

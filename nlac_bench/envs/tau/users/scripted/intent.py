@@ -33,12 +33,14 @@ class Person:
 class Item:
     """One ordered item: its ``options`` as the user remembers them, and the options ``wanted`` instead.
 
-    ``wanted`` is None for a return, and empty if the user wants the same variant again.
+    ``wanted`` is None for a return, and empty if the user wants the same variant again. ``number`` is the
+    item id of the variant that is wanted, if the user knows it.
     """
 
     product: str
     options: Mapping[str, str] = field(default_factory=dict)
     wanted: Mapping[str, str] | None = None
+    number: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,10 @@ def items(things: Sequence[Item]) -> str:
 
 def wanted(thing: Item) -> str:
     """Return the variant that is wanted instead."""
-    return f"one with {options(thing.wanted)}" if thing.wanted else "the very same variant again"
+    if not thing.wanted:
+        return "the very same variant again"
+    number = f" (item {thing.number})" if thing.number else ""
+    return f"one with {options(thing.wanted)}{number}"
 
 
 def exchanges(things: Sequence[Item], verb: str) -> str:
