@@ -40,7 +40,7 @@ class Item:
     product: str
     options: Mapping[str, str] = field(default_factory=dict)
     wanted: Mapping[str, str] | None = None
-    number: str | None = None
+    number: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
