@@ -4,7 +4,6 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 from nlac_bench.envs.shop_worlds.env import ShopWorldsEnv
 from nlac_bench.envs.shop_worlds.plan import STAYS, plan
@@ -34,25 +33,17 @@ def practice() -> Mapping[str, Case]:
 
 
 class PracticeEnv(ShopWorldsEnv):
-    """``shop_worlds`` in ``world``, with the tasks of ``practice``; it has no oracle.
-
-    ``handled`` has the kind of request of each call that changed an order, with the options that it took.
-    """
+    """``shop_worlds`` in ``world``, with the tasks of ``practice``; it has no oracle."""
 
     def __init__(self, world: int) -> None:
         super().__init__(split="train", world=world)
-        self.handled: list[str] = []
         tasks = [case.task(index, self._procedures) for index, case in enumerate(practice().values())]
         self._serve(self._domain, tasks, "train", None)
 
-    async def _begin(self, task_id: str) -> str:
-        self.handled = []
-        return await super()._begin(task_id)
-
-    def _file(self, kind: str, arguments: Mapping[str, Any]) -> None:
-        super()._file(kind, arguments)
-        options = (option or "neither" for option in KINDS[kind].taken(self._evidence(arguments)))
-        self.handled.append(", ".join([kind, *options]).replace("_", " "))
+    @property
+    def handled(self) -> Sequence[str]:
+        """How the requests of the episode were handled."""
+        return self._state.handled
 
     def _due(self) -> Call | Message:
         return Message(STAYS)

@@ -23,6 +23,8 @@ WAITS = (
 )
 SATISFIED = ("It went through. Thank you, goodbye!", "I see it now, everything is in order. Thanks!")
 GIVES_UP = ("Then I will have to ask again another day.", "Then I will contact you again. Goodbye.")
+RECEIPT = "My receipt says: {}."
+"""What the customer says last about all changes that were made, right or wrong."""
 ASKS_AGAIN = ("Could you please look at it again?", "I asked for something else. Can you help?")
 
 
@@ -37,14 +39,17 @@ class Customer(ScriptedUser):
         super().__init__(domain)
         self._pending = self._waiting = self._failed = False
         self._news: tuple[str, ...] = ()
+        self._receipt = ""
 
     @property
     def agreed(self) -> bool:
         """Whether the customer has said yes to a proposal of the present request."""
         return self._now.agreed
 
-    def hear(self, news: Sequence[str], pending: bool) -> None:
-        """Set which requests have failed since the last call, and whether others are still to be checked."""
+    def hear(self, news: Sequence[str], pending: bool, receipt: str) -> None:
+        """Set which requests have failed since the last call, whether others are still to be checked, and how
+        the ``receipt`` describes all changes so far."""
+        self._receipt = receipt
         self._news = (*self._news, *news)
         self._failed = self._failed or bool(news)
         self._pending = pending
@@ -71,7 +76,7 @@ class Customer(ScriptedUser):
         """Return an independent customer in the same state."""
         twin = super().copy()
         twin._pending, twin._waiting, twin._failed = self._pending, self._waiting, self._failed
-        twin._news = self._news
+        twin._news, twin._receipt = self._news, self._receipt
         return twin
 
     def _await_outcome(self, complains: bool) -> str:
@@ -80,7 +85,8 @@ class Customer(ScriptedUser):
             return self._pick(ASKS_AGAIN)
         if self._pending:
             return self._pick(WAITS)
-        return f"{self._pick(GIVES_UP if self._failed else SATISFIED)} {STOP}"
+        receipt = f" {RECEIPT.format(self._receipt)}" if self._receipt else ""
+        return f"{self._pick(GIVES_UP if self._failed else SATISFIED)}{receipt} {STOP}"
 
     def _told(self, heard: Reading, goal: Goal) -> tuple[frozenset[str], str]:
         topics, told = super()._told(heard, goal)

@@ -4,7 +4,7 @@ A procedure of a kind takes one option of each of the kind's two choices, so tha
 call that changes an order follows at most one of them: the options of a choice exclude each other.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, TypeAlias
@@ -175,6 +175,11 @@ KINDS: Mapping[str, Kind] = {
 """The kinds of requests by the names of the scripted users' goals."""
 
 KIND_OF_TOOL: Mapping[str, str] = {kind.tool: name for name, kind in KINDS.items()}
+
+
+def described(kind: str, taken: Sequence[str | None]) -> str:
+    """Return how a request was handled in words, such as ``cancel, mistake, at once``."""
+    return ", ".join([kind, *(option or "neither" for option in taken)]).replace("_", " ")
 
 
 def name_of(procedure: Procedure) -> str:
