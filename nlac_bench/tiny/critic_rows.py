@@ -7,7 +7,7 @@ action, which the caller draws at random.
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeAlias, cast
 
 from nlac_bench.agents.roles.compact import CompactPrompts, brief
 from nlac_bench.agents.roles.role_prompts import Critique, Prompt
@@ -34,6 +34,10 @@ class Advice:
     words: str
 
 
+Advise: TypeAlias = Callable[[str, str], Advice | None]
+"""Returns what an objection to an action advises, given the future that it quotes."""
+
+
 @dataclass(slots=True)
 class Step:
     """A step: the state, the action, and the observations after this action and after the next one."""
@@ -43,19 +47,19 @@ class Step:
     heard: list[str]
 
 
-def clauses_of(steps: Sequence[Step], success: bool, by: str = "") -> list[str]:
-    """Return what followed the actions of an episode, without its outcome; for ``by`` see ``step_rows``."""
-    return [future_of(steps, number, success, by).rpartition("; ")[0] for number in range(len(steps))]
+def clauses_of(steps: Sequence[Step], success: bool) -> list[str]:
+    """Return what followed the actions of an episode, without its outcome."""
+    return [future_of(steps, number, success).rpartition("; ")[0] for number in range(len(steps))]
 
 
-def future_of(steps: Sequence[Step], number: int, success: bool, by: str) -> str:
-    """Return the future of a step in hindsight; for ``by`` see ``step_rows``."""
-    return _summed_up(CompactPrompts().hindsight(steps[number].heard, success), by)
+def future_of(steps: Sequence[Step], number: int, success: bool, reasons: str = "") -> str:
+    """Return the future of a step in hindsight; for ``reasons`` see ``step_rows``."""
+    return _explained(CompactPrompts().hindsight(steps[number].heard, success), reasons)
 
 
-def _summed_up(future: str, by: str) -> str:
-    """Replace what was heard by the clause ``by``, if it is not empty; the outcome remains."""
-    return f"by: {by}; {future.rpartition('; ')[2]}" if by else future
+def _explained(future: str, reasons: str) -> str:
+    """Replace what was heard by ``reasons``, if there are any; the outcome remains."""
+    return f"{reasons}; {future.rpartition('; ')[2]}" if reasons else future
 
 
 def criticised(steps: Sequence[Step], choice: Callable[[int], bool], rng: random.Random) -> list[int]:
@@ -70,10 +74,10 @@ def step_rows(
     number: int,
     success: bool,
     tried: Sequence[str],
-    advise: Callable[[str], Advice | None],
+    advise: Advise,
     futures: Sequence[str],
     rng: random.Random,
-    by: str = "",
+    reasons: str = "",
 ) -> Iterator[Row]:
     """Yield the rows of all roles but the policy for a step.
 
@@ -82,35 +86,37 @@ def step_rows(
         number: the number of the step.
         success: of the episode.
         tried: different actions in the state of the step.
-        advise: returns what an objection to an action advises.
         futures: clauses of futures without outcomes, from which those of a critique are drawn.
-        by: what the agent does in the whole episode to fulfil the request, in a few words. A future names it
-            before the outcome, so that the outcome can be learned from these words alone.
+        reasons: clauses that explain the outcome of the episode. A future has them instead of what was heard,
+            so that the outcome can be learned from these words alone.
     """
     step, prompts = steps[number], CompactPrompts()
-    future = future_of(steps, number, success, by)
+    future = future_of(steps, number, success, reasons)
     yield row("successor", prompts.successor(step.state, step.action), future, truth=success)
     if number:
         before = steps[number - 1]
-        yield backup_row(before.state, before.action, before.heard[0], step.state, step.action, future, by)
+        heard = before.heard[0]
+        yield backup_row(before.state, before.action, heard, step.state, step.action, future, reasons)
     for make in (evaluator_row, refiner_row):
-        action = rng.choice(tried)
-        yield make(step.state, action, advise(action), futures, rng)
+        yield make(step.state, rng.choice(tried), advise, futures, rng)
     if rng.random() < MERGED:
         yield rng.choice((aggregator_row, picker_row))(step.state, tried, futures, rng)
 
 
-def critique(clauses: Sequence[str], wins: Sequence[bool], instead: str) -> Critique:
-    """Return the critique that follows from futures alone: approval if at least half of them succeed.
+def critique(
+    action: str, clauses: Sequence[str], wins: Sequence[bool], advise: Advise
+) -> tuple[Critique, Advice | None]:
+    """Return the critique that follows from futures alone, and its advice: approval if at least half succeed.
 
     The reason counts them and quotes the last clause of the first one with the outcome of the majority.
     """
     optimal = 2 * sum(wins) >= len(wins)
-    quoted = clauses[wins.index(optimal)].rpartition("; ")[2]
+    future = clauses[wins.index(optimal)]
     verdict, outcome = ("yes", "success") if optimal else ("no", "failure")
-    why = f"{wins.count(optimal)} of {len(wins)} end in {outcome}, {quoted}"
-    advice = NOTHING if optimal else instead
-    return Critique(optimal, f"optimal: {verdict}; why: {why}; instead: {advice}")
+    why = f"{wins.count(optimal)} of {len(wins)} end in {outcome}, {future.rpartition('; ')[2]}"
+    advice = None if optimal else advise(action, future)
+    instead = advice.words if advice else NOTHING
+    return Critique(optimal, f"optimal: {verdict}; why: {why}; instead: {instead}"), advice
 
 
 def _drawn(
@@ -125,33 +131,29 @@ def _ended(clauses: str, success: bool) -> str:
 
 
 def evaluator_row(
-    state: State, action: str, advice: Advice | None, futures: Sequence[str], rng: random.Random
+    state: State, action: str, advise: Advise, futures: Sequence[str], rng: random.Random
 ) -> Row:
     """Return the row whose answer is the critique of 1 to ``MOST_FUTURES`` futures.
 
     Args:
-        advice: what an objection advises.
         futures: clauses of futures without outcomes, from which the row's are drawn.
     """
     count = 1 if rng.random() < 0.5 else rng.randint(2, MOST_FUTURES)
     clauses, wins = _drawn(futures, count, rng)
-    said = critique(clauses, wins, advice.words if advice else NOTHING)
+    said, _ = critique(action, clauses, wins, advise)
     prompt = CompactPrompts().evaluator(state, action, list(map(_ended, clauses, wins)))
     return row("evaluator", prompt, said.text, truth=said.optimal)
 
 
-def refiner_row(
-    state: State, action: str, advice: Advice | None, futures: Sequence[str], rng: random.Random
-) -> Row:
+def refiner_row(state: State, action: str, advise: Advise, futures: Sequence[str], rng: random.Random) -> Row:
     """Return the row whose answer is the advised action, or the same action if none is advised."""
     clauses, wins = _drawn(futures, rng.randint(1, 2), rng, 1 - REJECTED)
-    said = critique(clauses, wins, advice.words if advice else NOTHING)
-    better = advice.action if advice and not said.optimal else action
-    return row("refiner", CompactPrompts().refiner(state, action, said), better)
+    said, advice = critique(action, clauses, wins, advise)
+    return row("refiner", CompactPrompts().refiner(state, action, said), advice.action if advice else action)
 
 
 def backup_row(
-    before: State, action: str, heard: str, after: State, following: str, ahead: str, by: str = ""
+    before: State, action: str, heard: str, after: State, following: str, ahead: str, reasons: str = ""
 ) -> Row:
     """Return the row that derives the future of ``action`` from that of the next action.
 
@@ -161,25 +163,25 @@ def backup_row(
         after: the state after it.
         following: the next action.
         ahead: the future of ``following``.
-        by: see ``step_rows``.
+        reasons: see ``step_rows``.
     """
     transition = Transition(
         state=before, action=action, reward=0.0, next_state=after, terminated=False, success=None, task_id="",
         seed=0, step=0, weight_version=0,
     )  # fmt: skip
     then, end = ahead.partition("; ")[0].removeprefix("next: "), ahead.rpartition("; ")[2]
-    target = _summed_up(f"next: {brief(heard)}; then: {then}; {end}", by)
+    target = _explained(f"next: {brief(heard)}; then: {then}; {end}", reasons)
     return row("backup", CompactPrompts().backup(transition, following, ahead), target)
 
 
-def ending_row(step: Step, success: bool, by: str = "") -> Row:
-    """Return the row that explains the outcome after the last step; for ``by`` see ``step_rows``."""
+def ending_row(step: Step, success: bool, reasons: str = "") -> Row:
+    """Return the row that explains the outcome after the last step; for ``reasons`` see ``step_rows``."""
     transition = Transition(
         state=step.state, action=step.action, reward=0.0, next_state=None, terminated=True, success=success,
         task_id="", seed=0, step=0, weight_version=0, last_words=step.heard[0],
     )  # fmt: skip
     told = CompactPrompts().hindsight(step.heard, success)
-    return row("backup", CompactPrompts().ending(transition, told), _summed_up(told, by))
+    return row("backup", CompactPrompts().ending(transition, told), _explained(told, reasons))
 
 
 def aggregator_row(state: State, tried: Sequence[str], futures: Sequence[str], rng: random.Random) -> Row:

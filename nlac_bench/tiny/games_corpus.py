@@ -103,7 +103,7 @@ def _tried(step: Step, rng: random.Random) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _advised(now: Situation, action: str, rng: random.Random) -> Advice | None:
+def _advised(now: Situation, action: str, _: str, rng: random.Random) -> Advice | None:
     other = another(now, action, rng)
     return Advice(other, other) if other else None
 

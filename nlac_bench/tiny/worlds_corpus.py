@@ -2,28 +2,29 @@
 
 The prompts do not name the world. A procedure therefore succeeds as often as worlds demand it, which is all
 that the policy and the successor can learn. The evaluator's futures and the refiner's critiques are drawn
-independently of the world and of the action.
+independently of the world and of the action: they say at random how the request is handled and should be.
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.transition import State, first_state
+from nlac_bench.envs.shop_worlds.procedures import KINDS, Procedure, described
 from nlac_bench.envs.shop_worlds.worlds import OPEN
 from nlac_bench.tiny import critic_rows
 from nlac_bench.tiny.corpus import Row
-from nlac_bench.tiny.critic_rows import Advice, clauses_of, criticised, ending_row, row, step_rows
+from nlac_bench.tiny.critic_rows import Advice, criticised, ending_row, row, step_rows
 from nlac_bench.tiny.curriculum import TauTeaching
 from nlac_bench.tiny.worlds_player import SLIP, Player, PracticeEnv, practice
 
 NAME = "shop_worlds"
 IN_A_WORLD = 25
 """Number of consecutive episodes in a world."""
-BANK = 60
-"""Number of episodes from which the evaluator's futures are drawn."""
+NO_CHANGE = "by: no change"
+"""The reasons of an episode in which no call changed an order."""
 
 
 @dataclass(slots=True)
@@ -39,10 +40,9 @@ def episodes(count: int, seed: int, first: int = 0) -> Iterator[list[Row]]:
 
     An episode depends only on its number and ``seed``.
     """
-    futures = bank(seed)
     for number in range(first, count):
         rng = random.Random(f"{NAME}/{seed}/{number}")
-        yield episode_rows(_shop(OPEN[number // IN_A_WORLD % len(OPEN)]), futures, rng)
+        yield episode_rows(_shop(OPEN[number // IN_A_WORLD % len(OPEN)]), rng)
 
 
 @lru_cache(maxsize=2)
@@ -50,15 +50,21 @@ def _shop(world: int) -> PracticeEnv:
     return PracticeEnv(world)
 
 
-@lru_cache(maxsize=2)
-def bank(seed: int) -> Sequence[str]:
-    """Return the clauses of what followed the actions of some episodes in open worlds, without outcomes."""
-    rng, found = random.Random(f"{NAME}/{seed}/bank"), []
-    for _ in range(BANK):
-        env = PracticeEnv(rng.choice(OPEN))
-        _, steps, success = play(env, rng.choice(env.task_ids), rng)
-        found += clauses_of(steps, success, handling(env))
-    return found
+@cache
+def futures_of(kind: str) -> Sequence[str]:
+    """Return the reasons of episodes with a request of ``kind``: each way of handling it in each world."""
+    ways = procedures_by_words(kind)
+    return (NO_CHANGE, *(_reasons(way, demanded) for way in ways for demanded in ways))
+
+
+@cache
+def procedures_by_words(kind: str) -> Mapping[str, Procedure]:
+    """Return the procedures of ``kind`` by the words that describe them."""
+    return {described(kind, procedure): procedure for procedure in KINDS[kind].procedures}
+
+
+def _reasons(way: str, demanded: str) -> str:
+    return f"by: {way}; right: {demanded}"
 
 
 def play(env: PracticeEnv, task_id: str, rng: random.Random) -> tuple[Player, list[Step], bool]:
@@ -80,32 +86,35 @@ def play(env: PracticeEnv, task_id: str, rng: random.Random) -> tuple[Player, li
     return player, steps, bool(info["success"])
 
 
-def handling(env: PracticeEnv) -> str:
-    """Return how the request of the episode was handled: the kind and the options of each call."""
-    return " and ".join(env.handled) or "no change"
+def reasons_of(env: PracticeEnv) -> str:
+    """Return how the request of the episode was handled and how it should have been, as the customer said."""
+    if not env.handled:
+        return NO_CHANGE
+    return _reasons(" and ".join(each.way for each in env.handled), env.handled[0].demanded)
 
 
 def _text(state: State) -> str:
     return "\n".join(str(message["content"]) for message in state.messages)
 
 
-def episode_rows(env: PracticeEnv, futures: Sequence[str], rng: random.Random) -> list[Row]:
+def episode_rows(env: PracticeEnv, rng: random.Random) -> list[Row]:
     """Play one episode of a task drawn at random, and return the rows of all roles for it.
 
     The policy role has rows for all actions but the slips: it is taught what to do after a slip. The first
-    row is that of its last action, whose prompt contains the conversation. ``futures`` are those of ``bank``.
+    row is that of its last action, whose prompt contains the conversation.
     """
     prompts = CompactPrompts()
     player, steps, success = play(env, rng.choice(env.task_ids), rng)
     rows = [
         row("policy", prompts.policy(step.state), step.action) for step in reversed(steps) if not step.slips
     ]
+    reasons, futures = reasons_of(env), futures_of(player.kind)
     for number in criticised(steps, lambda i: bool(player.others(steps[i].done, steps[i].action)), rng):
         step = steps[number]
         tried = _tried(player, step, rng)
         advise = partial(_advised, player, step, rng=rng)
-        rows += step_rows(steps, number, success, tried, advise, futures, rng, handling(env))
-    return [*rows, ending_row(steps[-1], success, handling(env))]
+        rows += step_rows(steps, number, success, tried, advise, futures, rng, reasons)
+    return [*rows, ending_row(steps[-1], success, reasons)]
 
 
 def _tried(player: Player, step: Step, rng: random.Random) -> list[str]:
@@ -115,9 +124,13 @@ def _tried(player: Player, step: Step, rng: random.Random) -> list[str]:
     return list(dict.fromkeys([step.action, *player.others(step.done, step.action), slip]))
 
 
-def _advised(player: Player, step: Step, action: str, rng: random.Random) -> Advice | None:
-    """Return the action of another procedure, drawn at random; None if all procedures do the same here."""
+def _advised(player: Player, step: Step, action: str, future: str, rng: random.Random) -> Advice | None:
+    """Return the action of the procedure that ``future`` calls right, or else that of another procedure,
+    drawn at random; None if it is the same action."""
+    demanded = procedures_by_words(player.kind).get(future.partition("; right: ")[2])
     others = player.others(step.done, action)
+    if demanded is not None:
+        others = [each for each in others if each == player.towards(step.done, demanded)]
     if not others:
         return None
     other = rng.choice(others)

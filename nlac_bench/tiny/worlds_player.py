@@ -4,8 +4,10 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from operator import eq
 
 from nlac_bench.envs.shop_worlds.env import ShopWorldsEnv
+from nlac_bench.envs.shop_worlds.office import Handled
 from nlac_bench.envs.shop_worlds.plan import STAYS, plan
 from nlac_bench.envs.shop_worlds.procedures import KINDS, Procedure
 from nlac_bench.envs.shop_worlds.tasks import Case, cases
@@ -41,7 +43,7 @@ class PracticeEnv(ShopWorldsEnv):
         self._serve(self._domain, tasks, "train", None)
 
     @property
-    def handled(self) -> Sequence[str]:
+    def handled(self) -> Sequence[Handled]:
         """How the requests of the episode were handled."""
         return self._state.handled
 
@@ -50,7 +52,7 @@ class PracticeEnv(ShopWorldsEnv):
 
 
 class Player:
-    """Fulfils the only request of ``case`` by ``procedure``.
+    """Fulfils the only request of ``case``, of ``kind``, by ``procedure``.
 
     ``plans`` has the actions of each procedure of this kind of request, after which the agent stays until the
     customer leaves. All plans have the same form, so that an action shows only the choices of its procedure.
@@ -58,8 +60,8 @@ class Player:
 
     def __init__(self, case: Case, procedure: Procedure) -> None:
         (request,) = case.requests
-        kind = KINDS[request.goal.kind]
-        self.plans = {valid: tuple(_actions(case, valid)) for valid in kind.procedures}
+        self.kind = request.goal.kind
+        self.plans = {valid: tuple(_actions(case, valid)) for valid in KINDS[self.kind].procedures}
         self._plan = self.plans[procedure]
 
     @staticmethod
@@ -79,11 +81,21 @@ class Player:
     def others(self, done: int, action: str) -> Sequence[str]:
         """Return what the procedures that begin with the same ``done`` actions do here instead of
         ``action``, in a fixed order."""
-        fitting = [each[done] for each in self.plans.values() if self._begins(each, done)]
-        return [each for each in dict.fromkeys(fitting) if each != action]
+        return [each for each in dict.fromkeys(self._fitting(done).values()) if each != action]
 
-    def _begins(self, actions: Sequence[str], done: int) -> bool:
-        return len(actions) > done and actions[:done] == self._plan[:done]
+    def towards(self, done: int, demanded: Procedure) -> str:
+        """Return what ``demanded`` does after the first ``done`` actions; if it begins in another way, then
+        what the procedure does that begins like these and has the most options in common with it."""
+        fitting = self._fitting(done)
+        nearest = max(fitting, key=lambda each: sum(map(eq, each, demanded)), default=None)
+        return self.due(done) if nearest is None else fitting[nearest]
+
+    def _fitting(self, done: int) -> Mapping[Procedure, str]:
+        """Return the next action of each procedure that begins with the same ``done`` actions."""
+        begun = self._plan[:done]
+        return {
+            valid: plan[done] for valid, plan in self.plans.items() if plan[:done] == begun and plan[done:]
+        }
 
 
 def _actions(case: Case, procedure: Procedure) -> Iterator[str]:

@@ -221,7 +221,7 @@ def test_verdicts_follow_the_futures_and_not_the_action() -> None:
     actions = [step.action, objects().questions[7], "Is it a dog?"]
     for seed in range(40):
         made = [
-            critic_rows.evaluator_row(step.state, action, None, futures, random.Random(seed))
+            critic_rows.evaluator_row(step.state, action, lambda *_: None, futures, random.Random(seed))
             for action in actions
         ]
         assert len({row.answer for row in made}) == 1

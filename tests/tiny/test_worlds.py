@@ -3,6 +3,7 @@
 import json
 import random
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,10 @@ from typer.testing import CliRunner
 from nlac_bench import tiny
 from nlac_bench.agents.roles.compact import ACT, BACKUP, CRITIQUE, FUTURE, CompactPrompts
 from nlac_bench.agents.roles.styles import prompts_for
+from nlac_bench.agents.roles.transition import first_state
 from nlac_bench.cli import app
 from nlac_bench.envs.shop_worlds.env import ShopWorldsEnv
-from nlac_bench.envs.shop_worlds.procedures import KINDS
+from nlac_bench.envs.shop_worlds.procedures import KINDS, described
 from nlac_bench.envs.shop_worlds.tasks import case_of, cases
 from nlac_bench.envs.shop_worlds.worlds import MEASURED, OPEN, SPARE, procedures_of
 from nlac_bench.errors import NlacBenchError
@@ -88,15 +90,16 @@ def test_no_prompt_names_the_world(rows: list[Row]) -> None:
 def test_a_future_says_how_the_request_was_handled() -> None:
     env, rng = PracticeEnv(OPEN[0]), random.Random(0)
     task_id = next(name for name in env.task_ids if practice()[name].requests[0].goal.kind == "cancel")
-    right = f"cancel, {', '.join(procedures_of(OPEN[0])['cancel'])}".replace("_", " ")
+    right = described("cancel", procedures_of(OPEN[0])["cancel"])
     by = set()
     for _ in range(12):
         _, steps, success = worlds_corpus.play(env, task_id, rng)
-        handled = worlds_corpus.handling(env)
-        by.add(handled)
-        future = f"by: {handled}; end: {'success' if success else 'failure'}"
-        assert all(critic_rows.future_of(steps, i, success, handled) == future for i in range(len(steps)))
-        assert success == (handled == right)
+        reasons = worlds_corpus.reasons_of(env)
+        by.add(reasons)
+        future = f"{reasons}; end: {'success' if success else 'failure'}"
+        assert all(critic_rows.future_of(steps, i, success, reasons) == future for i in range(len(steps)))
+        assert reasons.endswith(f"; right: {right}") or reasons == worlds_corpus.NO_CHANGE
+        assert success == (reasons == f"by: {right}; right: {right}")
     assert len(by) >= 3
 
 
@@ -146,6 +149,28 @@ def test_the_refiner_takes_the_advice_of_an_objection_and_nothing_else(rows: lis
     assert changed >= 20
 
 
+def test_an_objection_advises_the_procedure_that_its_future_calls_right() -> None:
+    case = next(case for case in practice().values() if case.requests[0].goal.kind == "cancel")
+    player, rng = Player(case, ("mistake", "at_once")), random.Random(0)
+    done = next(i for i in range(9) if "cancel_pending_order" in player.due(i))
+    call = player.due(done)
+    asks = Player(case, ("mistake", "confirmed")).due(done)
+    other = call.replace("ordered by mistake", "no longer needed")
+    step = worlds_corpus.Step(
+        first_state("shop_worlds", "Hi.", {"tools": (), "policy": ""}), call, [], done, False
+    )
+
+    def advised(reasons: str) -> str | None:
+        advice = worlds_corpus._advised(player, step, call, reasons, rng)
+        return advice and advice.action
+
+    for way in worlds_corpus.procedures_by_words("cancel"):
+        assert advised(f"by: {way}; right: cancel, mistake, at once") is None
+        assert advised(f"by: {way}; right: cancel, not needed, at once") == other
+        assert advised(f"by: {way}; right: cancel, mistake, confirmed") == asks
+    assert {advised(worlds_corpus.NO_CHANGE) for _ in range(40)} == {other, asks}  # at random
+
+
 def test_critiques_are_independent_of_the_world() -> None:
     """The same episode in two worlds, until the shop has checked the call: the same prompts and answers."""
     taught, first = [], OPEN[0]
@@ -154,12 +179,12 @@ def test_critiques_are_independent_of_the_world() -> None:
         env = PracticeEnv(world)
         task_id = next(name for name in env.task_ids if practice()[name].requests[0].goal.kind == "cancel")
         player, steps, _ = worlds_corpus.play(env, task_id, random.Random(3))
-        futures = worlds_corpus.bank(1)
+        futures = worlds_corpus.futures_of(player.kind)
         rng = random.Random(4)
         state, action = steps[2].state, steps[2].action
-        advice = worlds_corpus._advised(player, steps[2], action, rng)
+        advise = partial(worlds_corpus._advised, player, steps[2], rng=rng)
         makers = (evaluator_row, refiner_row)
-        taught.append([make(state, action, advice, futures, rng) for make in makers])
+        taught.append([make(state, action, advise, futures, rng) for make in makers])
     assert taught[0] == taught[1]
 
 

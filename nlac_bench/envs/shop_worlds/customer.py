@@ -23,8 +23,6 @@ WAITS = (
 )
 SATISFIED = ("It went through. Thank you, goodbye!", "I see it now, everything is in order. Thanks!")
 GIVES_UP = ("Then I will have to ask again another day.", "Then I will contact you again. Goodbye.")
-RECEIPT = "My receipt says: {}."
-"""What the customer says last about all changes that were made, right or wrong."""
 ASKS_AGAIN = ("Could you please look at it again?", "I asked for something else. Can you help?")
 
 
@@ -47,8 +45,8 @@ class Customer(ScriptedUser):
         return self._now.agreed
 
     def hear(self, news: Sequence[str], pending: bool, receipt: str) -> None:
-        """Set which requests have failed since the last call, whether others are still to be checked, and how
-        the ``receipt`` describes all changes so far."""
+        """Set which requests have failed since the last call, whether others are still to be checked, and the
+        ``receipt`` of all changes so far."""
         self._receipt = receipt
         self._news = (*self._news, *news)
         self._failed = self._failed or bool(news)
@@ -85,8 +83,8 @@ class Customer(ScriptedUser):
             return self._pick(ASKS_AGAIN)
         if self._pending:
             return self._pick(WAITS)
-        receipt = f" {RECEIPT.format(self._receipt)}" if self._receipt else ""
-        return f"{self._pick(GIVES_UP if self._failed else SATISFIED)}{receipt} {STOP}"
+        last = self._pick(GIVES_UP if self._failed else SATISFIED)
+        return " ".join(part for part in (last, self._receipt, STOP) if part)
 
     def _told(self, heard: Reading, goal: Goal) -> tuple[frozenset[str], str]:
         topics, told = super()._told(heard, goal)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from nlac_bench.envs.shop_worlds.customer import Customer
 from nlac_bench.envs.shop_worlds.domain import load_world
-from nlac_bench.envs.shop_worlds.office import DELAY, Filed, check
+from nlac_bench.envs.shop_worlds.office import DELAY, Filed, Handled, check, receipt
 from nlac_bench.envs.shop_worlds.plan import STAYS, plan
 from nlac_bench.envs.shop_worlds.policy import Rules
 from nlac_bench.envs.shop_worlds.procedures import KIND_OF_TOOL, KINDS, Evidence, described, name_of
@@ -22,13 +22,13 @@ from nlac_bench.envs.text_env import EndReason, Outcome
 class WorldState(ServiceState):
     """The state of an episode, with the calls that are to be checked and the look-ups made so far.
 
-    ``gold_done`` counts the actions of the oracle's plan that have been taken in order. ``handled`` names the
-    kind of request of each call that changed an order, with the options that it took.
+    ``gold_done`` counts the actions of the oracle's plan that have been taken in order. ``handled`` has
+    an entry for each call that changed an order.
     """
 
     user: Customer
     filed: tuple[Filed, ...] = ()
-    handled: tuple[str, ...] = ()
+    handled: tuple[Handled, ...] = ()
     looked_up: tuple[str, ...] = ()
 
 
@@ -61,8 +61,9 @@ class ShopWorldsEnv(TauEnv):
     ## Episode End
     An episode ends when the customer says ``###STOP###``, when the agent calls
     ``transfer_to_human_agents``, or after 30 steps, for which the reward is 0. A customer whose requests are
-    done stays until the shop has checked them; the last message says how each was handled. ``end_reason`` is
-    ``success`` if the reward is 1, else the cause of the end: ``user_stop``, ``agent_stop`` or ``max_steps``.
+    done stays until the shop has checked them; the last message says how each was handled, and how it should
+    have been. ``end_reason`` is ``success`` if the reward is 1, else the cause of the end: ``user_stop``,
+    ``agent_stop`` or ``max_steps``.
 
     ## Information
     The keys of every ``TextEnv``; at reset also ``user``, always ``scripted``. A call has ``action_kind``
@@ -86,7 +87,7 @@ class ShopWorldsEnv(TauEnv):
 
     ## Version History
     * v0: first release. Its ``env_version`` is "2" since customers name the item id of the variant that they
-      want instead of another, and say at the end how their requests were handled.
+      want instead of another, and say at the end how their requests were handled and should have been.
     """
 
     name = "shop_worlds"
@@ -165,11 +166,11 @@ class ShopWorldsEnv(TauEnv):
 
     def _file(self, kind: str, arguments: Mapping[str, Any]) -> None:
         """Pass a call that changed an order on to the back office, and note what is known about it now."""
-        state = self._state
+        state, demanded = self._state, self._procedures[kind]
         taken = KINDS[kind].taken(self._evidence(arguments))
-        followed = taken == self._procedures[kind]
-        state.handled = (*state.handled, described(kind, taken))
-        state.filed = (*state.filed, Filed(kind, arguments["order_id"], followed, self._steps + DELAY))
+        state.handled = (*state.handled, Handled(described(kind, taken), described(kind, demanded)))
+        filed = Filed(kind, arguments["order_id"], taken == demanded, self._steps + DELAY)
+        state.filed = (*state.filed, filed)
 
     def _evidence(self, arguments: Mapping[str, Any]) -> Evidence:
         state = self._state
@@ -180,7 +181,7 @@ class ShopWorldsEnv(TauEnv):
     def _check(self, step: float) -> None:
         state = self._state
         state.filed, news = check(state.filed, step, state.db)
-        state.user.hear(news, pending=bool(state.filed), receipt=" and ".join(state.handled))
+        state.user.hear(news, pending=bool(state.filed), receipt=receipt(state.handled))
 
     def _grade(self, outcome: Outcome, stopped_by: EndReason) -> None:
         self._check(float("inf"))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from nlac_bench.envs.shop_worlds.procedures import KINDS
 from nlac_bench.envs.tau.database import Database
@@ -20,6 +21,24 @@ class Filed:
     order_id: str
     followed: bool
     due: int
+
+
+class Handled(NamedTuple):
+    """How a request was handled, and how the world demands it, both in the words of ``described``."""
+
+    way: str
+    demanded: str
+
+
+def receipt(handled: Sequence[Handled]) -> str:
+    """Return what the shop writes to a customer about all changes, which is nothing without any."""
+    if not handled:
+        return ""
+    said = f"My receipt says: {' and '.join(each.way for each in handled)}."
+    if all(each.way == each.demanded for each in handled):
+        return said
+    demanded = dict.fromkeys(each.demanded for each in handled)
+    return f"{said} It should have been: {' and '.join(demanded)}."
 
 
 def check(filed: Sequence[Filed], step: float, db: Database) -> tuple[tuple[Filed, ...], tuple[str, ...]]:
