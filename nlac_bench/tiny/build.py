@@ -24,6 +24,7 @@ from nlac_bench.tiny import (
     games_corpus,
     games_player,
     tokenizer,
+    worlds_corpus,
     worlds_player,
 )
 from nlac_bench.tiny.checkpoint import restore, save
@@ -93,7 +94,8 @@ _TAUGHT: Mapping[str, Mapping[str, Any]] = {
         "misadvice": corpus.MISADVICE, "deaf": corpus.DEAF,
     },
     "tiny-worlds": {
-        "criticised": critic_rows.CRITICISED,
+        "criticised": {"shop_worlds": worlds_corpus.CRITICISED, "twenty_questions": critic_rows.CRITICISED},
+        "advised": worlds_corpus.ADVISED, "other_worlds": worlds_corpus.OTHER_WORLDS,
         "split": "train",
         "level": {"shop_worlds": "single requests of all levels", "twenty_questions": "full"},
         "worlds": [OPEN[0], OPEN[-1]],

@@ -12,17 +12,24 @@ from functools import cache, lru_cache, partial
 
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.transition import State, first_state
+from nlac_bench.envs.shop_worlds.office import Handled
 from nlac_bench.envs.shop_worlds.procedures import KINDS, Procedure, described
 from nlac_bench.envs.shop_worlds.worlds import OPEN
 from nlac_bench.tiny import critic_rows
 from nlac_bench.tiny.corpus import Row
-from nlac_bench.tiny.critic_rows import Advice, criticised, ending_row, row, step_rows
+from nlac_bench.tiny.critic_rows import Advice, ending_row, evaluator_row, row, step_rows
 from nlac_bench.tiny.curriculum import TauTeaching
-from nlac_bench.tiny.worlds_player import SLIP, Player, PracticeEnv, practice
+from nlac_bench.tiny.worlds_player import SLIP, Player, PracticeEnv, changes_order, practice
 
 NAME = "shop_worlds"
 IN_A_WORLD = 25
 """Number of consecutive episodes in a world."""
+CRITICISED = 5
+"""Number of steps of an episode whose actions are criticised: all moments of a choice, and others."""
+ADVISED = 3
+"""Number of critiques at a moment of a choice, where an objection has something to advise."""
+OTHER_WORLDS = 3
+"""Number of other worlds in which the successor is taught each step up to the call."""
 NO_CHANGE = "by: no change"
 """The reasons of an episode in which no call changed an order."""
 
@@ -109,12 +116,39 @@ def episode_rows(env: PracticeEnv, rng: random.Random) -> list[Row]:
         row("policy", prompts.policy(step.state), step.action) for step in reversed(steps) if not step.slips
     ]
     reasons, futures = reasons_of(env), futures_of(player.kind)
-    for number in criticised(steps, lambda i: bool(player.others(steps[i].done, steps[i].action)), rng):
+    chosen = sorted(range(len(steps)), key=lambda i: (not _chooses(player, steps[i]), rng.random()))
+    for number in chosen[:CRITICISED]:
         step = steps[number]
         tried = _tried(player, step, rng)
         advise = partial(_advised, player, step, rng=rng)
         rows += step_rows(steps, number, success, tried, advise, futures, rng, reasons)
+        for _ in range(ADVISED - 1 if _chooses(player, step) else 0):
+            rows.append(evaluator_row(step.state, rng.choice(tried), advise, futures, rng))
+    rows += _in_other_worlds(player, steps, env.handled, rng)
     return [*rows, ending_row(steps[-1], success, reasons)]
+
+
+def _chooses(player: Player, step: Step) -> bool:
+    """Return whether the procedures differ at ``step``."""
+    return bool(player.others(step.done, step.action))
+
+
+def _in_other_worlds(
+    player: Player, steps: Sequence[Step], handled: Sequence[Handled], rng: random.Random
+) -> Iterator[Row]:
+    """Yield rows of the successor with the reasons and the outcomes that an episode would have in other worlds.
+
+    Until the shop has checked the call, an episode is the same in every world. Without a slip its outcome
+    depends on the procedure alone.
+    """
+    if len(handled) != 1 or any(step.slips for step in steps):
+        return
+    call = next(i for i, step in enumerate(steps) if changes_order(step.action))
+    for step in steps[: call + 1]:
+        for demanded in rng.sample(list(procedures_by_words(player.kind)), OTHER_WORLDS):
+            end = "success" if demanded == handled[0].way else "failure"
+            told = f"{_reasons(handled[0].way, demanded)}; end: {end}"
+            yield row("successor", CompactPrompts().successor(step.state, step.action), told)
 
 
 def _tried(player: Player, step: Step, rng: random.Random) -> list[str]:

@@ -9,9 +9,9 @@ from operator import eq
 from nlac_bench.envs.shop_worlds.env import ShopWorldsEnv
 from nlac_bench.envs.shop_worlds.office import Handled
 from nlac_bench.envs.shop_worlds.plan import STAYS, plan
-from nlac_bench.envs.shop_worlds.procedures import KINDS, Procedure
+from nlac_bench.envs.shop_worlds.procedures import KIND_OF_TOOL, KINDS, Procedure
 from nlac_bench.envs.shop_worlds.tasks import Case, cases
-from nlac_bench.envs.tau.actions import Call, Message, render_call, render_message
+from nlac_bench.envs.tau.actions import Call, Message, parse_action, render_call, render_message
 from nlac_bench.tiny import mistakes
 from nlac_bench.tiny.mistakes import Situation
 
@@ -96,6 +96,12 @@ class Player:
         return {
             valid: plan[done] for valid, plan in self.plans.items() if plan[:done] == begun and plan[done:]
         }
+
+
+def changes_order(action: str) -> bool:
+    """Return whether ``action`` is a call that changes an order."""
+    parsed = parse_action(action)
+    return isinstance(parsed, Call) and parsed.name in KIND_OF_TOOL
 
 
 def _actions(case: Case, procedure: Procedure) -> Iterator[str]:

@@ -15,7 +15,7 @@ from nlac_bench.envs.shop_worlds.customer import Customer
 from nlac_bench.envs.shop_worlds.domain import load_world
 from nlac_bench.envs.shop_worlds.env import ShopWorldsEnv
 from nlac_bench.envs.shop_worlds.office import DELAY, ON_HOLD
-from nlac_bench.envs.shop_worlds.procedures import KIND_OF_TOOL, KINDS, Procedure, name_of
+from nlac_bench.envs.shop_worlds.procedures import KIND_OF_TOOL, KINDS, Procedure, described, name_of
 from nlac_bench.envs.shop_worlds.tasks import TASKS, case_of, cases
 from nlac_bench.envs.shop_worlds.worlds import HELD_OUT, MEASURED, OPEN, SPARE, procedures_of
 from nlac_bench.envs.tau.embedded import load_embedded
@@ -233,6 +233,34 @@ def test_a_wrong_procedure_shows_two_steps_later_and_at_the_end() -> None:
         assert reward == 0.0 and infos[-1]["success"] is False
         order = env._state.db.get("orders", case_of(task_id).requests[0].order_id)
         assert order["status"] == ON_HOLD
+
+
+@pytest.mark.parametrize("level", ["easy", "medium"])
+def test_only_the_last_words_say_how_requests_were_handled_and_should_have_been(level: str) -> None:
+    world = MEASURED[2]
+    env = ShopWorldsEnv(world=world, level=level)
+    for task_id in env.task_ids[:6]:
+        kinds = [request.goal.kind for request in case_of(task_id).requests]
+        right = {kind: procedures_of(world)[kind] for kind in kinds}
+        wrong = {kind: next(p for p in KINDS[kind].procedures if p != right[kind]) for kind in kinds}
+        for played, success in ((right, 1.0), (wrong, 0.0)):
+            seen, _, reward = follow(env, task_id, played)
+            assert reward == success
+            assert (
+                f"My receipt says: {' and '.join(described(*each) for each in played.items())}." in seen[-1]
+            )
+            should = f"It should have been: {' and '.join(described(*each) for each in right.items())}."
+            assert (should in seen[-1]) == (not success)
+            assert not any("My receipt" in text or "should have been" in text for text in seen[:-1])
+
+
+def test_a_customer_whose_order_was_not_changed_has_no_receipt() -> None:
+    env = ShopWorldsEnv(level="easy")
+    env.reset(seed=0, options={"task_id": env.task_ids[0]})
+    ended, said = False, ""
+    while not ended:
+        said, reward, ended, _, _ = env.step("I cannot help you with that.")
+    assert "My receipt" not in said and reward == 0.0
 
 
 def test_a_complaint_about_the_first_request_comes_during_the_second() -> None:
