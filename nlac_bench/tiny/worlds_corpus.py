@@ -136,7 +136,7 @@ def _chooses(player: Player, step: Step) -> bool:
 def _in_other_worlds(
     player: Player, steps: Sequence[Step], handled: Sequence[Handled], rng: random.Random
 ) -> Iterator[Row]:
-    """Yield rows of the successor with the reasons and the outcomes that an episode would have in other worlds.
+    """Yield rows of the successor with the reasons and outcomes that an episode would have in other worlds.
 
     Until the shop has checked the call, an episode is the same in every world. Without a slip its outcome
     depends on the procedure alone.

@@ -56,7 +56,7 @@ _DONE = compiled(
             "(?:flights?|itinerary|reservation|booking|trip|outbound|return)",
             rf"(?:{_CHANGED}|rebooked|booked)",
         )
-        + r"|\brebooked\b|\byou're confirmed on\b|\bnow booked on\b",
+        + r"|\brebooked\b|\byou're confirmed on\b|\bnow booked on\b|\bnow on (?=[a-z]{2,3}\d)",
         "change_cabin": (
             r"\b(?:upgraded|downgraded)\b|\bnow (?:(?:travels?|fly|flies|flying|seated|booked) )?in "
             r"(?:basic|economy|business)\b|"
@@ -66,7 +66,8 @@ _DONE = compiled(
             "(?:bags?|baggage|luggage)", rf"(?:{_CHANGED}|added|increased|raised|now has|now have)"
         ),
         "change_passengers": _either("(?:passengers?|travell?ers?|name)", _CHANGED)
-        + r"|\bnow (?:travels|flies)\b|\bha(?:s|ve) (?:now )?(?:replaced|taken (?:the place|over))\b",
+        + r"|\breplace[sd]\b|\bnow (?:travels|flies)\b|"
+        r"\bha(?:s|ve) (?:now )?(?:replaced|taken (?:the place|over))\b",
         "compensation": (
             _either("(?:certificate|compensation|voucher)", "(?:sent|issued|added|credited|processed)")
         ),

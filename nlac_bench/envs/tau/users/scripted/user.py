@@ -264,7 +264,7 @@ class ScriptedUser(Answers):
         if not named and not check.states_target(heard.claims, goal, self._script):
             kept = choices.unchanged(heard, goal, self._script)
             if kept:
-                return self._say_again(f"{self._pick(speech.STAYS)} {kept}")
+                return self._say_again(f"{self._pick(speech.STAYS)} {kept} {told}".strip())
         if not named and not check.known_slots(claims, goal):
             if self._now.agreed or (self._now.objected == 0 and self._now.puzzled):
                 return self._say_again(yes)
