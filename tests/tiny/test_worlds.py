@@ -3,6 +3,7 @@
 import json
 import random
 import re
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
@@ -169,6 +170,46 @@ def test_an_objection_advises_the_procedure_that_its_future_calls_right() -> Non
         assert advised(f"by: {way}; right: cancel, not needed, at once") == other
         assert advised(f"by: {way}; right: cancel, mistake, confirmed") == asks
     assert {advised(worlds_corpus.NO_CHANGE) for _ in range(40)} == {other, asks}  # at random
+
+
+def test_the_successor_is_taught_an_episode_as_other_worlds_would_end_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(worlds_corpus, "SLIP", 0.0)
+    env, rng = PracticeEnv(OPEN[0]), random.Random(2)
+    task_id = next(name for name in env.task_ids if practice()[name].requests[0].goal.kind == "cancel")
+    player, steps, _ = worlds_corpus.play(env, task_id, rng)
+    rows = list(worlds_corpus._in_other_worlds(player, steps, env.handled, rng))
+    call = next(i for i, step in enumerate(steps) if "cancel_pending_order" in step.action)
+    assert len(rows) == (call + 1) * worlds_corpus.OTHER_WORLDS
+    named = worlds_corpus.procedures_by_words("cancel")
+    ends = {}
+    for row in rows:
+        found = re.fullmatch(r"by: (.*); right: (.*); end: (success|failure)", row.answer)
+        assert found is not None and found[1] == env.handled[0].way
+        ends[named[found[2]]] = found[3] == "success"
+    assert set(ends) == set(named.values())
+    for demanded, success in ends.items():
+        other = PracticeEnv(next(w for w in OPEN if procedures_of(w)["cancel"] == demanded))
+        other.reset(seed=0, options={"task_id": task_id})
+        ended, info = False, {}
+        for step in steps:
+            if not ended:
+                _, _, ended, _, info = other.step(step.action)
+        while not ended:
+            _, _, ended, _, info = other.step(player.due(99))
+        assert info["success"] == success
+        assert other.handled[0].demanded == described("cancel", demanded)
+
+
+def test_all_moments_of_a_choice_are_criticised_several_times() -> None:
+    env, rng = PracticeEnv(OPEN[3]), random.Random(5)
+    rows = worlds_corpus.episode_rows(env, rng)
+    evaluated = Counter(
+        row.prompt.partition(FUTURE)[0].rpartition(ACT)[0] for row in rows if row.role == "evaluator"
+    )
+    assert len(evaluated) == worlds_corpus.CRITICISED
+    assert set(evaluated.values()) == {1, worlds_corpus.ADVISED}
 
 
 def test_critiques_are_independent_of_the_world() -> None:
