@@ -5,7 +5,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -236,11 +236,13 @@ def test_a_wrong_procedure_shows_two_steps_later_and_at_the_end() -> None:
 
 
 @pytest.mark.parametrize("level", ["easy", "medium"])
-def test_only_the_last_words_say_how_requests_were_handled_and_should_have_been(level: str) -> None:
+def test_only_the_last_words_say_how_requests_were_handled_and_should_have_been(
+    level: Literal["easy", "medium"],
+) -> None:
     world = MEASURED[2]
     env = ShopWorldsEnv(world=world, level=level)
     for task_id in env.task_ids[:6]:
-        kinds = [request.goal.kind for request in case_of(task_id).requests]
+        kinds: list[str] = [request.goal.kind for request in case_of(task_id).requests]
         right = {kind: procedures_of(world)[kind] for kind in kinds}
         wrong = {kind: next(p for p in KINDS[kind].procedures if p != right[kind]) for kind in kinds}
         for played, success in ((right, 1.0), (wrong, 0.0)):

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -163,7 +164,7 @@ def test_an_objection_advises_the_procedure_that_its_future_calls_right() -> Non
 
     def advised(reasons: str) -> str | None:
         advice = worlds_corpus._advised(player, step, call, reasons, rng)
-        return advice and advice.action
+        return advice.action if advice else None
 
     for way in worlds_corpus.procedures_by_words("cancel"):
         assert advised(f"by: {way}; right: cancel, mistake, at once") is None
@@ -192,7 +193,8 @@ def test_the_successor_is_taught_an_episode_as_other_worlds_would_end_it(
     for demanded, success in ends.items():
         other = PracticeEnv(next(w for w in OPEN if procedures_of(w)["cancel"] == demanded))
         other.reset(seed=0, options={"task_id": task_id})
-        ended, info = False, {}
+        ended = False
+        info: dict[str, Any] = {}
         for step in steps:
             if not ended:
                 _, _, ended, _, info = other.step(step.action)
