@@ -15,6 +15,7 @@ from nlac_bench.eval.runs.configuration import ConfigError
 from nlac_bench.eval.runs.folder import RunFolder
 from nlac_bench.eval.sweep import plan as sweeps
 from nlac_bench.eval.sweep import rows as sweep_rows
+from nlac_bench.eval.sweep.curves import LABEL_WIDTH, short_names
 from nlac_bench.eval.sweep.file import check_sweep, read_sweep
 from nlac_bench.eval.sweep.plan import Cell, Sweep
 from nlac_bench.eval.sweep.play import Job
@@ -305,3 +306,12 @@ def test_a_sweep_runs_goes_on_and_compares(tmp_path: Path) -> None:
     assert runner.invoke(app, command).exit_code == 0
     assert (out / "tau_retail" / "rft-3" / "metrics.jsonl").read_bytes() == before
     assert (out / "tau_airline" / "rft-3" / "manifest.json").exists()
+
+
+def test_panels_are_labelled_by_short_names_where_these_differ() -> None:
+    worlds = 'shop_worlds@{"rules": "hidden", "worlds": "held_out"}'
+    assert short_names(["tau_retail", worlds]) == {"tau_retail": "tau_retail", worlds: "shop_worlds"}
+    told = worlds.replace("hidden", "told")
+    both = short_names([worlds, told])
+    assert both[worlds] != both[told] and both[told].replace("\n", " ") == told
+    assert all(len(line) <= LABEL_WIDTH for line in both[told].split("\n"))

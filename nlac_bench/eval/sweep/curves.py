@@ -1,8 +1,12 @@
 """Plots the learning curves of a sweep: validation success against each cost, one panel for each method."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
+from nlac_bench.envs.env_string import parse
 from nlac_bench.eval.figures.curves import Method, Reference, Trained, draw_panels, grid
 from nlac_bench.eval.figures.figure import canvas
 from nlac_bench.eval.figures.labels import EndLabel, label_ends
@@ -10,6 +14,9 @@ from nlac_bench.eval.sweep.plan import Sweep
 from nlac_bench.eval.sweep.results import Results
 from nlac_bench.eval.sweep.rows import mean_of, mean_success
 from nlac_bench.eval.training.curve import AXES, tested
+
+LABEL_WIDTH = 28
+"""Characters in a line of a label beside a panel."""
 
 
 def draw(sweep: Sweep, results: Results, path: Path) -> None:
@@ -19,17 +26,24 @@ def draw(sweep: Sweep, results: Results, path: Path) -> None:
     of its checkpoint. The title has every method of the sweep; where seeds are not finished it says how many
     are.
     """
+    named = short_names(list(sweep.seeds))
     lines = [(env, key, name) for env in sweep.seeds for key, name in AXES.items()]
     with canvas() as new:
         figure, panels = grid(new, len(lines), len(sweep.methods), (1.75, 1.35), (0.2, 0.7), sharey=True)
         labels: dict[Any, list[EndLabel]] = {}
         for (env, key, name), row in zip(lines, panels, strict=True):
             labels |= draw_panels(row, methods_of(sweep, results, env), references_of(results, env), key, 0)
-            row[0].set_ylabel(f"{env}: validation success", fontsize=7)
+            row[0].set_ylabel(f"{named[env]}: validation success", fontsize=7)
             for panel in row:
                 panel.set_xlabel(name)
         label_ends(figure, labels)
         figure.savefig(path, format="svg", facecolor="white", metadata={"Date": None, "Creator": None})
+
+
+def short_names(envs: Sequence[str]) -> Mapping[str, str]:
+    """Return a label for each environment: its name without arguments, unless another one has that name."""
+    names = Counter(parse(env)[0] for env in envs)
+    return {env: parse(env)[0] if names[parse(env)[0]] == 1 else fill(env, LABEL_WIDTH) for env in envs}
 
 
 def methods_of(sweep: Sweep, results: Results, env: str) -> list[Method]:
