@@ -126,7 +126,8 @@ def _drawn(
     return [rng.choice(futures) for _ in range(count)], [rng.random() < success for _ in range(count)]
 
 
-def _ended(clauses: str, success: bool) -> str:
+def ended(clauses: str, success: bool) -> str:
+    """Return the future with ``clauses`` and this outcome."""
     return f"{clauses}; end: {'success' if success else 'failure'}"
 
 
@@ -141,7 +142,7 @@ def evaluator_row(
     count = 1 if rng.random() < 0.5 else rng.randint(2, MOST_FUTURES)
     clauses, wins = _drawn(futures, count, rng)
     said, _ = critique(action, clauses, wins, advise)
-    prompt = CompactPrompts().evaluator(state, action, list(map(_ended, clauses, wins)))
+    prompt = CompactPrompts().evaluator(state, action, list(map(ended, clauses, wins)))
     return row("evaluator", prompt, said.text, truth=said.optimal)
 
 
@@ -188,7 +189,7 @@ def aggregator_row(state: State, tried: Sequence[str], futures: Sequence[str], r
     """Return the row that merges three futures of one of the actions ``tried`` into the first that has the
     outcome of the majority."""
     clauses, wins = _drawn(futures, 3, rng)
-    shown = list(map(_ended, clauses, wins))
+    shown = list(map(ended, clauses, wins))
     merged = shown[wins.index(sum(wins) >= 2)]
     return row("aggregator", CompactPrompts().aggregator(state, rng.choice(tried), shown), merged)
 
@@ -197,7 +198,7 @@ def picker_row(state: State, tried: Sequence[str], futures: Sequence[str], rng: 
     """Return the row whose answer is the number of the first action that succeeds, or 1 if none does."""
     actions = rng.sample(tried, min(len(tried), rng.randint(2, 4)))
     clauses, wins = _drawn(futures, len(actions), rng)
-    shown = list(zip(actions, map(_ended, clauses, wins), strict=True))
+    shown = list(zip(actions, map(ended, clauses, wins), strict=True))
     best = wins.index(True) if any(wins) else 0
     return row("picker", CompactPrompts().picker(state, shown), str(best + 1))
 

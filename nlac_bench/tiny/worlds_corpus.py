@@ -17,7 +17,7 @@ from nlac_bench.envs.shop_worlds.procedures import KINDS, Procedure, described
 from nlac_bench.envs.shop_worlds.worlds import OPEN
 from nlac_bench.tiny import critic_rows
 from nlac_bench.tiny.corpus import Row
-from nlac_bench.tiny.critic_rows import Advice, ending_row, evaluator_row, row, step_rows
+from nlac_bench.tiny.critic_rows import Advice, ended, ending_row, evaluator_row, row, step_rows
 from nlac_bench.tiny.curriculum import TauTeaching
 from nlac_bench.tiny.worlds_player import SLIP, Player, PracticeEnv, changes_order, practice
 
@@ -146,8 +146,7 @@ def _in_other_worlds(
     call = next(i for i, step in enumerate(steps) if changes_order(step.action))
     for step in steps[: call + 1]:
         for demanded in rng.sample(list(procedures_by_words(player.kind)), OTHER_WORLDS):
-            end = "success" if demanded == handled[0].way else "failure"
-            told = f"{_reasons(handled[0].way, demanded)}; end: {end}"
+            told = ended(_reasons(handled[0].way, demanded), demanded == handled[0].way)
             yield row("successor", CompactPrompts().successor(step.state, step.action), told)
 
 
