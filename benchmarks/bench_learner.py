@@ -13,11 +13,11 @@ import pytest
 import torch
 
 from benchmarks.conftest import Row
-from nlac_bench.train import losses
-from nlac_bench.train.batch import TokenBatch, TokenSequence, one_a_row, pack
-from nlac_bench.train.learner import Learner
-from nlac_bench.train.learner_config import LearnerConfig
-from nlac_bench.train.outputs import LossFn, Outputs
+from nlac_bench.learner import losses
+from nlac_bench.learner.batch import TokenBatch, TokenSequence, one_a_row, pack
+from nlac_bench.learner.learner import Learner
+from nlac_bench.learner.learner_config import LearnerConfig
+from nlac_bench.learner.outputs import LossFn, Outputs
 
 VOCABULARY = 4096
 ROW = 1024

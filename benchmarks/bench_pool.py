@@ -21,14 +21,14 @@ from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.styles import prompts_for
 from nlac_bench.envs import registry
-from nlac_bench.eval.measure.tiny_defaults import CONCURRENCY, EASY
+from nlac_bench.harness.measure.tiny_defaults import CONCURRENCY, EASY
+from nlac_bench.learner.model import load_causal_lm
+from nlac_bench.learner.outputs import Metrics
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
 from nlac_bench.rollout.engines.engine import Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.engines.hf.process import start_pool
 from nlac_bench.rollout.engines.weights import ModelSource
-from nlac_bench.train.model import load_causal_lm
-from nlac_bench.train.outputs import Metrics
 from nlac_bench.types import Episode
 
 ANSWER = 160

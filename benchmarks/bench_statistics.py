@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlac_bench.eval.runs.seeds import Planned, plan_episodes
-from nlac_bench.eval.runs.writer import RunWriter
-from nlac_bench.eval.statistics.compare import compare
-from nlac_bench.eval.statistics.outcomes import Counts, Outcomes
-from nlac_bench.eval.statistics.pairing import Measured
-from nlac_bench.eval.statistics.seed_errors import hierarchical_error
-from nlac_bench.eval.statistics.significance import sign_flip_p
-from nlac_bench.eval.statistics.summary import summarise, summary_of
+from nlac_bench.harness.runs.seeds import Planned, plan_episodes
+from nlac_bench.harness.runs.writer import RunWriter
+from nlac_bench.stats.compare import compare
+from nlac_bench.stats.outcomes import Counts, Outcomes
+from nlac_bench.stats.pairing import Measured
+from nlac_bench.stats.seed_errors import hierarchical_error
+from nlac_bench.stats.significance import sign_flip_p
+from nlac_bench.stats.summary import summarise, summary_of
 from nlac_bench.types import Episode, Turn, Usage
 
 CONDITIONS, SUBJECT = {"env": "toy"}, {"agent": "dice"}

@@ -24,9 +24,9 @@ import pytest
 from benchmarks.conftest import Row
 from nlac_bench import tiny
 from nlac_bench.agents.registry import AgentContext, make
+from nlac_bench.cluster.gpu.engine import mismatch
+from nlac_bench.cluster.gpu.shapes import random_model, write
 from nlac_bench.envs import registry
-from nlac_bench.eval.gpu.engine import mismatch
-from nlac_bench.eval.gpu.shapes import random_model, write
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
 from nlac_bench.rollout.engines.engine import Sampling
 from nlac_bench.rollout.engines.hf.loading import load_model

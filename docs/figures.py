@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nlac_bench.envs import registry
-from nlac_bench.eval.figures.save import save_svg
+from nlac_bench.reports.figures.save import save_svg
 
 HERE = Path(__file__).parent
 

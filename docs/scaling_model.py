@@ -7,8 +7,8 @@ steps on as many transitions as they have. A test compares the tables with the p
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nlac_bench.eval.launch.settings import LaunchSettings
-from nlac_bench.eval.training.estimate import ENGINE_SHARE, LEARNER_SHARE, PEAK_FLOPS
+from nlac_bench.cluster.launch.settings import LaunchSettings
+from nlac_bench.harness.measure.training_estimate import ENGINE_SHARE, LEARNER_SHARE, PEAK_FLOPS
 
 EPISODES, TURNS, MINI_BATCH, ANSWER = 128, 12, 128, 150
 """Of the configurations; turns and the length of an answer as ``run --dry-run`` estimates them."""

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "nlac_bench"
-LAYERS = ["envs", "rollout", "train", "agents", "baselines", "tiny", "pages", "eval", "leaderboards", "cli"]
+LAYERS = [
+    "envs", "rollout", "learner", "agents", "baselines", "tiny", "harness", "stats", "training",
+    "leaderboards", "reports", "sweep", "cluster", "cli",
+]  # fmt: skip
 SEEN_BY_ALL = {"types", "errors", "garbage", "shutdown", "settings", "secret_forms", "redaction", "files"}
 LEVEL = {name: i for i, name in enumerate(LAYERS)} | {"baselines": LAYERS.index("agents")}
 

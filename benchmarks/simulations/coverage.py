@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.simulations.task_models import beta_binomial, beta_moment
-from nlac_bench.eval.statistics.distributions import Z95, t_quantile
-from nlac_bench.eval.statistics.intervals import Floats, clustered_bounds
+from nlac_bench.stats.distributions import Z95, t_quantile
+from nlac_bench.stats.intervals import Floats, clustered_bounds
 
 TASKS = (20, 50, 115, 134, 500)
 RATES = (0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95)

@@ -8,9 +8,9 @@ from itertools import product
 import numpy as np
 
 from benchmarks.simulations.task_models import beta_tasks
-from nlac_bench.eval.statistics.distributions import t_quantile
-from nlac_bench.eval.statistics.intervals import Floats
-from nlac_bench.eval.statistics.seed_errors import RESAMPLED, algorithm_error, hierarchical_error
+from nlac_bench.stats.distributions import t_quantile
+from nlac_bench.stats.intervals import Floats
+from nlac_bench.stats.seed_errors import RESAMPLED, algorithm_error, hierarchical_error
 
 RATES = ((0.0, 0.0), (0.0, 0.02), (0.0, 0.05), (0.0, 0.1), (0.05, 0.1), (0.9, 1.0), (1.0, 1.0), (0.05, 0.95))
 """True success rates of both algorithms for a seed without luck, at and near 0 and 1."""

@@ -4,9 +4,9 @@ from itertools import product
 
 import numpy as np
 
-from nlac_bench.eval.statistics.distributions import t_quantile
-from nlac_bench.eval.statistics.intervals import Floats
-from nlac_bench.eval.statistics.seed_errors import algorithm_error
+from nlac_bench.stats.distributions import t_quantile
+from nlac_bench.stats.intervals import Floats
+from nlac_bench.stats.seed_errors import algorithm_error
 
 WORLDS = (2, 4, 8)
 TASKS = ((50, 1), (120, 2))

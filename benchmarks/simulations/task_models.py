@@ -5,7 +5,7 @@ from math import comb, exp, lgamma
 
 import numpy as np
 
-from nlac_bench.eval.statistics.intervals import Floats
+from nlac_bench.stats.intervals import Floats
 
 _TYPES = 2_000
 """Number of equally frequent kinds of tasks by which ``beta_tasks`` approximates a continuous population."""

@@ -1,6 +1,6 @@
 """The protocol of training algorithms, and the resources that they use.
 
-``Training`` (``nlac_bench.eval.training.loop``) plays episodes, passes them to ``Algorithm.update`` and logs
+``Training`` (``nlac_bench.training.loop``) plays episodes, passes them to ``Algorithm.update`` and logs
 the metrics that it returns. ``Resources``, the only argument of an algorithm's constructor, has everything
 that an algorithm needs:
 
@@ -34,11 +34,11 @@ from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import ComparingPrompts
 from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.learner.config import TrainConfig
+from nlac_bench.learner.learner import Learner
+from nlac_bench.learner.outputs import Metrics
+from nlac_bench.learner.source import push
 from nlac_bench.rollout.engines.engine import Slot, TrainableEngine
-from nlac_bench.train.config import TrainConfig
-from nlac_bench.train.learner import Learner
-from nlac_bench.train.outputs import Metrics
-from nlac_bench.train.source import push
 from nlac_bench.types import Episode
 
 C = TypeVar("C", bound=TrainConfig)

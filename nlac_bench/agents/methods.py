@@ -21,7 +21,7 @@ from nlac_bench.rollout.engines.engine import Slot, missing_for_training
 
 if TYPE_CHECKING:
     from nlac_bench.agents.algorithm import Algorithm
-    from nlac_bench.train.config import TrainConfig
+    from nlac_bench.learner.config import TrainConfig
 
 PLUGIN_GROUP = "nlac_bench.algorithms"
 
@@ -52,7 +52,7 @@ class Method:
     name: str
     summary: str
     algorithm: str
-    settings: str = "nlac_bench.train.config:TrainConfig"
+    settings: str = "nlac_bench.learner.config:TrainConfig"
     learner: Mapping[str, Any] = field(default_factory=dict)
     samples_average: bool = True
     off_policy: bool = False

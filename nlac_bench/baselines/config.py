@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from nlac_bench.agents.nlac.config import NlacConfig, refuse_shuffling
 from nlac_bench.errors import ConfigError
-from nlac_bench.train.config import TrainConfig
+from nlac_bench.learner.config import TrainConfig
 
 
 class RftConfig(TrainConfig):

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from nlac_bench.baselines.config import GrpoConfig
 from nlac_bench.baselines.on_policy import OnPolicy, rewards_of
-from nlac_bench.train import losses
-from nlac_bench.train.batch import TokenBatch, TokenSequence
-from nlac_bench.train.outputs import LossFn, Metrics, Outputs
+from nlac_bench.learner import losses
+from nlac_bench.learner.batch import TokenBatch, TokenSequence
+from nlac_bench.learner.outputs import LossFn, Metrics, Outputs
 from nlac_bench.types import Episode
 
 

@@ -14,8 +14,8 @@ from nlac_bench.agents.roles.speaker import Speaker, decoded, whole
 from nlac_bench.agents.roles.transition import State
 from nlac_bench.baselines.config import NlrlConfig
 from nlac_bench.errors import NlacBenchError
+from nlac_bench.learner.outputs import Metrics
 from nlac_bench.rollout.engines.engine import derive_seed
-from nlac_bench.train.outputs import Metrics
 from nlac_bench.types import Episode
 
 MEMORY = 3

@@ -15,12 +15,12 @@ from torch import Tensor
 from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.roles.transition import first_state, walk
 from nlac_bench.errors import NlacBenchError
+from nlac_bench.learner import losses, share
+from nlac_bench.learner.batch import TokenBatch, TokenSequence
+from nlac_bench.learner.config import TrainConfig
+from nlac_bench.learner.outputs import LossFn, Metrics, Outputs, mean_of_steps
 from nlac_bench.rollout.engines.chat_template import ChatFormat
 from nlac_bench.rollout.engines.engine import SampleRequest, derive_seed
-from nlac_bench.train import losses, share
-from nlac_bench.train.batch import TokenBatch, TokenSequence
-from nlac_bench.train.config import TrainConfig
-from nlac_bench.train.outputs import LossFn, Metrics, Outputs, mean_of_steps
 from nlac_bench.types import Episode, Turn
 
 C = TypeVar("C", bound=TrainConfig)

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from nlac_bench.baselines.config import RftConfig
 from nlac_bench.baselines.on_policy import OnPolicy
-from nlac_bench.train.batch import TokenBatch
-from nlac_bench.train.outputs import LossFn, Metrics, Outputs
+from nlac_bench.learner.batch import TokenBatch
+from nlac_bench.learner.outputs import LossFn, Metrics, Outputs
 from nlac_bench.types import Episode
 
 

@@ -15,9 +15,9 @@ from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.roles.speaker import Action
 from nlac_bench.agents.roles.transition import Transition
 from nlac_bench.baselines.config import SacConfig
-from nlac_bench.train import losses, share
-from nlac_bench.train.batch import TokenBatch, TokenSequence
-from nlac_bench.train.outputs import LossFn, Metrics, Outputs
+from nlac_bench.learner import losses, share
+from nlac_bench.learner.batch import TokenBatch, TokenSequence
+from nlac_bench.learner.outputs import LossFn, Metrics, Outputs
 from nlac_bench.types import Episode
 
 

@@ -28,7 +28,7 @@ from nlac_bench.cli.exit_codes import ExitCodes
 from nlac_bench.cli.options import RunCommand
 from nlac_bench.cli.output import RedactedStream, reserve_stdout
 from nlac_bench.errors import ConfigError
-from nlac_bench.train import torchrun
+from nlac_bench.learner import torchrun
 
 app = typer.Typer(
     name="nlac-bench",
@@ -148,7 +148,7 @@ def main() -> None:
     """Run the command ``nlac-bench``. Raises ``SystemExit`` with one of ``exit_codes``.
 
     Of several processes that torchrun has started, the first executes the command, and the others only the
-    calls of its learner (``nlac_bench.train.ranks``).
+    calls of its learner (``nlac_bench.learner.ranks``).
     """
     _set_up_threads()
     sys.stderr = cast(TextIO, RedactedStream(sys.stderr))
@@ -157,7 +157,7 @@ def main() -> None:
     if torchrun.world_size() == 1:
         app()
         return
-    from nlac_bench.train import ranks  # torch takes seconds to import
+    from nlac_bench.learner import ranks  # torch takes seconds to import
 
     if torchrun.rank() > 0:
         ranks.follow()

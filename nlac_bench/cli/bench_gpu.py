@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json, table
+from nlac_bench.cluster.gpu.device import Device
+from nlac_bench.cluster.gpu.table import MEASUREMENTS, measure
 from nlac_bench.errors import ConfigError
-from nlac_bench.eval.gpu.device import Device
-from nlac_bench.eval.gpu.table import MEASUREMENTS, measure
 
 
 def bench_gpu(

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from nlac_bench.cli.output import JsonFlag, console, escape, print_json, show
-from nlac_bench.eval.runs.folder import RunFolder
-from nlac_bench.eval.statistics.compare import compare as compare_two
-from nlac_bench.eval.statistics.compare import compare_all, comparison_table
-from nlac_bench.eval.statistics.compare_seeds import compare_algorithms
-from nlac_bench.eval.statistics.pairing import Measured
-from nlac_bench.eval.statistics.score import rescore
-from nlac_bench.eval.statistics.summary import summarise, summary_of
+from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.stats.compare import compare as compare_two
+from nlac_bench.stats.compare import compare_all, comparison_table
+from nlac_bench.stats.compare_seeds import compare_algorithms
+from nlac_bench.stats.pairing import Measured
+from nlac_bench.stats.score import rescore
+from nlac_bench.stats.summary import summarise, summary_of
 
 
 def score(

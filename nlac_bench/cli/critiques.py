@@ -13,7 +13,7 @@ from nlac_bench.agents import methods
 from nlac_bench.agents.nlac.records import CritiqueRecord
 from nlac_bench.cli.output import JsonFlag, console, escape, print_json
 from nlac_bench.errors import DataError
-from nlac_bench.eval.runs.critiques import CRITIQUES, read_critiques
+from nlac_bench.harness.runs.critiques import CRITIQUES, read_critiques
 
 _LINES = {
     "played": "action", "answered": "answer", "target": "backup target", "proposed": "new action",

@@ -22,7 +22,7 @@ from nlac_bench.envs.datasets import DATASETS, official_folder
 from nlac_bench.envs.foreign import ForeignCodeError, bounded
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError, DataError, NlacBenchError, UnknownIdError
-from nlac_bench.eval.measure.engines import local_model
+from nlac_bench.harness.measure.engines import local_model
 from nlac_bench.rollout.engines.vllm import INSTALL_CPU, INSTALL_GPU
 from nlac_bench.rollout.engines.vllm.http import Http
 from nlac_bench.rollout.engines.vllm.plugin import BACKENDS

@@ -247,8 +247,8 @@ def play(
         _play_by_hand(env, seed, options)
         return
     from nlac_bench.cli.run import completed  # imports what agents with a model need
-    from nlac_bench.eval.measure.prepare import prepare
-    from nlac_bench.eval.runs.configuration import COMMAND_LINE
+    from nlac_bench.harness.measure.prepare import prepare
+    from nlac_bench.harness.runs.configuration import COMMAND_LINE
 
     models = {"model": model, "base_url": base_url, "user_model": user_model, "user_base_url": user_base_url}
     settings = {"env": name, "agent": agent, "concurrency": 1}

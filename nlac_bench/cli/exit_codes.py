@@ -29,7 +29,7 @@ from typer.core import TyperGroup
 from nlac_bench.cli.output import errors, escape, fail, result_stream
 from nlac_bench.envs.foreign import described
 from nlac_bench.errors import CheckpointError, NlacBenchError, Terminated
-from nlac_bench.eval.runs.secrets import refuse_secret_arguments
+from nlac_bench.harness.runs.secrets import refuse_secret_arguments
 from nlac_bench.shutdown import ignore_signals, silence_finalizers
 
 REFUSED, INCOMPLETE, CLOSED_PIPE = 2, 3, 141

@@ -12,10 +12,10 @@ from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
 from nlac_bench.envs import registry
 from nlac_bench.envs.seed_world import world_of_seed
 from nlac_bench.errors import ConfigError
-from nlac_bench.eval.statistics.outcomes import unknown_rate_of
-from nlac_bench.eval.statistics.tables import number, render_table
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.engines.engine import derive_seed
+from nlac_bench.stats.outcomes import unknown_rate_of
+from nlac_bench.stats.tables import number, render_table
 
 AGENTS = ("oracle", "constant", "random", "silent")
 

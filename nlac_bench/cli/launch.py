@@ -9,12 +9,12 @@ import typer
 from nlac_bench.cli.exit_codes import incomplete
 from nlac_bench.cli.output import JsonFlag, errors, escape, print_json, result_stream
 from nlac_bench.cli.run import completed
+from nlac_bench.cluster.launch import start
+from nlac_bench.cluster.launch.plan import Plan, plan
+from nlac_bench.cluster.launch.scripts import script
+from nlac_bench.cluster.launch.settings import LaunchSettings
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.eval.launch import start
-from nlac_bench.eval.launch.plan import Plan, plan
-from nlac_bench.eval.launch.scripts import script
-from nlac_bench.eval.launch.settings import LaunchSettings
-from nlac_bench.eval.runs.configuration import read_config
+from nlac_bench.harness.runs.configuration import read_config
 
 
 def launch(

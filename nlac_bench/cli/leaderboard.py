@@ -32,8 +32,8 @@ def build(
       nlac-bench leaderboard build --results results --out boards
     """
     from nlac_bench.leaderboards.boards import collect
-    from nlac_bench.leaderboards.build import board_files, differing, render_boards, write_boards
-    from nlac_bench.leaderboards.view import BoardView
+    from nlac_bench.reports.boards.build import board_files, differing, render_boards, write_boards
+    from nlac_bench.reports.boards.view import BoardView
 
     collected = collect(results)
     if not collected.boards and not collected.rejected:

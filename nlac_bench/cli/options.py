@@ -88,7 +88,7 @@ def settings_help() -> Iterator[tuple[str, list[tuple[str, ...]]]]:
     """
     from nlac_bench.agents import methods
     from nlac_bench.agents.registry import FLOORS, PROMPTED
-    from nlac_bench.train.config import TrainConfig
+    from nlac_bench.learner.config import TrainConfig
 
     kinds = {"trained": methods.names(), "prompted": PROMPTED, "without a model": FLOORS}
     yield "Agents", [(kind, ", ".join(names)) for kind, names in kinds.items()]

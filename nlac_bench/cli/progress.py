@@ -10,12 +10,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from nlac_bench.cli.heartbeat import Heartbeat, Speed
 from nlac_bench.cli.output import errors, escape
-from nlac_bench.eval.runs.configuration import RunConfig
-from nlac_bench.eval.runs.folder import RunFolder
-from nlac_bench.eval.runs.writer import RunWriter
-from nlac_bench.eval.statistics.interim import Interim
+from nlac_bench.harness.runs.configuration import RunConfig
+from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.harness.runs.writer import RunWriter
+from nlac_bench.learner.config import Budget
 from nlac_bench.rollout.driver import Failure
-from nlac_bench.train.config import Budget
+from nlac_bench.stats.interim import Interim
 from nlac_bench.types import Episode
 
 PHASES = {

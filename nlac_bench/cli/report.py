@@ -36,8 +36,8 @@ def report(
         --out algorithms.html
       nlac-bench report runs/nlac --format svg --out figures
     """
-    from nlac_bench.eval.report.build import report_of
-    from nlac_bench.eval.report.page import write_files, write_page
+    from nlac_bench.reports.report.build import report_of
+    from nlac_bench.reports.report.page import write_files, write_page
 
     if form not in (None, "svg", "png", "csv"):
         raise ConfigError(f"--format {form}: expected svg, png or csv")

@@ -16,19 +16,19 @@ from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json,
 from nlac_bench.cli.progress import RunProgress, TrainProgress, tokens_of
 from nlac_bench.cli.run_files import write_run_files
 from nlac_bench.errors import ConfigError, NlacBenchError
-from nlac_bench.eval.measure import estimate
-from nlac_bench.eval.measure.missing import refuse_missing
-from nlac_bench.eval.measure.play import play
-from nlac_bench.eval.measure.prepare import Prepared, prepare
-from nlac_bench.eval.measure.stored import stored_config
-from nlac_bench.eval.measure.tiny_defaults import is_tiny, with_defaults
-from nlac_bench.eval.runs.configuration import COMMAND_LINE, EXECUTION, TRAINING, RunConfig, read_config
-from nlac_bench.eval.runs.folder import RunFolder
-from nlac_bench.eval.runs.trust import as_options, refuse_unrepeated, to_repeat
-from nlac_bench.eval.runs.writer import RunWriter
-from nlac_bench.eval.statistics.outcomes import commonest
-from nlac_bench.eval.statistics.summary import Summary, summarise
-from nlac_bench.eval.training.untrained import BASE, check_base
+from nlac_bench.harness.measure import estimate
+from nlac_bench.harness.measure.missing import refuse_missing
+from nlac_bench.harness.measure.play import play
+from nlac_bench.harness.measure.prepare import Prepared, prepare
+from nlac_bench.harness.measure.stored import stored_config
+from nlac_bench.harness.measure.tiny_defaults import is_tiny, with_defaults
+from nlac_bench.harness.runs.configuration import COMMAND_LINE, EXECUTION, TRAINING, RunConfig, read_config
+from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.harness.runs.trust import as_options, refuse_unrepeated, to_repeat
+from nlac_bench.harness.runs.writer import RunWriter
+from nlac_bench.stats.outcomes import commonest
+from nlac_bench.stats.summary import Summary, summarise
+from nlac_bench.training.untrained import BASE, check_base
 
 Train = Annotated[
     list[str] | None,
@@ -190,7 +190,7 @@ def resume(
         stored = stored_config(started, repeated).as_dict()
         prepared = prepare(RunConfig.from_mapping(stored | changes, COMMAND_LINE))
         if prepared.config.train is not None:
-            from nlac_bench.eval.training import checkpoints  # torch takes seconds to import
+            from nlac_bench.training import checkpoints  # torch takes seconds to import
 
             checkpoints.check(folder)
     with RunWriter.resume(
@@ -272,7 +272,7 @@ def _measure(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
 
 
 def _train(prepared: Prepared, writer: RunWriter, as_json: bool) -> None:
-    from nlac_bench.eval.training.run import train_and_test, trained  # torch takes seconds to import
+    from nlac_bench.training.run import train_and_test, trained  # torch takes seconds to import
 
     folder = writer.folder.path
     errors.print(f"training run; folder {escape(str(folder))}", soft_wrap=True)

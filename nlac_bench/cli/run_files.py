@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nlac_bench.cli.output import errors, escape
-from nlac_bench.eval.measure.prepare import Prepared
+from nlac_bench.harness.measure.prepare import Prepared
 
 REPORT = "report.html"
 
@@ -25,18 +25,18 @@ def write_run_files(prepared: Prepared, folder: Path, *, curve: bool = False) ->
     path = folder / REPORT
     again = shlex.join(["nlac-bench", "report", str(folder), "--out", str(path)])
     with _forgiven("the floors and the oracle were not played"):
-        from nlac_bench.eval.report.references import play_references
+        from nlac_bench.reports.report.references import play_references
 
         play_references(prepared, folder)
     if curve:
         with _forgiven("curve.svg was not written"):
-            from nlac_bench.eval.report.training import stored_reference_lines
-            from nlac_bench.eval.training.curve import draw
+            from nlac_bench.reports.figures.training_curve import draw
+            from nlac_bench.reports.report.training import stored_reference_lines
 
             written["curve"] = str(draw(folder, stored_reference_lines(folder)))
     with _forgiven(f"{REPORT} was not written", f"; to write it: {again}"):
-        from nlac_bench.eval.report.build import run_report
-        from nlac_bench.eval.report.page import write_page
+        from nlac_bench.reports.report.build import run_report
+        from nlac_bench.reports.report.page import write_page
 
         write_page(run_report(folder), path)
         written["report"] = str(path)

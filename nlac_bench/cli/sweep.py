@@ -8,9 +8,9 @@ import typer
 
 from nlac_bench.cli.exit_codes import incomplete, resumable
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
-from nlac_bench.eval.runs.configuration import ConfigError
-from nlac_bench.eval.sweep.file import read_sweep
-from nlac_bench.eval.sweep.play import complete, play
+from nlac_bench.harness.runs.configuration import ConfigError
+from nlac_bench.sweep.file import read_sweep
+from nlac_bench.sweep.play import complete, play
 
 
 def sweep(
@@ -55,7 +55,7 @@ def sweep(
 
     def report() -> bool:
         """Write and print the comparison of the finished runs; return whether all runs are finished."""
-        from nlac_bench.eval.sweep.report import write  # importing matplotlib takes a second
+        from nlac_bench.sweep.report import write  # importing matplotlib takes a second
 
         path, counts = write(planned, out, against)
         finished = complete(planned, out)

@@ -12,10 +12,10 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from nlac_bench.cli.exit_codes import resumable
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.eval.measure.engines import local_model
-from nlac_bench.eval.statistics.distributions import Z95
-from nlac_bench.eval.statistics.intervals import wilson_bounds
-from nlac_bench.eval.statistics.tables import render_table
+from nlac_bench.harness.measure.engines import local_model
+from nlac_bench.stats.distributions import Z95
+from nlac_bench.stats.intervals import wilson_bounds
+from nlac_bench.stats.tables import render_table
 
 app = typer.Typer(no_args_is_help=True, help="The embedded model: build it, measure it.")
 

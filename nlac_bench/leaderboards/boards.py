@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nlac_bench.eval.statistics.places import Place, places
 from nlac_bench.leaderboards.entry import BoardKey, Entry, Kind
 from nlac_bench.leaderboards.entry_file import EntryError, read_entry
 from nlac_bench.leaderboards.numbers import differing_numbers
 from nlac_bench.leaderboards.pairs import Pair, all_pairs, floor_note
+from nlac_bench.stats.places import Place, places
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from nlac_bench.errors import ConfigError, EnvInfraError
-from nlac_bench.eval.measure.environment import conditions, environment_factories
-from nlac_bench.eval.measure.simulator import simulator_settings
-from nlac_bench.eval.runs.configuration import RunConfig
-from nlac_bench.eval.runs.folder import RunFolder
-from nlac_bench.eval.runs.lines import read_lines
-from nlac_bench.eval.runs.manifest import differences
-from nlac_bench.eval.runs.seeds import episode_seed
-from nlac_bench.eval.runs.trust import refuse_unrepeated
-from nlac_bench.eval.runs.writer import as_stored
-from nlac_bench.eval.training.offline import ROLLOUTS
+from nlac_bench.harness.measure.environment import conditions, environment_factories
+from nlac_bench.harness.measure.offline import ROLLOUTS
+from nlac_bench.harness.measure.simulator import simulator_settings
+from nlac_bench.harness.runs.configuration import RunConfig
+from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.harness.runs.lines import read_lines
+from nlac_bench.harness.runs.manifest import differences
+from nlac_bench.harness.runs.seeds import episode_seed
+from nlac_bench.harness.runs.trust import refuse_unrepeated
+from nlac_bench.harness.runs.writer import as_stored
 from nlac_bench.leaderboards.entry import RunOutcomes
 from nlac_bench.leaderboards.from_run import WORLD, base_of, seed_of
 from nlac_bench.leaderboards.replay import replay

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.eval.runs.lines import RunFolderError, refuse_special
+from nlac_bench.harness.runs.lines import RunFolderError, refuse_special
 from nlac_bench.leaderboards.entry import SCHEMA_VERSION, BoardKey, Entry
 
 MAX_ENTRY_BYTES = 64 * 2**20

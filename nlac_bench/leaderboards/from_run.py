@@ -6,14 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nlac_bench.eval.runs.configuration import RunConfig
-from nlac_bench.eval.runs.episode_json import usage_from_row
-from nlac_bench.eval.runs.folder import RunFolder, row_key
-from nlac_bench.eval.runs.lines import RunFolderError
-from nlac_bench.eval.statistics.outcomes import Outcomes, outcomes_of
-from nlac_bench.eval.training.curve import latest
-from nlac_bench.eval.training.tasks import VALIDATION_SPLIT
-from nlac_bench.eval.training.untrained import BASE
+from nlac_bench.harness.measure.training_tasks import VALIDATION_SPLIT
+from nlac_bench.harness.runs.configuration import RunConfig
+from nlac_bench.harness.runs.episode_json import usage_from_row
+from nlac_bench.harness.runs.folder import RunFolder, row_key
+from nlac_bench.harness.runs.lines import RunFolderError
 from nlac_bench.leaderboards.entry import (
     BoardKey,
     Cost,
@@ -32,6 +29,9 @@ from nlac_bench.leaderboards.entry import (
 )
 from nlac_bench.leaderboards.entry_file import EntryError, canonical
 from nlac_bench.leaderboards.numbers import failed_if_missing
+from nlac_bench.stats.outcomes import Outcomes, outcomes_of
+from nlac_bench.training.curve import latest
+from nlac_bench.training.untrained import BASE
 from nlac_bench.types import Episode, Usage
 
 WORLD = "world"

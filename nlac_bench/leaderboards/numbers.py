@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from nlac_bench.eval.statistics.intervals import Floats, Interval, rate_interval
-from nlac_bench.eval.statistics.outcomes import success_rate, task_means
-from nlac_bench.eval.statistics.passk import pass_hat_k
-from nlac_bench.eval.statistics.pooled import algorithm_interval
 from nlac_bench.leaderboards.entry import Bounds, Entry, EpisodeCounts, Numbers, PassPowerK, RunOutcomes
+from nlac_bench.stats.intervals import Floats, Interval, rate_interval
+from nlac_bench.stats.outcomes import success_rate, task_means
+from nlac_bench.stats.passk import pass_hat_k
+from nlac_bench.stats.pooled import algorithm_interval
 
 
 def success_table(run: RunOutcomes) -> Floats:

@@ -13,7 +13,7 @@ from typing import Any
 
 import gymnasium
 
-from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.limits import Limits
 from nlac_bench.types import Episode, Turn

@@ -8,8 +8,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 import nlac_bench
-from nlac_bench.eval.runs.folder import RunFolder
-from nlac_bench.eval.runs.lines import RunFolderError, make_folder, write_atomically
+from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.harness.runs.lines import RunFolderError, make_folder, write_atomically
 from nlac_bench.leaderboards.checks import (
     MAY_BE_PARTIAL,
     Check,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def save(path: Path, model: Any, optimizer: "torch.optim.Optimizer", state: Mapping[str, float]) -> None:
     """Write weights, optimizer and ``state`` as one safetensors file."""
-    from nlac_bench.train import optimizer_state, tensor_file
+    from nlac_bench.learner import optimizer_state, tensor_file
 
     named = dict(model.named_parameters())
     moments = optimizer_state.tensors(optimizer, {parameter: name for name, parameter in named.items()})
@@ -30,7 +30,7 @@ def restore(path: Path, model: Any, optimizer: "torch.optim.Optimizer") -> dict[
     """Restore what ``save`` wrote and return its ``state``."""
     import torch
 
-    from nlac_bench.train import optimizer_state, tensor_file
+    from nlac_bench.learner import optimizer_state, tensor_file
 
     named = dict(model.named_parameters())
     try:

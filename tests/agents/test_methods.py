@@ -10,11 +10,11 @@ from nlac_bench.agents.algorithm import Algorithm
 from nlac_bench.agents.methods import BUILT_IN, Method
 from nlac_bench.agents.registry import AgentContext, make
 from nlac_bench.errors import ConfigError, UnknownIdError
+from nlac_bench.learner.config import TrainConfig
 from nlac_bench.rollout.engines.engine import TrainableEngine, missing_for_training
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.engines.vllm.engine import VLLMEngine
 from nlac_bench.rollout.meter import MeteredEngine
-from nlac_bench.train.config import TrainConfig
 from tests.rollout import tiny_model
 from tests.rollout.stubs import RuleEngine
 

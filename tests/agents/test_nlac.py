@@ -32,11 +32,11 @@ from nlac_bench.agents.roles.styles import prompts_for
 from nlac_bench.agents.roles.transition import State, Transition, transitions
 from nlac_bench.envs import registry
 from nlac_bench.errors import DataError, NlacBenchError
+from nlac_bench.learner.learner import Learner
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.meter import MeteredEngine
-from nlac_bench.train.learner import Learner
 from nlac_bench.types import Episode, Turn
 
 ENV = 'tau_retail@{"level": "easy"}'

@@ -16,11 +16,11 @@ from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
 from nlac_bench.agents.roles.role_prompts import Critique
 from nlac_bench.agents.roles.speaker import Action
+from nlac_bench.learner.learner import Learner
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
 from nlac_bench.rollout.engines.engine import Sample, Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.meter import MeteredEngine, spending_on
-from nlac_bench.train.learner import Learner
 from nlac_bench.types import Episode
 from tests.baselines import signal_env
 from tests.baselines.signal_env import Signal

@@ -12,11 +12,11 @@ from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.methods import BUILT_IN, Method
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
+from nlac_bench.learner.learner import Learner
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
 from nlac_bench.rollout.engines.engine import Sampling, derive_seed
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.meter import MeteredEngine
-from nlac_bench.train.learner import Learner
 from nlac_bench.types import Episode
 from tests.baselines import signal_env
 from tests.baselines.signal_env import BUTTONS, COLOURS, Signal

@@ -25,11 +25,11 @@ from nlac_bench.baselines.rft import RFT
 from nlac_bench.baselines.sac import SAC, SacLesson, last_tokens
 from nlac_bench.baselines.self_distillation import SelfDistillation
 from nlac_bench.errors import NlacBenchError
+from nlac_bench.learner.batch import TokenBatch, TokenSequence, pack
+from nlac_bench.learner.learner import Learner
 from nlac_bench.rollout.engines.engine import Sample, Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.meter import MeteredEngine
-from nlac_bench.train.batch import TokenBatch, TokenSequence, pack
-from nlac_bench.train.learner import Learner
 from nlac_bench.types import Episode, Turn
 from tests.baselines import signal_env
 from tests.baselines.signal_env import Signal

@@ -21,11 +21,11 @@ import torch
 from nlac_bench.__main__ import main as nlac_bench
 from nlac_bench.agents.nlac.algorithm import NLAC
 from nlac_bench.cli import run as _run  # noqa: F401 - imports what all ranks use before they are forked
-from nlac_bench.eval.training import run as _training  # noqa: F401
-from nlac_bench.eval.training.player import Player
+from nlac_bench.learner import checkpoint
+from nlac_bench.learner.learner import Learner
 from nlac_bench.rollout.engines.hf.engine import HFEngine
-from nlac_bench.train import checkpoint
-from nlac_bench.train.learner import Learner
+from nlac_bench.training import run as _training  # noqa: F401
+from nlac_bench.training.player import Player
 
 TRAIN = {
     "train_batch_size": 2, "mini_batch_size": 1, "val_tasks": 1, "max_response_length": 32, "row_tokens": 256,

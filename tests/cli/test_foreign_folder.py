@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from nlac_bench.envs import registry
-from nlac_bench.eval.runs.manifest import git_state
-from nlac_bench.eval.sweep.play import Job
+from nlac_bench.harness.runs.manifest import git_state
 from nlac_bench.rollout.engines.backoff import Retries
+from nlac_bench.sweep.play import Job
 from tests.cli.command import Done, call, nlac_bench
 from tests.rollout.fault_server import FaultServer, Reply, completion
 

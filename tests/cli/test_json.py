@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from nlac_bench.cli.output import ReservedStdout, print_json
-from nlac_bench.eval.runs.seeds import plan_episodes
-from nlac_bench.eval.runs.writer import RunWriter
+from nlac_bench.harness.runs.seeds import plan_episodes
+from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.types import Episode, Turn
 from tests.cli.command import call, nlac_bench, one_json
 

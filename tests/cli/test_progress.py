@@ -9,13 +9,13 @@ import pytest
 from nlac_bench.cli.heartbeat import Heartbeat
 from nlac_bench.cli.progress import RunProgress, TrainProgress
 from nlac_bench.cli.run import _why_incomplete
-from nlac_bench.eval.runs.configuration import RunConfig
-from nlac_bench.eval.runs.folder import RunFolder
-from nlac_bench.eval.runs.seeds import Planned, plan_episodes
-from nlac_bench.eval.runs.writer import RunWriter
-from nlac_bench.eval.statistics.summary import summarise
-from nlac_bench.eval.statistics.tables import bracket, number
+from nlac_bench.harness.runs.configuration import RunConfig
+from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.harness.runs.seeds import Planned, plan_episodes
+from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.rollout.driver import EpisodeSpec, Failure
+from nlac_bench.stats.summary import summarise
+from nlac_bench.stats.tables import bracket, number
 from nlac_bench.types import Episode
 
 

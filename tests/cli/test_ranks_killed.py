@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from nlac_bench.cli import app
-from nlac_bench.eval.runs.folder import RunFolder
-from nlac_bench.eval.training.curve import latest
+from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.training.curve import latest
 from tests.cli.command import nlac_bench, one_json
 from tests.cli.ranks_job import PHASES, RUN
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from nlac_bench import tiny
-from nlac_bench.eval.measure.prepare import prepare
-from nlac_bench.eval.report import build, references
-from nlac_bench.eval.runs.configuration import RunConfig
-from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.harness.measure.prepare import prepare
+from nlac_bench.harness.runs.configuration import RunConfig
+from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.reports.report import build, references
 from tests.cli.command import call, nlac_bench, one_json
-from tests.eval.report_runs import LOST, OWED, WON, make_run
+from tests.reports.report_runs import LOST, OWED, WON, make_run
 
 RUN = ("run", "--env", 'math500_hard@{"level": 1}', "--agent", "act", "--model", "tiny", "--limit", "2",
        "--max-tokens", "16")  # fmt: skip

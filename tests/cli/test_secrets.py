@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from nlac_bench.agents.nlac.replay import Replay
 from tests.agents.test_nlac import transition
 from tests.cli.command import Done, call, nlac_bench
-from tests.eval.leaks import encodings, leaking_files, leaks
-from tests.eval.test_secrets import URLS, VALUE
+from tests.harness.leaks import encodings, leaking_files, leaks
+from tests.harness.test_secrets import URLS, VALUE
 from tests.rollout.fault_server import FaultServer, Reply, completion
 
 _ORACLE = 'twenty_questions@{"oracle": "llm", "recording": "%s"}'

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from nlac_bench.eval.runs.critiques import read_critiques, read_probes
+from nlac_bench.harness.runs.critiques import read_critiques, read_probes
 from tests.cli.command import call, one_json, started
 
 INT, TERM = (signal.SIGINT,), (signal.SIGTERM,)

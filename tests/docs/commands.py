@@ -23,11 +23,11 @@ EXCEPTIONS = {
     r"vllm\.entrypoints|doctor --server": "it needs vLLM servers; tests/vllm starts some, as the page does",
     r"--agent echo": "no test installs docs/plugins.md's package; test_python_examples_run runs its code",
     r"^torchrun ": "it trains on several ranks; tests/cli/test_ranks_killed.py runs it with small settings",
-    r"bench-gpu": "it needs GPUs; tests/eval/test_bench_gpu.py measures small shapes on a CPU",
+    r"bench-gpu": "it needs GPUs; tests/cluster/test_bench_gpu.py measures small shapes on a CPU",
     r"^nlac-bench tiny build": "it trains for 45 minutes; tests/tiny/test_build.py builds with a few steps",
     r"^nlac-bench tiny report --gates": "it asks a model a thousand times; tests/tiny/test_worlds.py runs it",
     r"^nlac-bench sweep configs/sweeps/(miniature|shop|twenty_questions)\.toml": (
-        "it trains for hours; tests/eval/test_sweep.py runs the command with a smaller file"
+        "it trains for hours; tests/sweep/test_sweep.py runs the command with a smaller file"
     ),
     r"^pip install ray": "it changes the environment; it is for the machines of one server with many GPUs",
     r"^nlac-bench verify": "its entry has a hash in its name; tests/leaderboards/test_submit.py runs it",

@@ -12,13 +12,13 @@ from nlac_bench.agents.floors import RandomAgent
 from nlac_bench.envs import TextEnv, registry
 from nlac_bench.envs.adapter import MAX_INVALID, PlainEnv
 from nlac_bench.errors import NlacBenchError, UnknownIdError
-from nlac_bench.eval.measure import estimate
-from nlac_bench.eval.measure.play import play
-from nlac_bench.eval.measure.prepare import outline, prepare
-from nlac_bench.eval.runs.configuration import ConfigError, RunConfig
-from nlac_bench.eval.runs.writer import RunWriter
-from nlac_bench.eval.statistics.summary import summarise
+from nlac_bench.harness.measure import estimate
+from nlac_bench.harness.measure.play import play
+from nlac_bench.harness.measure.prepare import outline, prepare
+from nlac_bench.harness.runs.configuration import ConfigError, RunConfig
+from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
+from nlac_bench.stats.summary import summarise
 from nlac_bench.types import Episode
 from tests.envs.plain_env import Echo
 

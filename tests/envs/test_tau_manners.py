@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nlac_bench.envs.tau.env import TauAirlineEnv, TauEnv, TauRetailEnv
-from nlac_bench.eval.statistics.intervals import paired_interval
+from nlac_bench.stats.intervals import paired_interval
 from tests.envs.tau_manners import Manner, MannerAgent
 
 MARGIN = 0.03

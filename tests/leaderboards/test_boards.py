@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nlac_bench.eval.statistics.compare import compare_all
-from nlac_bench.eval.statistics.pairing import Measured
-from nlac_bench.eval.statistics.places import Place, places
-from nlac_bench.eval.statistics.significance import holm, sign_flip_p
 from nlac_bench.leaderboards.boards import collect, make_boards
 from nlac_bench.leaderboards.entry import Entry, Source
 from nlac_bench.leaderboards.entry_file import entry_text
 from nlac_bench.leaderboards.numbers import stated_numbers
 from nlac_bench.leaderboards.pairs import _measured, all_pairs
+from nlac_bench.stats.compare import compare_all
+from nlac_bench.stats.pairing import Measured
+from nlac_bench.stats.places import Place, places
+from nlac_bench.stats.significance import holm, sign_flip_p
 from tests.leaderboards.factory import KEY, entry
 
 

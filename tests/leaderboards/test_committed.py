@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nlac_bench.leaderboards.boards import collect
-from nlac_bench.leaderboards.build import differing, render_boards
+from nlac_bench.reports.boards.build import differing, render_boards
 
 BOARDS = Path(__file__).parents[2] / "leaderboards"
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from nlac_bench.leaderboards.boards import make_boards
-from nlac_bench.leaderboards.build import render_boards
 from nlac_bench.leaderboards.entry import Entry, RunOutcomes, Subject, TaskOutcome
 from nlac_bench.leaderboards.entry_file import sealed
-from nlac_bench.leaderboards.figures import board_charts
-from nlac_bench.leaderboards.formats import duration
 from nlac_bench.leaderboards.kept import imported, reported
 from nlac_bench.leaderboards.numbers import numbers_of
-from nlac_bench.leaderboards.strip import strip
-from nlac_bench.leaderboards.view import BoardView
-from nlac_bench.leaderboards.words import NO_SUCCESS
+from nlac_bench.reports.boards.build import render_boards
+from nlac_bench.reports.boards.figures import board_charts
+from nlac_bench.reports.boards.formats import duration
+from nlac_bench.reports.boards.strip import strip
+from nlac_bench.reports.boards.view import BoardView
+from nlac_bench.reports.boards.words import NO_SUCCESS
 from tests.leaderboards.boards_of import algorithm
 from tests.leaderboards.factory import KEY, entry
 

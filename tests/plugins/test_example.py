@@ -12,7 +12,7 @@ import pytest
 
 from nlac_bench.agents import methods
 from nlac_bench.errors import ConfigError
-from nlac_bench.eval.sweep.file import check_sweep, read_sweep
+from nlac_bench.sweep.file import check_sweep, read_sweep
 from tests.baselines import signal_env
 from tests.baselines.test_learning import check
 from tests.cli.command import nlac_bench, one_json

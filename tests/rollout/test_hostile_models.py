@@ -15,9 +15,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from nlac_bench.errors import NlacBenchError
+from nlac_bench.learner.model import load_causal_lm
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.engines.model_files import tensor_shapes
-from nlac_bench.train.model import load_causal_lm
 from tests.cli.command import call
 from tests.payload import Payload
 from tests.rollout import tiny_model

@@ -8,9 +8,9 @@ from pydantic import Field
 from torch import Tensor
 
 from nlac_bench.baselines.on_policy import OnPolicy, rewards_of
-from nlac_bench.train.batch import TokenBatch
-from nlac_bench.train.config import TrainConfig
-from nlac_bench.train.outputs import LossFn, Metrics, Outputs
+from nlac_bench.learner.batch import TokenBatch
+from nlac_bench.learner.config import TrainConfig
+from nlac_bench.learner.outputs import LossFn, Metrics, Outputs
 from nlac_bench.types import Episode
 
 

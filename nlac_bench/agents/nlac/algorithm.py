@@ -16,10 +16,10 @@ from nlac_bench.agents.nlac.probes import critic_metrics, read_critic, refinemen
 from nlac_bench.agents.nlac.records import ProbeRecord
 from nlac_bench.agents.nlac.texts import critique_records, probe_records
 from nlac_bench.agents.roles.transition import Transition
+from nlac_bench.learner import share
+from nlac_bench.learner.batch import TokenBatch, TokenSequence
+from nlac_bench.learner.outputs import LossFn, Metrics, Outputs, mean_of_steps
 from nlac_bench.rollout.engines.engine import derive_seed
-from nlac_bench.train import share
-from nlac_bench.train.batch import TokenBatch, TokenSequence
-from nlac_bench.train.outputs import LossFn, Metrics, Outputs, mean_of_steps
 from nlac_bench.types import Episode
 
 

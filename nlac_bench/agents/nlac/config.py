@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from nlac_bench.errors import ConfigError
-from nlac_bench.train.config import TrainConfig
+from nlac_bench.learner.config import TrainConfig
 
 
 class NlacConfig(TrainConfig):

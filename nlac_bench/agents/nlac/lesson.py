@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from nlac_bench.agents.roles.role_prompts import Critique, Prompt, RolePrompts
 from nlac_bench.agents.roles.speaker import Action, Speaker, decoded
 from nlac_bench.agents.roles.transition import State, Transition
+from nlac_bench.learner.batch import LossName, TokenSequence
 from nlac_bench.rollout.engines.chat_template import ChatFormat
 from nlac_bench.rollout.engines.engine import SampleRequest
-from nlac_bench.train.batch import LossName, TokenSequence
 
 
 @dataclass(slots=True)

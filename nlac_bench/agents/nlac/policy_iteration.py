@@ -15,9 +15,9 @@ from nlac_bench.agents.nlac.replay import Replay
 from nlac_bench.agents.roles.role_prompts import ExplainingPrompts, RolePrompts
 from nlac_bench.agents.roles.speaker import Action, Speaker, samplings
 from nlac_bench.agents.roles.transition import Transition, transitions
+from nlac_bench.learner.outputs import Metrics
 from nlac_bench.rollout.engines.engine import Engine, Sample, Slot, derive_seed
 from nlac_bench.rollout.engines.routing import Conversation, within
-from nlac_bench.train.outputs import Metrics
 from nlac_bench.types import Episode, Role
 
 ROLES: tuple[Role, ...] = (

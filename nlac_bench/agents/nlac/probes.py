@@ -11,9 +11,9 @@ from nlac_bench.agents.algorithm import Resources
 from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
 from nlac_bench.agents.roles.speaker import Speaker
 from nlac_bench.agents.roles.transition import Transition
+from nlac_bench.learner.outputs import Metrics
 from nlac_bench.rollout.engines.engine import derive_seed
 from nlac_bench.rollout.engines.routing import Conversation, within
-from nlac_bench.train.outputs import Metrics
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """What is stored of a language critic's texts: the lines of ``critiques.jsonl`` and ``probes.jsonl``.
 
-A line is ``dataclasses.asdict`` of a record; ``nlac_bench.eval.runs.critiques`` reads it again.
+A line is ``dataclasses.asdict`` of a record; ``nlac_bench.harness.runs.critiques`` reads it again.
 """
 
 from dataclasses import dataclass

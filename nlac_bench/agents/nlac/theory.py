@@ -20,8 +20,8 @@ from nlac_bench.agents.nlac.lesson import Lesson
 from nlac_bench.agents.nlac.policy_iteration import LanguagePolicyIteration
 from nlac_bench.agents.roles.role_prompts import Critique, Outcome, Prompt
 from nlac_bench.agents.roles.transition import State, Transition
+from nlac_bench.learner.outputs import Metrics
 from nlac_bench.rollout.engines.engine import Sample, SampleRequest, Slot
-from nlac_bench.train.outputs import Metrics
 from nlac_bench.types import Episode, Turn
 
 GAMMA = 0.9

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from nlac_bench.eval.runs.folder import RunFolder
+from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.rollout.engines.engine import EngineError, SampleRequest, Sampling
 from nlac_bench.rollout.engines.vllm.servers import SlotEngine
 from nlac_bench.rollout.engines.weights import ModelSource
-from tests.eval.test_server_runs import check_complete, kept
+from tests.harness.test_server_runs import check_complete, kept
 from tests.vllm import WHERE
 from tests.vllm.servers.conftest import VERSIONS
 from tests.vllm.servers.served import PYTHON, ROOT, Served

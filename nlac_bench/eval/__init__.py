@@ -1,1 +1,0 @@
-"""Evaluation: runs on disk, measurements, training runs, sweeps, statistics and comparisons."""

@@ -1,0 +1,1 @@
+"""Runs: what is on disk, and how episodes are played from a configuration."""

@@ -1,0 +1,122 @@
+"""Finds what a run needs and this machine lacks (weights, keys, packages) before anything is loaded."""
+
+import importlib.util
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from nlac_bench import tiny
+from nlac_bench.agents.registry import FLOORS
+from nlac_bench.envs.datasets import official_folder
+from nlac_bench.errors import MissingDataError, NlacBenchError
+from nlac_bench.harness.measure.engines import engine_kind
+from nlac_bench.harness.measure.official_tasks import (
+    NEEDS_USER,
+    USER_FIX,
+    OfficialTasks,
+    needs_user,
+    official_tasks,
+)
+from nlac_bench.harness.runs.configuration import EngineKind, RunConfig
+from nlac_bench.rollout.engines.vllm import INSTALL_CPU, INSTALL_GPU
+
+_HUB_TIMEOUT_S = 5.0
+TRAIN_FIX = "pip install 'nlac-bench[train]'"
+VLLM_FIX = f"{INSTALL_GPU}, or without an NVIDIA GPU {INSTALL_CPU}"
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A missing requirement, and how to get it."""
+
+    what: str
+    fix: str
+
+
+def missing(config: RunConfig) -> list[Missing]:
+    """Return the missing requirements of ``config``. No model or data is loaded."""
+    found = []
+    if (data := missing_data(official_tasks(config))) is not None:
+        found.append(data)
+    if needs_user(config):
+        found.append(Missing(NEEDS_USER.format(env=config.env), USER_FIX))
+    if config.agent not in FLOORS and config.model is not None:
+        engine = "hf" if config.servers is not None else config.engine  # the learner's packages are needed
+        found += _model(config.model, config.base_url, engine, "--base-url")
+    if config.user_model is not None and config.replay is None:
+        found += _model(config.user_model, config.user_base_url, "auto", "--user-base-url")
+    return list(dict.fromkeys(found))
+
+
+def missing_data(official: OfficialTasks | None) -> Missing | None:
+    """Return the official data set that ``official`` needs, if this machine lacks it."""
+    if official is not None:
+        try:
+            official_folder(official.data)
+        except MissingDataError as error:
+            return Missing(error.what, error.fix)
+    return None
+
+
+def refuse_missing(config: RunConfig) -> None:
+    """Raise an error if a requirement is missing.
+
+    Raises:
+        NlacBenchError: lists everything that is missing, and how to get it.
+    """
+    if found := missing(config):
+        raise NlacBenchError("missing: " + "; ".join(f"{each.what}: {each.fix}" for each in found))
+
+
+def _model(name: str, base_url: str | None, engine: EngineKind, flag: str) -> list[Missing]:
+    kind = engine_kind(name, base_url, engine)
+    if kind == "openai":
+        if base_url is None and not os.environ.get("OPENAI_API_KEY"):
+            return [
+                Missing(
+                    "an API key for OpenAI", f"set OPENAI_API_KEY, or set {flag} to the URL of another server"
+                )
+            ]
+        return []
+    packages = {"torch": TRAIN_FIX, "transformers": TRAIN_FIX} | (
+        {"vllm": VLLM_FIX} if kind == "vllm" else {}
+    )
+    found = [
+        Missing(f"the package {package}", fix)
+        for package, fix in packages.items()
+        if importlib.util.find_spec(package) is None
+    ]
+    if found or name in tiny.FOLDERS or Path(name).is_dir():
+        return found
+    if not _is_hub_id(name):
+        advice = (
+            "set --model to an existing folder, or to a Hugging Face id such as Qwen/Qwen2.5-0.5B-Instruct"
+        )
+        found.append(Missing(f"the model folder {name}, which does not exist", advice))
+    elif not _available(name):
+        advice = f"connect to the network, or set --model to the folder of a downloaded copy of {name}"
+        found.append(Missing(f"the weights of {name}, which are not in the Hugging Face cache", advice))
+    return found
+
+
+def _is_hub_id(name: str) -> bool:
+    from huggingface_hub.utils import HFValidationError, validate_repo_id
+
+    try:
+        validate_repo_id(name)
+    except HFValidationError:
+        return False
+    return True
+
+
+def _available(name: str) -> bool:
+    """Return whether the weights of a Hugging Face id are in the local cache or on the hub."""
+    from huggingface_hub import HfApi, try_to_load_from_cache
+
+    if isinstance(try_to_load_from_cache(name, "config.json"), str):
+        return True
+    try:
+        HfApi().model_info(name, timeout=_HUB_TIMEOUT_S)
+    except Exception:  # no network, unknown model, offline mode: the exceptions differ between versions
+        return False
+    return True

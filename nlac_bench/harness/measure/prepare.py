@@ -1,0 +1,135 @@
+"""Turns a configuration into a run that can start; everything is checked before the first model call."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+
+from nlac_bench.agents import methods
+from nlac_bench.agents import registry as agents
+from nlac_bench.agents.prompts import prompt_files
+from nlac_bench.agents.registry import AgentContext
+from nlac_bench.envs.adapter import PlainEnv
+from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.errors import ConfigError, MissingError
+from nlac_bench.harness.measure.engines import policy_engine
+from nlac_bench.harness.measure.environment import chosen_tasks, conditions, environment_factories
+from nlac_bench.harness.measure.official_tasks import NEEDS_USER, USER_FIX
+from nlac_bench.harness.measure.simulator import simulator
+from nlac_bench.harness.measure.training_checks import check_training
+from nlac_bench.harness.measure.training_tasks import VALIDATION_SPLIT, validates_apart
+from nlac_bench.harness.runs.configuration import RunConfig
+from nlac_bench.harness.runs.seeds import Planned, plan_episodes
+from nlac_bench.rollout.agent import Agent
+from nlac_bench.rollout.engines.engine import Sampling, engine_name
+from nlac_bench.types import ChatFn
+
+FLOORS = frozenset({*agents.FLOORS})
+
+
+class NeedsUserError(MissingError, ConfigError):
+    """The tasks need a model that plays the user, and the configuration names no such model."""
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The checked plan of a run; the policy's model has not been loaded."""
+
+    config: RunConfig
+    make_env: Callable[[], gymnasium.Env[str, str]]
+    make_training_env: Callable[[], TextEnv]
+    make_validation_env: Callable[[], TextEnv]
+    conditions: dict[str, Any]
+    plan: tuple[Planned, ...]
+    world: int | None
+    """The world that is played; None if the environment has no worlds."""
+
+
+@dataclass(frozen=True)
+class Prepared(Outline):
+    """A run that can start: its plan, its agent and the description of the agent."""
+
+    agent: Agent
+    subject: dict[str, Any]
+
+
+def outline(config: RunConfig, chat: ChatFn | None = None) -> Outline:
+    """Make the environment, select the tasks and plan the episodes.
+
+    Args:
+        chat: replaces the model behind the environment's user, oracle or judge.
+
+    Raises:
+        NlacBenchError: the environment cannot be made, or the agent cannot play it or be trained on it.
+    """
+    factories = environment_factories(config, chat if chat is not None else simulator(config))
+    make_env, *training = factories
+    env: Any = make_env().unwrapped  # a TextEnv
+    if getattr(env, "floors_only", False) and config.agent not in FLOORS:
+        raise NeedsUserError(NEEDS_USER.format(env=config.env), USER_FIX)
+    if isinstance(env, PlainEnv) and config.agent in ("oracle", "constant"):
+        raise ConfigError(
+            f"agent {config.agent!r} needs a TextEnv, which defines an oracle and constant actions; "
+            f"{config.env} is a plain Gymnasium environment; use 'random' or 'silent' instead"
+        )
+    plan = plan_episodes(chosen_tasks(config, env), config.trials, config.seed)
+    if config.train is not None:
+        check_training(config, plan, *training)
+    elif config.offline is not None:
+        raise ConfigError(
+            f"--offline: agent {config.agent!r} cannot be trained; leave out --offline or choose a "
+            "training algorithm as --agent"
+        )
+    return Outline(config, *factories, conditions(config, env), plan, env.played_world)
+
+
+def prepare(config: RunConfig) -> Prepared:
+    """Make the plan (see ``outline``), the agent and its engine.
+
+    Raises:
+        NlacBenchError: as ``outline``, or the engine or the agent cannot be made.
+    """
+    planned = outline(config)
+    engine = None if config.agent in FLOORS else policy_engine(config)
+    sampling = Sampling(temperature=config.temperature, max_tokens=config.max_tokens)
+    if config.train is not None:
+        methods.find(config.agent).check_engine(engine, config.model)
+    context = AgentContext(
+        engine=engine,
+        sampling=sampling,
+        make_train_env=planned.make_training_env,
+        prompts=prompt_files(config.prompts, getattr(planned.make_env().unwrapped, "prompts", None)),
+    )
+    agent = agents.make(config.agent, context)
+    return Prepared(
+        config=config,
+        make_env=planned.make_env,
+        make_training_env=planned.make_training_env,
+        make_validation_env=planned.make_validation_env,
+        conditions=planned.conditions,
+        plan=planned.plan,
+        world=planned.world,
+        agent=agent,
+        subject={
+            "agent": config.agent,
+            "model": config.model,
+            "engine": engine_name(engine) if engine else None,
+            "prompts": agents.prompt_hashes(agent),
+            "temperature": config.temperature if engine else None,
+            "max_tokens": config.max_tokens if engine else None,
+            "train": config.train.subject() if config.train is not None else None,
+            "offline": config.offline,
+            **({} if planned.world is None else {"world": planned.world}),
+            **_validation(planned),
+        },
+    )
+
+
+def _validation(planned: Outline) -> dict[str, str]:
+    """Return the part of a training run's subject that says which split it validates on."""
+    if planned.config.train is None:
+        return {}
+    env, validation_env = planned.make_training_env(), planned.make_validation_env()
+    apart = validates_apart(env.task_ids, validation_env.task_ids)
+    return {VALIDATION_SPLIT: "validation"} if apart else {}

@@ -1,0 +1,83 @@
+"""Default settings for ``--model tiny``: the easy level of the tasks, and training settings of its size."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nlac_bench import tiny
+from nlac_bench.agents import methods
+from nlac_bench.agents.names import FLOORS
+from nlac_bench.envs import registry as envs
+from nlac_bench.envs.env_string import join
+from nlac_bench.harness.measure.engines import engine_kind, local_model
+from nlac_bench.harness.measure.replicas import replica_count
+from nlac_bench.harness.runs.configuration import MOST_REPLICAS
+
+EASY: Mapping[str, Mapping[str, Any]] = {
+    "tau_retail": {"level": "easy"},
+    "tau_airline": {"level": "easy"},
+    "shop_worlds": {"level": "easy"},
+    "twenty_questions": {"level": "easy", "reward": "binary"},
+    "math500_hard": {"level": 1},
+}
+TRAINING: Mapping[str, Any] = {
+    "budget": "steps=40",
+    "train_batch_size": 32,
+    "mini_batch_size": 32,
+    "lr": 1e-4,
+    "warmup_steps": 5,
+    "max_prompt_length": 3072,
+    "max_response_length": 160,
+    "row_tokens": 1024,
+    "micro_rows": 4,
+    "val_tasks": 64,
+    "test_freq": 8,
+    "save_freq": 16,
+    "ema_tau": 0.05,
+    "improvement_temperature": 0.0,  # at temperature 1 a model this small often writes malformed critiques
+}
+
+CONCURRENCY = 64
+"""Number of concurrent episodes for each process that runs the model: a step of 64 rows takes hardly longer
+than one of 32, so processes that share 64 rows would not be much faster than one."""
+
+
+def is_tiny(model: Any) -> bool:
+    """Return whether ``model`` is an embedded model or a checkpoint of one, which has the same tokenizer."""
+    if str(model) in tiny.FOLDERS:
+        return True
+    own, theirs = tiny.path() / "tokenizer.json", Path(str(model)) / "tokenizer.json"
+    return theirs.is_file() and theirs.read_bytes() == own.read_bytes()
+
+
+def with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``settings`` of a run with the embedded model; defaults complete those that are not given.
+
+    The embedded environments are played at the level that the model was trained on, unless the environment
+    string has its own arguments or the data are not embedded.
+    """
+    completed: dict[str, Any] = {"max_tokens": TRAINING["max_response_length"], **settings}
+    if "concurrency" not in completed:
+        completed["concurrency"] = CONCURRENCY * _replicas(settings)
+    name, arguments = envs.parse(str(settings.get("env", "")))
+    if not arguments and name in EASY and settings.get("data") in (None, "embedded"):
+        completed["env"] = join(name, EASY[name])
+    if isinstance(settings.get("train"), Mapping):  # other values are reported by ``RunConfig``
+        known = methods.find(str(settings.get("agent"))).config_class.model_fields
+        defaults = {name: value for name, value in TRAINING.items() if name in known}
+        completed["train"] = {**defaults, **settings["train"]}
+    return completed
+
+
+def _replicas(settings: Mapping[str, Any]) -> int:
+    """Return the number of processes that run the model; 1 for an invalid setting (reported later)."""
+    wanted = settings.get("replicas", "auto")
+    if (
+        settings.get("agent") in FLOORS
+        or settings.get("servers")
+        or not (wanted == "auto" or wanted in range(1, MOST_REPLICAS + 1))
+    ):
+        return 1
+    model = str(settings.get("model"))
+    kind = engine_kind(model, settings.get("base_url"), settings.get("engine", "auto"))
+    return replica_count(wanted, kind, local_model(model))

@@ -1,0 +1,92 @@
+"""Checks the requirements of a training run before the first model call."""
+
+import importlib.util
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from nlac_bench.agents import methods
+from nlac_bench.envs.text_env import TextEnv
+from nlac_bench.errors import ConfigError, NlacBenchError
+from nlac_bench.harness.measure.engines import engine_kind
+from nlac_bench.harness.measure.offline import offline_episodes
+from nlac_bench.harness.measure.servers import assigned
+from nlac_bench.harness.measure.training_tasks import split_tasks
+from nlac_bench.harness.runs.configuration import RunConfig
+from nlac_bench.harness.runs.seeds import Planned
+
+TRAINING_PACKAGES = ("torch", "transformers", "safetensors")
+
+
+def check_training(
+    config: RunConfig,
+    plan: Sequence[Planned],
+    make_training_env: Callable[[], TextEnv],
+    make_validation_env: Callable[[], TextEnv],
+) -> None:
+    """Raise an error if a training run could not finish.
+
+    It checks the settings of the method and its learner, the packages, the engine, the environment's training
+    and validation splits and the episodes of ``config.offline``. It loads no weights, plays no episodes and
+    calls no model.
+
+    Raises:
+        NlacBenchError: a check fails; the message names the setting and what to change.
+    """
+    method = methods.find(config.agent)
+    settings = config.train
+    assert settings is not None  # the caller passes the configuration of a training run
+    _check_engine(config)
+    missing = [name for name in TRAINING_PACKAGES if importlib.util.find_spec(name) is None]
+    if settings.lora_rank and importlib.util.find_spec("peft") is None:
+        missing.append("peft")
+    if missing:
+        raise ConfigError(
+            f"--agent {config.agent} needs the packages {', '.join(missing)}: pip install 'nlac-bench[train]'"
+        )
+    settings.learner(config.seed, **method.learner_options(settings))
+    try:
+        env, validation_env = make_training_env(), make_validation_env()
+        tasks, validation_tasks = env.task_ids, validation_env.task_ids
+    except (NlacBenchError, TypeError, ValueError) as error:
+        raise ConfigError(f"{config.env} cannot be trained on: {error}") from error
+    if not split_tasks(tasks, validation_tasks, settings.val_tasks, config.seed)[1]:
+        raise ConfigError(f"the training split of {config.env} has no tasks to train on")
+    if config.offline is None:
+        return
+    if not method.off_policy:
+        able = ", ".join(name for name, m in methods.BUILT_IN.items() if m.off_policy)
+        raise ConfigError(
+            f"--offline: {config.agent} learns on policy and cannot use recorded episodes; use one of {able}"
+        )
+    if settings.budget.startswith("env_steps") and settings.total_epochs is None:
+        raise ConfigError(
+            f"--offline plays no episodes, so --budget {settings.budget} is never spent; use "
+            "--budget steps=N or tokens=N"
+        )
+    offline_episodes(Path(config.offline), env, validation_env, config, plan)
+
+
+def _check_engine(config: RunConfig) -> None:
+    """Check that the model runs in this process, so that its weights can be updated."""
+    advice = "set --model to a Hugging Face folder or id, and leave out --base-url"
+    if config.base_url is not None:
+        raise ConfigError(
+            f"--base-url {config.base_url}: a model on a server cannot be trained, because its "
+            f"weights cannot be updated; {advice}"
+        )
+    if config.engine == "openai":
+        raise ConfigError(f"--engine openai cannot train a model; use --engine hf or vllm, and {advice}")
+    vllm = config.engine == "vllm" or config.servers is not None
+    if vllm and config.train is not None and config.train.deterministic:
+        raise ConfigError(
+            "--train deterministic=true: the last bits of vLLM's results depend on the requests that are "
+            "computed together; use --engine hf, or leave out deterministic"
+        )
+    if config.servers is not None:
+        assert config.train is not None
+        assigned(config.servers, "target" in methods.find(config.agent).slots(config.train))
+    elif engine_kind(str(config.model), None, config.engine) == "openai":
+        raise ConfigError(
+            f"--model {config.model!r} is neither a folder nor a Hugging Face id (owner/name), so it is "
+            f"treated as the name of a model on a server; such a model cannot be trained; {advice}"
+        )

@@ -1,0 +1,267 @@
+"""The configuration of a run, read from command line options, a TOML file or an earlier run's config.json."""
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, Self, TypeAlias
+
+from pydantic import Field, SerializeAsAny, model_validator
+
+from nlac_bench.agents import methods
+from nlac_bench.errors import ConfigError
+from nlac_bench.harness.runs.secrets import refuse_known_secrets
+from nlac_bench.learner.config import TrainConfig
+from nlac_bench.rollout.engines.vllm.plugin import WeightsBy
+from nlac_bench.settings import Settings, explain_unknown
+
+EngineKind: TypeAlias = Literal["auto", "openai", "hf", "vllm"]
+VLLM_OPTIONS = ("gpu_memory_utilization", "tensor_parallel_size", "max_model_len")
+"""The settings that are passed on to vLLM, with its names."""
+Replicas: TypeAlias = Literal["auto"] | int
+MOST_REPLICAS = 64
+"""Each replica is a process with some hundred megabytes: a larger number is a mistake."""
+
+MEASURE = "Environment and tasks"
+PLAYER = "Agent and model"
+SIMULATOR = "The environment's user, oracle or judge"
+TRAINING = "Training"
+EXECUTION = "Execution"
+
+COMMAND_LINE = "command line"
+"""The source of settings that are options; error messages then name the option."""
+
+_MOST_DOLLARS = 1_000_000
+"""The largest price of a million tokens; larger ones, infinity and NaN are mistakes."""
+
+
+def _option(panel: str, default: Any, description: str, **bounds: Any) -> Any:
+    """Declare a setting that is also an option of ``nlac-bench run``, listed under ``panel`` in its help."""
+    return Field(default, description=description, json_schema_extra={"panel": panel}, **bounds)
+
+
+class RunConfig(Settings):
+    """All settings of a run. They are written to ``config.json``, which ``--config`` can read again.
+
+    API keys are not part of it: they come from the environment (``OPENAI_API_KEY`` for OpenAI,
+    ``NLAC_BENCH_API_KEY`` for other servers).
+    """
+
+    env: str = _option(MEASURE, ..., "Environment: a name, a Gymnasium id, or 'Name@{json}'.")
+    agent: str = _option(PLAYER, ..., "Agent; the available agents are listed below the options.")
+    split: str | None = _option(MEASURE, None, "train or test; default: the environment's default, test.")
+    data: str | None = _option(MEASURE, None, "embedded, official, or a folder; default: embedded.")
+    tasks: str | None = _option(MEASURE, None, "Task ids separated by commas, or 'clean' (τ); default: all.")
+    limit: int | None = _option(MEASURE, None, "Play only the first N tasks.", ge=1)
+    trials: int = _option(MEASURE, 1, "Number of episodes of each task.", ge=1)
+    seed: int = _option(
+        MEASURE, 0, "Base seed. Each episode's seed is derived from it, the task and the trial."
+    )
+    concurrency: int = _option(EXECUTION, 16, "Number of episodes played at the same time.", ge=1)
+    model: str | None = _option(PLAYER, None, "A Hugging Face id or folder, or a model's name on a server.")
+    base_url: str | None = _option(
+        PLAYER, None, "An OpenAI-compatible server, such as http://localhost:8000/v1."
+    )
+    engine: EngineKind = _option(
+        PLAYER,
+        "auto",
+        "auto, openai, hf or vllm. auto is openai with --base-url, hf for a folder or a name with a slash, "
+        "and OpenAI's API for any other name.",
+    )
+    servers: str | None = _option(
+        PLAYER,
+        None,
+        "vLLM servers that run --model, as URL[@policy|@target], separated by commas. The run replaces their "
+        "weights, so they belong to a private network. Without labels one in eight, at least one, has the "
+        "moving average of methods that keep one.",
+    )
+    weights_folder: str | None = _option(
+        PLAYER,
+        None,
+        "Folder through which --servers read new weights (--weights-by file), on a disk of all machines; "
+        "default: shared memory of this one.",
+    )
+    weights_by: WeightsBy = _option(
+        PLAYER,
+        "file",
+        "How --servers get new weights: file, or nccl, a broadcast to all workers of all servers (NCCL "
+        "between GPUs, Gloo on CPUs). nccl needs servers with the backend nlac_bench_nccl, and a network on "
+        "which they and the run reach each other at any port.",
+    )
+    gpu_memory_utilization: float | None = _option(
+        PLAYER,
+        None,
+        "Share of a GPU's memory for each model in vLLM (--engine vllm); default: 0.9, in training 0.3, "
+        "because the learner and the moving average use the same GPU.",
+        gt=0,
+        le=1,
+    )
+    tensor_parallel_size: int | None = _option(
+        PLAYER, None, "Number of GPUs that share each layer in vLLM (--engine vllm); default: 1.", ge=1
+    )
+    max_model_len: int | None = _option(
+        PLAYER,
+        None,
+        "Largest number of tokens of prompt and answer together in vLLM (--engine vllm), which needs memory "
+        "for at least one conversation of this length; default: the model's own.",
+        ge=1,
+    )
+    temperature: float = _option(
+        PLAYER, 0.0, "Sampling temperature of the policy; 0 is greedy.", ge=0, le=100
+    )
+    max_tokens: int = _option(PLAYER, 1024, "Maximum length of a reply in tokens.", ge=1)
+    prompts: str | None = _option(
+        PLAYER, None, "Folder of prompt files; they replace the packaged files of the same names."
+    )
+    price: str | None = _option(
+        PLAYER, None, "US dollars per million prompt and generated tokens, as '0.25,2'."
+    )
+    user: str | None = _option(SIMULATOR, None, "τ: scripted, llm, react, verify, reflection, human or none.")
+    user_model: str | None = _option(SIMULATOR, None, "The model that plays the user, oracle or judge.")
+    user_base_url: str | None = _option(SIMULATOR, None, "URL of the server of --user-model.")
+    user_temperature: float = _option(SIMULATOR, 0.0, "Sampling temperature of --user-model.", ge=0, le=100)
+    user_max_tokens: int = _option(
+        SIMULATOR, 1024, "Maximum length of a reply of --user-model in tokens, thoughts included.", ge=1
+    )
+    user_price: str | None = _option(SIMULATOR, None, "Price of --user-model, in the format of --price.")
+    max_turns: int | None = _option(EXECUTION, None, "Truncate an episode after N turns.", ge=1)
+    max_seconds: float | None = _option(EXECUTION, None, "Truncate an episode after N seconds.", gt=0)
+    max_cost: float | None = _option(EXECUTION, None, "Stop the run when it has cost N US dollars.", gt=0)
+    request_timeout: float = _option(
+        EXECUTION, 300.0, "Time limit in seconds for one reply of a server, including queueing.", gt=0
+    )
+    retries: int = _option(
+        EXECUTION,
+        5,
+        "Number of retries of a failed request to a server; after a time-out, at most one. Failed episodes "
+        "are played a second time, with as many requests, unless all timed out and none ended.",
+        ge=0,
+    )
+    replicas: Replicas = _option(
+        EXECUTION,
+        "auto",
+        "Number of processes that run the model (--engine hf), or auto: for a small model on a CPU one per "
+        "core, at most 4, otherwise 1, which is this process. It does not change results.",
+    )
+    record: str | None = _option(SIMULATOR, None, "Store the replies of --user-model in this file.")
+    replay: str | None = _option(SIMULATOR, None, "Replay the replies stored in this file; needs no API key.")
+    train: SerializeAsAny[TrainConfig] | None = Field(
+        None, description="Training settings (a table in TOML); without them the agent is only measured."
+    )
+    offline: str | None = _option(
+        TRAINING, None, "Train on the episodes in this run folder instead of playing new ones."
+    )
+    max_logprob_gap: float = _option(
+        TRAINING,
+        0.1,
+        "Largest mean difference between the engine's and the learner's log-probabilities of sampled tokens "
+        "(logprob_gap in metrics.jsonl); a larger one stops the run.",
+        gt=0,
+    )
+    base: str | None = _option(
+        TRAINING, None, "Folder of an `eval` of the untrained model; it is not measured again."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_train(cls, values: Any) -> Any:
+        """Read the training settings with the configuration class of the agent's method."""
+        train = values.get("train") if isinstance(values, Mapping) else None
+        if not isinstance(train, Mapping):
+            return values
+        return {**values, "train": methods.find(str(values.get("agent"))).config(train)}
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.record is not None and self.replay is not None:
+            raise ConfigError(
+                "record and replay cannot be used together, because a replay calls no model; leave out one"
+            )
+        for name in VLLM_OPTIONS:
+            if getattr(self, name) is not None and self.engine != "vllm":
+                raise ConfigError(f"{name} is an option of vLLM; set engine to vllm, or leave out {name}")
+        if self.servers is not None:
+            self._check_servers()
+        for name in ("weights_folder", "weights_by"):
+            if self.servers is None and getattr(self, name) != type(self).model_fields[name].default:
+                raise ConfigError(f"{name} is a setting for servers; set servers, or leave it out")
+        prices = self.prices("price"), self.prices("user_price")
+        if self.max_cost is not None and prices == (None, None):
+            raise ConfigError("max_cost needs token prices: set price (and user_price) as '0.25,2'")
+        if self.replicas != "auto" and not 1 <= self.replicas <= MOST_REPLICAS:
+            raise ConfigError(f"replicas must be auto, or from 1 to {MOST_REPLICAS}, got {self.replicas!r}")
+        return self
+
+    def _check_servers(self) -> None:
+        if self.model is None:
+            raise ConfigError("servers needs model, the name or folder of the model that the servers run")
+        engine = None if self.engine == "auto" else self.engine
+        replicas = None if self.replicas == "auto" else self.replicas
+        for name, value in {"base_url": self.base_url, "engine": engine, "replicas": replicas}.items():
+            if value is not None:
+                raise ConfigError(
+                    f"{name} cannot be used together with servers, which run the model; leave out one"
+                )
+
+    def prices(self, name: Literal["price", "user_price"]) -> tuple[float, float] | None:
+        """Return US dollars per million tokens (in, out), or None if the price is not set.
+
+        Raises:
+            ConfigError: the setting is not two numbers from 0 to ``_MOST_DOLLARS``.
+        """
+        text = getattr(self, name)
+        if text is None:
+            return None
+        try:
+            into, out = (float(part) for part in text.split(","))
+        except ValueError:
+            raise ConfigError(f"{name} must be two numbers such as '0.25,2', got {text!r}") from None
+        if not all(0 <= price <= _MOST_DOLLARS for price in (into, out)):
+            raise ConfigError(f"{name} must be two numbers from 0 to {_MOST_DOLLARS:,}, got {text!r}")
+        return into, out
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any], source: str = "") -> Self:
+        """Return the configuration that ``values`` describe.
+
+        Raises:
+            ConfigError: a setting is unknown, missing or invalid, or contains a secret; the message names it
+                and ``source``.
+        """
+        refuse_known_secrets(values, f"{source}: ")
+        for name in ("env", "agent"):
+            if not values.get(name):
+                raise ConfigError(f"{source}: {name} is not set; pass --{name}, or set it in --config")
+        if source != COMMAND_LINE:
+            return super().from_mapping(values, f"{source}: ")
+        try:
+            return super().from_mapping(values)
+        except ConfigError as error:
+            name, _, fault = str(error).partition(" ")
+            if name not in cls.model_fields:
+                raise
+            raise ConfigError(f"--{name.replace('_', '-')} {fault}") from None
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Return the settings of a TOML file, or of a run's ``config.json``.
+
+    The table ``[launch]`` of a TOML file is left out; ``cluster/launch/settings.py`` reads it.
+
+    Raises:
+        ConfigError: the file cannot be read, contains a secret, or has an unknown setting.
+    """
+    try:
+        raw = path.read_bytes()
+        values = json.loads(raw) if path.suffix == ".json" else tomllib.loads(raw.decode("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigError(f"cannot read the configuration {path}: {error}") from error
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path} must contain an object of settings by name, not a {type(values).__name__}")
+    refuse_known_secrets(values, f"{path}: ")
+    if path.suffix != ".json":
+        values.pop("launch", None)
+    for name in values:
+        if name not in RunConfig.model_fields:
+            raise ConfigError(f"{path}: {explain_unknown(name, RunConfig)}")
+    return values

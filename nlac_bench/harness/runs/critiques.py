@@ -1,0 +1,44 @@
+"""Reads the texts of a training run's language critic: ``critiques.jsonl`` and ``probes.jsonl``."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from nlac_bench.agents.nlac.records import CritiqueRecord, ProbeRecord
+from nlac_bench.harness.runs.lines import RunFolderError, read_lines
+
+CRITIQUES = "critiques.jsonl"
+PROBES = "probes.jsonl"
+
+_Record = TypeVar("_Record", CritiqueRecord, ProbeRecord)
+
+
+def read_critiques(folder: Path) -> Iterator[CritiqueRecord]:
+    """Yield the stored lessons of the training run in ``folder``, oldest first, read one at a time.
+
+    Yields nothing if the run has no such file, as with a method without a language critic.
+
+    Raises:
+        RunFolderError: a line is damaged, or is not such a record.
+    """
+    return _records(folder / CRITIQUES, CritiqueRecord)
+
+
+def read_probes(folder: Path) -> Iterator[ProbeRecord]:
+    """Yield the readings of the fixed probe set, oldest validation first; otherwise as ``read_critiques``."""
+    return _records(folder / PROBES, ProbeRecord)
+
+
+def _records(path: Path, kind: type[_Record]) -> Iterator[_Record]:
+    adapter = TypeAdapter(kind)
+    for number, (row, _) in enumerate(read_lines(path), start=1):
+        try:
+            yield adapter.validate_python(row)  # its JSON reader refuses lone surrogates
+        except ValidationError as error:
+            fault = error.errors()[0]
+            where = ".".join(map(str, fault["loc"]))
+            raise RunFolderError(
+                f"{path} line {number} is damaged ({where}: {fault['msg']}); restore the file, or remove it"
+            ) from None

@@ -1,0 +1,1 @@
+"""Pages and figures: learning curves, reports of runs and comparisons, boards."""

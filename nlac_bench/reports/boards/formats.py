@@ -1,0 +1,49 @@
+"""Texts of numbers and values on boards, the same in HTML, Markdown and figures."""
+
+import json
+from typing import Any
+
+from nlac_bench.reports.figures.figure import compact
+from nlac_bench.stats.tables import number
+
+NOTHING = "–"
+"""Stands for a number that is not known."""
+
+
+def amount(value: float | None) -> str:
+    """Return a count such as 12.3k, or a dash for None."""
+    return NOTHING if value is None else compact(value)
+
+
+def count_text(value: int | None) -> str:
+    """Return a count with separators, or a dash for None."""
+    return NOTHING if value is None else f"{value:,}"
+
+
+def duration(hours: float | None) -> str:
+    """Return a time such as ``0.3 s``, ``6 min`` or ``12 h`` with two digits, or a dash for None."""
+    if hours is None:
+        return NOTHING
+    seconds = hours * 3600
+    value, unit = (seconds, "s") if seconds < 60 else (seconds / 60, "min") if hours < 1 else (hours, "h")
+    return f"{value:.2g} {unit}" if value < 10 else f"{value:,.0f} {unit}"
+
+
+def with_interval(value: float | None, ci: tuple[float, float] | None) -> str:
+    """Return a number and its interval as text: ``0.370 [0.290, 0.460]``."""
+    return number(value) if ci is None else f"{number(value)} [{number(ci[0])}, {number(ci[1])}]"
+
+
+def plain(value: Any) -> str:
+    """Return a JSON value as text; a string without quotes."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def across(rate: float) -> str:
+    """Return where a rate is in the drawing of a row, which is 200 wide."""
+    return f"{4 + 192 * rate:.1f}"
+
+
+def sort_value(value: float | None) -> str:
+    """Return what a column is sorted by."""
+    return "" if value is None else repr(value)

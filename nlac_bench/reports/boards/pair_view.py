@@ -1,0 +1,97 @@
+"""Describes the pairs of a board's ranked entries: as a list, as a matrix, and beside each entry."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nlac_bench.leaderboards.boards import Board, Pair
+from nlac_bench.reports.boards.rows import Relation
+from nlac_bench.stats.tables import number, p_text
+
+
+@dataclass(frozen=True)
+class PairView:
+    """A pair of ranked entries; ``difference`` is A minus B."""
+
+    a: str
+    b: str
+    difference: str
+    p: str
+    p_holm: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of the matrix of pairs, row minus column; ``word`` is empty where they are not told apart."""
+
+    difference: str
+    p: str
+    word: str
+
+
+@dataclass(frozen=True)
+class MatrixRow:
+    """A row of the matrix of pairs; the cell of an entry with itself is None."""
+
+    name: str
+    cells: list[Cell | None]
+
+
+def pair_views(board: Board, names: Mapping[str, str]) -> list[PairView]:
+    """Return all pairs.
+
+    Args:
+        names: of the entries by their ids, in all functions of this module.
+    """
+    return [
+        PairView(
+            names[pair.a], names[pair.b], number(pair.difference, sign=True), p_text(pair.p),
+            p_text(pair.p_holm),
+            "not told apart" if pair.winner is None else f"{names[pair.winner]} is better",
+        )
+        for pair in board.pairs
+    ]  # fmt: skip
+
+
+def matrix(board: Board, names: Mapping[str, str]) -> list[MatrixRow]:
+    """Return the matrix of all pairs, in the order of the ranked entries."""
+    ids = [row.entry.entry_id for row in board.ranked]
+    cells: dict[tuple[str, str], Cell] = {}
+    for pair in board.pairs:
+        for one, other, sign in ((pair.a, pair.b, 1), (pair.b, pair.a, -1)):
+            word = "" if pair.winner is None else "better" if pair.winner == one else "worse"
+            difference = number(sign * pair.difference + 0.0, sign=True)  # not -0.000
+            cells[one, other] = Cell(difference, p_text(pair.p_holm), word)
+    return [MatrixRow(names[one], [cells.get((one, other)) for other in ids]) for one in ids]
+
+
+def needed(board: Board, names: Mapping[str, str]) -> list[list[Any]]:
+    """Return, for each pair that is not told apart, what the board could have seen, and the tasks needed."""
+    tasks = next((row.entry.numbers.tasks for row in board.ranked), None)
+    return [
+        [
+            f"{names[pair.a]} and {names[pair.b]}",
+            number(pair.difference, sign=True),
+            number(pair.detectable),
+            tasks,
+            "no number of tasks" if pair.tasks_needed is None else pair.tasks_needed,
+        ]
+        for pair in board.pairs
+        if pair.winner is None
+    ]
+
+
+def relations(board: Board, names: Mapping[str, str], one: str, others: Sequence[str]) -> list[Relation]:
+    """Return how the entry ``one`` compares with each of ``others``."""
+    found = {frozenset((pair.a, pair.b)): pair for pair in board.pairs}
+    return [Relation(names[other], _words(found[frozenset((one, other))], one)) for other in others]
+
+
+def _words(pair: Pair, one: str) -> str:
+    difference = pair.difference if pair.a == one else 0.0 - pair.difference
+    words = f"{number(difference, sign=True)}, p {p_text(pair.p_holm)}"
+    if pair.winner is None and pair.detectable is not None:
+        words += f"; {number(pair.detectable)} could have been seen"
+        words += f", about {pair.tasks_needed:,} tasks needed" if pair.tasks_needed is not None else ""
+    return words

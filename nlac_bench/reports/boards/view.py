@@ -1,0 +1,256 @@
+"""Describes a board in words and numbers: what its page, its Markdown and its CSV print."""
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from nlac_bench.leaderboards.boards import Board, Row
+from nlac_bench.leaderboards.entry import Entry
+from nlac_bench.reports.boards import words
+from nlac_bench.reports.boards.facts import Facts
+from nlac_bench.reports.boards.figures import Chart, board_charts
+from nlac_bench.reports.boards.formats import NOTHING, plain
+from nlac_bench.reports.boards.pair_view import MatrixRow, PairView, matrix, needed, pair_views, relations
+from nlac_bench.reports.boards.rows import RowView
+from nlac_bench.stats.tables import number
+
+_TITLE_RULES = ("level", "rules", "user", "oracle")
+"""Rules of an environment that its boards' titles have; arguments are there anyway."""
+
+
+class BoardView:
+    """What the templates print of a board; texts are not escaped yet."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self._names = _names([row.entry for row in (*board.pinned, *board.ranked, *board.unranked)])
+        self.pinned = [self._row(row) for row in board.pinned]
+        self.rows = [self._row(row) for row in (*board.ranked, *board.unranked)]
+        self.reported = [RowView(Row(entry), entry.subject.agent) for entry in board.reported]
+
+    @property
+    def stem(self) -> str:
+        """The names of the board's files, without their endings."""
+        return f"{self.board.board_id}-{self.board.kind}"
+
+    @property
+    def title(self) -> str:
+        return f"{self.board.key.env}, {self.label}"
+
+    @property
+    def label(self) -> str:
+        """The title without the environment: the kind, and the conditions that tell boards apart."""
+        key = self.board.key
+        stated = key.arguments | {name: key.rules[name] for name in _TITLE_RULES if name in key.rules}
+        parts = [
+            "" if key.data_source is None else f"{key.data_source} data",
+            "" if key.split is None else f"{key.split} tasks",
+            *(
+                f"{name} {plain(value)}"
+                for name, value in sorted(stated.items())
+                if isinstance(value, str | int | float) and len(f"{name} {value}") <= 60
+            ),
+            "" if key.env_version is None else f"version {key.env_version}",
+        ]
+        where = ", ".join(filter(None, parts))
+        return self.board.kind + (f" ({where})" if where else "")
+
+    @property
+    def verdict(self) -> str:
+        """The result in one or two sentences."""
+        ranked = [row for row in self.rows if row.ranked]
+        if (self.rows or self.pinned) and not self.reports_success:
+            return words.NO_SUCCESS
+        if not ranked:
+            return words.unranked(self.rows, self.pinned)
+        first = ranked[0]
+        if len(ranked) == 1:
+            return f"The only ranked entry is {first.name}, with a success rate of {number(first.success)}."
+        told = sum(pair.winner is not None for pair in self.board.pairs)
+        pairs = len(self.board.pairs)
+        share = f"Of {pairs} pairs, {told or 'none'} {'is' if told < 2 else 'are'} told apart."
+        if pairs == 1:
+            share = f"The two entries are {'told apart' if told else 'not told apart'}."
+        place = first.place if "–" not in first.place else f"between {first.place.replace('–', ' and ')}"
+        rate = f"{first.name} has the highest success rate, {number(first.success)}"
+        return f"{rate}; its place is {place}. {share}"
+
+    @property
+    def summary(self) -> str:
+        """Numbers of entries of each kind, and of tasks and trials."""
+        return words.summary(self.board)
+
+    @property
+    def caption(self) -> str:
+        """What the table has, and its order."""
+        return words.caption(self.board)
+
+    @property
+    def note(self) -> str:
+        """How to read the table of entries."""
+        references = (("the best floor", self.floor), ("the oracle", self.oracle))
+        lines = [name for name, rate in references if rate is not None]
+        return words.note((*self.pinned, *self.rows), lines, compared=bool(self.pairs))
+
+    @property
+    def warnings(self) -> dict[str, list[str]]:
+        """The names of the entries that have each warning."""
+        found: dict[str, list[str]] = {}
+        for row in (*self.pinned, *self.rows):
+            for warning in row.entry.warnings:
+                found.setdefault(warning, []).append(row.name)
+        return found
+
+    @property
+    def interval_methods(self) -> str:
+        """The methods of the intervals of success on this board; empty if there are no intervals."""
+        methods = {row.entry.numbers.ci_method for row in (*self.pinned, *self.rows)}
+        return ", ".join(sorted(filter(None, methods)))
+
+    @property
+    def levels(self) -> set[str]:
+        """The levels of the entries that the page shows."""
+        return {row.level for row in (*self.pinned, *self.rows, *self.reported)}
+
+    @property
+    def floor_against_reported(self) -> str:
+        """What the best floor solves, and how many published figures are below it; empty without both."""
+        below = [row for row in self.reported if self.below_best_floor(row)]
+        best = max(self._floors, key=lambda row: row.success or 0.0, default=None)
+        return "" if best is None or not self.reported else words.floor(best, len(below), len(self.reported))
+
+    def below_best_floor(self, row: RowView) -> bool:
+        """Return whether a published figure is below the best floor of this board."""
+        return self.floor is not None and row.success is not None and row.success < self.floor
+
+    @property
+    def _floors(self) -> list[RowView]:
+        return [row for row in self.pinned if row.entry.standing == "floor"]
+
+    @property
+    def facts(self) -> Facts:
+        """The conditions that all entries of the board share."""
+        key = self.board.key
+        facts = [
+            ("Board", self.board.board_id),
+            ("Environment", key.env),
+            ("Version", key.env_version or NOTHING),
+            ("Tasks", key.split or NOTHING),
+            ("Data", key.data_source or NOTHING),
+            ("Data, SHA-256", key.data_sha256 or NOTHING),
+            ("Reward", key.reward or NOTHING),
+        ]
+        facts += [(f"Argument {name}", plain(value)) for name, value in sorted(key.arguments.items())]
+        facts += [(f"Rule {name}", plain(value)) for name, value in sorted(key.rules.items())]
+        if key.simulator is not None:
+            facts += [
+                (f"Simulator, {name.replace('_', ' ')}", plain(value))
+                for name, value in key.simulator.model_dump().items()
+            ]
+        # Only a run states that it has no limit; the other levels do not know.
+        unlimited = "none" if self.levels & {"recomputed", "replayed"} else NOTHING
+        facts += [
+            (f"Limit, {name.replace('_', ' ')}", unlimited if value is None else plain(value))
+            for name, value in key.limits.model_dump().items()
+        ]
+        return facts
+
+    @property
+    def has_pass_k(self) -> bool:
+        return any(row.pass_k_value is not None for row in self.rows or self.pinned)
+
+    @property
+    def has_reward(self) -> bool:
+        """Whether the rewards say something that the success rates do not."""
+        means = [(row.reward, row.entry.numbers.success) for row in (*self.pinned, *self.rows)]
+        return any(a is not None and (b is None or abs(a - b) > 1e-9) for a, b in means)
+
+    @property
+    def reports_success(self) -> bool:
+        """Whether the environment says if an episode was a success."""
+        return any(row.success is not None for row in (*self.pinned, *self.rows))
+
+    @property
+    def oracle(self) -> float | None:
+        """The oracle's success rate."""
+        return next((row.success for row in self.pinned if row.entry.standing == "oracle"), None)
+
+    @property
+    def floor(self) -> float | None:
+        """The success rate of the best floor."""
+        return max((row.success for row in self._floors if row.success is not None), default=None)
+
+    @property
+    def filters(self) -> list[tuple[str, str, list[str]]]:
+        """Key, label and choices of each filter that leaves something out."""
+        return [
+            (key, label, choices)
+            for key, label, choices in (
+                ("agent", "Agent", sorted({row.agent for row in self.rows})),
+                ("level", "Level", sorted({row.level for row in self.rows})),
+            )
+            if len(choices) > 1
+        ]
+
+    @cached_property
+    def pairs(self) -> list[PairView]:
+        return pair_views(self.board, self._names) if self.reports_success else []
+
+    @property
+    def matrix(self) -> list[MatrixRow]:
+        return matrix(self.board, self._names)
+
+    @property
+    def needed(self) -> list[list[Any]]:
+        """For each pair that is not told apart: what the board could have seen, and the tasks needed."""
+        return needed(self.board, self._names) if self.reports_success else []
+
+    @cached_property
+    def figures(self) -> list[Chart]:
+        return board_charts(self.rows, self.pinned)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The board's numbers, as ``leaderboard build --json`` prints them, without the names of files."""
+        return {
+            "board_id": self.board.board_id,
+            "kind": self.board.kind,
+            "entries": [
+                {
+                    "entry_id": row.id,
+                    "place": None if row.places is None else [row.places.best, row.places.worst],
+                    "success": row.success,
+                    "ci": None if row.interval is None else list(row.interval),
+                }
+                for row in (*self.pinned, *self.rows)
+            ],
+            "pairs": [
+                {"a": pair.a, "b": pair.b, "difference": pair.difference, "p": pair.p, "p_holm": pair.p_holm}
+                for pair in self.board.pairs
+            ],
+        }
+
+    def _row(self, row: Row) -> RowView:
+        better, tied, worse = (
+            relations(self.board, self._names, row.entry.entry_id, others)
+            for others in (row.better_than, row.not_told_apart, row.worse_than)
+        )
+        return RowView(row, self._names[row.entry.entry_id], better=better, tied=tied, worse=worse)
+
+
+def _names(entries: Sequence[Entry]) -> dict[str, str]:
+    """Return a name for each entry id: the agent, with the model or the id's hash where agents are equal."""
+    agents = Counter(entry.subject.agent for entry in entries)
+    models = Counter((entry.subject.agent, entry.subject.model) for entry in entries)
+    names = {}
+    for entry in entries:
+        agent, model = entry.subject.agent, entry.subject.model
+        if agents[agent] == 1:
+            name = agent
+        elif models[agent, model] == 1:
+            name = f"{agent} ({model or 'no model'})"
+        else:
+            name = f"{agent} ({entry.entry_id.rsplit('-', 1)[-1][:6]})"
+        names[entry.entry_id] = name
+    return names

@@ -1,0 +1,108 @@
+"""Sentences of a board's page. Each says only what is true of the board that it is given."""
+
+from collections.abc import Sequence
+
+from nlac_bench.leaderboards.boards import Board
+from nlac_bench.reports.boards.facts import reports_success
+from nlac_bench.reports.boards.rows import RowView
+from nlac_bench.reports.report.page import sentence
+from nlac_bench.stats.tables import number
+
+NO_SUCCESS = "The environment reports no success, so the mean rewards are shown and nothing is compared."
+
+
+def summary(board: Board) -> str:
+    """Return the numbers of entries of each kind, and of tasks and trials."""
+    entries = (*board.ranked, *board.unranked)
+    ranked = sum(reports_success(row.entry) for row in board.ranked)
+    oracles = sum(row.entry.standing == "oracle" for row in board.pinned)
+    parts = [
+        _counted(ranked, "ranked entry", "ranked entries"),
+        _counted(len(entries) - ranked, "unranked entry", "unranked entries"),
+        "" if entries else "no entry yet",
+        _counted(oracles, "oracle", "oracles"),
+        _counted(len(board.pinned) - oracles, "floor", "floors"),
+        _counted(len(board.reported), "published figure", "published figures"),
+    ]
+    words = ", ".join(filter(None, parts))
+    numbers = next((row.entry.numbers for row in (*entries, *board.pinned)), None)
+    if numbers is None or numbers.tasks is None or numbers.trials is None:
+        return words
+    played = f"{_counted(numbers.tasks, 'task', 'tasks')} × {_counted(numbers.trials, 'trial', 'trials')}"
+    return f"{words}; {played}{' for each seed' if board.kind == 'algorithms' else ''}"
+
+
+def unranked(rows: Sequence[RowView], pinned: Sequence[RowView]) -> str:
+    """Return the result of a board without ranked entries: its highest rate, its best floor, the oracle."""
+    floors = [row for row in pinned if row.entry.standing == "floor"]
+    oracles = [row for row in pinned if row.entry.standing == "oracle"]
+    sentences = ["No entry of this board is ranked."]
+    for of, words in (
+        (rows, "{name} has the highest success rate, {rate}."),
+        (floors, "The best floor, {name}, has a success rate of {rate}."),
+        (oracles, "The oracle has a success rate of {rate}."),
+    ):
+        if of:
+            best = max(of, key=lambda row: row.success or 0.0)
+            sentences.append(words.format(name=best.name, rate=number(best.success)))
+    return " ".join(sentences)
+
+
+def caption(board: Board) -> str:
+    """Return what the table of entries has, and its order."""
+    words = f"{summary(board)}."
+    entries = len(board.ranked) + len(board.unranked)
+    if entries > 1 and any(reports_success(row.entry) for row in (*board.ranked, *board.unranked)):
+        words += " Entries are ordered by success."
+    if board.pinned and entries:
+        words += " Oracle and floors come first, without a place."
+    return words
+
+
+def note(rows: Sequence[RowView], lines: Sequence[str], *, compared: bool) -> str:
+    """Return how to read the table of entries.
+
+    Args:
+        lines: what dashed lines mark.
+        compared: whether opened rows have comparisons with other entries.
+    """
+    opened = (
+        "its tasks" if any(row.strip for row in rows) else "",
+        "its comparisons" if compared else "",
+        "tokens by role" if any(row.token_rows for row in rows) else "",
+        "its provenance",
+        "the command that reproduces it" if any(row.entry.reproduce for row in rows) else "",
+    )
+    words = f"Open a row for {sentence(list(filter(None, opened)))}."
+    if any(row.entry.subject.training is not None for row in rows):
+        words += (
+            " Tokens, steps and time are the training's, the mean over its seeds; of an entry without "
+            "training, tokens and time are those of its test episodes."
+        )
+    else:
+        words += " Tokens and time are those of the test episodes."
+    if any(row.only_outcomes for row in rows):
+        words += " Of an imported entry, a dash is a number that was not kept."
+    return words + (f" Dashed lines mark {sentence(lines)}." if lines else "")
+
+
+def floor(best: RowView, below: int, reported: int) -> str:
+    """Return what the best floor solves, and how many of the ``reported`` figures are ``below`` it."""
+    runs = [run.tasks for run in best.entry.outcomes]
+    tasks = runs[0].keys()
+    won = sum(all(all(run[task].success) for run in runs) for task in tasks)
+    solved = f"{won} of the {_counted(len(tasks), 'task', 'tasks')} here {_be(won)} solved"
+    published = _counted(reported, "published figure", "published figures")
+    return (
+        f"{solved} by the agent {best.name}, which uses no model (success {number(best.success)}); "
+        f"{below} of the {published} {_be(below)} below it."
+    )
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    """Return a count with its noun; "" for 0."""
+    return "" if not count else f"{count:,} {one if count == 1 else many}"
+
+
+def _be(count: int) -> str:
+    return "is" if count == 1 else "are"

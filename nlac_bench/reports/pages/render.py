@@ -1,0 +1,124 @@
+"""Renders the project's pages: one self-contained HTML file each, without network, from jinja2 templates.
+
+Every string that a template prints is hostile: ``visible`` shows what is invisible in it, then it is escaped.
+The Content-Security-Policy (CSP level 3) allows exactly the kit's own style and script, by their hashes. A
+style attribute or an event handler therefore has no effect, and the page cannot load or send anything.
+"""
+
+import base64
+import functools
+import hashlib
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from nlac_bench.reports.pages.text import LONGEST_LINE, markdown, visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+
+def render_html(package: str, template: str, **values: Any) -> str:
+    """Render ``package``'s ``templates/{template}``, which extends ``base.html.jinja``, as one HTML file.
+
+    Args:
+        package: name of a package that has a folder ``templates``.
+        template: name of the template in it.
+        values: what the template prints. Strings are escaped; ``Markup`` is printed as it is.
+
+    Raises:
+        jinja2.UndefinedError: the template prints a name that has no value.
+    """
+    return environment(package, html=True).get_template(template).render(**values)
+
+
+@functools.cache
+def environment(package: str, *, html: bool) -> "Environment":
+    """Return the jinja2 environment of ``package``'s templates; a caller may add its own filters.
+
+    Args:
+        package: name of a package that has a folder ``templates``.
+        html: whether strings are escaped for HTML; else they are for Markdown (``markdown``).
+    """
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    show = visible if html else markdown
+
+    def finalize(value: Any) -> Any:
+        return show(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+    made = Environment(
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader("nlac_bench.reports.pages")]),
+        autoescape=html,
+        undefined=StrictUndefined,
+        finalize=finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    # ASCII only: escapes keep lone surrogates and bidirectional controls out of the data block.
+    made.policies["json.dumps_kwargs"] = {"sort_keys": True, "allow_nan": False}
+    if html:
+        made.filters |= {"long_text": long_text, "link": link}
+        style, script = (Markup(_asset(name)) for name in ("page.css", "page.js"))
+        made.globals |= {
+            "page_style": style,
+            "page_script": script,
+            "csp": Markup(_policy(style, script)),
+        }
+    return made
+
+
+def _asset(name: str) -> str:
+    return (files("nlac_bench.reports.pages") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """Return the Content-Security-Policy of a page with one inline style and one inline script."""
+    style_hash, script_hash = (
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)
+    )
+    return "; ".join([
+        "default-src 'none'",
+        f"script-src 'sha256-{script_hash}'",
+        f"style-src 'sha256-{style_hash}'",
+        "img-src data:",
+        "connect-src 'none'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "require-trusted-types-for 'script'",
+    ])  # fmt: skip
+
+
+def long_text(text: str) -> "Markup":
+    """Return ``text`` as HTML that keeps its lines; the rest of a line over 10,000 characters is folded.
+
+    A reader unfolds the rest with a click or the keyboard; nothing is left out.
+    """
+    from markupsafe import Markup, escape
+
+    parts = []
+    for line in visible(text).split("\n"):
+        shown, rest = line[:LONGEST_LINE], line[LONGEST_LINE:]
+        parts.append(escape(shown))
+        if rest:
+            summary = f"{len(rest):,} more characters in this line"
+            parts.append(Markup("<details><summary>{}</summary>{}</details>").format(summary, rest))
+        parts.append(Markup("\n"))
+    return Markup('<div class="long" dir="auto">{}</div>').format(Markup("").join(parts[:-1]))
+
+
+def link(url: str, text: str | None = None) -> "Markup":
+    """Return a link to ``url`` if it is an http or https address; another one is shown as text only."""
+    from markupsafe import Markup, escape
+
+    shown = escape(visible(text or url))
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return shown
+    if parts.scheme not in ("http", "https") or not parts.hostname or visible(url) != url or " " in url:
+        return shown if text is None or not url else Markup("{} ({})").format(shown, visible(url))
+    return Markup('<a href="{}" rel="noopener noreferrer">{}</a>').format(url, shown)

@@ -1,0 +1,195 @@
+"""Makes the report of a run, of a comparison of runs, or of a sweep."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from nlac_bench.errors import ConfigError
+from nlac_bench.reports.figures.figure import Cell, Table
+from nlac_bench.reports.figures.forest import forest
+from nlac_bench.reports.report.outcomes import (
+    denominators_section,
+    failures_section,
+    success_section,
+    tasks_section,
+    unscored_section,
+)
+from nlac_bench.reports.report.page import Numbers, Report, Section, sentence
+from nlac_bench.reports.report.references import missing_references
+from nlac_bench.reports.report.reproduce import reproduce_section
+from nlac_bench.reports.report.stored_sweep import COMPARISON
+from nlac_bench.reports.report.subjects import Measurement, Subject, estimate, metric_of
+from nlac_bench.reports.report.sweep import sweep_report
+from nlac_bench.reports.report.training import cost_section, critiques_section, curves_section
+from nlac_bench.reports.report.typed import as_typed
+from nlac_bench.reports.report.verdicts import algorithms_verdict, pairs_verdict, run_verdict, setting
+from nlac_bench.stats.compare import Comparison, compare_all
+from nlac_bench.stats.compare_seeds import AlgorithmComparison, compare_algorithms
+from nlac_bench.stats.pairing import Metric, NotComparableError, check_conditions
+from nlac_bench.stats.tables import number, p_text
+
+
+def report_of(arguments: Sequence[str]) -> Report:
+    """Return the report of one run or sweep folder, or the comparison of several runs.
+
+    Args:
+        arguments: folders. ``A1,A2`` are the seeds of one algorithm, as ``compare`` takes them.
+
+    Raises:
+        NlacBenchError: a folder contains no run and no sweep, or is damaged; or runs cannot be compared.
+    """
+    if len(arguments) == 1 and "," not in arguments[0]:
+        folder = Path(arguments[0])
+        if (folder / COMPARISON).exists() and not (folder / "manifest.json").exists():
+            return sweep_report(folder)
+        return run_report(folder)
+    sides = [[Path(each) for each in argument.split(",") if each] for argument in arguments]
+    if any(len(side) > 1 for side in sides) and len(sides) != 2:
+        raise ConfigError(f"algorithms are compared in pairs: expected two sides, got {len(sides)}")
+    return comparison_report(sides)
+
+
+def run_report(folder: Path) -> Report:
+    """Return the report of a run or of a training run, finished or not.
+
+    Raises:
+        RunFolderError: ``folder`` contains no run, or is damaged.
+    """
+    measurement = Measurement.read(folder)
+    own, base, typed = measurement.own, measurement.base, as_typed([folder])[folder]
+    subjects = measurement.subjects()
+    metric = metric_of([each for each in subjects if each.kind not in ("floor", "oracle")] or subjects)
+    flips = [base, own] if base is not None else [own]
+    notes = [] if measurement.references else [missing_references(own.run.config)]
+    sections = [
+        success_section(subjects, metric, notes),
+        denominators_section(subjects, metric),
+        curves_section([measurement]) if measurement.trains else None,
+        tasks_section(flips, metric),
+        failures_section(flips, metric),
+        cost_section([measurement]),
+        critiques_section([measurement]),
+        unscored_section(subjects, metric),
+        reproduce_section({typed: own.run}, [typed]),
+    ]
+    title = f"{own.run.subject['agent']} on {own.run.conditions['env']}"
+    verdict = run_verdict(measurement, metric)
+    return Report(title, setting([own.run]), verdict, _progress(subjects), tuple(filter(None, sections)))
+
+
+def comparison_report(sides: Sequence[Sequence[Path]]) -> Report:
+    """Return the report of a comparison: of runs, or of two algorithms by several seeds each.
+
+    A run is called by its folder's name, or, if several have that name, by its relative path.
+
+    Raises:
+        NotComparableError: the conditions of the runs differ.
+        RunFolderError: a folder contains no run, or is damaged.
+    """
+    paths = [path for side in sides for path in side]
+    typed = as_typed(paths)
+    arguments = [",".join(typed[path] for path in side) for side in sides]
+    names = [Path(typed[path]).name for path in paths]
+    if len(set(names)) < len(names):
+        names = [typed[path] for path in paths]
+    runs = [Measurement.read(path, name) for path, name in zip(paths, names, strict=True)]
+    check_conditions([each.own.measured for each in runs])
+    references = runs[0].references
+    subjects = [
+        *(each for each in references if each.kind == "floor"),
+        *(each for run in runs for each in (run.base, run.own) if each is not None),
+        *(each for each in references if each.kind == "oracle"),
+    ]
+    owns = [each.own for each in runs]
+    metric = metric_of(owns)
+    by_side = [[runs[paths.index(path)].own for path in side] for side in sides]
+    verdict, compared = _compared(by_side, arguments, metric)
+    sections = [
+        _success(subjects, by_side, arguments, metric),
+        compared,
+        denominators_section(subjects, metric),
+        curves_section(runs) if any(each.trains for each in runs) else None,
+        tasks_section(owns, metric),
+        failures_section(owns, metric),
+        cost_section(runs),
+        critiques_section(runs),
+        unscored_section(subjects, metric),
+        reproduce_section(
+            {typed[path]: run.own.run for path, run in zip(paths, runs, strict=True)}, arguments
+        ),
+    ]
+    title = f"Comparison of {sentence(names)} on {owns[0].run.conditions['env']}"
+    return Report(
+        title, setting([each.run for each in owns]), verdict, _progress(subjects),
+        tuple(filter(None, sections)),
+    )  # fmt: skip
+
+
+def _success(
+    subjects: Sequence[Subject], sides: Sequence[Sequence[Subject]], arguments: Sequence[str], metric: Metric
+) -> Section:
+    """Return the forest plot; algorithms with several seeds have a row for all of their seeds."""
+    if all(len(side) == 1 for side in sides):
+        return success_section(subjects, metric)
+    rows = [each.estimate(metric) for each in subjects]
+    rows += [
+        estimate(name, "trained", [each.outcomes for each in side], metric, f"({len(side)} seeds)")
+        for name, side in zip(arguments, sides, strict=True)
+    ]
+    note = "A row of several seeds has the mean over seeds; its interval speaks of these checkpoints only."
+    return Section("success", metric.capitalize(), (note,), (forest(rows, metric),))
+
+
+def _compared(
+    sides: Sequence[Sequence[Subject]], arguments: Sequence[str], metric: Metric
+) -> tuple[str, Section]:
+    """Return the verdict, and the section of all pairs."""
+    if unfinished := [each for side in sides for each in side if each.progress is not None]:
+        said = "; ".join(f"{each.name}: {each.progress}" for each in unfinished)
+        prefix = f"Not all runs are finished ({said}), so what follows compares the tasks that all have. "
+    else:
+        prefix = ""
+    found: Sequence[Comparison | AlgorithmComparison]
+    measured = [[each.measured for each in side] for side in sides]
+    try:
+        if any(len(side) > 1 for side in sides):
+            algorithms = compare_algorithms(
+                *measured, name_a=arguments[0], name_b=arguments[1], metric=metric, tasks="common"
+            )
+            found, verdict = [algorithms], algorithms_verdict(algorithms)
+        else:
+            pairs = compare_all([runs[0] for runs in measured], metric=metric, tasks="common")
+            found, verdict = pairs, pairs_verdict(pairs, metric)
+    except NotComparableError as error:
+        if not unfinished:
+            raise
+        return f"{prefix}No difference can be computed yet: {error}.", Section(
+            "pairs", "Pairs", (str(error),)
+        )
+    rows: list[tuple[Cell, ...]] = []
+    notes: list[str] = []
+    for each in found:
+        data = each.to_json()
+        low, high = data["ci"] or (None, None)
+        names = (
+            (each.name_a, each.name_b)
+            if isinstance(each, AlgorithmComparison)
+            else (each.a.name, each.b.name)
+        )
+        adjusted = data.get("p_adjusted", each.p_value)
+        rows.append((
+            *names, number(each.difference, sign=True), _signed(low), _signed(high), p_text(each.p_value),
+            p_text(adjusted), each.verdict, number(each.detectable), each.tasks, each.left_out,
+        ))  # fmt: skip
+        notes += each.notes
+    header = ("A", "B", "A − B", "95 % low", "95 % high", "p", "p (Holm)", "verdict", "found with 80 %",
+              "tasks",              "tasks left out")  # fmt: skip
+    table = Numbers("pairs", f"Differences in {metric}", Table(header, tuple(rows)))
+    return prefix + verdict, Section("pairs", "Pairs", tuple(dict.fromkeys(notes)), tables=(table,))
+
+
+def _signed(value: float | None) -> str:
+    return number(value, sign=True)
+
+
+def _progress(subjects: Sequence[Subject]) -> tuple[str, ...]:
+    return tuple(f"{each.name}: {each.progress}" for each in subjects if each.progress is not None)

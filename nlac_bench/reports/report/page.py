@@ -1,0 +1,150 @@
+"""The parts of a report, and how it is written: as one HTML file, or as figures and tables for a paper."""
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from nlac_bench.errors import ConfigError, NlacBenchError
+from nlac_bench.files import replace_file
+from nlac_bench.harness.runs.lines import make_folder
+from nlac_bench.redaction import redact
+from nlac_bench.reports.figures.figure import Figure, Format, Table, cell_text
+from nlac_bench.reports.pages.render import render_html
+from nlac_bench.reports.pages.text import visible
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A table of a report. ``name`` is that of its file without ending."""
+
+    name: str
+    caption: str
+    table: Table
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts about one action: pairs of a label and a text, under a title; ``read`` came before the action."""
+
+    title: str
+    read: str
+    predicted: tuple[tuple[str, str], ...]
+    happened: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a report: paragraphs, figures with their tables, further tables, texts, commands."""
+
+    id: str
+    title: str
+    notes: tuple[str, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[Numbers, ...] = ()
+    texts: tuple[Texts, ...] = ()
+    commands: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report. It begins with ``setting``, which says what was measured, and ``verdict``, which says what
+    came of it; ``progress`` is said of unfinished runs."""
+
+    title: str
+    setting: str
+    verdict: str
+    progress: tuple[str, ...]
+    sections: tuple[Section, ...]
+
+    def to_html(self) -> str:
+        """Return the report as one HTML file.
+
+        Raises:
+            MissingError: matplotlib is not installed.
+        """
+        page = render_html(__package__ or "", "report.html.jinja", report=self, cell_text=cell_text)
+        return redact(page)
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield the figures of all sections."""
+        return (figure for section in self.sections for figure in section.figures)
+
+    def numbers(self) -> Iterator[tuple[str, Table]]:
+        """Yield all tables with the names of their files."""
+        for section in self.sections:
+            yield from ((figure.name, figure.table) for figure in section.figures)
+            yield from ((each.name, each.table) for each in section.tables)
+
+
+def write_page(report: Report, path: Path) -> None:
+    """Write ``report`` to ``path`` as HTML; a file that is there is replaced.
+
+    Raises:
+        ConfigError: ``path`` does not end with ``.html``, or is a folder.
+        NlacBenchError: the file cannot be written; an earlier one is kept.
+        MissingError: matplotlib is not installed.
+    """
+    if path.suffix != ".html" or path.is_dir():
+        raise ConfigError(f"--out {path}: expected the name of a file that ends with .html")
+    text = report.to_html()
+    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(text, encoding="utf-8")
+        replace_file(draft, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):  # the folder may not exist
+            draft.unlink()
+        raise NlacBenchError(f"cannot write {path} ({error.strerror}); choose another --out") from error
+
+
+def write_files(report: Report, folder: Path, form: Format) -> list[Path]:
+    """Write the figures of ``report`` to ``folder`` as ``form``, and the numbers behind them as CSV.
+
+    Returns:
+        The files, in the order of the report. With ``csv`` only numbers are written.
+
+    Raises:
+        ConfigError: ``folder`` is a file.
+        NlacBenchError: the folder or a file in it cannot be written.
+        MissingError: matplotlib is not installed.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"--out {folder}: expected a folder for the files of --format {form}, found a file")
+    files: list[Path] = []
+    try:
+        make_folder(folder)
+        if form != "csv":
+            for name, figure in _unique((figure.name, figure) for figure in report.figures()):
+                files.append(folder / f"{name}.{form}")
+                figure.save(files[-1], form)
+        for name, table in _unique(report.numbers()):
+            files.append(folder / f"{name}.csv")
+            files[-1].write_text(redact(table.to_csv()), encoding="utf-8")
+    except OSError as error:
+        raise NlacBenchError(f"cannot write to {folder} ({error.strerror}); choose another --out") from error
+    return files
+
+
+def _unique(named: Iterable[tuple[str, T]]) -> Iterator[tuple[str, T]]:
+    """Yield ``named`` with a number after a name that came before; environments may differ in signs only."""
+    seen: dict[str, int] = {}
+    for name, each in named:
+        seen[name] = seen.get(name, 0) + 1
+        yield (name if seen[name] == 1 else f"{name}_{seen[name]}"), each
+
+
+def sentence(parts: Sequence[str]) -> str:
+    """Return ``parts`` joined as a list in a sentence: ``a, b and c``."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
+
+
+def shown(text: str, longest: int = 300) -> str:
+    """Return ``text`` of a run on one line of at most ``longest`` characters; nothing in it is invisible."""
+    line = " ".join(visible(text).split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"

@@ -1,0 +1,101 @@
+"""The floors and the oracle of a run: played on the same tasks and seeds, kept in its folder ``references/``.
+
+A success rate means little beside nothing: agents without a model show what a task gives away, and the oracle
+shows what can be reached.
+"""
+
+import asyncio
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nlac_bench.agents.floors import CHEAP_FLOORS
+from nlac_bench.envs import registry
+from nlac_bench.envs.env_string import parse
+from nlac_bench.harness.measure.play import play
+from nlac_bench.harness.measure.prepare import FLOORS, Prepared, prepare
+from nlac_bench.harness.runs.configuration import RunConfig
+from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.harness.runs.trust import to_repeat
+from nlac_bench.harness.runs.writer import RunWriter
+from nlac_bench.training.untrained import BASE
+
+REFERENCES = "references"
+ORACLE = "oracle"
+
+
+def reference_agents(config: RunConfig) -> tuple[str, ...]:
+    """Return the agents that are played for a run's report; none where ``why_none`` has a reason.
+
+    The agent ``constant`` is left out, because its action is searched.
+    """
+    if why_none(config.as_dict()) is not None:
+        return ()
+    name, _ = parse(config.env)
+    return (ORACLE, *CHEAP_FLOORS, *(("transfer",) if name.startswith("tau") else ()))
+
+
+def why_none(config: Mapping[str, Any]) -> str | None:
+    """Return why a run with these settings gets no floors and no oracle, as a part of a sentence.
+
+    Returns:
+        None if it gets them: it takes seconds to play them.
+    """
+    name = str(config.get("env")).partition("@")[0]
+    if config.get("agent") in FLOORS:
+        return "its agent uses no model"
+    if name not in registry.BUILTIN:
+        return "its environment belongs to another package"
+    if to_repeat({"env": config.get("env")}):
+        return "its environment imports other code or writes to a file"
+    if config.get("user_model") is not None or config.get("replay") is not None:
+        return "a model plays the user, the oracle or the judge"
+    return None
+
+
+def missing_references(config: Mapping[str, Any]) -> str:
+    """Return the sentence that a report has in place of floors and oracle, for a run with these settings."""
+    reason = why_none(config)
+    if reason is not None:
+        return f"Floors and oracle are not played for this run, because {reason}."
+    return (
+        "The folder of this run has no floors and no oracle. They are played when the command that makes a "
+        "run ends; the command `nlac-bench report` plays nothing."
+    )
+
+
+def reference_config(config: RunConfig, agent: str) -> RunConfig:
+    """Return the settings with which ``agent``, which uses no model, is played for a run with ``config``."""
+    without_model = dict.fromkeys(("model", "servers", "train", "offline", "base", "prompts", "record"))
+    return config.changed(agent=agent, weights_by="file", weights_folder=None, **without_model)
+
+
+def play_references(prepared: Prepared, folder: Path) -> None:
+    """Play the floors and the oracle on the tasks of the run in ``folder``; those that are there are kept.
+
+    Raises:
+        NlacBenchError: they cannot be played or written.
+    """
+    for agent in reference_agents(prepared.config):
+        config = reference_config(prepared.config, agent)
+        own = prepare(config)
+        path = folder / REFERENCES / agent
+        measured_before = folder / BASE / REFERENCES / agent  # where --base named a run that has them
+        if measured_before.is_dir() and not path.exists():
+            shutil.copytree(measured_before, path)
+        if (path / "manifest.json").exists():
+            writer = RunWriter.resume(path, conditions=own.conditions, subject=own.subject, plan=own.plan)
+        else:
+            writer = RunWriter.create(
+                path, config=config.as_dict(), conditions=own.conditions, subject=own.subject, plan=own.plan
+            )
+        with writer:
+            asyncio.run(play(own, writer, lambda result: None))
+
+
+def stored_references(run: RunFolder) -> dict[str, RunFolder]:
+    """Return the floors and the oracle that were played for ``run``, by agent, the oracle last."""
+    folder = run.path / REFERENCES
+    found = {path.name: RunFolder.open(path) for path in sorted(folder.glob("*")) if path.is_dir()}
+    return {name: found[name] for name in sorted(found, key=lambda name: (name == ORACLE, name))}

@@ -1,0 +1,85 @@
+"""The section on how to reproduce runs: commands, code, data, hardware."""
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nlac_bench.agents import methods
+from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.harness.runs.trust import as_options, to_repeat
+from nlac_bench.reports.figures.figure import Cell, Table
+from nlac_bench.reports.report.page import Numbers, Section, sentence
+
+
+def reproduce_section(runs: Mapping[str, RunFolder], arguments: Sequence[str]) -> Section:
+    """Return the commands that repeat ``runs`` and the report of ``arguments``, and what they ran with.
+
+    Args:
+        runs: by their folders, relative to the one in which the commands are typed.
+        arguments: of the command ``report``, with the same folders.
+    """
+    commands = [run_command(folder, run) for folder, run in runs.items()]
+    commands.append(shlex.join(["nlac-bench", "report", *arguments, "--out", "report.html"]))
+    rows: list[tuple[Cell, ...]] = []
+    for folder, run in runs.items():
+        rows += [(folder, *fact) for fact in facts(run)]
+    table = Numbers(
+        "provenance", "What the runs were made with", Table(("run", "what", "value"), tuple(rows))
+    )
+    where = sentence(list(dict.fromkeys(Path(folder).parts[0] for folder in runs)))
+    notes = (
+        f"The commands are typed in the folder that contains {where}.",
+        "A run repeats exactly on the same hardware and packages if it is deterministic (--train "
+        "deterministic=true for training); otherwise it repeats statistically.",
+    )
+    return Section("reproduce", "How to reproduce", notes, tables=(table,), commands=tuple(commands))
+
+
+def run_command(folder: str, run: RunFolder) -> str:
+    """Return the command that starts a new run with the settings of ``run``, which is in ``folder``."""
+    trains = run.subject.get("train") is not None
+    verb = "eval" if run.subject["agent"] in methods.names() and not trains else "run"
+    return shlex.join(
+        ["nlac-bench", verb, "--config", f"{folder}/config.json", *as_options(to_repeat(run.config))]
+    )
+
+
+def facts(run: RunFolder) -> list[tuple[str, str]]:
+    """Return what ``run`` was made with, as pairs of name and value."""
+    first = run.manifest["sessions"][0]
+    git = _mapping(_mapping(first.get("git")).get("package"))
+    hardware = _mapping(first.get("hardware"))
+    conditions, gpus = run.conditions, hardware.get("gpus")
+    found: list[tuple[str, Any]] = [
+        ("environment", conditions.get("env")),
+        ("environment's arguments", json.dumps(conditions["env_args"], sort_keys=True)
+         if conditions.get("env_args") else None),
+        ("environment's version", conditions.get("env_version")),
+        ("split", conditions.get("split")),
+        ("data", conditions.get("data_source")),
+        ("SHA-256 of the data", conditions.get("data_sha256")),
+        ("user", conditions.get("user")),
+        ("agent", run.subject.get("agent")),
+        ("model", run.subject.get("model")),
+        ("seed", run.config.get("seed")),
+        ("world", run.world),
+        ("started", first.get("started")),
+        ("sessions", len(run.manifest["sessions"])),
+        ("nlac-bench", first.get("nlac_bench")),
+        ("commit", git.get("commit")),
+        ("tracked files differ from the commit", {True: "yes", False: "no"}.get(git.get("dirty") is True)
+         if git.get("commit") else None),
+        ("Python", first.get("python")),
+        ("platform", first.get("platform")),
+        ("processor", hardware.get("cpu")),
+        ("cores", hardware.get("cores")),
+        ("GPUs", ", ".join(map(str, gpus)) if isinstance(gpus, list) and gpus else None),
+        ("packages", len(first["packages"])),
+    ]  # fmt: skip
+    return [(name, str(value)) for name, value in found if value is not None]
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

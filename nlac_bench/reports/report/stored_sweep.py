@@ -1,0 +1,174 @@
+"""Reads ``comparison.json``, which a sweep writes; the sweep's run folders need not be there."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from nlac_bench.harness.runs.lines import RunFolderError, refuse_special
+from nlac_bench.reports.figures.curves import Method, Reference
+from nlac_bench.reports.figures.forest import Estimate, Kind
+from nlac_bench.stats.intervals import rate_interval
+from nlac_bench.stats.pooled import interval_over_seeds
+from nlac_bench.training.curve import AXES, Tested, Trained
+from nlac_bench.training.metrics_row import fault_of
+from nlac_bench.training.untrained import BASE
+
+COMPARISON = "comparison.json"
+
+
+class _Stored(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+
+class StoredDifference(_Stored):
+    """A difference of two methods with its interval; ``mean`` is None if it could not be measured."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    verdict: str
+    why_not: str | None = None
+
+
+class StoredRun(_Stored):
+    """A run: success by task, and for training its validations."""
+
+    success: dict[str, float | None]
+    validations: list[dict[str, int | float]] = []
+
+    @field_validator("validations")
+    @classmethod
+    def _check(cls, rows: list[dict[str, int | float]]) -> list[dict[str, int | float]]:
+        for row in rows:
+            if fault := fault_of(row, "compared"):
+                raise ValueError(fault)
+        return rows
+
+
+class StoredRow(_Stored):
+    """A method on an environment."""
+
+    env: str
+    method: str
+    success: float | None
+    seeds: dict[str, float | None]
+    floors: dict[str, float | None]
+    episodes: dict[str, int] | None
+    gain: StoredDifference
+    versus: StoredDifference | None
+    p_holm: float | None
+    cost: dict[str, float]
+    chosen_steps: dict[str, int]
+    status: dict[str, dict[str, Any]] = Field({}, description="state and reason of each seed")
+
+    @property
+    def finished(self) -> int:
+        """Number of seeds with a result."""
+        return sum(success is not None for success in self.seeds.values())
+
+    @property
+    def title(self) -> str:
+        """The method's name and, where seeds are missing, how many there are."""
+        if self.finished == len(self.seeds):
+            return self.method
+        return f"{self.method} ({self.finished} of {len(self.seeds)} seeds)"
+
+
+class StoredSweep(_Stored):
+    """A sweep's comparison."""
+
+    against: str
+    rows: list[StoredRow]
+    runs: dict[str, dict[str, StoredRun]]
+
+    @classmethod
+    def read(cls, folder: Path) -> "StoredSweep":
+        """Read the comparison in ``folder``.
+
+        Raises:
+            RunFolderError: the file cannot be read, or is not such a comparison.
+        """
+        path = folder / COMPARISON
+        try:
+            refuse_special(path)
+            return cls.model_validate_json(path.read_bytes())
+        except OSError as error:
+            raise RunFolderError(f"{path} cannot be read ({error.strerror})") from None
+        except ValidationError as error:
+            fault = error.errors()[0]
+            where = ".".join(map(str, fault["loc"]))
+            raise RunFolderError(
+                f"{path} is damaged ({where}: {fault['msg']}); write it with `nlac-bench sweep FILE.toml"
+                f" --out {folder} --report-only`"
+            ) from None
+
+    def envs(self) -> list[str]:
+        """Return the environments in their order."""
+        return list(dict.fromkeys(row.env for row in self.rows))
+
+    def of(self, env: str) -> list[StoredRow]:
+        """Return the methods on ``env``, by descending success."""
+        return [row for row in self.rows if row.env == env]
+
+    def runs_of(self, env: str, method: str) -> dict[str, StoredRun]:
+        """Return the runs of ``method`` (or ``BASE``) by seed."""
+        found = {}
+        for name, run in self.runs.get(env, {}).items():
+            before, _, seed = name.rpartition("-")
+            if before == method:
+                found[seed] = run
+        return found
+
+    def estimate(self, env: str, method: str, kind: Kind, note: str = "") -> Estimate:
+        """Return the success over tasks and seeds of ``method``, its interval and the mean of each seed.
+
+        The interval of a trained method covers further training seeds too if it has at least two.
+        """
+        runs = self.runs_of(env, method)
+        tasks = list(dict.fromkeys(task for run in runs.values() for task in run.success))
+        means = means_over(list(runs.values()), tasks)
+        means = means[~np.isnan(means)]
+        trials = next((r.episodes["planned"] for r in self.of(env) if r.method == method and r.episodes), 0)
+        interval = rate_interval(means, max(len(runs), trials / max(1, len(tasks))))
+        if kind == "trained" and len(runs) > 1:
+            interval = interval_over_seeds(np.array([means_over([run], tasks) for run in runs.values()]))
+        seeds = [np.array([s for s in run.success.values() if s is not None]) for run in runs.values()]
+        value = float(means.mean()) if len(means) else None
+        low, high = (None, None) if interval is None else (interval.low, interval.high)
+        each = tuple(float(s.mean()) for s in seeds if len(s)) if len(runs) > 1 else ()
+        return Estimate("untrained model" if method == BASE else method, kind, value, low, high, each, note)
+
+    def methods(self, env: str) -> list[Method]:
+        """Return the learning curves of the methods on ``env``, with the tests of their checkpoints."""
+        found = []
+        for row in self.of(env):
+            seeds = []
+            for seed, run in self.runs_of(env, row.method).items():
+                seeds.append(Trained(seed, run.validations, _tested(row, seed, run)))
+            found.append(Method(row.method, row.title, seeds))
+        return found
+
+    def references(self, env: str) -> list[Reference]:
+        """Return the floors and the untrained model on ``env``."""
+        values = dict(self.of(env)[0].floors)
+        values["untrained (test)"] = self.estimate(env, BASE, "base").value
+        return [Reference(name.removeprefix("floor-"), v) for name, v in values.items() if v is not None]
+
+
+def means_over(runs: list[StoredRun], tasks: list[str]) -> Any:
+    """Return the mean over ``runs`` for each of ``tasks`` ``[tasks]``, NaN without a score."""
+    scores = [[s for run in runs if (s := run.success.get(task)) is not None] for task in tasks]
+    return np.array([np.mean(each) if each else np.nan for each in scores])
+
+
+def _tested(row: StoredRow, seed: str, run: StoredRun) -> Tested | None:
+    """Return the test of a seed at the cost of its checkpoint; None if that is not stored."""
+    step = row.chosen_steps.get(seed)
+    at = [each for each in run.validations if each.get("gradient_steps_total") == step]
+    means = np.array([s for s in run.success.values() if s is not None])
+    interval = rate_interval(means, 1)
+    if not at or interval is None:
+        return None
+    return Tested({key: at[0][key] for key in AXES}, float(means.mean()), interval.low, interval.high)

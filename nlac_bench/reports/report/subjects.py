@@ -1,0 +1,160 @@
+"""What a report compares: the rows of its forest plot, read from run folders."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from nlac_bench.harness.measure.prepare import FLOORS
+from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.reports.figures.forest import Estimate, Kind
+from nlac_bench.reports.report.references import ORACLE, stored_references
+from nlac_bench.stats.intervals import Floats, mean_interval, rate_interval
+from nlac_bench.stats.outcomes import Outcomes, outcomes_of, task_means
+from nlac_bench.stats.pairing import Measured, Metric
+from nlac_bench.stats.pooled import interval_over_seeds
+from nlac_bench.training.untrained import BASE
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An agent that was measured: a floor, the untrained model, a trained one, any other, or the oracle."""
+
+    name: str
+    kind: Kind
+    run: RunFolder
+    outcomes: Outcomes
+
+    @classmethod
+    def read(cls, name: str, kind: Kind, run: RunFolder) -> "Subject":
+        """Read the outcomes of ``run``.
+
+        Raises:
+            RunFolderError: it is damaged.
+        """
+        return cls(name, kind, run, outcomes_of(run))
+
+    @property
+    def measured(self) -> Measured:
+        """The subject as the comparisons need it."""
+        return Measured(self.name, self.run.conditions, self.outcomes, self.run.world)
+
+    @property
+    def progress(self) -> str | None:
+        """What is said of an unfinished run: how many of its planned episodes are recorded; else None."""
+        counts = self.outcomes.counts
+        if counts.complete:
+            return None
+        recorded = counts.planned - counts.owed - counts.infra_errors
+        return f"{recorded} of {counts.planned} episodes are recorded"
+
+    def estimate(self, metric: Metric) -> Estimate:
+        """Return the mean over tasks with its 95 % interval, and ``n of m`` where the run is unfinished."""
+        note = f"({self.progress.partition(' episodes')[0]})" if self.progress else ""
+        return estimate(self.name, self.kind, [self.outcomes], metric, note)
+
+
+def estimate(name: str, kind: Kind, seeds: Sequence[Outcomes], metric: Metric, note: str = "") -> Estimate:
+    """Return the mean over tasks and ``seeds`` with its 95 % interval, clustered by task.
+
+    The interval of a trained method's success covers further training seeds too if there are at least two,
+    as on a leaderboard (``interval_over_seeds``). Otherwise the seeds of a task count as further trials.
+    """
+    tables = [each.success if metric == "success" else each.reward for each in seeds]
+    means = task_means(np.concatenate(tables, axis=1))
+    means = means[~np.isnan(means)]
+    trials = sum(each.trials for each in seeds)
+    interval = rate_interval(means, trials) if metric == "success" else mean_interval(means)
+    each_seed = [task_means(table) for table in tables] if len(tables) > 1 else []
+    if metric == "success" and kind == "trained" and each_seed:
+        interval = interval_over_seeds(np.array(each_seed))
+    return Estimate(
+        name,
+        kind,
+        float(means.mean()) if len(means) else None,
+        None if interval is None else interval.low,
+        None if interval is None else interval.high,
+        tuple(float(np.nanmean(m)) for m in each_seed if not np.isnan(m).all()),
+        note,
+    )
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A run folder with what belongs to it: its floors and oracle, and for training the untrained model."""
+
+    name: str
+    own: Subject
+    base: Subject | None
+    references: tuple[Subject, ...]
+
+    @classmethod
+    def read(cls, path: Path, name: str | None = None) -> "Measurement":
+        """Read the run in ``path``.
+
+        Args:
+            name: how the report calls it, where it has several.
+
+        Raises:
+            RunFolderError: ``path`` contains no run, or one that is damaged.
+        """
+        run = RunFolder.open(path)
+        base = path / BASE
+        trains = run.subject.get("train") is not None
+        agent = run.subject["agent"]
+        kind: Kind = (
+            "trained" if trains else "oracle" if agent == ORACLE else "floor" if agent in FLOORS else "run"
+        )
+        called = f"trained with {agent}" if trains else agent
+        untrained = "untrained model" if name is None else f"{name}: untrained"
+        return cls(
+            name or called,
+            Subject.read(name or called, kind, run),
+            Subject.read(untrained, "base", RunFolder.open(base))
+            if (base / "manifest.json").exists()
+            else None,
+            tuple(
+                Subject.read(agent, "oracle" if agent == ORACLE else "floor", each)
+                for agent, each in stored_references(run).items()
+            ),
+        )
+
+    @property
+    def trains(self) -> bool:
+        """Whether it is a training run."""
+        return self.own.run.subject.get("train") is not None
+
+    def subjects(self) -> list[Subject]:
+        """Return the floors, the untrained model, the run and the oracle, in the order of the forest plot."""
+        floors = [each for each in self.references if each.kind == "floor"]
+        oracle = [each for each in self.references if each.kind == "oracle"]
+        return [*floors, *([self.base] if self.base else []), self.own, *oracle]
+
+
+def metric_of(subjects: Sequence[Subject]) -> Metric:
+    """Return ``reward`` if episodes were recorded and no environment reported a success; else ``success``."""
+    reported = any(_reports_success(each.outcomes) for each in subjects)
+    rewarded = any(not np.isnan(each.outcomes.reward).all() for each in subjects)
+    return "reward" if rewarded and not reported else "success"
+
+
+def _reports_success(outcomes: Outcomes) -> bool:
+    """Return whether a success value comes from the environment.
+
+    The driver sets that of an episode which a limit cuts to False, also where all others have none.
+    """
+    counts = outcomes.counts
+    silent = counts.unscored - counts.content_filter
+    only_cut = silent > 0 and counts.scored <= counts.truncated and not np.nansum(outcomes.success)
+    return counts.scored > 0 and not only_cut
+
+
+def means_of(outcomes: Sequence[Outcomes], metric: Metric, tasks: Sequence[str]) -> Floats:
+    """Return the mean over trials and seeds for each of ``tasks``, NaN without a score."""
+    found: dict[str, list[float]] = {task: [] for task in tasks}
+    for each in outcomes:
+        for task, mean in zip(each.tasks, each.task_means(metric), strict=True):
+            if task in found and not np.isnan(mean):
+                found[task].append(float(mean))
+    return np.array([np.mean(values) if values else np.nan for values in found.values()])

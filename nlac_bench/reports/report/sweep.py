@@ -1,0 +1,224 @@
+"""The report of a sweep, from its ``comparison.json`` and those of its run folders that are there."""
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from nlac_bench.reports.figures.curves import method_curves
+from nlac_bench.reports.figures.figure import Cell, Figure, Table, file_name
+from nlac_bench.reports.figures.forest import Estimate, forest
+from nlac_bench.reports.figures.strip import strip
+from nlac_bench.reports.report.outcomes import failures_section, unscored_section
+from nlac_bench.reports.report.page import Numbers, Report, Section, sentence
+from nlac_bench.reports.report.reproduce import reproduce_section
+from nlac_bench.reports.report.stored_sweep import StoredRow, StoredSweep, means_over
+from nlac_bench.reports.report.subjects import Measurement
+from nlac_bench.reports.report.training import cost_section, critiques_section
+from nlac_bench.reports.report.typed import as_typed
+from nlac_bench.reports.report.verdicts import setting
+from nlac_bench.stats.tables import number, p_text
+from nlac_bench.training.curve import AXES
+from nlac_bench.training.untrained import BASE
+
+
+def sweep_report(folder: Path) -> Report:
+    """Return the report of the sweep in ``folder``.
+
+    Raises:
+        RunFolderError: its comparison or one of its runs is damaged.
+    """
+    sweep = StoredSweep.read(folder)
+    runs = [
+        Measurement.read(path, f"{env}/{path.name}")
+        for env in sweep.envs()
+        for row in sweep.of(env)
+        for seed in row.seeds
+        if _has_run(folder, path := folder / env / f"{row.method}-{seed}")
+    ]
+    trained = [each for each in runs if each.trains]
+    owns = [each.own for each in runs]
+    typed = as_typed([folder])[folder]
+    own_runs = {f"{typed}/{each.run.path.relative_to(folder).as_posix()}": each.run for each in owns}
+    absent = "The folders of the sweep's runs are not here, so this report has no {}."
+    sections = [
+        Section("success", "Success", figures=tuple(_forest(sweep, env, runs) for env in sweep.envs())),
+        _pairs_section(sweep),
+        _denominators_section(sweep),
+        _curves_section(sweep),
+        Section("tasks", "Tasks won and lost", (MEANS,), tuple(filter(None, (
+            _strip(sweep, env) for env in sweep.envs())))),
+        failures_section(owns, "success") if runs else Section(
+            "failures", "Kinds of failure", (absent.format("kinds of failure"),)),
+        _cost_section(sweep, trained),
+        critiques_section(trained),
+        _unscored_section(sweep, runs),
+        reproduce_section(own_runs, [typed]) if runs else Section(
+            "reproduce", "How to reproduce", (absent.format("commands"),),
+            commands=(shlex.join(["nlac-bench", "sweep", "FILE.toml", "--out", typed]),)),
+    ]  # fmt: skip
+    title = f"Sweep of {sentence(list(dict.fromkeys(row.method for row in sweep.rows)))}"
+    verdict = " ".join(_verdict(sweep, env) for env in sweep.envs())
+    measured = setting([each.run for each in owns]) if owns else absent.format("model, data and level")
+    return Report(title, measured, verdict, _progress(sweep), tuple(filter(None, sections)))
+
+
+def _has_run(folder: Path, path: Path) -> bool:
+    """Return whether a run is in ``path`` within ``folder``; names in a comparison may be somebody else's."""
+    inside = path.is_relative_to(folder) and ".." not in path.relative_to(folder).parts
+    return inside and (path / "manifest.json").exists()
+
+
+MEANS = (
+    "The share of a square that is full is the share of seeds and trials in which the method won the task."
+)
+
+
+def _forest(sweep: StoredSweep, env: str, runs: Sequence[Measurement]) -> Figure:
+    """Return the forest plot of ``env``; the oracle is that of the first of ``runs`` that has one."""
+    rows = [
+        Estimate(name.removeprefix("floor-"), "floor", success)
+        for name, success in sweep.of(env)[0].floors.items()
+    ]
+    rows.append(sweep.estimate(env, BASE, "base"))
+    rows += [
+        sweep.estimate(env, row.method, "trained", row.title.removeprefix(row.method).strip())
+        for row in reversed(sweep.of(env))
+    ]
+    played = (ref for run in runs if run.name.startswith(f"{env}/") for ref in run.references)
+    rows += [ref.estimate("success") for ref in played if ref.kind == "oracle"][:1]
+    return forest(rows, "success", env, file_name("forest", env))
+
+
+def _strip(sweep: StoredSweep, env: str) -> Figure | None:
+    """Return the strip of the tasks of ``env``; None if no run on it is finished."""
+    names = [BASE, *(row.method for row in reversed(sweep.of(env)))]
+    runs = {name: list(sweep.runs_of(env, name).values()) for name in names}
+    tasks = list(dict.fromkeys(task for of in runs.values() for run in of for task in run.success))
+    shown = [name for name in names if runs[name]]
+    if not shown:
+        return None
+    means_RT = np.array([means_over(runs[name], tasks) for name in shown]).reshape(len(shown), len(tasks))
+    figure = strip(shown, tasks, means_RT, env)
+    return Figure(file_name("tasks", env), figure.title, figure.table, figure.draw)
+
+
+def _curves_section(sweep: StoredSweep) -> Section:
+    figures = [
+        method_curves(sweep.methods(env), sweep.references(env), key, name, env)
+        for env in sweep.envs()
+        if any(seed.validations for method in sweep.methods(env) for seed in method.seeds)
+        for key, name in AXES.items()
+    ]
+    note = (
+        "Each panel emphasises one method: the mean of its seeds and their range. The diamonds are the tests "
+        "of its seeds, each at the cost at which training reached the tested checkpoint, with 95 % intervals."
+    )
+    return Section("curves", "Learning curves", (note,), tuple(figures))
+
+
+def _pairs_section(sweep: StoredSweep) -> Section:
+    rows: list[tuple[Cell, ...]] = []
+    for row in sweep.rows:
+        for name, difference, p in (
+            (f"{row.method} − untrained", row.gain, None),
+            (f"{sweep.against} − {row.method}", row.versus, row.p_holm),
+        ):
+            if difference is not None:
+                told = {"A better": name.split(" − ")[0], "B better": name.split(" − ")[1]}
+                verdict = told.get(difference.verdict)
+                rows.append((
+                    row.env, name, number(difference.mean, sign=True), number(difference.low, sign=True),
+                    number(difference.high, sign=True), p_text(p),
+                    difference.why_not or (f"{verdict} better" if verdict else difference.verdict),
+                ))  # fmt: skip
+    header = ("environment", "difference", "mean", "95 % low", "95 % high", "p (Holm)", "verdict")
+    table = Numbers("pairs", "Gains and differences, over seeds and tasks", Table(header, tuple(rows)))
+    return Section("pairs", "Pairs", tables=(table,))
+
+
+def _denominators_section(sweep: StoredSweep) -> Section:
+    names = ("planned", "scored", "infra_errors", "owed", "content_filter", "unscored", "truncated")
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            row.env,
+            row.method,
+            f"{row.finished} of {len(row.seeds)}",
+            *((row.episodes or {}).get(n) for n in names),
+        )
+        for row in sweep.rows
+    )
+    header = ("environment", "method", "seeds", "planned", "scored", "infra errors", "not played",
+              "content filter", "without a score", "truncated")  # fmt: skip
+    table = Numbers("denominators", "Test episodes of all finished seeds", Table(header, rows))
+    return Section("denominators", "Denominators", tables=(table,))
+
+
+def _cost_section(sweep: StoredSweep, trained: list[Measurement]) -> Section:
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            row.env,
+            row.method,
+            *(round(row.cost[name]) if name in row.cost else None for name in AXES.values()),
+        )
+        for row in sweep.rows
+    )
+    header = ("environment", "method", *AXES.values())
+    table = Numbers("training_cost", "Cost of training, mean over seeds", Table(header, rows))
+    if not trained:
+        note = "The folders of the sweep's runs are not here, so the cost is not divided by role."
+        return Section("cost", "Cost by role", (note,), tables=(table,))
+    by_role = cost_section(trained)
+    return Section("cost", by_role.title, by_role.notes, by_role.figures, (table,))
+
+
+def _unscored_section(sweep: StoredSweep, runs: list[Measurement]) -> Section:
+    found = unscored_section([each.own for each in runs], "success")
+    missing = tuple(
+        f"{row.method} on {row.env}, seed {seed}: {status.get('state')}"
+        + (f" ({status['reason']})" if status.get("reason") else "")
+        for row in sweep.rows
+        for seed, status in row.status.items()
+        if status.get("state") != "finished"
+    )
+    if missing and not found.tables:
+        return Section(found.id, found.title, missing)
+    return Section(found.id, found.title, (*missing, *found.notes), tables=found.tables)
+
+
+def _verdict(sweep: StoredSweep, env: str) -> str:
+    """Return what the sweep shows on ``env`` of the method that the others are compared with."""
+    rows = {row.method: row for row in sweep.of(env)}
+    leader = rows.get(sweep.against)
+    if leader is None or leader.success is None:
+        return f"On {env}, {sweep.against} has no result, so nothing is compared with it."
+    parts = [f"On {env}, {sweep.against} has a success of {number(leader.success)}{_gain(leader)}."]
+    kinds: dict[str, list[str]] = {}
+    for row in rows.values():
+        if row.versus is not None:
+            kinds.setdefault(row.versus.verdict, []).append(f"{row.method} ({number(row.success)})")
+    for verdict, words in (
+        ("A better", "It is better than"),
+        ("B better", "It is worse than"),
+        ("not distinguishable", "It cannot be told apart from"),
+        ("not measured", "It could not be compared with"),
+    ):
+        if verdict in kinds:
+            parts.append(f"{words} {sentence(kinds[verdict])}.")
+    return " ".join(parts)
+
+
+def _gain(row: StoredRow) -> str:
+    if row.gain.mean is None:
+        return ""
+    told = {"A better": "better than", "B better": "worse than"}.get(row.gain.verdict, "not told apart from")
+    return f", {told} the untrained model ({number(row.gain.mean, sign=True)})"
+
+
+def _progress(sweep: StoredSweep) -> tuple[str, ...]:
+    return tuple(
+        f"{row.method} on {row.env}: {row.finished} of {len(row.seeds)} seeds are finished"
+        for row in sweep.rows
+        if row.finished < len(row.seeds)
+    )

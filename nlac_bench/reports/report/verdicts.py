@@ -1,0 +1,200 @@
+"""The sentences that reports begin with. They claim no difference that the comparison does not show."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from nlac_bench import tiny
+from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.reports.report.page import shown
+from nlac_bench.reports.report.subjects import Measurement, Subject
+from nlac_bench.stats.compare import Comparison, compare
+from nlac_bench.stats.compare_seeds import AlgorithmComparison
+from nlac_bench.stats.pairing import Metric, NotComparableError
+from nlac_bench.stats.tables import bracket, number, p_text
+from nlac_bench.training.curve import rows_of
+
+TESTS = {"exact McNemar": "exact McNemar test", "sign flips by task": "sign-flip test by task"}
+"""How a sentence names the tests of ``compare``."""
+
+
+def setting(runs: Sequence[RunFolder]) -> str:
+    """Return a sentence with the models and the environments of ``runs``, so that no figure is read without.
+
+    It goes before the verdict.
+    """
+    measured = [
+        f"{_model(run.subject)} on {shown(str(run.conditions.get('env')), 100)}"
+        + (f" ({where})" if (where := ", ".join(_where(run.conditions))) else "")
+        for run in runs
+    ]
+    return f"Measured: {'; '.join(dict.fromkeys(measured))}."
+
+
+def _model(subject: Mapping[str, Any]) -> str:
+    if "model" not in subject:
+        return "a model that is not named"
+    name = subject["model"]
+    if str(name) in tiny.FOLDERS:
+        return f"the miniature model {name}, which nlac-bench contains,"
+    return "an agent without a model" if name is None else f"the model {shown(str(name), 100)}"
+
+
+def _where(conditions: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a reader has to know of the tasks: data, split, arguments of the environment, its user."""
+    for name, word in (("data_source", "data"), ("split", "tasks")):
+        if conditions.get(name) is not None:
+            yield f"{shown(str(conditions[name]), 60)} {word}"
+    arguments = conditions.get("env_args")
+    if not isinstance(arguments, Mapping):  # of a run of somebody else; None without arguments
+        arguments = {}
+    yield from (
+        f"{shown(str(key), 60)} {shown(str(value), 60)}"
+        for key, value in arguments.items()
+        if key not in ("data", "split", "user")
+    )
+    if isinstance(conditions.get("user"), str):
+        yield f"{shown(conditions['user'], 60)} user"
+
+
+def run_verdict(measurement: Measurement, metric: Metric) -> str:
+    """Return what a run shows: its result, compared with the untrained model or the highest floor."""
+    own, base = measurement.own, measurement.base
+    if own.progress is not None:
+        return f"This run is not finished: {_unfinished(measurement)}. It supports no verdict yet."
+    estimate = own.estimate(metric)
+    if estimate.value is None:
+        return "No episode of this run has a score."
+    env, tasks = own.run.conditions["env"], len(own.outcomes.tasks)
+    has = f"a {metric} of {_value(own, metric)} on {tasks} tasks of {env}"
+    if not measurement.trains:
+        return f"{own.name} has {has}.{_against_floor(measurement, metric)}"
+    steps = gradient_steps(measurement)
+    if not steps:
+        return (
+            f"No gradient step was taken, so the tested model is the untrained one; it has {has}."
+            f"{_against_floor(measurement, metric)}"
+        )
+    if base is None:
+        return f"The model {own.name} has {has}.{_against_floor(measurement, metric)}"
+    try:
+        gain = compare(own.measured, base.measured, metric=metric, tasks="common")
+    except NotComparableError as error:
+        return f"The model {own.name} has {has}; its gain is not known: {error}."
+    method = own.run.subject["agent"]
+    before, after = number(gain.b.mean), number(gain.a.mean)
+    change = f"from {before} to {after} ({_difference(gain)}) on {gain.tasks} tasks of {env}"
+    told = {
+        "A better": f"Training with {method} raised {metric} {change}.",
+        "B better": f"Training with {method} lowered {metric} {change}.",
+    }
+    undecided = f"Training with {method} made no difference that this run can show: {metric} went {change}."
+    chosen = [row for row in rows_of(own.run, "validation") if row["best"]]
+    start = ""
+    if chosen and not chosen[-1]["gradient_steps_total"]:
+        start = (
+            " The best validation was that before training, so the tested checkpoint is the untrained model."
+        )
+    one = " One training run shows what became of this model; claims about the method need several seeds."
+    return told.get(gain.verdict, undecided) + start + one
+
+
+def gradient_steps(measurement: Measurement) -> int:
+    """Return how many gradient steps the training took."""
+    rows = rows_of(measurement.own.run, "iteration")
+    return int(rows[-1]["gradient_steps_total"]) if rows else 0
+
+
+def pairs_verdict(found: Sequence[Comparison], metric: Metric) -> str:
+    """Return which of the compared runs are better, after Holm's correction where there are several pairs."""
+    told = [_pair(each, metric) for each in found if each.verdict != "not distinguishable"]
+    if len(found) == 1 and not told:
+        c = found[0]
+        return (
+            f"{c.a.name} and {c.b.name} cannot be told apart: their difference in {metric} is "
+            f"{_difference(c)} on {c.tasks} tasks.{_seen(c.detectable)}"
+        )
+    if not told:
+        return f"None of the {len(found)} pairs of runs can be told apart by their {metric}."
+    rest = len(found) - len(told)
+    others = f" The other {rest} pairs cannot be told apart." if rest > 1 else ""
+    others = " The other pair cannot be told apart." if rest == 1 else others
+    return " ".join(told) + others
+
+
+def algorithms_verdict(found: AlgorithmComparison) -> str:
+    """Return whether one of two algorithms is better, over seeds and tasks."""
+    difference = f"{number(found.difference, sign=True)} {bracket(found.interval, sign=True)}"
+    over = f"over {len(found.seeds_a)} and {len(found.seeds_b)} seeds and {found.tasks} tasks"
+    match found.verdict:
+        case "A better":
+            return f"{found.name_a} is better than {found.name_b}: {found.metric} {difference} {over}."
+        case "B better":
+            return (
+                f"{found.name_b} is better than {found.name_a}: A − B = {difference} {found.metric} {over}."
+            )
+    return (
+        f"{found.name_a} and {found.name_b} cannot be told apart: their difference in {found.metric} is "
+        f"{difference} {over}.{_seen(found.detectable)}"
+    )
+
+
+def _pair(c: Comparison, metric: Metric) -> str:
+    better, worse = (c.a, c.b) if c.verdict == "A better" else (c.b, c.a)
+    return (
+        f"{better.name} is better than {worse.name}: {metric} {number(better.mean)} against "
+        f"{number(worse.mean)} on {c.tasks} tasks ({p_said(c.p_adjusted)}, {TESTS.get(c.test, c.test)})."
+    )
+
+
+def _difference(c: Comparison) -> str:
+    tested = f"{p_said(c.p_adjusted)}, {TESTS.get(c.test, c.test)}"
+    return f"{number(c.difference, sign=True)} {bracket(c.interval, sign=True)}, {tested}"
+
+
+def p_said(p: float) -> str:
+    """Return a p-value as a sentence has it: ``p = 0.012``, ``p < 0.001``."""
+    return f"p {p_text(p).replace('<', '< ')}" if p < 0.001 else f"p = {p_text(p)}"
+
+
+def _seen(detectable: float | None) -> str:
+    if detectable is None:
+        return ""
+    return f" Differences of {number(detectable)} or more would be found with a probability of 80 %."
+
+
+def _value(subject: Subject, metric: Metric) -> str:
+    each = subject.estimate(metric)
+    if each.low is None or each.high is None:
+        return number(each.value)
+    return f"{number(each.value)} [{number(each.low)}, {number(each.high)}]"
+
+
+def _unfinished(measurement: Measurement) -> str:
+    base = measurement.base
+    if measurement.trains and (base is None or base.progress is not None):
+        planned = len(measurement.own.run.plan)
+        before = base.progress if base is not None else f"0 of {planned} episodes are recorded"
+        return f"of the untrained model, {before}"
+    if measurement.trains and not measurement.own.outcomes.end_reasons:
+        return f"training took {gradient_steps(measurement):,} gradient steps, {measurement.own.progress}"
+    return str(measurement.own.progress)
+
+
+def _against_floor(measurement: Measurement, metric: Metric) -> str:
+    """Return a sentence on the comparison with the highest floor; "" where no floor was played."""
+    floors = [each for each in measurement.references if each.kind == "floor"]
+    scored = {each.name: each.estimate(metric).value for each in floors}
+    known = [each for each in floors if scored[each.name] is not None]
+    if not known:
+        return ""
+    highest = max(known, key=lambda each: scored[each.name] or 0.0)
+    try:
+        found = compare(measurement.own.measured, highest.measured, metric=metric, tasks="common")
+    except NotComparableError:
+        return ""
+    floor = f"the highest floor ({highest.name}, {number(scored[highest.name])})"
+    if found.verdict == "A better":
+        return f" It is better than {floor}."
+    if found.verdict == "B better":
+        return f" It is worse than {floor}."
+    return f" It is not above {floor}: the two cannot be told apart."

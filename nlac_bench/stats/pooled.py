@@ -1,0 +1,147 @@
+"""The error of a difference between two entries of a board, and what it would take to see that difference.
+
+For algorithms the spread between seeds is pooled over all entries of the board. ``compare_algorithms``
+estimates it from two algorithms; with two seeds each that is two numbers, which are too small by luck now and
+then, and among the many pairs of a board one such pair is almost certain. docs/statistics.md shows both.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from nlac_bench.stats.distributions import normal_quantile, t_cdf, t_quantile
+from nlac_bench.stats.intervals import Floats, Interval, paired_moments, paired_sums, rate_interval
+from nlac_bench.stats.power import POWER
+
+
+@dataclass(frozen=True, slots=True)
+class PairError:
+    """A difference with its error, in two parts: ``over_tasks`` shrinks with more tasks, ``over_seeds`` does
+    not. Both are variances; ``df`` are the degrees of freedom, None for the normal distribution."""
+
+    difference: float
+    over_seeds: float
+    over_tasks: float
+    tasks: int
+    df: float | None
+
+    @property
+    def error(self) -> float:
+        """The standard error."""
+        return math.sqrt(self.over_seeds + self.over_tasks)
+
+    @property
+    def p_value(self) -> float:
+        """The two-sided p-value of Student's t; 1 without any spread."""
+        if self.error == 0:
+            return 1.0
+        return 2 * (1 - t_cdf(abs(self.difference) / self.error, math.inf if self.df is None else self.df))
+
+    def quantile(self, level: float) -> float:
+        """Return the two-sided quantile for an error probability ``level``."""
+        if self.df is None:
+            return normal_quantile(1 - level / 2)
+        return t_quantile(1 - level / 2, self.df)
+
+    def detectable(self, level: float) -> float:
+        """Return the difference that is found with ``POWER`` by a test at ``level``."""
+        return min(1.0, (self.quantile(level) + normal_quantile(POWER)) * self.error)
+
+    def tasks_needed(self, level: float) -> int | None:
+        """Return the number of tasks with which this difference is found with ``POWER`` by a test at
+        ``level``; None if it is 0, or if the seeds differ so much that no number is enough."""
+        factor = (self.quantile(level) + normal_quantile(POWER)) ** 2
+        left = self.difference**2 - factor * self.over_seeds
+        if left <= 0:
+            return None
+        return max(self.tasks + 1, math.ceil(factor * self.over_tasks * self.tasks / left))
+
+
+def paired_error(means_a: Floats, means_b: Floats, *, single: bool) -> PairError:
+    """Return the error of the difference of two runs' success rates ``[tasks]``, that of ``paired_interval``.
+
+    Args:
+        means_a, means_b: rates of the same tasks.
+        single: whether both runs have one trial per task.
+    """
+    differences = means_a - means_b
+    n = len(differences)
+    error = float(paired_moments(*paired_sums(differences), n, single=single)[1])
+    df = None if single or n == 1 else n - 1
+    return PairError(float(differences.mean()), 0.0, error**2, n, df)
+
+
+def pooled_errors(means_ST: Sequence[Floats]) -> list[PairError]:
+    """Return the error of the difference of each pair of algorithms, in the order of ``combinations``.
+
+    As in an analysis of variance, the spread between seeds is taken to be the same for all algorithms. The
+    error has the degrees of freedom of this spread, as if only seeds mattered: Satterthwaite's are more, and
+    too many where the spread is estimated too small.
+
+    Args:
+        means_ST: for each algorithm ``[seeds, tasks]`` success rates of the same tasks; at least two seeds
+            and two tasks.
+    """
+    n = means_ST[0].shape[1]
+    df = sum(len(means) - 1 for means in means_ST)
+    between = sum(float(np.square(m.mean(axis=1) - m.mean()).sum()) for m in means_ST) / df
+    noise = [_cell_noise(means) for means in means_ST]
+    found = []
+    for i, j in combinations(range(len(means_ST)), 2):
+        a, b = means_ST[i], means_ST[j]
+        by_task = a.mean(axis=0) - b.mean(axis=0)
+        over_tasks = float(by_task.var(ddof=1)) / n
+        # The noise of single episodes is in both parts, so it is left out of the spread of seeds. Together
+        # they are at least the spread of seeds alone.
+        seeds = between * (1 / len(a) + 1 / len(b))
+        over_seeds = max(seeds - noise[i] - noise[j], seeds - over_tasks, 0.0)
+        found.append(PairError(float(by_task.mean()), over_seeds, over_tasks, n, min(df, n - 1)))
+    return found
+
+
+def algorithm_interval(means_ST: Floats) -> Interval:
+    """Return the interval of one algorithm's success rate over further training seeds and tasks.
+
+    Of two intervals the wider one is used: Student's t with the spread of seeds and of tasks and
+    Satterthwaite's degrees of freedom, as in ``seed_errors.hierarchical_error`` but without resampling; and
+    ``rate_interval`` of the tasks, which has a width without any observed spread.
+
+    Args:
+        means_ST: ``[seeds, tasks]`` success rates; at least two seeds.
+    """
+    seeds, n = means_ST.shape
+    mean, by_task = float(means_ST.mean()), means_ST.mean(axis=0)
+    tasks = rate_interval(by_task, math.inf)
+    assert tasks is not None  # there are tasks
+    if n == 1:
+        return tasks
+    over_seeds = float(means_ST.mean(axis=1).var(ddof=1)) / seeds
+    over_tasks = float(by_task.var(ddof=1)) / n
+    variance = max(over_seeds + over_tasks - _cell_noise(means_ST), over_seeds, over_tasks)
+    if variance == 0:
+        return tasks
+    df = (over_seeds + over_tasks) ** 2 / (over_seeds**2 / (seeds - 1) + over_tasks**2 / (n - 1))
+    half = t_quantile(0.975, max(1.0, df)) * math.sqrt(variance)
+    if 2 * half <= tasks.high - tasks.low:
+        return tasks
+    return Interval(max(mean - half, 0.0), min(mean + half, 1.0), "t over seeds and tasks")
+
+
+def interval_over_seeds(means_ST: Floats) -> Interval | None:
+    """Return ``algorithm_interval`` over the tasks with a score in every seed; None if there is no such task.
+
+    Args:
+        means_ST: ``[seeds, tasks]`` success rates, NaN where there is no score; at least two seeds.
+    """
+    scored_ST = means_ST[:, ~np.isnan(means_ST).any(axis=0)]
+    return algorithm_interval(scored_ST) if scored_ST.size else None
+
+
+def _cell_noise(means: Floats) -> float:
+    """Return the variance that single cells of ``[seeds, tasks]`` add to their mean."""
+    seeds, n = means.shape
+    residual = means - means.mean(axis=1)[:, None] - means.mean(axis=0) + means.mean()
+    return float(np.square(residual).sum()) / ((seeds - 1) * (n - 1)) / (seeds * n)

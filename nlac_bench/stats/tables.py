@@ -1,0 +1,46 @@
+"""Formats plain text tables and numbers."""
+
+from collections.abc import Sequence
+
+from nlac_bench.stats.intervals import Interval
+
+
+def render_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Render columns two spaces apart; the first is aligned left, the others right."""
+    cells = [list(map(printable, header)), *(list(map(printable, row)) for row in rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    lines = []
+    for row in cells:
+        first, *others = (
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        lines.append("  ".join([first, *others]).rstrip())
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(lines)
+
+
+def printable(text: str) -> str:
+    """Replace control characters and lone surrogates in ``text``; task ids and names are not trusted."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in text)
+
+
+def number(value: float | None, *, sign: bool = False) -> str:
+    """Return ``value`` with three decimals, or a dash for None."""
+    if value is None:
+        return "–"
+    return f"{value:+.3f}" if sign else f"{value:.3f}"
+
+
+def bracket(interval: Interval | None, *, sign: bool = False) -> str:
+    """Return ``interval`` as ``[low, high]``, or a dash for None."""
+    if interval is None:
+        return "–"
+    return f"[{number(interval.low, sign=sign)}, {number(interval.high, sign=sign)}]"
+
+
+def p_text(p: float | None) -> str:
+    """Return a p-value with three decimals, or ``<0.001``, or a dash for None."""
+    if p is None:
+        return "–"
+    return "<0.001" if p < 0.001 else f"{p:.3f}"

@@ -1,0 +1,213 @@
+"""Writes a sweep's report: a table for each environment, verdicts over seeds and tasks, learning curves."""
+
+import html
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nlac_bench.harness.runs.lines import make_folder
+from nlac_bench.stats.outcomes import COUNTED
+from nlac_bench.stats.pairing import Measured
+from nlac_bench.stats.tables import number, p_text, render_table
+from nlac_bench.sweep.curves import draw
+from nlac_bench.sweep.plan import Sweep, best_validation, chosen_rates, done
+from nlac_bench.sweep.results import Results
+from nlac_bench.sweep.rows import Row, mean_of, mean_success, rows, seed_success, total
+from nlac_bench.sweep.status import CellCount, status_of
+from nlac_bench.training.curve import AXES
+from nlac_bench.training.untrained import BASE
+
+
+def write(sweep: Sweep, out: Path, against: str) -> tuple[Path, list[CellCount]]:
+    """Write ``comparison.json``, ``comparison.md`` and ``curves.svg`` to ``out``.
+
+    Returns:
+        The path of ``comparison.md``, and the counts of seeds of each planned (environment, method).
+    """
+    make_folder(out)
+    results = Results.read(sweep, out)
+    tuned, rates = tuning(sweep, out), chosen_rates(sweep, out)
+    parts = ["# Comparison\n", _tuning_section(sweep, out, tuned, rates)]
+    data: dict[str, Any] = {
+        "against": against, "learning_rates": rates, "tuning": tuned, "cells": [], "rows": [], "runs": {},
+    }  # fmt: skip
+    counts = []
+    for env in sweep.seeds_by_env():
+        here = rows(sweep, results, env, against)
+        counts += [row.count for row in here]
+        parts.append(_env_section(sweep, results, env, here, against))
+        data["rows"] += [_row_json(row, results) for row in here]
+        data["runs"][env] = _runs_json(sweep, results, env)
+    data["cells"] = [count.to_json() for count in counts]
+    draw(sweep, results, out / "curves.svg")
+    (out / "comparison.json").write_text(json.dumps(_plain(data), allow_nan=False) + "\n")
+    path = out / "comparison.md"
+    path.write_text("\n".join(parts))
+    return path, counts
+
+
+def tuning(sweep: Sweep, out: Path) -> dict[str, dict[str, float | None]]:
+    """Return the best validation success of each tuning run by method and learning rate; None if
+    unfinished."""
+    found: dict[str, dict[str, float | None]] = {}
+    for cell in sweep.tuning():
+        folder = cell.folder(out)
+        found.setdefault(cell.method, {})[f"{cell.lr:g}"] = best_validation(folder) if done(folder) else None
+    return found
+
+
+def _tuning_section(
+    sweep: Sweep,
+    out: Path,
+    tuned: Mapping[str, Mapping[str, float | None]],
+    rates: Mapping[str, float],
+) -> str:
+    if not tuned:
+        return "Learning rates as configured.\n"
+    tried = list(dict.fromkeys(rate for of in tuned.values() for rate in of))
+    lines = [
+        [method, *(number(of.get(rate)) for rate in tried), f"{rates[method]:g}" if method in rates else "–"]
+        for method, of in tuned.items()
+    ]
+    table = render_table(["best validation at rate", *tried, "taken"], lines)
+    said = {f"{cell.method} at rate {cell.lr:g}": status_of(cell.folder(out)) for cell in sweep.tuning()}
+    left = _list(f"{name}: {status}" for name, status in said.items() if not status.finished)
+    return f"## Tuning\n\n```\n{table}\n```\n{left}"
+
+
+def _env_section(sweep: Sweep, results: Results, env: str, here: Sequence[Row], against: str) -> str:
+    source = sweep.transfer.get(env)
+    title = f"## {env}" + (f" (trained on {source}, whose costs these are)" if source else "")
+    tables = [
+        render_table(*_success_table(here, results, env, against)),
+        render_table(*_cost_table(here, against)),
+        render_table(*_episode_table(here, list(results.bases[env].values()))),
+    ]
+    notes = "".join(f"\n{note}\n" for note in _notes(here))
+    left = [row.count for row in here] + [results.count(env, BASE)]
+    said = [f"{count.method}: {count}" for count in left if count.reason is not None]
+    floors = results.floor_statuses.get(env, {})
+    said += [f"floor {name}: {status}" for name, status in floors.items() if not status.finished]
+    for row in here:
+        compared = ((f"{row.method} − {BASE}", row.gain), (f"{against} − {row.method}", row.versus))
+        said += [f"{what} is not measured: {d.why_not}" for what, d in compared if d and d.why_not]
+    return f"{title}\n\n```\n" + "\n\n".join(tables) + f"\n```\n{notes}{_list(said)}"
+
+
+def _list(items: Iterable[str]) -> str:
+    """Return a Markdown list of plain texts, each one line, after an empty line; "" without items."""
+    lines = "".join(f"- {_escaped(item)}\n" for item in items)
+    return lines and f"\n{lines}"
+
+
+def _escaped(text: str) -> str:
+    """Return ``text`` with the characters escaped that Markdown or HTML would interpret."""
+    return re.sub(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", html.escape(text, quote=False))
+
+
+def _success_table(
+    here: Sequence[Row], results: Results, env: str, against: str
+) -> tuple[list[str], list[list[str]]]:
+    header = ["method", "seeds", "success", "each seed", "gain over base", f"{against} − method"]
+    lines = []
+    for row in here:
+        versus = [""] * 4
+        if row.versus is not None:
+            names = {"A better": f"{against} better", "B better": f"{row.method} better"}
+            versus = [
+                row.versus.to_text(), number(row.versus.detectable), p_text(row.p_holm),
+                names.get(row.versus.verdict, row.versus.verdict),
+            ]  # fmt: skip
+        lines.append([row.method, *_seeds(row.count, row.seeds), row.gain.to_text(), *versus])
+    bases = seed_success(results.statuses[env, BASE], results.bases[env])
+    lines.append([BASE, *_seeds(results.count(env, BASE), bases), *[""] * 5])
+    for name in results.floor_statuses[env]:
+        run = results.floors[env].get(name)
+        lines.append([f"floor: {name}", "", number(None if run is None else mean_success(run)), *[""] * 6])
+    return [*header, "detectable", "p (Holm)", "verdict"], lines
+
+
+def _seeds(count: CellCount, successes: Mapping[int, float | None]) -> list[str]:
+    """Return the cells "seeds", "success" and "each seed"; a dash stands for each seed without a result."""
+    values = list(successes.values())
+    finished = str(count.planned) if count.reason is None else f"{count.finished} of {count.planned}"
+    return [finished, number(mean_of(values)), " ".join(map(number, values))]
+
+
+def _cost_table(here: Sequence[Row], against: str) -> tuple[list[str], list[list[str]]]:
+    header = [
+        "cost, mean over seeds",
+        *AXES.values(),
+        "tested at step",
+        f"steps for {against} to validate as well",
+    ]
+    lines = []
+    for row in here:
+        steps = " ".join("–" if step is None else str(step) for step in row.steps_to_best.values())
+        chosen = " ".join(map(str, row.chosen_steps.values()))
+        costs = [f"{row.cost[label]:,.0f}" if row.cost else "–" for label in AXES.values()]
+        lines.append([row.method, *costs, chosen or "–", steps])
+    return header, lines
+
+
+def _episode_table(here: Sequence[Row], bases: Sequence[Measured]) -> tuple[list[str], list[list[str]]]:
+    counts = {row.method: row.counts for row in here} | {BASE: total(bases) if bases else None}
+    which = "all" if all(row.count.reason is None for row in here) else "finished"
+    return [f"test episodes of {which} seeds", *COUNTED], [
+        [name, *(["–"] * len(COUNTED) if c is None else c.cells())] for name, c in counts.items()
+    ]
+
+
+def _notes(here: Sequence[Row]) -> list[str]:
+    notes = []
+    if any(row.count.finished == 1 for row in here):
+        notes.append("One seed compares two checkpoints, not two algorithms.")
+    if len({tuple(row.chosen_steps) for row in here}) > 1:
+        notes.append("Not all methods have the same seeds: a difference is over those that both have.")
+    return notes
+
+
+def _row_json(row: Row, results: Results) -> dict[str, Any]:
+    bases = {seed: mean_success(run) for seed, run in results.bases[row.env].items()}
+    floors = {name: mean_success(run) for name, run in results.floors.get(row.env, {}).items()}
+    statuses = results.statuses[row.env, row.method]
+    return {
+        "env": row.env, "method": row.method, "success": row.success, "seeds": row.seeds, "base": bases,
+        "floors": floors, "episodes": row.counts and row.counts.to_json(),
+        "gain": vars(row.gain), "cost": row.cost, "chosen_steps": row.chosen_steps,
+        "versus": row.versus and vars(row.versus), "p_holm": row.p_holm, "steps_to_best": row.steps_to_best,
+        "status": {seed: vars(status) for seed, status in statuses.items()},
+    }  # fmt: skip
+
+
+def _runs_json(sweep: Sweep, results: Results, env: str) -> dict[str, Any]:
+    """Return each run's success by task and its validations, from which the comparison can be repeated."""
+    found: dict[str, Any] = {}
+    for seed, base in results.bases[env].items():
+        found[f"{BASE}-{seed}"] = {"success": _by_task(base)}
+    for method in sweep.methods:
+        for seed, run in results.of(env, method).items():
+            curve = [
+                {**{key: v[key] for key in AXES}, "success": v["success"], "tasks": v["tasks"]}
+                for v in run.validations
+            ]
+            found[f"{method}-{seed}"] = {"success": _by_task(run.measured), "cost": run.cost}
+            if env in sweep.seeds:
+                found[f"{method}-{seed}"]["validations"] = curve
+    return found
+
+
+def _by_task(run: Measured) -> dict[str, float]:
+    return dict(zip(run.outcomes.tasks, run.outcomes.task_means("success").tolist(), strict=True))
+
+
+def _plain(value: Any) -> Any:
+    """Return ``value`` with None in place of NaN, which JSON does not have."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and math.isnan(value) else value

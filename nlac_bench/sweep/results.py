@@ -1,0 +1,133 @@
+"""Reads the finished runs of a sweep, and the reasons why others did not finish."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.harness.runs.lines import RunFolderError
+from nlac_bench.stats.pairing import Measured
+from nlac_bench.sweep.plan import FLOORS, Cell, Sweep, base_folder, floor_folder
+from nlac_bench.sweep.status import CellCount, Status, cell_status, one_line, status_of, transfer_status
+from nlac_bench.training.curve import AXES, latest
+from nlac_bench.training.untrained import BASE
+
+K = TypeVar("K")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Played:
+    """A finished run: its test episodes and its training. A transferred run's training is that on the other
+    environment."""
+
+    measured: Measured
+    validations: tuple[dict[str, Any], ...]
+    cost: dict[str, float]
+    """By the names of ``AXES``: gradient steps, environment steps, generated tokens and training seconds."""
+
+    def steps_to(self, success: float) -> int | None:
+        """Return the gradient steps at the first validation with at least ``success``, or None."""
+        reached = (v["gradient_steps_total"] for v in self.validations if v["success"] >= success)
+        return next(reached, None)
+
+    @property
+    def best(self) -> float:
+        """The highest validation success."""
+        return max(float(v["success"]) for v in self.validations)
+
+    @property
+    def chosen_step(self) -> int:
+        """The gradient steps of the tested checkpoint; 0 if no validation was better than the first."""
+        return int([v["gradient_steps_total"] for v in self.validations if v["best"]][-1])
+
+
+@dataclass(frozen=True)
+class Results:
+    """The planned runs of a sweep.
+
+    ``runs`` has the finished runs by (environment, method) and seed, ``bases`` (the untrained model) by
+    environment and seed, ``floors`` (policies without a model) by environment and name. ``statuses`` has
+    every planned run of a method or of the untrained model (``BASE``) by (environment, method) and seed.
+    ``floor_statuses`` has the floors that were started, by environment and name.
+    """
+
+    runs: Mapping[tuple[str, str], Mapping[int, Played]]
+    bases: Mapping[str, Mapping[int, Measured]]
+    floors: Mapping[str, Mapping[str, Measured]] = field(default_factory=dict)
+    statuses: Mapping[tuple[str, str], Mapping[int, Status]] = field(default_factory=dict)
+    floor_statuses: Mapping[str, Mapping[str, Status]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, sweep: Sweep, out: Path) -> "Results":
+        """Read the runs of ``sweep`` in the folder ``out``. A run that cannot be read counts as failed."""
+        runs: dict[tuple[str, str], dict[int, Played]] = {}
+        statuses: dict[tuple[str, str], dict[int, Status]] = {}
+        for cell in sweep.cells():
+            for env in (cell.env, *(to for to, source in sweep.transfer.items() if source == cell.env)):
+                if env == cell.env:
+                    folder, status = cell.folder(out), cell_status(sweep, cell, out)
+                else:
+                    folder, status = cell.transferred(out, env), transfer_status(sweep, cell, out, env)
+                run, status = _read(status, partial(_played, cell, out, folder))
+                statuses.setdefault((env, cell.method), {})[cell.seed] = status
+                if run is not None:
+                    runs.setdefault((env, cell.method), {})[cell.seed] = run
+        bases, floors, floor_statuses = {}, {}, {}
+        for env, seeds in sweep.seeds_by_env().items():
+            bases[env], statuses[env, BASE] = _read_all({seed: base_folder(out, env, seed) for seed in seeds})
+            floors[env], found = _read_all({name: floor_folder(out, env, name) for name in FLOORS})
+            floor_statuses[env] = {name: s for name, s in found.items() if s.state != "not started"}
+        return cls(runs, bases, floors, statuses, floor_statuses)
+
+    def of(self, env: str, method: str) -> Mapping[int, Played]:
+        """Return the finished runs by seed."""
+        return self.runs.get((env, method), {})
+
+    def measured(self, env: str, method: str) -> dict[int, Measured]:
+        """Return the conditions and test outcomes of the finished runs by seed."""
+        return {seed: run.measured for seed, run in self.of(env, method).items()}
+
+    def count(self, env: str, method: str) -> CellCount:
+        """Return how many planned seeds of ``method`` (or ``BASE``) finished, and what happened to the
+        others."""
+        return CellCount.of(method, env, self.statuses.get((env, method), {}))
+
+
+def _read_all(folders: Mapping[K, Path]) -> tuple[dict[K, Measured], dict[K, Status]]:
+    found = {
+        key: _read(status_of(path), partial(Measured.read, path, path.name)) for key, path in folders.items()
+    }
+    runs = {key: run for key, (run, _) in found.items() if run is not None}
+    return runs, {key: status for key, (_, status) in found.items()}
+
+
+def _read(status: Status, reader: Callable[[], T]) -> tuple[T | None, Status]:
+    """Return the run that ``reader`` reads if it is finished, and its status."""
+    if not status.finished:
+        return None, status
+    try:
+        return reader(), status
+    except RunFolderError as error:
+        return None, Status("failed", one_line(str(error)))
+
+
+def _played(cell: Cell, out: Path, folder: Path) -> Played:
+    """Read a finished run.
+
+    Raises:
+        RunFolderError: it is damaged.
+    """
+    path = cell.folder(out)
+    try:
+        rows = list(RunFolder.open(path).metrics())
+        last = latest(rows, "iteration")[-1]
+        cost = {label: float(last[key]) for key, label in AXES.items()}
+        validations = tuple(latest(rows, "validation"))
+        run = Played(Measured.read(folder, f"{cell.method}-{cell.seed}"), validations, cost)
+        _ = run.best, run.chosen_step
+    except (LookupError, TypeError, ValueError) as error:
+        raise RunFolderError(f"{path / 'metrics.jsonl'} is damaged ({error!r})") from error
+    return run

@@ -1,0 +1,169 @@
+"""Computes the rows of a sweep's report: each method's gain and its comparison with a reference method."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
+
+import numpy as np
+
+from nlac_bench.stats.compare import ALPHA, Comparison, compare
+from nlac_bench.stats.compare_seeds import AlgorithmComparison, compare_algorithms
+from nlac_bench.stats.outcomes import Counts
+from nlac_bench.stats.pairing import Measured, NotComparableError
+from nlac_bench.stats.significance import holm
+from nlac_bench.stats.tables import number
+from nlac_bench.sweep.plan import Sweep
+from nlac_bench.sweep.results import Played, Results
+from nlac_bench.sweep.status import CellCount, one_line
+from nlac_bench.training.curve import AXES
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A − B with a 95 % interval: over seeds and tasks if both sides have two seeds, otherwise over tasks.
+
+    ``mean`` is NaN if the two could not be compared; ``why_not`` is the reason.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+    p_value: float | None
+    verdict: str
+    detectable: float | None = None
+    """The smallest difference that would be found with a probability of 80 %."""
+    why_not: str | None = None
+
+    def to_text(self) -> str:
+        """Return the difference and its interval as text: ``+0.050 [+0.005, +0.094]``."""
+        if math.isnan(self.mean):
+            return number(None)
+        if self.low is None or self.high is None:
+            return number(self.mean, sign=True)
+        return f"{self.mean:+.3f} [{self.low:+.3f}, {self.high:+.3f}]"
+
+
+@dataclass(frozen=True)
+class Row:
+    """The results of one method on one environment, of which any number of seeds are finished."""
+
+    method: str
+    env: str
+    count: CellCount
+    """Numbers of planned, finished and failed seeds, and what happened to those that did not finish."""
+    seeds: dict[int, float | None]
+    """Success of each planned seed in planned order; None if it did not finish or has no score."""
+    gain: Difference
+    cost: dict[str, float]
+    """Mean cost over finished seeds, by the names of ``AXES``; empty without any."""
+    chosen_steps: dict[int, int]
+    """Gradient steps of the tested checkpoint of each seed; 0 is the untrained model."""
+    versus: Difference | None
+    """The reference method (``against``) minus this one; the verdict is that after Holm's correction."""
+    p_holm: float | None
+    steps_to_best: dict[int, int | None]
+    """Gradient steps at which the reference method's validation first reached this method's best, by common
+    seed; None if it never did."""
+    counts: Counts | None
+    """Numbers of test episodes over all finished seeds; None without any."""
+
+    @property
+    def success(self) -> float | None:
+        """Mean success over the seeds that have one, or None."""
+        return mean_of(self.seeds.values())
+
+
+def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[Row]:
+    """Return a row for every method of the sweep on ``env``, by descending success, those without a result
+    last."""
+    compared, leader = pairs(sweep, results, env, against), results.of(env, against)
+    found = []
+    for method in sweep.methods:
+        runs, measured = results.of(env, method), results.measured(env, method)
+        count = results.count(env, method)
+        versus, p_holm = compared.get(method, (None, None))
+        found.append(
+            Row(
+                method,
+                env,
+                count,
+                seeds=seed_success(results.statuses.get((env, method), runs), measured),
+                gain=difference(measured, results.bases[env]),
+                cost={k: float(np.mean([r.cost[k] for r in runs.values()])) for k in AXES.values() if runs},
+                chosen_steps={seed: run.chosen_step for seed, run in runs.items()},
+                versus=versus,
+                p_holm=p_holm,
+                steps_to_best={} if method == against else _steps_to_best(leader, runs),
+                counts=total(list(measured.values())) if measured else None,
+            )
+        )
+    return sorted(found, key=lambda row: math.inf if row.success is None else -row.success)
+
+
+def seed_success(planned: Iterable[int], runs: Mapping[int, Measured]) -> dict[int, float | None]:
+    """Return the success of each planned seed; None if it did not finish or no episode has a score."""
+    return {seed: mean_success(runs[seed]) if seed in runs else None for seed in planned}
+
+
+def mean_success(run: Measured) -> float | None:
+    """Return the success rate of a run, the mean over tasks; None if no episode has a score."""
+    means = run.outcomes.task_means("success")
+    scored = means[~np.isnan(means)]
+    return float(scored.mean()) if len(scored) else None
+
+
+def mean_of(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the ``values`` that are not None, or None without any."""
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
+
+
+def total(runs: Sequence[Measured]) -> Counts:
+    """Return the sum of the episode counts of ``runs``."""
+    columns = zip(*(astuple(run.outcomes.counts) for run in runs), strict=True)
+    return Counts(*map(sum, columns))
+
+
+def _steps_to_best(leader: Mapping[int, Played], others: Mapping[int, Played]) -> dict[int, int | None]:
+    return {seed: leader[seed].steps_to(other.best) for seed, other in others.items() if seed in leader}
+
+
+def difference(a: Mapping[int, Measured], b: Mapping[int, Measured]) -> Difference:
+    """Return the difference of the runs ``a`` and ``b`` (by seed) over the seeds that both have."""
+    common = [seed for seed in a if seed in b]
+    if not common:
+        return _not_measured("no seed is finished on both sides")
+    found: Comparison | AlgorithmComparison
+    try:
+        if len(common) > 1:
+            found = compare_algorithms([a[s] for s in common], [b[s] for s in common], tasks="common")
+        else:
+            found = compare(a[common[0]], b[common[0]], tasks="common")
+    except NotComparableError as error:
+        return _not_measured(str(error))
+    low, high = (None, None) if found.interval is None else (found.interval.low, found.interval.high)
+    return Difference(found.difference, low, high, found.p_value, found.verdict, found.detectable)
+
+
+def _not_measured(why: str) -> Difference:
+    return Difference(math.nan, None, None, None, "not measured", why_not=one_line(why))
+
+
+def pairs(
+    sweep: Sweep, results: Results, env: str, against: str
+) -> dict[str, tuple[Difference, float | None]]:
+    """Return ``against`` minus each other method on ``env``, with p-values and verdicts after Holm's
+    correction.
+
+    The p-value is None where the two could not be compared; such a pair does not count in the correction.
+    """
+    runs = {method: results.measured(env, method) for method in sweep.methods}
+    leader = runs.pop(against)
+    found = {method: difference(leader, other) for method, other in runs.items()}
+    adjusted = holm([float("nan") if d.p_value is None else d.p_value for d in found.values()])
+    return {
+        method: (d, None)
+        if d.p_value is None
+        else (d if p < ALPHA else replace(d, verdict="not distinguishable"), p)
+        for (method, d), p in zip(found.items(), adjusted, strict=True)
+    }

@@ -1,0 +1,134 @@
+"""Saves and restores the checkpoints of a training run: the last one and the best one."""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from nlac_bench.agents.algorithm import Algorithm
+from nlac_bench.envs.foreign import described
+from nlac_bench.errors import CheckpointError, DataError
+from nlac_bench.files import find_folder, replace_folder, restore_folder
+from nlac_bench.harness.runs.episode_json import usage_from_row
+from nlac_bench.learner import checkpoint, checkpoint_index, tensor_file
+from nlac_bench.learner.learner import Learner
+from nlac_bench.rollout.engines import model_files
+from nlac_bench.rollout.meter import spent_from_row
+from nlac_bench.training.progress import Progress
+
+WEIGHTS = "model.safetensors"
+"""The file of an exported model that is small enough for one."""
+
+
+class Checkpoints:
+    """Saves and restores the state of learner, algorithm and progress together.
+
+    Args:
+        folder: contains ``last``, from which training resumes (weights, optimizer, random generators, state
+            of the algorithm), and ``best``, the best policy as a Hugging Face folder.
+    """
+
+    def __init__(self, folder: Path, learner: Learner, algorithm: Algorithm, tokenizer: Any) -> None:
+        self.last, self.best = folder / "last", folder / "best"
+        self._learner, self._algorithm, self._tokenizer = learner, algorithm, tokenizer
+
+    def exist(self) -> bool:
+        """Return whether ``last`` exists."""
+        return find_folder(self.last) is not None
+
+    def save(self, progress: Progress) -> None:
+        """Write ``last``."""
+        checkpoint.save(
+            self._learner,
+            self.last,
+            lambda folder: {"progress": asdict(progress), "algorithm": self._algorithm.save(folder)},
+        )
+
+    def restore(self) -> Progress:
+        """Load ``last`` into learner and algorithm, and return its progress.
+
+        Raises:
+            CheckpointError: ``last`` or ``best`` is missing, damaged, or does not fit this run.
+        """
+        restore_folder(self.best)
+        state = checkpoint.load(self._learner, self.last)
+        with _damaged(self.last):
+            progress = _progress(state)
+            self._algorithm.load(self.last, state["algorithm"])
+        _check_best(self.best, progress)
+        return progress
+
+    def export_best(self) -> None:
+        """Export the current policy to ``best``; a reader finds the earlier policy or the new one."""
+        partial = self.best.with_name(f".{self.best.name}.partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        checkpoint.export(self._learner, partial, self._tokenizer)
+        replace_folder(partial, self.best)
+
+
+def check(folder: Path) -> None:
+    """Check the checkpoints of the run in ``folder`` before it is resumed; changes nothing.
+
+    Raises:
+        CheckpointError: ``last`` or ``best`` is missing, damaged, or of an earlier format.
+    """
+    last = find_folder(folder / "checkpoints" / "last")
+    if last is None:
+        return
+    index = checkpoint_index.read(last)
+    checkpoint_index.check_files(last, index, index.files)
+    with _damaged(last):
+        progress = _progress(index.loop)
+    _check_best(folder / "checkpoints" / "best", progress)
+
+
+def _progress(state: Mapping[str, Any]) -> Progress:
+    progress = TypeAdapter(Progress).validate_json(json.dumps(state["progress"]), strict=True)
+    usage_from_row(progress.usage)
+    spent_from_row(progress.usage)
+    return progress
+
+
+def _check_best(best: Path, progress: Progress) -> None:
+    if progress.best < 0:  # no validation has been complete
+        return
+    found = find_folder(best)
+    try:
+        if found is None:
+            raise DataError(f"{best} does not exist")
+        index = found / model_files.INDEX
+        files = json.loads(index.read_text())["weight_map"].values() if index.exists() else [WEIGHTS]
+        for name in set(files):
+            tensor_file.read(found / Path(name).name)
+    except (DataError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise CheckpointError(
+            f"the best policy so far, of iteration {progress.best_iteration} with validation success "
+            f"{progress.best:.3f}, cannot be read: {error}; restore the folder, or start a new run"
+        ) from error
+
+
+@contextmanager
+def _damaged(last: Path) -> Iterator[None]:
+    """Turn errors about the content of the checkpoint ``last`` into CheckpointError."""
+    try:
+        yield
+    except CheckpointError:
+        raise
+    except (
+        DataError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
+        raise CheckpointError(
+            f"the training state in {last} is damaged ({described(error)}); restore the folder, or start a "
+            "new run"
+        ) from error

@@ -1,0 +1,83 @@
+"""Reads the learning curve of a training run: success by steps, environment steps, tokens and seconds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.harness.runs.lines import RunFolderError
+from nlac_bench.stats.outcomes import Outcomes, outcomes_of, success_rate
+from nlac_bench.training.metrics_row import fault_of
+
+AXES = {
+    "gradient_steps_total": "gradient steps",
+    "env_steps": "environment steps",
+    "tokens": "generated tokens",
+    "seconds": "training seconds",
+}
+
+
+@dataclass(frozen=True)
+class Tested:
+    """The test result of a checkpoint, with the costs at which training reached that checkpoint."""
+
+    at: Mapping[str, float]
+    success: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One seed of a method: its rows of validation by cost, and the test of its checkpoint if it has one."""
+
+    name: str
+    validations: Sequence[Mapping[str, Any]]
+    tested: Tested | None = None
+
+
+def latest(rows: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    """Return the rows of one kind by iteration; if an iteration was repeated after a crash, its last row."""
+    return [row for _, row in sorted({r["iteration"]: r for r in rows if r["kind"] == kind}.items())]
+
+
+def rows_of(run: RunFolder, kind: str) -> list[dict[str, Any]]:
+    """Return ``latest`` of the metrics of a training run, with the fields that its curve needs.
+
+    Raises:
+        RunFolderError: a row lacks such a field, or has another type there.
+    """
+    try:
+        rows = latest(list(run.metrics()), kind)
+    except (LookupError, TypeError) as error:
+        raise RunFolderError(_damaged(run, repr(error))) from error
+    for row in rows:
+        if fault := fault_of(row, kind):
+            raise RunFolderError(_damaged(run, fault))
+    return rows
+
+
+def _damaged(run: RunFolder, fault: str) -> str:
+    return f"{run.path / 'metrics.jsonl'} is damaged ({fault}); restore the file"
+
+
+def learned(folder: Path, name: str = "") -> Trained:
+    """Return the validations of the training run in ``folder``, and its test if it is finished.
+
+    The tested checkpoint is that of the last validation that was the best so far.
+    """
+    run = RunFolder.open(folder)
+    validations = rows_of(run, "validation")
+    chosen = [row for row in validations if row["best"]]
+    finished = chosen and not run.owed()
+    return Trained(name, validations, tested(chosen[-1], outcomes_of(run)) if finished else None)
+
+
+def tested(checkpoint: dict[str, Any], outcomes: Outcomes) -> Tested | None:
+    """Return the test result of the checkpoint of a row of validation; None if no episode has a score."""
+    success, interval = success_rate(outcomes.success)
+    if success is None or interval is None:
+        return None
+    at = {key: checkpoint[key] for key in AXES}
+    return Tested(at, success, interval.low, interval.high)

@@ -1,0 +1,254 @@
+"""Runs the training loop: play, update, log, validate and save until the budget is spent."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from nlac_bench.agents.algorithm import Algorithm
+from nlac_bench.harness.runs.iteration_log import IterationLog
+from nlac_bench.learner.config import Budget, TrainConfig
+from nlac_bench.learner.outputs import Metrics
+from nlac_bench.rollout.driver import Failure
+from nlac_bench.rollout.meter import MeteredEngine, spending_on, spent_from_row, spent_to_row
+from nlac_bench.stats.distributions import Z95
+from nlac_bench.stats.intervals import wilson_bounds
+from nlac_bench.training.ahead import Ahead
+from nlac_bench.training.checkpoints import Checkpoints
+from nlac_bench.training.mismatch import Mismatch
+from nlac_bench.training.player import Player
+from nlac_bench.training.probe_set import ProbeSet
+from nlac_bench.training.progress import Progress
+from nlac_bench.training.schedule import Schedule
+from nlac_bench.types import Episode
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+class Training:
+    """Runs a training algorithm until its budget is spent.
+
+    Args:
+        config: budget, and how often to validate and to save.
+        algorithm: updates the policy.
+        engine: counts the tokens that each role generates.
+        schedule: selects the episodes to play.
+        player: plays them.
+        checkpoints: saves and restores the state.
+        log: called with each row of ``metrics.jsonl``.
+        on_phase: called with the name of each phase that starts: ``validating``, ``playing``, ``learning`` or
+            ``probing``.
+        stop_requested: called after each update; whether another rank has received a signal to stop.
+        plays: False if the algorithm learns only from remembered episodes, so that none are played.
+        mismatch: compares the engine's log-probabilities of the training episodes with the learner's, before
+            this learns from them.
+        logs: files that are kept in step with the checkpoints.
+        probe_set: is read at every validation; None if the algorithm has no language critic.
+        ahead: plays one iteration ahead; None to play after each update.
+    """
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        algorithm: Algorithm,
+        engine: MeteredEngine,
+        schedule: Schedule,
+        player: Player,
+        checkpoints: Checkpoints,
+        log: Callable[[dict[str, Any]], None],
+        *,
+        on_phase: Callable[[str], None] = lambda phase: None,
+        stop_requested: Callable[[], bool] = lambda: False,
+        plays: bool = True,
+        mismatch: Mismatch = lambda episodes: None,
+        logs: Sequence[IterationLog] = (),
+        probe_set: ProbeSet | None = None,
+        ahead: Ahead | None = None,
+    ) -> None:
+        self.config, self.algorithm, self.engine, self.plays = config, algorithm, engine, plays
+        self.schedule, self.player, self.checkpoints = schedule, player, checkpoints
+        self.log, self.on_phase = log, on_phase
+        self.stop_requested, self.mismatch = stop_requested, mismatch
+        self.logs, self.probe_set, self.ahead = logs, probe_set, ahead
+        self.budget = Budget.parse(config.budget)
+        self.progress = Progress()
+        self.stopped = False
+        """Set by a signal handler; the running iteration is then finished and saved."""
+
+    async def run(self) -> None:
+        """Train until the budget is spent or ``stopped`` is set; resumes from the last checkpoint."""
+        if self.checkpoints.exist():
+            self.restore()
+        else:
+            self._restart_logs_after(-1)
+            self.algorithm.sync()
+            await self.validate()
+        try:
+            while not self.finished() and not self.stopped:
+                await self.iterate()
+        finally:
+            if self.ahead is not None:
+                await self.ahead.close()
+
+    async def iterate(self) -> None:
+        """Run and log one iteration; validate and save if they are due."""
+        began, before = time.monotonic(), self.progress.gradient_steps
+        self.engine.metrics()  # resets the counters, which included the last validation
+        self.on_phase("playing")
+        episodes = await (self.ahead.episodes if self.ahead else self.play)(self.progress.iteration)
+        self.on_phase("learning")
+        gap = self.mismatch(episodes)
+        metrics = await self.algorithm.update(episodes, self.progress.steps_left(self.budget))
+        self.stopped |= self.stop_requested()
+        self.progress.count(episodes, metrics, self.engine.generated_tokens(), time.monotonic() - began)
+        if self.ahead and self.finished():
+            self.progress.env_steps += self.ahead.unused_steps()
+        self.progress.check_idle(self.budget)
+        deep = self.finished() or self.passed(self.config.test_freq, before)
+        engine = {**self.engine.metrics(), "logprob_gap": gap}
+        played = None
+        if deep:  # probes and validation sample from the same weights
+            probed, played = await together(self.measured(episodes, deep), self.play_validation())
+        else:
+            probed = await self.measured(episodes, deep)
+        self.log({"kind": "iteration", **self.where(), **metrics, **probed, **engine})
+        best = played is not None and self.judge(*played)
+        # Always save a new best: after a crash, `last` must know the success of `best`.
+        if best or self.stopped or self.finished() or self.passed(self.config.save_freq, before):
+            self.save()
+
+    async def play(self, iteration: int) -> list[Episode]:
+        """Play the training episodes of ``iteration``."""
+        return await self.player.train(self.schedule.iteration(iteration) if self.plays else [])
+
+    def finished(self) -> bool:
+        """Return whether the budget is spent, or ``total_epochs`` passes over the training tasks are done."""
+        epochs = self.config.total_epochs
+        return self.progress.spent(self.budget) >= self.budget.amount or (
+            epochs is not None and self.schedule.epochs(self.progress.iteration) >= epochs
+        )
+
+    def done(self) -> float:
+        """Return the share of the training that is over, from 0 to 1."""
+        spent = self.progress.spent(self.budget) / self.budget.amount
+        epochs = self.config.total_epochs
+        passes = 0.0 if epochs is None else self.schedule.epochs(self.progress.iteration) / epochs
+        return min(1.0, max(spent, passes))
+
+    def passed(self, freq: int, before: int) -> bool:
+        """Return whether the newest iteration, which began after ``before`` gradient steps, passed a multiple
+        of ``freq``. Gradient steps are counted so that all methods are validated equally often."""
+        return self.progress.gradient_steps // freq > before // freq
+
+    async def validate(self) -> bool:
+        """Play and judge a validation; see ``play_validation`` and ``judge``."""
+        return self.judge(*await self.play_validation())
+
+    async def play_validation(self) -> tuple[list[Episode], list[Failure]]:
+        """Play the validation tasks and read the probe set.
+
+        Returns:
+            The episodes that have a result, and the failures.
+
+        Raises:
+            EnvInfraError: more than half of the episodes failed for reasons outside the policy.
+        """
+        self.on_phase("validating")
+
+        async def play() -> tuple[list[Episode], list[Failure]]:
+            with spending_on("validation"):
+                return await self.player.validate(self.schedule.validation)
+
+        if self.probe_set is None:
+            return await play()
+        if self.probe_set.drawn:
+            played, _ = await together(play(), self.read_probe_set())
+            return played
+        played = await play()
+        self.probe_set.draw(played[0])
+        await self.read_probe_set()
+        return played
+
+    async def read_probe_set(self) -> None:
+        """Store the critic's texts about the fixed states; their tokens are counted separately."""
+        assert self.probe_set is not None
+        with spending_on("probe"):
+            await self.probe_set.read(self.progress.iteration)
+
+    def judge(self, episodes: Sequence[Episode], failures: Sequence[Failure]) -> bool:
+        """Log the result of a validation and export the policy if it is the best so far.
+
+        Returns:
+            Whether it is the best so far.
+        """
+        planned, won = len(self.schedule.validation), sum(bool(e.success) for e in episodes)
+        success = won / len(episodes)
+        low, high = wilson_bounds(np.asarray(success), len(episodes), Z95)
+        # A success on fewer tasks cannot be compared with one on all of them. Tasks that a content filter
+        # stopped would be stopped again, so they count as failures in the choice of the best checkpoint.
+        better = not failures and self.progress.is_best(won / planned)
+        if better:
+            self.checkpoints.export_best()
+        row = {"success": success, "ci": [float(low), float(high)], "best": better}
+        filtered = planned - len(episodes) - len(failures)
+        counts = {
+            "tasks": len(episodes), "planned": planned, "infra_failed": len(failures),
+            "content_filter": filtered,
+        }  # fmt: skip
+        self.log({"kind": "validation", **self.where(), **row, **counts})
+        return better
+
+    async def measured(self, episodes: Sequence[Episode], deep: bool) -> Metrics:
+        """Return the success of the training episodes and the results of the algorithm's probes.
+
+        Tokens of the probes are counted separately.
+        """
+        metrics: Metrics = {}
+        if episodes:
+            metrics["train_success"] = float(np.mean([bool(e.success) for e in episodes]))
+            metrics["train_turns"] = float(np.mean([len(e.turns) for e in episodes]))
+        self.on_phase("probing")
+        with spending_on("probe"):
+            metrics |= await self.algorithm.probe(episodes, deep)
+        return metrics
+
+    def where(self) -> dict[str, Any]:
+        """Return the fields at the start of every row of metrics."""
+        return {**self.progress.row(), "usage": self.usage()}
+
+    def usage(self) -> dict[str, dict[str, Any]]:
+        """Return the tokens and calls by role."""
+        return spent_to_row(self.engine.usage)
+
+    def save(self) -> None:
+        """Write the last checkpoint."""
+        for log in self.logs:
+            log.sync()
+        self.progress.usage = self.usage()
+        self.checkpoints.save(self.progress)
+
+    def restore(self) -> None:
+        """Restore the last checkpoint."""
+        self.progress = self.checkpoints.restore()
+        self.engine.usage = spent_from_row(self.progress.usage)
+        self._restart_logs_after(self.progress.iteration)
+
+    def _restart_logs_after(self, iteration: int) -> None:
+        """Remove what an interrupted process wrote about iterations that will be repeated."""
+        for log in self.logs:
+            log.restart_after(iteration)
+
+
+async def together(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
+    """Return both results; if one fails, cancel the other one and wait until it has ended."""
+    tasks = asyncio.ensure_future(first), asyncio.ensure_future(second)
+    try:
+        return await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise

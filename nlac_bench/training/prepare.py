@@ -1,0 +1,152 @@
+"""Makes the training loop of a prepared run: learner, algorithm, schedule, player and checkpoints."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from nlac_bench.agents import methods
+from nlac_bench.agents.algorithm import ReadsStates, Resources, at_once
+from nlac_bench.agents.nlac.records import CritiqueRecord
+from nlac_bench.agents.roles.policy_agent import PolicyAgent
+from nlac_bench.errors import ConfigError
+from nlac_bench.harness.measure.engines import local_model
+from nlac_bench.harness.measure.offline import ROLLOUTS, offline_episodes
+from nlac_bench.harness.measure.prepare import Prepared
+from nlac_bench.harness.runs.critiques import CRITIQUES
+from nlac_bench.harness.runs.episode_json import episode_line
+from nlac_bench.harness.runs.iteration_log import IterationLog
+from nlac_bench.harness.runs.lines import Appender, read_lines
+from nlac_bench.learner.learner import Learner
+from nlac_bench.redaction import redactor
+from nlac_bench.rollout.engines.engine import Sampling, TrainableEngine
+from nlac_bench.rollout.limits import Limits
+from nlac_bench.rollout.meter import MeteredEngine
+from nlac_bench.training.ahead import Ahead
+from nlac_bench.training.checkpoints import Checkpoints
+from nlac_bench.training.loop import Training
+from nlac_bench.training.mismatch import mismatch
+from nlac_bench.training.player import Player
+from nlac_bench.training.probe_set import ProbeSet
+from nlac_bench.training.schedule import Schedule
+from nlac_bench.types import Episode
+
+
+@contextlib.contextmanager
+def make_training(
+    prepared: Prepared,
+    folder: Path,
+    log: Callable[[dict[str, Any]], None],
+    on_metrics: Callable[[dict[str, Any]], None],
+    on_phase: Callable[[str], None] = lambda phase: None,
+) -> Iterator[Training]:
+    """Make the training loop that ``prepared.config`` describes; a context manager that closes its files.
+
+    Args:
+        folder: of the run.
+        log: called with each row of metrics, before ``on_metrics``.
+        on_metrics: called with each row of metrics.
+        on_phase: see ``Training``.
+
+    Raises:
+        ConfigError: the engine cannot be trained with the method, or ``--offline`` has no usable episodes.
+    """
+    config = prepared.config
+    method = methods.find(config.agent)
+    settings = config.train
+    assert settings is not None  # the caller prepared a training run
+    engine = MeteredEngine(trainable_engine(prepared))
+    judge = replace(_policy_agent(prepared), engine=engine)
+    sampling = Sampling(temperature=settings.temperature, max_tokens=settings.max_response_length)
+    agent = replace(judge, sampling=sampling)
+    learner = Learner(
+        local_model(str(config.model)), settings.learner(config.seed, **method.learner_options(settings))
+    )
+    critiques = IterationLog(folder / CRITIQUES)
+
+    def keep_critiques(records: Sequence[CritiqueRecord]) -> None:
+        critiques.append(map(asdict, records))
+
+    def keep(episode: Episode) -> None:
+        rollouts.append(episode_line(episode, redactor()))
+
+    def done() -> float:
+        return training.done()
+
+    env = prepared.make_training_env()
+    validation_env = prepared.make_validation_env()
+    schedule = Schedule(env.name, env.task_ids, validation_env.task_ids, settings, config.seed)
+    player = Player(
+        prepared.make_training_env,
+        prepared.make_validation_env,
+        learner=agent,
+        judge=judge,
+        learner_limits=Limits(turns=settings.max_turn_length),
+        judge_limits=Limits(turns=config.max_turns, seconds=config.max_seconds),
+        concurrency=config.concurrency,
+        keep=keep,
+    )
+    ahead = None
+    if settings.max_staleness and config.offline is None:
+        ahead = Ahead(lambda number: player.train(schedule.iteration(number)), learner.device)
+    algorithm = method.algorithm_class(
+        Resources(
+            settings, engine, learner, judge.prompts, agent, prepared.make_training_env,
+            seed=config.seed, concurrency=config.concurrency, keep_critiques=keep_critiques,
+            learn=ahead.learn if ahead else at_once, slots=method.slots(settings),
+            done=done, make_validation_env=prepared.make_validation_env,
+        )
+    )  # fmt: skip
+    if config.offline is not None:
+        found = offline_episodes(Path(config.offline), env, validation_env, config, prepared.plan)
+        if not algorithm.remember(found):
+            raise ConfigError(
+                f"--offline: all prompts of the episodes in {config.offline} are longer than "
+                f"train.max_prompt_length = {settings.max_prompt_length} tokens; increase it"
+            )
+    checkpoints = Checkpoints(folder / "checkpoints", learner, algorithm, engine.tokenizer)
+
+    def log_and_show(row: dict[str, Any]) -> None:
+        log(row)
+        on_metrics(row)
+
+    logs, probe_set = [critiques], None
+    if method.keeps_critiques and isinstance(algorithm, ReadsStates) and algorithm.probe_states:
+        probe_set = ProbeSet(folder, algorithm, config.seed)
+        logs.append(probe_set.log)
+    rollouts = _appender(folder / ROLLOUTS)
+    try:
+        training = Training(
+            settings, algorithm, engine, schedule, player, checkpoints, log_and_show,
+            on_phase=on_phase, stop_requested=learner.stop_requested, plays=config.offline is None, logs=logs,
+            probe_set=probe_set, mismatch=mismatch(learner, settings, config.max_logprob_gap), ahead=ahead,
+        )  # fmt: skip
+        yield training
+    finally:
+        rollouts.close()
+        for file in logs:
+            file.close()
+
+
+def trainable_engine(prepared: Prepared) -> TrainableEngine:
+    """Return the engine that plays the policy.
+
+    Raises:
+        ConfigError: the method cannot train a model in this engine.
+    """
+    engine: Any = _policy_agent(prepared).engine
+    methods.find(prepared.config.agent).check_engine(engine, prepared.config.model, prepared.config.train)
+    trainable: TrainableEngine = engine
+    return trainable
+
+
+def _policy_agent(prepared: Prepared) -> PolicyAgent:
+    agent = prepared.agent
+    assert isinstance(agent, PolicyAgent)  # agents.make returns one for every training method
+    return agent
+
+
+def _appender(path: Path) -> Appender:
+    ends = [end for _, end in read_lines(path)]
+    return Appender(path, ends[-1] if ends else 0)

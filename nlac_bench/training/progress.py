@@ -1,0 +1,91 @@
+"""Counts what a training run has spent, and keeps its best validation success."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nlac_bench.errors import NlacBenchError
+from nlac_bench.learner.config import Budget
+from nlac_bench.types import Episode
+
+MAX_IDLE = 50
+"""Number of iterations without a gradient step after which training is stopped."""
+
+
+@dataclass
+class Progress:
+    """The progress of a training run; part of every checkpoint."""
+
+    iteration: int = 0
+    gradient_steps: int = 0
+    env_steps: int = 0
+    tokens: int = 0
+    """Tokens generated for training, by all roles."""
+    seconds: float = 0.0
+    """Wall time of the iterations, without validations and probes."""
+    idle: int = 0
+    """Number of successive iterations without a gradient step."""
+    best: float = -1.0
+    """Success of the best validation."""
+    best_iteration: int = 0
+    usage: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Tokens and calls by role at the last checkpoint."""
+
+    def spent(self, budget: Budget) -> int:
+        """Return the amount spent, in the unit of ``budget``."""
+        return {"steps": self.gradient_steps, "env_steps": self.env_steps, "tokens": self.tokens}[budget.unit]
+
+    def steps_left(self, budget: Budget) -> int | None:
+        """Return the remaining gradient steps; None if the budget has another unit."""
+        return budget.amount - self.gradient_steps if budget.unit == "steps" else None
+
+    def count(
+        self, episodes: Sequence[Episode], metrics: Mapping[str, float], tokens: int, seconds: float
+    ) -> None:
+        """Add an iteration.
+
+        Args:
+            episodes: played in the iteration.
+            metrics: return value of the algorithm's ``update``.
+            tokens: generated since the start of training.
+            seconds: wall time of the iteration.
+        """
+        self.iteration += 1
+        self.gradient_steps += int(metrics.get("gradient_steps", 0))
+        self.env_steps += sum(len(e.turns) for e in episodes) + int(metrics.get("extra_env_steps", 0))
+        self.idle = 0 if metrics.get("gradient_steps") else self.idle + 1
+        self.tokens = tokens
+        self.seconds += seconds
+
+    def check_idle(self, budget: Budget) -> None:
+        """Raise an error if the budget would be spent without learning, or never be spent.
+
+        A budget of environment steps or tokens may end with iterations without a gradient step, as where all
+        episodes succeed, but not consist of them.
+
+        Raises:
+            NlacBenchError: the last ``MAX_IDLE`` iterations took no gradient step.
+        """
+        if self.idle >= MAX_IDLE and (budget.unit == "steps" or not self.gradient_steps):
+            raise NlacBenchError(
+                f"{MAX_IDLE} successive iterations took no gradient step: no episode succeeded, or all "
+                "episodes of each task had the same result; use easier tasks or a stronger model"
+            )
+
+    def row(self) -> dict[str, Any]:
+        """Return the fields at the start of every row of metrics."""
+        return {
+            "iteration": self.iteration,
+            "gradient_steps_total": self.gradient_steps,
+            "env_steps": self.env_steps,
+            "tokens": self.tokens,
+            "seconds": self.seconds,
+        }
+
+    def is_best(self, success: float) -> bool:
+        """Return whether ``success`` exceeds that of all earlier validations; if so, it is stored as the
+        best."""
+        better = success > self.best
+        if better:
+            self.best, self.best_iteration = success, self.iteration
+        return better

@@ -1,0 +1,223 @@
+"""Runs a training run: measures the base model, trains it, and tests the best checkpoint on the same tasks.
+
+Its folder is a run folder whose episodes are the test episodes of the trained policy. It also contains::
+
+    base/              the run folder of the base model: the same tasks and seeds, played before training
+    rollouts.jsonl     every training episode in order of use; episodes that were played again after a crash
+                       are recorded twice
+    metrics.jsonl      one line per iteration and per validation
+    critiques.jsonl    one line per lesson, at most ``kept_critiques`` an iteration (methods with a language
+                       critic); no iteration is recorded twice
+    probe_set.jsonl    states that the critic reads at each validation (likewise)
+    probes.jsonl       its texts about them
+    checkpoints/last   the checkpoint to resume from
+    checkpoints/best   the best policy as a Hugging Face folder
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nlac_bench.errors import NlacBenchError
+from nlac_bench.harness.measure.play import play
+from nlac_bench.harness.measure.prepare import Prepared
+from nlac_bench.harness.measure.training_tasks import VALIDATION_SPLIT
+from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.harness.runs.writer import RunWriter
+from nlac_bench.learner.model import load_causal_lm
+from nlac_bench.rollout.driver import Failure
+from nlac_bench.rollout.engines.weights import ModelSource
+from nlac_bench.rollout.interrupts import on_interrupt, tell
+from nlac_bench.stats.compare import Comparison, compare
+from nlac_bench.stats.pairing import Measured
+from nlac_bench.training.loop import Training
+from nlac_bench.training.prepare import make_training, trainable_engine
+from nlac_bench.training.untrained import BASE, take_base
+from nlac_bench.types import Episode
+
+_UNPARSEABLE = "unparseable_"
+OnResult = Callable[[Episode | Failure], None]
+
+
+MUCH_UNPARSEABLE = 0.2
+"""Share of a role's answers that cannot be parsed, or of test episodes that do not fit into the context,
+above which ``Trained.advice`` is given."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The result of a finished training run beyond its test episodes."""
+
+    gain: Comparison
+    where: dict[str, Any]
+    unparseable: dict[str, float]
+    """Share of each role's answers that could not be parsed; mean over the iterations."""
+    overflowed: float = 0.0
+    """Share of the test episodes whose conversation no longer fitted into the model's context."""
+
+    @property
+    def learned(self) -> bool:
+        """Whether a gradient step was taken. If not, the tested model is the untrained one."""
+        return bool(self.where["gradient_steps_total"])
+
+    def to_text(self) -> str:
+        """Return the comparison with the untrained model, the cost, and advice if little was learned."""
+        spent = self.where
+        lines = [
+            self.gain.to_text(),
+            f"training took {spent['gradient_steps_total']:,} gradient steps, {spent['env_steps']:,} "
+            f"environment steps, {spent['tokens']:,} generated tokens and {spent['seconds']:,.0f} s (wall "
+            "time)",
+        ]
+        if bad := {role: share for role, share in self.unparseable.items() if share > 0}:
+            shares = ", ".join(f"{role} {share:.0%}" for role, share in sorted(bad.items()))
+            lines.append(f"answers that could not be parsed: {shares}")
+        if not self.learned:
+            lines.append(
+                "the policy was not trained: no gradient step was taken; the 'trained' result is that of the "
+                "base model"
+            )
+        return "\n".join([*lines, *self.advice()])
+
+    def advice(self) -> list[str]:
+        """What to try where little was learned; empty elsewhere."""
+        if self.overflowed > MUCH_UNPARSEABLE:
+            return [
+                "advice: use a model with a longer context, because the conversations of "
+                f"{self.overflowed:.0%} of the test episodes did not fit into it (end_reason "
+                "context_overflow in episodes.jsonl)"
+            ]
+        if self.learned and max(self.unparseable.values(), default=0.0) <= MUCH_UNPARSEABLE:
+            return []
+        return [
+            "advice: use a model that follows instructions better, easier tasks, or, if answers were "
+            "truncated, longer ones (--train max_response_length=N); rollouts.jsonl contains the answers"
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the base, gain and cost; part of the object that ``--json`` prints."""
+        base, interval = self.gain.b, self.gain.interval
+        return {
+            "base_success": base.mean,
+            "base_ci": None if base.interval is None else [base.interval.low, base.interval.high],
+            "gain": self.gain.difference,
+            "gain_ci": None if interval is None else [interval.low, interval.high],
+            "verdict": {"A better": "trained is better", "B better": "base is better"}.get(
+                self.gain.verdict, self.gain.verdict
+            ),
+            "gradient_steps": self.where["gradient_steps_total"],
+            "env_steps": self.where["env_steps"],
+            "generated_tokens": self.where["tokens"],
+            "training_seconds": self.where["seconds"],
+            "learned": self.learned,
+            "unparseable": self.unparseable,
+        }
+
+
+async def train_and_test(
+    prepared: Prepared,
+    writer: RunWriter,
+    on_phase: Callable[[str, RunWriter], OnResult],
+    on_metrics: Callable[[dict[str, Any]], None],
+    on_step: Callable[[str], None] = lambda phase: None,
+) -> bool:
+    """Measure the base model, train it, and test the best checkpoint on the same tasks and seeds.
+
+    In a resumed run, steps that are complete are skipped.
+
+    Args:
+        on_phase: called with "base" or "test" and the run whose episodes will be played; returns the callback
+            for results.
+        on_metrics: called with each row of ``metrics.jsonl``.
+        on_step: ``Training``'s ``on_phase``.
+
+    Returns:
+        Whether the run is complete; False after an interruption or if test episodes are missing.
+
+    Raises:
+        NlacBenchError: no validation was complete, so there is no best checkpoint.
+    """
+    folder = writer.folder.path
+    if prepared.config.base is not None and not (folder / BASE).exists():
+        take_base(Path(prepared.config.base), folder)
+    if prepared.config.base is None:
+        with _base_writer(prepared, folder) as base:
+            if base.owed():
+                driver = await play(prepared, base, on_phase("base", base))
+                if driver.stopped or base.owed():
+                    return False
+    with (
+        make_training(prepared, folder, writer.log, on_metrics, on_step) as training,
+        _interruptible(training),
+    ):
+        await training.run()
+    if training.stopped or not training.finished():
+        return False
+    engine, best = trainable_engine(prepared), training.checkpoints.best
+    if not best.exists():
+        removed = "was removed; restore it, or start a new run"
+        never = (
+            "was never written: in every validation an episode failed for a reason outside the policy, so no "
+            "checkpoint could be selected; fix the environment's server and start a new run"
+        )
+        raise NlacBenchError(f"{best} {never if training.progress.best < 0 else removed}")
+    engine.sync(ModelSource(load_causal_lm(best)), training.progress.iteration + 1, "policy")
+    if writer.owed():
+        await play(prepared, writer, on_phase("test", writer))
+    return not writer.owed()
+
+
+def trained(folder: Path) -> Trained | None:
+    """Return the result of the training run in ``folder``; None if it is unfinished or not a training run."""
+    if not (folder / BASE / "manifest.json").exists():
+        return None
+    run = RunFolder.open(folder)
+    rows = [row for row in run.metrics() if row["kind"] == "iteration"]
+    if not rows or run.owed():
+        return None
+    # Tasks that a content filter stopped have no score, and resuming the run would not change that.
+    tested = Measured.read(folder, "trained")
+    gain = compare(tested, Measured.read(folder / BASE, "base"), tasks="common")
+    overflows = tested.outcomes.end_reasons.get("context_overflow", 0)
+    return Trained(gain, rows[-1], _unparseable(rows), overflows / len(run.plan))
+
+
+def _unparseable(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return the means by role of the metrics named ``unparseable_ROLE``."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        for name, share in row.items():
+            if name.startswith(_UNPARSEABLE):
+                found.setdefault(name.removeprefix(_UNPARSEABLE), []).append(share)
+    return {role: sum(shares) / len(shares) for role, shares in found.items()}
+
+
+def _base_writer(prepared: Prepared, folder: Path) -> RunWriter:
+    path = folder / BASE
+    subject = {name: value for name, value in prepared.subject.items() if name != VALIDATION_SPLIT}
+    subject["train"] = None
+    if (path / "manifest.json").exists():
+        return RunWriter.resume(path, conditions=prepared.conditions, subject=subject, plan=prepared.plan)
+    config = prepared.config.changed(train=None, offline=None).as_dict()
+    return RunWriter.create(
+        path, config=config, conditions=prepared.conditions, subject=subject, plan=prepared.plan
+    )
+
+
+@contextlib.contextmanager
+def _interruptible(training: Training) -> Iterator[None]:
+    """Finish and save the running iteration on SIGINT or SIGTERM; stop at once on a second signal."""
+    task = asyncio.current_task()
+
+    def on_signal() -> None:
+        if training.stopped and task is not None:
+            task.cancel()
+        elif not training.stopped:
+            tell("interrupted: the running iteration ends and is saved; press Ctrl-C again to stop now")
+        training.stopped = True
+
+    with on_interrupt(on_signal):
+        yield

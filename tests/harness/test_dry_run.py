@@ -1,0 +1,143 @@
+"""`run --dry-run`: what a run would play, take and lack."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nlac_bench.envs.twenty_questions.official import official_world
+from nlac_bench.errors import NlacBenchError
+from nlac_bench.harness.measure import estimate
+from nlac_bench.harness.measure.missing import missing, refuse_missing
+from nlac_bench.harness.measure.official_tasks import OFFICIAL_TASKS
+from nlac_bench.harness.measure.prepare import outline
+from nlac_bench.harness.measure.sampled_episodes import sample_episodes
+from nlac_bench.harness.measure.speed import operations_per_second
+from nlac_bench.harness.runs.configuration import RunConfig, read_config
+
+PAPER = Path(__file__).parents[2] / "configs" / "paper"
+SERVER = "http://127.0.0.1:9/v1"
+
+
+def config(**settings: Any) -> RunConfig:
+    return RunConfig.from_mapping({"env": "tau_retail", **settings}, "test")
+
+
+@pytest.fixture
+def empty_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither data nor weights nor network."""
+    monkeypatch.setenv("NLAC_BENCH_DATA", str(tmp_path))
+    monkeypatch.setenv("NLAC_BENCH_CACHE", str(tmp_path))
+    monkeypatch.setattr("nlac_bench.harness.measure.missing._available", lambda name: False)
+    monkeypatch.setattr("nlac_bench.harness.measure.estimate.operations_per_second", lambda: 1e11)
+    official_world.cache_clear()  # another test of this process may have read the data
+
+
+@pytest.mark.usefixtures("empty_machine")
+@pytest.mark.parametrize("path", sorted(PAPER.glob("*.toml")), ids=lambda path: path.stem)
+def test_the_papers_configurations_are_estimated_on_an_empty_machine(path: Path) -> None:
+    settings = RunConfig.from_mapping(read_config(path), path.name)
+    found = estimate.of(settings).to_json()
+    counts = {"tau_retail": 115, "math500_hard": 134, "twenty_questions": 500}
+    (tests,) = (count for name, count in counts.items() if path.name.startswith(name))
+    assert found["planned"] == found["episodes"]["test"] == found["episodes"]["base"] == tests
+    assert found["episodes"]["validation"] == 65 * 100 and found["episodes"]["training"] > 0
+    assert found["tokens"] > 1e9 and found["memory_bytes"] > 1e11 and found["seconds_here"] > 3600
+    said = [each["what"] for each in found["missing"]]
+    assert any("weights of Q" in what for what in said) and any("official data" in what for what in said)
+    assert any("plays the user" in what for what in said) == path.name.startswith("tau")
+    fetched = "data fetch tau`" if path.name.startswith("tau") else " --from FOLDER`"
+    assert any(fetched in each["fix"] for each in found["missing"])
+    assert all(each["fix"] and each["fix"] not in each["what"] for each in found["missing"])
+    shown = estimate.of(settings).to_text()
+    assert "estimated without the official data" in shown and "extrapolated by FLOPs" in shown
+    with pytest.raises(NlacBenchError) as refused:
+        refuse_missing(settings)
+    assert all(f"{each['what']}: {each['fix']}" in str(refused.value) for each in found["missing"])
+
+
+@pytest.mark.official
+@pytest.mark.parametrize("name", OFFICIAL_TASKS)
+def test_the_stored_figures_are_those_of_the_official_data(name: str) -> None:
+    official = OFFICIAL_TASKS[name]
+    planned = outline(config(env=name, agent="oracle", data="official"))
+    tasks = [item.task_id for item in planned.plan]
+    assert tuple(sample_episodes(planned, tasks)) == official.sampled
+    for clean, counts in ((None, official.counts), ("clean", official.clean)):
+        for split, count in counts.items():
+            chosen = outline(config(env=name, agent="oracle", data="official", split=split, tasks=clean))
+            assert len(chosen.plan) == count
+
+
+@pytest.mark.official
+@pytest.mark.parametrize("user", [{}, {"user_model": "gpt-5", "user_base_url": SERVER}])
+@pytest.mark.parametrize("path", sorted(PAPER.glob("*7b.toml")), ids=lambda path: path.stem)
+def test_an_estimate_does_not_depend_on_the_data(
+    path: Path, user: dict[str, str], official_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if user and not path.name.startswith("tau"):
+        pytest.skip("only τ has a user")
+    monkeypatch.setattr("nlac_bench.harness.measure.missing._available", lambda name: True)
+    monkeypatch.setattr("nlac_bench.harness.measure.estimate.operations_per_second", lambda: 1e11)
+    found = []
+    for data in (official_data, tmp_path):
+        monkeypatch.setenv("NLAC_BENCH_DATA", str(data))
+        monkeypatch.setenv("NLAC_BENCH_CACHE", str(tmp_path))
+        official_world.cache_clear()
+        found.append(estimate.of(RunConfig.from_mapping(read_config(path) | user, path.name)).to_json())
+    lacking = [{each["what"] for each in one.pop("missing")} for one in found]
+    assert "oracle" in found[0].pop("played_with") and "stored" in found[1].pop("played_with")
+    assert found[0] == found[1]
+    assert lacking[0] < lacking[1] and len(lacking[0]) == (path.name.startswith("tau") and not user)
+
+
+@pytest.mark.usefixtures("empty_machine")
+@pytest.mark.parametrize(
+    ("settings", "count"),
+    [({"tasks": "clean"}, 106), ({"tasks": "clean", "limit": 5}, 5), ({"split": "dev"}, 20),
+     ({"split": "train", "tasks": "clean"}, 481), ({"tasks": "a, b"}, 2), ({"trials": 2}, 230)],
+)  # fmt: skip
+def test_the_official_tasks_that_a_run_selects_are_counted(settings: dict[str, Any], count: int) -> None:
+    asked = config(agent="react", model="m", base_url=SERVER, data="official", **settings)
+    found = estimate.of(asked)
+    assert found.planned == count
+    users = [each for each in found.missing if "user" in each.what]
+    assert len(users) == (settings.get("split") != "train")  # the training split has scripted users
+
+
+@pytest.mark.usefixtures("empty_machine")
+def test_training_on_airline_without_its_data_uses_the_embedded_tasks() -> None:
+    found = estimate.of(config(env="tau_airline", data="official", agent="rft", model="o/m-7b", train={}))
+    assert found.training is not None and found.episodes["validation"] >= 10 * found.training.validations
+
+
+def test_the_speed_of_this_machine_is_measured() -> None:
+    assert operations_per_second() > 1e6
+
+
+def test_a_training_of_the_embedded_model_is_timed_here() -> None:
+    train = {"budget": "env_steps=100", "val_tasks": 8, "train_batch_size": 8}
+    found = estimate.of(
+        config(agent="ppo", model="tiny", env='math500_hard@{"level": 1}', limit=5, train=train)
+    )
+    shown = found.to_json()
+    assert shown["episodes"]["base"] == shown["episodes"]["test"] == 5
+    assert shown["episodes"]["training"] >= 100 / (found.turns_per_episode or 0)
+    assert shown["episodes"]["validation"] % 8 == 0
+    assert shown["seconds_here"] > 0 and shown["memory_bytes"] > 3_674_368 * 16 and not shown["missing"]
+    text = found.to_text()
+    assert "time here: about" in text and "validation" in text
+
+
+def test_a_served_model_takes_the_stated_seconds_a_call() -> None:
+    found = estimate.of(config(agent="react", model="m", base_url=SERVER, limit=3, concurrency=1))
+    assert found.seconds_here == pytest.approx(3 * (found.turns_per_episode or 0) * estimate.SECONDS_PER_CALL)
+    assert found.memory_bytes == 0 and found.missing == ()
+
+
+def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (found,) = missing(config(agent="act", model="gpt-5"))
+    assert "OPENAI_API_KEY" in found.fix
+    assert not missing(config(agent="act", model="m", base_url=SERVER))
+    assert not missing(config(agent="oracle"))

@@ -1,0 +1,198 @@
+"""The gradient steps of all methods on recorded lessons, on any number of ranks. test_ranks.py compares what
+several ranks computed (torchrun_cases.py) with what one process computes."""
+
+import asyncio
+import contextlib
+import gc
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+import torch.distributed as dist
+from safetensors.torch import save_file
+from torch import Tensor
+
+from nlac_bench.agents.algorithm import Resources
+from nlac_bench.agents.methods import BUILT_IN
+from nlac_bench.agents.nlac.algorithm import NLAC
+from nlac_bench.agents.roles.compact import CompactPrompts
+from nlac_bench.agents.roles.policy_agent import PolicyAgent
+from nlac_bench.agents.roles.speaker import Action
+from nlac_bench.baselines.sac import SacLesson
+from nlac_bench.learner import share
+from nlac_bench.learner.batch import TokenBatch
+from nlac_bench.learner.learner import Learner
+from nlac_bench.learner.learner_config import LearnerConfig
+from nlac_bench.learner.outputs import Metrics, Outputs
+from nlac_bench.learner.ranks import collective
+from nlac_bench.learner.whole import local_part
+from nlac_bench.rollout.engines.engine import Sample, Sampling
+from nlac_bench.rollout.engines.hf.engine import HFEngine
+from nlac_bench.rollout.meter import MeteredEngine
+from nlac_bench.types import Episode, Turn
+from tests.baselines import signal_env
+from tests.baselines.signal_env import BUTTONS, COLOURS, Signal
+from tests.learner.small_model import model, nll, sequences
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "ppo": {"num_epochs": 3, "entropy_coef": 0.01, "kl_coef": 0.05},
+    "grpo": {"num_epochs": 3},
+    "nlac": {"kl_coef": 0.05},
+    "sac": {"alpha": 0.1},
+    "self_distillation": {"critic_coef": 0.5},
+}
+
+
+def make(name: str, **settings: Any) -> Any:
+    """The algorithm ``name`` on a random model, trained by SGD in micro-batches of one short row."""
+    method = BUILT_IN[name]
+    shared = {"precision": "fp32", "row_tokens": 24, "lr": 0.3, "mini_batch_size": 64}
+    config = method.config({**shared, **SETTINGS.get(name, {}), **settings})
+    learner = Learner(
+        signal_env.random_model(), replace(config.learner(0, **method.learner), optimizer="sgd")
+    )
+    engine = MeteredEngine(HFEngine(signal_env.random_model(), signal_env.tokenizer()))
+    prompts = CompactPrompts()
+    return method.algorithm_class(
+        Resources(config, engine, learner, prompts, PolicyAgent(engine, prompts, Sampling()), Signal, 0, 4)
+    )
+
+
+def episodes(winners: Sequence[int] = (0, 3, 4)) -> list[Episode]:
+    """Eight episodes of three tasks with one to three turns of different lengths; one of them is cut."""
+    generator = torch.Generator().manual_seed(0)
+
+    def tokens(most: int) -> list[int]:
+        count = int(torch.randint(1, most, (1,), generator=generator))
+        return torch.randint(3, 30, (count,), generator=generator).tolist()
+
+    made = []
+    for i in range(8):
+        count, won, cut = 1 + i % 3, i in winners, i == 5
+        turns = [
+            Turn(
+                BUTTONS["red"][t], "right" if won else "wrong", reward=float(won and t == count - 1),
+                prompt_ids=[5, 6, *tokens(8)], output_ids=tokens(6), info={"action_kind": "message"},
+            )
+            for t in range(count)
+        ]  # fmt: skip
+        success = None if cut else won
+        made.append(Episode("signal", f"red-{i % 3}", 0, i, "red", turns, not cut, cut, success))
+    return made
+
+
+def lessons(algorithm: NLAC, numbers: Sequence[int]) -> tuple[list[Any], list[int]]:
+    """Those with ``numbers`` of ten recorded lessons; some lack a target or an action."""
+    found = [t for e in episodes() for t in algorithm.transitions(e)][:10]
+    algorithm.replay.add([found[n] for n in numbers])
+    own: list[Any] = []
+    for place, n in enumerate(numbers):
+        words = [BUTTONS[COLOURS[k % 2]][(n + k) % 4] for k in range(3)]
+        actions = [Action(w, Sample(w, "stop", ids=[9 + n, 8, 1][: 2 + k], logprobs=[-1.0 - k] * 2)) for k, w in enumerate(words)]  # fmt: skip  # noqa: E501
+        speaker, t, weight = algorithm.speaker("recorded"), algorithm.replay.items[place], 1 / (1 + n)
+        if algorithm.lesson_type is SacLesson:
+            own.append(SacLesson(t, weight, speaker, following=actions[0], candidates=actions))
+            continue
+        verdict = ("success", "failure")[n % 2]
+        target = None if n == 3 else f"next: {'right' if n % 3 else 'wrong'}; end: {verdict}"
+        own.append(algorithm.lesson_type(t, weight, speaker, target=target, proposed=None if n == 6 else actions[1]))  # fmt: skip  # noqa: E501
+    return own, list(range(len(numbers)))
+
+
+@collective
+def whole_gradients(learner: Learner) -> dict[str, Tensor]:
+    """The gradients of all parameters, gathered from all ranks."""
+    return {f"gradient/{n}": p.grad.full_tensor().clone() for n, p in learner.model.named_parameters()}  # type: ignore[union-attr]
+
+
+def three_steps(name: str, **settings: Any) -> tuple[dict[str, Tensor], list[Metrics], list[float]]:
+    """Return the first step's gradients and the weights after three steps, metrics, and replay losses."""
+    algorithm = make(name, **settings)
+    found: dict[str, Tensor] = {}
+    step = algorithm.learner.optim_step
+
+    def recorded() -> Metrics:
+        if not found:
+            found.update(whole_gradients(algorithm.learner))
+        taken: Metrics = step()
+        return taken
+
+    algorithm.learner.optim_step = recorded
+    rows: list[Metrics] = []
+    if isinstance(algorithm, NLAC):
+        batch = lessons(algorithm, range(10))
+        rows = [algorithm.learn(*batch) | algorithm.kl_to_start() for _ in range(3)]
+    else:
+        while algorithm.learner.step < 3:
+            taken = asyncio.run(algorithm.update(episodes()))
+            rows.append(taken | asyncio.run(algorithm.probe(episodes(), False)))
+    found |= {f"weight/{n}": t.clone() for n, t in algorithm.learner.named_tensors()}
+    losses = list(algorithm.replay._losses) if isinstance(algorithm, NLAC) else []
+    return found, rows, losses
+
+
+def little_to_learn() -> dict[str, list[float]]:
+    """Return the gradient steps taken where some ranks, or all of them, have nothing to compute."""
+    taken: dict[str, list[float]] = {}
+    rft = make("rft", mini_batch_size=1)
+    for case, winners in (("one success", [0]), ("no success", [])):
+        taken[f"rft: {case}"] = [asyncio.run(rft.update(episodes(winners)[:3]))["gradient_steps"]]
+    for name in ("nlac", "sac", "nlrl"):
+        algorithm = make(name, mini_batch_size=2)
+        steps = [algorithm.learn(*lessons(algorithm, [3] if name == "sac" else [0, 1, 3]))["gradient_steps"]]
+        taken[f"{name}: few lessons"] = [*steps, algorithm.learn([], [])["gradient_steps"]]
+    adapters = make("rft", lora_rank=2)
+    taken["rft: adapters"] = [asyncio.run(adapters.update(episodes()))["gradient_steps"]]
+    nlac = make("nlac", mini_batch_size=2)
+    some, indices = lessons(nlac, range(4))
+    textless = [replace(lesson, target=None, proposed=None) for lesson in some]
+    taken["nlac: lessons without texts"] = [nlac.learn(textless, indices)["gradient_steps"]]
+    return taken
+
+
+def gradient_bytes() -> list[dict[str, float]]:
+    """Return each rank's bytes of gradients between micro-batches, of its shards, and of the whole."""
+    gc.collect()
+    learner = Learner(model(), LearnerConfig(precision="fp32", micro_rows=1))
+    bytes_R3 = torch.zeros(dist.get_world_size(), 3)
+
+    def count(outputs: Outputs, micro: TokenBatch) -> tuple[Tensor, dict[str, Tensor]]:
+        own = max((x for x in gc.get_objects() if type(x) is Learner), key=lambda x: x.number)
+        held = sum(_bytes(gradient) for gradient in _gradients(own))
+        shards = sum(_bytes(local_part(p)) for p in own.parameters)
+        bytes_R3[dist.get_rank()] = torch.tensor([held, shards, sum(4 * p.numel() for p in own.parameters)])
+        return nll(10.0)(outputs, micro)
+
+    learner.forward_backward(share.packed(sequences(), 32), count, bytes_R3)
+    return [dict(zip(("held", "shards", "whole"), row, strict=True)) for row in bytes_R3.tolist()]
+
+
+def _gradients(learner: Learner) -> Iterator[Tensor]:
+    for p in learner.parameters:
+        if p.grad is not None:
+            yield local_part(p.grad)
+    for module in learner.model.modules():
+        with contextlib.suppress(AttributeError):
+            for group in cast(Any, module)._get_fsdp_state()._fsdp_param_groups:
+                for parameter in group.fsdp_params:
+                    unsharded = getattr(parameter, "_unsharded_param", None)
+                    for gradient in (parameter.unsharded_accumulated_grad, getattr(unsharded, "grad", None)):
+                        if gradient is not None:
+                            yield gradient
+
+
+def _bytes(tensor: Tensor) -> int:
+    return tensor.numel() * tensor.element_size()
+
+
+def main(out: str) -> None:
+    """Rank 0: every method, then the cases with little to learn."""
+    result: dict[str, Any] = {"rows": {}, "replay": {}}
+    for name in BUILT_IN:
+        tensors, result["rows"][name], result["replay"][name] = three_steps(name)
+        save_file(tensors, Path(out) / f"{name}.safetensors")
+    result |= {"taken": little_to_learn(), "bytes": gradient_bytes()}
+    (Path(out) / "result.json").write_text(json.dumps(result))

@@ -1,0 +1,317 @@
+"""Sweeps: what is planned, what is refused, and one that really runs, is interrupted and compared."""
+
+import json
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from nlac_bench.cli import app
+from nlac_bench.harness.runs.configuration import ConfigError
+from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.sweep import plan as sweeps
+from nlac_bench.sweep import rows as sweep_rows
+from nlac_bench.sweep.curves import LABEL_WIDTH, short_names
+from nlac_bench.sweep.file import check_sweep, read_sweep
+from nlac_bench.sweep.plan import Cell, Sweep
+from nlac_bench.sweep.play import Job
+from nlac_bench.sweep.results import Played, Results
+from nlac_bench.sweep.rows import Difference
+
+SPEC = """
+methods = ["rft"]
+[seeds]
+tau_retail = [3]
+[transfer]
+tau_airline = "tau_retail"
+[run]
+model = "tiny"
+replicas = 1
+limit = 2
+max_turns = 6
+max_tokens = 32
+[train]
+budget = "env_steps=20"
+train_batch_size = 4
+mini_batch_size = 64
+val_tasks = 2
+max_turn_length = 6
+max_response_length = 32
+[methods_train.rft]
+lr = 1e-5
+"""
+
+
+def spec(tmp_path: Path, text: str = SPEC) -> Path:
+    path = tmp_path / "sweep.toml"
+    path.write_text(text)
+    return path
+
+
+def test_one_seed_of_everything_comes_before_the_next() -> None:
+    planned = Sweep(("nlac", "ppo"), {"a": (0, 1), "b": (5,)})
+    assert [(c.method, c.env, c.seed) for c in planned.cells()] == [
+        ("nlac", "a", 0), ("ppo", "a", 0), ("nlac", "b", 5), ("ppo", "b", 5),
+        ("nlac", "a", 1), ("ppo", "a", 1),
+    ]  # fmt: skip
+
+
+def test_a_variant_is_its_algorithm_with_settings_of_its_own(tmp_path: Path) -> None:
+    text = """methods = ["nlac", "without_l1"]
+[seeds]
+tau_retail = [3]
+[variants]
+without_l1 = "nlac"
+[run]
+model = "tiny"
+[methods_train.without_l1]
+critic_coef = 0.0
+"""
+    planned = read_sweep(spec(tmp_path, text))
+    check_sweep(planned)
+    plain, variant = planned.cells()
+    assert planned.settings(plain, None)["agent"] == planned.settings(variant, None)["agent"] == "nlac"
+    assert planned.settings(variant, None)["train"] == {"critic_coef": 0.0}
+    assert planned.settings(plain, None)["train"] == {}
+    assert plain.folder(tmp_path) != variant.folder(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["worlds_pilot", "twenty_questions"])
+def test_a_sweep_with_a_control_can_start(name: str) -> None:
+    pilot = read_sweep(Path(__file__).parents[2] / f"configs/sweeps/{name}.toml")
+    check_sweep(pilot)
+    assert pilot.settings(list(pilot.cells())[1], None)["train"]["critic_coef"] == 0.0
+
+
+def test_every_method_is_tuned_alike_and_takes_the_best_validation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = Sweep(
+        ("nlac", "ppo"), {"a": (0,)}, learning_rates=(1e-4, 1e-5), tuning_env="a", tuning_budget="steps=9"
+    )
+    assert len(list(planned.tuning())) == 4
+    scores = {"nlac-lr0.0001": 0.3, "nlac-lr1e-05": 0.3, "ppo-lr0.0001": 0.5, "ppo-lr1e-05": 0.4}
+    monkeypatch.setattr(sweeps, "done", lambda folder: folder.name != "missing")
+    monkeypatch.setattr(sweeps, "best_validation", lambda folder: scores[folder.name])
+    assert sweeps.chosen_rates(planned, tmp_path) == {"nlac": 1e-5, "ppo": 1e-4}
+    settings = planned.settings(Cell("ppo", "a", 0), 1e-4)
+    assert settings["train"] == {"lr": 1e-4} and settings["agent"] == "ppo"
+    assert "limit" not in settings
+    tried = planned.settings(Cell("ppo", "a", 100, lr=1e-4), 1e-4)
+    assert tried["limit"] == 1, "tuning plays no test tasks"
+    assert tried["train"] == {"lr": 1e-4, "budget": "steps=9"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("methods = [", "is not valid TOML"),
+        ("methods = ['nlac']", "set `methods"),
+        ("methods = ['dqn']\n[seeds]\na = [0]", "unknown method 'dqn'"),
+        ("methods = ['nlac']\nseed = 1\n[seeds]\na = [0]", "unknown setting 'seed'"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[transfer]\nb = 'c'", "transfer.b = 'c'"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nlrs = [1]", "tuning: unknown setting 'lrs'"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nlr = [1e-3]\nseed = 0", "also a seed of a"),
+        ("methods = 3", "methods must be a list of texts, got 3"),
+        ("methods = [['nlac']]", "methods must be a list of texts"),
+        ("methods = ['nlac', 'nlac']\n[seeds]\na = [0]", "methods contains 'nlac' twice"),
+        (
+            "methods = ['nlac']\nseeds = [0, 1]",
+            r"seeds must be a table .* tau_retail = \[0, 1\]; got \[0, 1\]",
+        ),
+        ("methods = ['nlac']\n[seeds]\na = 0", "seeds.a must be a list of numbers, got 0"),
+        ("methods = ['nlac']\n[seeds]\na = '012'", "seeds.a must be a list of numbers, got '012'"),
+        ("methods = ['nlac']\n[seeds]\na = [0.5]", "seeds.a must be a list of numbers"),
+        ("methods = ['nlac']\n[seeds]\na = [true]", "seeds.a must be a list of numbers"),
+        ("methods = ['nlac']\n[seeds]\na = [1, 1]", "seeds.a contains 1 twice"),
+        ("methods = ['nlac']\n[seeds]\na = [-1]", "from 0 on"),
+        ("methods = ['nlac']\n[seeds]\na = []", "one or more"),
+        ("methods = ['nlac']\n[seeds]\n'../../x' = [0]", "cannot be used as the name of a folder"),
+        ("methods = ['nlac']\n[seeds]\ntuning = [0]", "cannot be used as the name of a folder"),
+        ("methods = ['nlac']\ntransfer = 'b'\n[seeds]\na = [0]", "transfer must be a table"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[transfer]\nb = ['a']", "transfer.b must be text"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[transfer]\nb = 'c'", "no run trains on 'c'"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[transfer]\na = 'a'", "same folder"),
+        ("methods = ['nlac']\ntrain = 3\n[seeds]\na = [0]", "train must be a table"),
+        (
+            "methods = ['nlac']\n[seeds]\na = [0]\n[methods_train]\nrft = 3",
+            "methods_train.rft must be a table",
+        ),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[run]\nseed = 1", "run.seed: the sweep sets seed"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nlr = 1e-4", "tuning.lr must be a list"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nlr = ['abc']", "tuning.lr must be a list"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nlr = [1e-4, 1.0000001e-4]", "same in six digits"),
+        (
+            "methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nseed = 'x'",
+            "tuning.seed must be a whole number, got 'x'",
+        ),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[tuning]\nbudget = 3", "tuning.budget must be text"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[variants]\nppo = 'nlac'", "needs a name of its own"),
+        ("methods = ['x']\n[seeds]\na = [0]\n[variants]\n'x/y' = 'nlac'", "needs a name of its own"),
+        ("methods = ['nlac']\n[seeds]\na = [0]\n[variants]\nx = 'nlac'", "no run uses it"),
+        ("methods = ['x']\n[seeds]\na = [0]\n[variants]\nx = 'y'", "unknown method 'y'"),
+    ],
+)
+def test_what_cannot_be_planned_is_named(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        read_sweep(spec(tmp_path, text))
+
+
+GOOD = "methods = ['nlac', 'rft']\n[seeds]\ntau_retail = [0]\n[run]\nmodel = 'tiny'\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (GOOD.replace("tau_retail", "tau_reta"), "no environment is named 'tau_reta'"),
+        (GOOD + "[transfer]\nnowhere = 'tau_retail'", "no environment is named 'nowhere'"),
+        (GOOD + "[tuning]\nlr = [1e-4]\nenv = 'nowhere'", "no environment is named 'nowhere'"),
+        (GOOD + "[tuning]\nlr = [1e-4]\nbudget = 'lots'", "budget 'lots' is invalid"),
+        (GOOD + "[tuning]\nlr = [1e-4, -1e-4]", "train.lr must be above 0, got -0.0001"),
+        (GOOD + "[train]\nlearning_rate = 1", "nlac: unknown training setting 'learning_rate'"),
+        (GOOD + "[methods_train.rft]\nmicro_rows = 0", "rft: train.micro_rows must be at least 1"),
+        (GOOD + "colour = 'red'", "unknown setting 'colour'"),
+        (GOOD + "limit = 0", "limit must be at least 1"),
+    ],
+)
+def test_what_could_not_begin_is_named_before_anything_is_played(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    out = tmp_path / "out"
+    result = CliRunner().invoke(
+        app, ["sweep", str(spec(tmp_path, text)), "--out", str(out), "--against", "rft"]
+    )
+    assert result.exit_code == 2 and said in result.stderr.replace("\n", " ")
+    assert not out.exists()
+    check_sweep(read_sweep(spec(tmp_path, GOOD)))
+
+
+def test_a_report_of_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = ["sweep", str(spec(tmp_path, GOOD)), "--out", str(out), "--report-only"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 2 and f"--out {out}: the folder does not exist" in result.stderr
+    out.mkdir()
+    result = CliRunner().invoke(app, [*command, "--json"])
+    assert result.exit_code == 3 and json.loads(result.stdout)["complete"] is False
+    rows = json.loads((out / "comparison.json").read_text())["rows"]
+    assert [(row["method"], row["status"]["0"]["state"]) for row in rows] == [
+        ("nlac", "not started"), ("rft", "not started"),
+    ]  # fmt: skip
+    again = CliRunner().invoke(app, [*command, "--against", "rft"])
+    assert again.exit_code == 3 and again.stderr.rstrip().endswith(f"--out {out} --jobs 1 --against rft")
+
+
+def test_a_run_that_was_begun_with_other_settings_is_not_taken_for_one_of_the_sweep(tmp_path: Path) -> None:
+    job = Job("run", tmp_path / "nlac-lr0.0001", {"train": {"budget": "steps=4"}})
+    job.command()
+    job.check()
+    job.folder.mkdir()
+    (job.folder / "manifest.json").write_text("{}")
+    job.check()
+    with pytest.raises(ConfigError, match="started with other settings"):
+        Job("run", job.folder, {"train": {"budget": "steps=8"}}).check()
+
+
+def test_a_sweep_that_was_moved_goes_on(tmp_path: Path) -> None:
+    before, after = (
+        Job("run", tmp_path / place / "rft-0", {"seed": 0}, {"base": f"{place}/base-0"}) for place in "ab"
+    )
+    before.command()
+    assert json.loads(before.written.read_text()) == {"seed": 0, "base": "a/base-0"}
+    before.folder.mkdir()
+    (before.folder / "manifest.json").write_text("{}")
+    (tmp_path / "a").rename(tmp_path / "b")
+    after.check()
+    assert after.command() == ["resume", str(after.folder)]
+
+
+def played(measured: Any, validations: list[tuple[int, float]]) -> Played:
+    rows = tuple({"gradient_steps_total": n, "success": s, "best": s > 0.5} for n, s in validations)
+    return Played(measured, rows, {})
+
+
+def test_differences_are_over_common_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[Any, Any]] = []
+
+    def compare(a: Any, b: Any, tasks: str) -> Any:
+        seen.append((a, b))
+        return SimpleNamespace(
+            difference=0.1, interval=None, p_value=0.5, verdict="A better", detectable=None
+        )
+
+    monkeypatch.setattr(sweep_rows, "compare", compare)
+    a: Any = {0: "a-0", 1: "a-1"}
+    assert sweep_rows.difference(a, {1: "b-1"}).mean == 0.1  # type: ignore[dict-item]
+    assert seen == [("a-1", "b-1")]
+    assert sweep_rows.difference(a, {2: "b-2"}).verdict == "not measured"  # type: ignore[dict-item]
+
+
+def test_steps_to_anothers_best_validation() -> None:
+    leader = {0: played(None, [(0, 0.3), (10, 0.6), (20, 0.9)]), 1: played(None, [(0, 0.3), (12, 0.7)])}
+    other = {0: played(None, [(0, 0.3), (40, 0.5)]), 1: played(None, [(0, 0.3), (40, 0.7)])}
+    assert sweep_rows._steps_to_best(leader, other) == {0: 10, 1: 12}
+    assert leader[0].chosen_step == 20
+    assert sweep_rows._steps_to_best(other, leader) == {0: None, 1: 40}, "never 0.9"
+    assert sweep_rows._steps_to_best(leader, {2: other[0]}) == {}, "no common seed"
+
+
+def test_verdicts_are_those_of_the_corrected_p_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    chances = {"ppo": 0.03, "rft": 0.04, "sac": 0.0001}
+    planned = Sweep(("nlac", *chances), {"a": (0,)})
+    monkeypatch.setattr(
+        sweep_rows, "difference",
+        lambda a, b: Difference(0.1, 0.01, 0.2, chances[b[0]], "A better"),
+    )  # fmt: skip
+    results = Results({("a", m): {0: played(m, [])} for m in planned.methods}, {"a": {}})
+    found = sweep_rows.pairs(planned, results, "a", "nlac")
+    assert {m: d.verdict for m, (d, _) in found.items()} == {
+        "ppo": "not distinguishable", "rft": "not distinguishable", "sac": "A better",
+    }  # fmt: skip
+
+
+@pytest.mark.slow(reason="nine processes, of which five load a model")
+def test_a_sweep_runs_goes_on_and_compares(tmp_path: Path) -> None:
+    path, out, runner = spec(tmp_path), tmp_path / "out", CliRunner()
+    command = ["sweep", str(path), "--out", str(out), "--against", "rft"]
+    result = runner.invoke(app, [*command, "--json"])
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["complete"] is True
+    table = json.loads((out / "comparison.json").read_text())
+    assert [(row["env"], row["method"]) for row in table["rows"]] == [
+        ("tau_retail", "rft"), ("tau_airline", "rft"),
+    ]  # fmt: skip
+    for row in table["rows"]:
+        assert set(row["floors"]) == {"random", "constant"}
+        own, floor = (
+            RunFolder.open(out / row["env"] / name).conditions for name in ("rft-3", "floor-random")
+        )
+        assert own == floor, "floors play what the methods play"
+        assert row["episodes"]["planned"] == row["episodes"]["scored"] == 2
+        assert set(row["seeds"]) == set(row["base"]) == {"3"}
+        assert row["cost"]["environment steps"] >= 20
+        alone = table["runs"][row["env"]]["rft-3"]
+        assert np.mean(list(alone["success"].values())) == row["success"] and len(alone["success"]) == 2
+    written = json.loads((out / "tau_retail" / "rft-3" / "config.json").read_text())
+    assert written["train"]["lr"] == 1e-5
+    played = (out / "tau_retail" / "base-3" / "episodes.jsonl").read_bytes()
+    assert (out / "tau_retail" / "rft-3" / "base" / "episodes.jsonl").read_bytes() == played
+    assert "<svg" in (out / "curves.svg").read_text()
+    before = (out / "tau_retail" / "rft-3" / "metrics.jsonl").read_bytes()
+    shutil.rmtree(out / "tau_airline" / "rft-3")
+    assert runner.invoke(app, command).exit_code == 0
+    assert (out / "tau_retail" / "rft-3" / "metrics.jsonl").read_bytes() == before
+    assert (out / "tau_airline" / "rft-3" / "manifest.json").exists()
+
+
+def test_panels_are_labelled_by_short_names_where_these_differ() -> None:
+    worlds = 'shop_worlds@{"rules": "hidden", "worlds": "held_out"}'
+    assert short_names(["tau_retail", worlds]) == {"tau_retail": "tau_retail", worlds: "shop_worlds"}
+    told = worlds.replace("hidden", "told")
+    both = short_names([worlds, told])
+    assert both[worlds] != both[told] and both[told].replace("\n", " ") == told
+    assert all(len(line) <= LABEL_WIDTH for line in both[told].split("\n"))
