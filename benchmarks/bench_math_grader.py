@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from nlac_bench.envs.math500_hard.grading.grader import Grader
+from nlac_bench.simulators.math_grader import Grader
 
 CASES = {
     "identical": (r"\frac{3}{4}", r"so it is \boxed{\frac{3}{4}}."),

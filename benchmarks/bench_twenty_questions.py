@@ -11,10 +11,8 @@ from typing import Any
 import pytest
 
 from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv
-from nlac_bench.envs.twenty_questions.knowledge import embedded
-from nlac_bench.envs.twenty_questions.official import official_world
-from nlac_bench.envs.twenty_questions.sentence import find_question
-from nlac_bench.envs.twenty_questions.world import embedded_world
+from nlac_bench.envs.twenty_questions.objects import official_world
+from nlac_bench.simulators.oracle20 import embedded_world, find_question
 
 QUESTIONS = (
     "Is it alive?",
@@ -27,11 +25,6 @@ QUESTIONS = (
 
 needs_data = pytest.mark.skipif("NLAC_BENCH_DATA" not in os.environ, reason="NLAC_BENCH_DATA is not set")
 DATA = ("embedded", pytest.param("official", marks=needs_data))
-
-
-def test_open_the_knowledge_base(benchmark: Any) -> None:
-    """Read the package's files and compute the answer of every object to every property."""
-    benchmark.pedantic(embedded.__wrapped__, rounds=5)
 
 
 @needs_data

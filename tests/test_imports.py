@@ -1,6 +1,7 @@
 """Imports have one direction and no cycles, and importing the package stays light."""
 
 import ast
+import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "nlac_bench"
 LAYERS = [
-    "envs", "rollout", "learner", "agents", "baselines", "tiny", "harness", "stats", "training",
+    "simulators", "envs", "rollout", "learner", "agents", "baselines", "tiny", "harness", "stats", "training",
     "leaderboards", "reports", "sweep", "cluster", "cli",
 ]  # fmt: skip
 SEEN_BY_ALL = {"types", "errors", "garbage", "shutdown", "settings", "secret_forms", "redaction", "files"}
@@ -88,3 +89,52 @@ def test_no_import_is_cyclic() -> None:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(f"the imports of these modules are cyclic: {' → '.join(error.args[1])}")
+
+
+SIMULATORS = {
+    "customer": ("intent", "hear", "compare", "speak"),
+    "math_grader": ("read", "extract", "evaluate", "compare"),
+    "oracle20": ("find", "know", "read", "answer"),
+}
+"""Each simulator's folders; a folder imports only from itself and from those before it."""
+ROOT = PACKAGE.parent
+
+
+def imported_names(path: Path) -> Iterator[tuple[str, str | None]]:
+    """Each import of a module, as the module and the name that is taken from it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, None) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from ((node.module, alias.name) for alias in node.names)
+
+
+@pytest.mark.parametrize("name", SIMULATORS)
+def test_a_simulator_has_a_face_of_at_most_five_names(name: str) -> None:
+    module = f"nlac_bench.simulators.{name}"
+    face = importlib.import_module(module)
+    assert 1 <= len(face.__all__) <= 5
+    assert all(hasattr(face, public) for public in face.__all__)
+    folders = ("nlac_bench", "workshop", "benchmarks", "examples", "docs")
+    for path in (path for folder in folders for path in (ROOT / folder).rglob("*.py")):
+        if PACKAGE / "simulators" / name in path.parents:
+            continue
+        for imported, taken in imported_names(path):
+            assert not imported.startswith(module + "."), f"{path} must import {imported} from {module}"
+            if imported == module:
+                assert taken in face.__all__, f"{path}: {taken} is not a public name of {module}"
+
+
+@pytest.mark.parametrize("name", SIMULATORS)
+def test_the_steps_of_a_simulator_are_its_folders(name: str) -> None:
+    folder, steps = PACKAGE / "simulators" / name, SIMULATORS[name]
+    assert {path.parent.name for path in folder.glob("*/__init__.py")} == set(steps)
+    first = (folder / "README.md").read_text(encoding="utf-8").split("\n\n")[1]
+    assert all(f"`{step}/`" in first for step in steps)
+    for number, step in enumerate(steps):
+        allowed = {f"nlac_bench.simulators.{name}.{before}" for before in steps[: number + 1]}
+        for path in (folder / step).rglob("*.py"):
+            for imported, taken in imported_names(path):
+                if imported.startswith(f"nlac_bench.simulators.{name}"):
+                    whole = f"{imported}.{taken}"
+                    assert any(f"{whole}.".startswith(f"{each}.") for each in allowed), f"{path}: {imported}"

@@ -30,7 +30,7 @@ def grade(
     Example:
       nlac-bench grade answers.jsonl --out graded.jsonl
     """
-    from nlac_bench.envs.math500_hard.grading.grade_file import grade_file
+    from nlac_bench.simulators.math_grader import grade_file
 
     out = out or file.with_suffix(".graded.jsonl")
     summary = grade_file(file, out, workers=workers, timeout_s=timeout)

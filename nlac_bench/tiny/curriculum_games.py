@@ -7,9 +7,9 @@ from functools import lru_cache
 import numpy as np
 
 from nlac_bench.envs.math500_hard import Math500HardEnv
-from nlac_bench.envs.math500_hard.grading.boxes import boxed
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv, player
+from nlac_bench.simulators.math_grader import boxed
 from nlac_bench.tiny.curriculum import History, Verdict
 from nlac_bench.tiny.mistakes import Skill
 

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlac_bench.envs.twenty_questions import player
-from nlac_bench.envs.twenty_questions.sentence import find_question
-from nlac_bench.envs.twenty_questions.world import World, embedded_world
+from nlac_bench.simulators.oracle20 import World, embedded_world, find_question
 from nlac_bench.tiny.curriculum_games import GOOD_SPLIT
 
 QUESTIONS = 48

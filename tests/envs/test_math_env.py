@@ -15,9 +15,9 @@ from gymnasium.vector import AsyncVectorEnv
 
 from nlac_bench.envs.math500_hard import Math500HardEnv, Math500HardEnvVector
 from nlac_bench.envs.math500_hard import env as env_module
-from nlac_bench.envs.math500_hard.grading.grader import Grader
 from nlac_bench.envs.text_env import MAX_ACTION_CHARS
 from nlac_bench.errors import DataError, EnvInfraError, UnknownIdError
+from nlac_bench.simulators.math_grader.grader import Grader
 
 ID = "nlac_bench/Math500Hard-v0"
 

@@ -16,9 +16,9 @@ from math_verify import LatexExtractionConfig, parse
 from nlac_bench.envs.math500_hard import generator
 from nlac_bench.envs.math500_hard.generator import latex
 from nlac_bench.envs.math500_hard.generator.family import Draft, Draw, close, family
-from nlac_bench.envs.math500_hard.grading.judge import check
 from nlac_bench.envs.math500_hard.problem import GENERATED, LEVELS, SUBJECTS, Split
 from nlac_bench.errors import UnknownIdError
+from nlac_bench.simulators.math_grader.compare.judge import check
 
 PLACES = [(family, level) for family in generator.FAMILIES.values() for level in family.levels]
 SAMPLES = 12

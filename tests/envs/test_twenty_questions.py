@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 import nlac_bench  # noqa: F401  (registers the ids)
 from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv
-from nlac_bench.envs.twenty_questions.sentence import find_question
-from nlac_bench.envs.twenty_questions.world import embedded_world
 from nlac_bench.errors import UnknownIdError
+from nlac_bench.simulators.oracle20.answer.world import embedded_world
+from nlac_bench.simulators.oracle20.find.sentence import find_question
 
 ENV_ID = "nlac_bench/TwentyQuestions-v0"
 PLAYED = ["Is it alive?", "Is it a violin?", "hm", "Can you eat it?", "Is it a dog?"]

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv, player
-from nlac_bench.envs.twenty_questions.formula import Const
 from nlac_bench.envs.twenty_questions.oracles import ReplayOracle, yes_or_no
-from nlac_bench.envs.twenty_questions.world import embedded_world
 from nlac_bench.errors import DataError, EnvInfraError
+from nlac_bench.simulators.oracle20.answer.world import embedded_world
+from nlac_bench.simulators.oracle20.read.formula import Const
 from nlac_bench.types import ChatReply, Messages, Role, Usage
 
 

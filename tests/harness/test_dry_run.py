@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nlac_bench.envs.twenty_questions.official import official_world
+from nlac_bench.envs.twenty_questions.objects import official_world
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.measure import estimate
 from nlac_bench.harness.measure.missing import missing, refuse_missing

@@ -10,13 +10,12 @@ from typing import Any, cast
 import numpy as np
 
 from nlac_bench.envs.datasets import DataSource
-from nlac_bench.envs.math500_hard.grading.boxes import boxed
-from nlac_bench.envs.math500_hard.grading.grader import default_grader
 from nlac_bench.envs.math500_hard.official import load_problems
 from nlac_bench.envs.math500_hard.problem import GENERATED, LEVELS, Problem, Split
 from nlac_bench.envs.text_env import DIALOGUE_PROMPTS, Outcome, TextEnv
 from nlac_bench.envs.vector import vectorized
 from nlac_bench.errors import DataError
+from nlac_bench.simulators.math_grader import boxed, default_grader
 
 MAX_TASKS = 1_000_000
 MAX_PROBLEM_SEED = 10**12 - 1

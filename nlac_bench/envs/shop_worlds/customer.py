@@ -6,10 +6,8 @@ from typing import Self
 import numpy as np
 
 from nlac_bench.envs.tau.domain import Domain, Task
-from nlac_bench.envs.tau.users.base import STOP
-from nlac_bench.envs.tau.users.scripted.intent import Goal
-from nlac_bench.envs.tau.users.scripted.reading import Reading
-from nlac_bench.envs.tau.users.scripted.user import ScriptedUser
+from nlac_bench.envs.tau.users.scripted import ScriptedUser
+from nlac_bench.simulators.customer import STOP, Reading, goals
 
 UNDECIDED = {"cancel": "reason", "return": "payment", "exchange": "payment", "modify_items": "payment"}
 """Goal → the topic of which the customer says nothing, because the shop's procedure decides it."""
@@ -86,13 +84,13 @@ class Customer(ScriptedUser):
         last = self._pick(GIVES_UP if self._failed else SATISFIED)
         return " ".join(part for part in (last, self._receipt, STOP) if part)
 
-    def _told(self, heard: Reading, goal: Goal) -> tuple[frozenset[str], str]:
+    def _told(self, heard: Reading, goal: goals.Goal) -> tuple[frozenset[str], str]:
         topics, told = super()._told(heard, goal)
         if UNDECIDED.get(goal.kind) in heard.asks:
             told = f"{told} {self._pick(AS_USUAL)}".strip()
         return topics, told
 
-    def _identify(self, heard: Reading, goal: Goal) -> str:
+    def _identify(self, heard: Reading, goal: goals.Goal) -> str:
         if "zip" not in heard.asks:
             return super()._identify(heard, goal)
         person = self._script.person

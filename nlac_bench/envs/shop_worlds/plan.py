@@ -6,8 +6,8 @@ from typing import Any
 from nlac_bench.envs.shop_worlds.procedures import Procedure
 from nlac_bench.envs.shop_worlds.requests import Request
 from nlac_bench.envs.tau.actions import Call, Message
-from nlac_bench.envs.tau.users.scripted import phrases as say
-from nlac_bench.envs.tau.users.scripted.intent import Goal, Person
+from nlac_bench.simulators.customer import goals
+from nlac_bench.simulators.customer import phrases as say
 
 STAYS = "Of course, I will stay with you."
 
@@ -30,7 +30,7 @@ _PROPOSED: Mapping[str, str] = {
 
 
 def plan(
-    person: Person,
+    person: goals.Person,
     user_id: str,
     requests: Sequence[Request],
     procedures: Mapping[str, Procedure],
@@ -47,7 +47,7 @@ def plan(
         yield Message(f"{_words(_DONE, request.goal)} Is there anything else?")
 
 
-def _identification(person: Person, procedure: Procedure) -> Call:
+def _identification(person: goals.Person, procedure: Procedure) -> Call:
     if "name_zip" not in procedure:
         return Call("find_user_id_by_email", {"email": person.email})
     name: dict[str, Any] = {"first_name": person.first_name, "last_name": person.last_name}
@@ -65,7 +65,7 @@ def _readings(request: Request, user_id: str, procedure: Procedure) -> Iterator[
         yield order
 
 
-def _words(forms: Mapping[str, str], goal: Goal) -> str:
+def _words(forms: Mapping[str, str], goal: goals.Goal) -> str:
     said = forms[goal.kind].format(
         order=say.record(goal),
         items=say.join([f"the {item.product}" for item in goal.items]) if goal.items else "",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, TypeAlias
 
-from nlac_bench.envs.tau.users.scripted.phrases import MISTAKE, NOT_NEEDED
+from nlac_bench.simulators.customer import phrases as say
 
 Procedure: TypeAlias = tuple[str, ...]
 """The names of the options, one of each choice."""
@@ -55,7 +55,7 @@ def _proof(evidence: Evidence) -> str | None:
 
 
 def _reason(evidence: Evidence) -> str | None:
-    return {NOT_NEEDED: "not_needed", MISTAKE: "mistake"}.get(evidence.arguments["reason"])
+    return {say.NOT_NEEDED: "not_needed", say.MISTAKE: "mistake"}.get(evidence.arguments["reason"])
 
 
 def _method(evidence: Evidence) -> str | None:
@@ -88,7 +88,8 @@ PROOF = Choice(
     _proof,
 )
 REASON = Choice(
-    {"not_needed": f"give the reason `{NOT_NEEDED}`", "mistake": f"give the reason `{MISTAKE}`"}, _reason
+    {"not_needed": f"give the reason `{say.NOT_NEEDED}`", "mistake": f"give the reason `{say.MISTAKE}`"},
+    _reason,
 )
 REFUND = Choice(
     {

@@ -10,10 +10,10 @@ from nlac_bench.envs.tau.domain import ToolCall
 from nlac_bench.envs.tau.embedded.parts import call
 from nlac_bench.envs.tau.embedded.retail_parts import Shopper
 from nlac_bench.envs.tau.embedded.retail_tables import address, money
-from nlac_bench.envs.tau.users.scripted.intent import Goal, Item
-from nlac_bench.envs.tau.users.scripted.phrases import MISTAKE, NOT_NEEDED
+from nlac_bench.simulators.customer import goals
+from nlac_bench.simulators.customer import phrases as say
 
-_REASONS = {"mistake": MISTAKE, "not_needed": NOT_NEEDED}
+_REASONS = {"mistake": say.MISTAKE, "not_needed": say.NOT_NEEDED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Request:
     one that the customer names; ``products`` are the product ids of the items.
     """
 
-    goal: Goal
+    goal: goals.Goal
     order_id: str
     original: str
     gift_card: str | None = None
@@ -71,7 +71,7 @@ def cancel(shopper: Shopper) -> Request | None:
     if order is None:
         return None
     shopper.spent.add(shopper.original(order))  # its balance rises
-    return Request(Goal("cancel", record=order["order_id"]), order["order_id"], shopper.original(order))
+    return Request(goals.Goal("cancel", record=order["order_id"]), order["order_id"], shopper.original(order))
 
 
 def give_back(shopper: Shopper) -> Request | None:
@@ -81,7 +81,7 @@ def give_back(shopper: Shopper) -> Request | None:
     if order is None or methods is None:
         return None
     row = shopper.draws.pick(order["items"])
-    goal = Goal("return", record=order["order_id"], items=(Item(row["name"]),))
+    goal = goals.Goal("return", record=order["order_id"], items=(goals.Item(row["name"]),))
     return Request(goal, order["order_id"], *methods, item_ids=(row["item_id"],))
 
 
@@ -112,9 +112,9 @@ def _swap(shopper: Shopper, status: str, kind: Any) -> Request | None:
     new = shopper.draws.pick(affordable)
     shopper.spent.add(methods[1])
     changed = {key: value for key, value in new["options"].items() if row["options"][key] != value}
-    thing = Item(row["name"], row["options"], changed, new["item_id"])
+    thing = goals.Item(row["name"], row["options"], changed, new["item_id"])
     return Request(
-        Goal(kind, record=order["order_id"], items=(thing,)), order["order_id"], *methods,
+        goals.Goal(kind, record=order["order_id"], items=(thing,)), order["order_id"], *methods,
         item_ids=(row["item_id"],), new_item_ids=(new["item_id"],), products=(row["product_id"],),
     )  # fmt: skip
 
@@ -124,7 +124,7 @@ def order_address(shopper: Shopper) -> Request | None:
     order = shopper.take("pending")
     if order is None:
         return None
-    goal = Goal("order_address", record=order["order_id"], address=address(shopper.draws))
+    goal = goals.Goal("order_address", record=order["order_id"], address=address(shopper.draws))
     return Request(goal, order["order_id"], shopper.original(order))
 
 
@@ -143,7 +143,7 @@ def order_payment(shopper: Shopper) -> Request | None:
         return None
     method = shopper.draws.pick(methods)
     shopper.spent.update((method, shopper.original(order)))
-    goal = Goal("order_payment", record=order["order_id"], payment=shopper.paying(method, order))
+    goal = goals.Goal("order_payment", record=order["order_id"], payment=shopper.paying(method, order))
     return Request(goal, order["order_id"], shopper.original(order), chosen=method)
 
 

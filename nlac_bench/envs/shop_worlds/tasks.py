@@ -11,8 +11,8 @@ from nlac_bench.envs.tau.embedded.draws import Draws
 from nlac_bench.envs.tau.embedded.retail_parts import Shopper
 from nlac_bench.envs.tau.embedded.retail_tables import LEVELS, RetailTables, make_retail_tables
 from nlac_bench.envs.tau.embedded.retail_tasks import VOCABULARY
-from nlac_bench.envs.tau.users.scripted import phrases as say
-from nlac_bench.envs.tau.users.scripted.intent import Person, Script
+from nlac_bench.simulators.customer import goals
+from nlac_bench.simulators.customer import phrases as say
 
 TASKS: Mapping[str, int] = {"train": 240, "validation": 48, "test": 120}
 """Number of tasks of each level by split; each kind of request comes first in a sixth of them."""
@@ -32,7 +32,7 @@ class Case:
     level: str
     user_id: str
     requests: tuple[Request, ...]
-    script: Script
+    script: goals.Script
     instruction: str
 
     def task(self, index: int, procedures: Mapping[str, Procedure]) -> Task:
@@ -111,8 +111,8 @@ def _requests(shopper: Shopper, first: str, count: int) -> tuple[Request, ...] |
 
 def _case(made: RetailTables, task_id: str, level: str, user_id: str, requests: tuple[Request, ...]) -> Case:
     user = made.tables["users"][user_id]
-    person = Person(**user["name"], email=user["email"], zip=user["address"]["zip"])
-    goals = tuple(request.goal for request in requests)
-    wishes = "; then to ".join(say.request(goal, lambda wordings: wordings[0], full=False) for goal in goals)
+    person = goals.Person(**user["name"], email=user["email"], zip=user["address"]["zip"])
+    wanted = tuple(request.goal for request in requests)
+    wishes = "; then to ".join(say.request(goal, lambda wordings: wordings[0], full=False) for goal in wanted)
     told = say.second_person(f"{say.identity(person)}. You want to {wishes}.")
-    return Case(task_id, level, user_id, requests, Script(person, goals, "all", VOCABULARY), told)
+    return Case(task_id, level, user_id, requests, goals.Script(person, wanted, "all", VOCABULARY), told)

@@ -15,10 +15,11 @@ from nlac_bench.envs.tau.invoke import TRANSFER, invoke
 from nlac_bench.envs.tau.reward import Grader
 from nlac_bench.envs.tau.sampling import gather, random_call
 from nlac_bench.envs.tau.selection import selected_tasks
-from nlac_bench.envs.tau.users.base import STOP, User, UserKind
+from nlac_bench.envs.tau.users.base import User, UserKind
 from nlac_bench.envs.tau.users.factory import REMOTE, default_user, make_user
 from nlac_bench.envs.tau.users.models import prompt_hashes
 from nlac_bench.envs.text_env import DIALOGUE_PROMPTS, EndReason, Outcome, TextEnv
+from nlac_bench.simulators.customer import STOP
 from nlac_bench.types import ChatFn
 
 HANDED_OVER = render_call(TRANSFER, {"summary": "handed over"})

@@ -11,7 +11,7 @@ from nlac_bench.envs.datasets import DataSource
 from nlac_bench.envs.text_env import DIALOGUE_PROMPTS, Outcome, TextEnv
 from nlac_bench.envs.twenty_questions import player
 from nlac_bench.envs.twenty_questions.games import games
-from nlac_bench.envs.twenty_questions.official import official_world
+from nlac_bench.envs.twenty_questions.objects import official_world
 from nlac_bench.envs.twenty_questions.oracles import (
     KnowledgeOracle,
     LLMOracle,
@@ -19,9 +19,7 @@ from nlac_bench.envs.twenty_questions.oracles import (
     Recorder,
     ReplayOracle,
 )
-from nlac_bench.envs.twenty_questions.sentence import find_question
-from nlac_bench.envs.twenty_questions.words import MAX_TOKENS
-from nlac_bench.envs.twenty_questions.world import World, embedded_world
+from nlac_bench.simulators.oracle20 import World, embedded_world, find_question
 from nlac_bench.types import ChatFn
 
 QUESTIONS = 20
@@ -181,8 +179,8 @@ class TwentyQuestionsEnv(TextEnv):
         found = find_question(action)
         if found.problem is not None:
             return self._invalid(f"{found.problem} Ask one question that can be answered with yes or no.")
-        if len(found.words) > MAX_TOKENS:
-            return self._invalid(f"That question is too long; use at most {MAX_TOKENS} words.")
+        if len(found.words) > World.max_words:
+            return self._invalid(f"That question is too long; use at most {World.max_words} words.")
         if self.world.mentioned(found.words) > MAX_NAMED:
             return self._invalid(f"That question names too many objects; name at most {MAX_NAMED}.")
         formula = self.world.read(found.words)

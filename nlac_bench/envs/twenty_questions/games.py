@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nlac_bench.envs.twenty_questions.world import World
+from nlac_bench.simulators.oracle20 import World
 
 GAMES_SEED = 20
 """Seeds the division and the choice among homographs; the meaning of a task id depends on it."""

@@ -13,11 +13,9 @@ from typing import Protocol
 
 from nlac_bench.envs.datasets import read_bytes
 from nlac_bench.envs.foreign import described
-from nlac_bench.envs.twenty_questions.formula import Formula
-from nlac_bench.envs.twenty_questions.knowledge import embedded
-from nlac_bench.envs.twenty_questions.world import World
 from nlac_bench.errors import DataError, EnvInfraError
 from nlac_bench.redaction import redactor
+from nlac_bench.simulators.oracle20 import Formula, World
 from nlac_bench.types import ChatFn, Message, Usage
 
 ATTEMPTS = 3
@@ -62,7 +60,7 @@ class KnowledgeOracle:
 
     def conditions(self) -> dict[str, str]:
         """Return the hash of the knowledge base, which is also used for official data."""
-        return {"knowledge": embedded().sha256}
+        return {"knowledge": self.world.knowledge_sha256}
 
     async def answer(self, hidden: int, question: str, formula: Formula) -> Answer:
         """Return the formula's truth value for the hidden object; yes to a fair guess."""

@@ -10,8 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from nlac_bench.envs.twenty_questions.sentence import find_question
-from nlac_bench.envs.twenty_questions.world import World
+from nlac_bench.simulators.oracle20 import World, find_question
 
 GUESS_AT_MOST = 2
 """Number of candidates up to which a guess is worth as much as a question."""

@@ -4,29 +4,7 @@ import json
 from typing import Any
 
 from nlac_bench.envs.tau.database import Database, Row
-
-AIRPORTS = {
-    "SFO": "San Francisco",
-    "JFK": "New York",
-    "LAX": "Los Angeles",
-    "ORD": "Chicago",
-    "DFW": "Dallas",
-    "DEN": "Denver",
-    "SEA": "Seattle",
-    "ATL": "Atlanta",
-    "MIA": "Miami",
-    "BOS": "Boston",
-    "PHX": "Phoenix",
-    "IAH": "Houston",
-    "LAS": "Las Vegas",
-    "MCO": "Orlando",
-    "EWR": "Newark",
-    "CLT": "Charlotte",
-    "MSP": "Minneapolis",
-    "DTW": "Detroit",
-    "PHL": "Philadelphia",
-    "LGA": "LaGuardia",
-}
+from nlac_bench.simulators.customer import goals
 
 
 def get_reservation_details(db: Database, reservation_id: Any) -> str:
@@ -41,7 +19,7 @@ def get_user_details(db: Database, user_id: Any) -> str:
 
 def list_all_airports(db: Database) -> str:
     """Return airport codes and cities, which are the same for every database."""
-    return json.dumps(AIRPORTS)
+    return json.dumps(goals.AIRPORTS)
 
 
 def search_direct_flight(db: Database, origin: Any, destination: Any, date: Any) -> str:

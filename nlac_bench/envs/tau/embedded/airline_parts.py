@@ -15,8 +15,8 @@ from nlac_bench.envs.tau.embedded.airline_tables import (
 )
 from nlac_bench.envs.tau.embedded.draws import Draws
 from nlac_bench.envs.tau.embedded.parts import Part, call, payment
-from nlac_bench.envs.tau.users.scripted.intent import Goal, Leg, Passenger, Payment
-from nlac_bench.envs.tau.users.scripted.phrases import CABINS as CABIN_WORDS
+from nlac_bench.simulators.customer import goals
+from nlac_bench.simulators.customer import phrases as say
 
 AMOUNT = r"\$ ?\d{2,}|\b\d{2,}(\.\d+)? ?(dollars|usd)|\b\d{2,4}\b"
 PLANS = "my plans have changed"
@@ -36,7 +36,7 @@ class Traveller:
     used: set[str] = field(default_factory=set)
     """Reservations that an earlier part changes; a second change could contradict the first."""
     spent: set[str] = field(default_factory=set)
-    """Payment methods whose balance an earlier part changes."""
+    """goals.Payment methods whose balance an earlier part changes."""
     booked: bool = False
 
     @property
@@ -80,7 +80,7 @@ class Traveller:
         price: int = found["prices"][cabin]
         return price
 
-    def paying(self, amount: int) -> Payment:
+    def paying(self, amount: int) -> goals.Payment:
         """Draw a credit card, or a gift card with a balance of at least ``amount``."""
         methods = []
         for row in self.user["payment_methods"].values():
@@ -115,7 +115,7 @@ def cancel(user: Traveller) -> Part | None:
     trip = user.take(lambda row: cancellable(user, row))
     if trip is None:
         return None
-    goal = Goal("cancel", **user.named(trip), reason=cancellable(user, trip))
+    goal = goals.Goal("cancel", **user.named(trip), reason=cancellable(user, trip))
     return Part(goal, (call("cancel_reservation", reservation_id=trip["reservation_id"]),))
 
 
@@ -124,7 +124,7 @@ def refused_cancel(user: Traveller) -> Part | None:
     trip = user.take(lambda row: whole(user, row) and cancellable(user, row) is None)
     if trip is None:
         return None
-    goal = Goal("cancel", record=trip["reservation_id"], reason=PLANS, forbidden=True)
+    goal = goals.Goal("cancel", record=trip["reservation_id"], reason=PLANS, forbidden=True)
     return _then_ask(user, goal, trip)
 
 
@@ -133,7 +133,7 @@ def flown(user: Traveller) -> Part | None:
     trip = user.take(lambda row: not whole(user, row))
     if trip is None:
         return None
-    goal = Goal("cancel", record=trip["reservation_id"], reason=PLANS, forbidden=True)
+    goal = goals.Goal("cancel", record=trip["reservation_id"], reason=PLANS, forbidden=True)
     summary = f"The customer wants to cancel {trip['reservation_id']}, which is partly flown."
     return Part(goal, (call("transfer_to_human_agents", summary=summary),))
 
@@ -148,11 +148,11 @@ def change_flights(user: Traveller) -> Part | None:
         return None
     legs, difference = moved
     paid = user.paying(difference)
-    goal = Goal("change_flights", **user.named(trip), legs=legs, payment=paid)
+    goal = goals.Goal("change_flights", **user.named(trip), legs=legs, payment=paid)
     return Part(goal, (flights_call(trip, trip["cabin"], legs, paid),))
 
 
-def _moved(user: Traveller, trip: Mapping[str, Any]) -> tuple[tuple[Leg, ...], int] | None:
+def _moved(user: Traveller, trip: Mapping[str, Any]) -> tuple[tuple[goals.Leg, ...], int] | None:
     """Draw an itinerary with another last flight; return it with the price difference, or None."""
     seats, cabin = len(trip["passengers"]), trip["cabin"]
     *kept, last = trip["flights"]
@@ -166,11 +166,13 @@ def _moved(user: Traveller, trip: Mapping[str, Any]) -> tuple[tuple[Leg, ...], i
     if not choices:
         return None
     number, date, price = user.draws.pick(choices)
-    legs = (*(Leg(leg["flight_number"], leg["date"]) for leg in kept), Leg(number, date))
+    legs = (*(goals.Leg(leg["flight_number"], leg["date"]) for leg in kept), goals.Leg(number, date))
     return legs, (price - last["price"]) * seats
 
 
-def flights_call(trip: Mapping[str, Any], cabin: str, legs: tuple[Leg, ...], paid: Payment) -> ToolCall:
+def flights_call(
+    trip: Mapping[str, Any], cabin: str, legs: tuple[goals.Leg, ...], paid: goals.Payment
+) -> ToolCall:
     """Return the call that sets flights and cabin."""
     return call(
         "update_reservation_flights",
@@ -190,7 +192,9 @@ def refused_flights(user: Traveller) -> Part | None:
     paid = user.paying(0)
     if moved is None:
         return None
-    goal = Goal("change_flights", record=trip["reservation_id"], legs=moved[0], payment=paid, forbidden=True)
+    goal = goals.Goal(
+        "change_flights", record=trip["reservation_id"], legs=moved[0], payment=paid, forbidden=True
+    )
     return _then_ask(user, goal, trip)
 
 
@@ -204,11 +208,11 @@ def change_cabin(user: Traveller) -> Part | None:
     if swap is None:
         return None
     paid, gold = swap
-    goal = Goal("change_cabin", **user.named(trip), cabin=cabin, payment=paid)
+    goal = goals.Goal("change_cabin", **user.named(trip), cabin=cabin, payment=paid)
     return Part(goal, (gold,))
 
 
-def _cabin(user: Traveller, trip: Mapping[str, Any], cabin: str) -> tuple[Payment, ToolCall] | None:
+def _cabin(user: Traveller, trip: Mapping[str, Any], cabin: str) -> tuple[goals.Payment, ToolCall] | None:
     difference = 0
     for leg in trip["flights"]:
         price = user.offer(leg["flight_number"], leg["date"], cabin, len(trip["passengers"]))
@@ -216,7 +220,7 @@ def _cabin(user: Traveller, trip: Mapping[str, Any], cabin: str) -> tuple[Paymen
             return None
         difference += (price - leg["price"]) * len(trip["passengers"])
     paid = user.paying(difference)
-    legs = tuple(Leg(leg["flight_number"], leg["date"]) for leg in trip["flights"])
+    legs = tuple(goals.Leg(leg["flight_number"], leg["date"]) for leg in trip["flights"])
     return paid, flights_call(trip, cabin, legs, paid)
 
 
@@ -229,7 +233,7 @@ def other_cabin(user: Traveller) -> Part | None:
     if swap is None:
         return None
     paid, gold = swap
-    goal = Goal("change_cabin", **user.named(trip), cabin="business", payment=paid)
+    goal = goals.Goal("change_cabin", **user.named(trip), cabin="business", payment=paid)
     return Part(replace(goal, change=replace(goal, cabin="economy")), (gold,))
 
 
@@ -242,7 +246,7 @@ def add_bags(user: Traveller) -> Part | None:
     bags = trip["total_baggages"] + user.draws.between(1, 2)
     unpaid = max(0, bags - free)
     paid = user.paying(50 * max(0, unpaid - trip["nonfree_baggages"]))
-    goal = Goal("add_bags", **user.named(trip), bags=bags, payment=paid)
+    goal = goals.Goal("add_bags", **user.named(trip), bags=bags, payment=paid)
     gold = call(
         "update_reservation_baggages",
         reservation_id=trip["reservation_id"],
@@ -260,7 +264,9 @@ def change_passengers(user: Traveller) -> Part | None:
         return None
     people = [dict(person) for person in trip["passengers"]]
     people[-1] = traveller(user.draws)
-    goal = Goal("change_passengers", **user.named(trip), passengers=tuple(Passenger(**p) for p in people))
+    goal = goals.Goal(
+        "change_passengers", **user.named(trip), passengers=tuple(goals.Passenger(**p) for p in people)
+    )
     gold = call("update_reservation_passengers", reservation_id=trip["reservation_id"], passengers=people)
     return Part(goal, (gold,))
 
@@ -270,8 +276,8 @@ def refused_passenger(user: Traveller) -> Part | None:
     trip = user.take(lambda row: len(row["passengers"]) > 1 and whole(user, row))
     if trip is None:
         return None
-    people = tuple(Passenger(**person) for person in trip["passengers"][:-1])
-    goal = Goal("change_passengers", record=trip["reservation_id"], passengers=people, forbidden=True)
+    people = tuple(goals.Passenger(**person) for person in trip["passengers"][:-1])
+    goal = goals.Goal("change_passengers", record=trip["reservation_id"], passengers=people, forbidden=True)
     return _then_ask(user, goal, trip)
 
 
@@ -280,7 +286,7 @@ def compensation(user: Traveller) -> Part | None:
     trip = user.take(lambda row: _cancelled(user, row) and _entitled(user, row))
     if trip is None:
         return None
-    goal = Goal("compensation", **user.named(trip), reason=CANCELLED)
+    goal = goals.Goal("compensation", **user.named(trip), reason=CANCELLED)
     amount = 100 * len(trip["passengers"])
     return Part(goal, (call("send_certificate", user_id=user.user_id, amount=amount),))
 
@@ -290,7 +296,7 @@ def refused_compensation(user: Traveller) -> Part | None:
     trip = user.take(lambda row: whole(user, row) and not (_cancelled(user, row) and _entitled(user, row)))
     if trip is None:
         return None
-    goal = Goal("compensation", record=trip["reservation_id"], reason=CANCELLED, forbidden=True)
+    goal = goals.Goal("compensation", record=trip["reservation_id"], reason=CANCELLED, forbidden=True)
     return _then_ask(user, goal, trip)
 
 
@@ -321,10 +327,10 @@ def book(user: Traveller) -> Part | None:
     total = price * len(people) + 50 * unpaid + (30 * len(people) if insurance == "yes" else 0)
     paid = user.paying(total)
     user.booked = True
-    goal = Goal(
+    goal = goals.Goal(
         "book", origin=origin, destination=destination, trip="one_way", cabin=cabin,
-        legs=(Leg(number, date),), passengers=tuple(Passenger(**person) for person in people), bags=bags,
-        insurance=insurance, payment=paid,
+        legs=(goals.Leg(number, date),), passengers=tuple(goals.Passenger(**person) for person in people),
+        bags=bags, insurance=insurance, payment=paid,
     )  # fmt: skip
     gold = call(
         "book_reservation", user_id=user.user_id, origin=origin, destination=destination,
@@ -344,7 +350,7 @@ def ask_total(user: Traveller) -> Part | None:
     named = user.named(trip)
     what = f"reservation {trip['reservation_id']}" if "record" in named else named["hint"]
     question = user.draws.pick((f"how much I paid for {what}", f"the total price of {what}"))
-    goal = Goal("ask", **named, question=question, answer=AMOUNT)
+    goal = goals.Goal("ask", **named, question=question, answer=AMOUNT)
     return Part(goal, (), (str(trip["payment_history"][0]["amount"]),))
 
 
@@ -356,9 +362,9 @@ def ask_fare(user: Traveller) -> Part | None:
     price = user.offer(number, date, cabin, 1)
     if price is None:
         return None
-    words = CABIN_WORDS[cabin]
+    words = say.CABINS[cabin]
     question = f"what flight {number} from {origin} to {destination} on {date} costs in {words}"
-    return Part(Goal("ask", question=question, answer=AMOUNT), (), (str(price),))
+    return Part(goals.Goal("ask", question=question, answer=AMOUNT), (), (str(price),))
 
 
 def ask_balance(user: Traveller) -> Part | None:
@@ -367,7 +373,7 @@ def ask_balance(user: Traveller) -> Part | None:
     if user.spent:
         return None
     question = user.draws.pick(("the balance of my gift card", "how much is left on my gift card"))
-    return Part(Goal("ask", question=question, answer=AMOUNT), (), (str(card["amount"]),))
+    return Part(goals.Goal("ask", question=question, answer=AMOUNT), (), (str(card["amount"]),))
 
 
 def beyond_tools(user: Traveller) -> Part | None:
@@ -380,14 +386,14 @@ def beyond_tools(user: Traveller) -> Part | None:
             "apply for a job as a pilot",
         )
     )
-    goal = Goal("other", question=wish, forbidden=True)
+    goal = goals.Goal("other", question=wish, forbidden=True)
     return Part(goal, (call("transfer_to_human_agents", summary=f"The customer wants to {wish}."),))
 
 
-def _then_ask(user: Traveller, goal: Goal, trip: Mapping[str, Any]) -> Part:
+def _then_ask(user: Traveller, goal: goals.Goal, trip: Mapping[str, Any]) -> Part:
     """Return a forbidden goal, usually followed by a question, so that inaction earns no reward."""
     if user.draws.chance(0.2):
         return Part(goal)
     question = f"what I paid for reservation {trip['reservation_id']}"
-    ask = Goal("ask", record=trip["reservation_id"], question=question, answer=AMOUNT)
+    ask = goals.Goal("ask", record=trip["reservation_id"], question=question, answer=AMOUNT)
     return Part(replace(goal, fallback=ask), (), (str(trip["payment_history"][0]["amount"]),))

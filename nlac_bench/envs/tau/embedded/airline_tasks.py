@@ -9,7 +9,7 @@ from nlac_bench.envs.tau.embedded.draws import Draws
 from nlac_bench.envs.tau.embedded.parts import Part, make_task, weighted
 from nlac_bench.envs.tau.embedded.retail_tables import DATABASES, LEVELS
 from nlac_bench.envs.tau.embedded.retail_tasks import TASKS
-from nlac_bench.envs.tau.users.scripted.intent import Person, Script
+from nlac_bench.simulators.customer import goals
 
 _EASY = (
     (parts.cancel, 24), (parts.add_bags, 17), (parts.change_cabin, 14), (parts.change_flights, 14),
@@ -80,9 +80,9 @@ def _parts(user: parts.Traveller) -> list[Part]:
     return chosen
 
 
-def _script(user: parts.Traveller, chosen: list[Part]) -> Script:
+def _script(user: parts.Traveller, chosen: list[Part]) -> goals.Script:
     name = user.user["name"]
-    person = Person(name["first_name"], name["last_name"], user_id=user.user_id, dob=user.user["dob"])
+    person = goals.Person(name["first_name"], name["last_name"], user_id=user.user_id, dob=user.user["dob"])
     openings = {"easy": ("all",), "medium": ("all", "request", "request"), "hard": ("request", "bare")}
     opening = user.draws.pick(openings[user.level])
-    return Script(person, tuple(part.goal for part in chosen), opening)  # type: ignore[arg-type]
+    return goals.Script(person, tuple(part.goal for part in chosen), opening)  # type: ignore[arg-type]

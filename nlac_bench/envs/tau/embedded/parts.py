@@ -6,15 +6,15 @@ from typing import Any
 
 from nlac_bench.envs.tau.domain import Task, ToolCall
 from nlac_bench.envs.tau.embedded.draws import Draws
-from nlac_bench.envs.tau.users.scripted import phrases as say
-from nlac_bench.envs.tau.users.scripted.intent import Goal, Payment, Script
+from nlac_bench.simulators.customer import goals
+from nlac_bench.simulators.customer import phrases as say
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """A goal, the calls that fulfil it, and what the user must be told."""
 
-    goal: Goal
+    goal: goals.Goal
     calls: tuple[ToolCall, ...] = ()
     outputs: tuple[str, ...] = ()
 
@@ -24,7 +24,7 @@ def call(name: str, **kwargs: Any) -> ToolCall:
     return ToolCall(name, kwargs)
 
 
-def payment(draws: Draws, level: str, method: Mapping[str, Any], original: bool = False) -> Payment:
+def payment(draws: Draws, level: str, method: Mapping[str, Any], original: bool = False) -> goals.Payment:
     """Return a payment method as a user on ``level`` names it: by id on easy, else in words."""
     source, last_four = method["source"], method.get("last_four")
     words = {
@@ -35,7 +35,7 @@ def payment(draws: Draws, level: str, method: Mapping[str, Any], original: bool 
     }[source]
     if level == "easy" or draws.chance(0.3):
         words = method["id"]
-    return Payment(method["id"], source, words, last_four, original)
+    return goals.Payment(method["id"], source, words, last_four, original)
 
 
 def make_task(
@@ -45,7 +45,7 @@ def make_task(
     index: int,
     number: int,
     user_id: str,
-    script: Script,
+    script: goals.Script,
     parts: Sequence[Part],
 ) -> Task:
     """Make task ``index`` of its split and ``number`` of its level; ``place`` is (domain, split, level)."""
@@ -62,7 +62,7 @@ def make_task(
     )
 
 
-def instruction(script: Script, pick: say.Pick) -> str:
+def instruction(script: goals.Script, pick: say.Pick) -> str:
     """Return the task as text, addressed to the person or model that plays the user."""
     person = script.person
     name = f"{person.first_name} {person.last_name}"
@@ -87,7 +87,7 @@ def instruction(script: Script, pick: say.Pick) -> str:
     return " ".join(lines)
 
 
-def _told(goal: Goal, pick: say.Pick) -> str:
+def _told(goal: goals.Goal, pick: say.Pick) -> str:
     text = say.request(goal, pick, full=True)
     if goal.change:
         change = say.request(goal.change, pick, full=True)

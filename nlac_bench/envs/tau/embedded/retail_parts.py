@@ -8,8 +8,8 @@ from nlac_bench.envs.tau.domain import ToolCall
 from nlac_bench.envs.tau.embedded.draws import Draws
 from nlac_bench.envs.tau.embedded.parts import Part, call, payment
 from nlac_bench.envs.tau.embedded.retail_tables import address, money
-from nlac_bench.envs.tau.users.scripted.intent import Goal, Item, Payment
-from nlac_bench.envs.tau.users.scripted.phrases import MISTAKE, NOT_NEEDED
+from nlac_bench.simulators.customer import goals
+from nlac_bench.simulators.customer import phrases as say
 
 AMOUNT = r"\d\.\d\d|\$ ?\d|\b\d+ (dollars|usd)"
 COUNT = r"\b(\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten)\b"
@@ -65,7 +65,7 @@ class Shopper:
         """Return the payment method of an order."""
         return str(order["payment_history"][0]["payment_method_id"])
 
-    def paying(self, method: str, order: Mapping[str, Any]) -> Payment:
+    def paying(self, method: str, order: Mapping[str, Any]) -> goals.Payment:
         """Return a payment method in the user's words."""
         row = self.user["payment_methods"][method]
         return payment(self.draws, self.level, row, method == self.original(order))
@@ -83,8 +83,8 @@ def cancel(shopper: Shopper) -> Part | None:
     order = shopper.take("pending")
     if order is None:
         return None
-    reason = shopper.draws.pick((NOT_NEEDED, MISTAKE))
-    goal = Goal("cancel", **shopper.named(order), reason=reason)
+    reason = shopper.draws.pick((say.NOT_NEEDED, say.MISTAKE))
+    goal = goals.Goal("cancel", **shopper.named(order), reason=reason)
     return Part(goal, (call("cancel_pending_order", order_id=order["order_id"], reason=reason),))
 
 
@@ -99,10 +99,10 @@ def give_back(shopper: Shopper) -> Part | None:
         if m == shopper.original(order) or row["source"] == "gift_card"
     ]  # fmt: skip
     method = shopper.draws.pick(allowed)
-    goal = Goal(
+    goal = goals.Goal(
         "return",
         **shopper.named(order),
-        items=tuple(Item(row["name"]) for row in rows),
+        items=tuple(goals.Item(row["name"]) for row in rows),
         payment=shopper.paying(method, order),
     )
     return Part(goal, (return_call(order, rows, method),))
@@ -142,7 +142,7 @@ def _swap(shopper: Shopper, status: str, kind: Any, tool: str) -> Part | None:
             return None
         new = shopper.draws.pick(others)
         changed = {key: value for key, value in new["options"].items() if row["options"][key] != value}
-        things.append(Item(row["name"], row["options"], changed))
+        things.append(goals.Item(row["name"], row["options"], changed))
         new_ids.append(new["item_id"])
         difference += new["price"] - row["price"]
     methods = []
@@ -155,7 +155,9 @@ def _swap(shopper: Shopper, status: str, kind: Any, tool: str) -> Part | None:
     method = shopper.draws.pick(methods)
     if shopper.user["payment_methods"][method]["source"] == "gift_card":
         shopper.spent.add(method)
-    goal = Goal(kind, **shopper.named(order), items=tuple(things), payment=shopper.paying(method, order))
+    goal = goals.Goal(
+        kind, **shopper.named(order), items=tuple(things), payment=shopper.paying(method, order)
+    )
     ids = [row["item_id"] for row in rows]
     swap = call(
         tool, order_id=order["order_id"], item_ids=ids, new_item_ids=new_ids, payment_method_id=method
@@ -169,14 +171,14 @@ def order_address(shopper: Shopper) -> Part | None:
     if order is None:
         return None
     place = address(shopper.draws)
-    goal = Goal("order_address", **shopper.named(order), address=place)
+    goal = goals.Goal("order_address", **shopper.named(order), address=place)
     return Part(goal, (call("modify_pending_order_address", order_id=order["order_id"], **place),))
 
 
 def user_address(shopper: Shopper) -> Part | None:
     """Goal: another default address."""
     place = address(shopper.draws)
-    goal = Goal("user_address", address=place)
+    goal = goals.Goal("user_address", address=place)
     return Part(goal, (call("modify_user_address", user_id=shopper.user_id, **place),))
 
 
@@ -195,7 +197,7 @@ def order_payment(shopper: Shopper) -> Part | None:
         return None
     method = shopper.draws.pick(methods)
     shopper.spent.update((method, shopper.original(order)))
-    goal = Goal("order_payment", **shopper.named(order), payment=shopper.paying(method, order))
+    goal = goals.Goal("order_payment", **shopper.named(order), payment=shopper.paying(method, order))
     return Part(
         goal,
         (call("modify_pending_order_payment", order_id=order["order_id"], payment_method_id=method),),
@@ -211,7 +213,7 @@ def ask_total(shopper: Shopper) -> Part | None:
     named = shopper.named(order)
     what = f"order {order['order_id']}" if "record" in named else named["hint"]
     question = shopper.draws.pick((f"how much I paid for {what} in total", f"the total of {what}"))
-    return Part(Goal("ask", **named, question=question, answer=AMOUNT), (), (str(_total(order)),))
+    return Part(goals.Goal("ask", **named, question=question, answer=AMOUNT), (), (str(_total(order)),))
 
 
 def ask_price(shopper: Shopper) -> Part | None:
@@ -226,7 +228,7 @@ def ask_price(shopper: Shopper) -> Part | None:
         return None
     order, row = shopper.draws.pick(pairs)
     question = f"what the {row['name']} in order {order['order_id']} cost"
-    goal = Goal("ask", record=order["order_id"], question=question, answer=AMOUNT)
+    goal = goals.Goal("ask", record=order["order_id"], question=question, answer=AMOUNT)
     return Part(goal, (), (str(row["price"]),))
 
 
@@ -237,7 +239,7 @@ def ask_tracking(shopper: Shopper) -> Part | None:
         return None
     order = shopper.draws.pick(orders)
     question = f"the tracking number of order {order['order_id']}"
-    goal = Goal("ask", record=order["order_id"], question=question, answer=r"\d{6,}")
+    goal = goals.Goal("ask", record=order["order_id"], question=question, answer=r"\d{6,}")
     return Part(goal, (), (order["fulfillments"][0]["tracking_id"][0],))
 
 
@@ -248,7 +250,7 @@ def ask_balance(shopper: Shopper) -> Part | None:
         return None
     question = shopper.draws.pick(("the balance of my gift card", "how much is left on my gift card"))
     return Part(
-        Goal("ask", question=question, answer=AMOUNT + r"|\b\d{2,3}\b"), (), (str(cards[0]["balance"]),)
+        goals.Goal("ask", question=question, answer=AMOUNT + r"|\b\d{2,3}\b"), (), (str(cards[0]["balance"]),)
     )
 
 
@@ -257,7 +259,7 @@ def ask_variants(shopper: Shopper) -> Part | None:
     product = shopper.draws.pick(list(shopper.tables["products"].values()))
     count = sum(variant["available"] for variant in product["variants"].values())
     question = f"how many variants of the {product['name']} are available right now"
-    return Part(Goal("ask", question=question, answer=COUNT), (), (str(count),))
+    return Part(goals.Goal("ask", question=question, answer=COUNT), (), (str(count),))
 
 
 def ask_spent(shopper: Shopper) -> Part | None:
@@ -267,7 +269,7 @@ def ask_spent(shopper: Shopper) -> Part | None:
     if shopper.used or not _plain(total):
         return None
     question = "what all my orders cost together, the cancelled ones included"
-    return Part(Goal("ask", question=question, answer=AMOUNT), (), (str(total),))
+    return Part(goals.Goal("ask", question=question, answer=AMOUNT), (), (str(total),))
 
 
 def refused_cancel(shopper: Shopper) -> Part | None:
@@ -275,13 +277,16 @@ def refused_cancel(shopper: Shopper) -> Part | None:
     order = shopper.take("delivered", "processed") if shopper.level != "easy" else shopper.take("delivered")
     if order is None:
         return None
-    goal = Goal("cancel", record=order["order_id"], reason=NOT_NEEDED, forbidden=True)
+    goal = goals.Goal("cancel", record=order["order_id"], reason=say.NOT_NEEDED, forbidden=True)
     if shopper.level == "easy" or order["status"] != "delivered":
         return _then_ask(shopper, goal, order)
     method = shopper.original(order)
     row = shopper.draws.pick(order["items"])
-    back = Goal(
-        "return", record=order["order_id"], items=(Item(row["name"]),), payment=shopper.paying(method, order)
+    back = goals.Goal(
+        "return",
+        record=order["order_id"],
+        items=(goals.Item(row["name"]),),
+        payment=shopper.paying(method, order),
     )
     return Part(replace(goal, fallback=back), (return_call(order, [row], method),))
 
@@ -298,9 +303,9 @@ def refused_return(shopper: Shopper) -> Part | None:
     if not wrong:
         return None
     rows = shopper.draws.some(order["items"], 1)
-    thing = (Item(rows[0]["name"]),)
+    thing = (goals.Item(rows[0]["name"]),)
     method = shopper.original(order)
-    back = Goal("return", record=order["order_id"], items=thing, payment=shopper.paying(method, order))
+    back = goals.Goal("return", record=order["order_id"], items=thing, payment=shopper.paying(method, order))
     other = shopper.paying(shopper.draws.pick(wrong), order)
     return Part(
         replace(back, payment=other, forbidden=True, fallback=back), (return_call(order, rows, method),)
@@ -318,17 +323,17 @@ def refused_stranger(shopper: Shopper) -> Part | None:
     if not orders or not own:
         return None
     record = shopper.draws.pick(orders)
-    goal = Goal("cancel", record=record, reason=NOT_NEEDED, forbidden=True)
+    goal = goals.Goal("cancel", record=record, reason=say.NOT_NEEDED, forbidden=True)
     return _then_ask(shopper, goal, shopper.draws.pick(own))
 
 
-def _then_ask(shopper: Shopper, goal: Goal, order: Mapping[str, Any]) -> Part:
+def _then_ask(shopper: Shopper, goal: goals.Goal, order: Mapping[str, Any]) -> Part:
     """Return a forbidden goal, usually followed by a question, so that inaction earns no reward."""
     total = _total(order)
     if not _plain(total) or shopper.draws.chance(0.2):
         return Part(goal)
     question = f"what order {order['order_id']} cost in total"
-    ask = Goal("ask", record=order["order_id"], question=question, answer=AMOUNT)
+    ask = goals.Goal("ask", record=order["order_id"], question=question, answer=AMOUNT)
     return Part(replace(goal, fallback=ask), (), (str(total),))
 
 
@@ -341,10 +346,10 @@ def keep_one(shopper: Shopper) -> Part | None:
     shopper.used.add(order["order_id"])
     rows = shopper.draws.some(order["items"], 2)
     method = shopper.original(order)
-    both = Goal(
+    both = goals.Goal(
         "return",
         **shopper.named(order),
-        items=tuple(Item(row["name"]) for row in rows),
+        items=tuple(goals.Item(row["name"]) for row in rows),
         payment=shopper.paying(method, order),
     )
     one = replace(both, items=both.items[:1])
@@ -357,9 +362,9 @@ def cancel_instead(shopper: Shopper) -> Part | None:
     if order is None:
         return None
     named = shopper.named(order)
-    end = Goal("cancel", **named, reason=NOT_NEEDED)
-    goal = Goal("order_address", **named, address=address(shopper.draws), change=end)
-    return Part(goal, (call("cancel_pending_order", order_id=order["order_id"], reason=NOT_NEEDED),))
+    end = goals.Goal("cancel", **named, reason=say.NOT_NEEDED)
+    goal = goals.Goal("order_address", **named, address=address(shopper.draws), change=end)
+    return Part(goal, (call("cancel_pending_order", order_id=order["order_id"], reason=say.NOT_NEEDED),))
 
 
 def beyond_tools(shopper: Shopper) -> Part | None:
@@ -372,7 +377,7 @@ def beyond_tools(shopper: Shopper) -> Part | None:
             "become a seller in the shop",
         )
     )
-    goal = Goal("other", question=wish, forbidden=True)
+    goal = goals.Goal("other", question=wish, forbidden=True)
     return Part(goal, (call("transfer_to_human_agents", summary=f"The customer wants to {wish}."),))
 
 

@@ -8,7 +8,7 @@ from nlac_bench.envs.tau.embedded.catalogue import CATALOGUE
 from nlac_bench.envs.tau.embedded.draws import Draws
 from nlac_bench.envs.tau.embedded.parts import Part, make_task, weighted
 from nlac_bench.envs.tau.embedded.retail_tables import DATABASES, LEVELS, SEED, RetailTables
-from nlac_bench.envs.tau.users.scripted.intent import Person, Script
+from nlac_bench.simulators.customer import goals
 
 TASKS: Mapping[str, int] = {"train": 400, "test": 120, "validation": 100}
 """Number of tasks of each level."""
@@ -89,13 +89,13 @@ def _parts(shopper: parts.Shopper) -> list[Part]:
     return chosen
 
 
-def _script(shopper: parts.Shopper, chosen: list[Part]) -> Script:
+def _script(shopper: parts.Shopper, chosen: list[Part]) -> goals.Script:
     draws, user = shopper.draws, shopper.user
     first, last = user["name"]["first_name"], user["name"]["last_name"]
     if draws.chance(0.6):
-        person = Person(first, last, email=user["email"])
+        person = goals.Person(first, last, email=user["email"])
     else:
-        person = Person(first, last, zip=user["address"]["zip"])
+        person = goals.Person(first, last, zip=user["address"]["zip"])
     openings = {"easy": ("all",), "medium": ("all", "request", "request"), "hard": ("request", "bare")}
     opening = draws.pick(openings[shopper.level])
-    return Script(person, tuple(part.goal for part in chosen), opening, VOCABULARY)  # type: ignore[arg-type]
+    return goals.Script(person, tuple(part.goal for part in chosen), opening, VOCABULARY)  # type: ignore[arg-type]

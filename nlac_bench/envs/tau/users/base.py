@@ -7,8 +7,6 @@ import numpy as np
 from nlac_bench.envs.tau.domain import Task
 from nlac_bench.types import Usage
 
-STOP = "###STOP###"
-"""A user's reply that contains this text ends the episode, as in the original."""
 GREETING = "Hi! How can I help you today?"
 """The agent's first message, as shown to a simulated user."""
 MAX_REPLY_CHARS = 10_000

@@ -72,7 +72,7 @@ def make_user(
                     "a script would leak the answer; pass user='llm' (or 'react', 'verify', 'reflection') "
                     "with chat=…, or user='replay' with recorded replies"
                 )
-            from nlac_bench.envs.tau.users.scripted.user import ScriptedUser
+            from nlac_bench.envs.tau.users.scripted import ScriptedUser
 
             return ScriptedUser(domain)
         case "replay":

@@ -16,8 +16,9 @@ import numpy as np
 
 from nlac_bench.envs.tau.actions import drop_reasoning
 from nlac_bench.envs.tau.domain import Task
-from nlac_bench.envs.tau.users.base import GREETING, MAX_REPLY_CHARS, STOP, UserKind
+from nlac_bench.envs.tau.users.base import GREETING, MAX_REPLY_CHARS, UserKind
 from nlac_bench.errors import EnvInfraError
+from nlac_bench.simulators.customer import STOP
 from nlac_bench.types import ChatFn, Message, Messages, Role, Usage
 
 MAX_TRIES = 3

@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 
 from nlac_bench.envs.tau.domain import Task
-from nlac_bench.envs.tau.users.base import STOP, UserKind
+from nlac_bench.envs.tau.users.base import UserKind
 from nlac_bench.errors import DataError, EnvInfraError
+from nlac_bench.simulators.customer import STOP
 from nlac_bench.types import Usage
 
 OPENING = "Hello, I need some help, please."

@@ -20,8 +20,8 @@ from nlac_bench.envs.tau.database import Database
 from nlac_bench.envs.tau.domain import TABLES, Task, load_official
 from nlac_bench.envs.tau.invoke import invoke
 from nlac_bench.envs.tau.reward import Grader
-from nlac_bench.envs.tau.users.base import STOP
 from nlac_bench.errors import DataError, UnknownIdError
+from nlac_bench.simulators.customer import STOP
 
 MAX_LINE_BYTES = 64 * 2**20
 SHOWN_DIFFERENCES = 10

@@ -1,1 +1,0 @@
-"""Grades mathematical answers: extraction, parsing, comparison, and worker processes with resource limits."""

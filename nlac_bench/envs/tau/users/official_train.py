@@ -1,0 +1,216 @@
+"""Makes scripted users from the official retail training tasks, whose instructions have six sentence forms.
+
+Each instruction consists of a person, some traits, and sentences of these forms (every id is in the text and
+nothing is conditional)::
+
+    Your name is A B and your email is E.          (or: your zip code is Z.)
+    Cancel order #W because R.
+    Return #W via P: Product; Product {options};
+    For #W, exchange Product {options} to {changed options}; …; via P.
+    For #W, modify Product {options} to {changed options}; …; via P.
+    For #W, change address to {address} (same as #W).
+    For #W, change payment to P.
+
+Therefore all of them can be played without a model, and their gold calls can be derived from the text and the
+database.
+"""
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Literal
+
+from nlac_bench.envs.tau.domain import Domain, Tables, ToolCall
+from nlac_bench.errors import DataError
+from nlac_bench.simulators.customer import goals
+
+_HEAD = re.compile(
+    r"Your name is (?P<first>\S+) (?P<last>\S+) and your "
+    r"(?:email is (?P<email>\S+)|zip code is (?P<zip>\d+))\. (?:You are (?P<traits>[^.]*)\. )?"
+)
+_SENTENCES: Sequence[tuple[str, re.Pattern[str]]] = (
+    ("cancel", re.compile(r"Cancel order (?P<order>#W\d+) because (?P<reason>[^.]+)\. ")),
+    ("return", re.compile(
+        r"Return (?P<order>#W\d+) via (?P<payment>\w+): "
+        r"(?P<items>(?:[A-Za-z -]+(?: \{[^{}]*\})?; )+)"
+    )),
+    ("swap", re.compile(
+        r"For (?P<order>#W\d+), (?P<verb>exchange|modify) "
+        r"(?P<items>(?:[A-Za-z -]+ \{[^{}]*\} to \{[^{}]*\}; )+)"
+        r"via (?P<payment>\w+)\. "
+    )),
+    ("address", re.compile(
+        r"For (?P<order>#W\d+), change address to (?P<address>\{[^{}]*\})(?: \(same as (?P<same>[^)]*)\))?\. "
+    )),
+    ("payment", re.compile(r"For (?P<order>#W\d+), change payment to (?P<payment>\w+)\. ")),
+)  # fmt: skip
+_RETURN = re.compile(r"([A-Za-z -]+?)(?: (\{[^{}]*\}))?; ")
+_SWAP = re.compile(r"([A-Za-z -]+) (\{[^{}]*\}) to (\{[^{}]*\}); ")
+_SOURCE = re.compile(r"(credit_card|gift_card|paypal)_\d+")
+_WORDS = {"credit_card": "my credit card", "gift_card": "my gift card", "paypal": "my PayPal account"}
+
+
+def script_of(instruction: str, vocabulary: goals.Vocabulary | None = None) -> goals.Script:
+    """Return the user that an instruction of the official retail training split describes.
+
+    Raises:
+        DataError: the instruction does not follow the six forms.
+    """
+    text = instruction.rstrip() + " "
+    head = _HEAD.match(text)
+    if head is None:
+        raise DataError(
+            f"no scripted user for the instruction {instruction[:80]!r}: it does not match the patterns of "
+            "the official retail split 'train'. Use user='llm', 'replay' or 'human' for it"
+        )
+    at, found = head.end(), []
+    while at < len(text):
+        for form, pattern in _SENTENCES:
+            match = pattern.match(text, at)
+            if match:
+                found.append(_goal(form, match))
+                at = match.end()
+                break
+        else:
+            raise DataError(
+                f"no scripted user for the instruction {instruction[:80]!r}: "
+                f"cannot read {text[at : at + 80]!r}"
+            )
+    person = goals.Person(head["first"], head["last"], email=head["email"], zip=head["zip"])
+    openings: tuple[Literal["all"], Literal["request"]] = ("all", "request")
+    # The traits in the instruction determine whether the user states details at once or only when asked.
+    reserved = any(trait in (head["traits"] or "") for trait in ("shy", "insecure", "dependent", "busy"))
+    # An episode has 30 steps, which is too few to ask for every detail of many requests.
+    return goals.Script(person, tuple(found), openings[reserved and len(found) <= 2], vocabulary or {})
+
+
+def vocabulary_of(domain: Domain) -> goals.Vocabulary:
+    """Return the goods and options in the training instructions of ``domain``, to find them in messages."""
+    key = domain.name, domain.source.sha256
+    if key not in _vocabularies:
+        _vocabularies[key] = _vocabulary(domain)
+    return _vocabularies[key]
+
+
+_vocabularies: dict[tuple[str, str], goals.Vocabulary] = {}
+"""Cache: parsing 500 instructions takes 50 ms, which is too long for every new environment."""
+
+
+def _vocabulary(domain: Domain) -> goals.Vocabulary:
+    found: dict[str, dict[str, dict[str, None]]] = {}
+    for task in domain.tasks.get("train", ()):
+        try:
+            wishes = script_of(task.instruction).goals
+        except DataError:
+            continue
+        for thing in (thing for goal in wishes for thing in goal.items):
+            known = found.setdefault(thing.product, {})
+            for options in (thing.options, thing.wanted or {}):
+                for key, value in options.items():
+                    known.setdefault(key, {})[value] = None
+    return {name: {key: tuple(values) for key, values in known.items()} for name, known in found.items()}
+
+
+def gold_calls(script: goals.Script, tables: Tables) -> tuple[ToolCall, ...]:
+    """Return the calls that fulfil a script of this module, with item ids looked up in the database.
+
+    Raises:
+        DataError: an order does not contain what the script names.
+    """
+    return tuple(_call(goal, tables) for goal in script.goals)
+
+
+def _goal(form: str, match: re.Match[str]) -> goals.Goal:
+    order = match["order"]
+    if form == "cancel":
+        return goals.Goal("cancel", record=order, reason=match["reason"])
+    if form == "return":
+        found = _RETURN.findall(match["items"])
+        things = tuple(
+            goals.Item(name.strip(), _literal(options) if options else {}) for name, options in found
+        )
+        return goals.Goal("return", record=order, items=things, payment=_payment(match["payment"]))
+    if form == "swap":
+        swaps = tuple(
+            goals.Item(name.strip(), _literal(old), _literal(new))
+            for name, old, new in _SWAP.findall(match["items"])
+        )
+        kind: Literal["exchange", "modify_items"] = (
+            "exchange" if match["verb"] == "exchange" else "modify_items"
+        )
+        return goals.Goal(kind, record=order, items=swaps, payment=_payment(match["payment"]))
+    if form == "address":
+        place = _literal(match["address"])
+        place.pop("order_id", None)
+        return goals.Goal("order_address", record=order, address=place)
+    return goals.Goal("order_payment", record=order, payment=_payment(match["payment"]))
+
+
+def _payment(method: str) -> goals.Payment:
+    source = _SOURCE.fullmatch(method)
+    if source is None:
+        raise DataError(f"{method!r} is not a payment method")
+    return goals.Payment(method, source[1], f"{_WORDS[source[1]]} ({method})")
+
+
+@lru_cache(maxsize=2048)
+def _parsed(text: str) -> tuple[tuple[str, str], ...]:
+    """Parse a Python literal of a dict of strings, without evaluating anything."""
+    if len(text) > 2_000:
+        raise DataError(f"{text[:60]!r}… is too long for options or an address")
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError) as error:
+        raise DataError(f"{text!r} cannot be read as options or an address") from error
+    if not isinstance(value, dict) or not all(isinstance(x, str) for pair in value.items() for x in pair):
+        raise DataError(f"{text!r} is not a list of options or an address")
+    return tuple(value.items())
+
+
+def _literal(text: str) -> dict[str, str]:
+    return dict(_parsed(text))
+
+
+def _call(goal: goals.Goal, tables: Tables) -> ToolCall:
+    common: dict[str, Any] = {"order_id": goal.record}
+    method = {"payment_method_id": goal.payment.id} if goal.payment else {}
+    match goal.kind:
+        case "cancel":
+            return ToolCall("cancel_pending_order", {**common, "reason": goal.reason})
+        case "order_address":
+            return ToolCall("modify_pending_order_address", {**common, **(goal.address or {})})
+        case "order_payment":
+            return ToolCall("modify_pending_order_payment", {**common, **method})
+    rows = _rows(goal, tables)
+    ids = [row["item_id"] for row in rows]
+    if goal.kind == "return":
+        return ToolCall("return_delivered_order_items", {**common, "item_ids": ids, **method})
+    new_ids = [_variant(row, thing, tables) for row, thing in zip(rows, goal.items, strict=True)]
+    tool = "exchange_delivered_order_items" if goal.kind == "exchange" else "modify_pending_order_items"
+    return ToolCall(tool, {**common, "item_ids": ids, "new_item_ids": new_ids, **method})
+
+
+def _rows(goal: goals.Goal, tables: Tables) -> list[Mapping[str, Any]]:
+    """Return the items of the order that the goal names, each used once."""
+    left = list(tables["orders"][goal.record or ""]["items"])
+    rows = []
+    for thing in goal.items:
+        for row in left:
+            if row["name"] == thing.product and (not thing.options or row["options"] == dict(thing.options)):
+                rows.append(row)
+                left.remove(row)
+                break
+        else:
+            raise DataError(f"order {goal.record} has no {thing.product} {dict(thing.options)}")
+    return rows
+
+
+def _variant(row: Mapping[str, Any], thing: goals.Item, tables: Tables) -> str:
+    if not thing.wanted:
+        return str(row["item_id"])
+    options = {**row["options"], **thing.wanted}
+    for item_id, variant in tables["products"][row["product_id"]]["variants"].items():
+        if variant["options"] == options:
+            return item_id
+    raise DataError(f"the product {thing.product} has no variant with {options}")

@@ -1,1 +1,0 @@
-"""Implements the scripted user, which parses the agent's messages and answers without a model."""

@@ -1,1 +1,0 @@
-"""Implements the grammar of yes/no questions, which maps words to formulas."""

@@ -1,0 +1,1 @@
+"""Whether what was heard agrees with the goal."""

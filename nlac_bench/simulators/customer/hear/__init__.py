@@ -1,0 +1,1 @@
+"""What a message says: its units, their acts, and the values they name."""

@@ -1,0 +1,362 @@
+"""Reads an agent's message for a scripted user: a list of acts, found by sentence and list structure.
+
+Each unit of a message (``structure``) performs one or more acts: it states, proposes, asks, offers a choice,
+reports, refuses, transfers. The database is not used, and nothing here depends on the user's goals.
+"""
+
+import re
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Self
+
+from nlac_bench.simulators.customer.hear import signals
+from nlac_bench.simulators.customer.hear.actions import RESERVATION_ID, RETAIL_ID
+from nlac_bench.simulators.customer.hear.asking import WH, WH_START
+from nlac_bench.simulators.customer.hear.consent import VALUE
+from nlac_bench.simulators.customer.hear.identity import IDENTITY, is_unidentified, wants_identity
+from nlac_bench.simulators.customer.hear.reference import referred
+from nlac_bench.simulators.customer.hear.requests import (
+    asks_for_list,
+    asks_for_value,
+    asks_for_yes,
+    is_choice,
+    only_names_identity,
+)
+from nlac_bench.simulators.customer.hear.structure import Unit, units
+from nlac_bench.simulators.customer.hear.topics import topics
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A parsed message of an agent.
+
+    ``claims`` are the units that state or propose something (without open questions, conditions and
+    consequences), ``questions`` those that ask for a value or offer a choice, ``asked`` the topics of each
+    question in the same order, ``reports`` the units that say that something has been done, ``slips``
+    those that tell a mistake of the agent's own and what is right instead. ``confirm``: the
+    message asks for a yes; ``announced``: it says that the agent is about to act, without asking;
+    ``complete``: it asks whether the request has further parts.
+    """
+
+    text: str
+    claims: tuple[Unit, ...]
+    proposed: tuple[Unit, ...]
+    questions: tuple[Unit, ...]
+    asked: tuple[frozenset[str], ...]
+    reports: tuple[Unit, ...]
+    slips: tuple[Unit, ...]
+    confirm: bool
+    announced: bool
+    choice: bool
+    refused: bool
+    not_found: bool
+    transfer: bool
+    transfer_offer: bool
+    more: bool
+    complete: bool
+    wait: bool
+
+    @property
+    def asks(self) -> frozenset[str]:
+        """The topics of all questions."""
+        return frozenset({"complete"} if self.complete else ()).union(*self.asked)
+
+    @property
+    def left_open(self) -> frozenset[str]:
+        """The topics of the questions that no yes or no can answer."""
+        asked = zip(self.questions, self.asked, strict=True)
+        return frozenset().union(
+            *(topics for unit, topics in asked if WH.search(unit.text) or is_choice(unit.text))
+        )
+
+    @property
+    def stated(self) -> list[Unit]:
+        """The claims that are not questions."""
+        return [unit for unit in self.claims if not unit.text.endswith("?")]
+
+    def unidentified(self, bare: bool) -> bool:
+        """Return whether the agent says that it does not know who the user is (see ``is_unidentified``)."""
+        return any(is_unidentified(line, bare) for line in self.text.split("\n"))
+
+    @property
+    def offers(self) -> list[Unit]:
+        """The questions that can be answered with yes or no."""
+        return [
+            unit for unit in (*self.proposed, *self.questions)
+            if not (WH.search(unit.text) or wants_identity(unit.text))
+        ]  # fmt: skip
+
+    def without(self, offers: Sequence[Unit]) -> Self:
+        """Return this reading without ``offers``."""
+        proposed = tuple(unit for unit in self.proposed if unit not in offers)
+        rest = [
+            (unit, topics)
+            for unit, topics in zip(self.questions, self.asked, strict=True)
+            if unit not in offers
+        ]
+        return replace(
+            self, claims=tuple(unit for unit in self.claims if unit not in offers), proposed=proposed,
+            questions=tuple(unit for unit, _ in rest), asked=tuple(topics for _, topics in rest),
+            confirm=bool(proposed),
+        )  # fmt: skip
+
+    def besides_transfer(self) -> Self:
+        """Return this reading without an offer to transfer the user, if the message asks something else."""
+        offers = [unit for unit in self.claims if signals.TRANSFER.search(unit.text)]
+        rest = self.without(offers)
+        asks = rest.asks - {"unclear", "request", "complete"}
+        return replace(rest, transfer_offer=False) if offers and asks and not rest.confirm else self
+
+    def with_slips(self) -> Self:
+        """Return this reading with the sentences about mistakes among its claims."""
+        return replace(self, claims=(*self.slips, *self.claims), slips=())
+
+    def split(self, place: int) -> tuple[Self, Self]:
+        """Return this reading with the questions before the one at ``place``, and with the others."""
+        return (
+            replace(self, questions=self.questions[:place], asked=self.asked[:place], complete=False),
+            replace(self, questions=self.questions[place:], asked=self.asked[place:]),
+        )
+
+    def besides_identity(self) -> Self:
+        """Return this reading with those questions only that do not ask who the user is."""
+        rest = [
+            (unit, topics - IDENTITY)
+            for unit, topics in zip(self.questions, self.asked, strict=True)
+            if not topics or topics - IDENTITY
+        ]
+        return replace(
+            self, questions=tuple(unit for unit, _ in rest), asked=tuple(topics for _, topics in rest)
+        )
+
+
+def read(message: str) -> Reading:
+    """Parse ``message``."""
+    parts = units(message)
+    text = "\n".join(part.full for part in parts)
+    claims: list[Unit] = []
+    proposed: list[Unit] = []
+    questions: list[tuple[Unit, Set[str]]] = []
+    reports: list[Unit] = []
+    slips: list[Unit] = []
+    confirm = announced = choice = refused = not_found = complete = more = wait = False
+    asking = ""  # the heading of a list whose entries are asked for
+    consent = ""  # the last sentence that asks for a yes
+    for place, part in enumerate(parts):
+        said = part.text
+        if _opens_list(parts, place) and _YES_OR_NO.match(parts[place + 1].text):
+            confirm = True
+            proposed.append(part)
+            continue
+        if part.heading and _YES_OR_NO.match(said):
+            continue
+        if signals.MORE.search(said) or (reports and signals.ELSE_TO_CORRECT.search(said)):
+            more = True
+            complete = complete or bool(signals.COMPLETE.search(said))
+            if not (signals.YES_NO.search(said) or signals.PROCEED.search(said)):
+                if signals.OTHERS.search(said):
+                    questions.append((part, frozenset()))
+                continue
+        if signals.NOT_FOUND.search(said):
+            not_found = True
+        elif signals.CAVEAT.search(said):
+            pass
+        elif signals.REFUSED.search(said) or (signals.REGRET.search(said) and not asks_for_value(said)):
+            refused = True
+        if asking and part.heading == asking and asking == consent and signals.STATED.search(said):
+            claims.append(part)  # "Shall I submit this?" and what: an entry with a value is not asked for
+        elif asking and part.heading == asking:
+            fields = _topics(said) - {"unclear"}
+            questions.append((part, fields if WH_START.match(said) else fields - {"request"}))
+            if not asking.endswith("?"):
+                claims.append(part)  # what looks like a question may be a label: what it lists is compared
+        elif signals.OTHERS.search(said) and said.endswith("?"):
+            questions.append((part, {"complete"}))
+        elif (asks_for_value(said) and not _checks(parts, place)) or (
+            part.heading and ":" not in said and WH_START.match(said)
+        ):
+            questions.append((part, referred(said, parts[:place]) or _topics(said)))
+            asking = said if _opens_list(parts, place) else ""
+            if not WH_START.match(said) and (said.endswith("?") or VALUE.search(said)):
+                claims.append(part)  # "verify the itinerary of AB3CDE:" names what is compared
+        elif _opens_list(parts, place) and asks_for_list(said, parts[place + 1].text):
+            asking = said
+        elif asks_for_yes(said) and not (
+            (signals.GUESS.match(said) or signals.EXAMPLE.match(said))
+            and questions
+            and questions[-1][0] is parts[place - 1]
+            and WH.search(questions[-1][0].text)
+        ):
+            confirm = True
+            choice = choice or is_choice(said)
+            claims.append(part)
+            proposed.append(part)
+            consent = said
+            asking = said if _opens_list(parts, place) and said.endswith("?") else ""
+        elif said.endswith("?"):
+            questions.append((part, _topics(said)))
+            choice = choice or is_choice(said)
+            asking = said if _opens_list(parts, place) else ""
+            if not WH.search(said):
+                claims.append(part)
+        elif signals.WAIT.search(said) and not (signals.SOON.search(said) and VALUE.search(said)):
+            wait = True
+            announced = announced or bool(signals.ANNOUNCES.search(said))
+            if signals.ANNOUNCES.search(said):
+                claims.append(part)
+        else:
+            asking = ""
+            named = VALUE.search(said) or _lists_values(parts, place) or _checks(parts, place)
+            if said.endswith(":") and wants_identity(said) and not named:
+                asking = said
+                questions.append((part, topics(said) & IDENTITY or {"identity"}))
+                continue
+            if signals.MISTYPED.search(said):
+                slips.append(part)
+            elif not signals.REFUSED.search(said) or signals.CAVEAT.search(said):
+                claims.append(part)
+            elif (main := _without_reasons(said)) and not signals.REFUSED.search(main):
+                claims.append(replace(part, text=main))
+            announced = announced or bool(signals.ANNOUNCES.search(said))
+            if (
+                signals.REPORT.search(_UNCHANGED.sub(" ", said))
+                and not _TO_COME.search(part.heading)
+                and not (signals.REFUSED.search(said) or signals.SLIP.search(said))
+                and (signals.PERFECT.match(said) or not signals.FUTURE.search(said))
+            ):
+                reports.append(part)
+            if signals.ASSENT.search(said):
+                confirm = True
+                proposed.append(part)
+    if not (questions or confirm or reports or announced or refused or not_found or more or wait):
+        questions += [(part, _topics(part.text)) for part in claims if only_names_identity(part.text)]
+    transfers = bool(signals.TRANSFER.search(signals.NO_TRANSFER.sub(" ", text)))
+    offered = transfers and _offers_transfer(parts, text)
+    return Reading(
+        text=text,
+        claims=tuple(unit for claim in claims if (unit := _in_stock(claim)).text),
+        proposed=tuple(proposed),
+        questions=tuple(part for part, _ in questions),
+        asked=tuple(frozenset(asks) for _, asks in questions),
+        reports=tuple(reports),
+        slips=tuple(slips),
+        confirm=confirm,
+        announced=announced,
+        choice=choice,
+        refused=refused,
+        not_found=not_found,
+        transfer=transfers and not offered,
+        transfer_offer=transfers and offered,
+        more=more,
+        complete=complete,
+        wait=wait,
+    )
+
+
+_TO_COME = re.compile(r"\b(?:will|would|if you|once you|going to|i'll|i'd)\b")
+"""Announces a list of what is not done yet: "here's what will happen if you confirm:"."""
+_CHECKS = re.compile(
+    r"\b(?:check|verify|make sure|ensure|see) (?:that|whether|if)\b.*:$|"
+    r"\b(?:check|review|look over|go through) (?:the|this|these|all)\b.*:$"
+)
+"""Asks to check the values in the list below it."""
+_YES_OR_NO = re.compile(
+    r"[\"'(]?(?:yes|no|(?:(?:do not|don't) )?(?:confirm|approve|agree))\b[\"')]*"
+    r"(?: ?[:=]| - |,? (?:and|if|to)\b)"
+)
+"""An entry of a list of the two answers: "- yes: I'll go ahead"."""
+_UNCHANGED = re.compile(
+    r"^(?:before|until|once|when|as soon as) [^,]*,|\b(?:before|until) (?:any|some|every)?thing \w+ \w+"
+    r"|\bplans? (?:have |has )?changed\b|\b(?:nothing"
+    r"|no changes?|none of \w+) (?:has|have) been\b"
+)
+"""Reports no change: a reason to cancel, or that nothing has been done."""
+
+
+def _offers_transfer(parts: Sequence[Unit], text: str) -> bool:
+    """Return whether a message that speaks of a transfer only offers it, or asks whether it is wanted."""
+    if signals.TRANSFER_OFFER.search(text):
+        return True
+    spoken = [part.text for part in parts if signals.TRANSFER.search(part.text)]
+    if any(signals.TRANSFERRED.search(said) for said in spoken):
+        return False
+    return all(signals.MAY_TRANSFER.search(said) for said in spoken) or (
+        parts[-1].text.endswith("?")
+        and asks_for_yes(parts[-1].text)
+        and not signals.MORE.search(parts[-1].text)
+    )
+
+
+def _in_stock(claim: Unit) -> Unit:
+    """Return ``claim`` without the clauses that say that something is not in stock: nobody proposes that."""
+    if not signals.UNAVAILABLE.search(claim.full):
+        return claim
+    clauses = [] if signals.UNAVAILABLE.search(claim.heading) else _CLAUSES.split(claim.text)
+    return replace(claim, text="".join(part for part in clauses if not signals.UNAVAILABLE.search(part)))
+
+
+_CLAUSES = re.compile(r"(?<=;) |(?<=,) (?=and|but|so|however|yet|whereas|while)|(?= - )")
+
+
+def _without_reasons(said: str) -> str:
+    """Return a sentence without the clauses that refuse something else: brackets, reasons, rules.
+
+    "Cancelling it removes all items, as I cannot cancel a part" proposes its main clause, and "only delivered
+    orders can be returned, and yours is #W1" states the order.
+    """
+    main = _REASON.sub(lambda found: "" if signals.REFUSED.search(found[0]) else found[0], said).strip()
+    return "".join(part for part in _CLAUSES.split(main) if not signals.REFUSED.search(part))
+
+
+_REASON = re.compile(
+    r" ?\([^()]*\)|(?:,| -) (?:as|since|because|given that|seeing that|although|though|even though) [^,;]*?"
+    r"(?=[,;.!]?$|[,;] | - )"
+)
+
+
+_RECORDS = re.compile(r"\b(?:orders?|reservations?|bookings?|flights?|trips?|itinerary|confirmation)\b")
+
+
+_BRACKET = re.compile(r" ?\([^()]*\)")
+_PER_PERSON = re.compile(r"\b(?:per|each) p\w+")
+_WAYS = re.compile(r"\b(one|round)[- ]?(?:way|trip)\b")
+_CODES = re.compile(rf"{RETAIL_ID.pattern}|{RESERVATION_ID.pattern}")
+
+
+def _topics(sentence: str) -> set[str]:
+    found = set(topics(sentence))
+    if "request" in (main := topics(_BRACKET.sub("", sentence))):
+        found = set(main)  # "what would you like changed (items, address or payment)?"
+    if "insurance" in found and "passengers" not in topics(_PER_PERSON.sub("", sentence)):
+        found.discard("passengers")  # "insurance for $30 per passenger"
+    if "trip" in found and len(found) > 1 and len({way[1] for way in _WAYS.finditer(sentence)}) == 1:
+        found.discard("trip")  # "for your one-way trip, which cabin?"
+    if not found and is_choice(sentence) and len({code[0] for code in _CODES.finditer(sentence)}) > 1:
+        found.add("record")  # "is that for AB3CDE or FG7HJK?"
+    if "passengers" in found and not found & {"email", "zip", "user_id"}:
+        found -= {"name", "identity"}
+        found -= {"record", "flights", "items"} if "which of" in sentence else set()  # "which of them flies?"
+    if "address" in found and not found & {"email", "name", "user_id"}:
+        found.discard("zip")  # a part of the address, not of the identity
+    if "payment" in found and not _RECORDS.search(sentence):
+        found -= {"record", "flights"}  # "which of your payment methods"
+    if found & IDENTITY and not wants_identity(sentence):
+        found -= {"email"} if "receive" in sentence or "sent" in sentence else set()
+    return found or {"unclear"}
+
+
+def _checks(parts: Sequence[Unit], place: int) -> bool:
+    """Return whether the unit at ``place`` asks to check the values that are listed below it."""
+    listed = _lists_values(parts, place) or (
+        _opens_list(parts, place) and VALUE.search(parts[place + 1].text)
+    )
+    return bool(listed and _CHECKS.search(parts[place].text))
+
+
+def _lists_values(parts: Sequence[Unit], place: int) -> bool:
+    """Return whether the list below the unit at ``place`` gives values: "let me verify: reason = …"."""
+    return _opens_list(parts, place) and bool(signals.STATED.search(parts[place + 1].text))
+
+
+def _opens_list(parts: Sequence[Unit], place: int) -> bool:
+    return place + 1 < len(parts) and parts[place + 1].heading == parts[place].text

@@ -1,0 +1,1 @@
+"""What the customer wants and knows, and the words for it."""

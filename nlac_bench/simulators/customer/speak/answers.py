@@ -1,0 +1,89 @@
+"""Implements what the scripted user tells when it is asked: details of its request, choices, its identity."""
+
+from collections.abc import Set
+
+from nlac_bench.simulators.customer.compare import check, choices
+from nlac_bench.simulators.customer.hear import actions, naming
+from nlac_bench.simulators.customer.hear.identity import IDENTITY
+from nlac_bench.simulators.customer.hear.reading import Reading
+from nlac_bench.simulators.customer.hear.structure import joined
+from nlac_bench.simulators.customer.intent.goals import Goal
+from nlac_bench.simulators.customer.speak import speech
+from nlac_bench.simulators.customer.speak.moves import Moves
+
+
+class Answers(Moves):
+    """The answers to an agent's questions, in the order in which they are asked."""
+
+    def _told(self, heard: Reading, goal: Goal) -> tuple[frozenset[str], str]:
+        """Return the topics of the questions that the user can answer, and the answer."""
+        topics = heard.asks - {"unclear"} - IDENTITY
+        chosen = choices.answer(heard, goal, self._script, self._pick)
+        if chosen:
+            rest = self._details(heard, chosen.topics | {"request", "items"}, goal)
+            return topics | chosen.topics, f"{chosen.text} {rest}".strip()
+        told = self._details(heard, {"request"}, goal) or self._details(heard, frozenset(), goal)
+        if not told and heard.questions:
+            topics = choices.subject(heard, goal)
+            told = speech.details([topics], goal, self._pick)
+        return topics, told
+
+    def _details(self, heard: Reading, without: Set[str], goal: Goal) -> str:
+        """Return what the questions ask for, in their order, except ``without`` and the identity."""
+        asked = [
+            topics if speech.details([topics], goal, self._pick) else choices.about(unit.text, goal)
+            for unit, topics in zip(heard.questions, heard.asked, strict=True)
+        ]
+        asked.append(frozenset({"complete"} if heard.complete else ()))
+        return speech.details([topics - without - IDENTITY for topics in asked], goal, self._pick)
+
+    def _identify(self, heard: Reading, goal: Goal) -> str:
+        """Answer a message that asks who the user is, and its other questions in their order."""
+        told = speech.identity(heard.asks, self._script.person, self._pick)
+        place = next(place for place, topics in enumerate(heard.asked) if topics & IDENTITY)
+        self._introduce(heard.asks & IDENTITY)
+        rest = heard.besides_identity()
+        chosen = choices.answer(rest, goal, self._script, self._pick)
+        if chosen:
+            told = f"{told} {chosen.text}"
+        elif naming.names_items(rest.questions, goal):  # "What should change about the toaster?"
+            told = f"{told} {speech.details([choices.subject(rest, goal)], goal, self._pick)}".strip()
+        without = chosen.topics | {"items"} if chosen else frozenset[str]()
+        requested = any("request" in topics and not topics & IDENTITY for topics in heard.asked)
+        if not requested or self._now.told >= speech.CORE:
+            without |= {"request"}
+        first, last = heard.split(place)
+        before, after = self._details(first, without, goal), self._details(last, without, goal)
+        also = self._pick(speech.ALSO_YES) if self._agrees(heard, goal) else ""
+        return self._tell(heard.asks, " ".join(filter(None, (before, told, after, also))))
+
+    def _agrees(self, heard: Reading, goal: Goal) -> bool:
+        """Return whether a yes-or-no question beside one about the identity names what the user wants."""
+        asked = [unit for unit in heard.proposed if unit.text.endswith("?")]
+        return (
+            goal.kind not in ("ask", "other")
+            and not (goal.change or heard.refused)
+            and actions.fits(joined(asked), goal)
+            and not check.objections(heard.claims, goal, self._script, self._now.goal)
+            and (not goal.items or naming.names_items(heard.claims, goal))
+        )
+
+    def _identify_again(self, heard: Reading, goal: Goal) -> str:
+        """Answer that the user was not found: with what it has not told yet, if there is such."""
+        person, given = self._script.person, self._now.given
+        if not given and heard.asks & IDENTITY:
+            return self._identify(heard, goal)
+        told = speech.identity_again(person, given, self._pick)
+        self._introduce(frozenset({"zip"}) if "email" in given else frozenset({"email"}))
+        return self._say_again(f"{told} {self._details(heard, {'request'}, goal)}".strip())
+
+    def _introduce(self, asks: Set[str]) -> None:
+        """Note which data of its identity the user tells when it is asked for ``asks``."""
+        self._now.introduced = True
+        self._now.given |= {speech.identity_key(asks, self._script.person)}
+
+    def _known_identity(self, heard: Reading) -> bool:
+        """Return whether the message shows the identity and asks for a yes: "your email is …, right?"."""
+        person = self._script.person
+        known = [value.lower() for value in (person.email, person.user_id) if value]
+        return heard.confirm and any(value in heard.text for value in known)

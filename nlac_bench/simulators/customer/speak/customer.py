@@ -1,0 +1,283 @@
+"""Implements the dialogue policy of the customer, which needs no model."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Self
+
+from nlac_bench.simulators.customer.compare import check, choices, goods, outcome
+from nlac_bench.simulators.customer.hear import actions, naming, signals
+from nlac_bench.simulators.customer.hear.identity import IDENTITY, wants_identity
+from nlac_bench.simulators.customer.hear.reading import Reading, read
+from nlac_bench.simulators.customer.hear.structure import joined
+from nlac_bench.simulators.customer.intent import phrases as say
+from nlac_bench.simulators.customer.intent.goals import STOP, Goal, Script
+from nlac_bench.simulators.customer.speak import speech
+from nlac_bench.simulators.customer.speak.answers import Answers
+from nlac_bench.simulators.customer.speak.talk import MAX_REPLIES, VARIANTS, Talk
+
+
+class Customer(Answers):
+    """A customer that plays a script, in one conversation.
+
+    It opens with a request, identifies itself and gives details when asked, answers choices, confirms a
+    proposal only if nothing in it contradicts its goal, corrects wrong values, changes its mind if its script
+    says so, accepts refusals of forbidden requests, and ends with ``STOP``. What it was not asked for and has
+    not said, it does not tell; after a message that it cannot read it asks what was meant or repeats what it
+    has said. Reading a message (``hear``) and comparing it with the goal (``compare``) are separate from
+    deciding what to answer, which is done here. The customer sees only the conversation, and gives up after
+    repeated wrong proposals or many turns without progress.
+    """
+
+    def __init__(self) -> None:
+        self._talk: Talk | None = None
+
+    def start(self, script: Script, seed: int) -> str:
+        """Start the conversation and return the first message; ``seed`` determines the wording."""
+        self._talk = Talk(script, seed, speech.told_at_first(script))
+        if script.opening == "all":
+            self._introduce(frozenset())
+        return speech.opening(script, self._pick)
+
+    def answer(self, message: str) -> str:
+        """Return the reply to the agent's ``message``; it contains ``STOP`` when the conversation is over."""
+        talk = self._talk
+        if talk is None or talk.over:
+            return STOP
+        talk.replies += 1
+        if talk.replies >= MAX_REPLIES:
+            return self._leave(speech.HOPELESS)
+        heard = read(message)
+        talk.timed = talk.timed or bool(signals.REFUND_TIME.search(heard.text))
+        for variant in range(VARIANTS):
+            self._talk = replace(talk, variant=variant, introduced=False)
+            reply = speech.once(self._answer(heard, talk.introduced))
+            if talk.said.count(reply) < 2:
+                break
+        else:
+            reply = f"{reply} {self._pick(speech.BEFORE)}"
+        assert self._talk is not None
+        self._talk.said += (reply,)
+        return reply
+
+    def copy(self) -> Self:
+        """Return an independent customer in the same state."""
+        twin = type(self)()
+        twin._talk = None if self._talk is None else replace(self._talk)
+        return twin
+
+    # --- the dialogue policy --------------------------------------------------------------------
+
+    def _answer(self, heard: Reading, introduced: bool) -> str:
+        """Return the reply; ``introduced``: the user's last message told its identity."""
+        goal = self._goal
+        if heard.slips and not check.names_target(heard.claims, goal, self._script):
+            heard = heard.with_slips()  # what is proposed may be in the sentence about the mistake
+        identity = heard.asks & IDENTITY
+        if heard.transfer:
+            return self._leave(speech.TRANSFERRED)
+        heard = heard.besides_transfer() if heard.transfer_offer and not goal.forbidden else heard
+        if heard.transfer_offer:
+            if goal.kind == "other":
+                return self._say_again(self._pick(speech.GO_ON))
+            return self._refused(heard, goal) if goal.forbidden else self._object(["kind"])
+        if self._now.refusals and any(signals.GIVE_UP.search(unit.text) for unit in heard.offers):
+            return self._next(speech.ACCEPT)
+        extras = actions.extras(heard.offers, heard.claims, goal, self._others)
+        if extras:
+            return self._decline(heard.without(extras), goal)
+        if self._reported(heard, goal):
+            wrong = check.misreported(heard, goal, self._script, self._now.goal, self._now.agreed)
+            return self._object(wrong) if wrong else self._next(speech.THANKS)
+        proposes = (
+            heard.confirm
+            and not (identity or wants_identity(joined(heard.proposed)))
+            and (actions.fits(joined(heard.claims), goal) or check.known_slots(heard.text, goal))
+        )
+        if (
+            not proposes
+            and heard.not_found
+            and (identity or not _about(heard.text, ("order", "reservation", "item", "product")))
+        ):
+            return self._identify_again(heard, goal)
+        if self._now.given and not proposes and heard.unidentified(introduced and not heard.confirm):
+            return self._identify_again(heard, goal)
+        if identity and not self._known_identity(heard):
+            return self._identify(heard, goal)
+        if goal.kind == "ask" and outcome.answers(heard.claims, goal):
+            return self._next(speech.THANKS)
+        if heard.refused and not heard.confirm:
+            return self._refused(heard, goal)
+        announced = heard.announced and not heard.asks and self._names_goal(heard, goal)
+        if heard.confirm or announced or check.awaits_yes(heard, goal, self._script):
+            return self._proposed(heard, goal)
+        return self._asked(heard, goal)
+
+    def _asked(self, heard: Reading, goal: Goal) -> str:
+        """Answer a message that proposes nothing: questions, choices, notes, or nothing readable."""
+        topics, told = self._told(heard, goal)
+        if told:
+            answered = {topic for topic in topics if speech.details([{topic}], goal, self._pick)}
+            if "payment" in answered <= {"payment", "complete"}:
+                wrong = check.passed_over(heard, goal, self._script, self._now.goal)
+                if wrong:
+                    return self._object(wrong, told)
+            return self._tell(topics, told)
+        pending = goal.kind != "ask" and not self._now.agreed
+        if pending and heard.reports and outcome.reports_something(heard.reports):
+            wrong = check.misreported(heard, goal, self._script, self._now.goal)
+            if wrong and (self._now.objected or outcome.finishes(heard.reports)):
+                return self._object(wrong)
+            self._now.vague += 1
+            return self._restate(goal, speech.DONE)
+        if heard.more:
+            if self._now.agreed and goal.kind != "ask":
+                return self._next(speech.THANKS)
+            return self._restate(goal, speech.HEARD)
+        if heard.wait or (self._now.agreed and not heard.asks):
+            return self._say_again(self._pick(speech.WAIT))
+        read_it = bool(heard.claims) and "unclear" not in heard.asks and len(heard.text.split()) > 3
+        return self._restate(goal, speech.HEARD if read_it else speech.UNCLEAR)
+
+    def _names_goal(self, heard: Reading, goal: Goal) -> bool:
+        text = joined(heard.claims)
+        return actions.fits(text, goal) or actions.names_action(text)
+
+    def _reported(self, heard: Reading, goal: Goal) -> bool:
+        """Return whether the agent says that the goal has been fulfilled.
+
+        What was not agreed is done only if its own action is reported, and nothing about it is asked.
+        """
+        if goal.kind == "ask":
+            return False
+        if not heard.reports:
+            return self._now.agreed and check.tells_result(heard, goal, self._script)
+        if not self._now.agreed and any(signals.WHAT_CHANGE.search(unit.text) for unit in heard.questions):
+            return False
+        if heard.confirm and not heard.more and not self._now.agreed:
+            return False
+        if outcome.reports_goal(heard.reports, goal):
+            return self._now.agreed or not heard.asks - {"complete", "request", "unclear"}
+        if actions.names_other(joined(heard.reports), goal):
+            return False
+        if self._now.agreed or self._now.vague > 0:
+            return outcome.reports_something(heard.reports)
+        return (
+            not heard.asks - {"complete"}
+            and check.states_target(heard.stated, goal, self._script)
+            and not check.misreported(heard, goal, self._script, self._now.goal)
+        )
+
+    def _refused(self, heard: Reading, goal: Goal) -> str:
+        if goal.fallback:
+            return self._replace(goal.fallback, speech.THEN)
+        if goal.forbidden:
+            return self._next(speech.ACCEPT)
+        self._now.refusals += 1
+        if self._now.refusals > 1:
+            return self._next(speech.ACCEPT)
+        topics, told = self._told(heard, goal)
+        if topics <= {"payment", "complete"} and signals.SHORT.search(heard.text):
+            told = ""  # another method is asked for, and the user has no other
+        return (
+            told or f"{self._pick(speech.SURE)} {speech.want(goal, self._now.told | speech.CORE, self._pick)}"
+        )
+
+    def _proposed(self, heard: Reading, goal: Goal) -> str:
+        claims = joined(heard.claims)
+        if goal.kind in ("ask", "other"):
+            if check.objections(heard.claims, goal, self._script, self._now.goal):
+                return self._object(["kind"])
+            return self._say_again(self._pick(speech.GO_ON))
+        if any(signals.MEANT.search(unit.text) for unit in heard.offers) and not heard.announced:
+            wrong = check.objections(heard.claims, goal, self._script, self._now.goal)
+            if "record" in wrong:
+                return self._object(["record"])
+            if wrong := sorted(set(wrong) & check.TRAVEL):
+                return self._object(wrong, self._details(heard, {"request", *wrong}, goal))
+            told = self._details(heard, frozenset(), goal)
+            return self._say_again(f"{self._pick(speech.THAT_ONE)} {told}".strip())
+        proposed = joined(heard.proposed)
+        offered = actions.names_other(proposed, goal) and not actions.fits(proposed, goal)
+        if heard.refused and (
+            offered
+            or not (actions.fits(claims, goal) or check.states_target(heard.claims, goal, self._script))
+        ):
+            return self._refused(heard, goal)  # "I cannot cancel it. Would you like to return it instead?"
+        if goal.change and (actions.fits(claims, goal) or not actions.names_action(claims)):
+            return self._replace(goal.change, speech.MIND)
+        wrong = check.objections(heard.claims, goal, self._script, self._now.goal)
+        asked = heard.left_open | check.asks_payment(heard, goal)
+        if wrong and set(wrong) <= asked:
+            also = (
+                ""
+                if "payment" in heard.left_open
+                else speech.details([asked & {"payment"}], goal, self._pick)
+            )
+            return self._tell(
+                heard.asks | set(wrong), f"{self._details(heard, {'request'}, goal)} {also}".strip()
+            )
+        if wrong:
+            return self._object(wrong, self._details(heard, {"request", *wrong}, goal))
+        if goods.hides_items(heard.claims, goal, self._script) and not check.states_target(
+            heard.claims, goal, self._script
+        ):
+            return self._which_goods(goal)
+        told = self._details(heard, {"request"}, goal)
+        only = any(signals.ONLY.search(unit.text) for unit in heard.proposed)
+        yes = f"{self._pick(speech.YES_ALL if only else speech.YES)} {told}".strip()
+        named = actions.names_action(claims)
+        if not named and not check.states_target(heard.claims, goal, self._script):
+            kept = choices.unchanged(heard, goal, self._script)
+            if kept:
+                return self._say_again(f"{self._pick(speech.STAYS)} {kept} {told}".strip())
+        if not named and not check.known_slots(claims, goal):
+            if self._now.agreed or (self._now.objected == 0 and self._now.puzzled):
+                return self._say_again(yes)
+            # the proposal named nothing, so the user's reply states what is confirmed, as far as it was told
+            self._now.agreed = _changes(heard.text)
+            return self._say_again(yes if told else f"{yes} {speech.want(goal, self._now.told, self._pick)}")
+        self._now.agreed = True
+        if goal.items and not naming.names_items(heard.claims, goal) and "items" not in self._now.told:
+            yes = f"{yes} {speech.details([{'items'}], goal, self._pick)}"
+        return self._say_again(self._ask_back(yes, goal))
+
+    def _decline(self, heard: Reading, goal: Goal) -> str:
+        """Decline an offer of something else as well, and answer the rest of the message."""
+        no = self._pick(speech.NOT_ALSO)
+        if self._reported(heard, goal) or heard.proposed or heard.asked:
+            return f"{no} {self._answer(heard, introduced=False)}"
+        return self._say_again(f"{no} {speech.want(goal, self._now.told, self._pick)}")
+
+    def _which_goods(self, goal: Goal) -> str:
+        """Ask which goods a proposal means, and then agree on condition that it means the right ones."""
+        if not self._now.puzzled:
+            self._now.puzzled = True
+            return self._say_again(
+                f"{self._pick(speech.WHICH_GOODS)} "
+                f"{speech.want(goal, self._now.told | speech.SHORT, self._pick)}"
+            )
+        self._now.agreed = True
+        return self._say_again(f"If that is {say.items(goal.items)}, then yes, please go ahead.")
+
+    def _ask_back(self, yes: str, goal: Goal) -> str:
+        """Return a yes that now and then ends with a question of the user's own."""
+        if (
+            goal.kind not in ("cancel", "return")
+            or self._now.asked_back
+            or self._now.timed
+            or self._pick(("", "", "", "", "", "?")) == ""
+        ):
+            return yes
+        self._now.asked_back = True
+        return f"{yes} {self._pick(speech.BACK)}"
+
+
+def _about(text: str, words: Sequence[str]) -> bool:
+    return any(word in text for word in words)
+
+
+def _changes(text: str) -> bool:
+    """Return whether a proposal without names is one to change something, not one to look something up."""
+    return not _about(
+        text, ("look", "check", "search", "find", "see", "pull up", "verify", "access", "review")
+    )

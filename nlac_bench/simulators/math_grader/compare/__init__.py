@@ -1,0 +1,1 @@
+"""Whether the answer means what the gold answer means."""

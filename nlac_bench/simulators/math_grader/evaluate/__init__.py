@@ -1,0 +1,1 @@
+"""Values of nodes, exact and numeric."""

@@ -1,0 +1,1 @@
+"""From LaTeX to a tree of nodes."""

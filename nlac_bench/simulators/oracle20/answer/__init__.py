@@ -1,0 +1,1 @@
+"""For which objects a formula is true."""

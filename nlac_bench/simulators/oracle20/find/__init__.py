@@ -1,0 +1,1 @@
+"""The question in a message, and its words."""

@@ -1,0 +1,216 @@
+"""Implements what all phrases share: cache, budget, look-up, and "and" and "or"."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TypeAlias
+
+from nlac_bench.simulators.oracle20.read.comparisons import Comparisons
+from nlac_bench.simulators.oracle20.read.formula import And, Attr, Formula, Not, Or, conjunction
+from nlac_bench.simulators.oracle20.read.function_words import NEGATIONS, PREPOSITIONS, VAGUE
+from nlac_bench.simulators.oracle20.read.lexicon import Lexicon
+
+Words: TypeAlias = tuple[str, ...]
+Reader: TypeAlias = Callable[[Words], Formula | None]
+"""Reads a phrase, *all* of it, or returns None."""
+
+EVERYBODY = tuple(map(Attr, ("children", "adults", "women_wear", "men_wear", "everyone", "unisex")))
+"""Attributes of what such people mainly use; an occupation's attribute is what the occupation needs."""
+MAX_CALLS = 20_000
+"""Maximal number of readings that are tried for a question; beyond it the question is not understood."""
+
+
+class TooHardError(Exception):
+    """Raised for a sentence so ambiguous that parsing it would take too long."""
+
+
+class Core(ABC):
+    """The parsing of one question: its cache, its budget, and the phrase methods that subclasses implement.
+
+    Each phrase method interprets all of its words, or returns None. In a ``partial`` reading a noun may have
+    an attribute that is not understood: "a fruit with a thick peel" is then a fruit and something unknown,
+    which is sufficient to answer no for a spoon.
+    """
+
+    def __init__(self, lexicon: Lexicon, comparisons: Comparisons, partial: bool = False) -> None:
+        self.lexicon = lexicon
+        self.comparisons = comparisons
+        self.partial = partial
+        self._memo: dict[tuple[str, Words], Formula | None] = {}
+        self._calls = 0
+
+    @abstractmethod
+    def be(self, words: Words) -> Formula | None:
+        """Read what follows "is it"."""
+
+    @abstractmethod
+    def adjective(self, words: Words) -> Formula | None:
+        """Read "edible", "red", "soft and warm"."""
+
+    @abstractmethod
+    def participle(self, words: Words) -> Formula | None:
+        """Read a passive: "eaten raw", "worn on the feet", "driven by people"."""
+
+    @abstractmethod
+    def noun_phrase(self, words: Words) -> Formula | None:
+        """Read "a large animal with four legs"."""
+
+    @abstractmethod
+    def noun(self, words: Words) -> Formula | None:
+        """Read a noun, with or without its article."""
+
+    @abstractmethod
+    def post(self, words: Words) -> Formula | None:
+        """Read what follows a noun: "that flies", "with a handle", "in the kitchen", "to sit on"."""
+
+    @abstractmethod
+    def used(self, words: Words) -> Formula | None:
+        """Read what follows "used": "for cooking", "to cut", "in sports", "by children"."""
+
+    @abstractmethod
+    def use(self, words: Words) -> Formula | None:
+        """Read what it is used for: "cut things", "cooking", "entertainment"."""
+
+    @abstractmethod
+    def made(self, words: Words) -> Formula | None:
+        """Read "made of wood", "built by people", "made in a factory"."""
+
+    @abstractmethod
+    def material(self, words: Words) -> Formula | None:
+        """Read "wood", "metal or plastic", "a soft material"."""
+
+    @abstractmethod
+    def place(self, words: Words) -> Formula | None:
+        """Read "in the kitchen", "on a farm or in a zoo", "outdoors"."""
+
+    @abstractmethod
+    def user(self, words: Words) -> Formula | None:
+        """Read who uses it."""
+
+    @abstractmethod
+    def power(self, words: Words) -> Formula | None:
+        """Read what drives it."""
+
+    @abstractmethod
+    def topic(self, words: Words) -> Formula | None:
+        """Read the topic that it is related to."""
+
+    @abstractmethod
+    def predicate(self, words: Words) -> Formula | None:
+        """Read the predicate of "it", with its verb: "is a dog", "can fly", "has wheels"."""
+
+    @abstractmethod
+    def does(self, words: Words) -> Formula | None:
+        """Read what follows "does it" or "can it"."""
+
+    @abstractmethod
+    def have(self, words: Words) -> Formula | None:
+        """Read what follows "does it have"."""
+
+    @abstractmethod
+    def you(self, words: Words) -> Formula | None:
+        """Read what people do with it: "eat it", "find it in a kitchen", "use it to cut"."""
+
+    @abstractmethod
+    def other_subject(self, words: Words) -> Formula | None:
+        """Read "children play with it", "a chef uses it"."""
+
+    def once(self, name: str, words: Words, read: Reader) -> Formula | None:
+        """Return ``read(words)``, cached; a leading "not" is removed and negates the result.
+
+        A phrase whose reading depends on itself returns None.
+        """
+        if not words:
+            return None
+        key = (name, words)
+        if key not in self._memo:
+            self._calls += 1
+            if self._calls > MAX_CALLS:
+                raise TooHardError
+            self._memo[key] = None
+            if words[0] in NEGATIONS:
+                self._memo[key] = negation(self.once(name, words[1:], read))
+            else:
+                self._memo[key] = read(words)
+        return self._memo[key]
+
+    def find(self, role: str, words: Words) -> Formula | None:
+        """Return the lexicon's entry of ``words``, also without "thing" and other words without meaning."""
+        found = self.lexicon.find(role, words)
+        if found is None and "thing" in words and role != "noun":
+            found = self.lexicon.find(role, tuple(w for w in words if w not in ("thing", "other")))
+        if found is None and any(w in VAGUE for w in words):
+            found = self.lexicon.find(role, tuple(w for w in words if w not in VAGUE))
+        return found or self.lexicon.find_loosely(role, words)
+
+    def splits(self, words: Words, head: Reader, tail: Reader, shortest: bool = False) -> Formula | None:
+        """Join by "and" the longest beginning that ``head`` reads and the rest, which ``tail`` must read.
+
+        ``shortest`` tries short beginnings first: in "a fruit that grows on trees" everything after the noun
+        is one phrase.
+        """
+        lengths = range(1, len(words))
+        for k in lengths if shortest else reversed(lengths):
+            rest = tail(words[k:])
+            if rest is None:
+                continue
+            first = head(words[:k])
+            if first is not None:
+                return conjunction(first, rest)
+        return None
+
+    def joined(self, words: Words, read: Reader, alone_first: bool = False) -> Formula | None:
+        """Read ``words`` split at "and", "or" or a comma.
+
+        A side may lack a beginning or an end that it shares with the other. ``alone_first`` first tries to
+        read the right side by itself: "a small animal or insect" in contrast to "cut wood or paper".
+        """
+        for i, word in enumerate(words):
+            if word not in ("and", "or", ",", "nor") or i == 0:
+                continue
+            left, right, operator = words[:i], words[i + 1 :], word
+            while right and right[0] in ("and", "or", ","):
+                operator, right = right[0], right[1:]
+            if operator == ",":
+                operator = "or" if "or" in right else "and"
+            if left[0] in ("either", "both"):
+                left = left[1:]
+            if not left or not right:
+                continue
+            pair = self._pair(left, right, read, alone_first)
+            if pair is not None:
+                if operator == "or" and (pair[0] == Not(pair[1]) or pair[1] == Not(pair[0])):
+                    return None  # "is it heavy or light" asks which
+                return (Or if operator == "or" else And)(pair)
+        return None
+
+    def _pair(
+        self, left: Words, right: Words, read: Reader, alone_first: bool
+    ) -> tuple[Formula, Formula] | None:
+        first = read(left)
+        if len(left) == 1:  # "worn or used by women": the left side lacks the end
+            for k in range(1, len(right) - 1):
+                if right[k] in PREPOSITIONS:
+                    shared, second = read(left + right[k:]), read(right)
+                    if shared is not None and second is not None:
+                        return shared, second
+        if first is not None:
+            alone = read(right)
+            if alone is not None and alone_first and not PREPOSITIONS & set(left):
+                return first, alone  # but "worn on the feet or legs" is "worn on the legs"
+            for k in range(len(left) - 1, 0, -1):  # "used in the kitchen or bathroom"
+                second = read(left[:k] + right)
+                if second is not None:
+                    return first, second
+            return None if alone is None else (first, alone)
+        second = read(right)
+        if second is not None:  # "hot or cold food"
+            for k in range(1, len(right)):
+                first = read(left + right[k:])
+                if first is not None:
+                    return first, second
+        return None
+
+
+def negation(formula: Formula | None) -> Formula | None:
+    """Return the negation of ``formula``, or None for None."""
+    return None if formula is None else Not(formula)
