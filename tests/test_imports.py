@@ -138,3 +138,21 @@ def test_the_steps_of_a_simulator_are_its_folders(name: str) -> None:
                 if imported.startswith(f"nlac_bench.simulators.{name}"):
                     whole = f"{imported}.{taken}"
                     assert any(f"{whole}.".startswith(f"{each}.") for each in allowed), f"{path}: {imported}"
+
+
+def test_no_module_of_the_package_imports_the_workshop_when_it_is_imported() -> None:
+    """Within functions it may: ``nlac-bench tiny build`` and ``tiny report`` use it in a checkout."""
+    for path in PACKAGE.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        inner = {
+            id(node)
+            for function in ast.walk(tree)
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+            for node in ast.walk(function)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import | ast.ImportFrom) and id(node) not in inner:
+                names = (
+                    [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module]
+                )
+                assert not any((name or "").split(".")[0] == "workshop" for name in names), path

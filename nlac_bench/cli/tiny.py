@@ -25,6 +25,23 @@ GAINS = ("optimal", "objected", "rightly", "optimal_before", "optimal_after", "a
 """Shares of the policy's own actions; from ``rightly`` on, shares of the actions that were objected to."""
 
 
+def _need_workshop(command: str) -> None:
+    """Make the checkout's folder ``workshop`` importable.
+
+    Raises:
+        NlacBenchError: the package was installed without it, which a wheel does.
+    """
+    root = Path(__file__).parents[2]
+    if not (root / "workshop" / "critic_rows.py").is_file():
+        raise NlacBenchError(
+            f"`nlac-bench tiny {command}` needs the folder workshop/ of the source repository, which the "
+            "installed package does not contain; clone the repository and run "
+            "`pip install -e '.[train]'` in it"
+        )
+    if str(root) not in sys.path:
+        sys.path.append(str(root))
+
+
 class _BuildProgress:
     """Shows share done, loss, tokens per second and time left: a live line, or plain lines."""
 
@@ -91,8 +108,9 @@ def build(
     Example:
       nlac-bench tiny build --out my-tiny --minutes 10
     """
-    from nlac_bench.tiny.build import SETTINGS, BuildConfig
-    from nlac_bench.tiny.build import build as train
+    _need_workshop("build")
+    from workshop.build import SETTINGS, BuildConfig
+    from workshop.build import build as train
 
     if steps is not None and minutes is not None:
         raise NlacBenchError(
@@ -141,11 +159,12 @@ def report(
     Example:
       nlac-bench tiny report --env tau_retail
     """
+    _need_workshop("report")
     if gates:
         _report_gates(model, env or ["shop_worlds"], tasks, as_json)
         return
     from nlac_bench.rollout.engines.hf.engine import HFEngine  # importing torch takes seconds
-    from nlac_bench.tiny.report import ENVS, family, improvement, play, roles
+    from workshop.report import ENVS, family, improvement, play, roles
 
     folder = local_model(model or "tiny")
     embedded = family(Path(folder))

@@ -6,13 +6,14 @@ rules decide: before the call that changes the order, of an agent that has made 
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlac_bench.agents.roles.compact import CompactPrompts
+from nlac_bench.agents.roles.role_prompts import Prompt
 from nlac_bench.agents.roles.transition import State, first_state
 from nlac_bench.envs.env_string import parse
 from nlac_bench.envs.shop_worlds.env import ShopWorldsEnv
@@ -21,11 +22,12 @@ from nlac_bench.envs.shop_worlds.tasks import case_of
 from nlac_bench.envs.shop_worlds.worlds import MEASURED, procedures_of
 from nlac_bench.envs.tau.actions import Call, parse_action
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.rollout.engines.engine import derive_seed
+from nlac_bench.rollout.engines.engine import SampleRequest, Sampling, derive_seed
 from nlac_bench.rollout.engines.hf.engine import HFEngine
-from nlac_bench.tiny.report import written
-from nlac_bench.tiny.worlds_player import Player
+from nlac_bench.types import Role
 
+MAX_TOKENS = 256
+"""Maximum length of an answer; the corpus contains no longer ones."""
 FLIPPED_AT_LEAST = 0.90
 """Gate of the evaluator: share of verdicts that flip with the outcome of the future."""
 AUC_WITHIN = (0.45, 0.55)
@@ -95,25 +97,29 @@ def probes(tasks: int) -> list[Probe]:
     """Return the probes of the first ``tasks`` easy test tasks, one by each valid procedure.
 
     Until its second step after the call an environment answers in the same way in every world, so the probes
-    are the same in every world, too.
+    are the same in every world, too. An agent of a checkout's ``workshop`` plays them.
     """
+    from workshop.worlds_player import Player
+
     env, found = ShopWorldsEnv(split="test", level="easy", world=MEASURED[0]), []
     for task_id in env.task_ids[:tasks]:
         case = case_of(task_id)
         kind = case.requests[0].goal.kind
         found += [
-            _probe(env, task_id, kind, procedure, Player(case, procedure))
+            _probe(env, task_id, kind, procedure, Player(case, procedure).due)
             for procedure in KINDS[kind].procedures
         ]
     return found
 
 
-def _probe(env: ShopWorldsEnv, task_id: str, kind: str, procedure: Procedure, player: Player) -> Probe:
+def _probe(
+    env: ShopWorldsEnv, task_id: str, kind: str, procedure: Procedure, action_after: Callable[[int], str]
+) -> Probe:
     first, info = env.reset(seed=0, options={"task_id": task_id})
     state = first_state(env.name, first, {**info, "tools": (), "policy": ""})
     done = 0
     while True:
-        action = player.due(done)
+        action = action_after(done)
         parsed = parse_action(action)
         if isinstance(parsed, Call) and parsed.name in KIND_OF_TOOL:
             return Probe(task_id, kind, procedure, state, action)
@@ -160,6 +166,14 @@ async def _ask(engine: HFEngine, probe: Probe, seed: int) -> tuple[bool, list[fl
         critique = prompts.parse_critique(await written(engine, asked, "evaluator", 0.0, seed))
         verdicts.append(None if critique is None else critique.optimal)
     return verdicts == [True, False], outcomes
+
+
+async def written(engine: HFEngine, prompt: Prompt, role: Role, temperature: float, seed: int) -> str:
+    """Return a role's answer, decoded to the environment's text."""
+    sampling = Sampling(temperature=temperature, max_tokens=MAX_TOKENS)
+    request = SampleRequest(messages=prompt.messages, role=role, sampling=sampling, seed=seed)
+    (sample,) = await engine.sample(request)
+    return prompt.codec.decode(sample.text)
 
 
 def outcome_auc(said_PS: NDArray[np.float64], truth_P: NDArray[np.bool_]) -> float:

@@ -16,10 +16,11 @@ from nlac_bench.agents.roles.transition import State
 from nlac_bench.errors import DataError
 from nlac_bench.rollout.engines.engine import SampleRequest, Sampling
 from nlac_bench.rollout.engines.hf.engine import HFEngine
-from nlac_bench.tiny import build as building
-from nlac_bench.tiny import corpus, tokenizer
-from nlac_bench.tiny.fingerprint import fingerprint
-from nlac_bench.tiny.trees import IGNORED, TokenRow, pack, trees
+from nlac_bench.tiny import tokenizer
+from workshop import build as building
+from workshop import corpus
+from workshop.fingerprint import fingerprint
+from workshop.trees import IGNORED, TokenRow, pack, trees
 
 MICRO: dict[str, Any] = {
     "layers": 1, "width": 32, "heads": 2, "kv_heads": 1, "mlp": 32, "batch": 1, "scale": 0.001,

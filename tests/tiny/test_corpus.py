@@ -13,9 +13,9 @@ from nlac_bench.envs.math500_hard.generator import generate
 from nlac_bench.envs.tau.actions import Invalid, parse_action
 from nlac_bench.envs.tau.env import TauEnv
 from nlac_bench.envs.text_env import TextEnv
-from nlac_bench.tiny import corpus
-from nlac_bench.tiny.drills import drills
-from nlac_bench.tiny.mistakes import Skill
+from workshop import corpus
+from workshop.drills import drills
+from workshop.mistakes import Skill
 
 NAMES = tuple(corpus.ENVS)
 

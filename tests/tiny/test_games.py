@@ -14,10 +14,10 @@ from nlac_bench.agents.roles.transition import first_state
 from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv, player
 from nlac_bench.envs.twenty_questions.env import OPENING, QUESTIONS
 from nlac_bench.rollout.engines.hf.loading import load_tokenizer
-from nlac_bench.tiny import corpus, critic_rows, games_corpus, games_player, prepare
-from nlac_bench.tiny.corpus import Row
-from nlac_bench.tiny.games_player import Habit, Player, Situation, objects
-from nlac_bench.tiny.trees import IGNORED, trees
+from workshop import corpus, critic_rows, games_corpus, games_player, prepare
+from workshop.corpus import Row
+from workshop.games_player import Habit, Player, Situation, objects
+from workshop.trees import IGNORED, trees
 
 IS = re.compile("~0 ")
 """The word "Is" of the opening has the number 0 in prompts and answers."""

@@ -5,10 +5,10 @@ import random
 import pytest
 
 from nlac_bench.envs.tau.actions import Call, parse_action
-from nlac_bench.tiny import corpus, mistakes
-from nlac_bench.tiny.curriculum import TauTeaching
-from nlac_bench.tiny.mistakes import HANDOVER, REFUSAL
-from nlac_bench.tiny.rule_player import is_write, next_action, play_on
+from workshop import corpus, mistakes
+from workshop.curriculum import TauTeaching
+from workshop.mistakes import HANDOVER, REFUSAL
+from workshop.rule_player import is_write, next_action, play_on
 
 TAU = ("tau_retail", "tau_airline")
 

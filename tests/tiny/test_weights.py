@@ -14,7 +14,7 @@ from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv
 from nlac_bench.harness.measure.engines import engine_kind, local_model
 from nlac_bench.harness.measure.tiny_defaults import is_tiny
 from nlac_bench.rollout.engines.hf.engine import HFEngine
-from nlac_bench.tiny.fingerprint import fingerprint
+from workshop.fingerprint import fingerprint
 
 
 @pytest.mark.parametrize("model", tiny.FOLDERS)
@@ -63,7 +63,7 @@ def test_tiny_worlds_is_at_most_8_mb_and_has_the_tokenizer_of_tiny() -> None:
     [("tiny", "tau_retail"), ("tiny-worlds", "shop_worlds"), ("tiny-worlds", "twenty_questions")],
 )
 def test_weights_play(model: str, env: str) -> None:
-    from nlac_bench.tiny.report import family, play
+    from workshop.report import family, play
 
     assert family(tiny.path(model)) == model
     engine = HFEngine.from_pretrained(str(tiny.path(model)), device="cpu")
@@ -74,7 +74,7 @@ def test_weights_play(model: str, env: str) -> None:
 
 
 def test_a_report_measures_what_the_model_is_taught() -> None:
-    from nlac_bench.tiny.report import ENVS, family
+    from workshop.report import ENVS, family
 
     assert ENVS["tiny-worlds"]["twenty_questions"]("test").task_ids == TwentyQuestionsEnv().task_ids
     assert ENVS["tiny"]["twenty_questions"]("test").task_ids != TwentyQuestionsEnv().task_ids

@@ -24,10 +24,11 @@ from nlac_bench.envs.shop_worlds.worlds import MEASURED, OPEN, SPARE, procedures
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.rollout.engines.hf.loading import load_tokenizer
-from nlac_bench.tiny import critic_rows, gates, mistakes, worlds_corpus
-from nlac_bench.tiny.corpus import Row
-from nlac_bench.tiny.critic_rows import evaluator_row, refiner_row
-from nlac_bench.tiny.worlds_player import Player, PracticeEnv, practice
+from nlac_bench.tiny import gates
+from workshop import critic_rows, mistakes, worlds_corpus
+from workshop.corpus import Row
+from workshop.critic_rows import evaluator_row, refiner_row
+from workshop.worlds_player import Player, PracticeEnv, practice
 
 
 @pytest.fixture(scope="module")
@@ -308,8 +309,8 @@ def test_gates_that_do_not_hold_exit_with_1() -> None:
 
 @pytest.mark.slow  # 20 seconds: a step of a model of full size, because the weights start from tiny
 def test_a_build_of_tiny_worlds_starts_from_tiny(tmp_path: Path) -> None:
-    from nlac_bench.tiny.build import BuildConfig, build
-    from nlac_bench.tiny.fingerprint import fingerprint
+    from workshop.build import BuildConfig, build
+    from workshop.fingerprint import fingerprint
 
     config = BuildConfig(model="tiny-worlds", steps=1, scale=0.0003, batch=1, compiled=False, length=1024)
     build(config, tmp_path, lambda state: None, lambda text: None)

@@ -21,11 +21,11 @@ from nlac_bench.errors import DataError
 from nlac_bench.simulators.customer import STOP
 from nlac_bench.simulators.customer.intent.goals import Goal, Script
 from nlac_bench.simulators.customer.speak.talk import MAX_REPLIES
-from nlac_bench.tiny.airline_rules import AirlineAgent
-from nlac_bench.tiny.retail_rules import RetailAgent
 from tests.simulators.customer.tau_proposals import proposal, wrong_goals
 from tests.simulators.customer.tau_turns import SCRIPTS, turns
 from tests.timing import scans
+from workshop.airline_rules import AirlineAgent
+from workshop.retail_rules import RetailAgent
 
 T = TypeVar("T")
 

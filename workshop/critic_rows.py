@@ -12,7 +12,7 @@ from typing import TypeAlias, cast
 from nlac_bench.agents.roles.compact import CompactPrompts, brief
 from nlac_bench.agents.roles.role_prompts import Critique, Prompt
 from nlac_bench.agents.roles.transition import State, Transition
-from nlac_bench.tiny.corpus import Row, Taught
+from workshop.corpus import Row, Taught
 
 MOST_FUTURES = 5
 """The evaluator is taught on one future in half of its rows, else on 2 to this many."""

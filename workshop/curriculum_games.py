@@ -10,8 +10,8 @@ from nlac_bench.envs.math500_hard import Math500HardEnv
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv, player
 from nlac_bench.simulators.math_grader import boxed
-from nlac_bench.tiny.curriculum import History, Verdict
-from nlac_bench.tiny.mistakes import Skill
+from workshop.curriculum import History, Verdict
+from workshop.mistakes import Skill
 
 QUESTIONS = 48
 """Number of different questions in the corpus, without guesses."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nlac_bench.tiny.service_agent import Over, TalkingAgent
+from workshop.service_agent import Over, TalkingAgent
 
 ID = re.compile(r"#W\d+")
 METHOD = re.compile(r"(?:credit_card|gift_card|paypal)_\d+")

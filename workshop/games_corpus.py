@@ -15,10 +15,10 @@ from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.transition import first_state
 from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv, player
 from nlac_bench.envs.twenty_questions.env import OPENING, QUESTIONS
-from nlac_bench.tiny import critic_rows
-from nlac_bench.tiny.corpus import Row
-from nlac_bench.tiny.critic_rows import Advice, clauses_of, criticised, ending_row, row, step_rows
-from nlac_bench.tiny.games_player import Player, Situation, another, habitual, objects, recalled
+from workshop import critic_rows
+from workshop.corpus import Row
+from workshop.critic_rows import Advice, clauses_of, criticised, ending_row, row, step_rows
+from workshop.games_player import Player, Situation, another, habitual, objects, recalled
 
 NAME = "twenty_questions"
 BANK = 60

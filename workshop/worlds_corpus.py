@@ -15,11 +15,11 @@ from nlac_bench.agents.roles.transition import State, first_state
 from nlac_bench.envs.shop_worlds.office import Handled
 from nlac_bench.envs.shop_worlds.procedures import KINDS, Procedure, described
 from nlac_bench.envs.shop_worlds.worlds import OPEN
-from nlac_bench.tiny import critic_rows
-from nlac_bench.tiny.corpus import Row
-from nlac_bench.tiny.critic_rows import Advice, ended, ending_row, evaluator_row, row, step_rows
-from nlac_bench.tiny.curriculum import TauTeaching
-from nlac_bench.tiny.worlds_player import SLIP, Player, PracticeEnv, changes_order, practice
+from workshop import critic_rows
+from workshop.corpus import Row
+from workshop.critic_rows import Advice, ended, ending_row, evaluator_row, row, step_rows
+from workshop.curriculum import TauTeaching
+from workshop.worlds_player import SLIP, Player, PracticeEnv, changes_order, practice
 
 NAME = "shop_worlds"
 IN_A_WORLD = 25

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from nlac_bench.errors import DataError
 from nlac_bench.files import replace_file
-from nlac_bench.tiny import corpus, games_corpus, tokenizer, worlds_corpus
-from nlac_bench.tiny.drills import drills
-from nlac_bench.tiny.trees import TokenRow, Tree, pack, trees
+from nlac_bench.tiny import tokenizer
+from workshop import corpus, games_corpus, worlds_corpus
+from workshop.drills import drills
+from workshop.trees import TokenRow, Tree, pack, trees
 
 CONTEXT_KIND = len(corpus.ROLES) + 1
 KINDS = ("none", *corpus.ROLES, "context")

@@ -19,9 +19,9 @@ from nlac_bench.envs.math500_hard.generator import generate
 from nlac_bench.envs.tau.env import TauAirlineEnv, TauRetailEnv
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv
-from nlac_bench.tiny.curriculum import History, TauTeaching, Teaching, Verdict
-from nlac_bench.tiny.curriculum_games import MathTeaching, TwentyTeaching
-from nlac_bench.tiny.mistakes import SKILL_SHARES, SKILLS, Skill
+from workshop.curriculum import History, TauTeaching, Teaching, Verdict
+from workshop.curriculum_games import MathTeaching, TwentyTeaching
+from workshop.mistakes import SKILL_SHARES, SKILLS, Skill
 
 Taught = Literal["policy", "successor", "backup", "evaluator", "refiner", "aggregator", "picker", "drill"]
 ROLES: tuple[Taught, ...] = get_args(Taught)

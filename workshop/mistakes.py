@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nlac_bench.envs.tau.actions import Call, parse_action, render_call
-from nlac_bench.tiny.rule_player import CONFIRM, is_write
+from workshop.rule_player import CONFIRM, is_write
 
 HANDOVER = render_call("transfer_to_human_agents", {"summary": "The user needs help."})
 REFUSAL = "I am sorry, but I cannot help you with that."

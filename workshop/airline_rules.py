@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from nlac_bench.tiny.service_agent import Over, TalkingAgent
+from workshop.service_agent import Over, TalkingAgent
 
 CODE = re.compile(r"\b(?=[A-Z]*\d)[A-Z0-9]{6}\b")
 HINT = re.compile(r"my trip from ([A-Z]{3}) to ([A-Z]{3})")

@@ -17,14 +17,13 @@ from nlac_bench.envs.shop_worlds.env import ShopWorldsEnv
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.envs.twenty_questions import TwentyQuestionsEnv
 from nlac_bench.rollout.driver import Driver, EpisodeSpec
-from nlac_bench.rollout.engines.engine import SampleRequest, Sampling, derive_seed
+from nlac_bench.rollout.engines.engine import Sampling, derive_seed
 from nlac_bench.rollout.engines.hf.engine import HFEngine
-from nlac_bench.tiny import corpus, games_corpus, worlds_corpus
-from nlac_bench.tiny.prepare import generated
+from nlac_bench.tiny.gates import MAX_TOKENS, written
 from nlac_bench.types import Episode, Role
+from workshop import corpus, games_corpus, worlds_corpus
+from workshop.prepare import generated
 
-MAX_TOKENS = 256
-"""Maximum length of an answer; the corpus contains no longer ones."""
 ENVS: Mapping[str, Mapping[str, Callable[[str], TextEnv]]] = {
     "tiny": corpus.ENVS,
     "tiny-worlds": {
@@ -150,14 +149,6 @@ async def _ask_all(engine: HFEngine, rows: Sequence[corpus.Row]) -> tuple[list[s
     while chunk := list(islice(waiting, 256)):
         found += await asyncio.gather(*(ask(row) for row in chunk))
     return [text for text, _ in found], [score for _, score in found]
-
-
-async def written(engine: HFEngine, prompt: Prompt, role: Role, temperature: float, seed: int) -> str:
-    """Return a role's answer, decoded to the environment's text."""
-    sampling = Sampling(temperature=temperature, max_tokens=MAX_TOKENS)
-    request = SampleRequest(messages=prompt.messages, role=role, sampling=sampling, seed=seed)
-    (sample,) = await engine.sample(request)
-    return prompt.codec.decode(sample.text)
 
 
 async def _odds(engine: HFEngine, prompt: str) -> float:

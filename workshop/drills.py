@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 
 from nlac_bench.agents.roles.compact import ACT, USER
-from nlac_bench.tiny.corpus import Row
+from workshop.corpus import Row
 
 LENGTH = 5
 """Number of expressions in one exercise."""

@@ -11,9 +11,9 @@ from typing import Any
 
 from nlac_bench.envs.tau.actions import Call, parse_action, render_call, render_message
 from nlac_bench.envs.text_env import TextEnv
-from nlac_bench.tiny.airline_rules import AirlineAgent
-from nlac_bench.tiny.retail_rules import RetailAgent
-from nlac_bench.tiny.service_agent import TalkingAgent
+from workshop.airline_rules import AirlineAgent
+from workshop.retail_rules import RetailAgent
+from workshop.service_agent import TalkingAgent
 
 AGENTS: Mapping[str, type[TalkingAgent]] = {"tau_retail": RetailAgent, "tau_airline": AirlineAgent}
 CONFIRM = "Do you confirm (yes/no)?"

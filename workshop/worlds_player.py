@@ -12,8 +12,8 @@ from nlac_bench.envs.shop_worlds.plan import STAYS, plan
 from nlac_bench.envs.shop_worlds.procedures import KIND_OF_TOOL, KINDS, Procedure
 from nlac_bench.envs.shop_worlds.tasks import Case, cases
 from nlac_bench.envs.tau.actions import Call, Message, parse_action, render_call, render_message
-from nlac_bench.tiny import mistakes
-from nlac_bench.tiny.mistakes import Situation
+from workshop import mistakes
+from workshop.mistakes import Situation
 
 SLIP = 0.08
 """Probability that an action is a slip of ``mistakes``, after which the player continues with its plan."""

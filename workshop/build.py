@@ -18,19 +18,12 @@ from nlac_bench.agents.roles.styles import EXPLAINS
 from nlac_bench.envs.shop_worlds.worlds import OPEN
 from nlac_bench.errors import DataError
 from nlac_bench.files import replace_file
-from nlac_bench.tiny import (
-    corpus,
-    critic_rows,
-    games_corpus,
-    games_player,
-    tokenizer,
-    worlds_corpus,
-    worlds_player,
-)
+from nlac_bench.tiny import tokenizer
 from nlac_bench.tiny.checkpoint import restore, save
-from nlac_bench.tiny.fingerprint import fingerprint
-from nlac_bench.tiny.prepare import CONTEXT_KIND, KINDS, prepare
-from nlac_bench.tiny.trees import IGNORED
+from workshop import corpus, critic_rows, games_corpus, games_player, worlds_corpus, worlds_player
+from workshop.fingerprint import fingerprint
+from workshop.prepare import CONTEXT_KIND, KINDS, prepare
+from workshop.trees import IGNORED
 
 if TYPE_CHECKING:
     import torch

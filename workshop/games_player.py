@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nlac_bench.envs.twenty_questions import player
 from nlac_bench.simulators.oracle20 import World, embedded_world, find_question
-from nlac_bench.tiny.curriculum_games import GOOD_SPLIT
+from workshop.curriculum_games import GOOD_SPLIT
 
 QUESTIONS = 48
 """Number of different questions, without guesses."""

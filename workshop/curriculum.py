@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 from nlac_bench.envs.tau.actions import Call, parse_action
 from nlac_bench.envs.text_env import TextEnv
-from nlac_bench.tiny import mistakes
-from nlac_bench.tiny.mistakes import Situation, Skill
-from nlac_bench.tiny.rule_player import next_action, play_on
+from workshop import mistakes
+from workshop.mistakes import Situation, Skill
+from workshop.rule_player import next_action, play_on
 
 History = Sequence[tuple[str, str]]
 """Pairs of an action and the observation that followed."""
