@@ -79,7 +79,7 @@ boards: $(READY) ## Render leaderboards/boards/ again from leaderboards/results/
 	$(BIN)/python -m nlac_bench leaderboard build --results leaderboards/results --out leaderboards/boards
 
 docs: $(READY) ## Draw the figures in docs/ again
-	$(BIN)/python docs/figures.py
+	$(BIN)/python -m docs.figures
 
 clean: ## Remove .venv and caches
 	rm -rf $(VENV) $(VENV_VLLM) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from docs.package_map import draw_packages
 from nlac_bench.envs import registry
 from nlac_bench.reports.figures.save import save_svg
 
@@ -73,6 +74,7 @@ def draw(folder: Path) -> None:
     """Write all figures into ``folder``."""
     curves(HERE.parent / "leaderboards" / "tiny_tau_retail_nlac.json", folder / "nlac_curves.svg")
     episode("twenty_questions", 3, folder / "episode.svg")
+    draw_packages(folder / "packages.svg")
 
 
 if __name__ == "__main__":

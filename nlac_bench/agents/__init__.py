@@ -1,1 +1,1 @@
-"""Agents: floors, the oracle, prompted agents, and the registry of training algorithms."""
+"""Who plays: floors, prompted agents, NLAC, and the roles that trained methods share."""

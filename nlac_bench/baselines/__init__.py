@@ -1,1 +1,1 @@
-"""The training algorithms with which NLAC is compared; they use the same rollout, learner and prompts."""
+"""The other training methods, one file each."""

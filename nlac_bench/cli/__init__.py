@@ -1,4 +1,4 @@
-"""The command ``nlac-bench``: parses options, calls the other packages and prints results."""
+"""The command nlac-bench: reads options, calls the others, prints."""
 
 import os
 import sys

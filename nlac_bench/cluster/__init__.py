@@ -1,1 +1,1 @@
-"""Several GPUs and machines: commands that start servers and learner, and measurements of GPUs."""
+"""Several GPUs: servers and learner (launch), measurements (gpu)."""

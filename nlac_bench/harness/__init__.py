@@ -1,1 +1,1 @@
-"""Runs: what is on disk, and how episodes are played from a configuration."""
+"""Runs on disk, configurations, and from a configuration to played episodes."""

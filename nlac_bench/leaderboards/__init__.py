@@ -1,1 +1,1 @@
-"""Leaderboards: entries made from finished runs, and the boards that are collected from them."""
+"""Entries of boards: made from runs, checked, and collected."""

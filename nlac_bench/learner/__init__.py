@@ -1,1 +1,1 @@
-"""Training of weights: losses, the learner, checkpoints, weight sync."""
+"""How weights change: losses, the learner (FSDP2), checkpoints."""

@@ -1,1 +1,1 @@
-"""Pages and figures: learning curves, reports of runs and comparisons, boards."""
+"""Figures, reports of runs and sweeps, pages of boards."""

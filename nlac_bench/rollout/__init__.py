@@ -1,1 +1,1 @@
-"""Playing episodes: engines, the driver, and recording and replaying of model calls."""
+"""Playing episodes: engines that sample text, the driver, recorded calls."""

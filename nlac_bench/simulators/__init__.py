@@ -1,1 +1,1 @@
-"""Simulators without a model: a customer, a grader of mathematical answers, an oracle of twenty questions."""
+"""A customer, a grader of answers, an oracle of 20 questions; no model."""

@@ -1,1 +1,1 @@
-"""Statistics of runs: intervals, pass^k, paired comparisons and tables."""
+"""Intervals, pass^k, paired comparisons, comparisons over seeds."""

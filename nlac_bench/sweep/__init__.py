@@ -1,1 +1,1 @@
-"""Sweeps: run and compare training methods on several environments and seeds."""
+"""Methods × environments × seeds: plan, play, report."""

@@ -1,4 +1,4 @@
-"""The embedded models: very small language models for all roles, on the embedded environments and CPUs."""
+"""The embedded models: their weights, tokenizer, and gates."""
 
 from collections.abc import Mapping
 from pathlib import Path

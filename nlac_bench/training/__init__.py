@@ -1,1 +1,1 @@
-"""Training runs: the training loop, the untrained model's run, learning curves and estimates."""
+"""The training loop, validation, checkpoints, learning curves."""
