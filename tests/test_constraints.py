@@ -13,5 +13,6 @@ def test_every_development_requirement_is_pinned() -> None:
         line.partition("==")[0].lower().replace("_", "-")
         for line in (ROOT / "constraints.txt").read_text().splitlines()
     }
-    needed = {re.split(r"[\[<>=!;, ]", each)[0].lower() for each in project["optional-dependencies"]["dev"]}
+    extras = project["optional-dependencies"]
+    needed = {re.split(r"[\[<>=!;, ]", each)[0].lower() for each in (*extras["dev"], *extras["test"])}
     assert needed - {"nlac-bench"} <= pinned

@@ -7,7 +7,7 @@ A command is run as written, but for these rules. Keys are regular expressions, 
   ``{url}`` a local server that speaks OpenAI's protocol. The folder in which the command runs has the runs
   ``runs/A`` and ``runs/B`` of agents without a model, and ``runs/trained`` (NLAC, one gradient step).
 - ``ADDITIONS``: arguments that keep the command short are appended.
-- ``SLOW``: the command, as it is run, takes more than ten seconds of CPU time, or several seconds for what a
+- ``SLOW``: the command, as it is run, takes more than 30 seconds of CPU time, or several seconds for what a
   faster test shows, so its test is marked slow.
 
 A rule that matches no command any more fails the test, so that the lists stay short.
@@ -70,13 +70,13 @@ ADDITIONS = {
     r"^nlac-bench floors": "--env tau_retail --episodes 3",
     r"^nlac-bench tiny report": "--env twenty_questions --tasks 2 --role-episodes 1",
     r"^python -m benchmarks\.simulations": "--only power --draws 20",
-    r"^python -m tests\.envs\.tau_matrix": "--stride 1000",
+    r"^python -m tests\.simulators\.customer\.tau_matrix": "--stride 1000",
 }
 
 SLOW = {
     r"runs/trained": "it needs a training run",
     r"^nlac-bench theory": "it iterates until the policy is optimal",
     r"--expected \{data\}": "test_cli.py verifies the same files and reads what is found",
-    r"^python -m tests\.envs\.tau_matrix": "test_tau_matrix.py measures the same phrases",
+    r"^python -m tests\.simulators\.customer\.tau_matrix": "test_tau_matrix.py measures the same phrases",
     r"^nlac-bench tiny report": "it asks the model in every role",
 }
