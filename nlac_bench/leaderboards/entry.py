@@ -167,7 +167,7 @@ class PassPowerK(Part):
 
 
 class EpisodeCounts(Part):
-    """Numbers of episodes, as in ``eval.statistics.outcomes.Counts``, summed over the runs."""
+    """Numbers of episodes, as in ``stats.outcomes.Counts``, summed over the runs."""
 
     planned: Count
     scored: Count

@@ -30,8 +30,8 @@ SIGNALS = (signal.SIGSTOP, signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM, signa
 
 HOOK = """
 import os, pathlib, signal, sys, time
-if any("grading.worker" in word for word in sys.orig_argv):
-    from nlac_bench.simulators.math_grader import judge
+if any("math_grader.worker" in word for word in sys.orig_argv):
+    from nlac_bench.simulators.math_grader.compare import judge
     original, folder = judge.check, pathlib.Path(os.environ["HOOK_FOLDER"])
 
     def check(gold, pred):
@@ -178,7 +178,7 @@ def test_a_grader_that_calls_the_control_wrong_is_broken(grader: Grader, folder:
 def test_a_worker_that_dies_while_it_starts_is_started_again_once(folder: Path) -> None:
     (folder / "sitecustomize.py").write_text(
         "import os, pathlib, sys\n"
-        "if any('grading.worker' in word for word in sys.orig_argv):\n"
+        "if any('math_grader.worker' in word for word in sys.orig_argv):\n"
         "    started = pathlib.Path(os.environ['HOOK_FOLDER'], 'started')\n"
         "    if not started.exists():\n"
         "        started.touch()\n"
