@@ -17,7 +17,7 @@ from nlac_bench.stats.distributions import Z95
 from nlac_bench.stats.intervals import wilson_bounds
 from nlac_bench.stats.tables import render_table
 
-app = typer.Typer(no_args_is_help=True, help="The embedded model: build it, measure it.")
+app = typer.Typer(no_args_is_help=True)
 
 Which: TypeAlias = Literal["tiny", "tiny-worlds"]
 _PLAIN_EVERY_S = 10.0
