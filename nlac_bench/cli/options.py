@@ -2,31 +2,38 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
 
 from nlac_bench.cli.output import escape
+from nlac_bench.harness.runs.configuration import Resume, declared
 from nlac_bench.settings import Settings, kinds
 
 
-def with_options(settings: type[Settings]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that adds an option to a command for each field of ``settings`` with a help panel.
+def with_options(
+    settings: type[Settings], resume_help: Mapping[Resume, str] | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds an option to a command for each field of ``settings`` that is an option.
 
     The command receives the options as one dict, in its argument ``options``. An option that was not given is
     None there, so that a default does not overwrite the value of a configuration file.
+
+    Args:
+        resume_help: for ``nlac-bench resume``, which has the options of the fields that declare ``resume``;
+            the help texts by what they declare.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(command)
         wanted = {name: kinds(field.annotation) for name, field in settings.model_fields.items()}
-        generated = {parameter.name: parameter for parameter in _parameters(settings)}
+        generated = {parameter.name: parameter for parameter in _parameters(settings, resume_help)}
 
         @functools.wraps(command)
         def called(**values: Any) -> None:
             options = {name: _number(values.pop(name), wanted[name]) for name in generated}
-            command(values.pop("context"), options=options, **values)
+            command(options=options, **values)
 
         rest = [p.replace(kind=p.KEYWORD_ONLY) for p in own.parameters.values() if p.name != "options"]
         parameters = [*generated.values(), *rest]
@@ -37,19 +44,21 @@ def with_options(settings: type[Settings]) -> Callable[[Callable[..., None]], Ca
     return decorate
 
 
-def _parameters(settings: type[Settings]) -> Iterator[inspect.Parameter]:
+def _parameters(
+    settings: type[Settings], resume_help: Mapping[Resume, str] | None
+) -> Iterator[inspect.Parameter]:
     for name, field in settings.model_fields.items():
-        extra = field.json_schema_extra
-        if not isinstance(extra, dict) or "panel" not in extra:
+        option = declared(field)
+        if not option or (resume_help is not None and option["resume"] is None):
             continue
-        kind = next(k for k in kinds(field.annotation))
-        shown = "" if field.is_required() or field.default is None else f" [default: {field.default}]"
-        option = typer.Option(
-            help=f"{field.description}{escape(shown)}",
-            rich_help_panel=str(extra["panel"]),
-            metavar={int: "INTEGER", float: "FLOAT"}.get(kind),
-        )
-        annotation: Any = Annotated[str | None, option]
+        if resume_help is None:
+            default = "" if field.is_required() or field.default is None else f" [default: {field.default}]"
+            text, panel = escape(f"{field.description}{default}"), option["panel"]
+        else:
+            text, panel = resume_help[option["resume"]], None
+        metavar = {int: "INTEGER", float: "FLOAT"}.get(kinds(field.annotation)[0])
+        shown = typer.Option(help=text, rich_help_panel=panel, metavar=metavar)
+        annotation: Any = Annotated[str | None, shown]
         yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 

@@ -43,7 +43,7 @@ def commands(group: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 def test_help_texts_fit_80_columns() -> None:
     """Typer breaks the lines of a command's first paragraph only; it prints the others after one space."""
-    listed = [("nlac-bench", app.info)]
+    listed: list[tuple[str, Any]] = [("nlac-bench", app.info)]
     for name in COMMANDS:
         listed += commands(imported(name), f"nlac-bench {name}")
     for path, command in listed:
