@@ -6,33 +6,14 @@ from typing import Annotated, TextIO, cast
 
 import typer
 
-from nlac_bench.cli import (
-    bench_gpu,
-    compare,
-    critiques,
-    data,
-    doctor,
-    entries,
-    envs,
-    floors,
-    grade,
-    launch,
-    leaderboard,
-    report,
-    run,
-    sweep,
-    theory,
-    tiny,
-)
-from nlac_bench.cli.exit_codes import ExitCodes
-from nlac_bench.cli.options import RunCommand
+from nlac_bench.cli.commands import Commands
 from nlac_bench.cli.output import RedactedStream, reserve_stdout
 from nlac_bench.errors import ConfigError
 from nlac_bench.learner import torchrun
 
 app = typer.Typer(
     name="nlac-bench",
-    cls=ExitCodes,
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
     rich_markup_mode="rich",
@@ -82,31 +63,6 @@ app = typer.Typer(
     With --json a command prints one JSON object on standard output (nothing after
     exit code 2, except for leaderboard build), and messages on standard error.""",
 )
-app.add_typer(envs.app, name="envs")
-app.add_typer(data.app, name="data")
-app.add_typer(tiny.app, name="tiny")
-app.add_typer(leaderboard.app, name="leaderboard")
-app.command("run", cls=RunCommand)(run.run)
-app.command(
-    "eval",
-    cls=RunCommand,
-    help="Measure an agent, or a trained checkpoint. Takes the options of run, and does not train.",
-)(run.run)
-app.command("resume")(run.resume)
-app.command("score")(compare.score)
-app.command("compare")(compare.compare)
-app.command("report")(report.report)
-app.command("sweep")(sweep.sweep)
-app.command("submit")(entries.submit)
-app.command("verify")(entries.verify)
-app.command("launch")(launch.launch)
-app.command("critiques")(critiques.critiques)
-app.command("bench-gpu")(bench_gpu.bench_gpu)
-app.command("doctor")(doctor.doctor)
-app.command("play")(envs.play)
-app.command("floors")(floors.floors)
-app.command("grade")(grade.grade)
-app.command("theory")(theory.theory)
 
 
 def _version(show: bool) -> None:

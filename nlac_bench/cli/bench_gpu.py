@@ -46,10 +46,10 @@ def bench_gpu(
     rows = measure(device, chosen, lambda line: errors.print(escape(line), soft_wrap=True))
     if os.environ.get("RANK", "0") != "0":
         return
-    found = {"rows": [row.to_json() for row in rows]}
-    out.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    result = {"rows": [row.to_json() for row in rows]}
+    out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if as_json:
-        print_json(found)
+        print_json(result)
     else:
         cells = [[row.name, row.value, row.unit, row.goal, row.device] for row in rows]
         console.print(table("bench-gpu", ["name", "value", "unit", "goal", "device"], cells))

@@ -74,8 +74,8 @@ def compare(
         return
     runs: list[Any] = [Measured.read(folder) for folder in folders]
     if len(runs) == 2:
-        found = compare_two(*runs, metric=metric, tasks=tasks)  # type: ignore[arg-type]
-        show(found, as_json)
+        comparison = compare_two(*runs, metric=metric, tasks=tasks)  # type: ignore[arg-type]
+        show(comparison, as_json)
         return
     table = compare_all(runs, metric=metric, tasks=tasks)  # type: ignore[arg-type]
     if as_json:
@@ -89,5 +89,5 @@ def _compare_seeds(folders: list[str], metric: str, tasks: str, as_json: bool) -
         raise ValueError(f"algorithms are compared in pairs: expected two sides, got {len(folders)}")
     sides = [[Measured.read(folder) for folder in side.split(",") if folder] for side in folders]
     names = [side if len(side) < 60 else f"{side[:57]}…" for side in folders]
-    found = compare_algorithms(*sides, name_a=names[0], name_b=names[1], metric=metric, tasks=tasks)  # type: ignore[arg-type]
-    show(found, as_json)
+    comparison = compare_algorithms(*sides, name_a=names[0], name_b=names[1], metric=metric, tasks=tasks)  # type: ignore[arg-type]
+    show(comparison, as_json)

@@ -55,14 +55,14 @@ def critiques(
         )
     selection = _Selection(iteration, task, _judges if every else _objects)
     rng = random.Random(seed)
-    found = filter(selection.includes, read_critiques(folder))
-    drawn = heapq.nsmallest(count, found, key=lambda lesson: rng.random())  # the file may be large
+    selected = filter(selection.includes, read_critiques(folder))
+    drawn = heapq.nsmallest(count, selected, key=lambda lesson: rng.random())  # the file may be large
     selection.check(path)
     if as_json:
-        print_json({"critiques": selection.found, "shown": [_as_dict(x) for x in drawn]})
+        print_json({"critiques": selection.selected, "shown": [_as_dict(x) for x in drawn]})
         return
     kind = "a critique" if every else "a critique that objects to the action"
-    console.print(f"{selection.found} of {selection.lessons} lessons have {kind}")
+    console.print(f"{selection.selected} of {selection.lessons} lessons have {kind}")
     for lesson in drawn:
         console.print(
             f"\n[bold]task {escape(lesson.task)}, trial {lesson.trial}, step {lesson.step}, "
@@ -84,7 +84,7 @@ class _Selection:
     wanted: Callable[[CritiqueRecord], bool]
     lessons: int = 0
     """Number of lessons of the iteration and task."""
-    found: int = 0
+    selected: int = 0
     """Number of those that are wanted."""
     last: int = 0
     """The newest iteration of the file."""
@@ -95,7 +95,7 @@ class _Selection:
         if self.iteration not in (None, lesson.iteration) or self.task not in (None, lesson.task):
             return False
         self.lessons += 1
-        self.found += self.wanted(lesson)
+        self.selected += self.wanted(lesson)
         return self.wanted(lesson)
 
     def check(self, path: Path) -> None:

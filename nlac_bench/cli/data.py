@@ -14,7 +14,7 @@ from nlac_bench.envs import fetch as fetching
 from nlac_bench.envs.datasets import DATASETS, official_folder
 from nlac_bench.errors import DataError
 
-app = typer.Typer(no_args_is_help=True, help="Public data sets: list them, fetch them, verify them.")
+app = typer.Typer(no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="math, tau or twenty_questions")]
 
 

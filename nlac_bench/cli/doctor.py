@@ -97,22 +97,22 @@ def _check_server(url: str, model: str | None, weights_by: str, as_json: bool) -
         finally:
             await http.close()
 
-    found = asyncio.run(asked())
-    ok = not found.problems
+    server = asyncio.run(asked())
+    ok = not server.problems
     if as_json:
         print_json(
             {
                 "ok": ok,
-                "version": found.version,
-                "weights_by": list(found.weights_by),
-                "problems": list(found.problems),
+                "version": server.version,
+                "weights_by": list(server.weights_by),
+                "problems": list(server.problems),
             }
         )
     else:
-        console.print(f"{escape(url)}: {'ok' if ok else 'cannot be used'}, vLLM {found.version or '?'}")
-        if found.weights_by:
-            console.print(f"It takes weights by: {', '.join(found.weights_by)}")
-        for problem in found.problems:
+        console.print(f"{escape(url)}: {'ok' if ok else 'cannot be used'}, vLLM {server.version or '?'}")
+        if server.weights_by:
+            console.print(f"It takes weights by: {', '.join(server.weights_by)}")
+        for problem in server.problems:
             console.print(f"- {escape(problem)}", soft_wrap=True)
     if not ok:
         raise typer.Exit(1)
@@ -148,8 +148,8 @@ def _package(name: str, extra: str) -> dict[str, Any]:
 
 def _openai() -> dict[str, Any]:
     keys = [key for key in ("OPENAI_API_KEY", "NLAC_BENCH_API_KEY") if os.environ.get(key)]
-    found = f"API keys in {', '.join(keys)}" if keys else "no API key is set, which some servers do not need"
-    return _row("openai", True, found)
+    detail = f"API keys in {', '.join(keys)}" if keys else "no API key is set, which some servers do not need"
+    return _row("openai", True, detail)
 
 
 def _hf() -> dict[str, Any]:

@@ -45,12 +45,12 @@ def submit(
     """
     from nlac_bench.leaderboards.submit import derive, refuse_faults, write_entries
 
-    found = []
+    entries = []
     for argument in runs:
         derived = derive(_folders(argument), replayed=replay, env=env, submitter=submitter, relation=relation)
         refuse_faults(derived, partial=partial)
-        found.append(derived.entry)
-    paths = write_entries(found, out)
+        entries.append(derived.entry)
+    paths = write_entries(entries, out)
     rows = [
         {
             "path": str(path),
@@ -60,7 +60,7 @@ def submit(
             "level": entry.level,
             "warnings": list(entry.warnings),
         }
-        for path, entry in zip(paths, found, strict=True)
+        for path, entry in zip(paths, entries, strict=True)
     ]
     if as_json:
         print_json({"entries": rows})

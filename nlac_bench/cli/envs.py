@@ -20,9 +20,7 @@ from nlac_bench.envs.env_string import parse
 from nlac_bench.envs.text_env import TextEnv
 from nlac_bench.errors import ConfigError
 
-app = typer.Typer(
-    no_args_is_help=True, help="Environments: list them, show one, check one against the contract."
-)
+app = typer.Typer(no_args_is_help=True)
 EnvName = Annotated[
     str,
     typer.Argument(

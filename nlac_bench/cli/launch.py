@@ -54,38 +54,38 @@ def launch(
     """
     settings = LaunchSettings.read(config, gpus=gpus, nodes=nodes)
     resolved = completed(read_config(config), False, str(config))
-    found = plan(config, resolved, settings, out, options or [])
-    text = script(found)
+    planned = plan(config, resolved, settings, out, options or [])
+    text = script(planned)
     if dry_run:
         if as_json:
-            print_json(found.to_json())
+            print_json(planned.to_json())
         else:
             result_stream().write(text)
         return
     if settings.nodes > 1:
-        answer = start.submit(found, text)
+        answer = start.submit(planned, text)
         if as_json:
-            print_json(found.to_json() | {"submitted": answer})
+            print_json(planned.to_json() | {"submitted": answer})
         else:
             errors.print(escape(answer), soft_wrap=True)
         return
     start.check_gpus(settings.gpus_per_node)
-    errors.print(f"outputs of the servers: {escape(str(found.logs))}", soft_wrap=True)
-    _end(found, start.run(text), gpus, as_json)
+    errors.print(f"outputs of the servers: {escape(str(planned.logs))}", soft_wrap=True)
+    _end(planned, start.run(text), gpus, as_json)
 
 
-def _end(found: Plan, code: int, gpus: int | None, as_json: bool) -> None:
+def _end(planned: Plan, code: int, gpus: int | None, as_json: bool) -> None:
     """Print what the script's exit ``code`` means, and exit with 3 if the run can be continued."""
-    begun = (found.out / "manifest.json").exists()
+    begun = (planned.out / "manifest.json").exists()
     if as_json and (code == 0 or begun):
-        print_json(found.to_json() | {"exit_code": code})
+        print_json(planned.to_json() | {"exit_code": code})
     if code == 0:
         return
-    again = ["nlac-bench", "launch", "--config", str(found.config), "--out", str(found.out)]
+    again = ["nlac-bench", "launch", "--config", str(planned.config), "--out", str(planned.out)]
     again += [] if gpus is None else ["--gpus", str(gpus)]
     if begun:
         raise incomplete(f"the script ended with exit code {code}", shlex.join(again))
     raise NlacBenchError(
         f"the script ended with exit code {code} before the run began; the outputs of the servers are in "
-        f"{found.logs}"
+        f"{planned.logs}"
     )

@@ -8,7 +8,7 @@ import typer
 from nlac_bench.cli.exit_codes import REFUSED
 from nlac_bench.cli.output import JsonFlag, console, errors, escape, print_json
 
-app = typer.Typer(no_args_is_help=True, help="Leaderboards: render boards from entries.")
+app = typer.Typer(no_args_is_help=True)
 
 DIFFERS = 1
 

@@ -44,13 +44,13 @@ def report(
     if form is None and out.suffix != ".html":
         raise ConfigError(f"--out {out}: expected the name of a file that ends with .html, or --format")
     made = report_of(folders)
-    found = {"path": str(out), "verdict": made.verdict, "sections": [each.id for each in made.sections]}
+    result = {"path": str(out), "verdict": made.verdict, "sections": [each.id for each in made.sections]}
     if form is None:
         write_page(made, out)
     else:
-        found["files"] = [path.name for path in write_files(made, out, form)]  # type: ignore[arg-type]
+        result["files"] = [path.name for path in write_files(made, out, form)]  # type: ignore[arg-type]
     if as_json:
-        print_json(found)
+        print_json(result)
     else:
         console.print(escape(made.verdict), soft_wrap=True)
         console.print(f"report: {escape(str(out))}", soft_wrap=True)

@@ -4,6 +4,7 @@ import asyncio
 import re
 import shlex
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -22,7 +23,7 @@ from nlac_bench.harness.measure.play import play
 from nlac_bench.harness.measure.prepare import Prepared, prepare
 from nlac_bench.harness.measure.stored import stored_config
 from nlac_bench.harness.measure.tiny_defaults import is_tiny, with_defaults
-from nlac_bench.harness.runs.configuration import COMMAND_LINE, EXECUTION, TRAINING, RunConfig, read_config
+from nlac_bench.harness.runs.configuration import ADVANCED, COMMAND_LINE, Resume, RunConfig, read_config
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.trust import as_options, refuse_unrepeated, to_repeat
 from nlac_bench.harness.runs.writer import RunWriter
@@ -34,7 +35,7 @@ Train = Annotated[
     list[str] | None,
     typer.Option(
         help="A training setting, NAME=VALUE; can be repeated. The settings are listed below the options.",
-        rich_help_panel=TRAINING,
+        rich_help_panel=ADVANCED,
     ),
 ]
 Budget = Annotated[
@@ -42,37 +43,38 @@ Budget = Annotated[
     typer.Option(
         help="Training budget: steps=N (gradient steps), env_steps=N or tokens=N; the same as "
         "--train budget=….",
-        rich_help_panel=TRAINING,
     ),
 ]
 ReplayRatio = Annotated[
     float | None,
     typer.Option(
         help="Number of transitions to learn from for each new one; the same as --train replay_ratio=….",
-        rich_help_panel=TRAINING,
+        rich_help_panel=ADVANCED,
     ),
 ]
 Config = Annotated[
     Path | None,
     typer.Option(
-        help="A TOML file of settings, or a run's config.json; options override it.",
-        rich_help_panel=EXECUTION,
+        help="A TOML file of settings, or a run's config.json; options override it.", rich_help_panel=ADVANCED
     ),
 ]
 Out = Annotated[
     Path | None,
-    typer.Option(help="Folder of the run; default: a new one in runs/.", rich_help_panel=EXECUTION),
+    typer.Option(help="Folder of the run; default: a new one in runs/."),
 ]
 DryRun = Annotated[
     bool,
     typer.Option(
         "--dry-run",
         help="Print the plan, an estimate and what is missing; play nothing.",
-        rich_help_panel=EXECUTION,
     ),
 ]
 
-Repeated = Annotated[str | None, typer.Option(help="Repeats this setting of the run.")]
+RESUME_HELP: Mapping[Resume, str] = {
+    "repeat": "Repeats this setting of the run.",
+    "replace": "Replaces that of the run; see run --help.",
+    "repeat or replace": "Repeats or replaces that of the run; see run --help.",
+}
 
 
 @with_options(RunConfig)
@@ -110,8 +112,8 @@ def run(
     if config and config.suffix == ".json":  # of a run, whose folder may come from somebody else
         refuse_unrepeated(settings, options, config, "add to the command:")
     settings |= {name: value for name, value in options.items() if value is not None}
-    told = {"budget": budget, "replay_ratio": replay_ratio}
-    assigned = _assignments(train or []) | {name: value for name, value in told.items() if value is not None}
+    shorthands = {"budget": budget, "replay_ratio": replay_ratio}
+    assigned = _assignments(train or []) | {name: x for name, x in shorthands.items() if x is not None}
     if assigned:
         given = settings.get("train") or {}
         settings["train"] = {**given, **assigned} if isinstance(given, dict) else given  # refused below
@@ -133,27 +135,11 @@ def run(
         _play(prepared, writer, as_json)
 
 
+@with_options(RunConfig, RESUME_HELP)
 def resume(
     folder: Annotated[Path, typer.Argument(help="Folder of the run.")],
-    env: Repeated = None,
-    base_url: Repeated = None,
-    user_base_url: Repeated = None,
-    record: Repeated = None,
-    servers: Annotated[
-        str | None, typer.Option(help="Repeats or replaces that of the run; see run --help.")
-    ] = None,
-    weights_folder: Annotated[
-        str | None, typer.Option(help="Repeats or replaces that of the run; see run --help.")
-    ] = None,
-    weights_by: Annotated[str | None, typer.Option(help="Replaces that of the run; see run --help.")] = None,
-    request_timeout: Annotated[
-        float | None, typer.Option(help="Replaces that of the run; see run --help.")
-    ] = None,
-    retries: Annotated[int | None, typer.Option(help="Replaces that of the run; see run --help.")] = None,
-    replicas: Annotated[str | None, typer.Option(help="Replaces that of the run; see run --help.")] = None,
-    max_logprob_gap: Annotated[
-        float | None, typer.Option(help="Replaces that of the run; see run --help.")
-    ] = None,
+    *,
+    options: dict[str, Any],
     as_json: JsonFlag = False,
 ) -> None:
     """Continue a run: play the episodes that were interrupted, failed or never started, and train further.
@@ -171,24 +157,13 @@ def resume(
       nlac-bench resume runs/my_run --env my_pkg:MyEnv-v0
     """
     started = RunFolder.open(folder)
-    repeated = {
-        "env": env, "base_url": base_url, "user_base_url": user_base_url, "record": record,
-        "servers": servers, "weights_folder": weights_folder,
-    }  # fmt: skip
 
     def print_summary() -> None:
         if as_json:
             print_json(summarise(folder).to_json())
 
     with resumable(_resume_command(started), print_summary, errors_too=False):
-        told = {
-            "request_timeout": request_timeout, "retries": retries, "replicas": _count(replicas),
-            "servers": servers, "weights_folder": weights_folder, "weights_by": weights_by,
-            "max_logprob_gap": max_logprob_gap,
-        }  # fmt: skip
-        changes = {name: value for name, value in told.items() if value is not None}
-        stored = stored_config(started, repeated).as_dict()
-        prepared = prepare(RunConfig.from_mapping(stored | changes, COMMAND_LINE))
+        prepared = prepare(stored_config(started, options))
         if prepared.config.train is not None:
             from nlac_bench.training import checkpoints  # torch takes seconds to import
 
@@ -199,18 +174,14 @@ def resume(
         _play(prepared, writer, as_json)
 
 
-def _count(text: str | None) -> int | str | None:
-    return int(text) if text is not None and text.isdecimal() else text
-
-
 def _assignments(texts: list[str]) -> dict[str, str]:
-    found = {}
+    settings = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
             raise ConfigError(f"--train must be NAME=VALUE, got {text!r}")
-        found[name.strip()] = value.strip()
-    return found
+        settings[name.strip()] = value.strip()
+    return settings
 
 
 def completed(settings: dict[str, Any], measure_only: bool, source: str) -> RunConfig:
@@ -238,8 +209,8 @@ def _play(prepared: Prepared, writer: RunWriter, as_json: bool) -> NoReturn:
 
     def print_summary() -> None:
         if as_json:
-            found = summarise(folder).to_json()
-            print_json(found | {"commonest_error": found["commonest_error"] or commonest(fatal)})
+            summary = summarise(folder).to_json()
+            print_json(summary | {"commonest_error": summary["commonest_error"] or commonest(fatal)})
 
     with resumable(_resume_command(writer.folder), print_summary):
         try:

@@ -17,7 +17,7 @@ from nlac_bench.stats.distributions import Z95
 from nlac_bench.stats.intervals import wilson_bounds
 from nlac_bench.stats.tables import render_table
 
-app = typer.Typer(no_args_is_help=True, help="The embedded model: build it, measure it.")
+app = typer.Typer(no_args_is_help=True)
 
 Which: TypeAlias = Literal["tiny", "tiny-worlds"]
 _PLAIN_EVERY_S = 10.0
@@ -186,11 +186,11 @@ def report(
                          "episodes": len(played)})  # fmt: skip
             errors.print(f"[dim]{name}: {len(played)} episodes at temperature {temperature}[/dim]")
         if role_episodes:
-            for role, found in roles(engine, name, episodes=role_episodes, model=embedded).items():
-                worth.append({"env": name, "role": role, **found.figures(), "examples": found.examples})
+            for role, accuracy in roles(engine, name, episodes=role_episodes, model=embedded).items():
+                worth.append({"env": name, "role": role, **accuracy.figures(), "examples": accuracy.examples})
             if embedded == "tiny":  # the other model has no teacher
-                found_gains = improvement(engine, name, episodes=role_episodes).figures()
-                gains.append({"env": name, **found_gains})
+                gain = improvement(engine, name, episodes=role_episodes).figures()
+                gains.append({"env": name, **gain})
     if as_json:
         print_json({"base": base, "roles": worth, "improvement": gains})
         return
@@ -230,9 +230,9 @@ def _report_gates(model: str | None, env: list[str], tasks: int, as_json: bool) 
     flipped = float(np.mean(measured.flips))
     low, high = (float(bound) for bound in wilson_bounds(np.asarray(flipped), len(probes), Z95))
     by_world = gates.auc_by_world(probes, measured.said_PS, worlds)
-    world, (auc, auc_low, auc_high) = max(by_world.items(), key=lambda found: abs(found[1][0] - 0.5))
+    world, (auc, auc_low, auc_high) = max(by_world.items(), key=lambda item: abs(item[1][0] - 0.5))
     least, most = gates.AUC_WITHIN
-    found: list[dict[str, Any]] = [
+    results: list[dict[str, Any]] = [
         {"name": "verdict_follows_future", "value": flipped, "ci": [low, high],
          "criterion": f"at least {gates.FLIPPED_AT_LEAST:.2f}", "holds": flipped >= gates.FLIPPED_AT_LEAST,
          "probes": len(probes)},
@@ -241,12 +241,12 @@ def _report_gates(model: str | None, env: list[str], tasks: int, as_json: bool) 
          "probes": len(probes), "world": world,
          "by_world": {str(name): value for name, (value, _, _) in by_world.items()}},
     ]  # fmt: skip
-    holds = all(gate["holds"] for gate in found)
+    holds = all(gate["holds"] for gate in results)
     if as_json:
-        print_json({"holds": holds, "gates": found})
+        print_json({"holds": holds, "gates": results})
     else:
         rows = [[gate["name"], f"{gate['value']:.3f}", "{:.3f} to {:.3f}".format(*gate["ci"]),
-                 gate["criterion"], "yes" if gate["holds"] else "NO"] for gate in found]  # fmt: skip
+                 gate["criterion"], "yes" if gate["holds"] else "NO"] for gate in results]  # fmt: skip
         header = ["gate", "value", "95 % interval", "criterion", "holds"]
         console.print(escape(render_table(header, rows)), soft_wrap=True)
         console.print(f"{len(probes)} probes; the AUC is that of world {world}, the farthest from 0.5")

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 from nlac_bench.agents import methods
 from nlac_bench.agents.registry import FLOORS, PROMPTED
 from nlac_bench.cli import app
+from nlac_bench.cli.commands import COMMANDS, imported
 from nlac_bench.cli.output import console
 from nlac_bench.rollout.engines.backoff import Retries
 from tests.cli.command import nlac_bench, one_json
@@ -35,7 +35,7 @@ def test_help_teaches_by_example() -> None:
     assert "nlac-bench run --env" in nlac_bench("run", "--help").stdout
 
 
-def commands(group: Any, path: str = "nlac-bench") -> Iterator[tuple[str, Any]]:
+def commands(group: Any, path: str) -> Iterator[tuple[str, Any]]:
     yield path, group
     for name, command in getattr(group, "commands", {}).items():
         yield from commands(command, f"{path} {name}")
@@ -43,7 +43,10 @@ def commands(group: Any, path: str = "nlac-bench") -> Iterator[tuple[str, Any]]:
 
 def test_help_texts_fit_80_columns() -> None:
     """Typer breaks the lines of a command's first paragraph only; it prints the others after one space."""
-    for path, command in commands(typer.main.get_command(app)):
+    listed: list[tuple[str, Any]] = [("nlac-bench", app.info)]
+    for name in COMMANDS:
+        listed += commands(imported(name), f"nlac-bench {name}")
+    for path, command in listed:
         for line in inspect.cleandoc(command.help).partition("\n\n")[2].splitlines():
             assert len(re.sub(r"\[/?bold\]", "", line)) <= 78, f"{path}: {line}"
 

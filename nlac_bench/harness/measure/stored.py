@@ -2,21 +2,23 @@
 
 import shlex
 from collections.abc import Mapping
+from typing import Any
 
 from nlac_bench.errors import ConfigError
 from nlac_bench.harness.measure.environment import stated_conditions
 from nlac_bench.harness.runs import manifest as manifests
-from nlac_bench.harness.runs.configuration import RunConfig
+from nlac_bench.harness.runs.configuration import COMMAND_LINE, RunConfig, declared
 from nlac_bench.harness.runs.folder import RunFolder
-from nlac_bench.harness.runs.trust import REPLACEABLE, refuse_unrepeated
+from nlac_bench.harness.runs.trust import refuse_unrepeated
 from nlac_bench.harness.runs.writer import as_stored, refuse_changed
 
 
-def stored_config(run: RunFolder, repeated: Mapping[str, str | None]) -> RunConfig:
-    """Return the configuration of ``run``.
+def stored_config(run: RunFolder, options: Mapping[str, Any]) -> RunConfig:
+    """Return the configuration of ``run``, with the settings that the command replaces.
 
     Args:
-        repeated: the settings that the command repeats (see ``harness/runs/trust.py``), None for the others.
+        options: the options of ``resume`` by the name of their setting (see ``Resume`` in
+            ``harness/runs/configuration.py``); None for those that were not given.
 
     Raises:
         ConfigError: a setting is invalid, a setting that acts outside of the folder is not repeated, or it is
@@ -29,12 +31,13 @@ def stored_config(run: RunFolder, repeated: Mapping[str, str | None]) -> RunConf
     refuse_changed(
         run.path, manifests.differences({name: run.conditions.get(name) for name in stated}, stated)
     )
-    for name, value in repeated.items():
-        if value is not None and value != getattr(config, name) and name not in REPLACEABLE:
+    given = {name: value for name, value in options.items() if value is not None}
+    for name, value in given.items():
+        if declared(RunConfig.model_fields[name])["resume"] == "repeat" and value != getattr(config, name):
             raise ConfigError(
                 f"--{name.replace('_', '-')} {value}: {source} has {getattr(config, name)!r}; a run is "
                 "continued with its own settings: repeat that value, or leave out the option"
             )
     command = shlex.join(["nlac-bench", "resume", str(run.path)])
-    refuse_unrepeated(run.config, repeated, source, f"run: {command}")
-    return config
+    refuse_unrepeated(run.config, given, source, f"run: {command}")
+    return RunConfig.from_mapping(config.as_dict() | given, COMMAND_LINE)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
 from pydantic import Field, SerializeAsAny, model_validator
+from pydantic.fields import FieldInfo
 
 from nlac_bench.agents import methods
 from nlac_bench.errors import ConfigError
@@ -22,11 +23,10 @@ Replicas: TypeAlias = Literal["auto"] | int
 MOST_REPLICAS = 64
 """Each replica is a process with some hundred megabytes: a larger number is a mistake."""
 
-MEASURE = "Environment and tasks"
-PLAYER = "Agent and model"
-SIMULATOR = "The environment's user, oracle or judge"
-TRAINING = "Training"
-EXECUTION = "Execution"
+ADVANCED = "Advanced"
+"""The panel of the help of ``nlac-bench run`` with the options that few people need first."""
+Resume: TypeAlias = Literal["repeat", "replace", "repeat or replace"]
+"""What an option of ``nlac-bench resume`` does with the setting of the run (see ``trust.py``)."""
 
 COMMAND_LINE = "command line"
 """The source of settings that are options; error messages then name the option."""
@@ -35,9 +35,30 @@ _MOST_DOLLARS = 1_000_000
 """The largest price of a million tokens; larger ones, infinity and NaN are mistakes."""
 
 
-def _option(panel: str, default: Any, description: str, **bounds: Any) -> Any:
-    """Declare a setting that is also an option of ``nlac-bench run``, listed under ``panel`` in its help."""
-    return Field(default, description=description, json_schema_extra={"panel": panel}, **bounds)
+def _option(
+    default: Any,
+    description: str,
+    *,
+    first: bool = False,
+    resume: Resume | None = None,
+    effect: str | None = None,
+    **bounds: Any,
+) -> Any:
+    """Declare a setting that is also an option of ``nlac-bench run``.
+
+    Args:
+        first: most people need the option: the help lists it above the panel ``ADVANCED``.
+        resume: what the option of ``nlac-bench resume`` does; None if it has no such option.
+        effect: what the setting does outside of the run's folder, where ``resume`` must repeat it.
+    """
+    declared: dict[str, Any] = {"panel": None if first else ADVANCED, "resume": resume, "effect": effect}
+    return Field(default, description=description, json_schema_extra=declared, **bounds)
+
+
+def declared(field: FieldInfo) -> Mapping[str, Any]:
+    """Return the ``panel``, ``resume`` and ``effect`` of a setting; empty if it is not an option."""
+    extra = field.json_schema_extra
+    return extra if isinstance(extra, dict) else {}
 
 
 class RunConfig(Settings):
@@ -47,49 +68,61 @@ class RunConfig(Settings):
     ``NLAC_BENCH_API_KEY`` for other servers).
     """
 
-    env: str = _option(MEASURE, ..., "Environment: a name, a Gymnasium id, or 'Name@{json}'.")
-    agent: str = _option(PLAYER, ..., "Agent; the available agents are listed below the options.")
-    split: str | None = _option(MEASURE, None, "train or test; default: the environment's default, test.")
-    data: str | None = _option(MEASURE, None, "embedded, official, or a folder; default: embedded.")
-    tasks: str | None = _option(MEASURE, None, "Task ids separated by commas, or 'clean' (τ); default: all.")
-    limit: int | None = _option(MEASURE, None, "Play only the first N tasks.", ge=1)
-    trials: int = _option(MEASURE, 1, "Number of episodes of each task.", ge=1)
-    seed: int = _option(
-        MEASURE, 0, "Base seed. Each episode's seed is derived from it, the task and the trial."
+    env: str = _option(
+        ...,
+        "Environment: a name, a Gymnasium id, or 'Name@{json}'.",
+        first=True,
+        resume="repeat",
+        effect="imports code of another package, or writes to a file",
     )
-    concurrency: int = _option(EXECUTION, 16, "Number of episodes played at the same time.", ge=1)
-    model: str | None = _option(PLAYER, None, "A Hugging Face id or folder, or a model's name on a server.")
+    agent: str = _option(..., "Agent; the available agents are listed below the options.", first=True)
+    split: str | None = _option(None, "train or test; default: the environment's default, test.")
+    data: str | None = _option(None, "embedded, official, or a folder; default: embedded.")
+    tasks: str | None = _option(None, "Task ids separated by commas, or 'clean' (τ); default: all.")
+    limit: int | None = _option(None, "Play only the first N tasks.", ge=1, first=True)
+    trials: int = _option(1, "Number of episodes of each task.", ge=1, first=True)
+    seed: int = _option(
+        0, "Base seed. Each episode's seed is derived from it, the task and the trial.", first=True
+    )
+    concurrency: int = _option(16, "Number of episodes played at the same time.", ge=1)
+    model: str | None = _option(
+        None, "A Hugging Face id or folder, or a model's name on a server.", first=True
+    )
     base_url: str | None = _option(
-        PLAYER, None, "An OpenAI-compatible server, such as http://localhost:8000/v1."
+        None,
+        "An OpenAI-compatible server, such as http://localhost:8000/v1.",
+        first=True,
+        resume="repeat",
+        effect="is a server that would get your API key",
     )
     engine: EngineKind = _option(
-        PLAYER,
         "auto",
         "auto, openai, hf or vllm. auto is openai with --base-url, hf for a folder or a name with a slash, "
         "and OpenAI's API for any other name.",
     )
     servers: str | None = _option(
-        PLAYER,
         None,
         "vLLM servers that run --model, as URL[@policy|@target], separated by commas. The run replaces their "
         "weights, so they belong to a private network. Without labels one in eight, at least one, has the "
         "moving average of methods that keep one.",
+        resume="repeat or replace",
+        effect="are servers that would get the weights, and your API key",
     )
     weights_folder: str | None = _option(
-        PLAYER,
         None,
         "Folder through which --servers read new weights (--weights-by file), on a disk of all machines; "
         "default: shared memory of this one.",
+        resume="repeat or replace",
+        effect="is a folder that would be written to",
     )
     weights_by: WeightsBy = _option(
-        PLAYER,
         "file",
         "How --servers get new weights: file, or nccl, a broadcast to all workers of all servers (NCCL "
         "between GPUs, Gloo on CPUs). nccl needs servers with the backend nlac_bench_nccl, and a network on "
         "which they and the run reach each other at any port.",
+        resume="replace",
     )
     gpu_memory_utilization: float | None = _option(
-        PLAYER,
         None,
         "Share of a GPU's memory for each model in vLLM (--engine vllm); default: 0.9, in training 0.3, "
         "because the learner and the moving average use the same GPU.",
@@ -97,70 +130,73 @@ class RunConfig(Settings):
         le=1,
     )
     tensor_parallel_size: int | None = _option(
-        PLAYER, None, "Number of GPUs that share each layer in vLLM (--engine vllm); default: 1.", ge=1
+        None, "Number of GPUs that share each layer in vLLM (--engine vllm); default: 1.", ge=1
     )
     max_model_len: int | None = _option(
-        PLAYER,
         None,
         "Largest number of tokens of prompt and answer together in vLLM (--engine vllm), which needs memory "
         "for at least one conversation of this length; default: the model's own.",
         ge=1,
     )
-    temperature: float = _option(
-        PLAYER, 0.0, "Sampling temperature of the policy; 0 is greedy.", ge=0, le=100
-    )
-    max_tokens: int = _option(PLAYER, 1024, "Maximum length of a reply in tokens.", ge=1)
+    temperature: float = _option(0.0, "Sampling temperature of the policy; 0 is greedy.", ge=0, le=100)
+    max_tokens: int = _option(1024, "Maximum length of a reply in tokens.", ge=1)
     prompts: str | None = _option(
-        PLAYER, None, "Folder of prompt files; they replace the packaged files of the same names."
+        None, "Folder of prompt files; they replace the packaged files of the same names."
     )
-    price: str | None = _option(
-        PLAYER, None, "US dollars per million prompt and generated tokens, as '0.25,2'."
+    price: str | None = _option(None, "US dollars per million prompt and generated tokens, as '0.25,2'.")
+    user: str | None = _option(None, "τ: scripted, llm, react, verify, reflection, human or none.")
+    user_model: str | None = _option(None, "The model that plays the user, oracle or judge.")
+    user_base_url: str | None = _option(
+        None,
+        "URL of the server of --user-model.",
+        resume="repeat",
+        effect="is a server that would get your API key",
     )
-    user: str | None = _option(SIMULATOR, None, "τ: scripted, llm, react, verify, reflection, human or none.")
-    user_model: str | None = _option(SIMULATOR, None, "The model that plays the user, oracle or judge.")
-    user_base_url: str | None = _option(SIMULATOR, None, "URL of the server of --user-model.")
-    user_temperature: float = _option(SIMULATOR, 0.0, "Sampling temperature of --user-model.", ge=0, le=100)
+    user_temperature: float = _option(0.0, "Sampling temperature of --user-model.", ge=0, le=100)
     user_max_tokens: int = _option(
-        SIMULATOR, 1024, "Maximum length of a reply of --user-model in tokens, thoughts included.", ge=1
+        1024, "Maximum length of a reply of --user-model in tokens, thoughts included.", ge=1
     )
-    user_price: str | None = _option(SIMULATOR, None, "Price of --user-model, in the format of --price.")
-    max_turns: int | None = _option(EXECUTION, None, "Truncate an episode after N turns.", ge=1)
-    max_seconds: float | None = _option(EXECUTION, None, "Truncate an episode after N seconds.", gt=0)
-    max_cost: float | None = _option(EXECUTION, None, "Stop the run when it has cost N US dollars.", gt=0)
+    user_price: str | None = _option(None, "Price of --user-model, in the format of --price.")
+    max_turns: int | None = _option(None, "Truncate an episode after N turns.", ge=1)
+    max_seconds: float | None = _option(None, "Truncate an episode after N seconds.", gt=0)
+    max_cost: float | None = _option(None, "Stop the run when it has cost N US dollars.", gt=0)
     request_timeout: float = _option(
-        EXECUTION, 300.0, "Time limit in seconds for one reply of a server, including queueing.", gt=0
+        300.0, "Time limit in seconds for one reply of a server, including queueing.", gt=0, resume="replace"
     )
     retries: int = _option(
-        EXECUTION,
         5,
         "Number of retries of a failed request to a server; after a time-out, at most one. Failed episodes "
         "are played a second time, with as many requests, unless all timed out and none ended.",
         ge=0,
+        resume="replace",
     )
     replicas: Replicas = _option(
-        EXECUTION,
         "auto",
         "Number of processes that run the model (--engine hf), or auto: for a small model on a CPU one per "
         "core, at most 4, otherwise 1, which is this process. It does not change results.",
+        resume="replace",
     )
-    record: str | None = _option(SIMULATOR, None, "Store the replies of --user-model in this file.")
-    replay: str | None = _option(SIMULATOR, None, "Replay the replies stored in this file; needs no API key.")
+    record: str | None = _option(
+        None,
+        "Store the replies of --user-model in this file.",
+        resume="repeat",
+        effect="is a file that would be written to",
+    )
+    replay: str | None = _option(None, "Replay the replies stored in this file; needs no API key.")
     train: SerializeAsAny[TrainConfig] | None = Field(
         None, description="Training settings (a table in TOML); without them the agent is only measured."
     )
     offline: str | None = _option(
-        TRAINING, None, "Train on the episodes in this run folder instead of playing new ones."
+        None, "Train on the episodes in this run folder instead of playing new ones."
     )
     max_logprob_gap: float = _option(
-        TRAINING,
         0.1,
         "Largest mean difference between the engine's and the learner's log-probabilities of sampled tokens "
         "(logprob_gap in metrics.jsonl); a larger one stops the run.",
         gt=0,
+        resume="replace",
     )
-    base: str | None = _option(
-        TRAINING, None, "Folder of an `eval` of the untrained model; it is not measured again."
-    )
+    base: str | None = _option(None, "Folder of an `eval` of the untrained model; it is not measured again.")
 
     @model_validator(mode="before")
     @classmethod

@@ -16,29 +16,25 @@ import gymnasium
 
 from nlac_bench.envs import registry as envs
 from nlac_bench.errors import ConfigError
+from nlac_bench.harness.runs.configuration import RunConfig, declared
 
 _SENT = ("NLAC_BENCH_API_KEY", "OPENAI_CUSTOM_HEADERS", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
 """Environment variables that are sent to the server of ``base_url``; the last three by OpenAI's SDK."""
 
-_EFFECTS = {
-    "env": "imports code of another package, or writes to a file",
-    "base_url": "is a server that would get your API key",
-    "user_base_url": "is a server that would get your API key",
-    "record": "is a file that would be written to",
-    "servers": "are servers that would get the weights, and your API key",
-    "weights_folder": "is a folder that would be written to",
+_EFFECTS: Mapping[str, str] = {
+    name: effect
+    for name, field in RunConfig.model_fields.items()
+    if (effect := declared(field).get("effect"))
 }
-
-REPLACEABLE = ("servers", "weights_folder")
-"""Those of them that may have another value when a run is continued, because they do not change results."""
+"""What each setting that a command must repeat does outside of the run's folder."""
 
 
 def to_repeat(config: Mapping[str, Any]) -> dict[str, str]:
     """Return the settings of ``config``, by name, that a command must repeat."""
-    found = {name: value for name in _EFFECTS if (value := config.get(name)) and isinstance(value, str)}
-    if not _acts_outside(found.get("env", "")):
-        found.pop("env", None)
-    return found
+    repeated = {name: value for name in _EFFECTS if (value := config.get(name)) and isinstance(value, str)}
+    if not _acts_outside(repeated.get("env", "")):
+        repeated.pop("env", None)
+    return repeated
 
 
 def as_options(settings: Mapping[str, str]) -> list[str]:

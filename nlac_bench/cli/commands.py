@@ -1,0 +1,106 @@
+"""The commands of ``nlac-bench``. The module of a command is imported when the command is called."""
+
+import ast
+import functools
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+from nlac_bench.cli.exit_codes import ExitCodes
+from nlac_bench.cli.run_help import RunCommand
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where a command is defined.
+
+    Args:
+        module: the module in ``nlac_bench/cli``.
+        name: its function, or ``app`` for a group of commands.
+        help: the help text; None for the docstring of the function.
+        cls: the class of the command that a function becomes.
+    """
+
+    module: str
+    name: str
+    help: str | None = None
+    cls: type[TyperCommand] = TyperCommand
+
+
+COMMANDS: Mapping[str, Entry] = {
+    "run": Entry("run", "run", cls=RunCommand),
+    "eval": Entry(
+        "run",
+        "run",
+        help="Measure an agent, or a trained checkpoint. Takes the options of run, and does not train.",
+        cls=RunCommand,
+    ),
+    "resume": Entry("run", "resume"),
+    "score": Entry("compare", "score"),
+    "compare": Entry("compare", "compare"),
+    "report": Entry("report", "report"),
+    "sweep": Entry("sweep", "sweep"),
+    "submit": Entry("entries", "submit"),
+    "verify": Entry("entries", "verify"),
+    "launch": Entry("launch", "launch"),
+    "critiques": Entry("critiques", "critiques"),
+    "bench-gpu": Entry("bench_gpu", "bench_gpu"),
+    "doctor": Entry("doctor", "doctor"),
+    "play": Entry("envs", "play"),
+    "floors": Entry("floors", "floors"),
+    "grade": Entry("grade", "grade"),
+    "theory": Entry("theory", "theory"),
+    "envs": Entry("envs", "app", "Environments: list them, show one, check one against the contract."),
+    "data": Entry("data", "app", "Public data sets: list them, fetch them, verify them."),
+    "tiny": Entry("tiny", "app", "The embedded model: build it, measure it."),
+    "leaderboard": Entry("leaderboard", "app", "Leaderboards: render boards from entries."),
+}
+"""In the order of ``nlac-bench --help``."""
+
+
+class Commands(ExitCodes):
+    """The root command. It lists commands without their modules, and imports the module of a called one."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = {name: TyperCommand(name) for name in COMMANDS}
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the name and the help text of a command, which help and completion show."""
+        command = super().get_command(ctx, cmd_name)
+        if command is not None:
+            command.help = help_of(COMMANDS[cmd_name])
+        return command
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Import the command that ``args`` begin with."""
+        if args[0] in COMMANDS:
+            return args[0], imported(args[0]), args[1:]
+        return super().resolve_command(ctx, args)  # raises the usage error
+
+
+@functools.cache
+def imported(name: str) -> Any:
+    """Import the module of the command ``name``, and return the command with its options."""
+    entry = COMMANDS[name]
+    defined = getattr(importlib.import_module(f"nlac_bench.cli.{entry.module}"), entry.name)
+    app = typer.Typer(rich_markup_mode="rich")
+    if isinstance(defined, typer.Typer):
+        app.add_typer(defined, name=name, help=entry.help)
+    else:
+        app.command(name, cls=entry.cls, help=entry.help)(defined)
+    return typer.main.get_group(app).commands[name]
+
+
+def help_of(entry: Entry) -> str | None:
+    """Return the help text of a command; a docstring is read from the source file, without importing it."""
+    if entry.help is not None:
+        return entry.help
+    source = Path(__file__).with_name(f"{entry.module}.py").read_text(encoding="utf-8")
+    functions = (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
+    return next(ast.get_docstring(function) for function in functions if function.name == entry.name)
