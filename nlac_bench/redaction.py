@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from nlac_bench.secret_forms import find_secrets, is_placeholder, replaced
+from nlac_bench.secret_forms import find_secrets, is_placeholder
 
 _VARIABLE = re.compile(
     r"((KEY|TOKEN)S?|CREDENTIALS?|AUTHORIZATION|AUTH|BEARER|JWT|PASS|_PWD|_PAT)(_?\d+)?$"
@@ -37,17 +37,18 @@ _SHORTEST_BASE64 = 9
 def secret_values(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Map each secret in ``environment`` to the name of its variable, longest secret first.
 
-    A secret is the value of a variable that is named like one, or a part of a value that shows it by its form
-    (the password in ``HTTPS_PROXY``). Values that are placeholders are left out (see ``is_placeholder``).
+    A secret is the value of a variable that is named like one, or a part of a value that its own name or a
+    URL shows to be one (the password in ``HTTPS_PROXY``). Values that are placeholders are left out (see
+    ``is_placeholder``).
     """
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for name, value in environment.items():
         parts = [value.strip()] if _VARIABLE.search(name) else []
         parts += [each.secret for each in find_secrets(value, name)]
         for part in parts:
             if not is_placeholder(part):
-                found.setdefault(part, name)
-    return dict(sorted(found.items(), key=lambda item: -len(item[0])))
+                names.setdefault(part, name)
+    return dict(sorted(names.items(), key=lambda item: -len(item[0])))
 
 
 class Redactor:
@@ -78,8 +79,8 @@ class Redactor:
     def name_in(self, text: str) -> str | None:
         """Return the name of a secret that ``text`` contains, or None."""
         readable = _readable(text)
-        found = (f.name for f in self._forms if f.may_be_in(readable) and f.replaced(text) != text)
-        return next(found, None)
+        names = (f.name for f in self._forms if f.may_be_in(readable) and f.replaced(text) != text)
+        return next(names, None)
 
     def json(self, json_text: str) -> str:
         """Return the JSON ``json_text`` with the secrets replaced in its strings, so that it stays valid."""
@@ -131,19 +132,8 @@ def _redactor(environment: frozenset[tuple[str, str]]) -> Redactor:
 
 
 def redact(text: str) -> str:
-    """Return ``text`` without the secrets that are in environment variables; nothing else is changed.
-
-    For what tasks and models say.
-    """
+    """Return ``text`` without the secrets that are in environment variables; nothing else is changed."""
     return redactor().text(text)
-
-
-def redact_message(text: str) -> str:
-    """Return ``text`` without known secrets and without strings that have the form of a secret.
-
-    For error messages, logs and tracebacks.
-    """
-    return replaced(redact(text), lambda: "[redacted]")
 
 
 def _readable(text: str) -> str:

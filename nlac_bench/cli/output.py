@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape as escape_markup
 from rich.table import Table
 
-from nlac_bench.redaction import redact, redact_message, redactor
+from nlac_bench.redaction import redact, redactor
 
 
 class _Console(Console):
@@ -99,7 +99,7 @@ class RedactedStream:
 
     def write(self, text: str) -> int:
         """Write ``text`` without secrets."""
-        self._stream.write(redact_message(text))
+        self._stream.write(redact(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
@@ -155,7 +155,7 @@ def table(title: str, columns: list[str], rows: list[list[Any]]) -> Table:
 
 def fail(error: BaseException) -> None:
     """Print the message of ``error`` on standard error, without a traceback; a very long one is shortened."""
-    text = redact_message(str(error)) or type(error).__name__
+    text = redact(str(error)) or type(error).__name__
     if len(text) > _MAX_MESSAGE:
         text = f"{text[: _MAX_MESSAGE // 2]} … {text[-_MAX_MESSAGE // 2 :]}"
     errors.print(f"[bold red]error:[/bold red] {escape(text)}", soft_wrap=True)

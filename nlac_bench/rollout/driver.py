@@ -12,7 +12,7 @@ from typing import Any, Literal
 import gymnasium
 
 from nlac_bench.errors import EnvInfraError, NlacBenchError, Terminated
-from nlac_bench.redaction import redact_message
+from nlac_bench.redaction import redact
 from nlac_bench.rollout.agent import Agent
 from nlac_bench.rollout.engines.routing import Conversation, within
 from nlac_bench.rollout.limits import Limits, Spent
@@ -217,7 +217,7 @@ class Driver:
             raise
         except TimeoutError as error:
             if not clock.expired():
-                fault, kind, trace = error, "crash", redact_message(traceback.format_exc())[-8000:]
+                fault, kind, trace = error, "crash", redact(traceback.format_exc())[-8000:]
             elif episode.turns and _IN_STEP not in getattr(error.__cause__, "__notes__", ()):
                 _cut(episode, "time_limit")
                 return _timed(episode, began)
@@ -230,13 +230,13 @@ class Driver:
         except Terminated:
             raise
         except (Exception, SystemExit) as error:
-            kind, trace = "crash", redact_message(traceback.format_exc())[-8000:]
+            kind, trace = "crash", redact(traceback.format_exc())[-8000:]
             fault = (
                 error
                 if isinstance(error, Exception)
                 else RuntimeError(f"sys.exit({error.code!r}) was called")
             )
-        message = redact_message(str(fault))[:2000]  # first, because half a secret would not be recognised
+        message = redact(str(fault))[:2000]  # first, because half a secret would not be recognised
         return Failure(
             spec, kind, type(fault).__name__, message, len(episode.turns), episode.usage,
             time.perf_counter() - began, trace,

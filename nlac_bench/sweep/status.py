@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import RunFolderError, write_atomically
-from nlac_bench.redaction import redact_message
+from nlac_bench.redaction import redact
 from nlac_bench.sweep.plan import Cell, Sweep, base_folder
 
 State: TypeAlias = Literal["finished", "failed", "interrupted", "not started"]
@@ -147,7 +147,7 @@ def record_failure(folder: Path, code: int, output: bytes) -> Status:
     """
     how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
     # redacted before it is shortened, which could leave a part of a key
-    message = redact_message(error_message(output.decode(errors="replace")))
+    message = redact(error_message(output.decode(errors="replace")))
     reason = one_line(f"{how}: {message}")
     write_atomically(failure_path(folder), json.dumps({"exit_code": code, "reason": reason}))
     return Status("failed", reason)

@@ -16,7 +16,7 @@ from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.secrets import refuse_secret_arguments, refuse_secrets
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.learner import checkpoint_index
-from nlac_bench.redaction import Redactor, redact, redact_message, secret_values
+from nlac_bench.redaction import Redactor, redact, secret_values
 from nlac_bench.rollout.driver import EpisodeSpec, Failure
 from nlac_bench.secret_forms import is_placeholder
 from nlac_bench.sweep.file import read_sweep
@@ -48,8 +48,6 @@ URLS = [
     f"http://h/v1?api_key%3D{VALUE}",
     f'http://h/v1?x={{"api_key":"{VALUE}"}}',
     f"wss://h:80/v1/?&&token={VALUE}&",
-    f"http://h/sk-{VALUE}12345678/v1",
-    f"http://h/%73k-{VALUE}12345678/v1",
     f"http://h/v1;token={VALUE}",
     f"http://h/token={VALUE}/v1",
     f"http://h/v1#k={VALUE}",
@@ -68,19 +66,7 @@ URLS = [
     f"https://h/v1?X-Amz-Signature={VALUE}",
     f"https://h/v1?x=1&X-Goog-Signature={VALUE}",
     f"https://h/v1?X-Amz-Security-Token={VALUE}",
-    f"http://h/token/{VALUE}",
-    f"http://h/v1/api-key/{VALUE}/chat",
-    f"http://h/key/{VALUE}/v1",
-    f"http://h/%6Bey/{VALUE}/v1",
-    f"http://h/auth/{VALUE}",
-    f"http://h/v1?secret-{VALUE}",
-    f"http://h/v1?{VALUE}",
-    f"http://h/v1?a=1&{VALUE}",
-    f"http://h/v1?{VALUE}#top",
-    f"http://h/{VALUE}{VALUE}/v1",
-    f"http://h/v1?x={VALUE}{VALUE}",
     f"http://h/v1?token_value={VALUE}",
-    f"http://h/AbCdEfGh12345678{VALUE}",
 ]
 NAMES = [
     "api_key", "api-key", "apiKey", "APIKEY", "API_KEY_2", "x-api-key", "xApiKey", "Authorization",
@@ -92,29 +78,11 @@ NAMES = [
     "aws_secret_access_key_id", "accessKeyId", "passcode", "pass-code", "db_password_prod", "secret_test_2",
 ]  # fmt: skip
 TEXTS = [
-    f"sk-proj-{VALUE}1234567890",
-    f"ghp_{VALUE}{VALUE}{VALUE}",
-    f"hf_{VALUE}{VALUE}{VALUE}",
-    f"Bearer {VALUE}9",
+    f"Authorization: Bearer {VALUE}9",
+    f"page=2,api_key={VALUE}",
     f"x-api-key: {VALUE}",
     f"api_key={VALUE}",
-    f"-----BEGIN RSA PRIVATE KEY-----\n{VALUE}",
-    f"eyJhbGciOiJI{VALUE}.eyJzdWIiOiIx{VALUE}.{VALUE}",
 ]
-WEAK_NAMES = [
-    "key",
-    "API",
-    "clé_api",
-    "auth",
-    "pat",
-    "github-pat",
-    "cookie",
-    "cookies",
-    "myKey",
-    "x_auth",
-    "sig",
-]
-"""Ordinary words that name a secret if the value looks random."""
 HARMLESS: list[dict[str, Any]] = [
     {"base_url": "http://localhost:8000/v1"},
     {"base_url": "https://h/openai/deployments/gpt-5?api-version=2024-06-01"},
@@ -193,24 +161,12 @@ def test_fields_named_like_secrets_are_refused(name: str) -> None:
         assert VALUE not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", WEAK_NAMES)
-def test_ordinary_names_with_random_values_are_refused(name: str) -> None:
-    for inner in ({name: VALUE}, {name: ["u", VALUE]}, {name: {"of": VALUE}}, {name: f"{VALUE}-{VALUE}"}):
-        for config in (inner, {"env": f"x@{json.dumps(inner)}"}, {"a": json.dumps({"b": inner})}):
-            with pytest.raises(ConfigError) as caught:
-                refuse_secrets(config)
-            assert VALUE not in str(caught.value)
-    for ordinary in ("a word", "item_2024", "openai-v1", "F# minor", "2024-01-01", "gpt-5-mini", ""):
-        refuse_secrets({name: ordinary})
-
-
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))  # pytest stores ids in an environment variable
-def test_texts_that_are_secrets_are_refused_as_settings_and_redacted_in_messages(text: str) -> None:
+def test_texts_that_assign_secrets_are_refused_as_settings_only(text: str) -> None:
     for config in ({"model": text}, {"env": f"x@{json.dumps({'note': [text]})}"}, {text: 1}):
         with pytest.raises(ConfigError) as caught:
             refuse_secrets(config)
         assert VALUE not in str(caught.value)
-    assert VALUE not in redact_message(f"the server said: {text}, then left")
     assert redact(text) == text  # what a task or a model says is not changed because of its form
 
 
@@ -257,11 +213,7 @@ def test_the_value_of_a_secret_variable_is_refused_as_a_setting(monkeypatch: pyt
 
 def test_configuration_and_sweep_files_with_secrets_are_refused(tmp_path: Path) -> None:
     run, sweep = tmp_path / "run.toml", tmp_path / "sweep.toml"
-    for line in (
-        f'base_url = "http://h/v1?token={VALUE}"',
-        f'api_key = "{VALUE}"',
-        f'agent = "sk-{VALUE}1234567"',
-    ):
+    for line in (f'base_url = "http://h/v1?token={VALUE}"', f'api_key = "{VALUE}"'):
         run.write_text(f'env = "tau_retail"\n{line}\n')
         with pytest.raises(ConfigError, match=r"run\.toml: .*OPENAI_API_KEY") as caught:
             read_config(run)
@@ -325,19 +277,6 @@ def test_which_values_are_secrets() -> None:
         assert expected in secret_values({name: value}), name
 
 
-def test_ordinary_messages_are_not_changed() -> None:
-    for message in (
-        "unexpected token: 'foo' at line 3",
-        "HTTP 401 from host: Incorrect API key provided",
-        "Basic understanding of tokens=30720 and api_key=None",
-        'File "x.py", line 3: api_key=os.environ["KEY"]',
-        "password: must have 8 characters",
-        "authorization: required",
-        "see http://h/v1?page=2&k=5#top",
-    ):
-        assert redact_message(message) == message
-
-
 _CHARACTERS = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
 _SECRETS = st.text(
     st.one_of(st.sampled_from("aZ09\"\\/'+=%&-_ \n{}é日😀"), _CHARACTERS), min_size=8, max_size=40
@@ -364,7 +303,7 @@ def test_no_file_of_a_run_has_a_secret(secret: str, data: st.DataObject) -> None
         clean: dict[str, Any] = {"config": {}, "conditions": CONDITIONS, "subject": SUBJECT}
         try:
             writer = RunWriter.create(run, **planted, plan=PLAN[:3])
-        except ConfigError as refused:  # what was planted is a secret by its form, too
+        except ConfigError as refused:  # what was planted is a secret of a URL, too
             assert not leaks(secret, str(refused)) and not run.exists()
             writer = RunWriter.create(run, **clean, plan=PLAN[:3])
         first, second, _ = PLAN[:3]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nlac_bench.errors import ConfigError
-from nlac_bench.redaction import redact_message, redactor
+from nlac_bench.redaction import redact, redactor
 from nlac_bench.secret_forms import find_secrets, is_secret_name, texts
 
 _ADVICE = (
@@ -57,4 +57,4 @@ def refuse_secret_arguments(arguments: Sequence[str]) -> None:
 
 
 def _refusal(place: str, what: str) -> ConfigError:
-    return ConfigError(f"{redact_message(place)} {what} {_ADVICE}")  # names of fields may be secrets, too
+    return ConfigError(f"{redact(place)} {what} {_ADVICE}")  # names of fields may be secrets, too

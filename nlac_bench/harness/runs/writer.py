@@ -22,7 +22,7 @@ from nlac_bench.harness.runs.lines import (
 from nlac_bench.harness.runs.links import refuse_links
 from nlac_bench.harness.runs.secrets import refuse_secrets
 from nlac_bench.harness.runs.seeds import Planned, first_duplicate
-from nlac_bench.redaction import redact_message, redactor
+from nlac_bench.redaction import redact, redactor
 from nlac_bench.rollout.driver import Failure
 from nlac_bench.types import Episode
 
@@ -191,8 +191,8 @@ class RunWriter:
             "seed": item.seed,
             "kind": failure.kind,
             "error": failure.error,
-            "message": redact_message(failure.message)[:_MAX_TEXT],
-            "traceback": redact_message(failure.traceback)[-_MAX_TEXT:],
+            "message": redact(failure.message)[:_MAX_TEXT],
+            "traceback": redact(failure.traceback)[-_MAX_TEXT:],
             "turns": failure.turns,
             "usage": usage_to_row(failure.usage),
             "seconds": failure.seconds,

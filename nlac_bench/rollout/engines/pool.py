@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.redaction import redact_message
+from nlac_bench.redaction import redact
 from nlac_bench.rollout.engines.engine import (
     EngineError,
     Sample,
@@ -161,7 +161,7 @@ class EnginePool:
             told = SyncError(f"replica {number + 1} of {len(self.replicas)}, {replica!r}: {error}")
             if used:
                 return told
-            tell(redact_message(f"{told}; it stays left out"))
+            tell(redact(f"{told}; it stays left out"))
             return None
         except EngineError as error:
             if error.kind not in LOST or self._closed:
@@ -177,7 +177,7 @@ class EnginePool:
         if self._router.leave_out(number):
             left = len(self._router.replicas)
             text = f"{error}; its requests go to the other replicas, of which {left} are left"
-            tell(redact_message(text if left else f"{error}; no replica is left"))
+            tell(redact(text if left else f"{error}; no replica is left"))
 
     def _none_left(self) -> EngineError:
         if self._closed:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import nlac_bench
-from nlac_bench.redaction import redact_message
+from nlac_bench.redaction import redact
 from nlac_bench.rollout.engines.engine import EngineError
 from nlac_bench.rollout.engines.hf.wire import ClosedError, encode, error_of, receive
 
@@ -166,4 +166,4 @@ class ChildProcess:
     def _last_words(self) -> str:
         self._log.seek(max(0, self._log.seek(0, os.SEEK_END) - 8192))
         lines = self._log.read().decode(errors="replace").strip().splitlines()
-        return f": {redact_message(lines[-1])[:200]}" if lines else ""
+        return f": {redact(lines[-1])[:200]}" if lines else ""

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import openai
 
-from nlac_bench.redaction import Redactor, redact_message, secret_values
+from nlac_bench.redaction import Redactor, redact, secret_values
 from nlac_bench.rollout.engines.backoff import Retries, TransientFault
 from nlac_bench.rollout.engines.engine import (
     EngineError,
@@ -270,7 +270,7 @@ class OpenAIEngine:
 
     def _without_key(self, text: str) -> str:
         """Return ``text`` without secrets and the key, even one too short to be searched for in replies."""
-        text = redact_message(self._redactor.text(text))
+        text = redact(self._redactor.text(text))
         return text.replace(self._key, "***") if self._key else text
 
     def _connection(self) -> _Connection:

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from nlac_bench.errors import NlacBenchError
-from nlac_bench.redaction import redact_message
+from nlac_bench.redaction import redact
 from nlac_bench.rollout.engines.backoff import TransientFault
 
 CONNECT_S = 10.0
@@ -44,9 +44,7 @@ def check_address(url: str) -> SplitResult:
             return parts
     except ValueError:  # brackets that are not closed, or a port that is not a number or too large
         pass
-    raise NlacBenchError(
-        f"{redact_message(url)!r} is not the address of a server; write it as http://host:port"
-    )
+    raise NlacBenchError(f"{redact(url)!r} is not the address of a server; write it as http://host:port")
 
 
 class Http:
@@ -169,4 +167,4 @@ def _reason(data: bytes) -> str:
         text = str(error.get("message", error) if isinstance(error, dict) else error)
     except (ValueError, RecursionError, AttributeError):
         pass
-    return redact_message(" ".join(text.split()))[:_SHOWN]
+    return redact(" ".join(text.split()))[:_SHOWN]
