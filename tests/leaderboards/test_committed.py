@@ -1,26 +1,56 @@
 """The boards in ``leaderboards/boards`` are those that the entries in ``leaderboards/results`` give.
 
 Slow: matplotlib draws the figures of all boards. Other versions than those of constraints.txt give other
-bytes.
+bytes. HTML pages are not committed; `make boards` writes them beside the other files.
 """
 
 import re
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from nlac_bench.leaderboards.boards import collect
-from nlac_bench.reports.boards.build import differing, render_boards
+from nlac_bench.reports.boards.build import board_files, differing, render_boards
 
 BOARDS = Path(__file__).parents[2] / "leaderboards"
+_VOID = {"br", "hr", "img", "input", "link", "meta"}
+
+
+class _OpenElements(HTMLParser):
+    """Checks that each end tag closes the element that was opened last; ``open`` are those without one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in _VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open and self.open[-1] == tag, f"</{tag}> at {self.getpos()}, open: {self.open[-3:]}"
+        self.open.pop()
 
 
 @pytest.mark.slow
 def test_committed_boards_are_rendered_from_the_committed_entries() -> None:
     collected = collect(BOARDS / "results")
     assert collected.boards and not collected.rejected
-    changed = differing(render_boards(collected.boards), BOARDS / "boards")
+    files = render_boards(collected.boards)
+    changed = [name for name in differing(files, BOARDS / "boards") if not name.endswith(".html")]
     assert not changed, f"{changed} differ: run make boards"
+    names = {name for board in collected.boards for name in board_files(f"{board.board_id}-{board.kind}")}
+    assert set(files) == {*names, "index.html", "index.md", "boards.json"}
+    for name in sorted(files):
+        if name.endswith(".html"):
+            page = _OpenElements()
+            page.feed(files[name])
+            page.close()
+            assert files[name].lower().startswith("<!doctype html>") and page.open == [], name
 
 
 def test_every_board_has_a_title_of_its_own() -> None:
