@@ -12,13 +12,13 @@ from itertools import combinations, product
 
 import numpy as np
 
-from nlac_bench.stats.compare import ALPHA
 from nlac_bench.stats.distributions import t_cdf
 from nlac_bench.stats.intervals import Floats
 from nlac_bench.stats.places import Place, places
 from nlac_bench.stats.pooled import pooled_errors
 from nlac_bench.stats.seed_errors import algorithm_error
 from nlac_bench.stats.significance import holm, sign_flip_p
+from nlac_bench.stats.verdicts import ALPHA
 
 BOARDS = (3, 8, 15)
 TIES = ("all equal", "two groups", "ladder of twos")

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from benchmarks.simulations.coverage import Cell, covers
 from benchmarks.simulations.task_models import beta_binomial, paired_differences
-from nlac_bench.stats.compare import ALPHA
 from nlac_bench.stats.intervals import Floats, paired_bounds
 from nlac_bench.stats.power import minimum_detectable_difference
 from nlac_bench.stats.significance import sign_flip_p
+from nlac_bench.stats.verdicts import ALPHA
 
 TASKS = (20, 50, 115, 134, 500)
 TRIALS = (1, 2, 4, 8)

@@ -12,7 +12,7 @@ import numpy as np
 
 from nlac_bench.leaderboards.entry import Bounds, Entry, RunOutcomes
 from nlac_bench.leaderboards.numbers import failed_if_missing, success_table
-from nlac_bench.stats.compare import ALPHA, compare
+from nlac_bench.stats.compare import compare
 from nlac_bench.stats.compare_seeds import compare_algorithms
 from nlac_bench.stats.intervals import Floats
 from nlac_bench.stats.outcomes import Counts, Outcomes
@@ -20,6 +20,7 @@ from nlac_bench.stats.pairing import Measured
 from nlac_bench.stats.pooled import PairError, paired_error, pooled_errors
 from nlac_bench.stats.significance import holm, sign_flip_p
 from nlac_bench.stats.tables import p_text
+from nlac_bench.stats.verdicts import ALPHA
 
 
 @dataclass(frozen=True)

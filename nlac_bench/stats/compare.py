@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from nlac_bench.stats.intervals import Floats, Interval, mean_interval, paired_interval, rate_interval
 from nlac_bench.stats.outcomes import COUNTED, Counts
@@ -19,10 +19,7 @@ from nlac_bench.stats.pairing import (
 from nlac_bench.stats.power import POWER, detectable_difference
 from nlac_bench.stats.significance import holm, sign_flip_p
 from nlac_bench.stats.tables import bracket, number, p_text, printable, render_table
-
-Verdict: TypeAlias = Literal["A better", "B better", "not distinguishable"]
-
-ALPHA = 0.05
+from nlac_bench.stats.verdicts import Verdict, decided
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +74,9 @@ class Comparison:
 
         Rewards whose differences are all the same have no interval; the test, which needs no spread, decides.
         """
-        if self.p_adjusted >= ALPHA:
-            return "not distinguishable"
-        low, high = self.difference, self.difference
-        if self.interval is not None:
-            low, high = self.interval.low, self.interval.high
-        if low > 0:
-            return "A better"
-        return "B better" if high < 0 else "not distinguishable"
+        if self.interval is None:
+            return decided(self.p_adjusted, self.difference, self.difference)
+        return decided(self.p_adjusted, self.interval.low, self.interval.high)
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints."""

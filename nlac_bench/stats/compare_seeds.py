@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from nlac_bench.stats.compare import ALPHA, Verdict
 from nlac_bench.stats.distributions import normal_quantile, t_cdf, t_quantile
 from nlac_bench.stats.intervals import ROUNDING, Floats, Interval
 from nlac_bench.stats.outcomes import COUNTED, Counts
@@ -28,6 +27,7 @@ from nlac_bench.stats.pairing import (
 from nlac_bench.stats.power import POWER
 from nlac_bench.stats.seed_errors import RESAMPLES, algorithm_error, resampled_error
 from nlac_bench.stats.tables import bracket, number, p_text, render_table
+from nlac_bench.stats.verdicts import Verdict, decided
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,8 @@ class AlgorithmComparison:
     @property
     def verdict(self) -> Verdict:
         """``A better`` or ``B better`` only if the interval excludes 0."""
-        if self.p_value >= ALPHA:  # the interval is of the same error and quantile
-            return "not distinguishable"
-        return "A better" if self.difference > 0 else "B better"
+        # the p-value and the interval are of the same error and quantile
+        return decided(self.p_value, self.difference, self.difference)
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints."""

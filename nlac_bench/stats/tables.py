@@ -25,11 +25,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
-def number(value: float | None, *, sign: bool = False) -> str:
-    """Return ``value`` with three decimals, or a dash for None."""
+def number(value: float | None, *, sign: bool = False, digits: int = 3) -> str:
+    """Return ``value`` with ``digits`` decimals, or a dash for None."""
     if value is None:
         return "–"
-    return f"{value:+.3f}" if sign else f"{value:.3f}"
+    return f"{value:{'+' if sign else ''}.{digits}f}"
 
 
 def bracket(interval: Interval | None, *, sign: bool = False) -> str:

@@ -12,6 +12,7 @@ from nlac_bench.harness.runs.lines import make_folder
 from nlac_bench.stats.outcomes import COUNTED
 from nlac_bench.stats.pairing import Measured
 from nlac_bench.stats.tables import number, p_text, render_table
+from nlac_bench.stats.verdicts import worded
 from nlac_bench.sweep.curves import draw
 from nlac_bench.sweep.plan import Sweep, best_validation, chosen_rates, done
 from nlac_bench.sweep.results import Results
@@ -116,12 +117,13 @@ def _success_table(
     for row in here:
         versus = [""] * 4
         if row.versus is not None:
-            names = {"A better": f"{against} better", "B better": f"{row.method} better"}
             versus = [
-                row.versus.to_text(), number(row.versus.detectable), p_text(row.p_holm),
-                names.get(row.versus.verdict, row.versus.verdict),
+                row.versus.estimate.to_text(sign=True), number(row.versus.detectable), p_text(row.p_holm),
+                worded(row.versus.verdict, f"{against} better", f"{row.method} better"),
             ]  # fmt: skip
-        lines.append([row.method, *_seeds(row.count, row.seeds), row.gain.to_text(), *versus])
+        lines.append(
+            [row.method, *_seeds(row.count, row.seeds), row.gain.estimate.to_text(sign=True), *versus]
+        )
     bases = seed_success(results.statuses[env, BASE], results.bases[env])
     lines.append([BASE, *_seeds(results.count(env, BASE), bases), *[""] * 5])
     for name in results.floor_statuses[env]:
@@ -177,8 +179,9 @@ def _row_json(row: Row, results: Results) -> dict[str, Any]:
     return {
         "env": row.env, "method": row.method, "success": row.success, "seeds": row.seeds, "base": bases,
         "floors": floors, "episodes": row.counts and row.counts.to_json(),
-        "gain": vars(row.gain), "cost": row.cost, "chosen_steps": row.chosen_steps,
-        "versus": row.versus and vars(row.versus), "p_holm": row.p_holm, "steps_to_best": row.steps_to_best,
+        "gain": row.gain.to_json(), "cost": row.cost, "chosen_steps": row.chosen_steps,
+        "versus": row.versus and row.versus.to_json(), "p_holm": row.p_holm,
+        "steps_to_best": row.steps_to_best,
         "status": {seed: vars(status) for seed, status in statuses.items()},
     }  # fmt: skip
 

@@ -6,12 +6,13 @@ from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
-from nlac_bench.stats.compare import ALPHA, Comparison, compare
+from nlac_bench.stats.compare import Comparison, compare
 from nlac_bench.stats.compare_seeds import AlgorithmComparison, compare_algorithms
+from nlac_bench.stats.estimates import Estimate
 from nlac_bench.stats.outcomes import Counts
 from nlac_bench.stats.pairing import Measured, NotComparableError
 from nlac_bench.stats.significance import holm
-from nlac_bench.stats.tables import number
+from nlac_bench.stats.verdicts import ALPHA, UNDECIDED
 from nlac_bench.sweep.plan import Sweep
 from nlac_bench.sweep.results import Played, Results
 from nlac_bench.sweep.status import CellCount, one_line
@@ -22,25 +23,21 @@ from nlac_bench.training.curve import AXES
 class Difference:
     """A − B with a 95 % interval: over seeds and tasks if both sides have two seeds, otherwise over tasks.
 
-    ``mean`` is NaN if the two could not be compared; ``why_not`` is the reason.
+    The estimate has no value if the two could not be compared; ``why_not`` is the reason.
     """
 
-    mean: float
-    low: float | None
-    high: float | None
+    estimate: Estimate
     p_value: float | None
     verdict: str
     detectable: float | None = None
     """The smallest difference that would be found with a probability of 80 %."""
     why_not: str | None = None
 
-    def to_text(self) -> str:
-        """Return the difference and its interval as text: ``+0.050 [+0.005, +0.094]``."""
-        if math.isnan(self.mean):
-            return number(None)
-        if self.low is None or self.high is None:
-            return number(self.mean, sign=True)
-        return f"{self.mean:+.3f} [{self.low:+.3f}, {self.high:+.3f}]"
+    def to_json(self) -> dict[str, float | str | None]:
+        """Return the difference as ``comparison.json`` has it."""
+        mean, low, high = astuple(self.estimate)
+        others = {name: value for name, value in vars(self).items() if name != "estimate"}
+        return {"mean": mean, "low": low, "high": high, **others}
 
 
 @dataclass(frozen=True)
@@ -141,12 +138,12 @@ def difference(a: Mapping[int, Measured], b: Mapping[int, Measured]) -> Differen
             found = compare(a[common[0]], b[common[0]], tasks="common")
     except NotComparableError as error:
         return _not_measured(str(error))
-    low, high = (None, None) if found.interval is None else (found.interval.low, found.interval.high)
-    return Difference(found.difference, low, high, found.p_value, found.verdict, found.detectable)
+    estimate = Estimate.with_interval(found.difference, found.interval)
+    return Difference(estimate, found.p_value, found.verdict, found.detectable)
 
 
 def _not_measured(why: str) -> Difference:
-    return Difference(math.nan, None, None, None, "not measured", why_not=one_line(why))
+    return Difference(Estimate(None), None, "not measured", why_not=one_line(why))
 
 
 def pairs(
@@ -162,8 +159,6 @@ def pairs(
     found = {method: difference(leader, other) for method, other in runs.items()}
     adjusted = holm([float("nan") if d.p_value is None else d.p_value for d in found.values()])
     return {
-        method: (d, None)
-        if d.p_value is None
-        else (d if p < ALPHA else replace(d, verdict="not distinguishable"), p)
+        method: (d, None) if d.p_value is None else (d if p < ALPHA else replace(d, verdict=UNDECIDED), p)
         for (method, d), p in zip(found.items(), adjusted, strict=True)
     }

@@ -33,6 +33,7 @@ from nlac_bench.rollout.engines.weights import ModelSource
 from nlac_bench.rollout.interrupts import on_interrupt, tell
 from nlac_bench.stats.compare import Comparison, compare
 from nlac_bench.stats.pairing import Measured
+from nlac_bench.stats.verdicts import worded
 from nlac_bench.training.loop import Training
 from nlac_bench.training.prepare import make_training, trainable_engine
 from nlac_bench.training.untrained import BASE, take_base
@@ -105,9 +106,7 @@ class Trained:
             "base_ci": None if base.interval is None else [base.interval.low, base.interval.high],
             "gain": self.gain.difference,
             "gain_ci": None if interval is None else [interval.low, interval.high],
-            "verdict": {"A better": "trained is better", "B better": "base is better"}.get(
-                self.gain.verdict, self.gain.verdict
-            ),
+            "verdict": worded(self.gain.verdict, "trained is better", "base is better"),
             "gradient_steps": self.where["gradient_steps_total"],
             "env_steps": self.where["env_steps"],
             "generated_tokens": self.where["tokens"],

@@ -15,9 +15,10 @@ from matplotlib.text import Text
 from nlac_bench.reports.figures.costs import costs
 from nlac_bench.reports.figures.curves import Method, Reference, draw_panels, method_curves, run_curve
 from nlac_bench.reports.figures.figure import Figure, canvas, compact, label
-from nlac_bench.reports.figures.forest import Estimate, forest
+from nlac_bench.reports.figures.forest import ForestRow, forest
 from nlac_bench.reports.figures.labels import EndLabel, label_ends, label_points, spread
 from nlac_bench.reports.figures.strip import order, strip
+from nlac_bench.stats.estimates import Estimate
 from nlac_bench.training.curve import AXES, Tested, Trained
 from nlac_bench.types import Usage
 
@@ -48,7 +49,11 @@ def figures(name: str = "nlac") -> list[Figure]:
             Trained(name, rows(), TESTED), [{**r, "train_success": 0.5} for r in rows()], references, AXES
         ),
         method_curves(methods, references, "tokens", AXES["tokens"], name),
-        forest([Estimate(name, "base", 0.4, 0.3, 0.5), Estimate("none", "run", None)], "success", name),
+        forest(
+            [ForestRow(name, "base", Estimate(0.4, 0.3, 0.5)), ForestRow("none", "run", Estimate(None))],
+            "success",
+            name,
+        ),
         strip([name, "trained"], [name, "b", "c"], np.array([[1, 0, np.nan], [0, 0.5, 1]])),
         costs({(name, name): Usage(1, 1000, 100), ("training", "policy"): Usage(1, 10, 1)}),
     ]
@@ -167,7 +172,7 @@ def test_figures_are_the_same_bytes_again_and_survive_hostile_names(place: int, 
 
 def test_text_is_not_mathematics_and_keeps_its_ends() -> None:
     assert label("a" * 50 + "z", 11) == "aaaaa…aaaaz"
-    assert "$x$" in str(forest([Estimate("$x$", "run", 0.5)], "success").inline())
+    assert "$x$" in str(forest([ForestRow("$x$", "run", Estimate(0.5))], "success").inline())
 
 
 def test_the_strip_groups_what_flipped() -> None:

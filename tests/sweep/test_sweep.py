@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from nlac_bench.cli import app
 from nlac_bench.harness.runs.configuration import ConfigError
 from nlac_bench.harness.runs.folder import RunFolder
+from nlac_bench.stats.estimates import Estimate
 from nlac_bench.sweep import plan as sweeps
 from nlac_bench.sweep import rows as sweep_rows
 from nlac_bench.sweep.curves import LABEL_WIDTH, short_names
@@ -246,7 +247,7 @@ def test_differences_are_over_common_seeds(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(sweep_rows, "compare", compare)
     a: Any = {0: "a-0", 1: "a-1"}
-    assert sweep_rows.difference(a, {1: "b-1"}).mean == 0.1  # type: ignore[dict-item]
+    assert sweep_rows.difference(a, {1: "b-1"}).estimate.value == 0.1  # type: ignore[dict-item]
     assert seen == [("a-1", "b-1")]
     assert sweep_rows.difference(a, {2: "b-2"}).verdict == "not measured"  # type: ignore[dict-item]
 
@@ -265,7 +266,7 @@ def test_verdicts_are_those_of_the_corrected_p_values(monkeypatch: pytest.Monkey
     planned = Sweep(("nlac", *chances), {"a": (0,)})
     monkeypatch.setattr(
         sweep_rows, "difference",
-        lambda a, b: Difference(0.1, 0.01, 0.2, chances[b[0]], "A better"),
+        lambda a, b: Difference(Estimate(0.1, 0.01, 0.2), chances[b[0]], "A better"),
     )  # fmt: skip
     results = Results({("a", m): {0: played(m, [])} for m in planned.methods}, {"a": {}})
     found = sweep_rows.pairs(planned, results, "a", "nlac")

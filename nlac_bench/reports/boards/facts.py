@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from nlac_bench.leaderboards.entry import Cost, Entry, Tokens
-from nlac_bench.reports.boards.formats import NOTHING, count_text, duration, plain, with_interval
+from nlac_bench.reports.boards.formats import NOTHING, count_text, duration, plain
 from nlac_bench.reports.report.ends import end_in_words
+from nlac_bench.stats.estimates import Estimate
 from nlac_bench.stats.tables import number
 
 Facts: TypeAlias = list[tuple[str, str]]
@@ -56,7 +57,7 @@ def result_facts(entry: Entry) -> Facts:
     facts = [
         (
             "Success, missing episodes counted as failed",
-            with_interval(success_of(entry), numbers.ci if reports_success(entry) else None),
+            Estimate(success_of(entry), *(numbers.ci or () if reports_success(entry) else ())).to_text(),
         ),
         ("Success over scored episodes only", number(numbers.success)),
         ("Method of the interval", numbers.ci_method or NOTHING),
@@ -66,7 +67,9 @@ def result_facts(entry: Entry) -> Facts:
     facts += [
         (
             f"pass^{each.k}",
-            each.why_not or NOTHING if each.value is None else with_interval(each.value, each.ci),
+            each.why_not or NOTHING
+            if each.value is None
+            else Estimate(each.value, *(each.ci or ())).to_text(),
         )
         for each in numbers.pass_k
     ]

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 from nlac_bench.reports.figures.figure import compact
-from nlac_bench.stats.tables import number
 
 NOTHING = "–"
 """Stands for a number that is not known."""
@@ -27,11 +26,6 @@ def duration(hours: float | None) -> str:
     seconds = hours * 3600
     value, unit = (seconds, "s") if seconds < 60 else (seconds / 60, "min") if hours < 1 else (hours, "h")
     return f"{value:.2g} {unit}" if value < 10 else f"{value:,.0f} {unit}"
-
-
-def with_interval(value: float | None, ci: tuple[float, float] | None) -> str:
-    """Return a number and its interval as text: ``0.370 [0.290, 0.460]``."""
-    return number(value) if ci is None else f"{number(value)} [{number(ci[0])}, {number(ci[1])}]"
 
 
 def plain(value: Any) -> str:

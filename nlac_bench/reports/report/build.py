@@ -17,7 +17,7 @@ from nlac_bench.reports.report.page import Numbers, Report, Section, sentence
 from nlac_bench.reports.report.references import missing_references
 from nlac_bench.reports.report.reproduce import reproduce_section
 from nlac_bench.reports.report.stored_sweep import COMPARISON
-from nlac_bench.reports.report.subjects import Measurement, Subject, estimate, metric_of
+from nlac_bench.reports.report.subjects import Measurement, Subject, forest_row, metric_of
 from nlac_bench.reports.report.sweep import sweep_report
 from nlac_bench.reports.report.training import cost_section, critiques_section, curves_section
 from nlac_bench.reports.report.typed import as_typed
@@ -130,9 +130,9 @@ def _success(
     """Return the forest plot; algorithms with several seeds have a row for all of their seeds."""
     if all(len(side) == 1 for side in sides):
         return success_section(subjects, metric)
-    rows = [each.estimate(metric) for each in subjects]
+    rows = [each.forest_row(metric) for each in subjects]
     rows += [
-        estimate(name, "trained", [each.outcomes for each in side], metric, f"({len(side)} seeds)")
+        forest_row(name, "trained", [each.outcomes for each in side], metric, f"({len(side)} seeds)")
         for name, side in zip(arguments, sides, strict=True)
     ]
     note = "A row of several seeds has the mean over seeds; its interval speaks of these checkpoints only."

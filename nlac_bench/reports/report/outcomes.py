@@ -20,7 +20,7 @@ REWARD_ONLY = "The environment reports no success, so its results are rewards."
 
 def success_section(subjects: Sequence[Subject], metric: Metric, notes: Sequence[str] = ()) -> Section:
     """Return the forest plot of ``subjects``."""
-    figure = forest([each.estimate(metric) for each in subjects], metric)
+    figure = forest([each.forest_row(metric) for each in subjects], metric)
     return Section("success", metric.capitalize(), tuple(notes), (figure,))
 
 

@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from nlac_bench.harness.runs.lines import RunFolderError, refuse_special
 from nlac_bench.reports.figures.curves import Method, Reference
-from nlac_bench.reports.figures.forest import Estimate, Kind
+from nlac_bench.reports.figures.forest import ForestRow, Kind
+from nlac_bench.stats.estimates import Estimate
 from nlac_bench.stats.intervals import rate_interval
 from nlac_bench.stats.pooled import interval_over_seeds
 from nlac_bench.training.curve import AXES, Tested, Trained
@@ -121,7 +122,7 @@ class StoredSweep(_Stored):
                 found[seed] = run
         return found
 
-    def estimate(self, env: str, method: str, kind: Kind, note: str = "") -> Estimate:
+    def forest_row(self, env: str, method: str, kind: Kind, note: str = "") -> ForestRow:
         """Return the success over tasks and seeds of ``method``, its interval and the mean of each seed.
 
         The interval of a trained method covers further training seeds too if it has at least two.
@@ -135,10 +136,9 @@ class StoredSweep(_Stored):
         if kind == "trained" and len(runs) > 1:
             interval = interval_over_seeds(np.array([means_over([run], tasks) for run in runs.values()]))
         seeds = [np.array([s for s in run.success.values() if s is not None]) for run in runs.values()]
-        value = float(means.mean()) if len(means) else None
-        low, high = (None, None) if interval is None else (interval.low, interval.high)
+        estimate = Estimate.with_interval(float(means.mean()) if len(means) else None, interval)
         each = tuple(float(s.mean()) for s in seeds if len(s)) if len(runs) > 1 else ()
-        return Estimate("untrained model" if method == BASE else method, kind, value, low, high, each, note)
+        return ForestRow("untrained model" if method == BASE else method, kind, estimate, each, note)
 
     def methods(self, env: str) -> list[Method]:
         """Return the learning curves of the methods on ``env``, with the tests of their checkpoints."""
@@ -153,7 +153,7 @@ class StoredSweep(_Stored):
     def references(self, env: str) -> list[Reference]:
         """Return the floors and the untrained model on ``env``."""
         values = dict(self.of(env)[0].floors)
-        values["untrained (test)"] = self.estimate(env, BASE, "base").value
+        values["untrained (test)"] = self.forest_row(env, BASE, "base").estimate.value
         return [Reference(name.removeprefix("floor-"), v) for name, v in values.items() if v is not None]
 
 

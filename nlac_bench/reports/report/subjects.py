@@ -8,8 +8,9 @@ import numpy as np
 
 from nlac_bench.harness.measure.prepare import FLOORS
 from nlac_bench.harness.runs.folder import RunFolder
-from nlac_bench.reports.figures.forest import Estimate, Kind
+from nlac_bench.reports.figures.forest import ForestRow, Kind
 from nlac_bench.reports.report.references import ORACLE, stored_references
+from nlac_bench.stats.estimates import Estimate
 from nlac_bench.stats.intervals import Floats, mean_interval, rate_interval
 from nlac_bench.stats.outcomes import Outcomes, outcomes_of, task_means
 from nlac_bench.stats.pairing import Measured, Metric
@@ -50,12 +51,16 @@ class Subject:
         return f"{recorded} of {counts.planned} episodes are recorded"
 
     def estimate(self, metric: Metric) -> Estimate:
-        """Return the mean over tasks with its 95 % interval, and ``n of m`` where the run is unfinished."""
+        """Return the mean over tasks with its 95 % interval."""
+        return self.forest_row(metric).estimate
+
+    def forest_row(self, metric: Metric) -> ForestRow:
+        """Return the estimate as a row of a forest plot, with ``n of m`` where the run is unfinished."""
         note = f"({self.progress.partition(' episodes')[0]})" if self.progress else ""
-        return estimate(self.name, self.kind, [self.outcomes], metric, note)
+        return forest_row(self.name, self.kind, [self.outcomes], metric, note)
 
 
-def estimate(name: str, kind: Kind, seeds: Sequence[Outcomes], metric: Metric, note: str = "") -> Estimate:
+def forest_row(name: str, kind: Kind, seeds: Sequence[Outcomes], metric: Metric, note: str = "") -> ForestRow:
     """Return the mean over tasks and ``seeds`` with its 95 % interval, clustered by task.
 
     The interval of a trained method's success covers further training seeds too if there are at least two,
@@ -69,12 +74,10 @@ def estimate(name: str, kind: Kind, seeds: Sequence[Outcomes], metric: Metric, n
     each_seed = [task_means(table) for table in tables] if len(tables) > 1 else []
     if metric == "success" and kind == "trained" and each_seed:
         interval = interval_over_seeds(np.array(each_seed))
-    return Estimate(
+    return ForestRow(
         name,
         kind,
-        float(means.mean()) if len(means) else None,
-        None if interval is None else interval.low,
-        None if interval is None else interval.high,
+        Estimate.with_interval(float(means.mean()) if len(means) else None, interval),
         tuple(float(np.nanmean(m)) for m in each_seed if not np.isnan(m).all()),
         note,
     )

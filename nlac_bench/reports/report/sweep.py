@@ -8,7 +8,7 @@ import numpy as np
 
 from nlac_bench.reports.figures.curves import method_curves
 from nlac_bench.reports.figures.figure import Cell, Figure, Table, file_name
-from nlac_bench.reports.figures.forest import Estimate, forest
+from nlac_bench.reports.figures.forest import ForestRow, forest
 from nlac_bench.reports.figures.strip import strip
 from nlac_bench.reports.report.outcomes import failures_section, unscored_section
 from nlac_bench.reports.report.page import Numbers, Report, Section, sentence
@@ -18,7 +18,9 @@ from nlac_bench.reports.report.subjects import Measurement
 from nlac_bench.reports.report.training import cost_section, critiques_section
 from nlac_bench.reports.report.typed import as_typed
 from nlac_bench.reports.report.verdicts import setting
+from nlac_bench.stats.estimates import Estimate
 from nlac_bench.stats.tables import number, p_text
+from nlac_bench.stats.verdicts import worded
 from nlac_bench.training.curve import AXES
 from nlac_bench.training.untrained import BASE
 
@@ -78,16 +80,16 @@ MEANS = (
 def _forest(sweep: StoredSweep, env: str, runs: Sequence[Measurement]) -> Figure:
     """Return the forest plot of ``env``; the oracle is that of the first of ``runs`` that has one."""
     rows = [
-        Estimate(name.removeprefix("floor-"), "floor", success)
+        ForestRow(name.removeprefix("floor-"), "floor", Estimate(success))
         for name, success in sweep.of(env)[0].floors.items()
     ]
-    rows.append(sweep.estimate(env, BASE, "base"))
+    rows.append(sweep.forest_row(env, BASE, "base"))
     rows += [
-        sweep.estimate(env, row.method, "trained", row.title.removeprefix(row.method).strip())
+        sweep.forest_row(env, row.method, "trained", row.title.removeprefix(row.method).strip())
         for row in reversed(sweep.of(env))
     ]
     played = (ref for run in runs if run.name.startswith(f"{env}/") for ref in run.references)
-    rows += [ref.estimate("success") for ref in played if ref.kind == "oracle"][:1]
+    rows += [ref.forest_row("success") for ref in played if ref.kind == "oracle"][:1]
     return forest(rows, "success", env, file_name("forest", env))
 
 
@@ -126,12 +128,11 @@ def _pairs_section(sweep: StoredSweep) -> Section:
             (f"{sweep.against} − {row.method}", row.versus, row.p_holm),
         ):
             if difference is not None:
-                told = {"A better": name.split(" − ")[0], "B better": name.split(" − ")[1]}
-                verdict = told.get(difference.verdict)
+                a, b = name.split(" − ")[:2]
                 rows.append((
                     row.env, name, number(difference.mean, sign=True), number(difference.low, sign=True),
                     number(difference.high, sign=True), p_text(p),
-                    difference.why_not or (f"{verdict} better" if verdict else difference.verdict),
+                    difference.why_not or worded(difference.verdict, f"{a} better", f"{b} better"),
                 ))  # fmt: skip
     header = ("environment", "difference", "mean", "95 % low", "95 % high", "p (Holm)", "verdict")
     table = Numbers("pairs", "Gains and differences, over seeds and tasks", Table(header, tuple(rows)))
@@ -212,8 +213,8 @@ def _verdict(sweep: StoredSweep, env: str) -> str:
 def _gain(row: StoredRow) -> str:
     if row.gain.mean is None:
         return ""
-    told = {"A better": "better than", "B better": "worse than"}.get(row.gain.verdict, "not told apart from")
-    return f", {told} the untrained model ({number(row.gain.mean, sign=True)})"
+    words = worded(row.gain.verdict, "better than", "worse than", "not told apart from")
+    return f", {words} the untrained model ({number(row.gain.mean, sign=True)})"
 
 
 def _progress(sweep: StoredSweep) -> tuple[str, ...]:

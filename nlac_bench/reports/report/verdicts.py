@@ -6,11 +6,12 @@ from typing import Any
 from nlac_bench import tiny
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.reports.report.page import shown
-from nlac_bench.reports.report.subjects import Measurement, Subject
+from nlac_bench.reports.report.subjects import Measurement
 from nlac_bench.stats.compare import Comparison, compare
 from nlac_bench.stats.compare_seeds import AlgorithmComparison
 from nlac_bench.stats.pairing import Metric, NotComparableError
 from nlac_bench.stats.tables import bracket, number, p_text
+from nlac_bench.stats.verdicts import UNDECIDED, worded
 from nlac_bench.training.curve import rows_of
 
 TESTS = {"exact McNemar": "exact McNemar test", "sign flips by task": "sign-flip test by task"}
@@ -65,7 +66,7 @@ def run_verdict(measurement: Measurement, metric: Metric) -> str:
     if estimate.value is None:
         return "No episode of this run has a score."
     env, tasks = own.run.conditions["env"], len(own.outcomes.tasks)
-    has = f"a {metric} of {_value(own, metric)} on {tasks} tasks of {env}"
+    has = f"a {metric} of {estimate.to_text()} on {tasks} tasks of {env}"
     if not measurement.trains:
         return f"{own.name} has {has}.{_against_floor(measurement, metric)}"
     steps = gradient_steps(measurement)
@@ -83,11 +84,12 @@ def run_verdict(measurement: Measurement, metric: Metric) -> str:
     method = own.run.subject["agent"]
     before, after = number(gain.b.mean), number(gain.a.mean)
     change = f"from {before} to {after} ({_difference(gain)}) on {gain.tasks} tasks of {env}"
-    told = {
-        "A better": f"Training with {method} raised {metric} {change}.",
-        "B better": f"Training with {method} lowered {metric} {change}.",
-    }
-    undecided = f"Training with {method} made no difference that this run can show: {metric} went {change}."
+    shows = worded(
+        gain.verdict,
+        f"Training with {method} raised {metric} {change}.",
+        f"Training with {method} lowered {metric} {change}.",
+        f"Training with {method} made no difference that this run can show: {metric} went {change}.",
+    )
     chosen = [row for row in rows_of(own.run, "validation") if row["best"]]
     start = ""
     if chosen and not chosen[-1]["gradient_steps_total"]:
@@ -95,7 +97,7 @@ def run_verdict(measurement: Measurement, metric: Metric) -> str:
             " The best validation was that before training, so the tested checkpoint is the untrained model."
         )
     one = " One training run shows what became of this model; claims about the method need several seeds."
-    return told.get(gain.verdict, undecided) + start + one
+    return shows + start + one
 
 
 def gradient_steps(measurement: Measurement) -> int:
@@ -106,35 +108,31 @@ def gradient_steps(measurement: Measurement) -> int:
 
 def pairs_verdict(found: Sequence[Comparison], metric: Metric) -> str:
     """Return which of the compared runs are better, after Holm's correction where there are several pairs."""
-    told = [_pair(each, metric) for each in found if each.verdict != "not distinguishable"]
-    if len(found) == 1 and not told:
+    decided = [_pair(each, metric) for each in found if each.verdict != UNDECIDED]
+    if len(found) == 1 and not decided:
         c = found[0]
         return (
             f"{c.a.name} and {c.b.name} cannot be told apart: their difference in {metric} is "
             f"{_difference(c)} on {c.tasks} tasks.{_seen(c.detectable)}"
         )
-    if not told:
+    if not decided:
         return f"None of the {len(found)} pairs of runs can be told apart by their {metric}."
-    rest = len(found) - len(told)
+    rest = len(found) - len(decided)
     others = f" The other {rest} pairs cannot be told apart." if rest > 1 else ""
     others = " The other pair cannot be told apart." if rest == 1 else others
-    return " ".join(told) + others
+    return " ".join(decided) + others
 
 
 def algorithms_verdict(found: AlgorithmComparison) -> str:
     """Return whether one of two algorithms is better, over seeds and tasks."""
     difference = f"{number(found.difference, sign=True)} {bracket(found.interval, sign=True)}"
     over = f"over {len(found.seeds_a)} and {len(found.seeds_b)} seeds and {found.tasks} tasks"
-    match found.verdict:
-        case "A better":
-            return f"{found.name_a} is better than {found.name_b}: {found.metric} {difference} {over}."
-        case "B better":
-            return (
-                f"{found.name_b} is better than {found.name_a}: A − B = {difference} {found.metric} {over}."
-            )
-    return (
+    return worded(
+        found.verdict,
+        f"{found.name_a} is better than {found.name_b}: {found.metric} {difference} {over}.",
+        f"{found.name_b} is better than {found.name_a}: A − B = {difference} {found.metric} {over}.",
         f"{found.name_a} and {found.name_b} cannot be told apart: their difference in {found.metric} is "
-        f"{difference} {over}.{_seen(found.detectable)}"
+        f"{difference} {over}.{_seen(found.detectable)}",
     )
 
 
@@ -162,13 +160,6 @@ def _seen(detectable: float | None) -> str:
     return f" Differences of {number(detectable)} or more would be found with a probability of 80 %."
 
 
-def _value(subject: Subject, metric: Metric) -> str:
-    each = subject.estimate(metric)
-    if each.low is None or each.high is None:
-        return number(each.value)
-    return f"{number(each.value)} [{number(each.low)}, {number(each.high)}]"
-
-
 def _unfinished(measurement: Measurement) -> str:
     base = measurement.base
     if measurement.trains and (base is None or base.progress is not None):
@@ -193,8 +184,9 @@ def _against_floor(measurement: Measurement, metric: Metric) -> str:
     except NotComparableError:
         return ""
     floor = f"the highest floor ({highest.name}, {number(scored[highest.name])})"
-    if found.verdict == "A better":
-        return f" It is better than {floor}."
-    if found.verdict == "B better":
-        return f" It is worse than {floor}."
-    return f" It is not above {floor}: the two cannot be told apart."
+    return worded(
+        found.verdict,
+        f" It is better than {floor}.",
+        f" It is worse than {floor}.",
+        f" It is not above {floor}: the two cannot be told apart.",
+    )
