@@ -14,7 +14,7 @@ from nlac_bench.harness.runs.seeds import Planned, plan_episodes
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.stats.compare import compare
 from nlac_bench.stats.outcomes import Counts, Outcomes
-from nlac_bench.stats.pairing import Measured
+from nlac_bench.stats.pairing import MeasuredRun
 from nlac_bench.stats.seed_errors import hierarchical_error
 from nlac_bench.stats.significance import sign_flip_p
 from nlac_bench.stats.summary import summarise, summary_of
@@ -87,7 +87,7 @@ def test_summary_and_comparison(benchmark: Any, tasks: int, trials: int) -> None
 
     def estimate() -> None:
         summary_of(a, "", "toy", "a")
-        compare(Measured("a", CONDITIONS, a), Measured("b", CONDITIONS, b))
+        compare(MeasuredRun("a", CONDITIONS, a), MeasuredRun("b", CONDITIONS, b))
 
     benchmark(estimate)
 

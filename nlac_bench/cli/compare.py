@@ -10,7 +10,7 @@ from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.stats.compare import compare as compare_two
 from nlac_bench.stats.compare import compare_all, comparison_table
 from nlac_bench.stats.compare_seeds import compare_algorithms
-from nlac_bench.stats.pairing import Measured
+from nlac_bench.stats.pairing import MeasuredRun
 from nlac_bench.stats.score import rescore
 from nlac_bench.stats.summary import summarise, summary_of
 
@@ -72,7 +72,7 @@ def compare(
     if any("," in side for side in folders):
         _compare_seeds(folders, metric, tasks, as_json)
         return
-    runs: list[Any] = [Measured.read(folder) for folder in folders]
+    runs: list[Any] = [MeasuredRun.read(folder) for folder in folders]
     if len(runs) == 2:
         comparison = compare_two(*runs, metric=metric, tasks=tasks)  # type: ignore[arg-type]
         show(comparison, as_json)
@@ -87,7 +87,7 @@ def compare(
 def _compare_seeds(folders: list[str], metric: str, tasks: str, as_json: bool) -> None:
     if len(folders) != 2:
         raise ValueError(f"algorithms are compared in pairs: expected two sides, got {len(folders)}")
-    sides = [[Measured.read(folder) for folder in side.split(",") if folder] for side in folders]
+    sides = [[MeasuredRun.read(folder) for folder in side.split(",") if folder] for side in folders]
     names = [side if len(side) < 60 else f"{side[:57]}…" for side in folders]
     comparison = compare_algorithms(*sides, name_a=names[0], name_b=names[1], metric=metric, tasks=tasks)  # type: ignore[arg-type]
     show(comparison, as_json)

@@ -12,7 +12,7 @@ from nlac_bench.stats.places import Place, places
 
 
 @dataclass(frozen=True)
-class Row:
+class BoardRow:
     """An entry on a board. Only ranked entries have a place and relations (ids of ranked entries).
 
     ``floor_note`` says in words that the entry is not significantly above the best floor; None if it is, or
@@ -39,9 +39,9 @@ class Board:
     board_id: str
     kind: Kind
     key: BoardKey
-    ranked: tuple[Row, ...]
-    pinned: tuple[Row, ...]
-    unranked: tuple[Row, ...]
+    ranked: tuple[BoardRow, ...]
+    pinned: tuple[BoardRow, ...]
+    unranked: tuple[BoardRow, ...]
     reported: tuple[Entry, ...]
     pairs: tuple[Pair, ...]
 
@@ -129,7 +129,7 @@ def _board(
         kind=kind,
         key=any_of.board,
         ranked=tuple(
-            Row(
+            BoardRow(
                 entry,
                 place,
                 better_than=tuple(e.entry_id for j, e in enumerate(ranked) if (i, j) in won),
@@ -141,9 +141,11 @@ def _board(
             )
             for i, (entry, place) in enumerate(zip(ranked, places(len(ranked), won), strict=True))
         ),
-        pinned=tuple(Row(e) for e in sorted(pinned, key=lambda e: (e.standing == "floor", *_by_success(e)))),
+        pinned=tuple(
+            BoardRow(e) for e in sorted(pinned, key=lambda e: (e.standing == "floor", *_by_success(e)))
+        ),
         unranked=tuple(
-            Row(e, floor_note=floor_note(e, floors))
+            BoardRow(e, floor_note=floor_note(e, floors))
             for e in sorted((e for e in entries if e.standing == "unranked"), key=_by_success)
         ),
         reported=tuple(sorted(reported, key=_by_success)),

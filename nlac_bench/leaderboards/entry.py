@@ -34,20 +34,20 @@ Bounds: TypeAlias = tuple[float, float]
 """A 95 % confidence interval."""
 
 
-class Part(BaseModel):
+class EntryPart(BaseModel):
     """Base class of all parts of an entry: immutable, with strict types and without unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class Limits(Part):
+class Limits(EntryPart):
     """Administrative limits of an episode; None means unlimited."""
 
     max_turns: Count | None = None
     max_seconds: Amount | None = None
 
 
-class Simulator(Part):
+class Simulator(EntryPart):
     """The model that plays the environment's user, oracle or judge."""
 
     model: Name | None
@@ -55,7 +55,7 @@ class Simulator(Part):
     max_tokens: Count
 
 
-class BoardKey(Part):
+class BoardKey(EntryPart):
     """What was measured. Entries are compared only if all of this is equal; ``board_id`` is its hash.
 
     ``arguments`` are the environment's, without the world (which belongs to the subject) and without what
@@ -75,7 +75,7 @@ class BoardKey(Part):
     limits: Limits = Limits()
 
 
-class Tokens(Part):
+class Tokens(EntryPart):
     """Calls and tokens of one role; ``cost`` is in US dollars (0 if the price is unknown)."""
 
     calls: Count
@@ -85,7 +85,7 @@ class Tokens(Part):
     seconds: Amount
 
 
-class TrainingCost(Part):
+class TrainingCost(EntryPart):
     """What the training of one seed took, up to its end (``chosen_step`` is the tested checkpoint's)."""
 
     seed: int
@@ -99,7 +99,7 @@ class TrainingCost(Part):
     """Success of the untrained model on the same tasks and seeds."""
 
 
-class Training(Part):
+class Training(EntryPart):
     """How a subject was trained: one ``TrainingCost`` per seed."""
 
     method: Name
@@ -109,7 +109,7 @@ class Training(Part):
     runs: list[TrainingCost] = Field(min_length=1, max_length=1_000)
 
 
-class Subject(Part):
+class Subject(EntryPart):
     """Who was measured: an agent, its model and prompts, and how it was trained."""
 
     agent: Name
@@ -123,7 +123,7 @@ class Subject(Part):
     training: Training | None = None
 
 
-class TaskOutcome(Part):
+class TaskOutcome(EntryPart):
     """The planned trials of one task, in the order of their numbers. All lists have the same length.
 
     ``success`` and ``reward`` are None where there is no result; an ``imported`` entry has rewards and end
@@ -146,7 +146,7 @@ class TaskOutcome(Part):
         return self
 
 
-class RunOutcomes(Part):
+class RunOutcomes(EntryPart):
     """All outcomes of one run, by task id in planned order (tasks are sorted in the file)."""
 
     seed: int
@@ -157,7 +157,7 @@ class RunOutcomes(Part):
     """Share of questions whose answer the environment's oracle did not know; None if no oracle answers."""
 
 
-class PassPowerK(Part):
+class PassPowerK(EntryPart):
     """pass^k, or why it cannot be estimated."""
 
     k: Annotated[int, Field(ge=1)]
@@ -166,7 +166,7 @@ class PassPowerK(Part):
     why_not: Text | None = None
 
 
-class EpisodeCounts(Part):
+class EpisodeCounts(EntryPart):
     """Numbers of episodes, as in ``stats.outcomes.Counts``, summed over the runs."""
 
     planned: Count
@@ -180,7 +180,7 @@ class EpisodeCounts(Part):
     recovered_errors: Count
 
 
-class Numbers(Part):
+class Numbers(EntryPart):
     """Everything that is computed from ``outcomes``; the mean over runs where there are several.
 
     ``success`` is the rate over scored trials. ``success_if_missing_failed`` counts every planned episode
@@ -203,7 +203,7 @@ class Numbers(Part):
     end_reasons: dict[Name, Count]
 
 
-class CurvePoint(Part):
+class CurvePoint(EntryPart):
     """One validation during training."""
 
     gradient_steps: Count
@@ -217,21 +217,21 @@ class CurvePoint(Part):
     """Whether this was the best checkpoint so far; the last such one was tested."""
 
 
-class Curve(Part):
+class Curve(EntryPart):
     """The validations of the training with one seed."""
 
     seed: int
     points: list[CurvePoint] = Field(max_length=100_000)
 
 
-class Cost(Part):
+class Cost(EntryPart):
     """What the test episodes took, summed over the runs (``seconds`` of episodes that ran side by side)."""
 
     tokens_by_role: dict[Name, Tokens] = Field(default_factory=dict, max_length=200)
     seconds: Amount = 0.0
 
 
-class RunProvenance(Part):
+class RunProvenance(EntryPart):
     """Where one run comes from: code, packages, and hashes of its files."""
 
     started: Name
@@ -245,7 +245,7 @@ class RunProvenance(Part):
     episodes_sha256: Sha256
 
 
-class Provenance(Part):
+class Provenance(EntryPart):
     """The origin of an entry. ``relation`` is that of the submitter to the model; None is not stated."""
 
     runs: list[RunProvenance] = Field(default_factory=list, max_length=1_000)
@@ -253,7 +253,7 @@ class Provenance(Part):
     relation: Relation | None = None
 
 
-class Source(Part):
+class Source(EntryPart):
     """What a ``reported`` or ``imported`` entry is taken from."""
 
     title: Name
@@ -262,7 +262,7 @@ class Source(Part):
     """The table, section or file within the source."""
 
 
-class Entry(Part):
+class Entry(EntryPart):
     """An entry of a leaderboard.
 
     ``level`` says what was checked. ``recomputed``: the plan is the whole split, the seeds follow the rule,

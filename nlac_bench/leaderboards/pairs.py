@@ -16,7 +16,7 @@ from nlac_bench.stats.compare import compare
 from nlac_bench.stats.compare_seeds import compare_algorithms
 from nlac_bench.stats.intervals import Floats
 from nlac_bench.stats.outcomes import Counts, Outcomes
-from nlac_bench.stats.pairing import Measured
+from nlac_bench.stats.pairing import MeasuredRun
 from nlac_bench.stats.pooled import PairError, paired_error, pooled_errors
 from nlac_bench.stats.significance import holm, sign_flip_p
 from nlac_bench.stats.tables import p_text
@@ -135,7 +135,7 @@ def _algorithms(entries: Sequence[Entry]) -> list[_Compared]:
     return found
 
 
-def _sides(a: Entry, b: Entry) -> Iterator[list[Measured]]:
+def _sides(a: Entry, b: Entry) -> Iterator[list[MeasuredRun]]:
     """Yield the runs of both entries, with their worlds if both have one run in each of the same worlds."""
     played = [entry.subject.worlds or [] for entry in (a, b)]
     paired = set(played[0]) == set(played[1]) and all(
@@ -147,11 +147,11 @@ def _sides(a: Entry, b: Entry) -> Iterator[list[Measured]]:
         yield [_measured(run, world) for run, world in runs]
 
 
-def _measured(run: RunOutcomes, world: int | None = None) -> Measured:
+def _measured(run: RunOutcomes, world: int | None = None) -> MeasuredRun:
     """Return a run as the comparisons read it; every planned trial without a score is a failure."""
     success = np.nan_to_num(success_table(run))
     planned = success.size
     counts = Counts(planned, planned, unscored=0, infra_errors=0, owed=0, truncated=0)
-    return Measured(
+    return MeasuredRun(
         f"seed {run.seed}", {}, Outcomes(tuple(sorted(run.tasks)), success, success, counts), world
     )

@@ -29,13 +29,13 @@ class Recorded:
     episodes: dict[tuple[str, int], Episode]
     name: str = "recorded"
 
-    def begin(self, env: Any, seed: int) -> "_Actor":
+    def begin(self, env: Any, seed: int) -> "_ReplayActor":
         """Return an actor, which finds its episode when it gets the first observation."""
-        return _Actor(self.episodes, seed)
+        return _ReplayActor(self.episodes, seed)
 
 
 @dataclass
-class _Actor:
+class _ReplayActor:
     episodes: dict[tuple[str, int], Episode]
     seed: int
     _left: list[Turn] | None = None

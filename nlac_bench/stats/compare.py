@@ -7,7 +7,7 @@ from typing import Any
 from nlac_bench.stats.intervals import Floats, Interval, mean_interval, paired_interval, rate_interval
 from nlac_bench.stats.outcomes import COUNTED, Counts
 from nlac_bench.stats.pairing import (
-    Measured,
+    MeasuredRun,
     Metric,
     NotComparableError,
     TaskChoice,
@@ -120,7 +120,9 @@ class Comparison:
         return "\n".join([*lines, *note_lines(self.left_out, self.notes)])
 
 
-def compare(a: Measured, b: Measured, *, metric: Metric = "success", tasks: TaskChoice = "all") -> Comparison:
+def compare(
+    a: MeasuredRun, b: MeasuredRun, *, metric: Metric = "success", tasks: TaskChoice = "all"
+) -> Comparison:
     """Compare two runs on the same tasks.
 
     Each task contributes the difference of its two means over scored trials. The test is the exact sign-flip
@@ -170,7 +172,7 @@ def compare(a: Measured, b: Measured, *, metric: Metric = "success", tasks: Task
 
 
 def compare_all(
-    runs: Sequence[Measured], *, metric: Metric = "success", tasks: TaskChoice = "all"
+    runs: Sequence[MeasuredRun], *, metric: Metric = "success", tasks: TaskChoice = "all"
 ) -> list[Comparison]:
     """Compare every pair of ``runs``; verdicts and ``p_adjusted`` use Holm's correction over all pairs.
 
@@ -206,7 +208,7 @@ def comparison_table(found: Sequence[Comparison]) -> str:
     return "\n".join([render_table(header, rows), *map(printable, notes)])
 
 
-def _side(run: Measured, means: Floats, metric: Metric) -> Side:
+def _side(run: MeasuredRun, means: Floats, metric: Metric) -> Side:
     outcomes = run.outcomes
     interval = rate_interval(means, outcomes.trials) if metric == "success" else mean_interval(means)
     return Side(
@@ -218,7 +220,7 @@ def _side_cells(label: str, side: Side) -> list[str]:
     return [label, number(side.mean), bracket(side.interval), str(side.trials), *side.counts.cells()]
 
 
-def _trials_note(a: Measured, b: Measured) -> list[str]:
+def _trials_note(a: MeasuredRun, b: MeasuredRun) -> list[str]:
     if a.outcomes.trials == b.outcomes.trials:
         return []
     return [

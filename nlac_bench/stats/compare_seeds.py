@@ -15,7 +15,7 @@ from nlac_bench.stats.distributions import normal_quantile, t_cdf, t_quantile
 from nlac_bench.stats.intervals import ROUNDING, Floats, Interval
 from nlac_bench.stats.outcomes import COUNTED, Counts
 from nlac_bench.stats.pairing import (
-    Measured,
+    MeasuredRun,
     Metric,
     NotComparableError,
     TaskChoice,
@@ -111,8 +111,8 @@ class AlgorithmComparison:
 
 
 def compare_algorithms(
-    a: Sequence[Measured],
-    b: Sequence[Measured],
+    a: Sequence[MeasuredRun],
+    b: Sequence[MeasuredRun],
     *,
     name_a: str = "A",
     name_b: str = "B",
@@ -179,8 +179,8 @@ def compare_algorithms(
 
 
 def _by_world(
-    a: Sequence[Measured], b: Sequence[Measured], name_a: str, name_b: str
-) -> tuple[Sequence[Measured], Sequence[Measured], tuple[int, ...]]:
+    a: Sequence[MeasuredRun], b: Sequence[MeasuredRun], name_a: str, name_b: str
+) -> tuple[Sequence[MeasuredRun], Sequence[MeasuredRun], tuple[int, ...]]:
     """Return the runs of both sides in the order of their worlds, and the worlds.
 
     If all runs played the same world, or the environment has no worlds, they are returned as they are.
@@ -205,11 +205,11 @@ def _by_world(
     return [found[0][world] for world in worlds], [found[1][world] for world in worlds], tuple(worlds)
 
 
-def _seeds(runs: Sequence[Measured], means: Floats) -> tuple[tuple[str, float, Counts], ...]:
+def _seeds(runs: Sequence[MeasuredRun], means: Floats) -> tuple[tuple[str, float, Counts], ...]:
     return tuple((run.name, float(m.mean()), run.outcomes.counts) for run, m in zip(runs, means, strict=True))
 
 
-def _few_seeds(a: Sequence[Measured], b: Sequence[Measured]) -> list[str]:
+def _few_seeds(a: Sequence[MeasuredRun], b: Sequence[MeasuredRun]) -> list[str]:
     few = min(len(a), len(b))
     if few >= 5:
         return []

@@ -25,7 +25,7 @@ class NotComparableError(NlacBenchError):
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredRun:
     """The conditions and outcomes of a run, as ``compare`` needs them, and the world that it played."""
 
     name: str
@@ -44,7 +44,7 @@ class Measured:
         return cls(name or str(path), run.conditions, outcomes_of(run), run.world)
 
 
-def check_conditions(runs: Sequence[Measured]) -> None:
+def check_conditions(runs: Sequence[MeasuredRun]) -> None:
     """Check that all runs have the same conditions.
 
     Raises:
@@ -60,13 +60,15 @@ def check_conditions(runs: Sequence[Measured]) -> None:
             )
 
 
-def paired_means(runs: Sequence[Measured], metric: Metric, tasks: TaskChoice) -> tuple[Floats, Floats, int]:
+def paired_means(
+    runs: Sequence[MeasuredRun], metric: Metric, tasks: TaskChoice
+) -> tuple[Floats, Floats, int]:
     """Return ``matched_means`` of exactly two runs."""
     (first, second), left_out = matched_means(runs, metric, tasks)
     return first, second, left_out
 
 
-def matched_means(runs: Sequence[Measured], metric: Metric, tasks: TaskChoice) -> tuple[list[Floats], int]:
+def matched_means(runs: Sequence[MeasuredRun], metric: Metric, tasks: TaskChoice) -> tuple[list[Floats], int]:
     """Return each run's task means ``[tasks]`` on the same tasks in the same order, and the number of other
     tasks.
 
@@ -89,7 +91,10 @@ def matched_means(runs: Sequence[Measured], metric: Metric, tasks: TaskChoice) -
 
 
 def _mismatch(
-    runs: Sequence[Measured], by_task: Sequence[Mapping[str, float]], everything: Sequence[str], common: int
+    runs: Sequence[MeasuredRun],
+    by_task: Sequence[Mapping[str, float]],
+    everything: Sequence[str],
+    common: int,
 ) -> str:
     said = []
     for run, means in zip(runs, by_task, strict=True):
@@ -109,7 +114,7 @@ def _mismatch(
     )
 
 
-def missing_notes(runs: Sequence[Measured]) -> list[str]:
+def missing_notes(runs: Sequence[MeasuredRun]) -> list[str]:
     """Return a note for each of ``runs`` with unscored episodes or an oracle that did not know answers."""
     notes = [
         f"{run.name}: unknown rate {number(run.outcomes.unknown_rate)}, the oracle did not know"

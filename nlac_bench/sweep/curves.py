@@ -7,13 +7,13 @@ from textwrap import fill
 from typing import Any
 
 from nlac_bench.envs.env_string import parse
-from nlac_bench.reports.figures.curves import Method, Reference, draw_panels, grid
+from nlac_bench.reports.figures.curves import MethodCurves, Reference, draw_panels, grid
 from nlac_bench.reports.figures.figure import canvas
 from nlac_bench.reports.figures.labels import EndLabel, label_ends
 from nlac_bench.sweep.plan import Sweep
 from nlac_bench.sweep.results import Results
 from nlac_bench.sweep.rows import mean_of, mean_success
-from nlac_bench.training.curve import AXES, Trained, tested
+from nlac_bench.training.curve import AXES, TrainedSeed, tested
 
 LABEL_WIDTH = 28
 """Characters in a line of a label beside a panel."""
@@ -46,7 +46,7 @@ def short_names(envs: Sequence[str]) -> Mapping[str, str]:
     return {env: parse(env)[0] if names[parse(env)[0]] == 1 else fill(env, LABEL_WIDTH) for env in envs}
 
 
-def methods_of(sweep: Sweep, results: Results, env: str) -> list[Method]:
+def methods_of(sweep: Sweep, results: Results, env: str) -> list[MethodCurves]:
     """Return the learning curves of the sweep's methods on ``env``, with the tests of their checkpoints."""
     found = []
     for method in sweep.methods:
@@ -54,11 +54,11 @@ def methods_of(sweep: Sweep, results: Results, env: str) -> list[Method]:
         for seed, run in results.of(env, method).items():
             chosen = [row for row in run.validations if row["best"]]
             test = tested(chosen[-1], run.measured.outcomes) if chosen else None
-            seeds.append(Trained(str(seed), run.validations, test))
+            seeds.append(TrainedSeed(str(seed), run.validations, test))
         count, title = results.count(env, method), method
         if count.reason is not None:
             title = f"{method} ({count.finished} of {count.planned} seeds)"
-        found.append(Method(method, title, seeds))
+        found.append(MethodCurves(method, title, seeds))
     return found
 
 

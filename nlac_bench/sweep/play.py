@@ -31,7 +31,7 @@ LOG_TAIL = 64 * 1024
 
 
 @dataclass(frozen=True)
-class Job:
+class SweepJob:
     """A call of ``nlac-bench run`` or ``eval`` with ``settings`` that writes to ``folder``.
 
     ``inputs`` are further settings: paths to other runs of the same sweep. They are not compared when a sweep
@@ -109,7 +109,7 @@ def complete(sweep: Sweep, out: Path) -> bool:
     return all(map(done, [cell.folder(out) for cell in cells] + [job.folder for job in owed]))
 
 
-def _play(jobs: Sequence[Job], at_once: int, say: Say) -> None:
+def _play(jobs: Sequence[SweepJob], at_once: int, say: Say) -> None:
     for job in jobs:
         job.check()
     owed = [job for job in jobs if not done(job.folder)]
@@ -119,7 +119,7 @@ def _play(jobs: Sequence[Job], at_once: int, say: Say) -> None:
     running: set[subprocess.Popen[bytes]] = set()
     stopped = threading.Event()
 
-    def one(number: int, job: Job) -> None:
+    def one(number: int, job: SweepJob) -> None:
         if stopped.is_set():
             return
         command = job.command()
@@ -154,7 +154,7 @@ def _play(jobs: Sequence[Job], at_once: int, say: Say) -> None:
             raise
 
 
-def _floors(sweep: Sweep, out: Path) -> Iterator[Job]:
+def _floors(sweep: Sweep, out: Path) -> Iterator[SweepJob]:
     """Yield the runs of policies without a model, one per environment and policy.
 
     ``constant`` is run only if the environment defines constant actions. The settings include the model,
@@ -166,22 +166,22 @@ def _floors(sweep: Sweep, out: Path) -> Iterator[Job]:
             continue
         for name in FLOORS if raw.constant_actions() else FLOORS[:1]:
             settings = {**sweep.base(env), "agent": name, "seed": seeds[0]}
-            yield Job("eval", floor_folder(out, env, name), settings)
+            yield SweepJob("eval", floor_folder(out, env, name), settings)
 
 
-def _bases(sweep: Sweep, out: Path) -> Iterator[Job]:
+def _bases(sweep: Sweep, out: Path) -> Iterator[SweepJob]:
     """Yield the runs of the untrained model, one per environment and seed."""
     for env, chosen in sweep.seeds_by_env().items():
         for seed in chosen:
-            yield Job("eval", base_folder(out, env, seed), {**sweep.base(env), "seed": seed})
+            yield SweepJob("eval", base_folder(out, env, seed), {**sweep.base(env), "seed": seed})
 
 
-def _training(sweep: Sweep, cell: Cell, out: Path, lr: float | None) -> Job:
+def _training(sweep: Sweep, cell: Cell, out: Path, lr: float | None) -> SweepJob:
     base = {"base": str(base_folder(out, cell.env, cell.seed))} if cell.lr is None else {}
-    return Job("run", cell.folder(out), sweep.settings(cell, lr), base)
+    return SweepJob("run", cell.folder(out), sweep.settings(cell, lr), base)
 
 
-def _transfers(sweep: Sweep, trained: Sequence[Cell], out: Path) -> Iterator[Job]:
+def _transfers(sweep: Sweep, trained: Sequence[Cell], out: Path) -> Iterator[SweepJob]:
     """Yield the runs that measure checkpoints on the environments of ``transfer``."""
     for to, source in sweep.transfer.items():
         for cell in trained:
@@ -190,4 +190,4 @@ def _transfers(sweep: Sweep, trained: Sequence[Cell], out: Path) -> Iterator[Job
                 run = {name: value for name, value in sweep.run.items() if name != "model"}
                 agent = sweep.algorithm(cell.method)
                 settings = {**run, "env": to, "agent": agent, "seed": cell.seed}
-                yield Job("eval", cell.transferred(out, to), settings, best)
+                yield SweepJob("eval", cell.transferred(out, to), settings, best)

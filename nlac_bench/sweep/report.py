@@ -10,13 +10,13 @@ from typing import Any
 
 from nlac_bench.harness.runs.lines import make_folder
 from nlac_bench.stats.outcomes import COUNTED
-from nlac_bench.stats.pairing import Measured
+from nlac_bench.stats.pairing import MeasuredRun
 from nlac_bench.stats.tables import number, p_text, render_table
 from nlac_bench.stats.verdicts import worded
 from nlac_bench.sweep.curves import draw
 from nlac_bench.sweep.plan import Sweep, best_validation, chosen_rates, done
 from nlac_bench.sweep.results import Results
-from nlac_bench.sweep.rows import Row, mean_of, mean_success, rows, seed_success, total
+from nlac_bench.sweep.rows import MethodRow, mean_of, mean_success, rows, seed_success, total
 from nlac_bench.sweep.status import CellCount, status_of
 from nlac_bench.training.curve import AXES
 from nlac_bench.training.untrained import BASE
@@ -79,7 +79,7 @@ def _tuning_section(
     return f"## Tuning\n\n```\n{table}\n```\n{left}"
 
 
-def _env_section(sweep: Sweep, results: Results, env: str, here: Sequence[Row], against: str) -> str:
+def _env_section(sweep: Sweep, results: Results, env: str, here: Sequence[MethodRow], against: str) -> str:
     source = sweep.transfer.get(env)
     title = f"## {env}" + (f" (trained on {source}, whose costs these are)" if source else "")
     tables = [
@@ -110,7 +110,7 @@ def _escaped(text: str) -> str:
 
 
 def _success_table(
-    here: Sequence[Row], results: Results, env: str, against: str
+    here: Sequence[MethodRow], results: Results, env: str, against: str
 ) -> tuple[list[str], list[list[str]]]:
     header = ["method", "seeds", "success", "each seed", "gain over base", f"{against} − method"]
     lines = []
@@ -139,7 +139,7 @@ def _seeds(count: CellCount, successes: Mapping[int, float | None]) -> list[str]
     return [finished, number(mean_of(values)), " ".join(map(number, values))]
 
 
-def _cost_table(here: Sequence[Row], against: str) -> tuple[list[str], list[list[str]]]:
+def _cost_table(here: Sequence[MethodRow], against: str) -> tuple[list[str], list[list[str]]]:
     header = [
         "cost, mean over seeds",
         *AXES.values(),
@@ -155,7 +155,9 @@ def _cost_table(here: Sequence[Row], against: str) -> tuple[list[str], list[list
     return header, lines
 
 
-def _episode_table(here: Sequence[Row], bases: Sequence[Measured]) -> tuple[list[str], list[list[str]]]:
+def _episode_table(
+    here: Sequence[MethodRow], bases: Sequence[MeasuredRun]
+) -> tuple[list[str], list[list[str]]]:
     counts = {row.method: row.counts for row in here} | {BASE: total(bases) if bases else None}
     which = "all" if all(row.count.reason is None for row in here) else "finished"
     return [f"test episodes of {which} seeds", *COUNTED], [
@@ -163,7 +165,7 @@ def _episode_table(here: Sequence[Row], bases: Sequence[Measured]) -> tuple[list
     ]
 
 
-def _notes(here: Sequence[Row]) -> list[str]:
+def _notes(here: Sequence[MethodRow]) -> list[str]:
     notes = []
     if any(row.count.finished == 1 for row in here):
         notes.append("One seed compares two checkpoints, not two algorithms.")
@@ -172,7 +174,7 @@ def _notes(here: Sequence[Row]) -> list[str]:
     return notes
 
 
-def _row_json(row: Row, results: Results) -> dict[str, Any]:
+def _row_json(row: MethodRow, results: Results) -> dict[str, Any]:
     bases = {seed: mean_success(run) for seed, run in results.bases[row.env].items()}
     floors = {name: mean_success(run) for name, run in results.floors.get(row.env, {}).items()}
     statuses = results.statuses[row.env, row.method]
@@ -203,7 +205,7 @@ def _runs_json(sweep: Sweep, results: Results, env: str) -> dict[str, Any]:
     return found
 
 
-def _by_task(run: Measured) -> dict[str, float]:
+def _by_task(run: MeasuredRun) -> dict[str, float]:
     return dict(zip(run.outcomes.tasks, run.outcomes.task_means("success").tolist(), strict=True))
 
 

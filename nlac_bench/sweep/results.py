@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import RunFolderError
-from nlac_bench.stats.pairing import Measured
+from nlac_bench.stats.pairing import MeasuredRun
 from nlac_bench.sweep.plan import FLOORS, Cell, Sweep, base_folder, floor_folder
 from nlac_bench.sweep.status import CellCount, Status, cell_status, one_line, status_of, transfer_status
 from nlac_bench.training.curve import AXES, latest
@@ -23,7 +23,7 @@ class Played:
     """A finished run: its test episodes and its training. A transferred run's training is that on the other
     environment."""
 
-    measured: Measured
+    measured: MeasuredRun
     validations: tuple[dict[str, Any], ...]
     cost: dict[str, float]
     """By the names of ``AXES``: gradient steps, environment steps, generated tokens and training seconds."""
@@ -55,8 +55,8 @@ class Results:
     """
 
     runs: Mapping[tuple[str, str], Mapping[int, Played]]
-    bases: Mapping[str, Mapping[int, Measured]]
-    floors: Mapping[str, Mapping[str, Measured]] = field(default_factory=dict)
+    bases: Mapping[str, Mapping[int, MeasuredRun]]
+    floors: Mapping[str, Mapping[str, MeasuredRun]] = field(default_factory=dict)
     statuses: Mapping[tuple[str, str], Mapping[int, Status]] = field(default_factory=dict)
     floor_statuses: Mapping[str, Mapping[str, Status]] = field(default_factory=dict)
 
@@ -86,7 +86,7 @@ class Results:
         """Return the finished runs by seed."""
         return self.runs.get((env, method), {})
 
-    def measured(self, env: str, method: str) -> dict[int, Measured]:
+    def measured(self, env: str, method: str) -> dict[int, MeasuredRun]:
         """Return the conditions and test outcomes of the finished runs by seed."""
         return {seed: run.measured for seed, run in self.of(env, method).items()}
 
@@ -96,9 +96,10 @@ class Results:
         return CellCount.of(method, env, self.statuses.get((env, method), {}))
 
 
-def _read_all(folders: Mapping[K, Path]) -> tuple[dict[K, Measured], dict[K, Status]]:
+def _read_all(folders: Mapping[K, Path]) -> tuple[dict[K, MeasuredRun], dict[K, Status]]:
     found = {
-        key: _read(status_of(path), partial(Measured.read, path, path.name)) for key, path in folders.items()
+        key: _read(status_of(path), partial(MeasuredRun.read, path, path.name))
+        for key, path in folders.items()
     }
     runs = {key: run for key, (run, _) in found.items() if run is not None}
     return runs, {key: status for key, (_, status) in found.items()}
@@ -126,7 +127,7 @@ def _played(cell: Cell, out: Path, folder: Path) -> Played:
         last = latest(rows, "iteration")[-1]
         cost = {label: float(last[key]) for key, label in AXES.items()}
         validations = tuple(latest(rows, "validation"))
-        run = Played(Measured.read(folder, f"{cell.method}-{cell.seed}"), validations, cost)
+        run = Played(MeasuredRun.read(folder, f"{cell.method}-{cell.seed}"), validations, cost)
         _ = run.best, run.chosen_step
     except (LookupError, TypeError, ValueError) as error:
         raise RunFolderError(f"{path / 'metrics.jsonl'} is damaged ({error!r})") from error

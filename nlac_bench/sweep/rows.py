@@ -10,7 +10,7 @@ from nlac_bench.stats.compare import Comparison, compare
 from nlac_bench.stats.compare_seeds import AlgorithmComparison, compare_algorithms
 from nlac_bench.stats.estimates import Estimate
 from nlac_bench.stats.outcomes import Counts
-from nlac_bench.stats.pairing import Measured, NotComparableError
+from nlac_bench.stats.pairing import MeasuredRun, NotComparableError
 from nlac_bench.stats.significance import holm
 from nlac_bench.stats.verdicts import ALPHA, UNDECIDED
 from nlac_bench.sweep.plan import Sweep
@@ -41,7 +41,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Row:
+class MethodRow:
     """The results of one method on one environment, of which any number of seeds are finished."""
 
     method: str
@@ -70,7 +70,7 @@ class Row:
         return mean_of(self.seeds.values())
 
 
-def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[Row]:
+def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[MethodRow]:
     """Return a row for every method of the sweep on ``env``, by descending success, those without a result
     last."""
     compared, leader = pairs(sweep, results, env, against), results.of(env, against)
@@ -80,7 +80,7 @@ def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[Row]:
         count = results.count(env, method)
         versus, p_holm = compared.get(method, (None, None))
         found.append(
-            Row(
+            MethodRow(
                 method,
                 env,
                 count,
@@ -97,12 +97,12 @@ def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[Row]:
     return sorted(found, key=lambda row: math.inf if row.success is None else -row.success)
 
 
-def seed_success(planned: Iterable[int], runs: Mapping[int, Measured]) -> dict[int, float | None]:
+def seed_success(planned: Iterable[int], runs: Mapping[int, MeasuredRun]) -> dict[int, float | None]:
     """Return the success of each planned seed; None if it did not finish or no episode has a score."""
     return {seed: mean_success(runs[seed]) if seed in runs else None for seed in planned}
 
 
-def mean_success(run: Measured) -> float | None:
+def mean_success(run: MeasuredRun) -> float | None:
     """Return the success rate of a run, the mean over tasks; None if no episode has a score."""
     means = run.outcomes.task_means("success")
     scored = means[~np.isnan(means)]
@@ -115,7 +115,7 @@ def mean_of(values: Iterable[float | None]) -> float | None:
     return float(np.mean(known)) if known else None
 
 
-def total(runs: Sequence[Measured]) -> Counts:
+def total(runs: Sequence[MeasuredRun]) -> Counts:
     """Return the sum of the episode counts of ``runs``."""
     columns = zip(*(astuple(run.outcomes.counts) for run in runs), strict=True)
     return Counts(*map(sum, columns))
@@ -125,7 +125,7 @@ def _steps_to_best(leader: Mapping[int, Played], others: Mapping[int, Played]) -
     return {seed: leader[seed].steps_to(other.best) for seed, other in others.items() if seed in leader}
 
 
-def difference(a: Mapping[int, Measured], b: Mapping[int, Measured]) -> Difference:
+def difference(a: Mapping[int, MeasuredRun], b: Mapping[int, MeasuredRun]) -> Difference:
     """Return the difference of the runs ``a`` and ``b`` (by seed) over the seeds that both have."""
     common = [seed for seed in a if seed in b]
     if not common:

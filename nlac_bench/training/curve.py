@@ -29,7 +29,7 @@ class Tested:
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedSeed:
     """One seed of a method: its rows of validation by cost, and the test of its checkpoint if it has one."""
 
     name: str
@@ -62,7 +62,7 @@ def _damaged(run: RunFolder, fault: str) -> str:
     return f"{run.path / 'metrics.jsonl'} is damaged ({fault}); restore the file"
 
 
-def learned(folder: Path, name: str = "") -> Trained:
+def learned(folder: Path, name: str = "") -> TrainedSeed:
     """Return the validations of the training run in ``folder``, and its test if it is finished.
 
     The tested checkpoint is that of the last validation that was the best so far.
@@ -71,7 +71,7 @@ def learned(folder: Path, name: str = "") -> Trained:
     validations = rows_of(run, "validation")
     chosen = [row for row in validations if row["best"]]
     finished = chosen and not run.owed()
-    return Trained(name, validations, tested(chosen[-1], outcomes_of(run)) if finished else None)
+    return TrainedSeed(name, validations, tested(chosen[-1], outcomes_of(run)) if finished else None)
 
 
 def tested(checkpoint: dict[str, Any], outcomes: Outcomes) -> Tested | None:

@@ -18,7 +18,7 @@ from nlac_bench.stats.intervals import wilson_bounds
 from nlac_bench.training.ahead import Ahead
 from nlac_bench.training.checkpoints import Checkpoints
 from nlac_bench.training.mismatch import Mismatch
-from nlac_bench.training.player import Player
+from nlac_bench.training.player import TrainingPlayer
 from nlac_bench.training.probe_set import ProbeSet
 from nlac_bench.training.progress import Progress
 from nlac_bench.training.schedule import Schedule
@@ -28,7 +28,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 
-class Training:
+class TrainingLoop:
     """Runs a training algorithm until its budget is spent.
 
     Args:
@@ -56,7 +56,7 @@ class Training:
         algorithm: Algorithm,
         engine: MeteredEngine,
         schedule: Schedule,
-        player: Player,
+        player: TrainingPlayer,
         checkpoints: Checkpoints,
         log: Callable[[dict[str, Any]], None],
         *,

@@ -13,7 +13,7 @@ from nlac_bench.types import Episode
 
 
 @dataclass(frozen=True)
-class Player:
+class TrainingPlayer:
     """Plays training and validation episodes.
 
     Args:

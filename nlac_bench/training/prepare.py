@@ -25,9 +25,9 @@ from nlac_bench.rollout.limits import Limits
 from nlac_bench.rollout.meter import MeteredEngine
 from nlac_bench.training.ahead import Ahead
 from nlac_bench.training.checkpoints import Checkpoints
-from nlac_bench.training.loop import Training
+from nlac_bench.training.loop import TrainingLoop
 from nlac_bench.training.mismatch import mismatch
-from nlac_bench.training.player import Player
+from nlac_bench.training.player import TrainingPlayer
 from nlac_bench.training.probe_set import ProbeSet
 from nlac_bench.training.schedule import Schedule
 from nlac_bench.types import Episode
@@ -40,14 +40,14 @@ def make_training(
     log: Callable[[dict[str, Any]], None],
     on_metrics: Callable[[dict[str, Any]], None],
     on_phase: Callable[[str], None] = lambda phase: None,
-) -> Iterator[Training]:
+) -> Iterator[TrainingLoop]:
     """Make the training loop that ``prepared.config`` describes; a context manager that closes its files.
 
     Args:
         folder: of the run.
         log: called with each row of metrics, before ``on_metrics``.
         on_metrics: called with each row of metrics.
-        on_phase: see ``Training``.
+        on_phase: see ``TrainingLoop``.
 
     Raises:
         ConfigError: the engine cannot be trained with the method, or ``--offline`` has no usable episodes.
@@ -77,7 +77,7 @@ def make_training(
     env = prepared.make_training_env()
     validation_env = prepared.make_validation_env()
     schedule = Schedule(env.name, env.task_ids, validation_env.task_ids, settings, config.seed)
-    player = Player(
+    player = TrainingPlayer(
         prepared.make_training_env,
         prepared.make_validation_env,
         learner=agent,
@@ -117,7 +117,7 @@ def make_training(
         logs.append(probe_set.log)
     rollouts = _appender(folder / ROLLOUTS)
     try:
-        training = Training(
+        training = TrainingLoop(
             settings, algorithm, engine, schedule, player, checkpoints, log_and_show,
             on_phase=on_phase, stop_requested=learner.stop_requested, plays=config.offline is None, logs=logs,
             probe_set=probe_set, mismatch=mismatch(learner, settings, config.max_logprob_gap), ahead=ahead,

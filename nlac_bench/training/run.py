@@ -32,9 +32,9 @@ from nlac_bench.rollout.driver import Failure
 from nlac_bench.rollout.engines.weights import ModelSource
 from nlac_bench.rollout.interrupts import on_interrupt, tell
 from nlac_bench.stats.compare import Comparison, compare
-from nlac_bench.stats.pairing import Measured
+from nlac_bench.stats.pairing import MeasuredRun
 from nlac_bench.stats.verdicts import worded
-from nlac_bench.training.loop import Training
+from nlac_bench.training.loop import TrainingLoop
 from nlac_bench.training.prepare import make_training, trainable_engine
 from nlac_bench.training.untrained import BASE, take_base
 from nlac_bench.types import Episode
@@ -45,11 +45,11 @@ OnResult = Callable[[Episode | Failure], None]
 
 MUCH_UNPARSEABLE = 0.2
 """Share of a role's answers that cannot be parsed, or of test episodes that do not fit into the context,
-above which ``Trained.advice`` is given."""
+above which ``TrainingResult.advice`` is given."""
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainingResult:
     """The result of a finished training run beyond its test episodes."""
 
     gain: Comparison
@@ -131,7 +131,7 @@ async def train_and_test(
         on_phase: called with "base" or "test" and the run whose episodes will be played; returns the callback
             for results.
         on_metrics: called with each row of ``metrics.jsonl``.
-        on_step: ``Training``'s ``on_phase``.
+        on_step: ``TrainingLoop``'s ``on_phase``.
 
     Returns:
         Whether the run is complete; False after an interruption or if test episodes are missing.
@@ -169,7 +169,7 @@ async def train_and_test(
     return not writer.owed()
 
 
-def trained(folder: Path) -> Trained | None:
+def trained(folder: Path) -> TrainingResult | None:
     """Return the result of the training run in ``folder``; None if it is unfinished or not a training run."""
     if not (folder / BASE / "manifest.json").exists():
         return None
@@ -178,10 +178,10 @@ def trained(folder: Path) -> Trained | None:
     if not rows or run.owed():
         return None
     # Tasks that a content filter stopped have no score, and resuming the run would not change that.
-    tested = Measured.read(folder, "trained")
-    gain = compare(tested, Measured.read(folder / BASE, "base"), tasks="common")
+    tested = MeasuredRun.read(folder, "trained")
+    gain = compare(tested, MeasuredRun.read(folder / BASE, "base"), tasks="common")
     overflows = tested.outcomes.end_reasons.get("context_overflow", 0)
-    return Trained(gain, rows[-1], _unparseable(rows), overflows / len(run.plan))
+    return TrainingResult(gain, rows[-1], _unparseable(rows), overflows / len(run.plan))
 
 
 def _unparseable(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
@@ -207,7 +207,7 @@ def _base_writer(prepared: Prepared, folder: Path) -> RunWriter:
 
 
 @contextlib.contextmanager
-def _interruptible(training: Training) -> Iterator[None]:
+def _interruptible(training: TrainingLoop) -> Iterator[None]:
     """Finish and save the running iteration on SIGINT or SIGTERM; stop at once on a second signal."""
     task = asyncio.current_task()
 

@@ -25,7 +25,7 @@ from nlac_bench.learner import checkpoint
 from nlac_bench.learner.learner import Learner
 from nlac_bench.rollout.engines.hf.engine import HFEngine
 from nlac_bench.training import run as _training  # noqa: F401
-from nlac_bench.training.player import Player
+from nlac_bench.training.player import TrainingPlayer
 
 TRAIN = {
     "train_batch_size": 2, "mini_batch_size": 1, "val_tasks": 1, "max_response_length": 32, "row_tokens": 256,
@@ -156,7 +156,7 @@ def _plant(folder: Path, rank: int, fault: Fault) -> None:
     own = rank == fault.who or (fault.who == "job" and rank == 1)
     match fault.phase:
         case "rollout" | "roles" if by_player:
-            during(Player, "train", "rollout")
+            during(TrainingPlayer, "train", "rollout")
             during(NLAC, "improve", "roles")
             second = nth(2)
             before(HFEngine, "sample", lambda *_: bool(phase) and phase[-1] == fault.phase and second())

@@ -18,7 +18,7 @@ import pytest
 from nlac_bench.envs import registry
 from nlac_bench.harness.runs.manifest import git_state
 from nlac_bench.rollout.engines.backoff import Retries
-from nlac_bench.sweep.play import Job
+from nlac_bench.sweep.play import SweepJob
 from tests.cli.command import Done, call, nlac_bench
 from tests.rollout.fault_server import FaultServer, Reply, completion
 
@@ -356,7 +356,7 @@ def test_values_that_a_terminal_would_hide_are_not_part_of_a_command(foreign: Ca
 def test_the_runs_of_a_sweep_get_what_its_file_says(here: Path) -> None:
     settings = {"env": "mine_13:Mine-v0", "base_url": "http://h/v1", "agent": "act", "record": "c.jsonl"}
     said = ["--env", "mine_13:Mine-v0", "--base-url", "http://h/v1", "--record", "c.jsonl"]
-    job = Job("eval", here / "a", settings)
+    job = SweepJob("eval", here / "a", settings)
     assert job.command() == ["eval", "--config", str(job.written), "--out", str(job.folder), *said]
     job.folder.mkdir()
     (job.folder / "manifest.json").write_text("{}")

@@ -38,7 +38,7 @@ def engine(folder: Path, gpus: int) -> HFEngine:
     return HFEngine.from_pretrained(str(folder), max_rows=8)
 
 
-def values(rows: list[table.Row]) -> dict[str, float]:
+def values(rows: list[table.GpuRow]) -> dict[str, float]:
     assert all(row.value is not None and math.isfinite(row.value) for row in rows)
     return {row.name: row.value or 0.0 for row in rows}
 

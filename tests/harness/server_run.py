@@ -12,7 +12,7 @@ from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.learner import checkpoint
 from nlac_bench.learner.learner import Learner
 from nlac_bench.rollout.engines.vllm.server import Server
-from nlac_bench.training.loop import Training
+from nlac_bench.training.loop import TrainingLoop
 from tests.training.test_training import SMALL, config, play
 
 PHASES = ("rollout", "roles", "step", "push", "checkpoint")
@@ -54,7 +54,7 @@ def happening(phase: str, iteration: int, what: Callable[[], None]) -> Iterator[
             what()
 
     generate, start, step = Server.generate, Server.start, Learner.optim_step
-    replace, begin = checkpoint.replace_folder, Training.iterate
+    replace, begin = checkpoint.replace_folder, TrainingLoop.iterate
 
     async def generating(self: Server, *args: Any) -> Any:
         reach({"playing": "rollout", "learning": "roles"}.get(now, ""))
@@ -73,7 +73,7 @@ def happening(phase: str, iteration: int, what: Callable[[], None]) -> Iterator[
         reach("checkpoint")
         replace(new, path)
 
-    async def iterating(self: Training) -> None:
+    async def iterating(self: TrainingLoop) -> None:
         nonlocal begun
         begun += 1
 
@@ -89,7 +89,7 @@ def happening(phase: str, iteration: int, what: Callable[[], None]) -> Iterator[
         mock.patch.object(Server, "start", starting),
         mock.patch.object(Learner, "optim_step", stepping),
         mock.patch.object(checkpoint, "replace_folder", replacing),
-        mock.patch.object(Training, "iterate", iterating),
+        mock.patch.object(TrainingLoop, "iterate", iterating),
     ):
         yield
 

@@ -13,7 +13,7 @@ from nlac_bench.errors import ConfigError
 from nlac_bench.harness.measure import estimate
 from nlac_bench.harness.measure.engines import policy_engine, policy_replicas
 from nlac_bench.harness.measure.replicas import MOST, replica_count
-from nlac_bench.harness.measure.speed import Speed
+from nlac_bench.harness.measure.speed import MachineSpeed
 from nlac_bench.harness.measure.tiny_defaults import with_defaults
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.harness.runs.folder import RunFolder
@@ -89,7 +89,7 @@ def test_a_served_model_has_no_processes(dry: tuple[str, ...], tmp_path: Path) -
 
 
 def test_an_estimate_counts_the_memory_of_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimate, "measure", lambda *_: Speed(1.0, 1.0, 1.0))  # takes seconds
+    monkeypatch.setattr(estimate, "measure", lambda *_: MachineSpeed(1.0, 1.0, 1.0))  # takes seconds
 
     def memory(**changes: Any) -> int:
         found = estimate.of(config(steps=1, **changes)).memory_bytes

@@ -16,7 +16,7 @@ from nlac_bench.leaderboards.pairs import all_pairs
 from nlac_bench.stats.compare import compare
 from nlac_bench.stats.compare_seeds import compare_algorithms
 from nlac_bench.stats.outcomes import Counts, Outcomes
-from nlac_bench.stats.pairing import Measured, NotComparableError
+from nlac_bench.stats.pairing import MeasuredRun, NotComparableError
 from nlac_bench.stats.seed_errors import RESAMPLED, RESAMPLED_WORLDS, hierarchical_error, world_error
 from nlac_bench.sweep.file import check_sweep, read_sweep
 from tests.cli.command import call
@@ -138,15 +138,15 @@ def test_show_names_the_world_and_its_procedures() -> None:
 # --- comparisons ----------------------------------------------------------------------------------------
 
 
-def measured(rates_T: np.ndarray, world: int | None, name: str = "run") -> Measured:
+def measured(rates_T: np.ndarray, world: int | None, name: str = "run") -> MeasuredRun:
     success = np.asarray(rates_T, dtype=float)[:, None]
     planned = len(success)
     counts = Counts(planned, planned, unscored=0, infra_errors=0, owed=0, truncated=0)
     tasks = tuple(f"t{i}" for i in range(planned))
-    return Measured(name, {"env": "shop_worlds"}, Outcomes(tasks, success, success, counts), world)
+    return MeasuredRun(name, {"env": "shop_worlds"}, Outcomes(tasks, success, success, counts), world)
 
 
-def sides(worlds: int, tasks: int, gain: float, seed: int = 0) -> tuple[list[Measured], list[Measured]]:
+def sides(worlds: int, tasks: int, gain: float, seed: int = 0) -> tuple[list[MeasuredRun], list[MeasuredRun]]:
     """Two algorithms in worlds that differ much; in each world the first is better by ``gain``."""
     rng = np.random.default_rng(seed)
     hard = rng.uniform(0.1, 0.7, worlds)
@@ -172,7 +172,9 @@ def test_runs_are_paired_by_world_in_any_order() -> None:
 
 def test_pairing_removes_what_worlds_add_to_both_sides() -> None:
     a, b = sides(8, 200, 0.15)
-    unpaired = compare_algorithms(*([Measured(r.name, r.conditions, r.outcomes) for r in s] for s in (a, b)))
+    unpaired = compare_algorithms(
+        *([MeasuredRun(r.name, r.conditions, r.outcomes) for r in s] for s in (a, b))
+    )
     paired = compare_algorithms(a, b)
     assert unpaired.interval is not None and paired.interval is not None
     assert unpaired.interval.method == RESAMPLED and "worlds" not in unpaired.to_json()

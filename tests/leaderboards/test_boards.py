@@ -13,7 +13,7 @@ from nlac_bench.leaderboards.entry_file import entry_text
 from nlac_bench.leaderboards.numbers import stated_numbers
 from nlac_bench.leaderboards.pairs import _measured, all_pairs
 from nlac_bench.stats.compare import compare_all
-from nlac_bench.stats.pairing import Measured
+from nlac_bench.stats.pairing import MeasuredRun
 from nlac_bench.stats.places import Place, places
 from nlac_bench.stats.significance import holm, sign_flip_p
 from tests.leaderboards.factory import KEY, entry
@@ -178,7 +178,7 @@ def test_missing_episodes_are_rejected_unless_the_entry_is_partial(level: str, t
 
 def test_compare_all_and_a_board_agree() -> None:
     entries = [GOOD, LEVEL, POOR]
-    runs: list[Measured] = [_measured(each.outcomes[0]) for each in entries]
+    runs: list[MeasuredRun] = [_measured(each.outcomes[0]) for each in entries]
     for pair, comparison in zip(all_pairs(entries), compare_all(runs), strict=True):
         assert pair.p_holm == pytest.approx(comparison.p_adjusted)
         assert (pair.winner is None) == (comparison.verdict == "not distinguishable")

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from matplotlib.text import Text
 
 from nlac_bench.reports.figures.costs import costs
-from nlac_bench.reports.figures.curves import Method, Reference, draw_panels, method_curves, run_curve
+from nlac_bench.reports.figures.curves import MethodCurves, Reference, draw_panels, method_curves, run_curve
 from nlac_bench.reports.figures.figure import Figure, canvas, compact, label
 from nlac_bench.reports.figures.forest import ForestRow, forest
 from nlac_bench.reports.figures.labels import EndLabel, label_ends, label_points, spread
 from nlac_bench.reports.figures.strip import order, strip
 from nlac_bench.stats.estimates import Estimate
-from nlac_bench.training.curve import AXES, Tested, Trained
+from nlac_bench.training.curve import AXES, Tested, TrainedSeed
 from nlac_bench.types import Usage
 
 HOSTILE = "$x$ <script>alert(1)</script> \u202egnp ]]> & \x07"
@@ -40,13 +40,13 @@ TESTED = Tested(rows()[1], 0.45, 0.35, 0.55)
 def figures(name: str = "nlac") -> list[Figure]:
     """One figure of each kind, in which ``name`` is that of a method, a role, a task and a run."""
     methods = [
-        Method(name, name, [Trained("0", rows(), TESTED)]),
-        Method("ppo", "ppo", [Trained("0", rows(0.01))]),
+        MethodCurves(name, name, [TrainedSeed("0", rows(), TESTED)]),
+        MethodCurves("ppo", "ppo", [TrainedSeed("0", rows(0.01))]),
     ]
     references = [Reference(name, 0.1), Reference("oracle", 1.0)]
     return [
         run_curve(
-            Trained(name, rows(), TESTED), [{**r, "train_success": 0.5} for r in rows()], references, AXES
+            TrainedSeed(name, rows(), TESTED), [{**r, "train_success": 0.5} for r in rows()], references, AXES
         ),
         method_curves(methods, references, "tokens", AXES["tokens"], name),
         forest(
@@ -113,7 +113,7 @@ def test_names_beside_points_do_not_overlap_and_stay_in_the_panel() -> None:
 
 def test_each_column_of_panels_has_its_ticks() -> None:
     """Five methods leave three panels of the second line empty."""
-    methods = [Method(name, name, [Trained("0", rows())]) for name in "abcde"]
+    methods = [MethodCurves(name, name, [TrainedSeed("0", rows())]) for name in "abcde"]
     figure = method_curves(methods, (), "tokens", "tokens")
     with canvas() as new:
         drawn = figure.draw(new)
@@ -144,7 +144,10 @@ def test_ticks_are_short(value: float, text: str) -> None:
 def test_a_test_is_drawn_at_the_cost_of_its_checkpoint() -> None:
     with canvas() as new:
         panels = new().subplots(1, 2)
-        methods = [Method("nlac", "nlac", [Trained("0", rows(), TESTED)]), Method("ppo", "ppo", [])]
+        methods = [
+            MethodCurves("nlac", "nlac", [TrainedSeed("0", rows(), TESTED)]),
+            MethodCurves("ppo", "ppo", []),
+        ]
         draw_panels(panels, methods, [], "tokens", 0)
         marks = [container.lines[0].get_xydata().tolist() for container in panels[0].containers]
         whiskers = [container.lines[2][0].get_segments()[0].tolist() for container in panels[0].containers]
@@ -185,7 +188,7 @@ def test_the_strip_groups_what_flipped() -> None:
 
 
 def test_a_figure_of_a_run_that_learned_nothing_is_drawn() -> None:
-    empty = run_curve(Trained("x", []), [], [], AXES)
+    empty = run_curve(TrainedSeed("x", []), [], [], AXES)
     assert not empty.table.rows and "gradient steps" in empty.inline()
-    start = run_curve(Trained("x", rows()[:1]), [{**rows()[0], "train_success": None}], [], AXES)
+    start = run_curve(TrainedSeed("x", rows()[:1]), [{**rows()[0], "train_success": None}], [], AXES)
     assert len(start.table.rows) == 1 and start.inline()

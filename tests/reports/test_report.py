@@ -15,13 +15,13 @@ from nlac_bench.harness.runs.lines import RunFolderError
 from nlac_bench.reports.figures.figure import Table
 from nlac_bench.reports.report.build import report_of
 from nlac_bench.reports.report.ends import end_in_words
-from nlac_bench.reports.report.page import Report, Section, write_files, write_page
+from nlac_bench.reports.report.page import ReportPage, Section, write_files, write_page
 from nlac_bench.reports.report.references import REFERENCES, missing_references
 from nlac_bench.reports.report.training import DRAWN, draw_critiques
 from nlac_bench.reports.report.typed import as_typed
 from nlac_bench.reports.report.verdicts import setting
 from nlac_bench.stats.compare import compare, compare_all
-from nlac_bench.stats.pairing import Measured, NotComparableError
+from nlac_bench.stats.pairing import MeasuredRun, NotComparableError
 from nlac_bench.stats.pooled import algorithm_interval
 from nlac_bench.stats.summary import summarise
 from nlac_bench.sweep.report import write as write_sweep
@@ -45,7 +45,7 @@ LIMITS = ("turn_limit", "token_limit", "cost_limit", "time_limit")
 MINIATURE = Path(__file__).parents[2] / "leaderboards" / "miniature"
 
 
-def section(report: Report, name: str) -> Section:
+def section(report: ReportPage, name: str) -> Section:
     (found,) = [each for each in report.sections if each.id == name]
     return found
 
@@ -72,7 +72,7 @@ def test_a_training_run_is_reported_with_its_own_numbers(tmp_path: Path) -> None
     ids = [each.id for each in report.sections]
     assert ids == ["success", "denominators", "curves", "tasks", "failures", "cost", "critiques", "unscored",
                    "reproduce"]  # fmt: skip
-    gain = compare(Measured.read(folder, "a"), Measured.read(folder / "base", "b"))
+    gain = compare(MeasuredRun.read(folder, "a"), MeasuredRun.read(folder / "base", "b"))
     assert gain.verdict == "A better" and report.progress == ()
     assert (
         "raised success from 0.250 to 0.833" in report.verdict and f"{gain.difference:+.3f}" in report.verdict
@@ -287,7 +287,7 @@ def test_two_runs_and_three_runs_are_compared_as_the_command_compares_them(tmp_p
     assert [each.id for each in two.sections][:2] == ["success", "pairs"]
     assert "won 0, lost 11" in section(two, "tasks").notes[0]
     three = report_of(list(map(str, (a, b, c))))
-    found = compare_all([Measured.read(run, run.name) for run in (a, b, c)])
+    found = compare_all([MeasuredRun.read(run, run.name) for run in (a, b, c)])
     rows = section(three, "pairs").tables[0].table.rows
     assert [row[:2] for row in rows] == [("a", "b"), ("a", "c"), ("b", "c")]
     assert [row[7] for row in rows] == [each.verdict for each in found]

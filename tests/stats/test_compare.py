@@ -19,7 +19,7 @@ from nlac_bench.stats.compare_seeds import compare_algorithms
 from nlac_bench.stats.distributions import t_quantile
 from nlac_bench.stats.intervals import paired_bounds, paired_interval, paired_sums
 from nlac_bench.stats.outcomes import Counts, outcomes_of
-from nlac_bench.stats.pairing import Measured, NotComparableError
+from nlac_bench.stats.pairing import MeasuredRun, NotComparableError
 from nlac_bench.stats.score import rescore
 from nlac_bench.stats.seed_errors import algorithm_error, hierarchical_error
 from nlac_bench.stats.summary import summarise, summary_of
@@ -52,7 +52,7 @@ def make_run(
     trials: int = 1,
     first_task: int = 0,
     **conditions: Any,
-) -> Measured:
+) -> MeasuredRun:
     """A run whose episode of (task, trial) ends as ``results`` says; "owed" is not played."""
     plan = plan_episodes([f"t{i}" for i in range(first_task, first_task + tasks)], trials, base_seed=0)
     subject = {"agent": "react", "model": path.name}
@@ -66,7 +66,7 @@ def make_run(
                 writer.record_failure(item, result)
             elif result != "owed":
                 writer.append(episode(item, result))
-    return Measured.read(path, path.name)
+    return MeasuredRun.read(path, path.name)
 
 
 def episode(item: Planned, result: Any) -> Episode:
@@ -274,7 +274,7 @@ def test_holm_over_a_table(tmp_path: Path) -> None:
 
 def test_names_cannot_break_a_table(tmp_path: Path) -> None:
     a = make_run(tmp_path / "a", lambda t, k: True)
-    evil = Measured("x\n\x1b[31mA better\ud800", a.conditions, a.outcomes)
+    evil = MeasuredRun("x\n\x1b[31mA better\ud800", a.conditions, a.outcomes)
     table = comparison_table(compare_all([evil, a]))
     assert len(table.splitlines()) == 3
     assert "\x1b" not in table
@@ -284,10 +284,10 @@ def test_algorithms_over_seeds(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     hard = rng.random(60)
 
-    def seeds(name: str, gain: float, n: int) -> list[Measured]:
+    def seeds(name: str, gain: float, n: int) -> list[MeasuredRun]:
         luck = rng.normal(0, 0.03, n)
 
-        def run(s: int) -> Measured:
+        def run(s: int) -> MeasuredRun:
             def success(task: str, trial: int) -> bool:
                 return bool(rng.random() < hard[int(task[1:])] * 0.5 + gain + luck[s])
 

@@ -19,7 +19,7 @@ from nlac_bench.sweep import rows as sweep_rows
 from nlac_bench.sweep.curves import LABEL_WIDTH, short_names
 from nlac_bench.sweep.file import check_sweep, read_sweep
 from nlac_bench.sweep.plan import Cell, Sweep
-from nlac_bench.sweep.play import Job
+from nlac_bench.sweep.play import SweepJob
 from nlac_bench.sweep.results import Played, Results
 from nlac_bench.sweep.rows import Difference
 
@@ -208,19 +208,20 @@ def test_a_report_of_nothing(tmp_path: Path) -> None:
 
 
 def test_a_run_that_was_begun_with_other_settings_is_not_taken_for_one_of_the_sweep(tmp_path: Path) -> None:
-    job = Job("run", tmp_path / "nlac-lr0.0001", {"train": {"budget": "steps=4"}})
+    job = SweepJob("run", tmp_path / "nlac-lr0.0001", {"train": {"budget": "steps=4"}})
     job.command()
     job.check()
     job.folder.mkdir()
     (job.folder / "manifest.json").write_text("{}")
     job.check()
     with pytest.raises(ConfigError, match="started with other settings"):
-        Job("run", job.folder, {"train": {"budget": "steps=8"}}).check()
+        SweepJob("run", job.folder, {"train": {"budget": "steps=8"}}).check()
 
 
 def test_a_sweep_that_was_moved_goes_on(tmp_path: Path) -> None:
     before, after = (
-        Job("run", tmp_path / place / "rft-0", {"seed": 0}, {"base": f"{place}/base-0"}) for place in "ab"
+        SweepJob("run", tmp_path / place / "rft-0", {"seed": 0}, {"base": f"{place}/base-0"})
+        for place in "ab"
     )
     before.command()
     assert json.loads(before.written.read_text()) == {"seed": 0, "base": "a/base-0"}

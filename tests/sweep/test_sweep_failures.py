@@ -15,7 +15,7 @@ from nlac_bench.harness.runs.seeds import plan_episodes
 from nlac_bench.harness.runs.writer import RunWriter
 from nlac_bench.sweep import play as sweep_play
 from nlac_bench.sweep.plan import Cell, Sweep, base_folder, floor_folder
-from nlac_bench.sweep.play import Job
+from nlac_bench.sweep.play import SweepJob
 from nlac_bench.sweep.report import write
 from nlac_bench.sweep.status import (
     LONGEST_REASON,
@@ -319,7 +319,7 @@ def test_a_failed_run_is_recorded_and_started_again(
         "if name == 'b': os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    jobs = [Job("run", tmp_path / "out" / name, {}) for name in "abc"]
+    jobs = [SweepJob("run", tmp_path / "out" / name, {}) for name in "abc"]
     said: list[str] = []
     monkeypatch.chdir(tmp_path)
     sweep_play._play(jobs, 2, said.append)

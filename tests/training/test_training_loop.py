@@ -14,8 +14,8 @@ from nlac_bench.learner.config import Budget, TrainConfig
 from nlac_bench.rollout.driver import Driver, EpisodeSpec, Failure
 from nlac_bench.rollout.limits import Limits
 from nlac_bench.training.checkpoints import Checkpoints
-from nlac_bench.training.loop import Training
-from nlac_bench.training.player import Player
+from nlac_bench.training.loop import TrainingLoop
+from nlac_bench.training.player import TrainingPlayer
 from nlac_bench.training.progress import MAX_IDLE, Progress
 from nlac_bench.training.schedule import Schedule
 from nlac_bench.types import Episode
@@ -25,12 +25,14 @@ def bare_schedule(tasks: Sequence[str]) -> Schedule:
     return Schedule("e", tasks, tasks, TrainConfig(val_tasks=4), seed=0)
 
 
-def bare_training(folder: Path, log: Callable[[dict[str, Any]], None] = print, **settings: Any) -> Training:
+def bare_training(
+    folder: Path, log: Callable[[dict[str, Any]], None] = print, **settings: Any
+) -> TrainingLoop:
     """A loop over eight tasks that nothing is played or learned in."""
     nobody: Any = None
     engine: Any = SimpleNamespace(label="", usage={}, generated_tokens=lambda: 0, metrics=dict)
-    player = Player(nobody, nobody, nobody, nobody, Limits(), Limits(), 1, nobody)
-    return Training(
+    player = TrainingPlayer(nobody, nobody, nobody, nobody, Limits(), Limits(), 1, nobody)
+    return TrainingLoop(
         TrainConfig(val_tasks=4, **settings), nobody, engine, bare_schedule("abcdefgh"), player,
         Checkpoints(folder / "checkpoints", nobody, nobody, nobody), log,
     )  # fmt: skip
@@ -134,7 +136,7 @@ def test_episodes_that_a_content_filter_stopped_are_no_failures_and_nothing_is_l
 def test_episodes_are_learned_from_in_planned_order(monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[Episode] = []
     nobody: Any = None
-    player = Player(nobody, nobody, nobody, nobody, Limits(), Limits(), 1, kept.append)
+    player = TrainingPlayer(nobody, nobody, nobody, nobody, Limits(), Limits(), 1, kept.append)
     specs = bare_schedule("abcdefgh").validation
 
     async def run(driver: Any, specs: Sequence[EpisodeSpec]) -> Any:
@@ -167,7 +169,7 @@ def test_a_new_best_is_known_to_the_checkpoint_that_a_resume_goes_back_to(
 
     algorithm: Any = SimpleNamespace(sync=lambda: None, update=update)
     training.algorithm = algorithm
-    monkeypatch.setattr(Player, "train", nothing)
+    monkeypatch.setattr(TrainingPlayer, "train", nothing)
     monkeypatch.setattr(training, "play_validation", played)
     monkeypatch.setattr(training, "judge", judge)
     monkeypatch.setattr(training, "measured", nothing)
@@ -207,7 +209,7 @@ def test_no_budget_is_spent_without_a_gradient_step(
 
     algorithm: Any = SimpleNamespace(sync=lambda: None, update=update)
     loop.algorithm = algorithm
-    monkeypatch.setattr(Player, "train", nothing)
+    monkeypatch.setattr(TrainingPlayer, "train", nothing)
     monkeypatch.setattr(loop, "validate", measured)
     monkeypatch.setattr(loop, "measured", measured)
     monkeypatch.setattr(loop, "save", lambda: None)

@@ -16,7 +16,7 @@ from nlac_bench.rollout.engines.weights import ModelSource
 
 
 @dataclass(frozen=True)
-class Row:
+class GpuRow:
     """A measured value, None where this machine cannot measure it, and its goal, None where there is none."""
 
     name: str
@@ -80,7 +80,7 @@ def vllm_engine(folder: Path, gpus: int) -> Any:
     )
 
 
-def learner_rows(device: Device, sizes: Sizes) -> Iterator[Row]:
+def learner_rows(device: Device, sizes: Sizes) -> Iterator[GpuRow]:
     """Measure the learner. All ranks of torchrun call it."""
     from nlac_bench.cluster.gpu.learner import learner_speed
 
@@ -94,7 +94,7 @@ def learner_rows(device: Device, sizes: Sizes) -> Iterator[Row]:
     yield _row("learner_tokens_per_second_7b", speed.tokens_per_second, where)
 
 
-def engine_rows(device: Device, sizes: Sizes, make: MakeEngine = vllm_engine) -> Iterator[Row]:
+def engine_rows(device: Device, sizes: Sizes, make: MakeEngine = vllm_engine) -> Iterator[GpuRow]:
     """Measure pushes, agreement and speed of an engine on one GPU."""
     with _engine(sizes.shape_7b, sizes, device.kind, 1, make) as (engine, source):
         where = _where(device, 1)
@@ -108,7 +108,7 @@ def engine_rows(device: Device, sizes: Sizes, make: MakeEngine = vllm_engine) ->
         yield _row("rollout_tokens_per_second_7b", speed, where)
 
 
-def push_32b_rows(device: Device, sizes: Sizes, make: MakeEngine = vllm_engine) -> Iterator[Row]:
+def push_32b_rows(device: Device, sizes: Sizes, make: MakeEngine = vllm_engine) -> Iterator[GpuRow]:
     """Measure a push to an engine on ``GPUS_32B`` GPUs.
 
     Raises:
@@ -128,7 +128,7 @@ def served_engine(folder: Path, gpus: int) -> Any:
     return ServedEngine(folder, gpus)
 
 
-def push_nccl_rows(device: Device, sizes: Sizes, make: MakeEngine = served_engine) -> Iterator[Row]:
+def push_nccl_rows(device: Device, sizes: Sizes, make: MakeEngine = served_engine) -> Iterator[GpuRow]:
     """Measure pushes by broadcast from one GPU to a server on others: one for 7B, ``GPUS_32B`` for 32B.
 
     Raises:
@@ -142,7 +142,7 @@ def push_nccl_rows(device: Device, sizes: Sizes, make: MakeEngine = served_engin
             yield _row(name, engines.push_seconds(engine, source), _where(device, 1 + gpus))
 
 
-MEASUREMENTS: Mapping[str, tuple[tuple[str, ...], Callable[[Device, Sizes], Iterator[Row]]]] = {
+MEASUREMENTS: Mapping[str, tuple[tuple[str, ...], Callable[[Device, Sizes], Iterator[GpuRow]]]] = {
     "learner": (("learner_mfu_7b", "learner_tokens_per_second_7b"), learner_rows),
     "engine": (
         ("push_seconds_7b", "logprob_gap_7b", "mismatch_kl_7b", "rollout_tokens_per_second_7b"),
@@ -156,17 +156,17 @@ MEASUREMENTS: Mapping[str, tuple[tuple[str, ...], Callable[[Device, Sizes], Iter
 
 def measure(
     device: Device, only: Sequence[str], tell: Callable[[str], None], sizes: Sizes = FULL
-) -> list[Row]:
+) -> list[GpuRow]:
     """Return the rows of the measurements ``only``.
 
     Args:
         tell: called with the reason why a measurement is not possible on this machine, such as too few GPUs,
             or vLLM that is not installed. The values of its rows are None.
     """
-    rows: list[Row] = []
+    rows: list[GpuRow] = []
     for name in only:
         wanted, measurement = MEASUREMENTS[name]
-        found: list[Row] = []
+        found: list[GpuRow] = []
         try:
             found += measurement(device, sizes)
         except NlacBenchError as error:
@@ -196,9 +196,9 @@ def _engine(
             torch.cuda.empty_cache()
 
 
-def _row(name: str, value: float | None, device: str) -> Row:
+def _row(name: str, value: float | None, device: str) -> GpuRow:
     unit, goal = GOALS[name]
-    return Row(name, value, unit, goal, device)
+    return GpuRow(name, value, unit, goal, device)
 
 
 def _where(device: Device, count: int) -> str:

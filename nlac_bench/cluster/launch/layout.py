@@ -12,7 +12,7 @@ SERVERS_PER_TARGET = 8
 
 
 @dataclass(frozen=True)
-class Place:
+class Placement:
     """The GPUs ``gpus`` of each of the machines ``nodes``; both are numbered from 0."""
 
     nodes: tuple[int, ...]
@@ -28,8 +28,8 @@ class Place:
 class Layout:
     """Where the ranks of the learner are, and the servers with their slots."""
 
-    learner: Place
-    servers: tuple[tuple[Slot, Place], ...]
+    learner: Placement
+    servers: tuple[tuple[Slot, Placement], ...]
 
 
 def layout(settings: LaunchSettings, averaged: bool) -> Layout:
@@ -45,12 +45,12 @@ def layout(settings: LaunchSettings, averaged: bool) -> Layout:
     places = list(_server_places(settings, learner))
     target = _target_servers(settings, len(places), averaged)
     first = len(places) - target
-    servers: list[tuple[Slot, Place]] = [("policy", place) for place in places[:first]]
+    servers: list[tuple[Slot, Placement]] = [("policy", place) for place in places[:first]]
     servers += [("target", place) for place in places[first:]]
     return Layout(learner, tuple(servers))
 
 
-def _learner(settings: LaunchSettings) -> Place:
+def _learner(settings: LaunchSettings) -> Placement:
     nodes, each, wanted = settings.nodes, settings.gpus_per_node, settings.learner_gpus
     total = nodes * each
     if total == 1:
@@ -70,10 +70,10 @@ def _learner(settings: LaunchSettings) -> Place:
             f"{TABLE}.learner_gpus = {wanted} must be a multiple of {TABLE}.gpus_per_node = {each}, or at "
             f"most {each}, because torchrun starts equally many ranks on each machine"
         )
-    return Place(tuple(range(max(1, wanted // each))), tuple(range(min(wanted, each))))
+    return Placement(tuple(range(max(1, wanted // each))), tuple(range(min(wanted, each))))
 
 
-def _server_places(settings: LaunchSettings, learner: Place) -> Iterator[Place]:
+def _server_places(settings: LaunchSettings, learner: Placement) -> Iterator[Placement]:
     """Yield the GPUs of each server."""
     each, parts = settings.gpus_per_node, settings.tensor_parallel_size
     if parts > each:
@@ -98,10 +98,10 @@ def _server_places(settings: LaunchSettings, learner: Place) -> Iterator[Place]:
                 f"those of {TABLE}.learner_gpus); set it to a divisor of {len(gpus)}"
             )
         for start in range(0, len(gpus), size):
-            yield Place((node,), gpus[start : start + size])
+            yield Placement((node,), gpus[start : start + size])
 
 
-def _spanning(settings: LaunchSettings, size: int, whole: list[int]) -> Iterator[Place]:
+def _spanning(settings: LaunchSettings, size: int, whole: list[int]) -> Iterator[Placement]:
     """Yield servers that have several whole machines each."""
     each, engines = settings.gpus_per_node, settings.data_parallel_size
     if size % each or each % settings.tensor_parallel_size:
@@ -117,7 +117,7 @@ def _spanning(settings: LaunchSettings, size: int, whole: list[int]) -> Iterator
             f"{TABLE}.learner_gpus"
         )
     for start in range(0, len(whole), count):
-        yield Place(tuple(whole[start : start + count]), tuple(range(each)))
+        yield Placement(tuple(whole[start : start + count]), tuple(range(each)))
 
 
 def _target_servers(settings: LaunchSettings, servers: int, averaged: bool) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nlac_bench.agents import methods
-from nlac_bench.cluster.launch.layout import Layout, Place, layout
+from nlac_bench.cluster.launch.layout import Layout, Placement, layout
 from nlac_bench.cluster.launch.settings import TABLE, LaunchSettings
 from nlac_bench.errors import ConfigError
 from nlac_bench.harness.measure.engines import local_model
@@ -45,11 +45,11 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Server:
+class PlannedServer:
     """A server of vLLM for the weights of ``slot``; ``ray`` starts Ray on each of its machines, if needed."""
 
     slot: Slot
-    place: Place
+    place: Placement
     url: str
     command: Command
     ray: tuple[Command, ...] = ()
@@ -62,9 +62,9 @@ class Plan:
     settings: LaunchSettings
     config: Path
     out: Path
-    servers: tuple[Server, ...]
+    servers: tuple[PlannedServer, ...]
     learner: Command
-    place: Place
+    place: Placement
 
     @property
     def logs(self) -> Path:
@@ -149,8 +149,8 @@ def _host(settings: LaunchSettings, node: int) -> str:
 
 
 def _server(
-    config: RunConfig, settings: LaunchSettings, found: Layout, number: int, slot: Slot, place: Place
-) -> Server:
+    config: RunConfig, settings: LaunchSettings, found: Layout, number: int, slot: Slot, place: Placement
+) -> PlannedServer:
     """Return the server ``number`` of the layout."""
     assert config.train is not None
     earlier = [each for _, each in found.servers[:number] if each.nodes == place.nodes]
@@ -187,10 +187,12 @@ def _server(
         ray += [Command(("ray", "start", "--address", address, *count)) for _ in place.nodes[1:]]
     else:
         environment |= {"CUDA_VISIBLE_DEVICES": ",".join(map(str, place.gpus))}
-    return Server(slot, place, f"http://{host}:{port}", Command(tuple(arguments), environment), tuple(ray))
+    return PlannedServer(
+        slot, place, f"http://{host}:{port}", Command(tuple(arguments), environment), tuple(ray)
+    )
 
 
-def _learner(settings: LaunchSettings, place: Place, run: list[str]) -> Command:
+def _learner(settings: LaunchSettings, place: Placement, run: list[str]) -> Command:
     """Return the command of torchrun; on several machines, SLURM gives each of them its number."""
     where = ["--standalone"]
     if len(place.nodes) > 1:

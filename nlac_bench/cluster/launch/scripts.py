@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from nlac_bench.cluster.launch.plan import STOPPING_S, Command, Plan, Server, weights_folder
+from nlac_bench.cluster.launch.plan import STOPPING_S, Command, Plan, PlannedServer, weights_folder
 
 _BEGIN = """\
 set -euo pipefail
@@ -134,5 +134,5 @@ def _wait(plan: Plan, pause: float) -> str:
     return _WAIT.format(urls=urls, logs=logs, timeout=timeout, pause=f"{pause:g}")
 
 
-def _log(plan: Plan, number: int, server: Server) -> Path:
+def _log(plan: Plan, number: int, server: PlannedServer) -> Path:
     return plan.logs / f"server-{number}-{server.slot}.log"

@@ -37,7 +37,7 @@ _NO_EPISODES = {"base": 0, "validation": 0, "training": 0, "test": 0}
 
 
 @dataclass(frozen=True)
-class Estimate:
+class RunEstimate:
     """The planned episodes and a rough estimate of what they take; None where no estimate is possible.
 
     Turns and observations are those of the oracle on a few of the planned tasks (random actions in a plain
@@ -114,7 +114,7 @@ class Estimate:
         return "\n".join(lines)
 
 
-def of(config: RunConfig) -> Estimate:
+def of(config: RunConfig) -> RunEstimate:
     """Return the estimate for ``config``.
 
     A small local model is loaded and measured for about a second. Where official data are missing, their
@@ -122,7 +122,7 @@ def of(config: RunConfig) -> Estimate:
 
     Raises:
         NlacBenchError: for everything that the run itself would refuse, except for what
-            ``Estimate.missing`` lists.
+            ``RunEstimate.missing`` lists.
     """
     lacking = missing(config)
     plan = _plan(config, lacking)
@@ -130,7 +130,7 @@ def of(config: RunConfig) -> Estimate:
     simulated = config.user_model is not None or config.replay is not None or plan.needs_user
     episode = mean_episode(config, plan.sampled, simulated)
     if config.agent in FLOORS:
-        return Estimate(
+        return RunEstimate(
             count, plan.task_count, episode.turns, 0, 0, 0, 0.0, None,
             episodes={**_NO_EPISODES, "test": count}, tokens=0, memory_bytes=0, missing=tuple(lacking),
             seconds_here=None if plan.seconds is None else count * plan.seconds, played_with=plan.played_with,
@@ -185,7 +185,7 @@ def of(config: RunConfig) -> Estimate:
         slots = 1 if config.train is None else len(methods.find(config.agent).slots(config.train))
         memory -= int(size * (4 if training is None else slots * estimate_training.ENGINE_BYTES))
         memory += int(replicas * (PROCESS_BYTES + size * 4 * slots))
-    return Estimate(
+    return RunEstimate(
         planned=count,
         tasks=plan.task_count,
         turns_per_episode=episode.turns,

@@ -13,7 +13,7 @@ _SECONDS = 0.4
 
 
 @dataclass(frozen=True)
-class Speed:
+class MachineSpeed:
     """Tokens per second: sampled, read as a prompt, and trained on (forward and backward pass)."""
 
     sampled: float
@@ -46,7 +46,7 @@ def operations_per_second() -> float:
 
 
 @functools.cache
-def measure(folder: str, learns: bool) -> Speed:
+def measure(folder: str, learns: bool) -> MachineSpeed:
     """Measure the model in ``folder`` on random tokens; takes about a second after loading it.
 
     It is measured once a process.
@@ -95,4 +95,4 @@ def measure(folder: str, learns: bool) -> Speed:
             model(input_ids=tokens_RT[:2], labels=tokens_RT[:2]).loss.backward()
             count += tokens_RT[:2].numel()
         learned = count / (time.perf_counter() - began)
-    return Speed(sampled, _ROWS * _PROMPT / reading, learned)
+    return MachineSpeed(sampled, _ROWS * _PROMPT / reading, learned)

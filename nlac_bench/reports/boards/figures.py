@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from nlac_bench.leaderboards.entry import Curve, CurvePoint
 from nlac_bench.leaderboards.numbers import failed_if_missing
 from nlac_bench.reports.boards.rows import RowView
-from nlac_bench.reports.figures.curves import Method, Reference, method_curves
+from nlac_bench.reports.figures.curves import MethodCurves, Reference, method_curves
 from nlac_bench.reports.figures.figure import ACCENT, BLACK, GREY, Cell, Figure, Table, compact, label
 from nlac_bench.reports.figures.labels import EndLabel, label_points
 from nlac_bench.stats.intervals import rate_interval
-from nlac_bench.training.curve import Tested, Trained
+from nlac_bench.training.curve import Tested, TrainedSeed
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -133,7 +133,7 @@ def _whole(cost: float | None) -> int | None:
 
 def _curves(rows: Sequence[RowView], pinned: Sequence[RowView], key: str, name: str) -> Figure:
     methods = [
-        Method(
+        MethodCurves(
             row.name,
             f"{row.place}  {row.name}" if row.ranked else row.name,
             [_seed(row, curve) for curve in row.entry.curves],
@@ -143,11 +143,11 @@ def _curves(rows: Sequence[RowView], pinned: Sequence[RowView], key: str, name: 
     return method_curves(methods, _references(pinned), key, name)
 
 
-def _seed(row: RowView, curve: Curve) -> Trained:
+def _seed(row: RowView, curve: Curve) -> TrainedSeed:
     validations = [
         {key: getattr(point, key) for key in COSTS} | {"success": point.success} for point in curve.points
     ]
-    return Trained(f"seed {curve.seed}", validations, _tested(row, curve))
+    return TrainedSeed(f"seed {curve.seed}", validations, _tested(row, curve))
 
 
 def _tested(row: RowView, curve: Curve) -> Tested | None:

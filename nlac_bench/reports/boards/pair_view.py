@@ -22,7 +22,7 @@ class PairView:
 
 
 @dataclass(frozen=True)
-class Cell:
+class MatrixCell:
     """A cell of the matrix of pairs, row minus column; ``word`` is empty where they are not told apart."""
 
     difference: str
@@ -35,7 +35,7 @@ class MatrixRow:
     """A row of the matrix of pairs; the cell of an entry with itself is None."""
 
     name: str
-    cells: list[Cell | None]
+    cells: list[MatrixCell | None]
 
 
 def pair_views(board: Board, names: Mapping[str, str]) -> list[PairView]:
@@ -57,12 +57,12 @@ def pair_views(board: Board, names: Mapping[str, str]) -> list[PairView]:
 def matrix(board: Board, names: Mapping[str, str]) -> list[MatrixRow]:
     """Return the matrix of all pairs, in the order of the ranked entries."""
     ids = [row.entry.entry_id for row in board.ranked]
-    cells: dict[tuple[str, str], Cell] = {}
+    cells: dict[tuple[str, str], MatrixCell] = {}
     for pair in board.pairs:
         for one, other, sign in ((pair.a, pair.b, 1), (pair.b, pair.a, -1)):
             word = "" if pair.winner is None else "better" if pair.winner == one else "worse"
             difference = number(sign * pair.difference + 0.0, sign=True)  # not -0.000
-            cells[one, other] = Cell(difference, p_text(pair.p_holm), word)
+            cells[one, other] = MatrixCell(difference, p_text(pair.p_holm), word)
     return [MatrixRow(names[one], [cells.get((one, other)) for other in ids]) for one in ids]
 
 

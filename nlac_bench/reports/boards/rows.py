@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nlac_bench.leaderboards.boards import Row
+from nlac_bench.leaderboards.boards import BoardRow
 from nlac_bench.leaderboards.entry import Bounds, Entry, TrainingCost
 from nlac_bench.reports.boards.facts import (
     Facts,
@@ -39,7 +39,7 @@ class Relation:
 class RowView:
     """What the templates print of one entry; texts are not escaped yet."""
 
-    row: Row
+    row: BoardRow
     name: str
     better: Sequence[Relation] = ()
     tied: Sequence[Relation] = ()

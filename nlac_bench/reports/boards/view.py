@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from nlac_bench.leaderboards.boards import Board, Row
+from nlac_bench.leaderboards.boards import Board, BoardRow
 from nlac_bench.leaderboards.entry import Entry
 from nlac_bench.reports.boards import words
 from nlac_bench.reports.boards.facts import Facts
@@ -27,7 +27,7 @@ class BoardView:
         self._names = _names([row.entry for row in (*board.pinned, *board.ranked, *board.unranked)])
         self.pinned = [self._row(row) for row in board.pinned]
         self.rows = [self._row(row) for row in (*board.ranked, *board.unranked)]
-        self.reported = [RowView(Row(entry), entry.subject.agent) for entry in board.reported]
+        self.reported = [RowView(BoardRow(entry), entry.subject.agent) for entry in board.reported]
 
     @property
     def stem(self) -> str:
@@ -231,7 +231,7 @@ class BoardView:
             ],
         }
 
-    def _row(self, row: Row) -> RowView:
+    def _row(self, row: BoardRow) -> RowView:
         better, tied, worse = (
             relations(self.board, self._names, row.entry.entry_id, others)
             for others in (row.better_than, row.not_told_apart, row.worse_than)

@@ -22,7 +22,7 @@ from nlac_bench.reports.figures.figure import (
     label,
 )
 from nlac_bench.reports.figures.labels import EndLabel, label_ends
-from nlac_bench.training.curve import Tested, Trained
+from nlac_bench.training.curve import Tested, TrainedSeed
 
 COLUMNS = 4
 """Panels beside each other in a figure of many methods."""
@@ -37,16 +37,16 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Method:
+class MethodCurves:
     """A method and its seeds; ``title`` names it and, where seeds are missing, says how many there are."""
 
     name: str
     title: str
-    seeds: Sequence[Trained]
+    seeds: Sequence[TrainedSeed]
 
 
 def run_curve(
-    run: Trained,
+    run: TrainedSeed,
     training: Sequence[Mapping[str, Any]],
     references: Sequence[Reference],
     axes: Mapping[str, str],
@@ -99,7 +99,7 @@ def run_curve(
 
 
 def method_curves(
-    methods: Sequence[Method], references: Sequence[Reference], key: str, name: str, of: str = ""
+    methods: Sequence[MethodCurves], references: Sequence[Reference], key: str, name: str, of: str = ""
 ) -> Figure:
     """Return one small panel for each method: its mean and range over seeds, the other methods in grey.
 
@@ -163,7 +163,11 @@ def grid(
 
 
 def draw_panels(
-    panels: Sequence[Any], methods: Sequence[Method], references: Sequence[Reference], key: str, first: int
+    panels: Sequence[Any],
+    methods: Sequence[MethodCurves],
+    references: Sequence[Reference],
+    key: str,
+    first: int,
 ) -> dict[Any, list[EndLabel]]:
     """Draw the panels of ``methods[first:]`` into a row of ``panels``.
 
@@ -197,7 +201,7 @@ def draw_panels(
     return labels
 
 
-def _mean(seeds: Sequence[Trained], key: str) -> tuple[Any, Any] | None:
+def _mean(seeds: Sequence[TrainedSeed], key: str) -> tuple[Any, Any] | None:
     """Return costs ``[points]`` and successes ``[seeds, points]`` up to the end of the shortest run."""
     series = [seed.validations for seed in seeds if seed.validations]
     if not series:

@@ -13,11 +13,11 @@ from nlac_bench.reports.report.outcomes import (
     tasks_section,
     unscored_section,
 )
-from nlac_bench.reports.report.page import Numbers, Report, Section, sentence
+from nlac_bench.reports.report.page import NumbersTable, ReportPage, Section, sentence
 from nlac_bench.reports.report.references import missing_references
 from nlac_bench.reports.report.reproduce import reproduce_section
 from nlac_bench.reports.report.stored_sweep import COMPARISON
-from nlac_bench.reports.report.subjects import Measurement, Subject, forest_row, metric_of
+from nlac_bench.reports.report.subjects import Measurement, ReportSubject, forest_row, metric_of
 from nlac_bench.reports.report.sweep import sweep_report
 from nlac_bench.reports.report.training import cost_section, critiques_section, curves_section
 from nlac_bench.reports.report.typed import as_typed
@@ -28,7 +28,7 @@ from nlac_bench.stats.pairing import Metric, NotComparableError, check_condition
 from nlac_bench.stats.tables import number, p_text
 
 
-def report_of(arguments: Sequence[str]) -> Report:
+def report_of(arguments: Sequence[str]) -> ReportPage:
     """Return the report of one run or sweep folder, or the comparison of several runs.
 
     Args:
@@ -48,7 +48,7 @@ def report_of(arguments: Sequence[str]) -> Report:
     return comparison_report(sides)
 
 
-def run_report(folder: Path) -> Report:
+def run_report(folder: Path) -> ReportPage:
     """Return the report of a run or of a training run, finished or not.
 
     Raises:
@@ -73,10 +73,10 @@ def run_report(folder: Path) -> Report:
     ]
     title = f"{own.run.subject['agent']} on {own.run.conditions['env']}"
     verdict = run_verdict(measurement, metric)
-    return Report(title, setting([own.run]), verdict, _progress(subjects), tuple(filter(None, sections)))
+    return ReportPage(title, setting([own.run]), verdict, _progress(subjects), tuple(filter(None, sections)))
 
 
-def comparison_report(sides: Sequence[Sequence[Path]]) -> Report:
+def comparison_report(sides: Sequence[Sequence[Path]]) -> ReportPage:
     """Return the report of a comparison: of runs, or of two algorithms by several seeds each.
 
     A run is called by its folder's name, or, if several have that name, by its relative path.
@@ -118,14 +118,17 @@ def comparison_report(sides: Sequence[Sequence[Path]]) -> Report:
         ),
     ]
     title = f"Comparison of {sentence(names)} on {owns[0].run.conditions['env']}"
-    return Report(
+    return ReportPage(
         title, setting([each.run for each in owns]), verdict, _progress(subjects),
         tuple(filter(None, sections)),
     )  # fmt: skip
 
 
 def _success(
-    subjects: Sequence[Subject], sides: Sequence[Sequence[Subject]], arguments: Sequence[str], metric: Metric
+    subjects: Sequence[ReportSubject],
+    sides: Sequence[Sequence[ReportSubject]],
+    arguments: Sequence[str],
+    metric: Metric,
 ) -> Section:
     """Return the forest plot; algorithms with several seeds have a row for all of their seeds."""
     if all(len(side) == 1 for side in sides):
@@ -140,7 +143,7 @@ def _success(
 
 
 def _compared(
-    sides: Sequence[Sequence[Subject]], arguments: Sequence[str], metric: Metric
+    sides: Sequence[Sequence[ReportSubject]], arguments: Sequence[str], metric: Metric
 ) -> tuple[str, Section]:
     """Return the verdict, and the section of all pairs."""
     if unfinished := [each for side in sides for each in side if each.progress is not None]:
@@ -183,7 +186,7 @@ def _compared(
         notes += each.notes
     header = ("A", "B", "A − B", "95 % low", "95 % high", "p", "p (Holm)", "verdict", "found with 80 %",
               "tasks",              "tasks left out")  # fmt: skip
-    table = Numbers("pairs", f"Differences in {metric}", Table(header, tuple(rows)))
+    table = NumbersTable("pairs", f"Differences in {metric}", Table(header, tuple(rows)))
     return prefix + verdict, Section("pairs", "Pairs", tuple(dict.fromkeys(notes)), tables=(table,))
 
 
@@ -191,5 +194,5 @@ def _signed(value: float | None) -> str:
     return number(value, sign=True)
 
 
-def _progress(subjects: Sequence[Subject]) -> tuple[str, ...]:
+def _progress(subjects: Sequence[ReportSubject]) -> tuple[str, ...]:
     return tuple(f"{each.name}: {each.progress}" for each in subjects if each.progress is not None)

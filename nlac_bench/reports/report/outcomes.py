@@ -9,8 +9,8 @@ from nlac_bench.reports.figures.figure import Cell, Table
 from nlac_bench.reports.figures.forest import forest
 from nlac_bench.reports.figures.strip import strip
 from nlac_bench.reports.report.ends import end_in_words
-from nlac_bench.reports.report.page import Numbers, Section, shown
-from nlac_bench.reports.report.subjects import Subject, means_of
+from nlac_bench.reports.report.page import NumbersTable, Section, shown
+from nlac_bench.reports.report.subjects import ReportSubject, means_of
 from nlac_bench.stats.pairing import Metric
 from nlac_bench.types import CONTENT_FILTER
 
@@ -18,13 +18,13 @@ REWARD_ONLY = "The environment reports no success, so its results are rewards."
 """What a report by reward says where a reader would look for a success."""
 
 
-def success_section(subjects: Sequence[Subject], metric: Metric, notes: Sequence[str] = ()) -> Section:
+def success_section(subjects: Sequence[ReportSubject], metric: Metric, notes: Sequence[str] = ()) -> Section:
     """Return the forest plot of ``subjects``."""
     figure = forest([each.forest_row(metric) for each in subjects], metric)
     return Section("success", metric.capitalize(), tuple(notes), (figure,))
 
 
-def denominators_section(subjects: Sequence[Subject], metric: Metric) -> Section:
+def denominators_section(subjects: Sequence[ReportSubject], metric: Metric) -> Section:
     """Return how many episodes of each subject were planned, scored, lost and cut."""
     header = ("", "tasks", "planned", "scored", "infra errors", "not played", "content filter",
               "without a score", "truncated", "recovered errors")  # fmt: skip
@@ -35,7 +35,7 @@ def denominators_section(subjects: Sequence[Subject], metric: Metric) -> Section
             each.name, len(each.outcomes.tasks), c.planned, c.scored, c.infra_errors, c.owed,
             c.content_filter, c.unscored - c.content_filter, c.truncated, c.recovered_errors,
         ))  # fmt: skip
-    table = Numbers("denominators", "Episodes by what came of them", Table(header, tuple(rows)))
+    table = NumbersTable("denominators", "Episodes by what came of them", Table(header, tuple(rows)))
     note = (
         "Planned episodes are scored, failed for a reason outside the agent (infra errors), were not played, "
         "were stopped by a content filter, or ended without a score. Truncated episodes were cut by a limit "
@@ -45,7 +45,7 @@ def denominators_section(subjects: Sequence[Subject], metric: Metric) -> Section
     return Section("denominators", "Denominators", notes, tables=(table,))
 
 
-def tasks_section(subjects: Sequence[Subject], metric: Metric) -> Section:
+def tasks_section(subjects: Sequence[ReportSubject], metric: Metric) -> Section:
     """Return the strip of tasks; with two subjects, the tasks that flipped from the first to the last."""
     tasks = list(dict.fromkeys(task for each in subjects for task in each.outcomes.tasks))
     means_RT = np.array([means_of([each.outcomes], metric, tasks) for each in subjects])
@@ -55,7 +55,7 @@ def tasks_section(subjects: Sequence[Subject], metric: Metric) -> Section:
             for i, task in enumerate(tasks)
         )
         table = Table(("task", *(each.name for each in subjects)), rows)
-        each = Numbers("tasks", "Mean reward of each task", table)
+        each = NumbersTable("tasks", "Mean reward of each task", table)
         return Section("tasks", "Tasks", (REWARD_ONLY,), tables=(each,))
     first, last = means_RT[0], means_RT[-1]
     scored = ~np.isnan(first) & ~np.isnan(last)
@@ -74,7 +74,7 @@ def tasks_section(subjects: Sequence[Subject], metric: Metric) -> Section:
     )
 
 
-def failures_section(subjects: Sequence[Subject], metric: Metric) -> Section:
+def failures_section(subjects: Sequence[ReportSubject], metric: Metric) -> Section:
     """Return how the lost episodes of each subject ended, and how many had invalid actions or tool errors.
 
     Without a success no episode is lost, so all of them are counted.
@@ -120,12 +120,12 @@ def failures_section(subjects: Sequence[Subject], metric: Metric) -> Section:
         "with an invalid action",
         "with a tool error",
     )
-    table = Numbers("failures", caption, Table(header, tuple(rows)))
+    table = NumbersTable("failures", caption, Table(header, tuple(rows)))
     note = "The last three columns count episodes among those of their line; one may be in several."
     return Section("failures", title, (note,), tables=(table,))
 
 
-def unscored_section(subjects: Sequence[Subject], metric: Metric) -> Section:
+def unscored_section(subjects: Sequence[ReportSubject], metric: Metric) -> Section:
     """Return every episode without a score and the reason.
 
     Raises:
@@ -156,5 +156,5 @@ def unscored_section(subjects: Sequence[Subject], metric: Metric) -> Section:
     if not rows and not notes:
         return Section("unscored", "What could not be scored", ("Every planned episode has a score.",))
     table = Table(("", "task", "trial", "reason", "message"), tuple(rows))
-    tables = (Numbers("unscored", "Episodes without a score", table),) if rows else ()
+    tables = (NumbersTable("unscored", "Episodes without a score", table),) if rows else ()
     return Section("unscored", "What could not be scored", tuple(notes), tables=tables)

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Numbers:
+class NumbersTable:
     """A table of a report. ``name`` is that of its file without ending."""
 
     name: str
@@ -45,13 +45,13 @@ class Section:
     title: str
     notes: tuple[str, ...] = ()
     figures: tuple[Figure, ...] = ()
-    tables: tuple[Numbers, ...] = ()
+    tables: tuple[NumbersTable, ...] = ()
     texts: tuple[Texts, ...] = ()
     commands: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Report:
+class ReportPage:
     """A report. It begins with ``setting``, which says what was measured, and ``verdict``, which says what
     came of it; ``progress`` is said of unfinished runs."""
 
@@ -81,7 +81,7 @@ class Report:
             yield from ((each.name, each.table) for each in section.tables)
 
 
-def write_page(report: Report, path: Path) -> None:
+def write_page(report: ReportPage, path: Path) -> None:
     """Write ``report`` to ``path`` as HTML; a file that is there is replaced.
 
     Raises:
@@ -103,7 +103,7 @@ def write_page(report: Report, path: Path) -> None:
         raise NlacBenchError(f"cannot write {path} ({error.strerror}); choose another --out") from error
 
 
-def write_files(report: Report, folder: Path, form: Format) -> list[Path]:
+def write_files(report: ReportPage, folder: Path, form: Format) -> list[Path]:
     """Write the figures of ``report`` to ``folder`` as ``form``, and the numbers behind them as CSV.
 
     Returns:

@@ -10,7 +10,7 @@ from nlac_bench.agents import methods
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.trust import as_options, to_repeat
 from nlac_bench.reports.figures.figure import Cell, Table
-from nlac_bench.reports.report.page import Numbers, Section, sentence
+from nlac_bench.reports.report.page import NumbersTable, Section, sentence
 
 
 def reproduce_section(runs: Mapping[str, RunFolder], arguments: Sequence[str]) -> Section:
@@ -25,7 +25,7 @@ def reproduce_section(runs: Mapping[str, RunFolder], arguments: Sequence[str]) -
     rows: list[tuple[Cell, ...]] = []
     for folder, run in runs.items():
         rows += [(folder, *fact) for fact in facts(run)]
-    table = Numbers(
+    table = NumbersTable(
         "provenance", "What the runs were made with", Table(("run", "what", "value"), tuple(rows))
     )
     where = sentence(list(dict.fromkeys(Path(folder).parts[0] for folder in runs)))

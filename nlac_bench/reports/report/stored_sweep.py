@@ -7,12 +7,12 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from nlac_bench.harness.runs.lines import RunFolderError, refuse_special
-from nlac_bench.reports.figures.curves import Method, Reference
+from nlac_bench.reports.figures.curves import MethodCurves, Reference
 from nlac_bench.reports.figures.forest import ForestRow, Kind
 from nlac_bench.stats.estimates import Estimate
 from nlac_bench.stats.intervals import rate_interval
 from nlac_bench.stats.pooled import interval_over_seeds
-from nlac_bench.training.curve import AXES, Tested, Trained
+from nlac_bench.training.curve import AXES, Tested, TrainedSeed
 from nlac_bench.training.metrics_row import fault_of
 from nlac_bench.training.untrained import BASE
 
@@ -140,14 +140,14 @@ class StoredSweep(_Stored):
         each = tuple(float(s.mean()) for s in seeds if len(s)) if len(runs) > 1 else ()
         return ForestRow("untrained model" if method == BASE else method, kind, estimate, each, note)
 
-    def methods(self, env: str) -> list[Method]:
+    def methods(self, env: str) -> list[MethodCurves]:
         """Return the learning curves of the methods on ``env``, with the tests of their checkpoints."""
         found = []
         for row in self.of(env):
             seeds = []
             for seed, run in self.runs_of(env, row.method).items():
-                seeds.append(Trained(seed, run.validations, _tested(row, seed, run)))
-            found.append(Method(row.method, row.title, seeds))
+                seeds.append(TrainedSeed(seed, run.validations, _tested(row, seed, run)))
+            found.append(MethodCurves(row.method, row.title, seeds))
         return found
 
     def references(self, env: str) -> list[Reference]:

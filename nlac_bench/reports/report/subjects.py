@@ -13,13 +13,13 @@ from nlac_bench.reports.report.references import ORACLE, stored_references
 from nlac_bench.stats.estimates import Estimate
 from nlac_bench.stats.intervals import Floats, mean_interval, rate_interval
 from nlac_bench.stats.outcomes import Outcomes, outcomes_of, task_means
-from nlac_bench.stats.pairing import Measured, Metric
+from nlac_bench.stats.pairing import MeasuredRun, Metric
 from nlac_bench.stats.pooled import interval_over_seeds
 from nlac_bench.training.untrained import BASE
 
 
 @dataclass(frozen=True)
-class Subject:
+class ReportSubject:
     """An agent that was measured: a floor, the untrained model, a trained one, any other, or the oracle."""
 
     name: str
@@ -28,7 +28,7 @@ class Subject:
     outcomes: Outcomes
 
     @classmethod
-    def read(cls, name: str, kind: Kind, run: RunFolder) -> "Subject":
+    def read(cls, name: str, kind: Kind, run: RunFolder) -> "ReportSubject":
         """Read the outcomes of ``run``.
 
         Raises:
@@ -37,9 +37,9 @@ class Subject:
         return cls(name, kind, run, outcomes_of(run))
 
     @property
-    def measured(self) -> Measured:
+    def measured(self) -> MeasuredRun:
         """The subject as the comparisons need it."""
-        return Measured(self.name, self.run.conditions, self.outcomes, self.run.world)
+        return MeasuredRun(self.name, self.run.conditions, self.outcomes, self.run.world)
 
     @property
     def progress(self) -> str | None:
@@ -88,9 +88,9 @@ class Measurement:
     """A run folder with what belongs to it: its floors and oracle, and for training the untrained model."""
 
     name: str
-    own: Subject
-    base: Subject | None
-    references: tuple[Subject, ...]
+    own: ReportSubject
+    base: ReportSubject | None
+    references: tuple[ReportSubject, ...]
 
     @classmethod
     def read(cls, path: Path, name: str | None = None) -> "Measurement":
@@ -113,12 +113,12 @@ class Measurement:
         untrained = "untrained model" if name is None else f"{name}: untrained"
         return cls(
             name or called,
-            Subject.read(name or called, kind, run),
-            Subject.read(untrained, "base", RunFolder.open(base))
+            ReportSubject.read(name or called, kind, run),
+            ReportSubject.read(untrained, "base", RunFolder.open(base))
             if (base / "manifest.json").exists()
             else None,
             tuple(
-                Subject.read(agent, "oracle" if agent == ORACLE else "floor", each)
+                ReportSubject.read(agent, "oracle" if agent == ORACLE else "floor", each)
                 for agent, each in stored_references(run).items()
             ),
         )
@@ -128,14 +128,14 @@ class Measurement:
         """Whether it is a training run."""
         return self.own.run.subject.get("train") is not None
 
-    def subjects(self) -> list[Subject]:
+    def subjects(self) -> list[ReportSubject]:
         """Return the floors, the untrained model, the run and the oracle, in the order of the forest plot."""
         floors = [each for each in self.references if each.kind == "floor"]
         oracle = [each for each in self.references if each.kind == "oracle"]
         return [*floors, *([self.base] if self.base else []), self.own, *oracle]
 
 
-def metric_of(subjects: Sequence[Subject]) -> Metric:
+def metric_of(subjects: Sequence[ReportSubject]) -> Metric:
     """Return ``reward`` if episodes were recorded and no environment reported a success; else ``success``."""
     reported = any(_reports_success(each.outcomes) for each in subjects)
     rewarded = any(not np.isnan(each.outcomes.reward).all() for each in subjects)

@@ -11,7 +11,7 @@ from nlac_bench.reports.figures.figure import Cell, Figure, Table, file_name
 from nlac_bench.reports.figures.forest import ForestRow, forest
 from nlac_bench.reports.figures.strip import strip
 from nlac_bench.reports.report.outcomes import failures_section, unscored_section
-from nlac_bench.reports.report.page import Numbers, Report, Section, sentence
+from nlac_bench.reports.report.page import NumbersTable, ReportPage, Section, sentence
 from nlac_bench.reports.report.reproduce import reproduce_section
 from nlac_bench.reports.report.stored_sweep import StoredRow, StoredSweep, means_over
 from nlac_bench.reports.report.subjects import Measurement
@@ -25,7 +25,7 @@ from nlac_bench.training.curve import AXES
 from nlac_bench.training.untrained import BASE
 
 
-def sweep_report(folder: Path) -> Report:
+def sweep_report(folder: Path) -> ReportPage:
     """Return the report of the sweep in ``folder``.
 
     Raises:
@@ -63,7 +63,7 @@ def sweep_report(folder: Path) -> Report:
     title = f"Sweep of {sentence(list(dict.fromkeys(row.method for row in sweep.rows)))}"
     verdict = " ".join(_verdict(sweep, env) for env in sweep.envs())
     measured = setting([each.run for each in owns]) if owns else absent.format("model, data and level")
-    return Report(title, measured, verdict, _progress(sweep), tuple(filter(None, sections)))
+    return ReportPage(title, measured, verdict, _progress(sweep), tuple(filter(None, sections)))
 
 
 def _has_run(folder: Path, path: Path) -> bool:
@@ -135,7 +135,7 @@ def _pairs_section(sweep: StoredSweep) -> Section:
                     difference.why_not or worded(difference.verdict, f"{a} better", f"{b} better"),
                 ))  # fmt: skip
     header = ("environment", "difference", "mean", "95 % low", "95 % high", "p (Holm)", "verdict")
-    table = Numbers("pairs", "Gains and differences, over seeds and tasks", Table(header, tuple(rows)))
+    table = NumbersTable("pairs", "Gains and differences, over seeds and tasks", Table(header, tuple(rows)))
     return Section("pairs", "Pairs", tables=(table,))
 
 
@@ -152,7 +152,7 @@ def _denominators_section(sweep: StoredSweep) -> Section:
     )
     header = ("environment", "method", "seeds", "planned", "scored", "infra errors", "not played",
               "content filter", "without a score", "truncated")  # fmt: skip
-    table = Numbers("denominators", "Test episodes of all finished seeds", Table(header, rows))
+    table = NumbersTable("denominators", "Test episodes of all finished seeds", Table(header, rows))
     return Section("denominators", "Denominators", tables=(table,))
 
 
@@ -166,7 +166,7 @@ def _cost_section(sweep: StoredSweep, trained: list[Measurement]) -> Section:
         for row in sweep.rows
     )
     header = ("environment", "method", *AXES.values())
-    table = Numbers("training_cost", "Cost of training, mean over seeds", Table(header, rows))
+    table = NumbersTable("training_cost", "Cost of training, mean over seeds", Table(header, rows))
     if not trained:
         note = "The folders of the sweep's runs are not here, so the cost is not divided by role."
         return Section("cost", "Cost by role", (note,), tables=(table,))

@@ -9,11 +9,11 @@ from nlac_bench.harness.runs.critiques import read_critiques
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import RunFolderError
 from nlac_bench.reports.figures.costs import costs
-from nlac_bench.reports.figures.curves import Method, Reference, method_curves
+from nlac_bench.reports.figures.curves import MethodCurves, Reference, method_curves
 from nlac_bench.reports.figures.training_curve import curve
 from nlac_bench.reports.report.page import Section, Texts
 from nlac_bench.reports.report.references import stored_references
-from nlac_bench.reports.report.subjects import Measurement, Subject
+from nlac_bench.reports.report.subjects import Measurement, ReportSubject
 from nlac_bench.rollout.meter import spent_from_row
 from nlac_bench.stats.outcomes import success_rate
 from nlac_bench.training.curve import AXES, learned, rows_of
@@ -24,7 +24,7 @@ DRAWN = 5
 _PURPOSES = {"learning": "training", "validation": "validation", "probe": "probes of the critic"}
 
 
-def references_of(subjects: Sequence[Subject]) -> list[Reference]:
+def references_of(subjects: Sequence[ReportSubject]) -> list[Reference]:
     """Return the success of the floors and the oracle among ``subjects``."""
     found = {s.name: success_rate(s.outcomes.success)[0] for s in subjects if s.kind in ("floor", "oracle")}
     return [Reference(name, success) for name, success in found.items() if success is not None]
@@ -37,7 +37,7 @@ def stored_reference_lines(folder: Path) -> list[Reference]:
         RunFolderError: one of them is damaged.
     """
     found = stored_references(RunFolder.open(folder)).items()
-    return references_of([Subject.read(name, "floor", run) for name, run in found])
+    return references_of([ReportSubject.read(name, "floor", run) for name, run in found])
 
 
 def curves_section(measurements: Sequence[Measurement]) -> Section:
@@ -54,7 +54,7 @@ def curves_section(measurements: Sequence[Measurement]) -> Section:
         figure = curve(trained[0].own.run.path, references)
         band = " The band is the 95 % interval of a validation."
         return Section("curves", title, (note + band, *optimistic), (figure,))
-    methods = [Method(m.name, m.name, [learned(m.own.run.path, m.name)]) for m in trained]
+    methods = [MethodCurves(m.name, m.name, [learned(m.own.run.path, m.name)]) for m in trained]
     figures = tuple(method_curves(methods, references, key, name) for key, name in AXES.items())
     return Section("curves", title, (note, *optimistic), figures)
 
