@@ -1,6 +1,6 @@
 """The checks of a run before it becomes an entry, each with a name, what was expected and what was found."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -33,10 +33,10 @@ class Check:
 
     name: str
     ok: bool
-    expected: Any
-    found: Any
+    expected: object
+    found: object
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return a plain dict."""
         return asdict(self)
 
@@ -44,7 +44,7 @@ class Check:
         return f"{self.name}: expected {self.expected}, found {self.found}"
 
 
-def equal(name: str, expected: Any, found: Any) -> Check:
+def equal(name: str, expected: object, found: object) -> Check:
     """Return a check that holds if the two are equal."""
     return Check(name, expected == found, expected, found)
 
@@ -224,7 +224,7 @@ def joined_checks(runs: Sequence[RunFolder]) -> Iterator[Check]:
     yield equal("the seeds have the same plan", True, all(each == keys[0] for each in keys))
 
 
-def _without_world(content: Any) -> dict[str, Any]:
+def _without_world(content: Mapping[str, Any]) -> dict[str, Any]:
     found = {name: value for name, value in content.items() if name != WORLD}
     if isinstance(arguments := found.get("env_args"), dict):
         found["env_args"] = {name: value for name, value in arguments.items() if name != WORLD}

@@ -131,12 +131,12 @@ def explained(error: ValidationError) -> str:
     return f"{where}: {said}, got {fault['input']!r:.80}" if where else said
 
 
-def canonical(value: Any) -> bytes:
+def canonical(value: object) -> bytes:
     """Return ``value`` as the JSON bytes that hashes are computed of."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
-def _digest(value: Any) -> str:
+def _digest(value: object) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()[:_HASH_CHARS]
 
 
@@ -145,7 +145,7 @@ def _safe(name: str) -> str:
     return re.sub(r"[^a-z0-9_]+", "-", name.lower()).strip("-_")[:40] or "x"
 
 
-def _rendered(value: Any, depth: int) -> str:
+def _rendered(value: object, depth: int) -> str:
     line = json.dumps(value, sort_keys=True, allow_nan=False)
     if not value or not isinstance(value, dict | list) or len(line) + depth <= _LINE:
         return line
@@ -158,7 +158,7 @@ def _rendered(value: Any, depth: int) -> str:
     return f"{opened}\n{pad}" + f",\n{pad}".join(parts) + f"\n{' ' * depth}{closed}"
 
 
-def _deeper(value: Any, depth: int) -> bool:
+def _deeper(value: object, depth: int) -> bool:
     """Return whether ``value`` is nested more than ``depth`` deep."""
     level: Iterable[Any] = [value]
     for _ in range(depth):

@@ -89,7 +89,7 @@ def subject_of(runs: Sequence[RunFolder]) -> Subject:
     )
 
 
-def model_name(model: Any) -> str | None:
+def model_name(model: object) -> str | None:
     """Return the name of a model without the place of a folder on this machine."""
     if not isinstance(model, str):
         return None

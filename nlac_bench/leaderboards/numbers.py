@@ -6,7 +6,6 @@ do not change a file.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -66,7 +65,7 @@ def differing_numbers(entry: Entry) -> list[str]:
     return list(json_differences(derived, stated))
 
 
-def json_differences(derived: Any, stated: Any, where: str = "") -> Iterator[str]:
+def json_differences(derived: object, stated: object, where: str = "") -> Iterator[str]:
     """Yield the places where two JSON values differ, with both values."""
     if isinstance(derived, dict) and isinstance(stated, dict):
         for key in sorted({*derived, *stated}):
@@ -80,7 +79,7 @@ def json_differences(derived: Any, stated: Any, where: str = "") -> Iterator[str
         yield f"{where.lstrip('.') or 'the value'}: {stated!r:.120} is stated, {derived!r:.120} follows"
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: object, b: object) -> bool:
     """Return whether two values are equal; the last bits of sums may depend on the machine."""
     if isinstance(a, float) and isinstance(b, float | int) and not isinstance(b, bool):
         return abs(a - b) <= 1e-9 * max(1.0, abs(a), abs(b))

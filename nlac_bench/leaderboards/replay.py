@@ -104,6 +104,6 @@ def _name(key: tuple[str, int]) -> str:
     return f"task {key[0]!r:.200}, trial {key[1]}"
 
 
-def _cut(value: Any) -> str:
+def _cut(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 160 else f"{text[:157]}…"

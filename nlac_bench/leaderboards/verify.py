@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from nlac_bench.leaderboards.checks import Check, equal, none_of
 from nlac_bench.leaderboards.entry import Entry
@@ -24,7 +23,7 @@ class Verified:
         """Whether all checks hold."""
         return all(check.ok for check in self.checks)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the object that ``--json`` prints."""
         checks = [check.to_json() for check in self.checks]
         return {"holds": self.holds, "level": self.level, "checks": checks}

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from nlac_bench.stats.intervals import Floats, Interval, mean_interval, paired_interval, rate_interval
 from nlac_bench.stats.outcomes import COUNTED, Counts
@@ -33,7 +32,7 @@ class Side:
     counts: Counts
     unknown_rate: float | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return a plain dict."""
         return {
             "name": self.name,
@@ -78,7 +77,7 @@ class Comparison:
             return decided(self.p_adjusted, self.difference, self.difference)
         return decided(self.p_adjusted, self.interval.low, self.interval.high)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the object that ``--json`` prints."""
         return {
             "metric": self.metric,

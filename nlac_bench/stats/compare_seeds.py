@@ -7,7 +7,6 @@ If each run played a world of its environment, runs of the same world are paired
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -61,7 +60,7 @@ class AlgorithmComparison:
         # the p-value and the interval are of the same error and quantile
         return decided(self.p_value, self.difference, self.difference)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the object that ``--json`` prints."""
         sides = {
             key: {

@@ -9,7 +9,7 @@ trials normal and t cover 85 to 94 %.
 """
 
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ class Interval:
     high: float
     method: str
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return a plain dict."""
         return asdict(self)
 

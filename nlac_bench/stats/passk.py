@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from math import comb
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ class PassK:
     interval: Interval | None
     why_not: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return a plain dict."""
         return {
             "k": self.k,

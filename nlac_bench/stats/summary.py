@@ -2,7 +2,6 @@
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -35,7 +34,7 @@ class Summary:
         """The lower bound of the success rate: every planned episode without a score counts as a failure."""
         return float(np.nan_to_num(self.outcomes.success).sum() / max(1, self.outcomes.counts.planned))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the object that ``--json`` prints."""
         usage = self.outcomes.usage
         total = sum(usage.values(), Usage())

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING
 
 from nlac_bench.envs.env_string import parse
 from nlac_bench.reports.figures.curves import MethodCurves, Reference, draw_panels, grid
@@ -14,6 +14,9 @@ from nlac_bench.sweep.plan import Sweep
 from nlac_bench.sweep.results import Results
 from nlac_bench.sweep.rows import mean_of, mean_success
 from nlac_bench.training.curve import AXES, TrainedSeed, tested
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LABEL_WIDTH = 28
 """Characters in a line of a label beside a panel."""
@@ -29,8 +32,8 @@ def draw(sweep: Sweep, results: Results, path: Path) -> None:
     named = short_names(list(sweep.seeds))
     lines = [(env, key, name) for env in sweep.seeds for key, name in AXES.items()]
     with canvas() as new:
-        figure, panels = grid(new, len(lines), len(sweep.methods), (1.75, 1.35), (0.2, 0.7), sharey=True)
-        labels: dict[Any, list[EndLabel]] = {}
+        figure, panels = grid(new, len(lines), len(sweep.methods), (1.75, 1.35), (0.2, 0.7))
+        labels: dict[Axes, list[EndLabel]] = {}
         for (env, key, name), row in zip(lines, panels, strict=True):
             labels |= draw_panels(row, methods_of(sweep, results, env), references_of(results, env), key, 0)
             row[0].set_ylabel(f"{named[env]}: validation success", fontsize=7)

@@ -65,7 +65,7 @@ class Sweep:
             for method in self.methods:
                 yield Cell(method, self.tuning_env, self.tuning_seed, lr)
 
-    def base(self, env: str) -> dict[str, Any]:
+    def base(self, env: str) -> dict[str, object]:
         """Return the configuration of the untrained model's run on ``env``, without the seed."""
         return {**self.run, "env": env, "agent": self.algorithm(self.methods[0])}
 

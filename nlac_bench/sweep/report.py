@@ -174,7 +174,7 @@ def _notes(here: Sequence[MethodRow]) -> list[str]:
     return notes
 
 
-def _row_json(row: MethodRow, results: Results) -> dict[str, Any]:
+def _row_json(row: MethodRow, results: Results) -> dict[str, object]:
     bases = {seed: mean_success(run) for seed, run in results.bases[row.env].items()}
     floors = {name: mean_success(run) for name, run in results.floors.get(row.env, {}).items()}
     statuses = results.statuses[row.env, row.method]
@@ -188,7 +188,7 @@ def _row_json(row: MethodRow, results: Results) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _runs_json(sweep: Sweep, results: Results, env: str) -> dict[str, Any]:
+def _runs_json(sweep: Sweep, results: Results, env: str) -> dict[str, object]:
     """Return each run's success by task and its validations, from which the comparison can be repeated."""
     found: dict[str, Any] = {}
     for seed, base in results.bases[env].items():
@@ -209,7 +209,7 @@ def _by_task(run: MeasuredRun) -> dict[str, float]:
     return dict(zip(run.outcomes.tasks, run.outcomes.task_means("success").tolist(), strict=True))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return ``value`` with None in place of NaN, which JSON does not have."""
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}

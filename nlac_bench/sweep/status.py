@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from nlac_bench.harness.runs.folder import RunFolder
 from nlac_bench.harness.runs.lines import RunFolderError, write_atomically
@@ -64,7 +64,7 @@ class CellCount:
         said = [_reasons(state, seeds) for state in dict.fromkeys(states) if state != "finished"]
         return cls(method, env, len(seeds), finished, failed, "; ".join(said) or None)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return a plain dict."""
         return asdict(self)
 

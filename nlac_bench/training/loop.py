@@ -215,7 +215,7 @@ class TrainingLoop:
             metrics |= await self.algorithm.probe(episodes, deep)
         return metrics
 
-    def where(self) -> dict[str, Any]:
+    def where(self) -> dict[str, object]:
         """Return the fields at the start of every row of metrics."""
         return {**self.progress.row(), "usage": self.usage()}
 

@@ -25,7 +25,7 @@ class GpuRow:
     goal: str | None
     device: str
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return a plain dict."""
         return asdict(self)
 

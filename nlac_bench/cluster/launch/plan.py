@@ -10,7 +10,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from nlac_bench.agents import methods
 from nlac_bench.cluster.launch.layout import Layout, Placement, layout
@@ -71,7 +70,7 @@ class Plan:
         """The folder of the outputs of all processes."""
         return self.out.with_name(f"{self.out.name}-logs")
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return servers and learner; ``gpus`` are numbers of GPUs of each machine of ``nodes``."""
         return {
             "servers": [

@@ -42,7 +42,7 @@ CONCURRENCY = 64
 than one of 32, so processes that share 64 rows would not be much faster than one."""
 
 
-def is_tiny(model: Any) -> bool:
+def is_tiny(model: object) -> bool:
     """Return whether ``model`` is an embedded model or a checkpoint of one, which has the same tokenizer."""
     if str(model) in tiny.FOLDERS:
         return True

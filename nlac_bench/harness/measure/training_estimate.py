@@ -5,7 +5,6 @@ import math
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from nlac_bench.agents import methods
 from nlac_bench.errors import NlacBenchError
@@ -43,7 +42,7 @@ class TrainingEstimate:
     memory_bytes: int | None
     answer_tokens: int
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """As a plain dict."""
         return asdict(self)
 

@@ -1,7 +1,6 @@
 """Refuses configurations and arguments with secrets, which would be written to run folders."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from nlac_bench.errors import ConfigError
 from nlac_bench.redaction import redact, redactor
@@ -13,7 +12,7 @@ _ADVICE = (
 )
 
 
-def refuse_secrets(config: Any, where: str = "config") -> None:
+def refuse_secrets(config: object, where: str = "config") -> None:
     """Check that no field, URL or text of a configuration shows that it is or contains a secret.
 
     Raises:
@@ -23,7 +22,7 @@ def refuse_secrets(config: Any, where: str = "config") -> None:
         raise _refusal(found.where, found.what)
 
 
-def refuse_known_secrets(config: Any, where: str = "") -> None:
+def refuse_known_secrets(config: object, where: str = "") -> None:
     """Refuse what ``refuse_secrets`` refuses, and the values of environment variables that hold secrets.
 
     Raises:

@@ -1,10 +1,11 @@
 """Lists what an opened row of a board says of its entry: results, costs, subject, provenance."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from nlac_bench.leaderboards.entry import Cost, Entry, Tokens
 from nlac_bench.reports.boards.formats import NOTHING, count_text, duration, plain
+from nlac_bench.reports.figures.figure import Cell
 from nlac_bench.reports.report.ends import end_in_words
 from nlac_bench.stats.estimates import Estimate
 from nlac_bench.stats.tables import number
@@ -104,7 +105,7 @@ def result_facts(entry: Entry) -> Facts:
     return facts
 
 
-def token_rows(entry: Entry) -> list[list[Any]]:
+def token_rows(entry: Entry) -> list[list[Cell]]:
     """Return calls, tokens and cost by role: of the training of all seeds, and of the test episodes."""
     training = entry.subject.training
     runs = [] if training is None else [run.tokens_by_role for run in training.runs]
@@ -116,7 +117,7 @@ def token_rows(entry: Entry) -> list[list[Any]]:
     ]
 
 
-def seed_rows(entry: Entry) -> list[list[Any]]:
+def seed_rows(entry: Entry) -> list[list[Cell]]:
     """Return the cost and the result of each seed's training."""
     training, by_seed = entry.subject.training, entry.numbers.by_seed
     if training is None:

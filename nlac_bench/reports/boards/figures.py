@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nlac_bench.leaderboards.entry import Curve, CurvePoint
 from nlac_bench.leaderboards.numbers import failed_if_missing
@@ -15,6 +15,7 @@ from nlac_bench.training.curve import Tested, TrainedSeed
 
 if TYPE_CHECKING:
     from markupsafe import Markup
+    from matplotlib.figure import Figure as Canvas
 
 COSTS = {
     "gradient_steps": "gradient steps",
@@ -88,7 +89,7 @@ def _cost_figure(rows: Sequence[RowView], pinned: Sequence[RowView]) -> Figure:
     bounds = [x for row in rows for x in (row.low, row.success, row.high) if x is not None]
     low, high = max(0.0, min(bounds) - 0.05), min(1.0, max(bounds) + 0.05)
 
-    def draw(new: Any) -> Any:
+    def draw(new: "type[Canvas]") -> "Canvas":
         from matplotlib.ticker import FuncFormatter, MaxNLocator
 
         figure = new(figsize=(3.3 * len(axes) + 0.5, 3.4), layout="constrained")

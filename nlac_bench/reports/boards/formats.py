@@ -1,7 +1,6 @@
 """Texts of numbers and values on boards, the same in HTML, Markdown and figures."""
 
 import json
-from typing import Any
 
 from nlac_bench.reports.figures.figure import compact
 
@@ -28,7 +27,7 @@ def duration(hours: float | None) -> str:
     return f"{value:.2g} {unit}" if value < 10 else f"{value:,.0f} {unit}"
 
 
-def plain(value: Any) -> str:
+def plain(value: object) -> str:
     """Return a JSON value as text; a string without quotes."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
 

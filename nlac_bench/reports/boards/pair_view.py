@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from nlac_bench.leaderboards.boards import Board, Pair
 from nlac_bench.reports.boards.rows import Relation
+from nlac_bench.reports.figures.figure import Cell
 from nlac_bench.stats.tables import number, p_text
 
 
@@ -66,7 +66,7 @@ def matrix(board: Board, names: Mapping[str, str]) -> list[MatrixRow]:
     return [MatrixRow(names[one], [cells.get((one, other)) for other in ids]) for one in ids]
 
 
-def needed(board: Board, names: Mapping[str, str]) -> list[list[Any]]:
+def needed(board: Board, names: Mapping[str, str]) -> list[list[Cell]]:
     """Return, for each pair that is not told apart, what the board could have seen, and the tasks needed."""
     tasks = next((row.entry.numbers.tasks for row in board.ranked), None)
     return [

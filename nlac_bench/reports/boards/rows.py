@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nlac_bench.leaderboards.boards import BoardRow
 from nlac_bench.leaderboards.entry import Bounds, Entry, TrainingCost
@@ -19,6 +19,7 @@ from nlac_bench.reports.boards.facts import (
 )
 from nlac_bench.reports.boards.formats import NOTHING, count_text
 from nlac_bench.reports.boards.strip import Strip, strip
+from nlac_bench.reports.figures.figure import Cell
 from nlac_bench.reports.pages.render import link
 from nlac_bench.stats.places import Place
 from nlac_bench.stats.tables import number
@@ -235,11 +236,11 @@ class RowView:
         return result_facts(self.entry)
 
     @property
-    def token_rows(self) -> list[list[Any]]:
+    def token_rows(self) -> list[list[Cell]]:
         return token_rows(self.entry)
 
     @property
-    def seed_rows(self) -> list[list[Any]]:
+    def seed_rows(self) -> list[list[Cell]]:
         return seed_rows(self.entry)
 
     @property

@@ -13,6 +13,7 @@ from nlac_bench.reports.boards.figures import Chart, board_charts
 from nlac_bench.reports.boards.formats import NOTHING, plain
 from nlac_bench.reports.boards.pair_view import MatrixRow, PairView, matrix, needed, pair_views, relations
 from nlac_bench.reports.boards.rows import RowView
+from nlac_bench.reports.figures.figure import Cell
 from nlac_bench.stats.tables import number
 
 _TITLE_RULES = ("level", "rules", "user", "oracle")
@@ -202,7 +203,7 @@ class BoardView:
         return matrix(self.board, self._names)
 
     @property
-    def needed(self) -> list[list[Any]]:
+    def needed(self) -> list[list[Cell]]:
         """For each pair that is not told apart: what the board could have seen, and the tasks needed."""
         return needed(self.board, self._names) if self.reports_success else []
 

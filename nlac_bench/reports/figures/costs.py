@@ -1,10 +1,13 @@
 """Tokens by role: what was read and what was generated."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from nlac_bench.reports.figures.figure import ACCENT, BLACK, SMALL, WHITE, Cell, Figure, Table, compact, label
 from nlac_bench.types import Usage
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
 
 
 def costs(usage: Mapping[tuple[str, str], Usage]) -> Figure:
@@ -14,7 +17,7 @@ def costs(usage: Mapping[tuple[str, str], Usage]) -> Figure:
     """
     shown = [(key, spent) for key, spent in usage.items() if spent.prompt_tokens + spent.completion_tokens]
 
-    def draw(new: Any) -> Any:
+    def draw(new: "type[Canvas]") -> "Canvas":
         figure = new(figsize=(7.6, 0.24 * len(shown) + 0.9), layout="constrained")
         panel = figure.subplots()
         most = max(spent.prompt_tokens + spent.completion_tokens for _, spent in shown)
@@ -35,7 +38,7 @@ def costs(usage: Mapping[tuple[str, str], Usage]) -> Figure:
         panel.set_xlim(0, most * 1.45)
         panel.xaxis.set_major_formatter(compact)
         panel.set_xlabel("tokens")
-        figure.legend(
+        figure.legend(  # type: ignore[call-overload]  # matplotlib accepts containers of artists, too
             [full, hatched], ["generated", "read"], loc="outside upper left", ncols=2, frameon=False,
             fontsize=SMALL,
         )  # fmt: skip

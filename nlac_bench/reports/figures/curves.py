@@ -3,7 +3,8 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +23,12 @@ from nlac_bench.reports.figures.figure import (
     label,
 )
 from nlac_bench.reports.figures.labels import EndLabel, label_ends
+from nlac_bench.stats.intervals import Floats
 from nlac_bench.training.curve import Tested, TrainedSeed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
 
 COLUMNS = 4
 """Panels beside each other in a figure of many methods."""
@@ -59,11 +65,11 @@ def run_curve(
     """
     played = [row for row in training if row.get("train_success") is not None]
 
-    def draw(new: Any) -> Any:
+    def draw(new: "type[Canvas]") -> "Canvas":
         lines = math.ceil(len(axes) / 2)
-        figure, panels = grid(new, lines, 2, (2.4, 1.9), (1.25, 0.6), sharey=True)
-        labels: dict[Any, list[EndLabel]] = {}
-        for panel, (key, name) in zip(panels.flat, axes.items(), strict=False):
+        figure, panels = grid(new, lines, 2, (2.4, 1.9), (1.25, 0.6))
+        labels: dict[Axes, list[EndLabel]] = {}
+        for panel, (key, name) in zip(chain(*panels), axes.items(), strict=False):
             _set_up(panel, name)
             x = [row[key] for row in run.validations]
             ends = []
@@ -73,8 +79,8 @@ def run_curve(
                 ends.append(EndLabel("training episodes", played[-1][key], y[-1], GREY))
             if run.validations:
                 y = [row["success"] for row in run.validations]
-                bounds = zip(*(row["ci"] for row in run.validations), strict=True)
-                panel.fill_between(x, *bounds, color=ACCENT, alpha=0.15, linewidth=0)
+                low, high = zip(*(row["ci"] for row in run.validations), strict=True)
+                panel.fill_between(x, low, high, color=ACCENT, alpha=0.15, linewidth=0)
                 panel.plot(x, y, color=ACCENT, marker="o", markersize=3.5)
                 ends.append(EndLabel("validation", x[-1], y[-1], ACCENT))
             _from_zero(panel, [*x, *(row[key] for row in played)])
@@ -108,14 +114,15 @@ def method_curves(
         of: the environment, where a report has several.
     """
 
-    def draw(new: Any) -> Any:
+    def draw(new: "type[Canvas]") -> "Canvas":
         columns = min(COLUMNS, len(methods))
         lines = math.ceil(len(methods) / columns)
-        figure, panels = grid(new, lines, columns, (1.75, 1.35), (0.2, 0.35), sharex=True, sharey=True)
-        for place in range(len(methods), panels.size):
-            panels.flat[place].set_visible(False)
-            panels.flat[place - columns].tick_params(labelbottom=True)  # is now the lowest of its column
-        labels: dict[Any, list[EndLabel]] = {}
+        figure, panels = grid(new, lines, columns, (1.75, 1.35), (0.2, 0.35), sharex=True)
+        every = [*chain(*panels)]
+        for place in range(len(methods), len(every)):
+            every[place].set_visible(False)
+            every[place - columns].tick_params(labelbottom=True)  # is now the lowest of its column
+        labels: dict[Axes, list[EndLabel]] = {}
         for line, row in enumerate(panels):
             labels |= draw_panels(row, methods, references, key, line * columns)
             row[0].set_ylabel("success")
@@ -139,8 +146,14 @@ def method_curves(
 
 
 def grid(
-    new: Any, lines: int, columns: int, size: tuple[float, float], gap: tuple[float, float], **share: Any
-) -> tuple[Any, Any]:
+    new: "type[Canvas]",
+    lines: int,
+    columns: int,
+    size: tuple[float, float],
+    gap: tuple[float, float],
+    *,
+    sharex: bool = False,
+) -> "tuple[Canvas, list[list[Axes]]]":
     """Return a figure and its panels ``[lines, columns]``, with room for labels at their right.
 
     Args:
@@ -159,16 +172,19 @@ def grid(
         "top": 1 - top / height,
     }
     spaces = {"wspace": gap[0] / size[0], "hspace": gap[1] / size[1]}
-    return figure, figure.subplots(lines, columns, squeeze=False, gridspec_kw={**edges, **spaces}, **share)
+    panels = figure.subplots(
+        lines, columns, squeeze=False, sharex=sharex, sharey=True, gridspec_kw={**edges, **spaces}
+    )
+    return figure, [list(row) for row in panels]
 
 
 def draw_panels(
-    panels: Sequence[Any],
+    panels: "Sequence[Axes]",
     methods: Sequence[MethodCurves],
     references: Sequence[Reference],
     key: str,
     first: int,
-) -> dict[Any, list[EndLabel]]:
+) -> "dict[Axes, list[EndLabel]]":
     """Draw the panels of ``methods[first:]`` into a row of ``panels``.
 
     Returns:
@@ -178,7 +194,7 @@ def draw_panels(
     starts = [float(s.validations[1][key]) for m in methods for s in m.seeds if len(s.validations) > 1]
     every = [row[key] for method in methods for seed in method.seeds for row in seed.validations]
     shown = methods[first : first + len(panels)]
-    labels: dict[Any, list[EndLabel]] = {}
+    labels: dict[Axes, list[EndLabel]] = {}
     for panel, method in zip(panels, shown, strict=False):
         _set_up(panel, "")
         panel.set_title(label(method.title, 40), loc="left", color=BLACK, fontweight="bold")
@@ -201,7 +217,7 @@ def draw_panels(
     return labels
 
 
-def _mean(seeds: Sequence[TrainedSeed], key: str) -> tuple[Any, Any] | None:
+def _mean(seeds: Sequence[TrainedSeed], key: str) -> tuple[Floats, Floats] | None:
     """Return costs ``[points]`` and successes ``[seeds, points]`` up to the end of the shortest run."""
     series = [seed.validations for seed in seeds if seed.validations]
     if not series:
@@ -212,14 +228,14 @@ def _mean(seeds: Sequence[TrainedSeed], key: str) -> tuple[Any, Any] | None:
     return x, np.array(y)
 
 
-def _set_up(panel: Any, name: str) -> None:
+def _set_up(panel: "Axes", name: str) -> None:
     panel.set_ylim(0, 1)
     panel.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "", "0.5", "", "1"])
     panel.grid(axis="y", linewidth=0.5)
     panel.set_xlabel(name)
 
 
-def _from_zero(panel: Any, x: Sequence[float], linear: float = 0.0) -> None:
+def _from_zero(panel: "Axes", x: Sequence[float], linear: float = 0.0) -> None:
     """Let the horizontal axis run from 0 to the largest of ``x``, with ticks such as 50k.
 
     It is logarithmic from ``linear`` on where that makes more than two decades of difference, because methods
@@ -240,7 +256,7 @@ def _from_zero(panel: Any, x: Sequence[float], linear: float = 0.0) -> None:
     panel.set_xlim(0, end * 1.03)
 
 
-def _test_mark(panel: Any, tested: Tested, key: str) -> None:
+def _test_mark(panel: "Axes", tested: Tested, key: str) -> None:
     """Draw a test result at the cost of its checkpoint, with its 95 % interval."""
     panel.errorbar(
         tested.at[key], tested.success,
@@ -250,14 +266,14 @@ def _test_mark(panel: Any, tested: Tested, key: str) -> None:
     )  # fmt: skip
 
 
-def _reference_lines(panel: Any, references: Sequence[Reference]) -> list[EndLabel]:
+def _reference_lines(panel: "Axes", references: Sequence[Reference]) -> list[EndLabel]:
     right = panel.get_xlim()[1]
     for reference in references:
         panel.axhline(reference.success, color=GREY, linewidth=0.7, linestyle=(0, (4, 3)), zorder=1)
     return [EndLabel(label(ref.name, 20), right, ref.success, GREY) for ref in references]
 
 
-def _test_label(panel: Any, tests: Sequence[Tested], key: str, x: Any, top: Any) -> None:
+def _test_label(panel: "Axes", tests: Sequence[Tested], key: str, x: Floats, top: Floats) -> None:
     """Write the mean of ``tests`` over the end of a line and over the marks beside it.
 
     The text says that it is the test result: the line itself is validation.

@@ -12,6 +12,7 @@ from nlac_bench.reports.pages.text import csv_text, visible
 
 if TYPE_CHECKING:
     from markupsafe import Markup
+    from matplotlib.figure import Figure as Canvas
 
 Cell: TypeAlias = str | int | float | None
 Format: TypeAlias = Literal["svg", "png", "csv"]
@@ -61,7 +62,7 @@ class Figure:
     name: str
     title: str
     table: Table
-    draw: Callable[[Any], Any]
+    draw: Callable[["type[Canvas]"], "Canvas"]
 
     def inline(self) -> "Markup":
         """Return the figure as an ``<svg>`` element for a page.
@@ -84,7 +85,7 @@ class Figure:
 
 
 @contextmanager
-def canvas() -> Iterator[Any]:
+def canvas() -> "Iterator[type[Canvas]]":
     """Give the class ``matplotlib.figure.Figure`` with the style of all figures."""
     with drawing() as new, warnings.catch_warnings():
         import matplotlib

@@ -2,10 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from nlac_bench.reports.figures.figure import ACCENT, BLACK, GREY, SMALL, WHITE, Figure, Table, label
 from nlac_bench.stats.estimates import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
 
 Kind: TypeAlias = Literal["floor", "base", "trained", "run", "oracle"]
 _MARKS = {"floor": ("s", GREY, WHITE), "base": ("o", BLACK, WHITE), "trained": ("o", ACCENT, ACCENT),
@@ -36,7 +40,7 @@ def forest(rows: Sequence[ForestRow], metric: str, env: str = "", name: str = "f
         name: name of its files.
     """
 
-    def draw(new: Any) -> Any:
+    def draw(new: "type[Canvas]") -> "Canvas":
         figure = new(figsize=(7.6, 0.27 * len(rows) + 0.65), layout="constrained")
         panel = figure.subplots()
         for place, each in enumerate(rows):
@@ -69,7 +73,7 @@ def forest(rows: Sequence[ForestRow], metric: str, env: str = "", name: str = "f
     return Figure(name, title, Table(header, cells), draw)
 
 
-def _row(panel: Any, place: int, each: ForestRow) -> None:
+def _row(panel: "Axes", place: int, each: ForestRow) -> None:
     shape, colour, inside = _MARKS[each.kind]
     value, low, high = each.estimate.value, each.estimate.low, each.estimate.high
     panel.annotate(

@@ -2,11 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nlac_bench.reports.figures.figure import GREY, SMALL
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
 
 _LINE = 1.3
 """Distance of two labels, in font sizes."""
@@ -53,7 +58,7 @@ def spread(positions: Sequence[float], gap: float, low: float, high: float) -> l
     return placed
 
 
-def label_ends(figure: Any, labels: Mapping[Any, Sequence[EndLabel]]) -> None:
+def label_ends(figure: "Canvas", labels: "Mapping[Axes, Sequence[EndLabel]]") -> None:
     """Write labels at the right of panels, each joined by a thin line with its end.
 
     Args:
@@ -62,25 +67,24 @@ def label_ends(figure: Any, labels: Mapping[Any, Sequence[EndLabel]]) -> None:
     """
     if figure.get_layout_engine() is not None:
         figure.draw_without_rendering()  # computes the layout, and with it the height of the panels
-    for panel, of in labels.items():
+    for panel, ends in labels.items():
         low, high = panel.get_ylim()
         unit = panel.get_window_extent().height * 72 / figure.dpi / (high - low)  # points
-        outside = {
-            "xycoords": panel.get_yaxis_transform(), "textcoords": "offset points", "annotation_clip": False,
-        }  # fmt: skip
-        for each, y in zip(of, spread([e.y for e in of], SMALL * _LINE / unit, low, high), strict=True):
+        write = partial(
+            panel.annotate, xycoords=panel.get_yaxis_transform(), textcoords="offset points",
+            annotation_clip=False,
+        )  # fmt: skip
+        for each, y in zip(ends, spread([e.y for e in ends], SMALL * _LINE / unit, low, high), strict=True):
             end, place = (1.0, each.y), (_OFFSET, (y - each.y) * unit)
             panel.plot(
                 [each.x, panel.get_xlim()[1]], [each.y] * 2, color=each.colour, linewidth=0.4, alpha=0.5
             )
-            panel.annotate(
-                each.text, end, xytext=place, va="center", fontsize=SMALL, color=each.colour, **outside
-            )
+            write(each.text, end, xytext=place, va="center", fontsize=SMALL, color=each.colour)
             if abs(place[1]) > SMALL / 3:
-                panel.annotate("", end, xytext=place, arrowprops=_LEADER, **outside)
+                write("", end, xytext=place, arrowprops=_LEADER)
 
 
-def label_points(figure: Any, panel: Any, labels: Sequence[EndLabel]) -> None:
+def label_points(figure: "Canvas", panel: "Axes", labels: Sequence[EndLabel]) -> None:
     """Write labels beside points, on the side where a panel has more room.
 
     Points that are near each other horizontally have their labels in one column.

@@ -1,10 +1,13 @@
 """Saves matplotlib figures reproducibly: the same figure always gives the same bytes."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
 
 
-def save_svg(figure: Any, path: Path) -> None:
+def save_svg(figure: "Canvas", path: Path) -> None:
     """Write a matplotlib ``Figure`` to ``path`` as SVG and close it.
 
     Identifiers in the file are derived from a fixed salt instead of a random one, the date and matplotlib's

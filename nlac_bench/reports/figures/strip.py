@@ -1,12 +1,16 @@
 """Strip of tasks: one square for each task and run, full where it was won."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nlac_bench.reports.figures.figure import ACCENT, GREY, SECOND, SMALL, Cell, Figure, Table, label
 from nlac_bench.stats.intervals import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
 
 WIDTH = 60
 """Tasks in a line."""
@@ -42,7 +46,7 @@ def strip(names: Sequence[str], tasks: Sequence[str], means_RT: Floats, of: str 
     ordered = order(means_RT)
     lines = len(names) + (len(names) == 2)
 
-    def draw(new: Any) -> Any:
+    def draw(new: "type[Canvas]") -> "Canvas":
         blocks = [ordered[i : i + WIDTH] for i in range(0, len(ordered), WIDTH)]
         pitch = lines * _LINE + 0.9
         height = pitch * len(blocks) + 0.2
@@ -77,7 +81,7 @@ def strip(names: Sequence[str], tasks: Sequence[str], means_RT: Floats, of: str 
     return Figure("tasks", title, Table(("task", *names, *flipped), tuple(rows)), draw)
 
 
-def _squares(panel: Any, means: Floats, y: float) -> None:
+def _squares(panel: "Axes", means: Floats, y: float) -> None:
     """Draw a line of squares, filled from below by the share of trials that were won."""
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import Rectangle
@@ -91,7 +95,7 @@ def _squares(panel: Any, means: Floats, y: float) -> None:
     panel.plot(rest, [y] * len(rest), ".", color=GREY, markersize=3)
 
 
-def _flips(panel: Any, first: Floats, last: Floats, y: float) -> None:
+def _flips(panel: "Axes", first: Floats, last: Floats, y: float) -> None:
     for shape, colour, where in (("^", ACCENT, last > first), ("v", SECOND, last < first)):
         places = np.flatnonzero(where)
         panel.plot(places, [y] * len(places), shape, color=colour, markersize=4.5, markeredgewidth=0)

@@ -18,6 +18,7 @@ from nlac_bench.reports.pages.text import visible
 
 if TYPE_CHECKING:
     from markupsafe import Markup
+    from matplotlib.figure import Figure as Canvas
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#7a5195", "#8c564b")
 """Colours of series: Okabe and Ito's, except that the yellow, which cannot be read on white, is darker.
@@ -37,7 +38,7 @@ _FONT_SIZE = re.compile(r"([\d.]+)px")
 
 
 @contextmanager
-def drawing() -> Iterator[Any]:
+def drawing() -> "Iterator[type[Canvas]]":
     """Give ``matplotlib.figure.Figure`` under settings that do not depend on the user's own.
 
     A ``matplotlibrc`` in the current folder is ignored (it could have LaTeX executed), dollar signs in names
@@ -67,7 +68,7 @@ def drawing() -> Iterator[Any]:
         yield Figure
 
 
-def inline_svg(figure: Any, title: str) -> "Markup":
+def inline_svg(figure: "Canvas", title: str) -> "Markup":
     """Return a matplotlib ``Figure`` as an element ``<svg role="img">``; call it within ``drawing``.
 
     Args:

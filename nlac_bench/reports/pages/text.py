@@ -56,7 +56,7 @@ def markdown(text: str) -> str:
     return "<br>".join(lines)
 
 
-def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     r"""Return a table as CSV (RFC 4180, lines end with ``\n``) that a spreadsheet cannot take for formulas.
 
     A string that begins with ``= + - @``, a tab or a line break gets a leading apostrophe, as OWASP's "CSV
@@ -69,7 +69,7 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return out.getvalue()
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> Any:
     if not isinstance(value, str):
         return value
     text = visible(value)

@@ -24,6 +24,7 @@ from nlac_bench.reports.report.typed import as_typed
 from nlac_bench.reports.report.verdicts import algorithms_verdict, pairs_verdict, run_verdict, setting
 from nlac_bench.stats.compare import Comparison, compare_all
 from nlac_bench.stats.compare_seeds import AlgorithmComparison, compare_algorithms
+from nlac_bench.stats.estimates import Estimate
 from nlac_bench.stats.pairing import Metric, NotComparableError, check_conditions
 from nlac_bench.stats.tables import number, p_text
 
@@ -171,17 +172,17 @@ def _compared(
     rows: list[tuple[Cell, ...]] = []
     notes: list[str] = []
     for each in found:
-        data = each.to_json()
-        low, high = data["ci"] or (None, None)
+        estimate = Estimate.with_interval(each.difference, each.interval)
         names = (
             (each.name_a, each.name_b)
             if isinstance(each, AlgorithmComparison)
             else (each.a.name, each.b.name)
         )
-        adjusted = data.get("p_adjusted", each.p_value)
+        adjusted = each.p_adjusted if isinstance(each, Comparison) else each.p_value
         rows.append((
-            *names, number(each.difference, sign=True), _signed(low), _signed(high), p_text(each.p_value),
-            p_text(adjusted), each.verdict, number(each.detectable), each.tasks, each.left_out,
+            *names, _signed(each.difference), _signed(estimate.low), _signed(estimate.high),
+            p_text(each.p_value), p_text(adjusted), each.verdict, number(each.detectable), each.tasks,
+            each.left_out,
         ))  # fmt: skip
         notes += each.notes
     header = ("A", "B", "A − B", "95 % low", "95 % high", "p", "p (Holm)", "verdict", "found with 80 %",

@@ -36,7 +36,7 @@ def reference_agents(config: RunConfig) -> tuple[str, ...]:
     return (ORACLE, *CHEAP_FLOORS, *(("transfer",) if name.startswith("tau") else ()))
 
 
-def why_none(config: Mapping[str, Any]) -> str | None:
+def why_none(config: Mapping[str, object]) -> str | None:
     """Return why a run with these settings gets no floors and no oracle, as a part of a sentence.
 
     Returns:

@@ -81,5 +81,5 @@ def facts(run: RunFolder) -> list[tuple[str, str]]:
     return [(name, str(value)) for name, value in found if value is not None]
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
