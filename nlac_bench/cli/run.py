@@ -119,7 +119,7 @@ def run(
         settings["train"] = {**given, **assigned} if isinstance(given, dict) else given  # refused below
     resolved = completed(settings, context.info_name == "eval", str(config or COMMAND_LINE))
     if dry_run:
-        show(estimate.of(resolved), as_json)
+        show(estimate.estimate_of(resolved), as_json)
         return
     refuse_missing(resolved)
     prepared = prepare(resolved)

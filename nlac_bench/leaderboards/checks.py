@@ -44,9 +44,9 @@ class Check:
         return f"{self.name}: expected {self.expected}, found {self.found}"
 
 
-def equal(name: str, expected: object, found: object) -> Check:
+def equal(name: str, expected: object, result: object) -> Check:
     """Return a check that holds if the two are equal."""
-    return Check(name, expected == found, expected, found)
+    return Check(name, expected == result, expected, result)
 
 
 def none_of(name: str, faults: Sequence[str], expected: str) -> Check:
@@ -150,7 +150,7 @@ def replay_check(run: RunFolder, config: RunConfig) -> Check:
     return none_of("replayed actions have the recorded results", faults, "the same bytes")
 
 
-def _given_subject(run: RunFolder, config: RunConfig) -> dict[str, Any]:
+def _given_subject(run: RunFolder, config: RunConfig) -> dict[str, object]:
     """Return the part of a run's subject that its configuration alone determines."""
     sampled = run.subject.get("engine") is not None
     return as_stored(
@@ -224,8 +224,8 @@ def joined_checks(runs: Sequence[RunFolder]) -> Iterator[Check]:
     yield equal("the seeds have the same plan", True, all(each == keys[0] for each in keys))
 
 
-def _without_world(content: Mapping[str, Any]) -> dict[str, Any]:
-    found = {name: value for name, value in content.items() if name != WORLD}
-    if isinstance(arguments := found.get("env_args"), dict):
-        found["env_args"] = {name: value for name, value in arguments.items() if name != WORLD}
-    return found
+def _without_world(content: Mapping[str, object]) -> dict[str, object]:
+    results = {name: value for name, value in content.items() if name != WORLD}
+    if isinstance(arguments := results.get("env_args"), dict):
+        results["env_args"] = {name: value for name, value in arguments.items() if name != WORLD}
+    return results

@@ -103,19 +103,19 @@ def parse_entry(data: bytes) -> Entry:
     if len(data) > MAX_ENTRY_BYTES:
         raise EntryError(f"is larger than {MAX_ENTRY_BYTES:,} bytes")
     try:
-        found = json.loads(
+        result = json.loads(
             data, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_each_once
         )
     except (ValueError, RecursionError) as error:
         raise EntryError(f"is not valid JSON ({str(error)[:200]})") from None
-    if not isinstance(found, dict):
-        raise EntryError(f"must contain a JSON object, not a {type(found).__name__}")
-    version = found.get("schema_version")
+    if not isinstance(result, dict):
+        raise EntryError(f"must contain a JSON object, not a {type(result).__name__}")
+    version = result.get("schema_version")
     if type(version) is not int or version != SCHEMA_VERSION:
         raise EntryError(
             f"has schema_version {version!r:.80}; this version of nlac-bench reads {SCHEMA_VERSION}"
         )
-    if _deeper(found, MAX_DEPTH):
+    if _deeper(result, MAX_DEPTH):
         raise EntryError(f"is nested more than {MAX_DEPTH} deep")
     try:
         return Entry.model_validate_json(data)
@@ -127,8 +127,8 @@ def explained(error: ValidationError) -> str:
     """Return the first fault of ``error`` on one line."""
     fault = error.errors(include_url=False)[0]
     where = ".".join(str(part)[:80] for part in fault["loc"])
-    said = str(fault["msg"])[:300]
-    return f"{where}: {said}, got {fault['input']!r:.80}" if where else said
+    message = str(fault["msg"])[:300]
+    return f"{where}: {message}, got {fault['input']!r:.80}" if where else message
 
 
 def canonical(value: object) -> bytes:
@@ -160,7 +160,7 @@ def _rendered(value: object, depth: int) -> str:
 
 def _deeper(value: object, depth: int) -> bool:
     """Return whether ``value`` is nested more than ``depth`` deep."""
-    level: Iterable[Any] = [value]
+    level: Iterable[object] = [value]
     for _ in range(depth):
         level = [
             part
@@ -171,12 +171,12 @@ def _deeper(value: object, depth: int) -> bool:
     return any(isinstance(each, dict | list) for each in level)
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
         names = [name for name, _ in pairs]
         raise ValueError(f"the key {max(names, key=names.count)!r:.80} occurs twice")
-    return found
+    return result
 
 
 def _no_constant(text: str) -> float:

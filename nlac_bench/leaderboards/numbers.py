@@ -106,12 +106,12 @@ def stated_numbers(success: float) -> Numbers:
 def _pass_k(success: Floats) -> list[PassPowerK]:
     return [
         PassPowerK(
-            k=found.k,
-            value=None if found.value is None else _rounded(found.value),
-            ci=_bounds(found.interval),
-            why_not=found.why_not,
+            k=result.k,
+            value=None if result.value is None else _rounded(result.value),
+            ci=_bounds(result.interval),
+            why_not=result.why_not,
         )
-        for found in pass_hat_k(success)
+        for result in pass_hat_k(success)
     ]
 
 

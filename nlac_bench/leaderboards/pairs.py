@@ -108,15 +108,15 @@ _Compared = tuple[float, Bounds | None, PairError]
 
 
 def _models(entries: Sequence[Entry]) -> list[_Compared]:
-    found = []
+    results = []
     for a, b in combinations(entries, 2):
         sides = [_measured(entry.outcomes[0]) for entry in (a, b)]
         comparison = compare(*sides)
         single = all(side.outcomes.trials == 1 for side in sides)
         error = paired_error(*(side.outcomes.task_means("success") for side in sides), single=single)
         ci = comparison.interval
-        found.append((comparison.p_value, None if ci is None else (ci.low, ci.high), error))
-    return found
+        results.append((comparison.p_value, None if ci is None else (ci.low, ci.high), error))
+    return results
 
 
 def _algorithms(entries: Sequence[Entry]) -> list[_Compared]:
@@ -124,15 +124,15 @@ def _algorithms(entries: Sequence[Entry]) -> list[_Compared]:
         np.array([_measured(run).outcomes.task_means("success") for run in entry.outcomes])
         for entry in entries
     ]
-    found: list[_Compared] = []
+    results: list[_Compared] = []
     for (a, b), error in zip(combinations(entries, 2), pooled_errors(rates_ST), strict=True):
         comparison = compare_algorithms(*_sides(a, b))
         half = error.quantile(ALPHA) * error.error
         low, high = max(error.difference - half, -1.0), min(error.difference + half, 1.0)
         if comparison.interval is not None:
             low, high = min(low, comparison.interval.low), max(high, comparison.interval.high)
-        found.append((max(comparison.p_value, error.p_value), (low, high), error))
-    return found
+        results.append((max(comparison.p_value, error.p_value), (low, high), error))
+    return results
 
 
 def _sides(a: Entry, b: Entry) -> Iterator[list[MeasuredRun]]:

@@ -66,22 +66,22 @@ def replay(run: RunFolder, make_env: Callable[[], gymnasium.Env[str, str]]) -> l
         async with aclosing(driver.run(specs)) as results:
             return [result async for result in results]
 
-    found = []
+    items = []
     for result in asyncio.run(play_all()):
         if isinstance(result, Failure):
             key = str(result.spec.task_id), result.spec.trial
-            found.append(f"{_name(key)} failed ({result.error}: {result.message[:300]})")
+            items.append(f"{_name(key)} failed ({result.error}: {result.message[:300]})")
         else:
             key = result.task_id, result.trial
             difference = first_difference(recorded[key], result)
             if difference is not None:
-                found.append(f"{_name(key)}, {difference}")
-    return found
+                items.append(f"{_name(key)}, {difference}")
+    return items
 
 
 def first_difference(recorded: Episode, played: Episode) -> str | None:
     """Return the first difference of two episodes in what the environment returned, or None."""
-    pairs: list[tuple[str, Any, Any]] = [
+    pairs: list[tuple[str, object, object]] = [
         ("the first observation", recorded.first_observation, played.first_observation)
     ]
     for number, (old, new) in enumerate(zip(recorded.turns, played.turns, strict=False), start=1):
@@ -94,9 +94,9 @@ def first_difference(recorded: Episode, played: Episode) -> str | None:
         endings = ("end_reason", "success", "terminated", "truncated")
     pairs.append(("the number of turns", len(recorded.turns), len(played.turns)))
     pairs += [(name, getattr(recorded, name), getattr(played, name)) for name in endings]
-    for what, old, new in pairs:
-        if repr(old) != repr(new):  # NaN equals itself here
-            return f"{what} is {_cut(old)} in the folder, and {_cut(new)} when played again"
+    for what, before, now in pairs:
+        if repr(before) != repr(now):  # NaN equals itself here
+            return f"{what} is {_cut(before)} in the folder, and {_cut(now)} when played again"
     return None
 
 

@@ -93,9 +93,9 @@ def derive(
         read = [outcomes_by_task(run) for run in runs]
         outcomes = [each for each, _ in read]
         checks, missing = joined, []
-        for run, config, found in zip(runs, configs, outcomes, strict=True):
+        for run, config, result in zip(runs, configs, outcomes, strict=True):
             for check in [
-                *run_checks(run, config, found),
+                *run_checks(run, config, result),
                 *([replay_check(run, config)] if replayed else []),
             ]:
                 named = replace(check, name=f"{check.name} (seed {seed_of(run)})") if several else check
@@ -128,13 +128,15 @@ def derive(
     except (KeyError, TypeError) as error:
         raise DamagedRunError(f"{INTACT}: {runs[0].path} is damaged ({error!r}); restore its files") from None
     checks.append(falling(entry))
-    said = [f"partial: {check}"[:4_000] for check in missing]
-    return Derived(entry.model_copy(update={"warnings": [*said, *_warnings(entry, runs)]}), checks, missing)
+    partial = [f"partial: {check}"[:4_000] for check in missing]
+    return Derived(
+        entry.model_copy(update={"warnings": [*partial, *_warnings(entry, runs)]}), checks, missing
+    )
 
 
 def falling(entry: Entry) -> Check:
     """Return the check that pass^k does not rise with k."""
-    rates = [found.value for found in entry.numbers.pass_k if found.value is not None]
+    rates = [result.value for result in entry.numbers.pass_k if result.value is not None]
     rising = [
         f"pass^{k + 1} = {b} above pass^{k} = {a}" for k, (a, b) in enumerate(pairwise(rates), 1) if b > a
     ]

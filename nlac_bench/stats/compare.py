@@ -181,17 +181,17 @@ def compare_all(
     if len(runs) < 2:
         raise NotComparableError(f"a comparison needs at least two runs, got {len(runs)}")
     pairs = [(a, b) for i, a in enumerate(runs) for b in runs[i + 1 :]]
-    found = [compare(a, b, metric=metric, tasks=tasks) for a, b in pairs]
-    adjusted = holm([each.p_value for each in found])
-    return [replace(each, p_adjusted=p) for each, p in zip(found, adjusted, strict=True)]
+    results = [compare(a, b, metric=metric, tasks=tasks) for a, b in pairs]
+    adjusted = holm([each.p_value for each in results])
+    return [replace(each, p_adjusted=p) for each, p in zip(results, adjusted, strict=True)]
 
 
-def comparison_table(found: Sequence[Comparison]) -> str:
+def comparison_table(results: Sequence[Comparison]) -> str:
     """Return several comparisons as one text table, including the denominators, and what it leaves out."""
     header = ["A", "B", "A", "B", "A − B", "95 % interval", "p", "p (Holm)", "verdict", "tasks"]
     header += ["scored A", "scored B", "filtered A", "filtered B"]
     rows = []
-    for c in found:
+    for c in results:
         row = [c.a.name, c.b.name, number(c.a.mean), number(c.b.mean), number(c.difference, sign=True)]
         row += [
             bracket(c.interval, sign=True),
@@ -203,7 +203,9 @@ def comparison_table(found: Sequence[Comparison]) -> str:
         row += [f"{side.counts.scored}/{side.counts.planned}" for side in (c.a, c.b)]
         row += [str(side.counts.content_filter) for side in (c.a, c.b)]
         rows.append(row)
-    notes = [f"{c.a.name} and {c.b.name}: {line}" for c in found for line in note_lines(c.left_out, c.notes)]
+    notes = [
+        f"{c.a.name} and {c.b.name}: {line}" for c in results for line in note_lines(c.left_out, c.notes)
+    ]
     return "\n".join([render_table(header, rows), *map(printable, notes)])
 
 

@@ -189,19 +189,19 @@ def _by_world(
     """
     if len({run.world for run in (*a, *b)}) == 1:
         return a, b, ()
-    found = [{run.world: run for run in runs} for runs in (a, b)]
-    worlds = [world for world in found[0] if world is not None]
-    if not (len(worlds) == len(a) == len(b) and found[0].keys() == found[1].keys()):
-        said = [
+    results = [{run.world: run for run in runs} for runs in (a, b)]
+    worlds = [world for world in results[0] if world is not None]
+    if not (len(worlds) == len(a) == len(b) and results[0].keys() == results[1].keys()):
+        parts = [
             f"{name} played {', '.join(str(run.world) for run in runs)}"
             for name, runs in ((name_a, a), (name_b, b))
         ]
         raise NotComparableError(
             "algorithms are compared world by world, so each side needs one run in each of the same worlds, "
-            f"but {' and '.join(said)}"
+            f"but {' and '.join(parts)}"
         )
     worlds.sort()
-    return [found[0][world] for world in worlds], [found[1][world] for world in worlds], tuple(worlds)
+    return [results[0][world] for world in worlds], [results[1][world] for world in worlds], tuple(worlds)
 
 
 def _seeds(runs: Sequence[MeasuredRun], means: Floats) -> tuple[tuple[str, float, Counts], ...]:

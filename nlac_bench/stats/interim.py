@@ -1,7 +1,6 @@
 """The success rate of a run that is being played, computed as the summary of the finished run computes it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ class Interim:
         rows: the recorded episodes, as ``RunFolder.rows`` yields them.
     """
 
-    def __init__(self, plan: Sequence[Planned], rows: Iterable[Mapping[str, Any]] = ()) -> None:
+    def __init__(self, plan: Sequence[Planned], rows: Iterable[Mapping[str, object]] = ()) -> None:
         tasks, trials = {item.task_id for item in plan}, {item.trial for item in plan}
         self._row_of = {task: i for i, task in enumerate(sorted(tasks))}
         self._column_of = {trial: i for i, trial in enumerate(sorted(trials))}

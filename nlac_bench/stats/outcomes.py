@@ -4,7 +4,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -161,7 +160,7 @@ def outcomes_of(run: RunFolder) -> Outcomes:
             unknown_rates.append(rate)
         if episode.success is not None:
             success[cell] = episode.success
-    failed: dict[tuple[Any, Any], str] = {}
+    failed: dict[tuple[object, object], str] = {}
     recovered = 0
     for error in run.errors():
         of = error.get("task_id"), error.get("trial")

@@ -52,11 +52,11 @@ def check_conditions(runs: Sequence[MeasuredRun]) -> None:
             differences.
     """
     for other in runs[1:]:
-        found = differences(runs[0].conditions, other.conditions)
-        if found:
+        result = differences(runs[0].conditions, other.conditions)
+        if result:
             raise NotComparableError(
                 f"{runs[0].name} and {other.name} cannot be compared, because their conditions differ: "
-                + "; ".join(found)
+                + "; ".join(result)
             )
 
 
@@ -96,20 +96,20 @@ def _mismatch(
     everything: Sequence[str],
     common: int,
 ) -> str:
-    said = []
+    parts = []
     for run, means in zip(runs, by_task, strict=True):
         absent = [t for t in everything if t not in means]
         unscored = [t for t in means if np.isnan(means[t])]
         if absent:
-            said.append(f"{run.name} does not have {len(absent)} of them (such as {absent[0]!r})")
+            parts.append(f"{run.name} does not have {len(absent)} of them (such as {absent[0]!r})")
         if unscored:
             why = "its episodes ended without one" if run.outcomes.counts.complete else "resume that run"
-            said.append(
+            parts.append(
                 f"{run.name} has no score for {len(unscored)} of them (such as {unscored[0]!r}; {why})"
             )
     return (
         f"the runs' tasks differ: of {len(everything)} tasks in total, "
-        + "; ".join(said)
+        + "; ".join(parts)
         + f". To compare the {common} tasks for which all runs have scores, use --tasks common"
     )
 

@@ -89,7 +89,7 @@ def pooled_errors(means_ST: Sequence[Floats]) -> list[PairError]:
     df = sum(len(means) - 1 for means in means_ST)
     between = sum(float(np.square(m.mean(axis=1) - m.mean()).sum()) for m in means_ST) / df
     noise = [_cell_noise(means) for means in means_ST]
-    found = []
+    results = []
     for i, j in combinations(range(len(means_ST)), 2):
         a, b = means_ST[i], means_ST[j]
         by_task = a.mean(axis=0) - b.mean(axis=0)
@@ -98,8 +98,8 @@ def pooled_errors(means_ST: Sequence[Floats]) -> list[PairError]:
         # they are at least the spread of seeds alone.
         seeds = between * (1 / len(a) + 1 / len(b))
         over_seeds = max(seeds - noise[i] - noise[j], seeds - over_tasks, 0.0)
-        found.append(PairError(float(by_task.mean()), over_seeds, over_tasks, n, min(df, n - 1)))
-    return found
+        results.append(PairError(float(by_task.mean()), over_seeds, over_tasks, n, min(df, n - 1)))
+    return results
 
 
 def algorithm_interval(means_ST: Floats) -> Interval:

@@ -51,18 +51,18 @@ def short_names(envs: Sequence[str]) -> Mapping[str, str]:
 
 def methods_of(sweep: Sweep, results: Results, env: str) -> list[MethodCurves]:
     """Return the learning curves of the sweep's methods on ``env``, with the tests of their checkpoints."""
-    found = []
+    items = []
     for method in sweep.methods:
         seeds = []
-        for seed, run in results.of(env, method).items():
+        for seed, run in results.by_seed(env, method).items():
             chosen = [row for row in run.validations if row["best"]]
             test = tested(chosen[-1], run.measured.outcomes) if chosen else None
             seeds.append(TrainedSeed(str(seed), run.validations, test))
         count, title = results.count(env, method), method
         if count.reason is not None:
             title = f"{method} ({count.finished} of {count.planned} seeds)"
-        found.append(MethodCurves(method, title, seeds))
-    return found
+        items.append(MethodCurves(method, title, seeds))
+    return items
 
 
 def references_of(results: Results, env: str) -> list[Reference]:

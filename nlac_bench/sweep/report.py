@@ -53,11 +53,13 @@ def write(sweep: Sweep, out: Path, against: str) -> tuple[Path, list[CellCount]]
 def tuning(sweep: Sweep, out: Path) -> dict[str, dict[str, float | None]]:
     """Return the best validation success of each tuning run by method and learning rate; None if
     unfinished."""
-    found: dict[str, dict[str, float | None]] = {}
+    results: dict[str, dict[str, float | None]] = {}
     for cell in sweep.tuning():
         folder = cell.folder(out)
-        found.setdefault(cell.method, {})[f"{cell.lr:g}"] = best_validation(folder) if done(folder) else None
-    return found
+        results.setdefault(cell.method, {})[f"{cell.lr:g}"] = (
+            best_validation(folder) if done(folder) else None
+        )
+    return results
 
 
 def _tuning_section(
@@ -68,14 +70,18 @@ def _tuning_section(
 ) -> str:
     if not tuned:
         return "Learning rates as configured.\n"
-    tried = list(dict.fromkeys(rate for of in tuned.values() for rate in of))
+    columns = list(dict.fromkeys(rate for tried in tuned.values() for rate in tried))
     lines = [
-        [method, *(number(of.get(rate)) for rate in tried), f"{rates[method]:g}" if method in rates else "–"]
-        for method, of in tuned.items()
+        [
+            method,
+            *(number(by_rate.get(rate)) for rate in columns),
+            f"{rates[method]:g}" if method in rates else "–",
+        ]
+        for method, by_rate in tuned.items()
     ]
-    table = render_table(["best validation at rate", *tried, "taken"], lines)
-    said = {f"{cell.method} at rate {cell.lr:g}": status_of(cell.folder(out)) for cell in sweep.tuning()}
-    left = _list(f"{name}: {status}" for name, status in said.items() if not status.finished)
+    table = render_table(["best validation at rate", *columns, "taken"], lines)
+    statuses = {f"{cell.method} at rate {cell.lr:g}": status_of(cell.folder(out)) for cell in sweep.tuning()}
+    left = _list(f"{name}: {status}" for name, status in statuses.items() if not status.finished)
     return f"## Tuning\n\n```\n{table}\n```\n{left}"
 
 
@@ -89,13 +95,13 @@ def _env_section(sweep: Sweep, results: Results, env: str, here: Sequence[Method
     ]
     notes = "".join(f"\n{note}\n" for note in _notes(here))
     left = [row.count for row in here] + [results.count(env, BASE)]
-    said = [f"{count.method}: {count}" for count in left if count.reason is not None]
+    parts = [f"{count.method}: {count}" for count in left if count.reason is not None]
     floors = results.floor_statuses.get(env, {})
-    said += [f"floor {name}: {status}" for name, status in floors.items() if not status.finished]
+    parts += [f"floor {name}: {status}" for name, status in floors.items() if not status.finished]
     for row in here:
         compared = ((f"{row.method} − {BASE}", row.gain), (f"{against} − {row.method}", row.versus))
-        said += [f"{what} is not measured: {d.why_not}" for what, d in compared if d and d.why_not]
-    return f"{title}\n\n```\n" + "\n\n".join(tables) + f"\n```\n{notes}{_list(said)}"
+        parts += [f"{what} is not measured: {d.why_not}" for what, d in compared if d and d.why_not]
+    return f"{title}\n\n```\n" + "\n\n".join(tables) + f"\n```\n{notes}{_list(parts)}"
 
 
 def _list(items: Iterable[str]) -> str:
@@ -190,26 +196,26 @@ def _row_json(row: MethodRow, results: Results) -> dict[str, object]:
 
 def _runs_json(sweep: Sweep, results: Results, env: str) -> dict[str, object]:
     """Return each run's success by task and its validations, from which the comparison can be repeated."""
-    found: dict[str, Any] = {}
+    items: dict[str, Any] = {}
     for seed, base in results.bases[env].items():
-        found[f"{BASE}-{seed}"] = {"success": _by_task(base)}
+        items[f"{BASE}-{seed}"] = {"success": _by_task(base)}
     for method in sweep.methods:
-        for seed, run in results.of(env, method).items():
+        for seed, run in results.by_seed(env, method).items():
             curve = [
                 {**{key: v[key] for key in AXES}, "success": v["success"], "tasks": v["tasks"]}
                 for v in run.validations
             ]
-            found[f"{method}-{seed}"] = {"success": _by_task(run.measured), "cost": run.cost}
+            items[f"{method}-{seed}"] = {"success": _by_task(run.measured), "cost": run.cost}
             if env in sweep.seeds:
-                found[f"{method}-{seed}"]["validations"] = curve
-    return found
+                items[f"{method}-{seed}"]["validations"] = curve
+    return items
 
 
 def _by_task(run: MeasuredRun) -> dict[str, float]:
     return dict(zip(run.outcomes.tasks, run.outcomes.task_means("success").tolist(), strict=True))
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     """Return ``value`` with None in place of NaN, which JSON does not have."""
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}

@@ -78,31 +78,31 @@ class Results:
         bases, floors, floor_statuses = {}, {}, {}
         for env, seeds in sweep.seeds_by_env().items():
             bases[env], statuses[env, BASE] = _read_all({seed: base_folder(out, env, seed) for seed in seeds})
-            floors[env], found = _read_all({name: floor_folder(out, env, name) for name in FLOORS})
-            floor_statuses[env] = {name: s for name, s in found.items() if s.state != "not started"}
+            floors[env], result = _read_all({name: floor_folder(out, env, name) for name in FLOORS})
+            floor_statuses[env] = {name: s for name, s in result.items() if s.state != "not started"}
         return cls(runs, bases, floors, statuses, floor_statuses)
 
-    def of(self, env: str, method: str) -> Mapping[int, Played]:
+    def by_seed(self, env: str, method: str) -> Mapping[int, Played]:
         """Return the finished runs by seed."""
         return self.runs.get((env, method), {})
 
     def measured(self, env: str, method: str) -> dict[int, MeasuredRun]:
         """Return the conditions and test outcomes of the finished runs by seed."""
-        return {seed: run.measured for seed, run in self.of(env, method).items()}
+        return {seed: run.measured for seed, run in self.by_seed(env, method).items()}
 
     def count(self, env: str, method: str) -> CellCount:
         """Return how many planned seeds of ``method`` (or ``BASE``) finished, and what happened to the
         others."""
-        return CellCount.of(method, env, self.statuses.get((env, method), {}))
+        return CellCount.count_of(method, env, self.statuses.get((env, method), {}))
 
 
 def _read_all(folders: Mapping[K, Path]) -> tuple[dict[K, MeasuredRun], dict[K, Status]]:
-    found = {
+    results = {
         key: _read(status_of(path), partial(MeasuredRun.read, path, path.name))
         for key, path in folders.items()
     }
-    runs = {key: run for key, (run, _) in found.items() if run is not None}
-    return runs, {key: status for key, (_, status) in found.items()}
+    runs = {key: run for key, (run, _) in results.items() if run is not None}
+    return runs, {key: status for key, (_, status) in results.items()}
 
 
 def _read(status: Status, reader: Callable[[], T]) -> tuple[T | None, Status]:

@@ -73,13 +73,13 @@ class MethodRow:
 def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[MethodRow]:
     """Return a row for every method of the sweep on ``env``, by descending success, those without a result
     last."""
-    compared, leader = pairs(sweep, results, env, against), results.of(env, against)
-    found = []
+    compared, leader = pairs(sweep, results, env, against), results.by_seed(env, against)
+    items = []
     for method in sweep.methods:
-        runs, measured = results.of(env, method), results.measured(env, method)
+        runs, measured = results.by_seed(env, method), results.measured(env, method)
         count = results.count(env, method)
         versus, p_holm = compared.get(method, (None, None))
-        found.append(
+        items.append(
             MethodRow(
                 method,
                 env,
@@ -94,7 +94,7 @@ def rows(sweep: Sweep, results: Results, env: str, against: str) -> list[MethodR
                 counts=total(list(measured.values())) if measured else None,
             )
         )
-    return sorted(found, key=lambda row: math.inf if row.success is None else -row.success)
+    return sorted(items, key=lambda row: math.inf if row.success is None else -row.success)
 
 
 def seed_success(planned: Iterable[int], runs: Mapping[int, MeasuredRun]) -> dict[int, float | None]:
@@ -130,16 +130,16 @@ def difference(a: Mapping[int, MeasuredRun], b: Mapping[int, MeasuredRun]) -> Di
     common = [seed for seed in a if seed in b]
     if not common:
         return _not_measured("no seed is finished on both sides")
-    found: Comparison | AlgorithmComparison
+    result: Comparison | AlgorithmComparison
     try:
         if len(common) > 1:
-            found = compare_algorithms([a[s] for s in common], [b[s] for s in common], tasks="common")
+            result = compare_algorithms([a[s] for s in common], [b[s] for s in common], tasks="common")
         else:
-            found = compare(a[common[0]], b[common[0]], tasks="common")
+            result = compare(a[common[0]], b[common[0]], tasks="common")
     except NotComparableError as error:
         return _not_measured(str(error))
-    estimate = Estimate.with_interval(found.difference, found.interval)
-    return Difference(estimate, found.p_value, found.verdict, found.detectable)
+    estimate = Estimate.with_interval(result.difference, result.interval)
+    return Difference(estimate, result.p_value, result.verdict, result.detectable)
 
 
 def _not_measured(why: str) -> Difference:
@@ -156,9 +156,9 @@ def pairs(
     """
     runs = {method: results.measured(env, method) for method in sweep.methods}
     leader = runs.pop(against)
-    found = {method: difference(leader, other) for method, other in runs.items()}
-    adjusted = holm([float("nan") if d.p_value is None else d.p_value for d in found.values()])
+    items = {method: difference(leader, other) for method, other in runs.items()}
+    adjusted = holm([float("nan") if d.p_value is None else d.p_value for d in items.values()])
     return {
         method: (d, None) if d.p_value is None else (d if p < ALPHA else replace(d, verdict=UNDECIDED), p)
-        for (method, d), p in zip(found.items(), adjusted, strict=True)
+        for (method, d), p in zip(items.items(), adjusted, strict=True)
     }

@@ -57,12 +57,12 @@ class CellCount:
     reason: str | None
 
     @classmethod
-    def of(cls, method: str, env: str, seeds: Mapping[int, Status]) -> "CellCount":
+    def count_of(cls, method: str, env: str, seeds: Mapping[int, Status]) -> "CellCount":
         """Count the ``seeds`` of ``method`` on ``env``."""
         states = [status.state for status in seeds.values()]
         finished, failed = states.count("finished"), states.count("failed")
-        said = [_reasons(state, seeds) for state in dict.fromkeys(states) if state != "finished"]
-        return cls(method, env, len(seeds), finished, failed, "; ".join(said) or None)
+        parts = [_reasons(state, seeds) for state in dict.fromkeys(states) if state != "finished"]
+        return cls(method, env, len(seeds), finished, failed, "; ".join(parts) or None)
 
     def to_json(self) -> dict[str, object]:
         """Return a plain dict."""

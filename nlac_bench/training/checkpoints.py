@@ -97,14 +97,14 @@ def _progress(state: Mapping[str, Any]) -> Progress:
 def _check_best(best: Path, progress: Progress) -> None:
     if progress.best < 0:  # no validation has been complete
         return
-    found = find_folder(best)
+    result = find_folder(best)
     try:
-        if found is None:
+        if result is None:
             raise DataError(f"{best} does not exist")
-        index = found / model_files.INDEX
+        index = result / model_files.INDEX
         files = json.loads(index.read_text())["weight_map"].values() if index.exists() else [WEIGHTS]
         for name in set(files):
-            tensor_file.read(found / Path(name).name)
+            tensor_file.read(result / Path(name).name)
     except (DataError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise CheckpointError(
             f"the best policy so far, of iteration {progress.best_iteration} with validation success "

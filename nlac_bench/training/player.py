@@ -59,7 +59,7 @@ class TrainingPlayer:
         self, make_env: Callable[[], TextEnv], agent: Agent, limits: Limits, specs: Sequence[EpisodeSpec]
     ) -> tuple[list[Episode], list[Failure]]:
         driver = Driver(agent, make_env, concurrency=self.concurrency, limits=limits)
-        found: dict[tuple[str | None, int], Episode] = {}
+        items: dict[tuple[str | None, int], Episode] = {}
         failures, filtered = [], 0
         async with aclosing(driver.run(specs)) as results:
             async for result in results:
@@ -68,15 +68,15 @@ class TrainingPlayer:
                 elif result.filtered:
                     filtered += 1
                 else:
-                    found[result.task_id, result.trial] = result
+                    items[result.task_id, result.trial] = result
         lost = len(failures) + filtered
-        if lost > len(found):
+        if lost > len(items):
             first = (
                 f"the first failure was: {failures[0].message}" if failures else "check the model's server"
             )
             raise EnvInfraError(
-                f"{len(failures)} of {lost + len(found)} episodes failed and a content filter stopped "
+                f"{len(failures)} of {lost + len(items)} episodes failed and a content filter stopped "
                 f"{filtered}; {first}"
             )
         keys = [(spec.task_id, spec.trial) for spec in specs]
-        return [found[key] for key in keys if key in found], failures
+        return [items[key] for key in keys if key in items], failures

@@ -37,8 +37,8 @@ from nlac_bench.types import Episode
 def make_training(
     prepared: Prepared,
     folder: Path,
-    log: Callable[[dict[str, Any]], None],
-    on_metrics: Callable[[dict[str, Any]], None],
+    log: Callable[[dict[str, object]], None],
+    on_metrics: Callable[[dict[str, object]], None],
     on_phase: Callable[[str], None] = lambda phase: None,
 ) -> Iterator[TrainingLoop]:
     """Make the training loop that ``prepared.config`` describes; a context manager that closes its files.
@@ -99,15 +99,15 @@ def make_training(
         )
     )  # fmt: skip
     if config.offline is not None:
-        found = offline_episodes(Path(config.offline), env, validation_env, config, prepared.plan)
-        if not algorithm.remember(found):
+        result = offline_episodes(Path(config.offline), env, validation_env, config, prepared.plan)
+        if not algorithm.remember(result):
             raise ConfigError(
                 f"--offline: all prompts of the episodes in {config.offline} are longer than "
                 f"train.max_prompt_length = {settings.max_prompt_length} tokens; increase it"
             )
     checkpoints = Checkpoints(folder / "checkpoints", learner, algorithm, engine.tokenizer)
 
-    def log_and_show(row: dict[str, Any]) -> None:
+    def log_and_show(row: dict[str, object]) -> None:
         log(row)
         on_metrics(row)
 

@@ -57,12 +57,12 @@ class ProbeSet:
     def draw(self, validation: Sequence[Episode]) -> None:
         """Draw the states from the episodes of the first validation."""
         rng = np.random.default_rng(derive_seed(self._seed, "probe set"))
-        found = []
+        results = []
         for place, number in enumerate(rng.permutation(len(validation)).tolist()):
             steps = rng.permutation(len(self._critic.transitions(validation[number]))).tolist()
-            found += [(turn, place, number, step) for turn, step in enumerate(steps)]
+            results += [(turn, place, number, step) for turn, step in enumerate(steps)]
         lines = []
-        for _, _, number, step in sorted(found)[: self._critic.probe_states]:
+        for _, _, number, step in sorted(results)[: self._critic.probe_states]:
             episode = episode_line(_texts(validation[number]), redactor())
             lines.append(f'{{"step":{step},"episode":{episode}}}\n')
         write_atomically(self._path, "".join(lines))

@@ -186,12 +186,12 @@ def trained(folder: Path) -> TrainingResult | None:
 
 def _unparseable(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Return the means by role of the metrics named ``unparseable_ROLE``."""
-    found: dict[str, list[float]] = {}
+    results: dict[str, list[float]] = {}
     for row in rows:
         for name, share in row.items():
             if name.startswith(_UNPARSEABLE):
-                found.setdefault(name.removeprefix(_UNPARSEABLE), []).append(share)
-    return {role: sum(shares) / len(shares) for role, shares in found.items()}
+                results.setdefault(name.removeprefix(_UNPARSEABLE), []).append(share)
+    return {role: sum(shares) / len(shares) for role, shares in results.items()}
 
 
 def _base_writer(prepared: Prepared, folder: Path) -> RunWriter:

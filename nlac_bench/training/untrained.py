@@ -3,7 +3,6 @@
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from nlac_bench.files import replace_folder
 from nlac_bench.harness.measure.prepare import Prepared
@@ -59,5 +58,5 @@ def take_base(path: Path, folder: Path) -> None:
     replace_folder(part, folder / BASE)
 
 
-def _begins(subject: Mapping[str, Any]) -> dict[str, Any]:
+def _begins(subject: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in subject.items() if key not in _ANYONE}

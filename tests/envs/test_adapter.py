@@ -12,7 +12,7 @@ from nlac_bench.agents.floors import RandomAgent
 from nlac_bench.envs import TextEnv, registry
 from nlac_bench.envs.adapter import MAX_INVALID, PlainEnv
 from nlac_bench.errors import NlacBenchError, UnknownIdError
-from nlac_bench.harness.measure import estimate
+from nlac_bench.harness.measure.estimate import estimate_of
 from nlac_bench.harness.measure.play import play
 from nlac_bench.harness.measure.prepare import outline, prepare
 from nlac_bench.harness.runs.configuration import ConfigError, RunConfig
@@ -180,14 +180,14 @@ def test_without_info_success_a_run_shows_the_mean_reward_and_says_what_is_missi
 )
 def test_what_cannot_be_trained_on_is_refused_in_a_dry_run_too(env: str, message: str) -> None:
     config = RunConfig.from_mapping({"env": env, "agent": "ppo", "model": "tiny", "train": {}}, "test")
-    for refuse in (outline, estimate.of):
+    for refuse in (outline, estimate_of):
         with pytest.raises(NlacBenchError, match=f"cannot be trained on.*{message}"):
             refuse(config)
     outline(RunConfig(env=env, agent="random"))  # measured it can be
 
 
 def test_a_dry_run_of_training_estimates_by_random_actions() -> None:
-    planned = estimate.of(
+    planned = estimate_of(
         RunConfig.from_mapping(
             {"env": PLAIN, "agent": "ppo", "model": "tiny", "train": {}, "limit": 7}, "test"
         )

@@ -37,7 +37,7 @@ def empty_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("path", sorted(PAPER.glob("*.toml")), ids=lambda path: path.stem)
 def test_the_papers_configurations_are_estimated_on_an_empty_machine(path: Path) -> None:
     settings = RunConfig.from_mapping(read_config(path), path.name)
-    found = estimate.of(settings).to_json()
+    found = estimate.estimate_of(settings).to_json()
     counts = {"tau_retail": 115, "math500_hard": 134, "twenty_questions": 500}
     (tests,) = (count for name, count in counts.items() if path.name.startswith(name))
     assert found["planned"] == found["episodes"]["test"] == found["episodes"]["base"] == tests
@@ -49,7 +49,7 @@ def test_the_papers_configurations_are_estimated_on_an_empty_machine(path: Path)
     fetched = "data fetch tau`" if path.name.startswith("tau") else " --from FOLDER`"
     assert any(fetched in each["fix"] for each in found["missing"])
     assert all(each["fix"] and each["fix"] not in each["what"] for each in found["missing"])
-    shown = estimate.of(settings).to_text()
+    shown = estimate.estimate_of(settings).to_text()
     assert "estimated without the official data" in shown and "extrapolated by FLOPs" in shown
     with pytest.raises(NlacBenchError) as refused:
         refuse_missing(settings)
@@ -84,7 +84,9 @@ def test_an_estimate_does_not_depend_on_the_data(
         monkeypatch.setenv("NLAC_BENCH_DATA", str(data))
         monkeypatch.setenv("NLAC_BENCH_CACHE", str(tmp_path))
         official_world.cache_clear()
-        found.append(estimate.of(RunConfig.from_mapping(read_config(path) | user, path.name)).to_json())
+        found.append(
+            estimate.estimate_of(RunConfig.from_mapping(read_config(path) | user, path.name)).to_json()
+        )
     lacking = [{each["what"] for each in one.pop("missing")} for one in found]
     assert "oracle" in found[0].pop("played_with") and "stored" in found[1].pop("played_with")
     assert found[0] == found[1]
@@ -99,7 +101,7 @@ def test_an_estimate_does_not_depend_on_the_data(
 )  # fmt: skip
 def test_the_official_tasks_that_a_run_selects_are_counted(settings: dict[str, Any], count: int) -> None:
     asked = config(agent="react", model="m", base_url=SERVER, data="official", **settings)
-    found = estimate.of(asked)
+    found = estimate.estimate_of(asked)
     assert found.planned == count
     users = [each for each in found.missing if "user" in each.what]
     assert len(users) == (settings.get("split") != "train")  # the training split has scripted users
@@ -107,7 +109,9 @@ def test_the_official_tasks_that_a_run_selects_are_counted(settings: dict[str, A
 
 @pytest.mark.usefixtures("empty_machine")
 def test_training_on_airline_without_its_data_uses_the_embedded_tasks() -> None:
-    found = estimate.of(config(env="tau_airline", data="official", agent="rft", model="o/m-7b", train={}))
+    found = estimate.estimate_of(
+        config(env="tau_airline", data="official", agent="rft", model="o/m-7b", train={})
+    )
     assert found.training is not None and found.episodes["validation"] >= 10 * found.training.validations
 
 
@@ -117,7 +121,7 @@ def test_the_speed_of_this_machine_is_measured() -> None:
 
 def test_a_training_of_the_embedded_model_is_timed_here() -> None:
     train = {"budget": "env_steps=100", "val_tasks": 8, "train_batch_size": 8}
-    found = estimate.of(
+    found = estimate.estimate_of(
         config(agent="ppo", model="tiny", env='math500_hard@{"level": 1}', limit=5, train=train)
     )
     shown = found.to_json()
@@ -130,7 +134,7 @@ def test_a_training_of_the_embedded_model_is_timed_here() -> None:
 
 
 def test_a_served_model_takes_the_stated_seconds_a_call() -> None:
-    found = estimate.of(config(agent="react", model="m", base_url=SERVER, limit=3, concurrency=1))
+    found = estimate.estimate_of(config(agent="react", model="m", base_url=SERVER, limit=3, concurrency=1))
     assert found.seconds_here == pytest.approx(3 * (found.turns_per_episode or 0) * estimate.SECONDS_PER_CALL)
     assert found.memory_bytes == 0 and found.missing == ()
 

@@ -92,7 +92,7 @@ def test_an_estimate_counts_the_memory_of_the_processes(monkeypatch: pytest.Monk
     monkeypatch.setattr(estimate, "measure", lambda *_: MachineSpeed(1.0, 1.0, 1.0))  # takes seconds
 
     def memory(**changes: Any) -> int:
-        found = estimate.of(config(steps=1, **changes)).memory_bytes
+        found = estimate.estimate_of(config(steps=1, **changes)).memory_bytes
         assert found is not None
         return found
 

@@ -92,7 +92,7 @@ def test_a_dry_run_states_the_peak_of_a_training(
     config = RunConfig.from_mapping(
         {"env": "twenty_questions", "agent": agent, "model": str(folder), "train": train}, "test"
     )
-    stated = estimate.of(config, prompt_tokens=100, turns=1).memory_bytes
+    stated = estimate.training_estimate_of(config, prompt_tokens=100, turns=1).memory_bytes
     assert stated is not None
     measured = peak_of_training(folder, agent, train)
     print(f"{agent} {settings}: stated {stated / 1e9:.3f} GB, measured {measured / 1e9:.3f} GB")

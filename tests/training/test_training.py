@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from nlac_bench import tiny
 from nlac_bench.cli import app
-from nlac_bench.harness.measure import estimate
+from nlac_bench.harness.measure.estimate import estimate_of
 from nlac_bench.harness.measure.prepare import prepare
 from nlac_bench.harness.measure.tiny_defaults import is_tiny
 from nlac_bench.harness.measure.training_estimate import parameters_of
@@ -319,7 +319,7 @@ def test_a_checkpoint_of_the_miniature_is_known_as_one(whole: Path, tmp_path: Pa
 def test_a_dry_run_of_training_estimates_tokens_memory_and_hours() -> None:
     settings = {"env": ENV, "agent": "nlac", "model": "Qwen/Qwen2.5-7B-Instruct"}
     config = RunConfig.from_mapping({**settings, "train": {"budget": "steps=100"}}, "test")
-    found = estimate.of(config).training
+    found = estimate_of(config).training
     assert found is not None and found.gpu_gigabytes is not None and found.gpu_hours is not None
     assert found.parameters == 7e9 and found.gradient_steps == 100
     # 20 bytes of training state and θ̄'s 4, two copies of 2 in the engine, over 8 GPUs: 24.5 GB

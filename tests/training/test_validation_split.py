@@ -11,7 +11,7 @@ from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.transition import Transition, first_state
 from nlac_bench.envs.env_string import join
 from nlac_bench.errors import ConfigError, NlacBenchError
-from nlac_bench.harness.measure import estimate
+from nlac_bench.harness.measure.estimate import estimate_of
 from nlac_bench.harness.measure.prepare import Outline, Prepared, outline, prepare
 from nlac_bench.harness.measure.tiny_defaults import EASY
 from nlac_bench.harness.measure.training_tasks import VALIDATION_SPLIT, split_tasks
@@ -121,7 +121,7 @@ def test_official_data_without_a_validation_split_hold_training_tasks_out() -> N
 
 def test_a_dry_run_counts_the_validation_tasks() -> None:
     train = {"val_tasks": 64, "budget": "steps=8", "test_freq": 4}
-    found = {name: estimate.of(config(easy(name), train=train)) for name in ("shop_worlds", "tau_retail")}
+    found = {name: estimate_of(config(easy(name), train=train)) for name in ("shop_worlds", "tau_retail")}
     for name, each in (("shop_worlds", 48), ("tau_retail", 64)):
         assert found[name].training is not None
         assert found[name].episodes["validation"] == each * found[name].training.validations  # type: ignore[union-attr]

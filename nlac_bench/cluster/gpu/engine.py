@@ -40,8 +40,8 @@ class Remembered:
 
     def logprobs(self, ids: Sequence[int], prompt_len: int) -> Sequence[float]:
         """See ``WeightSource.logprobs``."""
-        found: Sequence[float] = self._logprobs(tuple(ids), prompt_len)
-        return found
+        result: Sequence[float] = self._logprobs(tuple(ids), prompt_len)
+        return result
 
 
 def push_seconds(engine: TrainableEngine, source: WeightSource) -> float:

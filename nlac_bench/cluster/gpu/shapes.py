@@ -41,7 +41,7 @@ def write(model: Any, folder: Path) -> None:
 def memory_shape(shape: Mapping[str, Any]) -> Shape:
     """Return ``shape`` for estimates of memory."""
     width = shape["hidden_size"] / shape["num_attention_heads"]
-    found = Shape(
+    result = Shape(
         parameters=0,
         layers=shape["num_hidden_layers"],
         hidden=shape["hidden_size"],
@@ -51,7 +51,7 @@ def memory_shape(shape: Mapping[str, Any]) -> Shape:
         vocabulary=shape["vocab_size"],
         tied=False,
     )
-    return replace(found, parameters=found.embeddings + found.layers * found.block)
+    return replace(result, parameters=result.embeddings + result.layers * result.block)
 
 
 def layers_that_fit(

@@ -101,9 +101,9 @@ def engine_rows(device: Device, sizes: Sizes, make: MakeEngine = vllm_engine) ->
         yield _row("push_seconds_7b", engines.push_seconds(engine, source), where)
         known = len(engine.tokenizer)
         prompts = engines.random_prompts(sizes.prompts, sizes.prompt_tokens, known)
-        found = engines.mismatch(engine, source, prompts[: sizes.compared], sizes.answer_tokens)
-        yield _row("logprob_gap_7b", found.gap, where)
-        yield _row("mismatch_kl_7b", found.kl, where)
+        result = engines.mismatch(engine, source, prompts[: sizes.compared], sizes.answer_tokens)
+        yield _row("logprob_gap_7b", result.gap, where)
+        yield _row("mismatch_kl_7b", result.kl, where)
         speed = engines.tokens_per_second(engine, prompts, sizes.answer_tokens)
         yield _row("rollout_tokens_per_second_7b", speed, where)
 
@@ -166,12 +166,12 @@ def measure(
     rows: list[GpuRow] = []
     for name in only:
         wanted, measurement = MEASUREMENTS[name]
-        found: list[GpuRow] = []
+        results: list[GpuRow] = []
         try:
-            found += measurement(device, sizes)
+            results += measurement(device, sizes)
         except NlacBenchError as error:
             tell(f"{name} was not measured: {error}")
-        measured = {row.name: row for row in found}
+        measured = {row.name: row for row in results}
         rows += [measured.get(each) or _row(each, None, _where(device, device.ranks)) for each in wanted]
     return rows
 

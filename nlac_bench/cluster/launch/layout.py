@@ -136,10 +136,10 @@ def _target_servers(settings: LaunchSettings, servers: int, averaged: bool) -> i
             f"the GPUs that serve; reduce {TABLE}.tensor_parallel_size = {settings.tensor_parallel_size}, "
             f"{TABLE}.data_parallel_size = {settings.data_parallel_size} or {TABLE}.learner_gpus"
         )
-    found = max(1, servers // SERVERS_PER_TARGET) if wanted is None else wanted
-    if not 1 <= found < servers:
+    result = max(1, servers // SERVERS_PER_TARGET) if wanted is None else wanted
+    if not 1 <= result < servers:
         raise ConfigError(
-            f"{TABLE}.target_servers = {found} must be from 1 to {servers - 1}: there are {servers} servers, "
-            "and policy and moving average need at least one each"
+            f"{TABLE}.target_servers = {result} must be from 1 to {servers - 1}: there are {servers} "
+            "servers, and policy and moving average need at least one each"
         )
-    return found
+    return result

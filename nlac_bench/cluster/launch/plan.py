@@ -116,24 +116,24 @@ def plan(
             f"{path}: agent {config.agent!r} is not trained, so it has no learner to start; start servers as "
             "docs/scaling.md says, and run `nlac-bench run --servers`"
         )
-    found = layout(settings, "target" in methods.find(config.agent).slots(config.train))
+    result = layout(settings, "target" in methods.find(config.agent).slots(config.train))
     _check_heads(local_model(config.model), settings.tensor_parallel_size)
     out = out or Path("runs") / path.stem
     servers = tuple(
-        _server(config, settings, found, number, slot, place)
-        for number, (slot, place) in enumerate(found.servers)
+        _server(config, settings, result, number, slot, place)
+        for number, (slot, place) in enumerate(result.servers)
     )
-    told = {"servers": ",".join(f"{server.url}@{server.slot}" for server in servers)}
-    told["weights_by"] = settings.weights_by
+    overrides = {"servers": ",".join(f"{server.url}@{server.slot}" for server in servers)}
+    overrides["weights_by"] = settings.weights_by
     if (folder := weights_folder(settings, out)) is not None:
-        told["weights_folder"] = str(folder)
-    named = {name: value.replace("$NODE", "node") for name, value in told.items()}
+        overrides["weights_folder"] = str(folder)
+    named = {name: value.replace("$NODE", "node") for name, value in overrides.items()}
     RunConfig.from_mapping(config.as_dict() | named, str(path))  # refuses settings that exclude servers
     if (out / "manifest.json").exists():
-        run = ["resume", str(out), *as_options(to_repeat(RunFolder.open(out).config) | told)]
+        run = ["resume", str(out), *as_options(to_repeat(RunFolder.open(out).config) | overrides)]
     else:
-        run = ["run", "--config", str(path), *as_options(told), "--out", str(out), *options]
-    return Plan(settings, path, out, servers, _learner(settings, found.learner, run), found.learner)
+        run = ["run", "--config", str(path), *as_options(overrides), "--out", str(out), *options]
+    return Plan(settings, path, out, servers, _learner(settings, result.learner, run), result.learner)
 
 
 def weights_folder(settings: LaunchSettings, out: Path) -> Path | None:
@@ -148,11 +148,11 @@ def _host(settings: LaunchSettings, node: int) -> str:
 
 
 def _server(
-    config: RunConfig, settings: LaunchSettings, found: Layout, number: int, slot: Slot, place: Placement
+    config: RunConfig, settings: LaunchSettings, result: Layout, number: int, slot: Slot, place: Placement
 ) -> PlannedServer:
     """Return the server ``number`` of the layout."""
     assert config.train is not None
-    earlier = [each for _, each in found.servers[:number] if each.nodes == place.nodes]
+    earlier = [each for _, each in result.servers[:number] if each.nodes == place.nodes]
     host, port = _host(settings, place.nodes[0]), settings.port + len(earlier)
     answer = max(config.train.max_response_length, config.max_tokens)
     arguments = [

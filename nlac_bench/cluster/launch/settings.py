@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from pydantic import Field
 
@@ -83,18 +83,18 @@ class LaunchSettings(Settings):
                 f"--gpus {gpus} is for one machine and --nodes {nodes} for several; leave out one of them "
                 f"(the number of GPUs of each of several machines is {TABLE}.gpus_per_node in {path})"
             )
-        found = _table(path)
-        for name in found:
+        result = _table(path)
+        for name in result:
             if name not in cls.model_fields:
                 raise ConfigError(f"{path}: {TABLE}: {explain_unknown(name, cls)}")
         if gpus is not None:
-            found |= {"nodes": 1, "gpus_per_node": gpus}
+            result |= {"nodes": 1, "gpus_per_node": gpus}
         elif nodes is not None:
-            found |= {"nodes": nodes}
-        return cls.from_mapping(found, f"{path}: {TABLE}.")
+            result |= {"nodes": nodes}
+        return cls.from_mapping(result, f"{path}: {TABLE}.")
 
 
-def _table(path: Path) -> dict[str, Any]:
+def _table(path: Path) -> dict[str, object]:
     """Return the table of a TOML file, empty if there is none, or if it is a run's ``config.json``."""
     if path.suffix == ".json":
         return {}

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from nlac_bench.cluster.launch.plan import Plan
 from nlac_bench.errors import ConfigError
@@ -19,11 +18,11 @@ def check_gpus(wanted: int) -> None:
     """
     import torch  # takes seconds
 
-    found = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if found < wanted:
+    result = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if result < wanted:
         raise ConfigError(
-            f"{wanted} GPUs are wanted and this machine has {found}; set --gpus {found or 'N'} on a machine "
-            "with GPUs, or use --dry-run, which prints the script"
+            f"{wanted} GPUs are wanted and this machine has {result}; set --gpus {result or 'N'} on a "
+            "machine with GPUs, or use --dry-run, which prints the script"
         )
 
 
@@ -39,7 +38,7 @@ def run(script: str) -> int:
         ["bash", "-c", script], env={**os.environ, "PATH": path}, start_new_session=True
     )
 
-    def pass_on(number: int, frame: Any) -> None:
+    def pass_on(number: int, frame: object) -> None:
         process.send_signal(signal.SIGTERM)
 
     before = {each: signal.signal(each, pass_on) for each in (signal.SIGINT, signal.SIGTERM)}

@@ -33,7 +33,7 @@ def environment_factories(
         NlacBenchError: the run trains an agent, and the environment does not support training; or there is
             no world for the seed.
     """
-    arguments: dict[str, Any] = {
+    arguments: dict[str, object] = {
         name: value for name in ("split", "data", "user") if (value := getattr(config, name)) is not None
     }
     if config.tasks == "clean":
@@ -97,7 +97,7 @@ def chosen_tasks(config: RunConfig, env: TextEnv) -> list[str]:
     return ids[: config.limit]
 
 
-def stated_conditions(config: RunConfig) -> dict[str, Any]:
+def stated_conditions(config: RunConfig) -> dict[str, object]:
     """Return the conditions that the configuration alone determines; nothing is imported or made for them."""
     name, arguments = envs.parse(config.env)
     return {
@@ -108,11 +108,11 @@ def stated_conditions(config: RunConfig) -> dict[str, Any]:
     }
 
 
-def conditions(config: RunConfig, env: Any) -> dict[str, Any]:
+def conditions(config: RunConfig, env: Any) -> dict[str, object]:
     """The conditions of the run. Two runs can be compared only if their conditions are equal."""
-    found = stated_conditions(config)
+    result = stated_conditions(config)
     if not isinstance(env, PlainEnv):  # a plain environment has no version, split or data
-        found |= {
+        result |= {
             "env_version": env.env_version,
             "split": env.split,
             "data_source": env.source.kind,
@@ -120,5 +120,5 @@ def conditions(config: RunConfig, env: Any) -> dict[str, Any]:
             **env.conditions(),
         }
     if config.user_model is not None or config.replay is not None:
-        found["simulator"] = simulator_settings(config)
-    return found
+        result["simulator"] = simulator_settings(config)
+    return result

@@ -12,7 +12,6 @@ from nlac_bench.envs import registry as envs
 from nlac_bench.envs.adapter import PlainEnv
 from nlac_bench.envs.env_string import join
 from nlac_bench.errors import ConfigError, EnvInfraError
-from nlac_bench.harness.measure import training_estimate as estimate_training
 from nlac_bench.harness.measure.engines import engine_kind, local_model, policy_replicas
 from nlac_bench.harness.measure.missing import Missing, missing, missing_data
 from nlac_bench.harness.measure.official_tasks import Sampled, needs_user, official_tasks
@@ -24,7 +23,13 @@ from nlac_bench.harness.measure.sampled_episodes import (
     sample_episodes,
 )
 from nlac_bench.harness.measure.speed import MOST_PARAMETERS, measure, operations_per_second
-from nlac_bench.harness.measure.training_estimate import TrainingEstimate, duration, parameters_of
+from nlac_bench.harness.measure.training_estimate import (
+    ENGINE_BYTES,
+    TrainingEstimate,
+    duration,
+    parameters_of,
+    training_estimate_of,
+)
 from nlac_bench.harness.measure.training_tasks import held_out, split_tasks
 from nlac_bench.harness.runs.configuration import RunConfig
 from nlac_bench.types import ChatReply, Messages, Role
@@ -114,7 +119,7 @@ class RunEstimate:
         return "\n".join(lines)
 
 
-def of(config: RunConfig) -> RunEstimate:
+def estimate_of(config: RunConfig) -> RunEstimate:
     """Return the estimate for ``config``.
 
     A small local model is loaded and measured for about a second. Where official data are missing, their
@@ -137,7 +142,7 @@ def of(config: RunConfig) -> RunEstimate:
         )  # fmt: skip
 
     # The test episodes: tokens, cost, and time where a server answers.
-    prompt, completion = int(count * episode.prompt), int(count * episode.turns * episode.said)
+    prompt, completion = int(count * episode.prompt), int(count * episode.turns * episode.answer)
     user_in, user_out = int(count * episode.user), count * episode.talk * TOKENS_PER_USER_REPLY
     costs = [
         (into * price[0] + out * price[1]) / 1e6
@@ -151,14 +156,14 @@ def of(config: RunConfig) -> RunEstimate:
     # Training adds base, validation and training episodes.
     training, episodes = None, {**_NO_EPISODES, "test": count}
     if config.train is not None:
-        training = estimate_training.of(config, episode.prompt / episode.turns, episode.turns, episode.said)
+        training = training_estimate_of(config, episode.prompt / episode.turns, episode.turns, episode.answer)
         episodes |= {
             "base": 0 if config.base else count,
             "validation": training.validations * plan.validation_tasks,
             "training": training.episodes,
         }
     measured = episodes["base"] + episodes["validation"] + episodes["test"]
-    sampled = measured * episode.turns * episode.said
+    sampled = measured * episode.turns * episode.answer
     sampled += (training.generated_tokens or 0) if training else 0
     read = measured * episode.prompt + (training.read_tokens if training else 0)
 
@@ -183,7 +188,7 @@ def of(config: RunConfig) -> RunEstimate:
     replicas = policy_replicas(config)
     if memory is not None and size is not None and replicas > 1:  # the engine's weights are elsewhere
         slots = 1 if config.train is None else len(methods.find(config.agent).slots(config.train))
-        memory -= int(size * (4 if training is None else slots * estimate_training.ENGINE_BYTES))
+        memory -= int(size * (4 if training is None else slots * ENGINE_BYTES))
         memory += int(replicas * (PROCESS_BYTES + size * 4 * slots))
     return RunEstimate(
         planned=count,
@@ -250,15 +255,15 @@ def _plan(config: RunConfig, lacking: list[Missing]) -> _Plan:
         if config.train is not None and training is not None:  # none of them has a validation split
             every = official.all_levels if config.train.levels == "all" else None
             validation = held_out(every or training, config.train.val_tasks)
-        said = "without the official data, from stored lengths of oracle episodes"
-        return _Plan(count * config.trials, count, validation, needed, official.sampled, None, said)
+        played_with = "without the official data, from stored lengths of oracle episodes"
+        return _Plan(count * config.trials, count, validation, needed, official.sampled, None, played_with)
     tasks = list(dict.fromkeys(item.task_id for item in planned.plan))
     began = time.perf_counter()
     sampled = sample_episodes(planned, tasks)
     seconds = (time.perf_counter() - began) / len(sampled)
     plain = isinstance(planned.make_env().unwrapped, PlainEnv)
-    said = "with random actions" if plain else "with the oracle"
-    return _Plan(len(planned.plan), len(tasks), validation, needed, sampled, seconds, said)
+    played_with = "with random actions" if plain else "with the oracle"
+    return _Plan(len(planned.plan), len(tasks), validation, needed, sampled, seconds, played_with)
 
 
 async def _no_model(messages: Messages, role: Role) -> ChatReply:

@@ -35,17 +35,17 @@ class Missing:
 
 def missing(config: RunConfig) -> list[Missing]:
     """Return the missing requirements of ``config``. No model or data is loaded."""
-    found = []
+    results = []
     if (data := missing_data(official_tasks(config))) is not None:
-        found.append(data)
+        results.append(data)
     if needs_user(config):
-        found.append(Missing(NEEDS_USER.format(env=config.env), USER_FIX))
+        results.append(Missing(NEEDS_USER.format(env=config.env), USER_FIX))
     if config.agent not in FLOORS and config.model is not None:
         engine = "hf" if config.servers is not None else config.engine  # the learner's packages are needed
-        found += _model(config.model, config.base_url, engine, "--base-url")
+        results += _model(config.model, config.base_url, engine, "--base-url")
     if config.user_model is not None and config.replay is None:
-        found += _model(config.user_model, config.user_base_url, "auto", "--user-base-url")
-    return list(dict.fromkeys(found))
+        results += _model(config.user_model, config.user_base_url, "auto", "--user-base-url")
+    return list(dict.fromkeys(results))
 
 
 def missing_data(official: OfficialTasks | None) -> Missing | None:
@@ -64,8 +64,8 @@ def refuse_missing(config: RunConfig) -> None:
     Raises:
         NlacBenchError: lists everything that is missing, and how to get it.
     """
-    if found := missing(config):
-        raise NlacBenchError("missing: " + "; ".join(f"{each.what}: {each.fix}" for each in found))
+    if result := missing(config):
+        raise NlacBenchError("missing: " + "; ".join(f"{each.what}: {each.fix}" for each in result))
 
 
 def _model(name: str, base_url: str | None, engine: EngineKind, flag: str) -> list[Missing]:
@@ -81,22 +81,22 @@ def _model(name: str, base_url: str | None, engine: EngineKind, flag: str) -> li
     packages = {"torch": TRAIN_FIX, "transformers": TRAIN_FIX} | (
         {"vllm": VLLM_FIX} if kind == "vllm" else {}
     )
-    found = [
+    results = [
         Missing(f"the package {package}", fix)
         for package, fix in packages.items()
         if importlib.util.find_spec(package) is None
     ]
-    if found or name in tiny.FOLDERS or Path(name).is_dir():
-        return found
+    if results or name in tiny.FOLDERS or Path(name).is_dir():
+        return results
     if not _is_hub_id(name):
         advice = (
             "set --model to an existing folder, or to a Hugging Face id such as Qwen/Qwen2.5-0.5B-Instruct"
         )
-        found.append(Missing(f"the model folder {name}, which does not exist", advice))
+        results.append(Missing(f"the model folder {name}, which does not exist", advice))
     elif not _available(name):
         advice = f"connect to the network, or set --model to the folder of a downloaded copy of {name}"
-        found.append(Missing(f"the weights of {name}, which are not in the Hugging Face cache", advice))
-    return found
+        results.append(Missing(f"the weights of {name}, which are not in the Hugging Face cache", advice))
+    return results
 
 
 def _is_hub_id(name: str) -> bool:

@@ -42,20 +42,20 @@ def offline_episodes(
             split.
     """
     assert config.train is not None  # the configuration is that of a training run
-    found = [episode_from_row(row) for row, _ in read_lines(folder / ROLLOUTS)]
+    results = [episode_from_row(row) for row, _ in read_lines(folder / ROLLOUTS)]
     # An episode that was repeated after a crash is recorded twice; the second is kept.
-    found = list({(e.task_id, e.trial, e.seed): e for e in found}.values())
-    origin = RunFolder.open(folder) if not found or (folder / "manifest.json").exists() else None
+    results = list({(e.task_id, e.trial, e.seed): e for e in results}.values())
+    origin = RunFolder.open(folder) if not results or (folder / "manifest.json").exists() else None
     measured = None
-    if not found and origin is not None:
-        found = [episode for episode in origin.episodes() if not episode.filtered]
+    if not results and origin is not None:
+        results = [episode for episode in origin.episodes() if not episode.filtered]
         measured = origin.conditions.get("split")
-    if not found:
+    if not results:
         raise ConfigError(f"--offline: {folder} contains no episodes; name the folder of a run that has some")
     written = parse(config.env)[0]
     entry = find(written)
     names = {written, entry.name, entry.env_id, env.name}
-    others = sorted({e.env for e in found if e.env.partition("@")[0] not in names})
+    others = sorted({e.env for e in results if e.env.partition("@")[0] not in names})
     if others:
         raise ConfigError(
             f"--offline: {folder} contains episodes of the environment {others[0]!r}, and this run trains on "
@@ -72,7 +72,7 @@ def offline_episodes(
             f"--offline: {folder} contains episodes with rules {theirs!r}, and this run trains with rules "
             f"{rules!r}; use a run with the same rules"
         )
-    played = {episode.task_id for episode in found if episode.task_id is not None}
+    played = {episode.task_id for episode in results if episode.task_id is not None}
     if leaked := sorted(played & {item.task_id for item in plan}):
         raise ConfigError(
             f"--offline: {folder} contains episodes of task {leaked[0]!r}, on which this run is measured; "
@@ -88,10 +88,10 @@ def offline_episodes(
             "which must not be trained on; use a run with --split train"
         )
     validation, _ = split_tasks(env.task_ids, validation_env.task_ids, config.train.val_tasks, config.seed)
-    kept = [episode for episode in found if episode.task_id not in validation]
+    kept = [episode for episode in results if episode.task_id not in validation]
     if not kept:
         raise ConfigError(
-            f"--offline: all {len(found)} episodes in {folder} belong to the {len(validation)} validation "
+            f"--offline: all {len(results)} episodes in {folder} belong to the {len(validation)} validation "
             "tasks; set --train val_tasks=N to fewer tasks, or use a run with more tasks"
         )
     for episode in kept:
@@ -111,9 +111,9 @@ def _never_trained_on(
     """
     if isinstance(env, PlainEnv):
         return {task_id: "test" for task_id in played if not task_id.startswith("train-")}
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     if validates_apart(env.task_ids, validation_env.task_ids):
-        found = dict.fromkeys(validation_env.task_ids, "validation")
+        results = dict.fromkeys(validation_env.task_ids, "validation")
     measured = config.split or parse(config.env)[1].get("split") or "test"
     chat = None if config.user_model is None and config.replay is None else _never_called
     for split in {"test", measured} - {"train"}:
@@ -122,8 +122,8 @@ def _never_trained_on(
         )
         make_env, *_ = environment_factories(whole, chat)
         tested: TextEnv = make_env().unwrapped  # type: ignore[assignment]
-        found |= dict.fromkeys(tested.task_ids, split)
-    return found
+        results |= dict.fromkeys(tested.task_ids, split)
+    return results
 
 
 async def _never_called(messages: Messages, role: Role) -> ChatReply:

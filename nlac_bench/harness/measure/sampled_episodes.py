@@ -36,7 +36,7 @@ class MeanEpisode:
 
     ``turns`` includes ``talk``, the assumed messages to the user. ``prompt`` counts the tokens of all of the
     policy's prompts, ``context`` those of the last one, ``user`` those of the prompts of the simulated user,
-    ``said`` those of one answer of the policy.
+    ``answer`` those of one answer of the policy.
     """
 
     turns: float
@@ -44,7 +44,7 @@ class MeanEpisode:
     context: float
     user: float
     talk: int
-    said: int
+    answer: int
 
 
 def sample_episodes(planned: Outline, tasks: Sequence[str]) -> list[Sampled]:
@@ -55,7 +55,7 @@ def sample_episodes(planned: Outline, tasks: Sequence[str]) -> list[Sampled]:
     env: Any = planned.make_env().unwrapped
     if isinstance(env, TextEnv) and env.remote:
         env = _without_simulator(planned)
-    found = []
+    results = []
     for task in tasks[:: max(1, len(tasks) // SAMPLED_TASKS)][:SAMPLED_TASKS]:
         observation, info = env.reset(seed=0, options={"task_id": task})
         rules = len(info["policy"]) + sum(len(str(tool)) for tool in info["tools"])
@@ -65,8 +65,8 @@ def sample_episodes(planned: Outline, tasks: Sequence[str]) -> list[Sampled]:
             observation, _, terminated, truncated, _ = env.step(action)
             ended = terminated or truncated
             lengths.append(len(observation))
-        found.append(Sampled(rules, bool(info["tools"]), tuple(lengths)))
-    return found
+        results.append(Sampled(rules, bool(info["tools"]), tuple(lengths)))
+    return results
 
 
 def mean_episode(config: RunConfig, sampled: Sequence[Sampled], simulated: bool) -> MeanEpisode:
@@ -76,7 +76,7 @@ def mean_episode(config: RunConfig, sampled: Sequence[Sampled], simulated: bool)
         simulated: whether a model plays the environment's user, oracle or judge.
     """
     tiny, talk = is_tiny(config.model), 0
-    said = TINY_TOKENS_PER_TURN if tiny else TOKENS_PER_TURN.get(config.agent, 150)
+    answer = TINY_TOKENS_PER_TURN if tiny else TOKENS_PER_TURN.get(config.agent, 150)
     turns = tokens_in = user_tokens = last = 0.0
     for episode in sampled:
         # The embedded model's prompts contain neither rules nor tools: they were part of its training.
@@ -87,15 +87,15 @@ def mean_episode(config: RunConfig, sampled: Sequence[Sampled], simulated: bool)
         for _ in range(talk):
             tokens_in += context
             user_tokens += context - fixed + USER_PROMPT_TOKENS
-            context += said + TOKENS_PER_USER_REPLY
+            context += answer + TOKENS_PER_USER_REPLY
         for observed in later:
             tokens_in += context
             turns += 1
             user_tokens += USER_PROMPT_TOKENS if simulated and not talk else 0
-            context += said + observed
+            context += answer + observed
         last += context
     n = len(sampled)
-    return MeanEpisode(turns / n + talk, tokens_in / n, last / n, user_tokens / n, talk, said)
+    return MeanEpisode(turns / n + talk, tokens_in / n, last / n, user_tokens / n, talk, answer)
 
 
 def _without_simulator(planned: Outline) -> Any:

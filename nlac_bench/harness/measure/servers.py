@@ -26,7 +26,7 @@ def assigned(servers: str, needs_target: bool) -> list[tuple[str, Slot]]:
         ConfigError: a label is not a slot, an address is repeated, or a slot would have no server.
         NlacBenchError: as ``check_address``.
     """
-    found: list[tuple[str, Slot | None]] = []
+    results: list[tuple[str, Slot | None]] = []
     for text in filter(None, (part.strip() for part in servers.split(","))):
         url, at, label = text.rpartition("@") if "@" in text.rpartition("/")[2] else (text, "", None)
         if at and label not in typing.get_args(Slot):
@@ -34,17 +34,17 @@ def assigned(servers: str, needs_target: bool) -> list[tuple[str, Slot]]:
                 f"--servers: {label!r} is not a slot; write URL@policy or URL@target, or the URL alone"
             )
         check_address(url)
-        found.append((url, typing.cast(Slot | None, label)))
-    urls = [url for url, _ in found]
+        results.append((url, typing.cast(Slot | None, label)))
+    urls = [url for url, _ in results]
     if twice := next((url for url in urls if urls.count(url) > 1), None):
         raise ConfigError(f"--servers names {twice} twice; a server has the weights of one slot")
     if not needs_target:
-        found = [(url, slot) for url, slot in found if slot != "target"]
-    elif all(slot != "target" for _, slot in found):
-        free = [number for number, (_, slot) in enumerate(found) if slot is None]
-        for number in free[len(free) - max(1, round(len(found) / SHARE)) :] if free else ():
-            found[number] = found[number][0], "target"
-    slots = [(url, slot or "policy") for url, slot in found]
+        results = [(url, slot) for url, slot in results if slot != "target"]
+    elif all(slot != "target" for _, slot in results):
+        free = [number for number, (_, slot) in enumerate(results) if slot is None]
+        for number in free[len(free) - max(1, round(len(results) / SHARE)) :] if free else ():
+            results[number] = results[number][0], "target"
+    slots = [(url, slot or "policy") for url, slot in results]
     for wanted in ("policy", "target") if needs_target else ("policy",):
         if all(slot != wanted for _, slot in slots):
             raise ConfigError(

@@ -1,7 +1,5 @@
 """Makes the simulator (the model behind an environment's user, oracle or judge), recorded or replayed."""
 
-from typing import Any
-
 from nlac_bench.errors import ConfigError
 from nlac_bench.harness.measure.engines import simulator_engine
 from nlac_bench.harness.runs.configuration import RunConfig
@@ -31,7 +29,7 @@ def simulator(config: RunConfig) -> ChatFn | None:
     return chat if config.record is None else recording(chat, config.record, sampling)
 
 
-def simulator_settings(config: RunConfig) -> dict[str, Any]:
+def simulator_settings(config: RunConfig) -> dict[str, object]:
     """Return the settings that determine the simulator's replies; they are part of a recorded call's key."""
     return {
         "model": config.user_model,

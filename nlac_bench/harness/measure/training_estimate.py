@@ -69,7 +69,7 @@ class TrainingEstimate:
         return "\n".join(lines)
 
 
-def of(
+def training_estimate_of(
     config: RunConfig, prompt_tokens: float, turns: float, answer_tokens: int = ANSWER_TOKENS
 ) -> TrainingEstimate:
     """The estimate for ``config``; loads no model.
@@ -82,24 +82,24 @@ def of(
     method = methods.find(config.agent)
     settings = config.train if config.train is not None else method.config({})
     budget, size = Budget.parse(settings.budget), parameters_of(local_model(str(config.model)))
-    said = min(answer_tokens, settings.max_response_length)
+    answer = min(answer_tokens, settings.max_response_length)
     prompt = min(prompt_tokens, settings.max_prompt_length)
     ratio = float(getattr(settings, "replay_ratio", 1.0))  # transitions trained on per new transition
     learned = {
         "steps": float(budget.amount * settings.mini_batch_size),
         "env_steps": budget.amount * ratio,
-        "tokens": budget.amount / (method.generates * said),
+        "tokens": budget.amount / (method.generates * answer),
     }[budget.unit]
     steps = max(1, round(learned / settings.mini_batch_size))
     batch = settings.train_batch_size
     episodes = 0 if config.offline else math.ceil(learned / ratio / max(1.0, turns) / batch) * batch
     validations = 1 + math.ceil(steps / settings.test_freq)
-    generated = learned * method.generates * said
-    trained = learned * method.learns * (prompt + said)
+    generated = learned * method.generates * answer
+    trained = learned * method.learns * (prompt + answer)
     read = learned * prompt  # an engine with a prefix cache reads a conversation once for all roles
     counts = (episodes, validations, read)
     if size is None:
-        return TrainingEstimate(size, steps, generated, trained, None, None, *counts, None, said)
+        return TrainingEstimate(size, steps, generated, trained, None, None, *counts, None, answer)
     copies, options = len(method.slots(settings)), method.learner_options(settings)
     shape = Shape.read(local_model(str(config.model)), size)
 
@@ -114,7 +114,7 @@ def of(
     fast, device = _this_machine()
     bf16 = fast if settings.precision == "auto" else settings.precision == "bf16"
     here = int(bytes_of(1, bf16, ENGINE_BYTES if fast else 4, device))
-    return TrainingEstimate(size, steps, generated, trained, memory, hours, *counts, here, said)
+    return TrainingEstimate(size, steps, generated, trained, memory, hours, *counts, here, answer)
 
 
 def _this_machine() -> tuple[bool, str]:
@@ -150,5 +150,5 @@ def parameters_of(model: str) -> float | None:
                 f"{folder} contains no *.safetensors; set --model to a folder with the model's weights"
             )
         return float(sum(math.prod(shape) for shape in shapes))
-    found = re.search(r"(\d+(?:\.\d+)?)b\b", model.replace("_", "-").lower())
-    return float(found[1]) * 1e9 if found else None
+    result = re.search(r"(\d+(?:\.\d+)?)b\b", model.replace("_", "-").lower())
+    return float(result[1]) * 1e9 if result else None

@@ -52,8 +52,8 @@ class RunFolder:
         """
         folder = Path(path)
         if not folder.is_dir():
-            found = "is a file, not the folder of a run" if folder.exists() else "does not exist"
-            raise RunFolderError(f"{folder} {found}; pass the folder of a run, such as runs/NAME")
+            result = "is a file, not the folder of a run" if folder.exists() else "does not exist"
+            raise RunFolderError(f"{folder} {result}; pass the folder of a run, such as runs/NAME")
         manifest = _read_object(folder / "manifest.json")
         if manifest.get("format") is True or manifest.get("format") != FORMAT:
             raise RunFolderError(
@@ -78,8 +78,8 @@ class RunFolder:
     @property
     def world(self) -> int | None:
         """The world that was played; None if the environment has no worlds."""
-        found = self.subject.get("world")
-        return found if type(found) is int else None
+        result = self.subject.get("world")
+        return result if type(result) is int else None
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield the recorded episodes as plain dicts, in the order in which they ended, read one at a time.

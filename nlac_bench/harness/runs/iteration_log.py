@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from nlac_bench.harness.runs.episode_json import dump_line
 from nlac_bench.harness.runs.lines import Appender, RunFolderError, read_lines
@@ -29,19 +28,19 @@ class IterationLog:
         """
         end = 0
         for row, line_end in read_lines(self.path):
-            found = row.get("iteration")
-            if type(found) is not int:
+            result = row.get("iteration")
+            if type(result) is not int:
                 raise RunFolderError(
-                    f"{self.path} has a line whose iteration is {found!r:.80}; expected a whole number: "
+                    f"{self.path} has a line whose iteration is {result!r:.80}; expected a whole number: "
                     "restore the file, or remove it"
                 )
-            if found > iteration:
+            if result > iteration:
                 break
             end = line_end
         if self.path.exists():
             self._file = Appender(self.path, end)
 
-    def append(self, rows: Iterable[Mapping[str, Any]]) -> None:
+    def append(self, rows: Iterable[Mapping[str, object]]) -> None:
         """Append ``rows``, without secrets.
 
         Raises:

@@ -214,8 +214,8 @@ class FolderLock:
                     f"another process ({holder or 'unknown'}) is writing to {folder}; wait for it or "
                     "stop it, then try again"
                 ) from None
-            found = os.fstat(self._fd)
-            self._inode = found.st_dev, found.st_ino
+            result = os.fstat(self._fd)
+            self._inode = result.st_dev, result.st_ino
             self._held.add(self._inode)
         try:
             os.ftruncate(self._fd, 0)
@@ -232,7 +232,7 @@ class FolderLock:
 
 def _inode(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.stat()
+        result = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino
+    return result.st_dev, result.st_ino

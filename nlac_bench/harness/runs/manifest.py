@@ -9,12 +9,11 @@ import time
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import nlac_bench
 
 
-def environment() -> dict[str, Any]:
+def environment() -> dict[str, object]:
     """Return the software and hardware of this process, as plain JSON.
 
     The first call takes a quarter of a second; later ones repeat what it found.
@@ -34,7 +33,7 @@ def environment() -> dict[str, Any]:
 
 
 @functools.cache  # the code of a process is that of its first run, and git is slow
-def git_state(folder: Path) -> dict[str, Any] | None:
+def git_state(folder: Path) -> dict[str, object] | None:
     """Return the commit and whether tracked files differ from it; None without git or a repository.
 
     A process asks once for each folder: later changes are not seen. Callers must not change the result.
@@ -58,16 +57,16 @@ def _holds_run(folder: Path) -> bool:
 @functools.cache  # a process that makes many runs reads a hundred metadata files once
 def packages() -> dict[str, str]:
     """Return the versions of all installed distributions by name. Callers must not change the dictionary."""
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     for distribution in metadata.distributions():
         name = distribution.metadata["Name"]
         if name:  # a partly removed package has no name
-            found.setdefault(name.lower(), distribution.version)
-    return dict(sorted(found.items()))
+            results.setdefault(name.lower(), distribution.version)
+    return dict(sorted(results.items()))
 
 
 @functools.cache
-def hardware() -> dict[str, Any]:
+def hardware() -> dict[str, object]:
     """Return the processor, number of cores, memory in bytes and GPUs. Callers must not change the result."""
     gpus = _run("nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader")
     return {
@@ -79,7 +78,7 @@ def hardware() -> dict[str, Any]:
     }
 
 
-def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> list[str]:
+def differences(old: Mapping[str, object], new: Mapping[str, object], prefix: str = "") -> list[str]:
     """Return the values that differ between two JSON objects, each in the form ``name: 'a' against 'b'``."""
     lines: list[str] = []
     for key in sorted(set(old) | set(new)):

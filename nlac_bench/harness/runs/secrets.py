@@ -18,8 +18,8 @@ def refuse_secrets(config: object, where: str = "config") -> None:
     Raises:
         ConfigError: one does; the message names the place but does not show the value.
     """
-    for found in find_secrets(config, where):
-        raise _refusal(found.where, found.what)
+    for result in find_secrets(config, where):
+        raise _refusal(result.where, result.what)
 
 
 def refuse_known_secrets(config: object, where: str = "") -> None:

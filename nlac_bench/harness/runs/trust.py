@@ -10,7 +10,6 @@ import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import gymnasium
 
@@ -29,7 +28,7 @@ _EFFECTS: Mapping[str, str] = {
 """What each setting that a command must repeat does outside of the run's folder."""
 
 
-def to_repeat(config: Mapping[str, Any]) -> dict[str, str]:
+def to_repeat(config: Mapping[str, object]) -> dict[str, str]:
     """Return the settings of ``config``, by name, that a command must repeat."""
     repeated = {name: value for name in _EFFECTS if (value := config.get(name)) and isinstance(value, str)}
     if not _acts_outside(repeated.get("env", "")):
@@ -42,7 +41,9 @@ def as_options(settings: Mapping[str, str]) -> list[str]:
     return [part for name, value in settings.items() for part in (f"--{name.replace('_', '-')}", value)]
 
 
-def refuse_unrepeated(config: Mapping[str, Any], given: Mapping[str, Any], source: Path, advice: str) -> None:
+def refuse_unrepeated(
+    config: Mapping[str, object], given: Mapping[str, str | None], source: Path, advice: str
+) -> None:
     """Check that the command repeats the settings of a stored configuration that have effects outside.
 
     The URL of a server needs to be repeated only if a key is set that would be sent to it.

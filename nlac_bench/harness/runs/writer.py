@@ -61,9 +61,9 @@ class RunWriter:
         cls,
         path: str | Path,
         *,
-        config: Mapping[str, Any],
-        conditions: Mapping[str, Any],
-        subject: Mapping[str, Any],
+        config: Mapping[str, object],
+        conditions: Mapping[str, object],
+        subject: Mapping[str, object],
         plan: Sequence[Planned],
     ) -> "RunWriter":
         """Start a new run in ``path``, which must be empty or must not exist.
@@ -123,8 +123,8 @@ class RunWriter:
         cls,
         path: str | Path,
         *,
-        conditions: Mapping[str, Any],
-        subject: Mapping[str, Any],
+        conditions: Mapping[str, object],
+        subject: Mapping[str, object],
         plan: Sequence[Planned] | None = None,
     ) -> "RunWriter":
         """Continue the run in ``path``; an incomplete last line is removed and its episode played again.
@@ -201,7 +201,7 @@ class RunWriter:
         with self._guard:
             self._write("errors.jsonl", dump_line(row))
 
-    def log(self, metrics: Mapping[str, Any]) -> None:
+    def log(self, metrics: Mapping[str, object]) -> None:
         """Record a measurement in ``metrics.jsonl``."""
         with self._guard:
             self._write("metrics.jsonl", dump_line(metrics))
@@ -240,9 +240,9 @@ class RunWriter:
         self.folder = RunFolder.open(run.path)
 
 
-def as_stored(content: Mapping[str, Any]) -> dict[str, Any]:
+def as_stored(content: Mapping[str, object]) -> dict[str, object]:
     """Return ``content`` as it is read again from a file of the run: plain JSON without secrets."""
-    stored: dict[str, Any] = json.loads(redactor().json(dump_line(content)))
+    stored: dict[str, object] = json.loads(redactor().json(dump_line(content)))
     return stored
 
 
@@ -267,7 +267,7 @@ def _is_scaffold(name: str) -> bool:
     )
 
 
-def _write_object(path: Path, content: Mapping[str, Any]) -> None:
+def _write_object(path: Path, content: Mapping[str, object]) -> None:
     compact = redactor().json(dump_line(content))
     if path.name == "manifest.json":  # one line per section, because thousands of episodes may be planned
         body = ",\n".join(f" {json.dumps(k)}: {json.dumps(v)}" for k, v in json.loads(compact).items())

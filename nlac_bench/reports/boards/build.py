@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from nlac_bench.errors import NlacBenchError
 from nlac_bench.harness.runs.lines import make_folder
@@ -87,8 +86,8 @@ def _stale(files: Mapping[str, str], folder: Path) -> list[str]:
         return []
     try:
         with listing.open("rb") as stream:
-            found = json.loads(stream.read(_MAX_LISTING_BYTES))
-        names = {name for board in found["boards"] for name in board["files"]}
+            result = json.loads(stream.read(_MAX_LISTING_BYTES))
+        names = {name for board in result["boards"] for name in board["files"]}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise NlacBenchError(
             f"{listing} was not written by leaderboard build ({error}): name another --out, or remove it"
@@ -120,7 +119,7 @@ def _board_csv(view: BoardView) -> str:
     return csv_text(_COLUMNS, [_csv_row(row) for row in (*view.pinned, *view.rows, *view.reported)])
 
 
-def _csv_row(row: RowView) -> list[Any]:
+def _csv_row(row: RowView) -> list[object]:
     entry, place, numbers = row.entry, row.places, row.entry.numbers
     tokens = {name: spent for name, _, _, spent, _ in row.token_rows}
     return [

@@ -84,8 +84,8 @@ def needed(board: Board, names: Mapping[str, str]) -> list[list[Cell]]:
 
 def relations(board: Board, names: Mapping[str, str], one: str, others: Sequence[str]) -> list[Relation]:
     """Return how the entry ``one`` compares with each of ``others``."""
-    found = {frozenset((pair.a, pair.b)): pair for pair in board.pairs}
-    return [Relation(names[other], _words(found[frozenset((one, other))], one)) for other in others]
+    results = {frozenset((pair.a, pair.b)): pair for pair in board.pairs}
+    return [Relation(names[other], _words(results[frozenset((one, other))], one)) for other in others]
 
 
 def _words(pair: Pair, one: str) -> str:

@@ -68,11 +68,11 @@ class BoardView:
         first = ranked[0]
         if len(ranked) == 1:
             return f"The only ranked entry is {first.name}, with a success rate of {number(first.success)}."
-        told = sum(pair.winner is not None for pair in self.board.pairs)
+        decided = sum(pair.winner is not None for pair in self.board.pairs)
         pairs = len(self.board.pairs)
-        share = f"Of {pairs} pairs, {told or 'none'} {'is' if told < 2 else 'are'} told apart."
+        share = f"Of {pairs} pairs, {decided or 'none'} {'is' if decided < 2 else 'are'} told apart."
         if pairs == 1:
-            share = f"The two entries are {'told apart' if told else 'not told apart'}."
+            share = f"The two entries are {'told apart' if decided else 'not told apart'}."
         place = first.place if "–" not in first.place else f"between {first.place.replace('–', ' and ')}"
         rate = f"{first.name} has the highest success rate, {number(first.success)}"
         return f"{rate}; its place is {place}. {share}"
@@ -97,11 +97,11 @@ class BoardView:
     @property
     def warnings(self) -> dict[str, list[str]]:
         """The names of the entries that have each warning."""
-        found: dict[str, list[str]] = {}
+        results: dict[str, list[str]] = {}
         for row in (*self.pinned, *self.rows):
             for warning in row.entry.warnings:
-                found.setdefault(warning, []).append(row.name)
-        return found
+                results.setdefault(warning, []).append(row.name)
+        return results
 
     @property
     def interval_methods(self) -> str:

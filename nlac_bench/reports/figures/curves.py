@@ -105,13 +105,13 @@ def run_curve(
 
 
 def method_curves(
-    methods: Sequence[MethodCurves], references: Sequence[Reference], key: str, name: str, of: str = ""
+    methods: Sequence[MethodCurves], references: Sequence[Reference], key: str, name: str, env: str = ""
 ) -> Figure:
     """Return one small panel for each method: its mean and range over seeds, the other methods in grey.
 
     Args:
         key, name: the cost on the horizontal axis, and its label.
-        of: the environment, where a report has several.
+        env: the environment, where a report has several.
     """
 
     def draw(new: "type[Canvas]") -> "Canvas":
@@ -140,9 +140,9 @@ def method_curves(
             rows += _tested_rows([(method.name, seed.tested)], {key: name}, seed.name, "test")
     rows += [(ref.name, "", "", None, ref.success, None, None) for ref in references]
     header = ("method", "seed", "episodes", name, "success", "95 % low", "95 % high")
-    where = f" on {of}" if of else ""
+    where = f" on {env}" if env else ""
     title = f"Validation success against {name}{where}, one method emphasised in each panel"
-    return Figure(file_name("curves", of, name), title, Table(header, tuple(rows)), draw)
+    return Figure(file_name("curves", env, name), title, Table(header, tuple(rows)), draw)
 
 
 def grid(

@@ -35,13 +35,13 @@ def order(means_RT: Floats) -> list[int]:
     return [int(i) for i in np.lexsort(keys[::-1])]
 
 
-def strip(names: Sequence[str], tasks: Sequence[str], means_RT: Floats, of: str = "") -> Figure:
+def strip(names: Sequence[str], tasks: Sequence[str], means_RT: Floats, env: str = "") -> Figure:
     """Return the strip of ``tasks``, one line for each run; with two runs a third line marks what flipped.
 
     Args:
         names: of the runs; the last is compared with the first.
         means_RT: success of each run and task (mean over trials) ``[runs, tasks]``, NaN without a score.
-        of: the environment, where a report has several.
+        env: the environment, where a report has several.
     """
     ordered = order(means_RT)
     lines = len(names) + (len(names) == 2)
@@ -74,7 +74,7 @@ def strip(names: Sequence[str], tasks: Sequence[str], means_RT: Floats, of: str 
         means: list[Cell] = [None if np.isnan(m) else float(m) for m in means_RT[:, i]]
         change = (_change(means_RT[0, i], means_RT[1, i]),) if flipped else ()
         rows.append((tasks[i], *means, *change))
-    where = f" of {of}" if of else ""
+    where = f" of {env}" if env else ""
     title = f"Tasks{where}: a full square is won, an empty square is lost, a dot has no score"
     if len(names) == 2:
         title += f"; ▲ is won by {label(names[1])} only, ▼ by {label(names[0])} only"

@@ -46,7 +46,7 @@ def environment(package: str, *, html: bool) -> "Environment":
 
     show = visible if html else markdown
 
-    def finalize(value: object) -> Any:
+    def finalize(value: object) -> object:
         return show(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
     made = Environment(

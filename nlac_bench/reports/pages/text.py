@@ -7,7 +7,6 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 LONGEST_LINE = 10_000
 """Lines with more characters than this are folded."""
@@ -69,7 +68,7 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return out.getvalue()
 
 
-def _cell(value: object) -> Any:
+def _cell(value: object) -> object:
     if not isinstance(value, str):
         return value
     text = visible(value)

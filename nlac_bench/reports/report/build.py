@@ -148,21 +148,21 @@ def _compared(
 ) -> tuple[str, Section]:
     """Return the verdict, and the section of all pairs."""
     if unfinished := [each for side in sides for each in side if each.progress is not None]:
-        said = "; ".join(f"{each.name}: {each.progress}" for each in unfinished)
-        prefix = f"Not all runs are finished ({said}), so what follows compares the tasks that all have. "
+        parts = "; ".join(f"{each.name}: {each.progress}" for each in unfinished)
+        prefix = f"Not all runs are finished ({parts}), so what follows compares the tasks that all have. "
     else:
         prefix = ""
-    found: Sequence[Comparison | AlgorithmComparison]
+    result: Sequence[Comparison | AlgorithmComparison]
     measured = [[each.measured for each in side] for side in sides]
     try:
         if any(len(side) > 1 for side in sides):
             algorithms = compare_algorithms(
                 *measured, name_a=arguments[0], name_b=arguments[1], metric=metric, tasks="common"
             )
-            found, verdict = [algorithms], algorithms_verdict(algorithms)
+            result, verdict = [algorithms], algorithms_verdict(algorithms)
         else:
             pairs = compare_all([runs[0] for runs in measured], metric=metric, tasks="common")
-            found, verdict = pairs, pairs_verdict(pairs, metric)
+            result, verdict = pairs, pairs_verdict(pairs, metric)
     except NotComparableError as error:
         if not unfinished:
             raise
@@ -171,7 +171,7 @@ def _compared(
         )
     rows: list[tuple[Cell, ...]] = []
     notes: list[str] = []
-    for each in found:
+    for each in result:
         estimate = Estimate.with_interval(each.difference, each.interval)
         names = (
             (each.name_a, each.name_b)

@@ -89,11 +89,11 @@ def failures_section(subjects: Sequence[ReportSubject], metric: Metric) -> Secti
             if row.get("success") is True or row.get("end_reason") == CONTENT_FILTER:
                 continue
             infos = [turn.get("info") or {} for turn in row.get("turns") or []]
-            found = ends.setdefault(str(row.get("end_reason")), Counter())
-            found["episodes"] += 1
-            found["truncated"] += bool(row.get("truncated"))
-            found["invalid"] += any(info.get("action_kind") == "invalid" for info in infos)
-            found["tool"] += any(info.get("tool_error") for info in infos)
+            result = ends.setdefault(str(row.get("end_reason")), Counter())
+            result["episodes"] += 1
+            result["truncated"] += bool(row.get("truncated"))
+            result["invalid"] += any(info.get("action_kind") == "invalid" for info in infos)
+            result["tool"] += any(info.get("tool_error") for info in infos)
         rows += [
             (
                 each.name,

@@ -8,7 +8,6 @@ import asyncio
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from nlac_bench.agents.floors import CHEAP_FLOORS
 from nlac_bench.envs import registry
@@ -54,7 +53,7 @@ def why_none(config: Mapping[str, object]) -> str | None:
     return None
 
 
-def missing_references(config: Mapping[str, Any]) -> str:
+def missing_references(config: Mapping[str, object]) -> str:
     """Return the sentence that a report has in place of floors and oracle, for a run with these settings."""
     reason = why_none(config)
     if reason is not None:
@@ -97,5 +96,5 @@ def play_references(prepared: Prepared, folder: Path) -> None:
 def stored_references(run: RunFolder) -> dict[str, RunFolder]:
     """Return the floors and the oracle that were played for ``run``, by agent, the oracle last."""
     folder = run.path / REFERENCES
-    found = {path.name: RunFolder.open(path) for path in sorted(folder.glob("*")) if path.is_dir()}
-    return {name: found[name] for name in sorted(found, key=lambda name: (name == ORACLE, name))}
+    results = {path.name: RunFolder.open(path) for path in sorted(folder.glob("*")) if path.is_dir()}
+    return {name: results[name] for name in sorted(results, key=lambda name: (name == ORACLE, name))}

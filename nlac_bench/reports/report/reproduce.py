@@ -4,7 +4,6 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from nlac_bench.agents import methods
 from nlac_bench.harness.runs.folder import RunFolder
@@ -52,7 +51,7 @@ def facts(run: RunFolder) -> list[tuple[str, str]]:
     git = _mapping(_mapping(first.get("git")).get("package"))
     hardware = _mapping(first.get("hardware"))
     conditions, gpus = run.conditions, hardware.get("gpus")
-    found: list[tuple[str, Any]] = [
+    results: list[tuple[str, object]] = [
         ("environment", conditions.get("env")),
         ("environment's arguments", json.dumps(conditions["env_args"], sort_keys=True)
          if conditions.get("env_args") else None),
@@ -78,8 +77,8 @@ def facts(run: RunFolder) -> list[tuple[str, str]]:
         ("GPUs", ", ".join(map(str, gpus)) if isinstance(gpus, list) and gpus else None),
         ("packages", len(first["packages"])),
     ]  # fmt: skip
-    return [(name, str(value)) for name, value in found if value is not None]
+    return [(name, str(value)) for name, value in results if value is not None]
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
+def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}

@@ -1,7 +1,6 @@
 """Reads ``comparison.json``, which a sweep writes; the sweep's run folders need not be there."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -10,7 +9,7 @@ from nlac_bench.harness.runs.lines import RunFolderError, refuse_special
 from nlac_bench.reports.figures.curves import MethodCurves, Reference
 from nlac_bench.reports.figures.forest import ForestRow, Kind
 from nlac_bench.stats.estimates import Estimate
-from nlac_bench.stats.intervals import rate_interval
+from nlac_bench.stats.intervals import Floats, rate_interval
 from nlac_bench.stats.pooled import interval_over_seeds
 from nlac_bench.training.curve import AXES, Tested, TrainedSeed
 from nlac_bench.training.metrics_row import fault_of
@@ -62,7 +61,7 @@ class StoredRow(_Stored):
     p_holm: float | None
     cost: dict[str, float]
     chosen_steps: dict[str, int]
-    status: dict[str, dict[str, Any]] = Field({}, description="state and reason of each seed")
+    status: dict[str, dict[str, object]] = Field({}, description="state and reason of each seed")
 
     @property
     def finished(self) -> int:
@@ -109,18 +108,18 @@ class StoredSweep(_Stored):
         """Return the environments in their order."""
         return list(dict.fromkeys(row.env for row in self.rows))
 
-    def of(self, env: str) -> list[StoredRow]:
+    def rows_on(self, env: str) -> list[StoredRow]:
         """Return the methods on ``env``, by descending success."""
         return [row for row in self.rows if row.env == env]
 
     def runs_of(self, env: str, method: str) -> dict[str, StoredRun]:
         """Return the runs of ``method`` (or ``BASE``) by seed."""
-        found = {}
+        results = {}
         for name, run in self.runs.get(env, {}).items():
             before, _, seed = name.rpartition("-")
             if before == method:
-                found[seed] = run
-        return found
+                results[seed] = run
+        return results
 
     def forest_row(self, env: str, method: str, kind: Kind, note: str = "") -> ForestRow:
         """Return the success over tasks and seeds of ``method``, its interval and the mean of each seed.
@@ -131,7 +130,9 @@ class StoredSweep(_Stored):
         tasks = list(dict.fromkeys(task for run in runs.values() for task in run.success))
         means = means_over(list(runs.values()), tasks)
         means = means[~np.isnan(means)]
-        trials = next((r.episodes["planned"] for r in self.of(env) if r.method == method and r.episodes), 0)
+        trials = next(
+            (r.episodes["planned"] for r in self.rows_on(env) if r.method == method and r.episodes), 0
+        )
         interval = rate_interval(means, max(len(runs), trials / max(1, len(tasks))))
         if kind == "trained" and len(runs) > 1:
             interval = interval_over_seeds(np.array([means_over([run], tasks) for run in runs.values()]))
@@ -142,22 +143,22 @@ class StoredSweep(_Stored):
 
     def methods(self, env: str) -> list[MethodCurves]:
         """Return the learning curves of the methods on ``env``, with the tests of their checkpoints."""
-        found = []
-        for row in self.of(env):
+        results = []
+        for row in self.rows_on(env):
             seeds = []
             for seed, run in self.runs_of(env, row.method).items():
                 seeds.append(TrainedSeed(seed, run.validations, _tested(row, seed, run)))
-            found.append(MethodCurves(row.method, row.title, seeds))
-        return found
+            results.append(MethodCurves(row.method, row.title, seeds))
+        return results
 
     def references(self, env: str) -> list[Reference]:
         """Return the floors and the untrained model on ``env``."""
-        values = dict(self.of(env)[0].floors)
+        values = dict(self.rows_on(env)[0].floors)
         values["untrained (test)"] = self.forest_row(env, BASE, "base").estimate.value
         return [Reference(name.removeprefix("floor-"), v) for name, v in values.items() if v is not None]
 
 
-def means_over(runs: list[StoredRun], tasks: list[str]) -> Any:
+def means_over(runs: list[StoredRun], tasks: list[str]) -> Floats:
     """Return the mean over ``runs`` for each of ``tasks`` ``[tasks]``, NaN without a score."""
     scores = [[s for run in runs if (s := run.success.get(task)) is not None] for task in tasks]
     return np.array([np.mean(each) if each else np.nan for each in scores])

@@ -155,9 +155,9 @@ def _reports_success(outcomes: Outcomes) -> bool:
 
 def means_of(outcomes: Sequence[Outcomes], metric: Metric, tasks: Sequence[str]) -> Floats:
     """Return the mean over trials and seeds for each of ``tasks``, NaN without a score."""
-    found: dict[str, list[float]] = {task: [] for task in tasks}
+    results: dict[str, list[float]] = {task: [] for task in tasks}
     for each in outcomes:
         for task, mean in zip(each.tasks, each.task_means(metric), strict=True):
-            if task in found and not np.isnan(mean):
-                found[task].append(float(mean))
-    return np.array([np.mean(values) if values else np.nan for values in found.values()])
+            if task in results and not np.isnan(mean):
+                results[task].append(float(mean))
+    return np.array([np.mean(values) if values else np.nan for values in results.values()])

@@ -35,7 +35,7 @@ def sweep_report(folder: Path) -> ReportPage:
     runs = [
         Measurement.read(path, f"{env}/{path.name}")
         for env in sweep.envs()
-        for row in sweep.of(env)
+        for row in sweep.rows_on(env)
         for seed in row.seeds
         if _has_run(folder, path := folder / env / f"{row.method}-{seed}")
     ]
@@ -81,12 +81,12 @@ def _forest(sweep: StoredSweep, env: str, runs: Sequence[Measurement]) -> Figure
     """Return the forest plot of ``env``; the oracle is that of the first of ``runs`` that has one."""
     rows = [
         ForestRow(name.removeprefix("floor-"), "floor", Estimate(success))
-        for name, success in sweep.of(env)[0].floors.items()
+        for name, success in sweep.rows_on(env)[0].floors.items()
     ]
     rows.append(sweep.forest_row(env, BASE, "base"))
     rows += [
         sweep.forest_row(env, row.method, "trained", row.title.removeprefix(row.method).strip())
-        for row in reversed(sweep.of(env))
+        for row in reversed(sweep.rows_on(env))
     ]
     played = (ref for run in runs if run.name.startswith(f"{env}/") for ref in run.references)
     rows += [ref.forest_row("success") for ref in played if ref.kind == "oracle"][:1]
@@ -95,9 +95,9 @@ def _forest(sweep: StoredSweep, env: str, runs: Sequence[Measurement]) -> Figure
 
 def _strip(sweep: StoredSweep, env: str) -> Figure | None:
     """Return the strip of the tasks of ``env``; None if no run on it is finished."""
-    names = [BASE, *(row.method for row in reversed(sweep.of(env)))]
+    names = [BASE, *(row.method for row in reversed(sweep.rows_on(env)))]
     runs = {name: list(sweep.runs_of(env, name).values()) for name in names}
-    tasks = list(dict.fromkeys(task for of in runs.values() for run in of for task in run.success))
+    tasks = list(dict.fromkeys(task for each in runs.values() for run in each for task in run.success))
     shown = [name for name in names if runs[name]]
     if not shown:
         return None
@@ -175,7 +175,7 @@ def _cost_section(sweep: StoredSweep, trained: list[Measurement]) -> Section:
 
 
 def _unscored_section(sweep: StoredSweep, runs: list[Measurement]) -> Section:
-    found = unscored_section([each.own for each in runs], "success")
+    result = unscored_section([each.own for each in runs], "success")
     missing = tuple(
         f"{row.method} on {row.env}, seed {seed}: {status.get('state')}"
         + (f" ({status['reason']})" if status.get("reason") else "")
@@ -183,14 +183,14 @@ def _unscored_section(sweep: StoredSweep, runs: list[Measurement]) -> Section:
         for seed, status in row.status.items()
         if status.get("state") != "finished"
     )
-    if missing and not found.tables:
-        return Section(found.id, found.title, missing)
-    return Section(found.id, found.title, (*missing, *found.notes), tables=found.tables)
+    if missing and not result.tables:
+        return Section(result.id, result.title, missing)
+    return Section(result.id, result.title, (*missing, *result.notes), tables=result.tables)
 
 
 def _verdict(sweep: StoredSweep, env: str) -> str:
     """Return what the sweep shows on ``env`` of the method that the others are compared with."""
-    rows = {row.method: row for row in sweep.of(env)}
+    rows = {row.method: row for row in sweep.rows_on(env)}
     leader = rows.get(sweep.against)
     if leader is None or leader.success is None:
         return f"On {env}, {sweep.against} has no result, so nothing is compared with it."

@@ -26,8 +26,8 @@ _PURPOSES = {"learning": "training", "validation": "validation", "probe": "probe
 
 def references_of(subjects: Sequence[ReportSubject]) -> list[Reference]:
     """Return the success of the floors and the oracle among ``subjects``."""
-    found = {s.name: success_rate(s.outcomes.success)[0] for s in subjects if s.kind in ("floor", "oracle")}
-    return [Reference(name, success) for name, success in found.items() if success is not None]
+    results = {s.name: success_rate(s.outcomes.success)[0] for s in subjects if s.kind in ("floor", "oracle")}
+    return [Reference(name, success) for name, success in results.items() if success is not None]
 
 
 def stored_reference_lines(folder: Path) -> list[Reference]:
@@ -36,8 +36,8 @@ def stored_reference_lines(folder: Path) -> list[Reference]:
     Raises:
         RunFolderError: one of them is damaged.
     """
-    found = stored_references(RunFolder.open(folder)).items()
-    return references_of([ReportSubject.read(name, "floor", run) for name, run in found])
+    result = stored_references(RunFolder.open(folder)).items()
+    return references_of([ReportSubject.read(name, "floor", run) for name, run in result])
 
 
 def curves_section(measurements: Sequence[Measurement]) -> Section:
@@ -117,10 +117,11 @@ def critiques_section(measurements: Sequence[Measurement]) -> Section | None:
         drawn, known = draw_critiques(path, seed)
         if not known:
             continue
-        of = f"{each.name}: " if len(measurements) > 1 else ""
-        texts += [_texts(record, of) for record in drawn]
+        subject = f"{each.name}: " if len(measurements) > 1 else ""
+        texts += [_texts(record, subject) for record in drawn]
         notes.append(
-            f"{of}{len(drawn)} of {known:,} critiques, drawn with the seed {seed} of the run and not chosen."
+            f"{subject}{len(drawn)} of {known:,} critiques, drawn with the seed {seed} of the run and "
+            "not chosen."
         )
     if not texts:
         return None
@@ -156,8 +157,8 @@ def draw_critiques(folder: Path, seed: int) -> tuple[list[CritiqueRecord], int]:
     return sorted(drawn.values(), key=lambda r: (r.iteration, r.lesson)), known
 
 
-def _texts(record: CritiqueRecord, of: str) -> Texts:
-    said = {True: "yes", False: "no", None: "not stated"}
+def _texts(record: CritiqueRecord, subject: str) -> Texts:
+    words = {True: "yes", False: "no", None: "not stated"}
     ended = {True: "success", False: "failure", None: "no success value"}
     same = record.proposed == record.played
     predicted = [
@@ -165,7 +166,7 @@ def _texts(record: CritiqueRecord, of: str) -> Texts:
         ("predicted future", record.future),
         ("predicted outcome", record.predicted),
         ("critique", record.critique),
-        ("optimal, it said", said[record.optimal]),
+        ("optimal, it said", words[record.optimal]),
         ("refined action", record.refined),
     ]
     happened = [
@@ -174,7 +175,7 @@ def _texts(record: CritiqueRecord, of: str) -> Texts:
         ("outcome of the episode", ended[record.success]),
     ]
     return Texts(
-        f"{of}task {record.task}, step {record.step}, iteration {record.iteration}",
+        f"{subject}task {record.task}, step {record.step}, iteration {record.iteration}",
         record.heard,
         tuple((k, v) for k, v in predicted if v),
         tuple((k, v) for k, v in happened if v),

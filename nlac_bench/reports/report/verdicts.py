@@ -1,7 +1,6 @@
 """The sentences that reports begin with. They claim no difference that the comparison does not show."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from nlac_bench import tiny
 from nlac_bench.harness.runs.folder import RunFolder
@@ -31,7 +30,7 @@ def setting(runs: Sequence[RunFolder]) -> str:
     return f"Measured: {'; '.join(dict.fromkeys(measured))}."
 
 
-def _model(subject: Mapping[str, Any]) -> str:
+def _model(subject: Mapping[str, object]) -> str:
     if "model" not in subject:
         return "a model that is not named"
     name = subject["model"]
@@ -40,7 +39,7 @@ def _model(subject: Mapping[str, Any]) -> str:
     return "an agent without a model" if name is None else f"the model {shown(str(name), 100)}"
 
 
-def _where(conditions: Mapping[str, Any]) -> Iterator[str]:
+def _where(conditions: Mapping[str, object]) -> Iterator[str]:
     """Yield what a reader has to know of the tasks: data, split, arguments of the environment, its user."""
     for name, word in (("data_source", "data"), ("split", "tasks")):
         if conditions.get(name) is not None:
@@ -53,8 +52,8 @@ def _where(conditions: Mapping[str, Any]) -> Iterator[str]:
         for key, value in arguments.items()
         if key not in ("data", "split", "user")
     )
-    if isinstance(conditions.get("user"), str):
-        yield f"{shown(conditions['user'], 60)} user"
+    if isinstance(user := conditions.get("user"), str):
+        yield f"{shown(user, 60)} user"
 
 
 def run_verdict(measurement: Measurement, metric: Metric) -> str:
@@ -106,33 +105,33 @@ def gradient_steps(measurement: Measurement) -> int:
     return int(rows[-1]["gradient_steps_total"]) if rows else 0
 
 
-def pairs_verdict(found: Sequence[Comparison], metric: Metric) -> str:
+def pairs_verdict(results: Sequence[Comparison], metric: Metric) -> str:
     """Return which of the compared runs are better, after Holm's correction where there are several pairs."""
-    decided = [_pair(each, metric) for each in found if each.verdict != UNDECIDED]
-    if len(found) == 1 and not decided:
-        c = found[0]
+    decided = [_pair(each, metric) for each in results if each.verdict != UNDECIDED]
+    if len(results) == 1 and not decided:
+        c = results[0]
         return (
             f"{c.a.name} and {c.b.name} cannot be told apart: their difference in {metric} is "
             f"{_difference(c)} on {c.tasks} tasks.{_seen(c.detectable)}"
         )
     if not decided:
-        return f"None of the {len(found)} pairs of runs can be told apart by their {metric}."
-    rest = len(found) - len(decided)
+        return f"None of the {len(results)} pairs of runs can be told apart by their {metric}."
+    rest = len(results) - len(decided)
     others = f" The other {rest} pairs cannot be told apart." if rest > 1 else ""
     others = " The other pair cannot be told apart." if rest == 1 else others
     return " ".join(decided) + others
 
 
-def algorithms_verdict(found: AlgorithmComparison) -> str:
+def algorithms_verdict(result: AlgorithmComparison) -> str:
     """Return whether one of two algorithms is better, over seeds and tasks."""
-    difference = f"{number(found.difference, sign=True)} {bracket(found.interval, sign=True)}"
-    over = f"over {len(found.seeds_a)} and {len(found.seeds_b)} seeds and {found.tasks} tasks"
+    difference = f"{number(result.difference, sign=True)} {bracket(result.interval, sign=True)}"
+    over = f"over {len(result.seeds_a)} and {len(result.seeds_b)} seeds and {result.tasks} tasks"
     return worded(
-        found.verdict,
-        f"{found.name_a} is better than {found.name_b}: {found.metric} {difference} {over}.",
-        f"{found.name_b} is better than {found.name_a}: A − B = {difference} {found.metric} {over}.",
-        f"{found.name_a} and {found.name_b} cannot be told apart: their difference in {found.metric} is "
-        f"{difference} {over}.{_seen(found.detectable)}",
+        result.verdict,
+        f"{result.name_a} is better than {result.name_b}: {result.metric} {difference} {over}.",
+        f"{result.name_b} is better than {result.name_a}: A − B = {difference} {result.metric} {over}.",
+        f"{result.name_a} and {result.name_b} cannot be told apart: their difference in {result.metric} is "
+        f"{difference} {over}.{_seen(result.detectable)}",
     )
 
 
@@ -180,12 +179,12 @@ def _against_floor(measurement: Measurement, metric: Metric) -> str:
         return ""
     highest = max(known, key=lambda each: scored[each.name] or 0.0)
     try:
-        found = compare(measurement.own.measured, highest.measured, metric=metric, tasks="common")
+        result = compare(measurement.own.measured, highest.measured, metric=metric, tasks="common")
     except NotComparableError:
         return ""
     floor = f"the highest floor ({highest.name}, {number(scored[highest.name])})"
     return worded(
-        found.verdict,
+        result.verdict,
         f" It is better than {floor}.",
         f" It is worse than {floor}.",
         f" It is not above {floor}: the two cannot be told apart.",
