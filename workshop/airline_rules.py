@@ -2,8 +2,8 @@
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
 
+from nlac_bench.envs.tau.rows import Reservation
 from workshop.service_agent import Over, TalkingAgent
 
 CODE = re.compile(r"\b(?=[A-Z]*\d)[A-Z0-9]{6}\b")
@@ -20,7 +20,7 @@ TODAY, YESTERDAY = "2024-05-15", "2024-05-14T15"
 class AirlineAgent(TalkingAgent):
     """The agent that serves the user of an airline task."""
 
-    trips: dict[str, dict[str, Any]] = field(default_factory=dict)
+    trips: dict[str, Reservation] = field(default_factory=dict)
 
     def authenticate(self) -> None:
         """Ask for the user id and look the user up."""
@@ -53,7 +53,7 @@ class AirlineAgent(TalkingAgent):
 
     # --- slots ----------------------------------------------------------------------------------
 
-    def _trip(self, text: str) -> dict[str, Any]:
+    def _trip(self, text: str) -> Reservation:
         code, hint = CODE.search(text), HINT.search(text)
         if code:
             return self._row(code[0])
@@ -64,7 +64,7 @@ class AirlineAgent(TalkingAgent):
                     return row
         return self._trip(self.tell("What is the reservation id?"))
 
-    def _row(self, code: str) -> dict[str, Any]:
+    def _row(self, code: str) -> Reservation:
         if code not in self.trips:
             self.trips[code] = self.read("get_reservation_details", reservation_id=code)
         return self.trips[code]
@@ -95,14 +95,14 @@ class AirlineAgent(TalkingAgent):
         return (found[1] or found[2]).replace(" ", "_") if found else None
 
     @staticmethod
-    def _flown(trip: dict[str, Any]) -> bool:
+    def _flown(trip: Reservation) -> bool:
         return any(leg["date"] < TODAY for leg in trip["flights"])
 
     def _price(self, origin: str, destination: str, number: str, date: str) -> dict[str, int]:
         offers = self.read("search_direct_flight", origin=origin, destination=destination, date=date)
         return next(dict(offer["prices"]) for offer in offers if offer["flight_number"] == number)
 
-    def _is_cancelled(self, trip: dict[str, Any]) -> bool:
+    def _is_cancelled(self, trip: Reservation) -> bool:
         # an upcoming flight that no search returns has been cancelled
         for leg in trip["flights"]:
             offers = self.read(

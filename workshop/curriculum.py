@@ -3,7 +3,7 @@
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from nlac_bench.envs.tau.actions import Call, parse_action
 from nlac_bench.envs.text_env import TextEnv
@@ -98,7 +98,7 @@ class TauTeaching:
         return wins and 1 + len(plan) <= steps
 
 
-def _values(value: Any) -> list[str]:
+def _values(value: object) -> list[str]:
     """Return the scalars in ``value`` as texts, in order."""
     if isinstance(value, Mapping):
         return [text for part in value.values() for text in _values(part)]

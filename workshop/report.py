@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from nlac_bench.agents.roles.compact import CompactPrompts
 from nlac_bench.agents.roles.policy_agent import PolicyAgent
@@ -85,7 +85,7 @@ class RoleReport:
     examples: list[tuple[str, str, str]] = field(default_factory=list)
     """Examples of wrong answers: the end of the prompt, the expected answer, the written answer."""
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> dict[str, object]:
         """Return the shares of answers; ``of_positives`` and ``of_negatives`` are recognised ones, None
         without any."""
         positive = [said for truth, said in self.said if truth]
@@ -175,7 +175,7 @@ class Improvement:
     """Number of actions with an objection that were optimal before refinement."""
     scores: list[tuple[bool, float]] = field(default_factory=list)
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> dict[str, object]:
         """Return the shares of all actions, and of the actions with an objection."""
         objected = max(1, self.objected)
         return {

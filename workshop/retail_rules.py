@@ -8,8 +8,8 @@ neither the task nor the user's script.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from nlac_bench.envs.tau.rows import Order, OrderItem, Variant
 from workshop.service_agent import Over, TalkingAgent
 
 ID = re.compile(r"#W\d+")
@@ -31,7 +31,7 @@ ADDRESS = re.compile(
 class RetailAgent(TalkingAgent):
     """The agent that serves the user of a shop task."""
 
-    orders: dict[str, dict[str, Any]] = field(default_factory=dict)
+    orders: dict[str, Order] = field(default_factory=dict)
     """Cache of orders; an order is not needed again after its status has changed."""
 
     def authenticate(self) -> None:
@@ -72,7 +72,7 @@ class RetailAgent(TalkingAgent):
 
     # --- slots ----------------------------------------------------------------------------------
 
-    def _order(self, text: str) -> dict[str, Any] | None:
+    def _order(self, text: str) -> Order | None:
         for _ in range(3):
             found, hint = ID.search(text), HINT.search(text)
             if found:
@@ -86,10 +86,10 @@ class RetailAgent(TalkingAgent):
             text = self.tell("What is the order id?")
         return None
 
-    def _row(self, order_id: str) -> dict[str, Any] | None:
+    def _row(self, order_id: str) -> Order | None:
         if order_id not in self.orders:
             order = self.read("get_order_details", order_id=order_id)
-            if not isinstance(order, dict):
+            if isinstance(order, str):  # the error
                 return None
             self.orders[order_id] = order
         return self.orders[order_id]
@@ -259,7 +259,7 @@ class RetailAgent(TalkingAgent):
             product = re.search(r"variants of the (.*?) are", text)
             answer = self._count(product[1] if product else "")
         elif "all my orders" in text:
-            orders = [self._row(order) or {} for order in self.user["orders"]]
+            orders = filter(None, map(self._row, self.user["orders"]))
             answer = f"That is ${round(sum(o['payment_history'][0]['amount'] for o in orders), 2)} in total."
         else:
             order = self._order(text)
@@ -282,7 +282,7 @@ class RetailAgent(TalkingAgent):
     # --- reading the database -------------------------------------------------------------------
 
     @staticmethod
-    def _rows(order: Mapping[str, Any], named: list[tuple[str, str]]) -> list[dict[str, Any]]:
+    def _rows(order: Order, named: list[tuple[str, str]]) -> list[OrderItem]:
         left, rows = list(order["items"]), []
         for name, options in named:
             fitting = [row for row in left if row["name"] == name and _matches(row["options"], options)]
@@ -291,7 +291,7 @@ class RetailAgent(TalkingAgent):
                 left.remove(fitting[0])
         return rows
 
-    def _variant(self, row: Mapping[str, Any], wanted: str) -> dict[str, Any]:
+    def _variant(self, row: OrderItem, wanted: str) -> Variant:
         variants = self.read("get_product_details", product_id=row["product_id"])["variants"]
         options = dict(row["options"])
         for key in options:
@@ -300,7 +300,7 @@ class RetailAgent(TalkingAgent):
                 if _says(wanted, key, value):
                     options[key] = value
                     break
-        return next(dict(variant) for variant in variants.values() if variant["options"] == options)
+        return next(variant for variant in variants.values() if variant["options"] == options)
 
     def _place(self, text: str) -> dict[str, str]:
         found = ADDRESS.search(text) or ADDRESS.search(self.tell("What is the new address?"))
@@ -312,7 +312,7 @@ class RetailAgent(TalkingAgent):
         }  # fmt: skip
 
 
-def _values(row: Mapping[str, Any]) -> str:
+def _values(row: OrderItem | Variant) -> str:
     return ", ".join(f"{key} {value}" for key, value in row["options"].items())
 
 

@@ -7,7 +7,6 @@ that is its next action. The conversation may be that of another player and may 
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from nlac_bench.envs.tau.actions import Call, parse_action, render_call, render_message
 from nlac_bench.envs.text_env import TextEnv
@@ -53,7 +52,7 @@ class _Heard:
             return "Yes"  # the change was already made, with or without asking
         raise _Decided(action)
 
-    def call(self, name: str, **arguments: Any) -> str:
+    def call(self, name: str, **arguments: object) -> str:
         """Return the recorded result of a call; a write call counts as made even if its arguments
         differed."""
         known = self._called.get(_key(name, arguments), self._written.get(name))
@@ -101,5 +100,5 @@ def is_write(name: str) -> bool:
     return not name.startswith(_READS) and name != "transfer_to_human_agents"
 
 
-def _key(name: str, arguments: Mapping[str, Any]) -> str:
+def _key(name: str, arguments: Mapping[str, object]) -> str:
     return json.dumps([name, dict(arguments)], sort_keys=True, default=str)

@@ -4,7 +4,7 @@ import json
 import math
 import random
 from collections.abc import Iterator, Mapping
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 from gymnasium.error import ResetNeeded
@@ -25,6 +25,7 @@ from nlac_bench.envs.conformance.play import (
 from nlac_bench.envs.spaces import UnicodeText
 from nlac_bench.envs.text_env import ActionKind, EndReason, TextEnv
 from nlac_bench.errors import UnknownIdError
+from nlac_bench.types import Info
 
 RESET_KEYS = {
     "task_id": str,
@@ -140,7 +141,7 @@ def _info(subject: Subject) -> str:
     return ""
 
 
-def _keys_and_texts(value: Any) -> Iterator[tuple[str, str]]:
+def _keys_and_texts(value: object) -> Iterator[tuple[str, str]]:
     """Yield every key and every text in a JSON value, as ("key", …) or ("text", …)."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
@@ -246,7 +247,7 @@ def _oracle(subject: Subject) -> str:
         tasks = sampled_tasks(env)
         for task_id in tasks:
             env.reset(seed=0, options={"task_id": task_id})
-            info: dict[str, Any] = {}
+            info: Info = {}
             for _ in range(env.max_steps):
                 info = env.step(env.oracle_action())[4]
                 if "success" in info:

@@ -1,6 +1,6 @@
 """Checks vectorisation, wrappers and rendering."""
 
-from typing import Any
+from collections.abc import Iterable
 
 import gymnasium
 import numpy as np
@@ -66,7 +66,7 @@ def _async_vector(subject: Subject) -> str:
     return "shared_memory=False"
 
 
-def _compare_rows(subject: Subject, observations: Any, seeds: tuple[int, ...]) -> None:
+def _compare_rows(subject: Subject, observations: Iterable[object], seeds: tuple[int, ...]) -> None:
     for observation, seed in zip(observations, seeds, strict=True):
         with subject.env() as env:
             alone = env.reset(seed=seed)[0]

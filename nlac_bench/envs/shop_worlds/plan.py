@@ -1,7 +1,6 @@
 """Plans what an agent does that follows a procedure: its calls and messages, request by request."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from nlac_bench.envs.shop_worlds.procedures import Procedure
 from nlac_bench.envs.shop_worlds.requests import Request
@@ -50,7 +49,7 @@ def plan(
 def _identification(person: goals.Person, procedure: Procedure) -> Call:
     if "name_zip" not in procedure:
         return Call("find_user_id_by_email", {"email": person.email})
-    name: dict[str, Any] = {"first_name": person.first_name, "last_name": person.last_name}
+    name: dict[str, object] = {"first_name": person.first_name, "last_name": person.last_name}
     return Call("find_user_id_by_name_zip", {**name, "zip": person.zip})
 
 

@@ -20,12 +20,12 @@ def calculate(db: Database, expression: Any) -> str:
         return f"Error: {error}"
 
 
-def think(db: Database, thought: Any) -> str:
+def think(db: Database, thought: object) -> str:
     """Do nothing (a no-op); the argument is the agent's thought."""
     return ""
 
 
-def transfer_to_human_agents(db: Database, summary: Any) -> str:
+def transfer_to_human_agents(db: Database, summary: object) -> str:
     """Hand the conversation over to a human agent; ends the episode."""
     return "Transfer successful"
 

@@ -18,9 +18,10 @@ from nlac_bench.envs.tau.selection import selected_tasks
 from nlac_bench.envs.tau.users.base import User, UserKind
 from nlac_bench.envs.tau.users.factory import REMOTE, default_user, make_user
 from nlac_bench.envs.tau.users.models import prompt_hashes
+from nlac_bench.envs.tau.users.offline import RecordedConversation
 from nlac_bench.envs.text_env import DIALOGUE_PROMPTS, EndReason, Outcome, TextEnv
 from nlac_bench.simulators.customer import STOP
-from nlac_bench.types import ChatFn
+from nlac_bench.types import ChatFn, Info, ToolSchema
 
 HANDED_OVER = render_call(TRANSFER, {"summary": "handed over"})
 
@@ -161,7 +162,7 @@ class TauEnv(TextEnv):
         )
         self._grader = Grader(domain)
 
-    def conversation(self) -> dict[str, Any]:
+    def conversation(self) -> RecordedConversation:
         """Return the conversation so far, as a line of the file that ``user="replay"`` reads."""
         state = self._state
         first, *heard = state.heard
@@ -173,9 +174,7 @@ class TauEnv(TextEnv):
 
     # --- playing --------------------------------------------------------------------------------
 
-    async def areset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[str, dict[str, Any]]:
+    async def areset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[str, Info]:
         """Reset the environment; ``info`` also names the kind of ``user``."""
         observation, info = await super().areset(seed=seed, options=options)
         return observation, {**info, "user": self.user_kind}
@@ -237,7 +236,7 @@ class TauEnv(TextEnv):
         """Return the domain's policy."""
         return self._domain.policy
 
-    def tools(self) -> Sequence[dict[str, Any]]:
+    def tools(self) -> Sequence[ToolSchema]:
         """Return the schemas of the domain's tools."""
         return self._domain.tools
 

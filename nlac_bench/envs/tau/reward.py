@@ -7,13 +7,13 @@ of two databases, and modifies neither the episode's database nor its messages.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from nlac_bench.envs.tau import airline, retail
 from nlac_bench.envs.tau.database import Database
 from nlac_bench.envs.tau.domain import Domain, Task
 from nlac_bench.envs.tau.invoke import TRANSFER, Tools, invoke
+from nlac_bench.types import Info
 
 TOOLS: Mapping[str, Tools] = {"retail": retail.TOOLS, "airline": airline.TOOLS}
 EMBEDDED_TOOLS: Mapping[str, Tools] = {"retail": retail.TOOLS, "airline": airline.EMBEDDED_TOOLS}
@@ -51,7 +51,7 @@ class Reward:
             "r_outputs": float(all(self.outputs.values())),
         }
 
-    def info(self) -> dict[str, Any]:
+    def info(self) -> Info:
         """Return what τ-bench reports besides its reward; computes the gold hash if it is reported."""
         if self.outputs:
             return {"r_outputs": float(all(self.outputs.values())), "outputs": dict(self.outputs)}

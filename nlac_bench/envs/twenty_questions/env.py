@@ -20,7 +20,7 @@ from nlac_bench.envs.twenty_questions.oracles import (
     ReplayOracle,
 )
 from nlac_bench.simulators.oracle20 import World, embedded_world, find_question
-from nlac_bench.types import ChatFn
+from nlac_bench.types import ChatFn, Info
 
 QUESTIONS = 20
 MAX_NAMED = 4
@@ -164,9 +164,7 @@ class TwentyQuestionsEnv(TextEnv):
         self._oracle = _oracle(oracle, self.world, chat, recording)
         self.remote = self._oracle.remote
 
-    async def areset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[str, dict[str, Any]]:
+    async def areset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[str, Info]:
         """Reset the environment; ``info`` also names the oracle and the level."""
         observation, info = await super().areset(seed=seed, options=options)
         return observation, {**info, "oracle": self._oracle.name, "level": self.level}
@@ -228,7 +226,7 @@ class TwentyQuestionsEnv(TextEnv):
         left = QUESTIONS - self._state.turns
         return f"{left} question{'' if left == 1 else 's'} left."
 
-    def _extra(self, *, guess: bool, known: bool) -> dict[str, Any]:
+    def _extra(self, *, guess: bool, known: bool) -> Info:
         answered = len(self._state.asked)
         return {
             "oracle": self._oracle.name,

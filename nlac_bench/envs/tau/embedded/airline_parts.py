@@ -1,8 +1,7 @@
 """Draws goals of the embedded airline. A builder returns None if tables or policy allow no such goal."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from nlac_bench.envs.tau.domain import ToolCall
 from nlac_bench.envs.tau.embedded.airline_tables import (
@@ -14,7 +13,8 @@ from nlac_bench.envs.tau.embedded.airline_tables import (
     traveller,
 )
 from nlac_bench.envs.tau.embedded.draws import Draws
-from nlac_bench.envs.tau.embedded.parts import Part, call, payment
+from nlac_bench.envs.tau.embedded.parts import Part, Reference, call, payment
+from nlac_bench.envs.tau.rows import AirlineUser, FlightDay, PassengerRow, Reservation, Segment
 from nlac_bench.simulators.customer import goals
 from nlac_bench.simulators.customer import phrases as say
 
@@ -40,17 +40,17 @@ class Traveller:
     booked: bool = False
 
     @property
-    def user(self) -> Mapping[str, Any]:
+    def user(self) -> AirlineUser:
         """The user's row."""
-        row: Mapping[str, Any] = self.made.tables["users"][self.user_id]
+        row: AirlineUser = self.made.tables["users"][self.user_id]
         return row
 
-    def trips(self) -> list[Mapping[str, Any]]:
+    def trips(self) -> list[Reservation]:
         """Return the user's unused reservations."""
         rows = [self.made.tables["reservations"][code] for code in self.user["reservations"]]
         return [row for row in rows if row["reservation_id"] not in self.used]
 
-    def take(self, fits: Any) -> Mapping[str, Any] | None:
+    def take(self, fits: Callable[[Reservation], bool]) -> Reservation | None:
         """Draw an unused reservation for which ``fits`` is true and mark it as used; None if none fits."""
         fitting = [trip for trip in self.trips() if fits(trip)]
         if not fitting:
@@ -59,7 +59,7 @@ class Traveller:
         self.used.add(trip["reservation_id"])
         return trip
 
-    def named(self, trip: Mapping[str, Any]) -> dict[str, Any]:
+    def named(self, trip: Reservation) -> Reference:
         """Return how the user refers to the reservation: by its id, or on higher levels by its route."""
         rows = [self.made.tables["reservations"][code] for code in self.user["reservations"]]
         same = [r for r in rows if (r["origin"], r["destination"]) == (trip["origin"], trip["destination"])]
@@ -67,18 +67,18 @@ class Traveller:
             return {"record": trip["reservation_id"]}
         return {"hint": f"my trip from {trip['origin']} to {trip['destination']}"}
 
-    def status(self, leg: Mapping[str, Any]) -> str:
+    def status(self, leg: Segment) -> str:
         """Return the status of a flight."""
         status: str = self.made.tables["flights"][leg["flight_number"]]["dates"][leg["date"]]["status"]
         return status
 
     def offer(self, number: str, date: str, cabin: str, seats: int) -> int | None:
         """Return the price of a flight on a date, or None if it cannot be booked."""
-        found = self.made.tables["flights"][number]["dates"].get(date, {})
-        if found.get("status") != "available" or found["available_seats"][cabin] < seats:
+        dates: dict[str, FlightDay] = self.made.tables["flights"][number]["dates"]
+        flight = dates.get(date)
+        if flight is None or flight["status"] != "available" or flight["available_seats"][cabin] < seats:
             return None
-        price: int = found["prices"][cabin]
-        return price
+        return flight["prices"][cabin]
 
     def paying(self, amount: int) -> goals.Payment:
         """Draw a credit card, or a gift card with a balance of at least ``amount``."""
@@ -92,12 +92,12 @@ class Traveller:
         return payment(self.draws, self.level, method)
 
 
-def whole(traveller_: Traveller, trip: Mapping[str, Any]) -> bool:
+def whole(traveller_: Traveller, trip: Reservation) -> bool:
     """Return whether no flight of the trip has been flown."""
     return all(leg["date"] > day(TODAY) for leg in trip["flights"])
 
 
-def cancellable(user: Traveller, trip: Mapping[str, Any]) -> str | None:
+def cancellable(user: Traveller, trip: Reservation) -> str | None:
     """Return the reason for which policy allows the trip to be cancelled, or None."""
     if not whole(user, trip):
         return None
@@ -112,7 +112,7 @@ def cancellable(user: Traveller, trip: Mapping[str, Any]) -> str | None:
 
 def cancel(user: Traveller) -> Part | None:
     """Goal: cancel a reservation that policy allows to be cancelled."""
-    trip = user.take(lambda row: cancellable(user, row))
+    trip = user.take(lambda row: cancellable(user, row) is not None)
     if trip is None:
         return None
     goal = goals.Goal("cancel", **user.named(trip), reason=cancellable(user, trip))
@@ -152,7 +152,7 @@ def change_flights(user: Traveller) -> Part | None:
     return Part(goal, (flights_call(trip, trip["cabin"], legs, paid),))
 
 
-def _moved(user: Traveller, trip: Mapping[str, Any]) -> tuple[tuple[goals.Leg, ...], int] | None:
+def _moved(user: Traveller, trip: Reservation) -> tuple[tuple[goals.Leg, ...], int] | None:
     """Draw an itinerary with another last flight; return it with the price difference, or None."""
     seats, cabin = len(trip["passengers"]), trip["cabin"]
     *kept, last = trip["flights"]
@@ -170,9 +170,7 @@ def _moved(user: Traveller, trip: Mapping[str, Any]) -> tuple[tuple[goals.Leg, .
     return legs, (price - last["price"]) * seats
 
 
-def flights_call(
-    trip: Mapping[str, Any], cabin: str, legs: tuple[goals.Leg, ...], paid: goals.Payment
-) -> ToolCall:
+def flights_call(trip: Reservation, cabin: str, legs: tuple[goals.Leg, ...], paid: goals.Payment) -> ToolCall:
     """Return the call that sets flights and cabin."""
     return call(
         "update_reservation_flights",
@@ -212,7 +210,7 @@ def change_cabin(user: Traveller) -> Part | None:
     return Part(goal, (gold,))
 
 
-def _cabin(user: Traveller, trip: Mapping[str, Any], cabin: str) -> tuple[goals.Payment, ToolCall] | None:
+def _cabin(user: Traveller, trip: Reservation, cabin: str) -> tuple[goals.Payment, ToolCall] | None:
     difference = 0
     for leg in trip["flights"]:
         price = user.offer(leg["flight_number"], leg["date"], cabin, len(trip["passengers"]))
@@ -262,7 +260,7 @@ def change_passengers(user: Traveller) -> Part | None:
     trip = user.take(lambda row: whole(user, row))
     if trip is None:
         return None
-    people = [dict(person) for person in trip["passengers"]]
+    people = [person.copy() for person in trip["passengers"]]
     people[-1] = traveller(user.draws)
     goal = goals.Goal(
         "change_passengers", **user.named(trip), passengers=tuple(goals.Passenger(**p) for p in people)
@@ -300,11 +298,11 @@ def refused_compensation(user: Traveller) -> Part | None:
     return _then_ask(user, goal, trip)
 
 
-def _cancelled(user: Traveller, trip: Mapping[str, Any]) -> bool:
+def _cancelled(user: Traveller, trip: Reservation) -> bool:
     return any(user.status(leg) == "cancelled" for leg in trip["flights"])
 
 
-def _entitled(user: Traveller, trip: Mapping[str, Any]) -> bool:
+def _entitled(user: Traveller, trip: Reservation) -> bool:
     return user.user["membership"] != "regular" or trip["insurance"] == "yes" or trip["cabin"] == "business"
 
 
@@ -316,9 +314,9 @@ def book(user: Traveller) -> Part | None:
     origin, destination = draws.pick(list(user.made.routes))
     number = draws.pick(user.made.routes[origin, destination])
     date, cabin = day(draws.between(TODAY + 1, 30)), draws.pick(CABINS)
-    people = [{**user.user["name"], "dob": user.user["dob"]}]
+    people: list[PassengerRow] = [{**user.user["name"], "dob": user.user["dob"]}]
     if user.user["saved_passengers"] and draws.chance(0.4):
-        people.append(dict(user.user["saved_passengers"][0]))
+        people.append(user.user["saved_passengers"][0].copy())
     price = user.offer(number, date, cabin, len(people))
     if price is None:
         return None
@@ -390,7 +388,7 @@ def beyond_tools(user: Traveller) -> Part | None:
     return Part(goal, (call("transfer_to_human_agents", summary=f"The customer wants to {wish}."),))
 
 
-def _then_ask(user: Traveller, goal: goals.Goal, trip: Mapping[str, Any]) -> Part:
+def _then_ask(user: Traveller, goal: goals.Goal, trip: Reservation) -> Part:
     """Return a forbidden goal, usually followed by a question, so that inaction earns no reward."""
     if user.draws.chance(0.2):
         return Part(goal)

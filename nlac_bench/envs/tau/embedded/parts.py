@@ -1,13 +1,16 @@
 """Builds tasks from parts: a part is a goal of the user with the calls and outputs that it requires."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict, TypeVar
 
 from nlac_bench.envs.tau.domain import Task, ToolCall
 from nlac_bench.envs.tau.embedded.draws import Draws
+from nlac_bench.envs.tau.rows import PaymentMethod
 from nlac_bench.simulators.customer import goals
 from nlac_bench.simulators.customer import phrases as say
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +22,19 @@ class Part:
     outputs: tuple[str, ...] = ()
 
 
-def call(name: str, **kwargs: Any) -> ToolCall:
+class Reference(TypedDict, total=False):
+    """How a user refers to an order or a reservation: by its id, or by a description."""
+
+    record: str
+    hint: str
+
+
+def call(name: str, **kwargs: object) -> ToolCall:
     """Return a gold call."""
     return ToolCall(name, kwargs)
 
 
-def payment(draws: Draws, level: str, method: Mapping[str, Any], original: bool = False) -> goals.Payment:
+def payment(draws: Draws, level: str, method: PaymentMethod, original: bool = False) -> goals.Payment:
     """Return a payment method as a user on ``level`` names it: by id on easy, else in words."""
     source, last_four = method["source"], method.get("last_four")
     words = {
@@ -99,7 +109,7 @@ def _told(goal: goals.Goal, pick: say.Pick) -> str:
     return text
 
 
-def weighted(draws: Draws, table: Sequence[tuple[Callable[..., Any], int]]) -> Callable[..., Any]:
+def weighted(draws: Draws, table: Sequence[tuple[T, int]]) -> T:
     """Draw one of the builders with a probability proportional to its weight."""
     at = draws.below(sum(weight for _, weight in table))
     for builder, weight in table:

@@ -1,13 +1,13 @@
 """Draws goals of the embedded shop. A builder returns None if the tables allow no such goal."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
+from nlac_bench.envs.tau.database import Tables
 from nlac_bench.envs.tau.domain import ToolCall
 from nlac_bench.envs.tau.embedded.draws import Draws
-from nlac_bench.envs.tau.embedded.parts import Part, call, payment
+from nlac_bench.envs.tau.embedded.parts import Part, Reference, call, payment
 from nlac_bench.envs.tau.embedded.retail_tables import address, money
+from nlac_bench.envs.tau.rows import Order, OrderItem, RetailUser
 from nlac_bench.simulators.customer import goals
 from nlac_bench.simulators.customer import phrases as say
 
@@ -22,7 +22,7 @@ class Shopper:
     draws: Draws
     level: str
     user_id: str
-    tables: Mapping[str, Mapping[str, Any]]
+    tables: Tables
     strangers: tuple[str, ...] = ()
     """Other users of the same group, whose orders this user must not change."""
     used: set[str] = field(default_factory=set)
@@ -31,17 +31,17 @@ class Shopper:
     """Gift cards whose balance an earlier part changes."""
 
     @property
-    def user(self) -> Mapping[str, Any]:
+    def user(self) -> RetailUser:
         """The user's row."""
-        row: Mapping[str, Any] = self.tables["users"][self.user_id]
+        row: RetailUser = self.tables["users"][self.user_id]
         return row
 
-    def orders(self, *statuses: str) -> list[Mapping[str, Any]]:
+    def orders(self, *statuses: str) -> list[Order]:
         """Return the user's unused orders with one of ``statuses``."""
         rows = [self.tables["orders"][order] for order in self.user["orders"]]
         return [row for row in rows if row["status"] in statuses and row["order_id"] not in self.used]
 
-    def take(self, *statuses: str) -> Mapping[str, Any] | None:
+    def take(self, *statuses: str) -> Order | None:
         """Draw an unused order with one of ``statuses`` and mark it as used; None if all are used."""
         orders = self.orders(*statuses)
         if not orders:
@@ -50,7 +50,7 @@ class Shopper:
         self.used.add(order["order_id"])
         return order
 
-    def named(self, order: Mapping[str, Any]) -> dict[str, Any]:
+    def named(self, order: Order) -> Reference:
         """Return how the user refers to the order: by its id, or on higher levels by one of its items."""
         if self.level == "easy" or self.draws.chance(0.6):
             return {"record": order["order_id"]}
@@ -61,11 +61,11 @@ class Shopper:
             return {"record": order["order_id"]}
         return {"hint": f"my order with the {self.draws.pick(own)}"}
 
-    def original(self, order: Mapping[str, Any]) -> str:
+    def original(self, order: Order) -> str:
         """Return the payment method of an order."""
         return str(order["payment_history"][0]["payment_method_id"])
 
-    def paying(self, method: str, order: Mapping[str, Any]) -> goals.Payment:
+    def paying(self, method: str, order: Order) -> goals.Payment:
         """Return a payment method in the user's words."""
         row = self.user["payment_methods"][method]
         return payment(self.draws, self.level, row, method == self.original(order))
@@ -108,7 +108,7 @@ def give_back(shopper: Shopper) -> Part | None:
     return Part(goal, (return_call(order, rows, method),))
 
 
-def return_call(order: Mapping[str, Any], rows: list[Mapping[str, Any]], method: str) -> ToolCall:
+def return_call(order: Order, rows: list[OrderItem], method: str) -> ToolCall:
     """Return the call that returns ``rows`` of ``order``."""
     return call(
         "return_delivered_order_items",
@@ -128,7 +128,7 @@ def modify_items(shopper: Shopper) -> Part | None:
     return _swap(shopper, "pending", "modify_items", "modify_pending_order_items")
 
 
-def _swap(shopper: Shopper, status: str, kind: Any, tool: str) -> Part | None:
+def _swap(shopper: Shopper, status: str, kind: goals.GoalKind, tool: str) -> Part | None:
     order = shopper.take(status)
     if order is None:
         return None
@@ -327,7 +327,7 @@ def refused_stranger(shopper: Shopper) -> Part | None:
     return _then_ask(shopper, goal, shopper.draws.pick(own))
 
 
-def _then_ask(shopper: Shopper, goal: goals.Goal, order: Mapping[str, Any]) -> Part:
+def _then_ask(shopper: Shopper, goal: goals.Goal, order: Order) -> Part:
     """Return a forbidden goal, usually followed by a question, so that inaction earns no reward."""
     total = _total(order)
     if not _plain(total) or shopper.draws.chance(0.2):
@@ -381,7 +381,7 @@ def beyond_tools(shopper: Shopper) -> Part | None:
     return Part(goal, (call("transfer_to_human_agents", summary=f"The customer wants to {wish}."),))
 
 
-def _total(order: Mapping[str, Any]) -> float:
+def _total(order: Order) -> float:
     total: float = order["payment_history"][0]["amount"]
     return total
 

@@ -17,11 +17,13 @@ database.
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
-from nlac_bench.envs.tau.domain import Domain, Tables, ToolCall
+from nlac_bench.envs.tau.database import Tables
+from nlac_bench.envs.tau.domain import Domain, ToolCall
+from nlac_bench.envs.tau.rows import OrderItem
 from nlac_bench.errors import DataError
 from nlac_bench.simulators.customer import goals
 
@@ -173,7 +175,7 @@ def _literal(text: str) -> dict[str, str]:
 
 
 def _call(goal: goals.Goal, tables: Tables) -> ToolCall:
-    common: dict[str, Any] = {"order_id": goal.record}
+    common: dict[str, object] = {"order_id": goal.record}
     method = {"payment_method_id": goal.payment.id} if goal.payment else {}
     match goal.kind:
         case "cancel":
@@ -191,7 +193,7 @@ def _call(goal: goals.Goal, tables: Tables) -> ToolCall:
     return ToolCall(tool, {**common, "item_ids": ids, "new_item_ids": new_ids, **method})
 
 
-def _rows(goal: goals.Goal, tables: Tables) -> list[Mapping[str, Any]]:
+def _rows(goal: goals.Goal, tables: Tables) -> list[OrderItem]:
     """Return the items of the order that the goal names, each used once."""
     left = list(tables["orders"][goal.record or ""]["items"])
     rows = []
@@ -206,7 +208,7 @@ def _rows(goal: goals.Goal, tables: Tables) -> list[Mapping[str, Any]]:
     return rows
 
 
-def _variant(row: Mapping[str, Any], thing: goals.Item, tables: Tables) -> str:
+def _variant(row: OrderItem, thing: goals.Item, tables: Tables) -> str:
     if not thing.wanted:
         return str(row["item_id"])
     options = {**row["options"], **thing.wanted}

@@ -60,7 +60,7 @@ class Report:
             "differences": self.differences,
         }
 
-    def compare(self, count: Count, place: str, ours: Any, theirs: Any) -> None:
+    def compare(self, count: Count, place: str, ours: object, theirs: object) -> None:
         """Count a comparison, and add its description if it fails."""
         count.total += 1
         if ours == theirs:
@@ -130,7 +130,7 @@ def _replay(report: Report, grader: Grader, task: Task, record: dict[str, Any]) 
     name = str(record.get("id", task.task_id))
     if "init_hash" in record:
         report.compare(report.hashes, f"{name}, initial hash", db.hash(), record["init_hash"])
-    said: list[Any] = []
+    said: list[str] = []
     for index, call in enumerate(record["calls"]):
         place = f"{name}, call {index} ({call['name']})"
         before = db.fork()
@@ -157,7 +157,7 @@ def _replay(report: Report, grader: Grader, task: Task, record: dict[str, Any]) 
             report.compare(report.rewards, f"{name}, {key}", ours, record[key])
 
 
-def _call(grader: Grader, db: Database, call: dict[str, Any], said: list[Any]) -> dict[str, Any]:
+def _call(grader: Grader, db: Database, call: dict[str, Any], said: list[str]) -> dict[str, Any]:
     """Return the result of a call in this engine, in the format of a record."""
     name, kwargs = call["name"], call["kwargs"]
     if not isinstance(name, str) or not isinstance(kwargs, dict):
@@ -181,7 +181,7 @@ class _Missing:
         raise KeyError("content")
 
 
-def _reward(grader: Grader, task: Task, db: Database, said: list[Any]) -> dict[str, Any]:
+def _reward(grader: Grader, task: Task, db: Database, said: list[str]) -> dict[str, Any]:
     try:
         reward = grader.judge(task, db, said)
     except (AttributeError, KeyError) as error:
@@ -189,7 +189,7 @@ def _reward(grader: Grader, task: Task, db: Database, said: list[Any]) -> dict[s
     return {"reward": reward.original, "info": reward.info()}
 
 
-def _contrast(ours: Any, theirs: Any) -> str:
+def _contrast(ours: object, theirs: object) -> str:
     """Return both values, cut to the place where they begin to differ."""
     a, b = (value if isinstance(value, str) else json.dumps(value) for value in (ours, theirs))
     start = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -169,7 +168,7 @@ def _article(noun: str) -> str:
     return f"an {noun}" if noun[0] in "aeiou" and not noun.startswith(("uten", "unit")) else f"a {noun}"
 
 
-def _attribute(key: str, entry: Mapping[str, Any], file: str) -> Attribute:
+def _attribute(key: str, entry: Mapping[str, str], file: str) -> Attribute:
     unknown = set(entry) - {"ask", "yes", *ROLES}
     if unknown:
         raise DataError(f"knowledge base: {file}: {key} has unknown fields {sorted(unknown)}")
@@ -220,7 +219,7 @@ def _select(
 
 
 def _counts(
-    entries: Mapping[str, Any],
+    entries: Mapping[str, Mapping[str, str]],
     extension: Mapping[str, np.ndarray],
     rows: Mapping[str, np.ndarray],
     measures: Mapping[str, np.ndarray],
